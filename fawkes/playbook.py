@@ -93,7 +93,7 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
         "Remove what is listed; until then the node stays out of use",
     ),
     Exit.SUPERSEDED: (HostError, "the node already has a newer version", ""),
-    Exit.EMPTY_INCLUDE: (RefusedError, "an empty include list would admit every node", "Nothing was changed"),
+    Exit.EMPTY_INCLUDE: (RefusedError, "an empty include list would admit every node", "Nothing was changed there"),
     Exit.CANNOT_WRITE: (
         HostError,
         "the folder cannot be written to",
@@ -105,7 +105,7 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
         "Give each node a work_dir on its own disk. " + _REFUSED_ALONE,
     ),
     Exit.BUSY: (HostError, "another step kept the node's lock", "Try again"),
-    Exit.NOT_TAKEN: (RefusedError, "the node is not taken by this MR-cluster", "Nothing was changed"),
+    Exit.NOT_TAKEN: (RefusedError, "the node is not taken by this MR-cluster", "Nothing was changed there"),
     Exit.FOREIGN: (
         NodeRefusedError,
         "the node belongs to another pool",
@@ -117,9 +117,9 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
         "another controller has taken over the node",
         "Only one may run; the page `operations` says what to do when the state folder of the other is lost",
     ),
-    Exit.HELD: (RefusedError, "another MR-cluster holds the node", "Nothing was changed"),
-    Exit.NOT_EMPTY: (RefusedError, "a folder that must be empty is not", "Nothing was changed"),
-    Exit.CLOSED: (RefusedError, "the MR-cluster leaves the node", "Nothing was changed"),
+    Exit.HELD: (RefusedError, "another MR-cluster holds the node", "Nothing was changed there"),
+    Exit.NOT_EMPTY: (RefusedError, "a folder that must be empty is not", "Nothing was changed there"),
+    Exit.CLOSED: (RefusedError, "the MR-cluster leaves the node", "Nothing was changed there"),
     Exit.UNFIT_USER: (
         HostError,
         "the node cannot run anything as the MR-cluster's own user",

@@ -68,6 +68,7 @@ STEADY: Preset = {
     "patience.rejoin": Value("90s", "measured: members are back after 5 to 40 s; the others should not wait longer"),
     "patience.unusable": Value("4s", "measured: a NameNode that was restarted is in safe mode for 1 to 3 s"),
     "patience.late": Value("30s", "measured: daemons come up within 12 s, on a busy machine within 25 s"),
+    "patience.close": Value("10s", "measured: HDFS closes files within 4 to 7 s"),
     "retries.first": Value("2s", "a daemon that was just restarted answers after that"),
     "retries.longest": Value("30s", "whoever repaired something need not wait longer; `fawkes retry` does not wait"),
     "ssh.fanout": Value(32, "class of pdsh"),

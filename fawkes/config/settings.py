@@ -162,6 +162,9 @@ class Patience(Strict):
         description="how long a stage, or a node that joins or is wiped, may wait for the same thing before an alert; "
         "0s: for ever",
     )
+    close_us: PositiveDurationUs = Field(
+        alias="close", description="how long one attempt of a save waits until HDFS has closed files that are open"
+    )
 
 
 class Retries(Strict):
@@ -506,6 +509,7 @@ def _core(table: SettingsFile, tau: float, policy: str, admission: str) -> Setti
         rejoin_us=table.patience.rejoin_us,
         unusable_us=table.patience.unusable_us,
         late_us=table.patience.late_us,
+        close_us=table.patience.close_us,
         retry_first_us=table.retries.first_us,
         retry_max_us=table.retries.longest_us,
         retire_undeclared=table.retire_undeclared,

@@ -14,7 +14,7 @@ from fawkes.core.effects import Load, Membership, Retire, Survey
 from fawkes.core.events import Done, Failed
 from fawkes.core.keys import Key, split
 from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterAlert, ClusterId, ClusterLife, ClusterState, NodeId, NodeLife, Plain
+from fawkes.core.model import ClusterAlert, ClusterId, ClusterLife, ClusterState, Facts, NodeId, NodeLife, Plain
 from fawkes.core.plan import hand_out
 from fawkes.core.replace import replace_core
 
@@ -100,15 +100,23 @@ def _stage_done(draft: Draft, cluster: ClusterState, event: Done) -> None:
             draft.put_cluster(cluster)
             jobs.release(draft, cluster.id)
         case ClusterLife.SAVING:
-            draft.say("saved", cluster=cluster.id, took_us=took_us, **event.facts)
+            draft.say("saved", cluster=cluster.id, took_us=took_us, **_closed(draft, cluster, event.facts))
             release.retire(draft, replace(alerts.next_stage(cluster), save_us=took_us))
+
+
+def _closed(draft: Draft, cluster: ClusterState, facts: Facts) -> Facts:
+    """The facts of a save without those about files that were closed for it: these are told by themselves."""
+    if facts.get("closed"):
+        draft.say("files-closed", cluster=cluster.id, files=facts["closed"], count=facts.get("closed_count"))
+    return {name: value for name, value in facts.items() if name not in ("closed", "closed_count")}
 
 
 def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event: Failed) -> None:
     """Try again while that may help; without its data an MR-cluster is of no use, without its save it stays."""
     members = split(pending.key)[0] is Key.MEMBERSHIP
     stage = "membership" if members else cluster.life
-    draft.say("not-reached", cluster=cluster.id, stage=stage, error=event.error, tries=pending.tries, **event.facts)
+    facts = _closed(draft, cluster, event.facts)
+    draft.say("not-reached", cluster=cluster.id, stage=stage, error=event.error, tries=pending.tries, **facts)
     lost = cluster.moving is not None or draft.pending(Key.SILENT.of(cluster.id)) is not None
     if not lost:
         # What is wrong with lost masters is said already.

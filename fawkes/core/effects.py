@@ -122,13 +122,15 @@ class Save:
     """The output folders to persistent storage; Done only when checksums agree and nothing of users came meanwhile.
 
     ``undeclared``: what lies in HDFS outside of the declared folders is given up. ``applications``: what users run on
-    YARN is given up.
+    YARN is given up. What clients hold open below the outputs is closed before HDFS takes no more writes, and told as
+    ``closed``; a try waits for that up to ``close_us``, and files that are open by then are not saved. 0: none is.
     """
 
     cluster: ClusterId
     version: int
     undeclared: bool = False
     applications: bool = False
+    close_us: int = 0
 
     @property
     def key(self) -> str:

@@ -233,7 +233,7 @@ def save(draft: Draft, cluster: ClusterState, *, undeclared: bool = False, appli
         draft.say("discarded", cluster=cluster.id)
         retire(draft, cluster)
         return
-    effect = Save(cluster.id, cluster.version, undeclared, applications)
+    effect = Save(cluster.id, cluster.version, undeclared, applications, draft.settings.close_us)
     draft.act(effect, within_us=draft.settings.transfer_us, version=cluster.version)
 
 

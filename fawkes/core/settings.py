@@ -43,7 +43,8 @@ class Settings:
     ``journal_us`` new jobs wait for that moment; 0: it never gets one. A daemon that should find its masters by itself
     is started again after ``follow_us``, and a member that is not back ``rejoin_us`` after its masters moved holds up
     the others no longer. It is an alert when HDFS took no writes, or YARN no applications, for ``unusable_us``, or when
-    the work on a stage or a node has waited for the same thing for ``late_us``; 0: never.
+    the work on a stage or a node has waited for the same thing for ``late_us``; 0: never. Each try of a save
+    waits up to ``close_us`` until HDFS has closed what clients hold open; 0: nothing is closed for a save.
 
     ``admission`` is the policy by which jobs are let in; empty: first come, first served. It learns from the jobs of
     each MR-cluster for itself, or with ``learn_from_pool`` from those of all. ``admit_unkept`` lets jobs in of which no
@@ -104,6 +105,7 @@ class Settings:
     rejoin_us: int = 0
     unusable_us: int = 0
     late_us: int = 0
+    close_us: int = 0
     admission: str = ""
     admission_parameters: Mapping[str, Plain] = field(default_factory=dict)
     learn_from_pool: bool = False

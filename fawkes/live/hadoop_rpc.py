@@ -29,7 +29,8 @@ _SUCCEEDED, _NEGOTIATE, _INITIATE, _CHALLENGE, _RESPONSE, _WRAP = range(6)
 _KERBEROS = b"KERBEROS"
 _NO_RETRY = -1
 _SUCCESS = 0
-_MOST_BYTES = 1 << 20
+#: a thousand open files with names of the greatest length are 8 MB
+_MOST_BYTES = 1 << 24
 
 _YARN_ADMIN = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
 _HDFS_CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -41,6 +42,9 @@ _HA = "org.apache.hadoop.ha.HAServiceProtocol"
 _GRACEFUL = 2
 _LEAVE, _ENTER, _FORCE_EXIT = 1, 2, 4
 _TASK_KINDS = {"m": 1, "r": 2}
+_ALL_OPEN = 1
+CLOSER = "fawkes"
+"""The client by whose name HDFS closes files for us, and that has their leases from then on."""
 
 
 class Connection(Protocol):
@@ -165,7 +169,15 @@ def kill_attempt(name: str) -> Order:
 
 def recover_lease(path: str) -> Order:
     """The NameNode begins to close a file for a writer who is gone: one that is alive cannot write on."""
-    return Order(_HDFS_CLIENT, "recoverLease", text(1, path.encode()) + text(2, b"fawkes"))
+    return Order(_HDFS_CLIENT, "recoverLease", text(1, path.encode()) + text(2, CLOSER.encode()))
+
+
+def list_open_files(folder: str, after: int = 0) -> Order:
+    """The NameNode lists the files at or below a folder that are open for writing, a page of them; of all users.
+
+    ``after`` is the number of the last file of the page before.
+    """
+    return Order(_HDFS_CLIENT, "listOpenFiles", number(1, after) + number(2, _ALL_OPEN) + text(3, folder.encode()))
 
 
 def call(
@@ -176,8 +188,8 @@ def call(
     deadline: Deadline,
     connect: Connect = NAMES.connect,
     session: Session | None = None,
-) -> None:
-    """Give one order as ``user`` and wait for its end; RpcError says why it was not carried out.
+) -> bytes:
+    """Give one order as ``user`` and wait for its end: the message that answers it; RpcError says why it was refused.
 
     With a ``session`` the order is given as its principal, and ``user`` does not count.
     """
@@ -186,10 +198,12 @@ def call(
         with connect(address, port, max(0.1, deadline.left())) as connection:
             if session is None:
                 connection.sendall(_hello(_SIMPLE_AUTH) + _request(order, user))
-                answer = _answer(_framed(connection, deadline))
+                body = _framed(connection, deadline)
             else:
                 _log_in(connection, session, deadline)
-                answer = _answer(_privately(connection, session, _request(order, ""), deadline))
+                body = _privately(connection, session, _request(order, ""), deadline)
+            answer = _answer(body)
+            said = _after_header(body) if answer[0] == _SUCCESS else b""
     except RpcError as error:
         raise RpcError(f"{order.method} was not sent: {error.what}", where=where) from error
     except (OSError, EOFError, ValueError, FawkesError) as error:
@@ -197,6 +211,7 @@ def call(
     status, kind, what = answer
     if status != _SUCCESS:
         raise RpcError(f"{order.method} was refused: {what or kind or 'no reason given'}", where=where)
+    return said
 
 
 def _request(order: Order, user: str) -> bytes:
@@ -248,8 +263,7 @@ def _sasl_answer(connection: Connection, deadline: Deadline) -> list[tuple[int, 
     status, kind, what = _answer(body)
     if status != _SUCCESS:
         raise RpcError(what or kind or "the login was refused")
-    size, at = protobuf.read_varint(body, 0)
-    return list(protobuf.fields(protobuf.message(body, at + size)))
+    return list(protobuf.fields(_after_header(body)))
 
 
 def _privately(connection: Connection, session: Session, request: bytes, deadline: Deadline) -> bytes:
@@ -294,6 +308,12 @@ def _answer(body: bytes) -> tuple[int, str, str]:
     said = _string(fields.get(5))
     status = fields.get(2, _SUCCESS)
     return status if isinstance(status, int) else -1, _string(fields.get(4)), said.partition("\n")[0]
+
+
+def _after_header(body: bytes) -> bytes:
+    """The second message of an answer; empty where it has none. ValueError when it is cut short."""
+    size, at = protobuf.read_varint(body, 0)
+    return protobuf.message(body, at + size) if at + size < len(body) else b""
 
 
 def _read(connection: Connection, size: int, deadline: Deadline) -> bytes:

@@ -110,6 +110,10 @@ COPY_EVERY_S = 1.0
 """An attempt to copy what is loaded or saved."""
 LOOK_EVERY_S = 0.25
 """Masters and daemons that are being brought up."""
+CLOSE_AGAIN_S = 3.0
+"""A file that HDFS has begun to close, and that is still open: the DataNode that was to end it may be gone."""
+STILL_EVERY_S = 5.0
+"""HDFS that is to take no writes while outputs are compared."""
 REPORTS_EVERY_S = 4.0
 """Missing blocks, until no more turn up: a DataNode lists its blocks a moment after it has come."""
 JOIN_EVERY_S = 0.25

@@ -15,17 +15,18 @@ from fawkes.core.effects import MoveMasters
 from fawkes.core.model import Facts, NodeId, Plain, Role
 from fawkes.core.proof import NAMED
 from fawkes.errors import FawkesError, HostError
-from fawkes.live import half_done, history, left_open, limits, masters
+from fawkes.live import half_done, history, limits, masters
 from fawkes.live.clusters import LiveCluster
 from fawkes.live.given import Given
 from fawkes.live.hadoop_conf import Ports
 from fawkes.live.hadoop_rpc import REFRESH_NAMENODES, call
 from fawkes.live.handover import Handover, careful
 from fawkes.live.kept_copy import KeptCopy, MastersDataError
+from fawkes.live.left_open import LeftOpen
 from fawkes.live.lost_writes import find
 from fawkes.live.masters import Application, MasterAddresses
 from fawkes.live.measure import is_ours
-from fawkes.live.orders import give, tell
+from fawkes.live.orders import give
 from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import moving as book
 from fawkes.live.playbooks import standby as pair
@@ -286,7 +287,8 @@ class Move(Handover):
         addresses = self._setup.masters(self._after)
         finished, ended, gone = self._end_applications(addresses)
         found, opened = self._files(addresses)
-        closed = left_open.close(left_open.of_ended(opened, gone), self._close, self._after.id)
+        # No container has survived: the writers are gone.
+        closed = LeftOpen(self._ground, self._setup, self._after).close_ended(gone)
         # Before the old node's data is set aside; its DataNode and its logs stay where they are.
         lost = self._lost_writes(brought, addresses)
         if self._old in self._reached:
@@ -338,10 +340,6 @@ class Move(Handover):
                 self._set_aside(addresses, one)
             self._kill(one)
         return list(finished), ended, [one.id for one in known]
-
-    def _close(self, path: str) -> None:
-        """No container has survived: its writer is gone."""
-        tell(self._ground, self._after, self._to, self._setup.close_order(self._after, path))
 
     def _set_aside(self, addresses: MasterAddresses, one: Application) -> None:
         """Set the output of a job aside that begins again; where that fails the job will say what is in its way."""

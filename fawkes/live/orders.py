@@ -26,14 +26,14 @@ class AddressedOrder(NamedTuple):
     session: Callable[[], Session] | None = None
 
 
-def tell(ground: Ground, cluster: LiveCluster, at: NodeId, order: AddressedOrder) -> None:
-    """Give an order to a master on a node through an SSH connection to that node.
+def tell(ground: Ground, cluster: LiveCluster, at: NodeId, order: AddressedOrder) -> bytes:
+    """Give an order to a master on a node through an SSH connection to that node: the message that answers it.
 
     RpcError when it is not followed; TicketError when the controller cannot log in.
     """
     address, port, what, login = order
     user, session = cluster.user_on(ground.nodes[at]), None if login is None else login()
-    call(address, port, what, user, Deadline.after(limits.ORDER_S), ground.through(at), session)
+    return call(address, port, what, user, Deadline.after(limits.ORDER_S), ground.through(at), session)
 
 
 def give(ground: Ground, cluster: LiveCluster, order: AddressedOrder, otherwise: Callable[[], object]) -> None:

@@ -29,7 +29,7 @@ class Placing:
             raise RefusedError(
                 f"its DataNode has blocks of {', '.join(sorted(pools))}, and the copy is of {copy.origin.block_pool}",
                 where=node,
-                hint="The copy belongs to another MR-cluster. Nothing was changed",
+                hint="The copy belongs to another MR-cluster. Nothing was written to this node",
             )
         try:
             self._put(copy, node, lease)

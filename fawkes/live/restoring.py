@@ -217,7 +217,7 @@ class Restorer:
         if origin is None or origin.cluster != wanted:
             found = "nothing that is known" if origin is None else origin.cluster
             raise RefusedError(
-                f"the kept copy is of {found}, not of {wanted}", where=str(copy.folder), hint="Nothing was changed"
+                f"the kept copy is of {found}, not of {wanted}", where=str(copy.folder), hint="No node was changed"
             )
         return copy, origin
 
@@ -246,7 +246,7 @@ class Restorer:
                 raise RefusedError(
                     f"it has blocks of {', '.join(sorted(pools))}, and the kept copy is of {origin.block_pool}",
                     where=node,
-                    hint="The copy is of an earlier MR-cluster of this name. Nothing was changed",
+                    hint="The copy is of an earlier MR-cluster of this name. No node was changed",
                 )
             whole |= replicas.whole
             begun |= replicas.begun

@@ -114,14 +114,14 @@ def _refusal(verdict: Verdict, seal: str, pool: str, where: str, ledger: Ledger 
     newest = max(verdict.leases, key=lambda one: (one.epoch, one.generation), default=None)
     if verdict.standing is Standing.ELSEWHERE:
         hint = (
-            "Nothing was changed. Start the controller with the original folder; if it never runs again, "
+            "No node was changed. Start the controller with the original folder; if it never runs again, "
             "`fawkes run --take-over`"
         )
         return ElsewhereError(_copied(seal), where=where, hint=hint)
     assert newest is not None
     if ledger is None:
         hint = (
-            "Nothing was changed. Start the controller that has its ledger; if that is lost, `fawkes adopt` makes a "
+            "No node was changed. Start the controller that has its ledger; if that is lost, `fawkes adopt` makes a "
             "new one"
         )
         what = f"there is no ledger here, but pool {pool} has a controller: {nodes} know epoch {newest.epoch}"
@@ -134,7 +134,7 @@ def _refusal(verdict: Verdict, seal: str, pool: str, where: str, ledger: Ledger 
     if newest.cluster:
         what += f", with generation {newest.generation} on {newest.node}"
     hint = (
-        "Nothing was changed. Start the controller with the newest ledger; if that is lost, move this folder away and "
+        "No node was changed. Start the controller with the newest ledger; if that is lost, move this folder away and "
         "run `fawkes adopt`"
     )
     return ElsewhereError(what, where=where, hint=hint)

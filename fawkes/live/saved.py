@@ -27,6 +27,8 @@ from fawkes.live.sources import SourceFile, fingerprint
 from fawkes.live.webhdfs import Hdfs, HdfsFailedError, HdfsFile, Summary
 
 MANIFEST = "MANIFEST.sha256"
+OPEN = "is still being written"
+"""Why a file that is known to be open is not saved."""
 
 _PIECE = 1 << 20
 #: how many files an error names
@@ -129,10 +131,15 @@ def compare(
     return unsaved
 
 
-def unfinished(hdfs: Hdfs, path: str, readers: int = 4) -> list[Unsaved]:
-    """The files below a folder of HDFS that are still being written, or of which HDFS has lost a block."""
+def unfinished(hdfs: Hdfs, path: str, is_open: Callable[[str], bool], readers: int = 4) -> list[Unsaved]:
+    """The files below a folder of HDFS that are still being written, or of which HDFS has lost a block.
+
+    Those that are known to be open are not asked for.
+    """
 
     def look(file: HdfsFile) -> Unsaved | None:
+        if is_open(file.path):
+            return Unsaved(file.path, OPEN)
         try:
             hdfs.checksum(file.path)
         except HdfsFailedError as error:

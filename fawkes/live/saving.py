@@ -25,6 +25,7 @@ from fawkes.live.loading import StoppedError
 from fawkes.live.safe_folder import SafeFolder
 from fawkes.live.saved import (
     MANIFEST,
+    OPEN,
     Digests,
     Unsaved,
     UnsavedError,
@@ -77,7 +78,8 @@ class Save:
     """How to save one output folder of HDFS to a folder of the controller's file system.
 
     ``progress`` is told of bytes as they are written; as soon as ``stop`` says so the work ends between two pieces
-    (StoppedError). `copy` may be called while HDFS still takes writes; `run` does what is left and ends the save.
+    (StoppedError). `copy` may be called while HDFS still takes writes; `run` does what is left and ends the save. Files
+    that are known to be open are not asked for: a DataNode that has their last block may not answer.
     """
 
     hdfs: Hdfs
@@ -86,6 +88,7 @@ class Save:
     readers: int = 4
     progress: Callable[[int], None] = lambda size: None
     stop: Callable[[], bool] = lambda: False
+    is_open: Callable[[str], bool] = lambda path: False
     _copied: dict[str, _Copied] = field(default_factory=dict, init=False)
 
     def copy(self) -> None:
@@ -230,6 +233,8 @@ class Save:
 
     def _try(self, work: SafeFolder, file: HdfsFile, halt: threading.Event) -> Digests | Unsaved:
         """Copy one file, or say why it cannot be had; an error is of a kind that all others would meet as well."""
+        if self.is_open(file.path):
+            return Unsaved(file.path, OPEN)
         try:
             return self._copy(work, file, halt)
         except HdfsFailedError as error:

@@ -38,6 +38,7 @@ from fawkes.live.hadoop_rpc import (
     Session,
     kill_application,
     kill_attempt,
+    list_open_files,
     recover_lease,
 )
 from fawkes.live.kerberos import Kerberos, Login
@@ -382,6 +383,10 @@ class Setup:
     def close_order(self, cluster: LiveCluster, path: str) -> AddressedOrder:
         """The order that closes a file whose writer is gone."""
         return self._addressed(cluster, hadoop_conf.Ports().namenode, recover_lease(path))
+
+    def open_files_order(self, cluster: LiveCluster, folder: str, after: int) -> AddressedOrder:
+        """The order that lists files that are open for writing, from the one after ``after`` on."""
+        return self._addressed(cluster, hadoop_conf.Ports().namenode, list_open_files(folder, after))
 
     def _addressed(self, cluster: LiveCluster, port: int, order: Order) -> AddressedOrder:
         login = self._login(cluster)

@@ -12,16 +12,17 @@ from typing import TypeVar
 
 from fawkes.config.details import DataSet, Output
 from fawkes.core.effects import Load, Save
-from fawkes.core.model import Facts, Plain
+from fawkes.core.model import ClusterId, Facts, Plain
+from fawkes.core.proof import NAMED
 from fawkes.core.settings import Settings
 from fawkes.errors import ElsewhereError, FawkesError, NodeRefusedError, RefusedError
 from fawkes.live import limits, loading, saved, saving
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.copies import Copies, load_job, save_job
 from fawkes.live.ground import Ground
+from fawkes.live.left_open import OpenFile
 from fawkes.live.loading import StoppedError
-from fawkes.live.orders import give
-from fawkes.live.playbooks import hadoop
+from fawkes.live.no_writes import NoWrites
 from fawkes.live.rest import Deadline
 from fawkes.live.saved import Unsaved, UnsavedError, files_below, unfinished
 from fawkes.live.setup import Setup
@@ -34,7 +35,6 @@ from fawkes.live.webhdfs import Hdfs
 Stop = Callable[[], bool]
 
 _HDFS = "hdfs://"
-_FREEZE, _THAW = "hdfs-freeze", "hdfs-thaw"
 _COPIED = "copied"
 _NAME_LENGTH = 12
 
@@ -88,6 +88,7 @@ class _ToHdfs:
     output: Output
     hdfs: Hdfs
     run: Callable[[str, bool], None]
+    is_open: Callable[[str], bool]
     files: str = ""
 
     def copy(self) -> None:
@@ -107,7 +108,7 @@ class _ToHdfs:
             raise FawkesError("changed while it was copied", where=self.output.path, hint=hint)
         if not self.files:
             return {"path": self.output.path, "files": 0, "size": 0}
-        if found := unfinished(self.hdfs, self.output.path):
+        if found := unfinished(self.hdfs, self.output.path, self.is_open):
             raise UnsavedError(found)
         return {"path": self.output.path, "save_to": self.output.save_to}
 
@@ -134,12 +135,14 @@ def _each(folders: Iterable[_F], act: Callable[[_F], None]) -> list[_Failure]:
     return failed
 
 
-def _error_of(failed: Sequence[_Failure], cluster: str, done: Sequence[Facts]) -> FawkesError:
+def _error_of(
+    failed: Sequence[_Failure], cluster: str, done: Sequence[Facts], named: Callable[[Unsaved], Unsaved]
+) -> FawkesError:
     """What failed, as one error; that of a node that refused is told as it is, for the core takes it out of service."""
     for one in failed:
         if isinstance(one.error, NodeRefusedError):
             return one.error
-    return UnsavedError([row for one in failed for row in one.rows()], where=cluster, outputs=done)
+    return UnsavedError([named(row) for one in failed for row in one.rows()], where=cluster, outputs=done)
 
 
 def stake_row(cluster: LiveCluster, path: Plain, **facts: Plain) -> dict[str, Plain]:
@@ -170,6 +173,9 @@ class Stages:
         self._heard_us = settings.heard_us
         self._stopping = stopping
         self._waits = waits
+        #: what was closed for saves, by MR-cluster and path, and was not told yet
+        self._closed: dict[ClusterId, dict[str, dict[str, Plain]]] = {}
+        self._writers: dict[ClusterId, dict[str, OpenFile]] = {}
 
     def load(self, effect: Load, current: Callable[[], bool]) -> Facts | None:
         """Files, bytes and skew of what was loaded; from then on the MR-cluster works. None: a newer goal came."""
@@ -190,45 +196,99 @@ class Stages:
     def save(self, effect: Save, current: Callable[[], bool]) -> Facts | None:
         """Files and bytes of what was saved; None when a newer goal came.
 
-        As much as can be is copied while HDFS takes writes. Then it takes none any more, what has changed meanwhile is
-        copied, and all is compared. UnsavedError lists what could not be saved, in any of the folders; all the rest
-        is. HDFS takes writes again after a save that did not succeed; after one that did nothing more may be written.
+        As much as can be is copied while HDFS takes writes. Then what clients hold open below the outputs is closed
+        (``closed`` in the facts), HDFS takes no writes any more, what has changed meanwhile is copied, and all is
+        compared. UnsavedError lists what could not be saved, in any of the folders; all the rest is. HDFS takes writes
+        again after a save that did not succeed; after one that did nothing more may be written.
 
         What users run on YARN is looked for before HDFS refuses its writes, and once more after that: then nobody can
         start anything that needs HDFS.
         """
         cluster = self._known(effect.cluster)
         self._clusters.mark(effect.cluster, working=False)
-        stop = self._unless(effect, current)
-        self._waits.note(effect.key, effect.version, "nothing of its outputs moves")
-        folders = [self._folder(cluster, number, output, stop) for number, output in enumerate(cluster.details.outputs)]
-        if cluster.details.security or any(isinstance(folder, _ToHdfs) for folder in folders):
+        writes = NoWrites(
+            self._ground,
+            self._setup,
+            cluster,
+            [output.path for output in cluster.details.outputs],
+            close_us=effect.close_us,
+            writers=self._writers.setdefault(cluster.id, {}),
+            stopping=self._stopping,
+            current=current,
+            waits=lambda what: self._waits.note(effect.key, effect.version, what),
+        )
+        goes_on = self._unless(effect, current)
+
+        def stop() -> bool:
+            writes.watch()
+            return goes_on()
+
+        writes.waits_for_outputs()
+        outputs = enumerate(cluster.details.outputs)
+        folders = [self._folder(cluster, number, output, writes.is_open, stop) for number, output in outputs]
+        failed = self._copy(cluster, effect, folders, writes)
+        try:
+            done = self._finish(cluster, effect, folders, failed, writes)
+        except BaseException as error:
+            writes.end()
+            self._closed.setdefault(cluster.id, {}).update(writes.closed())
+            if isinstance(error, UnsavedError):
+                error.facts = {**error.facts, **self._tell_closed(cluster)}
+            raise
+        self._closed.setdefault(cluster.id, {}).update(writes.closed())
+        if current():
+            self._writers.pop(cluster.id, None)
+            return {"outputs": done, **self._tell_closed(cluster)}
+        writes.end()
+        return None
+
+    def _copy(
+        self, cluster: LiveCluster, effect: Save, folders: Sequence[_ToFolder | _ToHdfs], writes: NoWrites
+    ) -> list[_Failure]:
+        """Copy what can be copied while HDFS takes writes; what went wrong."""
+        far = any(isinstance(folder, _ToHdfs) for folder in folders)
+        if cluster.details.security or far:
             # DistCp writes, and so does a NameNode that makes a token; a controller that was killed may have left HDFS
             # without writes.
-            self._order(cluster, _THAW)
+            writes.allow()
         for folder in folders:
             folder.hdfs.hold_token()
-        failed = _each(folders, lambda folder: folder.copy())
+        if far:
+            # DistCp does not copy a file that is open. Nobody is cut whose application holds the save.
+            if not effect.applications:
+                self._nothing_runs(cluster)
+            writes.close()
+        writes.look()
+        return _each(folders, lambda folder: folder.copy())
+
+    def _finish(
+        self,
+        cluster: LiveCluster,
+        effect: Save,
+        folders: Sequence[_ToFolder | _ToHdfs],
+        failed: list[_Failure],
+        writes: NoWrites,
+    ) -> list[Facts]:
+        """What was saved, while HDFS takes no writes; errors as for `save`."""
         done: list[Facts] = []
-        try:
-            if not effect.applications:
-                self._nothing_runs(cluster)
-            self._order(cluster, _FREEZE)
-            left = [folder for folder in folders if folder.output not in {one.output for one in failed}]
-            failed += _each(left, lambda folder: done.append(folder.finish()))
-            if failed:
-                raise _error_of(failed, effect.cluster, done)
-            if not effect.undeclared:
-                self._nothing_undeclared(cluster)
-            if not effect.applications:
-                self._nothing_runs(cluster)
-        except BaseException:
-            self._thaw(cluster)
-            raise
-        if current():
-            return {"outputs": done}
-        self._thaw(cluster)
-        return None
+        if not effect.applications:
+            self._nothing_runs(cluster)
+        writes.begin()
+        left = [folder for folder in folders if folder.output not in {one.output for one in failed}]
+        failed += _each(left, lambda folder: done.append(folder.finish()))
+        if failed:
+            raise _error_of(failed, effect.cluster, done, writes.named)
+        if not effect.undeclared:
+            self._nothing_undeclared(cluster)
+        if not effect.applications:
+            self._nothing_runs(cluster)
+        writes.check()
+        return done
+
+    def _tell_closed(self, cluster: LiveCluster) -> Facts:
+        """The facts about files that were closed and not told yet; none when there are none."""
+        rows = list(self._closed.pop(cluster.id, {}).values())
+        return {"closed": rows[:NAMED], "closed_count": len(rows)} if rows else {}
 
     def _nothing_undeclared(self, cluster: LiveCluster) -> None:
         """RefusedError when somebody's data came to HDFS after the survey; now nothing can come any more."""
@@ -310,38 +370,20 @@ class Stages:
             loaded = load.run(source_of(one.source, self._ground.nodes[cluster.master].user))
         return {"to": one.to, **asdict(loaded)}
 
-    def _folder(self, cluster: LiveCluster, number: int, output: Output, stop: Stop) -> _ToFolder | _ToHdfs:
-        hdfs = Hdfs.of(self._setup.masters(cluster))
+    def _folder(
+        self, cluster: LiveCluster, number: int, output: Output, is_open: Callable[[str], bool], stop: Stop
+    ) -> _ToFolder | _ToHdfs:
+        hdfs, target = Hdfs.of(self._setup.masters(cluster)), Path(output.save_to)
         if not output.save_to.startswith(_HDFS):
-            return _ToFolder(
-                output, hdfs, saving.Save(hdfs=hdfs, output=output.path, target=Path(output.save_to), stop=stop)
-            )
+            save = saving.Save(hdfs=hdfs, output=output.path, target=target, stop=stop, is_open=is_open)
+            return _ToFolder(output, hdfs, save)
         source = f"{self._setup.default_fs(cluster)}{output.path}"
 
         def copy(name: str, again: bool) -> None:
             how = load_job if again else save_job
             self._copies.run(cluster, f"save-{number}-{name}", how(source, output.save_to), stop)
 
-        return _ToHdfs(output, hdfs, copy)
-
-    def _order(self, cluster: LiveCluster, which: str) -> None:
-        """Tell the NameNode whether it takes writes."""
-        master = cluster.master
-
-        def by_client() -> None:
-            right = self._ground.lease(master, cluster.id, cluster.members[master].generation)
-            commands = {which: self._setup.refresh_argv(cluster, which)}
-            script = hadoop.order(right, commands, self._setup.environment(cluster, master))
-            self._ground.run(master, script, "telling HDFS whether it takes writes")
-
-        give(self._ground, cluster, self._setup.order(cluster, which), by_client)
-
-    def _thaw(self, cluster: LiveCluster) -> None:
-        """Let HDFS take writes again; where that fails, the next try of the save begins without them all the same."""
-        try:
-            self._order(cluster, _THAW)
-        except FawkesError as error:
-            _log.warning("%s: HDFS may still refuse writes: %s", cluster.id, error)
+        return _ToHdfs(output, hdfs, copy, is_open)
 
     def _known(self, name: str) -> LiveCluster:
         cluster = next((one for one in self._clusters.all() if one.id == name), None)

@@ -21,6 +21,7 @@ from fawkes.live.clusters import LiveCluster
 from fawkes.live.ha import Pair
 from fawkes.live.hadoop_rpc import RpcError
 from fawkes.live.handover import Handover
+from fawkes.live.left_open import LeftOpen
 from fawkes.live.masters import Application, MasterAddresses
 from fawkes.live.measure import is_ours
 from fawkes.live.playbooks import hadoop, moving
@@ -174,12 +175,13 @@ class Takeover(Handover):
     def _settle(self) -> Facts:
         """What goes on, and every file: nothing that was acknowledged is missing."""
         addresses = self._setup.masters(self._after)
-        known = [
-            one for one in masters.all_applications(addresses, Deadline.after(limits.ANSWER_S), tag="") if is_ours(one)
-        ]
+        everyone = masters.all_applications(addresses, Deadline.after(limits.ANSWER_S), tag="")
+        known = [one for one in everyone if is_ours(one)]
         told = [one for one in known if not one.ended] + [one for one in known if one.ended][-_TOLD:]
         self._pair.report_blocks(self._after, self._storing())
         found, opened = self._files(addresses)
+        # Applications go on, and so do users' clients: only of those that have ended it is known that nobody writes on.
+        closed = LeftOpen(self._ground, self._setup, self._after).close_ended([one.id for one in everyone if one.ended])
         self._means.membership.forget(self._after.id)
         return {
             "txid": self._pair.namenode(self._after, self._to).txid,
@@ -187,7 +189,7 @@ class Takeover(Handover):
             "reached": sorted(self._reached),
             "missing": list(found.missing),
             "missing_files": found.missing_files,
-            "open": opened[:NAMED],
+            "open": [path for path in opened if path not in closed][:NAMED],
             "known": [_row(one) for one in told],
             "finished": [one.id for one in told if one.succeeded],
             "ended": [],

@@ -75,6 +75,7 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
             "rejoin": duration(settings.rejoin_us),
             "unusable": duration(settings.unusable_us),
             "late": duration(settings.late_us),
+            "close": duration(settings.close_us),
         },
         "retries": {
             "first": duration(settings.retry_first_us),

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from fawkes.core.keys import Key
 from fawkes.core.model import ClusterLife, Facts, Role
-from fawkes.report.facts import Template, because, took
+from fawkes.report.facts import Template, because, listed, took
+from fawkes.units import show_bytes
 
 
 def _requested(facts: Facts) -> str:
@@ -54,6 +55,19 @@ def _not_reached(facts: Facts) -> str:
     return f"{{cluster}} {problem} (attempt {{tries}}): {{error}}"
 
 
+def _files_closed(facts: Facts) -> str:
+    files = listed(facts["files"], facts.get("count"), _closed_in_words)
+    return f"Files of {{cluster}} that clients held open were closed to be saved, as far as written: {files}"
+
+
+def _closed_in_words(row: Facts) -> str:
+    """A file that was closed: its path, its size, and the client that wrote it."""
+    size = row.get("bytes")
+    facts = [show_bytes(size)] if isinstance(size, int) else []
+    facts += [" on ".join(str(part) for part in (row.get("client"), row.get("host")) if part)]
+    return f"{row.get('path')} ({', '.join(facts)})"
+
+
 def _stuck(facts: Facts) -> str:
     total = " of {slots}" if "slots" in facts else ""
     masters = ", {masters} by ApplicationMasters" if "masters" in facts else ""
@@ -73,6 +87,7 @@ CLUSTERS: Mapping[str, Template] = {
     "deployed": took("{cluster} is deployed"),
     "loaded": took("{cluster} has its data"),
     "saved": took("The outputs of {cluster} are saved and verified"),
+    "files-closed": _files_closed,
     "discarded": "The outputs of {cluster} are discarded, as requested",
     "idle": "{cluster} has been idle since {since_us}: its outputs are saved, then its nodes are released",
     "released": _released,

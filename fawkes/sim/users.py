@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from fawkes.core.effects import Deploy, Load, Retire, Save, Survey
 from fawkes.core.events import Requested, Submitted
-from fawkes.core.model import ClusterId, JobId
+from fawkes.core.model import ClusterId, Facts, JobId
+from fawkes.core.proof import NAMED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,8 @@ class Users:
                 self._by_job.setdefault(job, []).append(number)
         self._open = {wish.event.spec.id for wish in wishes if isinstance(wish.event, Submitted)}
         self._runs: set[ClusterId] = set()
+        #: files below the outputs of MR-clusters that clients are writing, and how many bytes they have
+        self.open_files: dict[ClusterId, dict[str, int]] = {}
 
     @property
     def waiting(self) -> list[str]:
@@ -76,3 +80,12 @@ class Users:
     def _due(self, number: int, now_us: int) -> Requested | Submitted:
         wish = self._wishes[number]
         return replace(wish.event, at_us=max(wish.event.at_us, now_us + wish.delay_us))
+
+
+def of_stage(effect: Deploy | Load | Save | Retire | Survey, users: Users) -> Facts:
+    """What is told of a stage that ended well; files that clients hold open are closed for a save."""
+    if isinstance(effect, Survey):
+        return {"undeclared": [], "applications": []}
+    opened = users.open_files.pop(effect.cluster, {}) if isinstance(effect, Save) and effect.close_us else {}
+    rows = [{"path": path, "bytes": size, "client": "", "host": ""} for path, size in sorted(opened.items())]
+    return {"closed": rows[:NAMED], "closed_count": len(rows)} if rows else {}

@@ -60,7 +60,7 @@ from fawkes.sim.steps import (
 )
 from fawkes.sim.tasks import JobAttempt
 from fawkes.sim.transfers import Transfers
-from fawkes.sim.users import Users
+from fawkes.sim.users import Users, of_stage
 
 #: what a new controller finds as it was
 _FOUND = ("clusters", "hosts", "dead", "gone", "deployed", "only_here", "destroyed", "emptied", "services")
@@ -376,7 +376,7 @@ class SimWorld:
                     cluster.join(node, member.role, self.sites.get(node, ""))
         if isinstance(effect, Load):
             self.script(self.users.cluster_runs(effect.cluster, self.now_us))
-        facts: Facts = {"undeclared": [], "applications": []} if isinstance(effect, Survey) else {}
+        facts = of_stage(effect, self.users)
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=facts)
 
     def _second_comes(self, effect: Deploy) -> None:

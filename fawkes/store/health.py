@@ -76,7 +76,7 @@ def check_header(path: Path) -> None:
     application, version = _says(path, log, alone=size >= _HEADER_BYTES)
     if application != APPLICATION_ID:
         raise RefusedError(
-            "this SQLite file belongs to another program", where=str(path), hint="Nothing was changed. Move it away"
+            "this SQLite file belongs to another program", where=str(path), hint="It was not changed. Move it away"
         )
     check_format(path, version)
 
@@ -139,7 +139,7 @@ def check_format(path: Path, version: int) -> None:
         raise RefusedError(
             f"the ledger has format {version}, this Fawkes knows formats up to {FORMAT}",
             where=str(path),
-            hint="Nothing was changed. Use the newer Fawkes that wrote it",
+            hint="The ledger was not changed. Use the newer Fawkes that wrote it",
         )
 
 

@@ -83,7 +83,7 @@ def create(path: Path) -> None:
             raise RefusedError(
                 "the ledger is missing, but this file belongs to it",
                 where=str(health.beside(path, ending)),
-                hint="Nothing was changed. Put the ledger back beside it, or move this file away as well",
+                hint="No ledger was made. Put the old one back beside it, or move this file away as well",
             )
     draft = path.with_name(f"{path.name}.new")
     draft.unlink(missing_ok=True)

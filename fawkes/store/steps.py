@@ -30,7 +30,7 @@ _LOOK_BACK, _LEAST_BACK, _MOST_BACK = 4, 1 << 20, 1 << 23
 _MEMORY_LIMIT = 1 << 26
 
 START = b"\x00" * 32
-RESTORE = "Nothing was changed. Restore a backup of the folder, or move it away and begin with an empty one"
+RESTORE = "The ledger was not changed. Restore a backup of the folder, or move it away and begin with an empty one"
 
 
 class Row(NamedTuple):

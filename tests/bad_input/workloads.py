@@ -261,7 +261,7 @@ CASES = (
         "ledger is garbage",
         ("status",),
         6,
-        "state/ledger.sqlite: this is not an SQLite file. Nothing was changed.",
+        "state/ledger.sqlite: this is not an SQLite file. The ledger was not changed.",
         files={"state/ledger.sqlite": random.Random(7).randbytes(4096)},
     ),
     command(

@@ -132,7 +132,7 @@ def test_every_command_refuses_what_is_no_ledger(run: Run, site: Path, damage: s
     result = run(*words)
     assert result.exit_code == 6
     assert result.stderr.startswith(f"fawkes: {path}: {message}")
-    assert "Nothing was changed" in result.stderr
+    assert "was not changed. " in result.stderr
     assert result.stdout == ""
     assert path.read_bytes() == before
 

@@ -131,8 +131,13 @@ def test_one_pool_from_its_first_start_to_a_copy_that_takes_over(head: Head) -> 
     copy = head.base / "copy"
     shutil.copytree(site, copy)
     before = (head.lease(), head.steps(copy))
-    for _ in range(2):
-        assert "is a copy of a state folder, or was moved" in head.fawkes(copy, "run", code=7)
+    # As a copy is made by most tools: what other users could reach is taken from them all the same.
+    (copy / "state").chmod(0o755)
+    for taken in (True, False):
+        refused = head.fawkes(copy, "run", code=7)
+        assert "is a copy of a state folder, or was moved" in refused
+        assert ("other users could reach 1 files" in refused) is taken
+        assert "No node was changed" in refused
     assert "that was not 'pool'" in head.fawkes(copy, "run", "--take-over", code=6, stdin="no\n")
     assert (head.lease(), head.steps(copy)) == before
 

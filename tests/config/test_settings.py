@@ -44,6 +44,7 @@ def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
         rejoin_us=90 * SECOND_US,
         unusable_us=4 * SECOND_US,
         late_us=30 * SECOND_US,
+        close_us=10 * SECOND_US,
         period_us=120 * SECOND_US,
         sample_every_us=10 * SECOND_US,
         tau=36.0,

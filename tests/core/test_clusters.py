@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from fawkes.core import alerts
 from fawkes.core.effects import Deploy, Load, Save
 from fawkes.core.events import Condition, Done, Failed, Progress, ReleaseAsked
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, JobId, JobLife, NodeId, NodeLife
+from fawkes.core.model import (
+    ClusterAlert,
+    ClusterId,
+    ClusterLife,
+    ClusterState,
+    Facts,
+    JobId,
+    JobLife,
+    NodeId,
+    NodeLife,
+)
 from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.pools import settings
@@ -121,6 +132,41 @@ def test_outputs_that_cannot_be_saved_keep_their_nodes() -> None:
     assert desk.lives("a") == {"node01": "serving", "node02": "serving"}
     desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True))
     assert state(desk).life is ClusterLife.RETIRING
+
+
+def test_files_that_were_closed_for_a_save_are_told_by_themselves_however_it_ended() -> None:
+    desk = Desk(4, how=settings(period_us=10**12, close_us=7))
+    desk.up("a")
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
+    (effect,) = (effect for effect in desk.last.effects if isinstance(effect, Save))
+    assert effect.close_us == 7
+    rows = [{"path": "/output/x", "bytes": 5, "client": "DFSClient_1", "host": "node02"}]
+    said = [{"cluster": "a", "files": rows, "count": 1}]
+    facts: Facts = {"closed": rows, "closed_count": 1}
+    key, version, error = effect.key, effect.version, "/output/y is still open"
+    desk.tell(Failed(at_us=desk.now_us, effect=key, version=version, error=error, facts=facts))
+    assert desk.said("files-closed") == said
+    assert [reason.keys() & {"closed", "closed_count"} for reason in desk.said("not-reached")] == [set()]
+    assert alerts.about(state(desk), ClusterAlert.STAGE)
+    desk.wake()
+    desk.tell(Done(at_us=desk.now_us, effect=key, version=version, facts=facts))
+    assert desk.said("files-closed") == said
+    assert state(desk).life is ClusterLife.RETIRING
+    assert not alerts.about(state(desk), ClusterAlert.STAGE)
+
+
+def test_a_save_whose_files_never_close_fills_no_ledger() -> None:
+    """Files are given 10 s to be closed by each try, in vain: for an hour."""
+    desk = Desk(4, how=settings(period_us=10**12, close_us=10 * SECOND_US))
+    desk.up("a")
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
+    begun_us, tries = desk.now_us, 0
+    while desk.now_us < begun_us + 3600 * SECOND_US:
+        desk.failed("cluster:a", "/output/y is still open")
+        desk.wake()
+        tries += 1
+    assert tries <= 3600 / 30 + 10
+    assert state(desk).life is ClusterLife.SAVING
 
 
 def test_an_answer_that_never_comes_is_asked_for_again() -> None:

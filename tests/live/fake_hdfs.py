@@ -9,22 +9,28 @@ import contextlib
 import hashlib
 import json
 import socket
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from fawkes.core.model import NodeId
+from fawkes.live import protobuf
+from fawkes.live.hadoop_rpc import CLOSER
 from fawkes.live.masters import MasterAddresses
+from fawkes.live.protobuf import number, text, varint
 
 DATANODES = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 NODES = {address: NodeId(f"node{n}") for n, address in enumerate(DATANODES, 1)}
 CORE = ["node1", "node2", "node3"]
 
 CHUNK = 512
+CLIENT = "DFSClient_NONMAPREDUCE_1"
 
 
 @dataclass
@@ -61,7 +67,8 @@ class FakeHdfs(ThreadingHTTPServer):
     ``unreadable`` files no DataNode has a block, ``unlisted`` folders may not be listed. ``said`` are rows that a
     listing of a folder has besides, ``page`` is how many rows a page of it has (``listing`` is said in place of any);
     an ``old`` one knows no pages. ``orders`` are what came over RPC (see `rpc`): ``freeze`` or ``thaw``, unless it
-    ``refuses_rpc``; ``on_order`` is told of each. A ``secure`` one makes a token for whoever reads without one.
+    ``refuses_rpc``; ``on_order`` is told of each. A ``secure`` one makes a token for whoever reads without one. Files
+    that are ``being_written`` are closed when their lease is recovered (``recovered``), but those that ``never_close``.
     """
 
     daemon_threads = True
@@ -92,6 +99,8 @@ class FakeHdfs(ThreadingHTTPServer):
         self.orders: list[str] = []
         self.on_order: Any = None
         self.refuses_rpc = False
+        self.recovered: list[str] = []
+        self.never_close: set[str] = set()
 
     @property
     def url(self) -> str:
@@ -126,9 +135,49 @@ class FakeHdfs(ThreadingHTTPServer):
         if self.on_order is not None:
             self.on_order(order)
 
+    def order(self, method: str, fields: dict[int, int | bytes]) -> bytes:
+        """What the NameNode answers to an order over RPC; RemoteError when it refuses it."""
+        if self.refuses_rpc:
+            raise RemoteError("IOException", "it takes no orders", 403)
+        with self.lock:
+            if method == "listOpenFiles":
+                return self._open_files(str_of(fields[3]), fields[1])
+            if method == "recoverLease":
+                path = str_of(fields[1])
+                if self.safe_mode:
+                    raise RemoteError("SafeModeException", f"Cannot recover the lease of {path}: in safe mode.", 403)
+                self.recovered.append(path)
+                self.tree[path].being_written = path in self.never_close
+                return number(1, int(path not in self.never_close))
+            assert method == "setSafeMode"
+        self.take("thaw" if fields[1] == 1 else "freeze")
+        return number(1, int(self.safe_mode))
+
+    def _open_files(self, folder: str, after: int | bytes) -> bytes:
+        """A page of ``page`` files; each has its place among all as its number."""
+        numbered = [(n, path) for n, path in enumerate(sorted(self.tree), 1) if self.tree[path].being_written]
+        found = [(n, path) for n, path in numbered if n > int(after) and path.startswith(f"{folder.rstrip('/')}/")]
+        rows = [
+            number(1, n)
+            + text(2, path.encode())
+            + text(3, self._holder(path).encode())
+            + text(4, DATANODES[0].encode())
+            for n, path in found[: self.page]
+        ]
+        return b"".join(text(1, row) for row in rows) + number(2, int(len(found) > len(rows)))
+
+    def _holder(self, path: str) -> str:
+        """Who has the lease of an open file."""
+        return CLOSER if path in self.recovered else CLIENT
+
     def tick(self) -> int:
         self.clock_ms += 1000
         return self.clock_ms
+
+
+def str_of(value: int | bytes) -> str:
+    assert isinstance(value, bytes)
+    return value.decode()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -348,11 +397,13 @@ class Handler(BaseHTTPRequestHandler):
         ]
         safe = "Safe mode is ON. It was turned on manually." if self.server.safe_mode else ""
         nodes = {"LiveNodes": json.dumps(live), "DeadNodes": "{}", "DecomNodes": "{}"}
-        bean = {
-            "NameNodeInfo": {**nodes, "Used": used, "Safemode": safe},
+        transactions = json.dumps({"LastAppliedOrWrittenTxId": str(self.server.clock_ms)})
+        beans: dict[str, dict[str, object]] = {
+            "NameNodeInfo": {**nodes, "Used": used, "Safemode": safe, "JournalTransactionInfo": transactions},
+            "NameNodeStatus": {"State": "active"},
             "BlockStats": {"StorageTypeStats": rows},
         }
-        return {"beans": [bean[name]]}
+        return {"beans": [{"name": f"name={one}", **beans[one]} for one in beans if fnmatchcase(one, name)]}
 
     def _body(self) -> bytes:
         if self.headers.get("transfer-encoding") == "chunked":
@@ -432,7 +483,7 @@ def checksum(entry: Entry, kind: str) -> dict[str, object]:
 
 @contextmanager
 def rpc(server: FakeHdfs) -> Iterator[int]:
-    """The port on which the NameNode takes orders while this lasts: to enter and to leave safe mode."""
+    """The port on which the NameNode takes orders while this lasts: see `FakeHdfs.order`."""
     listener = socket.create_server(("127.0.0.1", 0))
     over = threading.Event()
 
@@ -443,13 +494,20 @@ def rpc(server: FakeHdfs) -> Iterator[int]:
                 return
             with connection:
                 connection.settimeout(10)
-                got = b""
-                while b"setSafeMode" not in got or not got.endswith((b"\x02\x08\x01", b"\x02\x08\x02")):
-                    got += connection.recv(4096)
-                if not server.refuses_rpc:
-                    server.take("freeze" if got.endswith(b"\x02") else "thaw")
-                # RpcResponseHeaderProto: callId 0, status SUCCESS or ERROR
-                connection.sendall(b"\0\0\0\x05\x04\x08\0\x10" + bytes([server.refuses_rpc]))
+                with connection.makefile("rb") as stream:
+                    stream.read(7)
+                    _frame(stream)
+                    _, header, message = _frame(stream)
+                method = dict(protobuf.fields(header))[1]
+                assert isinstance(method, bytes)
+                try:
+                    answer = server.order(method.decode(), dict(protobuf.fields(message)))
+                except RemoteError as error:
+                    said = number(1, 0) + number(2, 1) + text(4, error.kind.encode()) + text(5, str(error).encode())
+                    body = varint(len(said)) + said
+                else:
+                    body = b"\x04" + number(1, 0) + number(2, 0) + varint(len(answer)) + answer
+                connection.sendall(struct.pack(">I", len(body)) + body)
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
@@ -461,6 +519,17 @@ def rpc(server: FakeHdfs) -> Iterator[int]:
             socket.create_connection(listener.getsockname()).close()
         thread.join()
         listener.close()
+
+
+def _frame(stream: BinaryIO) -> list[bytes]:
+    """The messages of the next frame."""
+    body = stream.read(struct.unpack(">I", stream.read(4))[0])
+    found, at = [], 0
+    while at < len(body):
+        size, at = protobuf.read_varint(body, at)
+        found.append(body[at : at + size])
+        at += size
+    return found
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from fawkes.live import edit_log
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
 from fawkes.live.given import GivenNotes
-from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE
+from fawkes.live.hadoop_rpc import LEAVE_SAFE_MODE, list_open_files, recover_lease
 from fawkes.live.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.membership import MembershipKeeper
@@ -92,14 +92,17 @@ class FakeSetup:
         return {}
 
     def order(self, cluster: LiveCluster, which: str) -> AddressedOrder:
-        return AddressedOrder(cluster.master, 8020, ENTER_SAFE_MODE)
+        return AddressedOrder(cluster.master, 8020, LEAVE_SAFE_MODE)
 
     def kill_order(self, cluster: LiveCluster, application: str) -> AddressedOrder:
-        return AddressedOrder(cluster.master, 8032, ENTER_SAFE_MODE)
+        return AddressedOrder(cluster.master, 8032, LEAVE_SAFE_MODE)
+
+    def open_files_order(self, cluster: LiveCluster, folder: str, after: int) -> AddressedOrder:
+        return AddressedOrder(cluster.master, 8020, list_open_files(folder, after))
 
     def close_order(self, cluster: LiveCluster, path: str) -> AddressedOrder:
         self.closed.append((cluster.master, path))
-        return AddressedOrder(cluster.master, 8020, ENTER_SAFE_MODE)
+        return AddressedOrder(cluster.master, 8020, recover_lease(path))
 
     def session(self, cluster: LiveCluster) -> None:
         return None

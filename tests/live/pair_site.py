@@ -28,12 +28,14 @@ from fawkes.live.given import GivenNotes
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.ha import Pair
 from fawkes.live.hadoop_conf import Ports
-from fawkes.live.hadoop_rpc import REFRESH_HDFS, Connection
+from fawkes.live.hadoop_rpc import REFRESH_HDFS, Connection, list_open_files, recover_lease
 from fawkes.live.kept_copy import KeptCopy
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.moving import MastersMover
 from fawkes.live.orders import AddressedOrder
+from fawkes.live.protobuf import number, varint
+from fawkes.live.protobuf import text as text_field
 from fawkes.live.setup import Setup, masters_on
 from fawkes.live.succession import Copies
 from fawkes.playbook import Lease
@@ -94,10 +96,12 @@ class _Call:
 
     def sendall(self, data: bytes) -> None:
         methods = [ACTIVE, STANDBY, "rollEdits", "refreshNodes", "refreshNamenodes", "triggerBlockReport"]
+        methods += ["listOpenFiles", "recoverLease"]
         (method,) = [name for name in methods if name.encode() in data]
         why = self.site.told(self.at, self.daemon, method).encode()
         header = b"\x08\x00\x10" + (b"\x01" + bytes([5 << 3 | 2, len(why)]) + why if why else b"\x00")
-        body = bytes([len(header)]) + header
+        answer = self.site.open_files() if method == "listOpenFiles" else b""
+        body = bytes([len(header)]) + header + varint(len(answer)) + answer
         self.left = struct.pack(">I", len(body)) + body
 
     def recv(self, nbytes: int) -> bytes:
@@ -175,6 +179,13 @@ class PairSetup:
     def order(self, cluster: LiveCluster, which: str) -> AddressedOrder:
         return AddressedOrder(cluster.master, Ports().namenode, REFRESH_HDFS)
 
+    def open_files_order(self, cluster: LiveCluster, folder: str, after: int) -> AddressedOrder:
+        return AddressedOrder(cluster.master, Ports().namenode, list_open_files(folder, after))
+
+    def close_order(self, cluster: LiveCluster, path: str) -> AddressedOrder:
+        self.site.closed.append(path)
+        return AddressedOrder(cluster.master, Ports().namenode, recover_lease(path))
+
     def session(self, cluster: LiveCluster) -> None:
         """Without Kerberos there is none."""
 
@@ -227,6 +238,9 @@ class PairSite:
         self.shares_not = False
         self.txid = 7
         self.applications: list[dict[str, Any]] = []
+        #: clients and the files that they hold open, and the files that were closed
+        self.writers: dict[str, str] = {}
+        self.closed: list[str] = []
         for at in nodes:
             self.ground.run(at, leases.take(self.lease(at)), "taking")
             self.ground.run(at, node.prepare(self.lease(at)), "preparing")
@@ -334,6 +348,14 @@ class PairSite:
         if method.startswith("transitionTo"):
             self.says[pid] = method.removeprefix("transitionTo").lower()
         return ""
+
+    def open_files(self) -> bytes:
+        """The NameNode's list of open files."""
+        rows = [
+            number(1, n) + text_field(2, path.encode()) + text_field(3, client.encode()) + text_field(4, b"10.0.0.1")
+            for n, (client, path) in enumerate(self.writers.items(), 1)
+        ]
+        return b"".join(text_field(1, row) for row in rows) + number(2, 0)
 
     def answer(self, at: NodeId) -> None:
         """Let the daemons of a node answer over HTTP, each while it runs."""

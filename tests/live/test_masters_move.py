@@ -19,6 +19,8 @@ from fawkes.live.given import Given
 from fawkes.live.succession import GoneError, StayError, UntouchedError
 from playbooks import hadoop, moving
 from playbooks import lease as leases
+from tests.live.fake_hdfs import rpc
+from tests.live.fake_hdfs import running as running_hdfs
 from tests.live.masters_server import (
     HISTORY,
     JMX,
@@ -438,7 +440,8 @@ def test_applications_end_unless_their_history_says_that_they_succeeded(site: Si
     assert facts["ended"] == [{"id": other, "name": "theirs", "user": "alice"}]
 
 
-def test_files_that_ended_applications_were_writing_are_closed(site: Site) -> None:
+@pytest.mark.parametrize("listens", [True, False])
+def test_files_that_ended_applications_were_writing_are_closed(site: Site, listens: bool) -> None:
     site.setup.server_off = frozenset({OLD})
     theirs = f"/staging/u/.staging/{APPLICATION.replace('application', 'job')}/events"
     opened = "".join(
@@ -448,10 +451,15 @@ def test_files_that_ended_applications_were_writing_are_closed(site: Site) -> No
     )
     running = {"id": APPLICATION, "state": "RUNNING", "applicationType": "MAPREDUCE", "user": "u"}
     site.serves(*NODES, applications=(running,), files=opened)
-    facts = site.move()
-    assert site.setup.closed == [(TO, theirs)]
-    # Nobody listens here: what cannot be closed is told.
-    assert facts["open"] == [theirs, "/user/ann/notes"]
+    with running_hdfs() as hdfs, rpc(hdfs) as port:
+        for path in (theirs, "/user/ann/notes"):
+            hdfs.put(path, b"12345")
+            hdfs.tree[path].being_written = True
+        site.fleet.forwards[8020] = port if listens else 0
+        facts = site.move()
+        assert hdfs.recovered == [theirs] * listens
+    assert site.setup.closed == [(TO, theirs)] * listens
+    assert facts["open"] == ([] if listens else [theirs]) + ["/user/ann/notes"], "what is open is told"
 
 
 def test_a_node_that_is_let_in_again(site: Site) -> None:

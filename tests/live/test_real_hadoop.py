@@ -20,7 +20,17 @@ from fawkes.core.proof import Proof, not_proven, reports
 from fawkes.core.sight import Sight, Stored
 from fawkes.live.blocks import blocks_below, sound
 from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
-from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE, Order, call
+from fawkes.live.hadoop_rpc import (
+    ENTER_SAFE_MODE,
+    LEAVE_SAFE_MODE,
+    ROLL_EDITS,
+    Order,
+    RpcError,
+    call,
+    list_open_files,
+    recover_lease,
+)
+from fawkes.live.left_open import LeftOpen
 from fawkes.live.loading import LOADED, Load, lay_out, mark_active
 from fawkes.live.masters import (
     IN_SERVICE,
@@ -32,6 +42,8 @@ from fawkes.live.masters import (
     storage,
 )
 from fawkes.live.measure import Sampler, Target, hdfs_ops
+from fawkes.live.names import NAMES
+from fawkes.live.orders import AddressedOrder
 from fawkes.live.rest import Deadline, close_session, get_json
 from fawkes.live.saved import MANIFEST, UnsavedError, at_stake, verify
 from fawkes.live.saving import Save
@@ -171,6 +183,33 @@ def open_file(hdfs: Hdfs, path: str, web: str) -> Iterator[None]:
         thread.join()
 
 
+def test_a_file_that_a_client_holds_open_is_listed_and_closed_with_what_it_has(storing: TinyHadoop) -> None:
+    """Only that of the folder; what the client had written is there, and it cannot write on."""
+    hdfs, path = Hdfs.of(storing.masters), "/held/open"
+    ground: Any = SimpleNamespace(nodes={"node01": None}, through=lambda node: NAMES.connect)
+    cluster: Any = SimpleNamespace(id="c", master="node01", user_on=lambda node: "root")
+
+    def to(order: Order) -> AddressedOrder:
+        return AddressedOrder("127.0.0.1", storing.ports[3], order)
+
+    setup: Any = SimpleNamespace(
+        open_files_order=lambda cluster, folder, after: to(list_open_files(folder, after)),
+        close_order=lambda cluster, path: to(recover_lease(path)),
+    )
+    files = LeftOpen(ground, setup, cluster)
+    web = storage(storing.masters, soon()).nodes["node01"].web
+    with open_file(hdfs, path, web):
+        (file,) = wait_for(lambda: files.below("/held"), "a file that is being written")
+        assert (file.path, file.writer.partition("_")[0], file.host) == (path, "DFSClient", "127.0.0.1")
+        assert [(one.path, files.below("/hel")) for one in files.below("/")] == [(path, [])]
+        written = wait_for(lambda: b"".join(hdfs.read(path)), "bytes in it")
+        assert files.close([file]) == {}
+        wait_for(lambda: not files.below("/held"), "a closed file")
+        assert hdfs.checksum(path)
+        assert b"".join(hdfs.read(path)).startswith(written)
+    hdfs.delete(path)
+
+
 def held(masters: MasterAddresses, node: str, folder: str) -> str:
     """Why a node must not be wiped as far as a folder goes; empty when it may be."""
     hdfs = storage(masters, soon())
@@ -223,6 +262,9 @@ def test_a_save_reads_hdfs_that_takes_no_writes(hadoop: TinyHadoop, tmp_path: Pa
         for write in (hdfs.mkdir, hdfs.delete):
             with pytest.raises(HdfsFailedError, match="in safe mode"):
                 write("/still/a")
+        # Copies of its data and a second NameNode ask for this: its last transaction stays what it is all the same.
+        with pytest.raises(RpcError, match="in safe mode"):
+            order(ROLL_EDITS)
         with pytest.raises(UnsavedError, match=r"/still/open .*under construction"):
             save.run()
     order(LEAVE_SAFE_MODE)

@@ -17,10 +17,10 @@ from fawkes.core.effects import Save as SaveGoal
 from fawkes.core.events import Failed
 from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.core.settings import Settings
-from fawkes.errors import ElsewhereError, HostError, NodeRefusedError, RefusedError
+from fawkes.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
-from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE
+from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE, list_open_files, recover_lease
 from fawkes.live.loading import StoppedError
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.names import NAMES
@@ -31,7 +31,7 @@ from fawkes.live.stages import Stages
 from fawkes.live.timers import Clock
 from fawkes.live.waits import Waits
 from fawkes.live.world import LiveWorld
-from tests.live.fake_hdfs import FakeHdfs, rpc, running
+from tests.live.fake_hdfs import CLIENT, FakeHdfs, rpc, running
 from tests.live.test_rest_tls import Ticket
 from tests.support.stub import Stub, stub_master
 
@@ -42,6 +42,7 @@ ORDERS = {"hdfs-freeze": ENTER_SAFE_MODE, "hdfs-thaw": LEAVE_SAFE_MODE}
 FAR = "hdfs://far:8020/saved"
 APPS, INFO = "/ws/v1/cluster/apps", "/ws/v1/cluster/info"
 ACTIVE = {"clusterInfo": {"state": "STARTED", "haState": "ACTIVE", "startedOn": 1}}
+FOR_EVER_US = 3_600_000_000
 SPARK: dict[str, object] = {"id": "application_1_0001", "user": "alice", "state": "RUNNING"}
 
 
@@ -57,6 +58,12 @@ class FakeSetup:
 
     def order(self, cluster: object, which: str) -> Any:
         return AddressedOrder("127.0.0.1", self.port, ORDERS[which])
+
+    def open_files_order(self, cluster: object, folder: str, after: int) -> Any:
+        return AddressedOrder("127.0.0.1", self.port, list_open_files(folder, after))
+
+    def close_order(self, cluster: object, path: str) -> Any:
+        return AddressedOrder("127.0.0.1", self.port, recover_lease(path))
 
     def refresh_argv(self, cluster: object, which: str) -> list[str]:
         return ["dfsadmin", which]
@@ -146,9 +153,16 @@ class Site:
         return ClusterDetails(outputs=outputs, security=KERBEROS if self.server.secure else "")
 
     def save(
-        self, current: Callable[[], bool] = lambda: True, *, all_declared: bool = True, applications: bool = False
+        self,
+        current: Callable[[], bool] = lambda: True,
+        *,
+        all_declared: bool = True,
+        applications: bool = False,
+        close_us: int = 0,
+        stages: Stages | None = None,
     ) -> Any:
-        return self.stages().save(replace(GOAL, undeclared=not all_declared, applications=applications), current)
+        goal = replace(GOAL, undeclared=not all_declared, applications=applications, close_us=close_us)
+        return (stages or self.stages()).save(goal, current)
 
     def run(self, *applications: dict[str, object]) -> None:
         """What YARN says that it runs."""
@@ -323,6 +337,128 @@ def test_a_file_that_is_still_being_written_is_not_copied_whole(site: Site) -> N
     site.server.tree["/out/a/1"].being_written = True
     with pytest.raises(UnsavedError, match="under construction"):
         site.save(all_declared=False)
+
+
+def opened(site: Site, *paths: str) -> None:
+    """Files that a client is writing."""
+    for path in paths:
+        site.server.put(path, b"so far")
+        site.server.tree[path].being_written = True
+
+
+def closed(*paths: str) -> dict[str, object]:
+    """What is told of files that were closed."""
+    rows = [{"path": path, "bytes": 6, "client": CLIENT, "host": "node1"} for path in paths]
+    return {"closed": rows, "closed_count": len(rows)}
+
+
+def test_what_clients_hold_open_is_closed_and_saved_as_far_as_it_was_written(site: Site) -> None:
+    """Files elsewhere are none of the save's."""
+    site.server.page = 2
+    opened(site, "/out/a/x", "/out/a/y", "/out/a/z", "/out/b/x", "/outer/x")
+    facts = site.save(all_declared=False, close_us=FOR_EVER_US)
+    files = ["/out/a/x", "/out/a/y", "/out/a/z", "/out/b/x"]
+    assert {key: facts[key] for key in ("closed", "closed_count")} == closed(*files)
+    assert site.saved() == ALL | {path.removeprefix("/out/"): b"so far" for path in files}
+    assert site.server.recovered == files
+    assert site.server.orders == ["thaw", "freeze"], "a controller that was killed may have left HDFS without writes"
+
+
+def test_a_file_that_a_client_opens_at_the_last_moment_is_closed_as_well(site: Site) -> None:
+    """HDFS takes writes once more for that."""
+
+    def come(order: str) -> None:
+        if site.server.orders.count("freeze") == 1 and order == "freeze":
+            opened(site, "/out/a/late")
+
+    site.server.on_order = come
+    facts = site.save(close_us=FOR_EVER_US)
+    assert (facts["closed"], site.saved()) == (closed("/out/a/late")["closed"], ALL | {"a/late": b"so far"})
+    assert site.server.orders == ["freeze", "thaw", "freeze"]
+
+
+def test_a_file_that_hdfs_never_closes_is_named_with_its_client_and_holds_up_no_other_one(site: Site) -> None:
+    opened(site, "/out/a/never", "/out/a/x")
+    site.server.never_close = {"/out/a/never"}
+    stages = site.stages()
+    named = f"/out/a/never .*{CLIENT} on node1, and HDFS did not close it"
+    with pytest.raises(UnsavedError, match=named) as caught:
+        site.save(close_us=1, stages=stages)
+    facts: Any = caught.value.facts
+    asked = {path for op, path in site.server.asked if op in ("GETFILECHECKSUM", "OPEN")}
+    assert "/out/a/never" not in asked, "a DataNode that has it may not answer for a minute"
+    assert [row["path"] for row in facts["unsaved"]] == ["/out/a/never"]
+    assert facts["closed"] == closed("/out/a/x")["closed"]
+    assert {name: data for name, data in site.saved().items() if not name.endswith("/never")} == {
+        ".a.saving/1": b"one",
+        ".a.saving/2": b"two",
+        ".a.saving/x": b"so far",
+        "b/3": b"three",
+    }
+    assert site.server.orders[-1] == "thaw"
+    with pytest.raises(UnsavedError, match=named):
+        site.save(close_us=1, stages=stages)
+    site.server.never_close = set()
+    facts = site.save(close_us=FOR_EVER_US, stages=stages)
+    assert facts["closed"] == closed("/out/a/never")["closed"], "each is told once"
+    assert site.saved() == ALL | {"a/never": b"so far", "a/x": b"so far"}
+
+
+def test_what_was_closed_by_a_try_that_failed_otherwise_is_told_by_the_next(site: Site) -> None:
+    opened(site, "/out/a/x")
+    stages = site.stages()
+    site.server.on_order = lambda order: site.run(SPARK) if order == "freeze" else site.run()
+    with pytest.raises(RefusedError, match="applications"):
+        site.save(close_us=FOR_EVER_US, stages=stages)
+    site.server.on_order = None
+    assert site.save(close_us=FOR_EVER_US, stages=stages)["closed"] == closed("/out/a/x")["closed"]
+
+
+def test_open_files_of_a_namenode_that_does_not_list_them_have_no_checksum(site: Site) -> None:
+    opened(site, "/out/a/x")
+    site.server.refuses_rpc = True
+    with pytest.raises(UnsavedError, match=r"/out/a/x .*under construction"):
+        site.save(close_us=1)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_hdfs_that_is_made_to_take_writes_meanwhile_is_not_saved(site: Site, at_once: bool) -> None:
+    """Whoever does it, and when: what is written after the comparison of its folder would be lost."""
+
+    def leave(order: str) -> None:
+        if at_once:
+            site.server.safe_mode = False
+        else:
+            site.server.put("/out/b/read-last", b"x")
+
+    def written(path: str, data: bytes) -> bytes:
+        if path == "/out/b/read-last":
+            site.server.put("/out/a/lost", b"x")
+        return data
+
+    site.server.on_order, site.server.on_read = leave, written
+    with pytest.raises(FawkesError, match="something else than Fawkes let HDFS take writes"):
+        site.save(close_us=FOR_EVER_US)
+
+
+@pytest.mark.parametrize("to", [FAR, ""])
+def test_no_client_is_cut_while_an_application_of_users_holds_the_save(site: Site, to: str) -> None:
+    site.outputs["/out/a"] = to or site.outputs["/out/a"]
+    opened(site, "/out/a/x")
+    site.run(SPARK)
+    with pytest.raises(RefusedError, match="applications"):
+        site.save(close_us=FOR_EVER_US)
+    assert site.server.recovered == []
+    site.save(all_declared=False, applications=True, close_us=FOR_EVER_US)
+    assert site.server.recovered == ["/out/a/x"]
+
+
+def test_files_are_closed_before_they_are_copied_to_another_hdfs(site: Site) -> None:
+    site.outputs = {"/out/a": FAR}
+    opened(site, "/out/a/x")
+    site.copies.meanwhile = lambda: None if site.server.recovered else pytest.fail("DistCp met an open file")
+    facts = site.save(all_declared=False, close_us=FOR_EVER_US)
+    assert facts == {"outputs": [{"path": "/out/a", "save_to": FAR}], **closed("/out/a/x")}
 
 
 def test_another_target_is_no_copy_of_ours(site: Site) -> None:

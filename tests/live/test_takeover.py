@@ -64,6 +64,12 @@ def test_the_second_namenode_of_a_lost_one_takes_over(site: PairSite) -> None:
         },
         {"id": ID.replace("0001", "0003"), "state": "RUNNING", "user": "alice"},
     ]
+    # A task of an ended application, one of a living one, and a user's client.
+    site.writers = {
+        f"DFSClient_attempt_{ID.removeprefix('application_').replace('0001', '0002')}_r_000000_0_5_1": "/output/ended",
+        f"DFSClient_attempt_{ID.removeprefix('application_')}_r_000000_0_5_1": "/output/lives",
+        "DFSClient_NONMAPREDUCE_5_1": "/output/users",
+    }
     site.fleet.off = {OLD}
     workers = {at: (site.pid(at, "nodemanager"), site.pid(at, "datanode")) for at in (TO, THIRD)}
     facts = site.take_over()
@@ -77,6 +83,7 @@ def test_the_second_namenode_of_a_lost_one_takes_over(site: PairSite) -> None:
     listed = {at for at, _, method in site.orders if method == "triggerBlockReport"}
     assert listed == {TO, THIRD}, "a NameNode takes no replica for sure before its DataNode has listed it anew"
     assert facts["reached"] == [TO, THIRD]
+    assert site.closed == ["/output/ended"], "whoever may be alive keeps its lease"
     assert {at: (site.pid(at, "nodemanager"), site.pid(at, "datanode")) for at in (TO, THIRD)} == workers
     assert site.running(TO) >= {*MASTERS, "journalnode"}
     for at in (TO, THIRD):

@@ -77,6 +77,7 @@ def any_settings(draw: st.DrawFn) -> Settings:
         rejoin_us=draw(LONG),
         unusable_us=draw(LONG),
         late_us=draw(LONG),
+        close_us=draw(LONG),
         retry_first_us=first_us,
         retry_max_us=longest_us,
         retire_undeclared=draw(st.booleans()),

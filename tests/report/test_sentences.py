@@ -354,6 +354,21 @@ SAID = [
         Reason("saved", {"cluster": "c", "took_us": 4_000_000, "outputs": [{"path": "/o", "size": 7}, {"path": "/p"}]}),
         "The outputs of c are saved and verified after 4s, /o 7 B, /p",
     ),
+    (
+        Reason(
+            "files-closed",
+            {
+                "cluster": "c",
+                "files": [
+                    {"path": "/o/{a}", "bytes": 7, "client": "DFSClient_1", "host": "n1"},
+                    {"path": "/o/b", "bytes": None, "client": "", "host": "n2"},
+                ],
+                "count": 3,
+            },
+        ),
+        "Files of c that clients held open were closed to be saved, as far as written: "
+        "/o/{a} (7 B, DFSClient_1 on n1), /o/b (n2) and 1 more",
+    ),
     (Reason("discarded", {"cluster": "c"}), "The outputs of c are discarded, as requested"),
     (
         Reason("idle", {"cluster": "c", "since_us": 0}),

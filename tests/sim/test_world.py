@@ -17,6 +17,7 @@ from fawkes.core.effects import (
     Member,
     Membership,
     Retire,
+    Save,
     StartJob,
     WakeAt,
 )
@@ -45,6 +46,7 @@ from tests.support.scripts import Mishaps
 
 A = ClusterId("a")
 N1, N2 = NodeId("n1"), NodeId("n2")
+CLOSED = {"closed": [{"path": "/output/x", "bytes": 5, "client": "", "host": ""}], "closed_count": 1}
 
 
 def world(**faults: list[str | None]) -> SimWorld:
@@ -73,6 +75,16 @@ def verdict(event: Event | None) -> Verdict | None:
     """What the core makes of the facts about an attempt."""
     assert isinstance(event, AttemptSeen), event
     return judge(event.seen, began=False, cancelling=False, lasted=False)
+
+
+def test_what_clients_hold_open_is_closed_for_a_save_and_told_once() -> None:
+    found = deployed()
+    found.users.open_files[A] = {"/output/x": 5}
+    for version, close_us, facts in ((2, 0, {}), (3, 1, CLOSED), (4, 1, {})):
+        found.start([Save(A, version, close_us=close_us)])
+        done = answer(found)
+        assert isinstance(done, Done)
+        assert done.facts == facts
 
 
 def job(number: int = 1, attempt: int = 1, tasks: int = 4) -> StartJob:

@@ -328,7 +328,7 @@ def test_a_ledger_that_cannot_be_trusted_is_refused_untouched(
         use(folder)
     assert caught.value.what.startswith(message)
     assert caught.value.where == str(path)
-    assert "Nothing was changed" in caught.value.hint
+    assert "was not changed. " in caught.value.hint
     assert caught.value.exit_status == ExitStatus.REFUSED
     assert path.read_bytes() == before
     assert holder(folder) is None

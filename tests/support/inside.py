@@ -18,7 +18,7 @@ from pathlib import Path
 
 from fawkes.core.model import ClusterId
 from fawkes.live.rest import Deadline, Key, get_json, key_headers
-from fawkes.live.webhdfs import Hdfs
+from fawkes.live.webhdfs import Hdfs, HdfsFailedError
 
 _ANSWER_S = 30
 #: how long a probe waits for a host that may be dead
@@ -94,6 +94,21 @@ def write(url: str, user: str, path: str, place: str, size: str, replication: st
 
     Hdfs(url, user, key=key).write(path, blocks(), block_bytes=_PIECE, replication=int(replication))
     return True
+
+
+def hold_open(url: str, user: str, path: str, place: str, *, key: Key) -> object:
+    """Write to a file through the DataNode at ``place`` until somebody breaks that off; what the client was told."""
+
+    def without_end() -> Iterator[bytes]:
+        while True:
+            yield b"x" * 100_000
+            time.sleep(0.1)
+
+    try:
+        Hdfs(url, user, key=key).write(path, iter([(place, without_end())]), block_bytes=1 << 30, replication=2)
+    except HdfsFailedError as error:
+        return str(error)
+    return None
 
 
 def until_frozen(url: str, user: str, path: str, *, key: Key) -> object:
@@ -237,6 +252,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "sizes": sizes,
     "write": write,
     "remove": remove,
+    "hold_open": hold_open,
     "until_frozen": until_frozen,
     "read": read,
     "keep_writing": keep_writing,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -27,12 +28,16 @@ def node_of(name: str, folder: Path) -> InventoryNode:
 
 
 class LocalFleet:
-    """What a fleet is asked for here; the nodes of ``off`` do not answer, those of ``slow_s`` after so many seconds."""
+    """What a fleet is asked for here; the nodes of ``off`` do not answer, those of ``slow_s`` after so many seconds.
+
+    What a node forwards to a port of ``forwards`` comes to that port of this machine.
+    """
 
     def __init__(self, nodes: Iterable[InventoryNode]) -> None:
         self.nodes = list(nodes)
         self.off: set[str] = set()
         self.slow_s: dict[str, float] = {}
+        self.forwards: dict[int, int] = {}
 
     def as_fleet(self) -> Fleet:
         """Itself, for who wants a fleet."""
@@ -54,7 +59,9 @@ class LocalFleet:
         return Result(node, done.returncode, printed, wrong, 0.0)
 
     def connect(self, node: str, address: str, port: int, limit_s: float) -> Connection:
-        """Nothing listens on these nodes."""
+        """Nothing else listens on these nodes."""
+        if port in self.forwards:
+            return cast(Connection, socket.create_connection(("127.0.0.1", self.forwards[port])))
         raise ConnectionRefusedError(f"{node} does not forward to {address}:{port}")
 
     def run_many(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,9 @@ from tests.e2e.laws import assert_decided_again, assert_one_owner, assert_whole,
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, Ledger, RealSite
 
 pytestmark = pytest.mark.hadoop
+
+#: is being written when the pool is given back
+HELD = "/output/held/open"
 
 
 def test_no_node_ever_had_two_owners(site: RealSite) -> None:
@@ -60,6 +65,12 @@ def test_a_lost_state_folder_is_adopted(site: RealSite) -> None:
     site.until("the new keys on all nodes", lambda: all(has_new_key(site, name) for name in ("alpha", "beta")))
 
 
+def written(site: RealSite) -> bool:
+    """Whether the file that is being written has bytes."""
+    found = site.hdfs("beta", "readable", HELD.rpartition("/")[0])
+    return bool(set(found.values()) - {hashlib.sha256().hexdigest()})
+
+
 def test_the_end(site: RealSite) -> None:
     """Jobs forbid it; without them everything is saved, verified and given back, and the controller ends."""
     before = {name: site.hdfs(name, "digests", "/output") for name in ("alpha", "beta")}
@@ -71,10 +82,21 @@ def test_the_end(site: RealSite) -> None:
     stake = {(row["cluster"], row["path"]): row for row in site.rows("down", "--dry-run")}
     assert {key for key in stake if key[1] == "/output"} == {("alpha", "/output"), ("beta", "/output")}
     assert stake["alpha", "/output"]["save_to"] == str(site.root / "saved" / "alpha")
-    told = site.command("down", "--yes").stderr
-    assert "alpha is running" in told
-    assert f"will be saved to {site.root / 'saved' / 'alpha'} before any node is released" in told
-    assert site.ended() == 0
+    with ThreadPoolExecutor() as threads:
+        place = f"{site.master('beta')}:9864"
+        writer = threads.submit(site.hdfs, "beta", "hold_open", HELD, place)
+        site.until("a file that is being written", lambda: written(site))
+        told = site.command("down", "--yes").stderr
+        assert "alpha is running" in told
+        assert f"will be saved to {site.root / 'saved' / 'alpha'} before any node is released" in told
+        assert site.ended() == 0
+        assert writer.result(), "its client learns that it was cut"
+    (closed,) = site.ledger.reasons("files-closed")
+    files: Any = closed.facts["files"]
+    held = site.root / "saved" / "beta" / HELD.removeprefix("/output/")
+    assert [(row["path"], row["bytes"]) for row in files] == [(HELD, held.stat().st_size)]
+    assert set(held.read_bytes()) == {ord("x")}
+    held.unlink()
 
     assert {name: site.ledger.clusters[name].life for name in before} == dict.fromkeys(before, ClusterLife.GONE)
     assert {node.life for node in site.state.nodes.values()} == {NodeLife.FREE}
