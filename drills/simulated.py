@@ -25,6 +25,7 @@ from fawkes.core.effects import Effect, Host
 from fawkes.core.events import Event, MastersSeen, Sampled, Woke
 from fawkes.core.invariants import broken
 from fawkes.core.model import ClusterLife, NodeId
+from fawkes.core.sight import NAMENODE
 from fawkes.core.state import State
 from fawkes.errors import BrokenError, FullError
 from fawkes.sim.steps import Delays
@@ -177,7 +178,8 @@ class Drill:
         for cluster in self.world.deployed:
             # A new controller looks at all masters: what the one before saw last may not be stored.
             error = "no answer" if cluster in self.world.masters.away else ""
-            self.world.script([MastersSeen(at_us=back_us, cluster=cluster, error=error)])
+            silent = NAMENODE if error else ""
+            self.world.script([MastersSeen(at_us=back_us, cluster=cluster, error=error, silent=silent)])
         self.state = engine.rebuild(self.store.entries())
         self._controller_starts()
 
@@ -248,7 +250,7 @@ class Drill:
             if owner is not None:
                 self.hdfs.disturb(fault.kind, owner, at_us, back_us)
                 if fault.kind in MUTE:
-                    silent = MastersSeen(at_us=at_us, cluster=owner, error=str(fault.kind))
+                    silent = MastersSeen(at_us=at_us, cluster=owner, error=str(fault.kind), silent=NAMENODE)
                     self.world.script([silent, MastersSeen(at_us=back_us, cluster=owner)])
         elif fault.kind in (Kind.DATANODE, Kind.NODE_MANAGER):
             self.world.lose(node, at_us, at_us + _DAEMON_BACK_US)

@@ -88,6 +88,23 @@ usable=$(image "$nn" {id})
     )
 
 
+def running(lease: Lease, daemons: Sequence[str]) -> Script:
+    """Fact ``process.NAME`` is the pid of each of these daemons that runs on a node; needs no valid lease.
+
+    Daemons are found by the marks in their environment, so a node that has lost its disk says the same.
+    """
+    return reading_in(
+        lease.folders,
+        "my_pool={pool}; my_cluster={cluster}; work={work}; masters={daemons}\n"
+        + _PROCESSES
+        + 'masters | while read -r pid name; do fact "process.$name" "$pid"; done\n',
+        pool=lease.pool,
+        cluster=lease.cluster,
+        work=lease.work_dir,
+        daemons=" ".join(daemons),
+    )
+
+
 _STOP = (
     _PROCESSES
     + r"""

@@ -135,6 +135,8 @@ def standby_line(row: Row, seen: Sequence[Row]) -> str:
     if row["second_namenode"] is None:
         return f"{where} has NO PLACE: it needs another core node in service"
     where += f" on {row['second_namenode']}"
+    if row["second_namenode"] == row["masters_on"]:
+        return f"{where} is taking over"
     able = "can take over" if row["takes_over"] else "CANNOT TAKE OVER"
     if not seen or seen[0]["takes_over"] != row["takes_over"]:
         return f"{where} {able}" + ("" if row["takes_over"] else " yet: it is being brought up")
@@ -154,10 +156,12 @@ def headlines(pool: Row) -> list[str]:
         return ["nothing has happened yet"]
     shadow = ", in shadow mode: it does nothing" if pool["shadow"] else ""
     by = "a simulated run" if pool["simulated"] else _controller(pool)
+    silent = f" ({pool['silent']} of them not answering: `fawkes nodes`)" if pool["silent"] else ""
     lines = [
         f"pool {pool['pool']}, as of {clock(pool['as_of'])}",
         f"{by}, Fawkes {pool['fawkes']}{shadow}",
-        f"{counted(pool['nodes'], 'node')}: {pool['held']} held, {pool['free']} free, {pool['out']} out of service"
+        f"{counted(pool['nodes'], 'node')}: {pool['held']} held, "
+        f"{pool['free']} free{silent}, {pool['out']} out of service"
         + (f", {pool['lost']} DO NOT ANSWER" if pool["lost"] else ""),
     ]
     if pool.get("trouble"):

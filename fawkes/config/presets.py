@@ -50,6 +50,9 @@ STEADY: Preset = {
     "timeouts.membership": Value("60s", "measured: a refresh takes 1 s, on a busy machine 4 s"),
     "timeouts.transfer": Value("24h", "200 GB (paper 7.2) at 10 MB/s takes 6 hours"),
     "timeouts.start_job": Value("120s", "a client JVM submits within seconds; staging large jars takes longer"),
+    "patience.takeover": Value(
+        "2s", "the NameNode has been asked for 3 to 5 s by then, is asked twice more, and is shut out of the journal"
+    ),
     "patience.missing": Value("20s", "a NodeManager that restarts is unknown for about 10 s, on a busy machine longer"),
     "patience.silent": Value("30s", "a ResourceManager that recovers its state is silent for 10 to 20 s"),
     "patience.doubt": Value("20s", "measured: a refresh takes 1 s, on a busy machine 4 s; heartbeats every 3 s"),

@@ -118,6 +118,9 @@ class Patience(Strict):
 
     missing_us: PositiveDurationUs = Field(alias="missing", description="how long the masters may miss a node")
     silent_us: PositiveDurationUs = Field(alias="silent", description="how long masters may not answer")
+    takeover_us: PositiveDurationUs = Field(
+        alias="takeover", description="how long a NameNode may not answer before the second one takes over"
+    )
     doubt_us: PositiveDurationUs = Field(alias="doubt", description="when masters are told their members again")
     held_us: PositiveDurationUs = Field(alias="held", description="when a node counts as held by its blocks")
     heard_us: PositiveDurationUs = Field(alias="heard", description="how recent a heartbeat makes a replica count")
@@ -493,6 +496,7 @@ def _core(table: SettingsFile, tau: float, policy: str, admission: str) -> Setti
         join_attempts=table.join_attempts,
         missing_us=table.patience.missing_us,
         silent_us=table.patience.silent_us,
+        takeover_us=table.patience.takeover_us,
         doubt_us=table.patience.doubt_us,
         held_us=table.patience.held_us,
         heard_us=table.patience.heard_us,

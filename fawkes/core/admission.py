@@ -91,19 +91,16 @@ def _deploy(draft: Draft, state: ClusterState) -> None:
     draft.act(effect, within_us=draft.settings.deploy_us, version=state.version)
 
 
-def deploy_without(draft: Draft, cluster: ClusterState, node: NodeId) -> bool:
-    """Deploy on another node instead of one that refuses to be changed; False when none is free.
+def deploy_without(draft: Draft, cluster: ClusterState, node: NodeId, error: str, *, away: bool) -> bool:
+    """Deploy on another node instead of one that refuses to be changed, or is ``away``; False when none is free.
 
-    Nothing runs yet: taking all nodes is the first step of a deployment.
+    What runs on the others by now began with another list of members: it begins anew.
     """
     state, free = draft.node(node), FreeNodes(draft, core=True)
     if state.owner != cluster.id or state.life is not NodeLife.JOINING or not len(free):
         return False
-    clean(
-        draft,
-        state,
-        draft.say("node-refused", node=node, cluster=cluster.id, error=alerts.text(cluster, ClusterAlert.STAGE)),
-    )
+    facts = {"node": node, "cluster": cluster.id, "error": error}
+    clean(draft, state, draft.say("node-away", **facts) if away else draft.say("node-refused", **facts))
     other = free.take(home(draft, cluster.id))
     claim(
         draft, other, cluster.id, Role.CORE, draft.say("replaces", node=other.node.id, cluster=cluster.id, other=node)
@@ -112,7 +109,7 @@ def deploy_without(draft: Draft, cluster: ClusterState, node: NodeId) -> bool:
     heir = standby.instead(cluster.standby, node, other.node.id)
     cluster = replace(alerts.next_stage(cluster), master=master, version=cluster.version + 1, standby=heir)
     draft.put_cluster(cluster)
-    effect = Deploy(cluster.id, cluster.version, cluster.spec, draft.members(cluster.id), master, heir)
+    effect = Deploy(cluster.id, cluster.version, cluster.spec, draft.members(cluster.id), master, heir, anew=True)
     draft.act(effect, within_us=draft.settings.deploy_us, version=cluster.version)
     return True
 

@@ -18,6 +18,9 @@ from fawkes.core.model import ClusterAlert, ClusterId, ClusterLife, ClusterState
 from fawkes.core.plan import hand_out
 from fawkes.core.replace import replace_core
 
+#: what a deployment waits for that lacks a node
+_GOES_ON = "Its deployment goes on when {node} answers and can be used, or when another node is free"
+
 
 def nodes_changed(draft: Draft) -> None:
     """After anything that may have freed nodes: empty MR-clusters are gone; core nodes that go out of
@@ -122,16 +125,23 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
         # What is wrong with lost masters is said already.
         kind = ClusterAlert.MEMBERS if members else ClusterAlert.STAGE
         draft.put_cluster(alerts.raised(cluster, kind, event.error))
-    refused = event.facts.get("refused")
-    if stage is ClusterLife.DEPLOYING and isinstance(refused, str):
-        if deploy_without(draft, cluster, NodeId(refused)):
+    tries = pending.tries
+    refused, away = event.facts.get("refused"), event.facts.get("away")
+    if stage is ClusterLife.DEPLOYING and isinstance(lacks := refused or away, str):
+        if deploy_without(draft, cluster, NodeId(lacks), event.error, away=not refused):
             return
         # Somebody repairs the node, or another one becomes free: it would serve as well as one of a new request.
+        waits = alerts.raised(cluster, ClusterAlert.STAGE, f"{event.error}. {_GOES_ON.format(node=lacks)}")
+        draft.put_cluster(waits)
+        # More tries than a deployment has: what fails next for another reason is counted from the beginning.
+        tries = max(tries, draft.settings.deploy_attempts)
     elif stage in (ClusterLife.DEPLOYING, ClusterLife.LOADING) and _hopeless(draft, cluster, pending, event, lost=lost):
         _give_up(draft, cluster, event.error)
         return
-    wait_us = backoff.wait_us(draft.settings, pending.tries)
-    draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+    elif stage is ClusterLife.DEPLOYING and tries > draft.settings.deploy_attempts:
+        tries = 1
+    wait_us = backoff.wait_us(draft.settings, tries)
+    draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=tries)
 
 
 def _hopeless(draft: Draft, cluster: ClusterState, pending: PutPending, event: Failed, *, lost: bool) -> bool:
@@ -145,8 +155,11 @@ def _hopeless(draft: Draft, cluster: ClusterState, pending: PutPending, event: F
         return True
     if event.final or pending.tries < draft.settings.deploy_attempts:
         return event.final
+    if cluster.life is ClusterLife.DEPLOYING:
+        # More tries than that have waited for a node.
+        return pending.tries == draft.settings.deploy_attempts
     told = backoff.waited_us(draft.settings, pending.tries) >= draft.settings.silent_us
-    return cluster.life is not ClusterLife.LOADING or (told and not lost)
+    return told and not lost
 
 
 def _give_up(draft: Draft, cluster: ClusterState, error: str, *, lost: bool = False) -> None:

@@ -19,6 +19,11 @@ def counted(state: NodeState) -> bool:
     return state.life in COUNTED and not state.leaving
 
 
+def can_be_given(state: NodeState) -> bool:
+    """True for a free node that answers, as far as anybody knows."""
+    return state.life is NodeLife.FREE and not state.alert
+
+
 #: free nodes are kept by site and by whether they may be core nodes
 Place = tuple[str, bool]
 
@@ -32,6 +37,7 @@ def place(node: Node) -> Place:
 class Counts:
     """Sums over the whole pool.
 
+    ``free`` nodes can be handed out.
     ``usable`` nodes are in service (``usable_core`` of them may be core nodes), ``capacity_milli`` is their capacity C.
     ``coming_core`` nodes may be core nodes and will be free: they leave an MR-cluster and nobody keeps them out.
     ``moving`` nodes join, leave or are wiped, and nothing holds them up. ``going_core`` are core nodes that are kept
@@ -70,7 +76,7 @@ class Counts:
             self.usable += sign
             self.usable_core += sign * core
             self.capacity_milli += sign * state.node.capacity_milli
-        if life is NodeLife.FREE:
+        if can_be_given(state):
             self.free += sign
             self.free_core += sign * core
         elif lost:

@@ -88,7 +88,8 @@ class Deploy:
     """Masters on the first node, storage and computing on all; Done once the first job would be accepted.
 
     With ``standby`` the journal and the second NameNode are brought up as well. Done does not wait for that one:
-    `StandbySeen` tells when it follows.
+    `StandbySeen` tells when it follows. ``anew``: a node was replaced, so that what an earlier
+    try started is stopped first.
     """
 
     cluster: ClusterId
@@ -97,6 +98,7 @@ class Deploy:
     members: Mapping[NodeId, Member]
     master: NodeId
     standby: Standby | None = None
+    anew: bool = False
 
     @property
     def key(self) -> str:

@@ -261,11 +261,17 @@ class NodeSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MastersSeen:
-    """Whether the masters of an MR-cluster answer; ``error`` says why nothing is known, empty when they do."""
+    """Whether the masters of an MR-cluster answer; ``error`` says why nothing is known, empty when they do.
+
+    ``silent`` is the daemon that does not answer: while that is the NameNode, nobody asks the ResourceManager. ``gone``
+    are daemons that do not run, by the word of their node a moment ago; empty when all run, or the node does not say.
+    """
 
     at_us: int
     cluster: ClusterId
     error: str = ""
+    silent: str = ""
+    gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import merge
 
-from fawkes.core.counts import Place, place
+from fawkes.core.counts import Place, can_be_given, place
 from fawkes.core.draft import Draft
-from fawkes.core.model import NodeId, NodeLife, NodeState
+from fawkes.core.model import NodeId, NodeState
 
 
 class FreeNodes:
@@ -27,9 +27,9 @@ class FreeNodes:
         self._left = {there: len(ids) for there, ids in draft.view.free_at.items()}
         for node, state in draft.changed_nodes().items():
             here, old = place(state.node), draft.view.nodes.get(node)
-            if old is not None and old.life is NodeLife.FREE:
+            if old is not None and can_be_given(old):
                 self._left[place(old.node)] -= 1
-            if state.life is NodeLife.FREE:
+            if can_be_given(state):
                 self._left[here] = self._left.get(here, 0) + 1
                 self._freed.setdefault(here, []).append(node)
         self._ids: dict[Place, Iterator[NodeId]] = {}

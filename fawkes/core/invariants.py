@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from math import fsum, isclose
 
 from fawkes.core import alerts
-from fawkes.core.counts import Counts, Held, counted, lack, short_of_core, surplus
+from fawkes.core.counts import Counts, Held, can_be_given, counted, lack, short_of_core, surplus
 from fawkes.core.decision import Decision, PutCluster, PutJob, PutNode, PutPending, PutTick
 from fawkes.core.effects import Host, Membership
 from fawkes.core.lifecycle import (
@@ -84,7 +84,7 @@ def _indexes(state: State) -> list[str]:
         f"held + free + out of service is {total}, the pool has {len(state.nodes)}": total == len(state.nodes),
         f"the counts are {state.counts}, not {counts}": state.counts == counts,
         "the index of free nodes is wrong": sorted(n for ids in state.free_at.values() for n in ids)
-        == sorted(n for n, s in state.nodes.items() if s.life is NodeLife.FREE),
+        == sorted(n for n, s in state.nodes.items() if can_be_given(s)),
         "the queue is wrong": set(state.queue) == {c.id for c in state.clusters.values() if c.life in QUEUED},
         "the sum of promises is wrong": state.promised
         == sum(c.spec.min_nodes for c in state.clusters.values() if c.life in PROMISED),

@@ -44,7 +44,7 @@ def begin(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: Look
         cluster = standby.alone(cluster)
     version = cluster.version + 1
     moving = replace(moving, old=effect.old, to=effect.to, begun=True)
-    cluster = replace(cluster, master=effect.to, moving=moving, version=version)
+    cluster = replace(cluster, master=effect.to, moving=moving, version=version, silent_us=None)
     draft.put_cluster(alerts.ended(cluster, ClusterAlert.MASTERS, ClusterAlert.SILENT))
     follow_us, rejoin_us = draft.settings.follow_us, draft.settings.rejoin_us
     from_copy = moving.unreadable or standby.is_ahead(cluster)

@@ -75,6 +75,8 @@ class NodeAlert(StrEnum):
     """It has waited for the same thing for long while it came up or was wiped."""
     NO_RELEASE = "no release"
     """The controller has not the release of Hadoop that the node needs."""
+    SILENT = "silent"
+    """It belongs to nobody and does not answer: no MR-cluster gets it before it does."""
 
 
 class ClusterAlert(StrEnum):
@@ -298,7 +300,8 @@ class ClusterState:
     ``version`` numbers its membership documents. ``wait_us``, ``load_us``, ``save_us`` are the paper's w^C, l^D, b^D;
     ``deploy_us`` is the time between them. ``active_us`` is when loading ended. ``idle_us`` is since when it has had
     nothing waiting and nothing running. ``unreadable_us`` is since when it could not be read, ``still_us`` since when
-    tasks have waited and none has run (`core.stuck`); None until that has lasted. ``moving``: its masters are to go to
+    tasks have waited and none has run (`core.stuck`); None until that has lasted. ``silent_us`` is since when its
+    masters do not answer. ``moving``: its masters are to go to
     another node, or to start again. ``standby`` is None without a second NameNode: none was asked for, or masters were
     brought back from a copy, which ends the journal until there is a new one (`core.journal`). On nodes that are
     ``shut_out`` former masters may still run, as long as they are lost. ``alert`` is the worst of its alerts, of the
@@ -329,6 +332,7 @@ class ClusterState:
     alert_kind: ClusterAlert | None = None
     further: tuple[Alert, ...] = ()
     service: Service | None = None
+    silent_us: int | None = None
 
     @property
     def id(self) -> ClusterId:

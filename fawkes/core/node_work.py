@@ -14,7 +14,7 @@ from fawkes.core.moves import awaits_proof, clean, evacuate, leave_key, quaranti
 
 
 def ended(draft: Draft, event: NodeObserved) -> None:
-    """How the work on a node ended; answers about an older generation are history."""
+    """How the work on a node ended, or a look at a free one; answers about an older generation are history."""
     state = draft.view.nodes.get(event.node)
     if state is None or state.generation != event.generation:
         draft.say("late-answer", node=event.node, generation=event.generation, condition=event.condition)
@@ -26,18 +26,28 @@ def ended(draft: Draft, event: NodeObserved) -> None:
             _serves(draft, state)
         case Condition.SERVING, NodeLife.EVACUATING:
             draft.settle(Key.HOST.of(event.node))
-        case Condition.HELD, _ if awaits_proof(draft, event.node):
-            _not_proven(draft, state, event.error)
         case Condition.HELD, _:
-            draft.say("late-answer", node=event.node, generation=event.generation, condition=event.condition)
+            _not_proven(draft, state, event)
         case Condition.CLEAN, NodeLife.CLEANING | NodeLife.LOST if (
             state.role is None or state.life is not NodeLife.LOST
         ):
             if event.facts.get("leftovers"):
                 draft.say("left-behind", node=event.node, cluster=state.owner, **event.facts)
             wiped(draft, state)
+        case _, NodeLife.FREE:
+            _looked_at(draft, state, event)
         case Condition.FAILED, _:
             _failed(draft, state, event)
+
+
+def _looked_at(draft: Draft, state: NodeState, event: NodeObserved) -> None:
+    """A free node does not answer, or answers again; nobody gets one that does not."""
+    if event.condition is Condition.FAILED:
+        draft.say("free-silent", node=state.node.id, error=event.error)
+        draft.put_node(alerts.put(state, NodeAlert.SILENT, f"cannot be reached: {event.error}"))
+    elif event.condition is Condition.CLEAN and state.alert:
+        draft.say("free-answers", node=state.node.id)
+        draft.put_node(alerts.without(state))
 
 
 def _serves(draft: Draft, state: NodeState) -> None:
@@ -48,8 +58,12 @@ def _serves(draft: Draft, state: NodeState) -> None:
         requests.leave_service(draft, state, state.keep_out or "no longer in the inventory")
 
 
-def _not_proven(draft: Draft, state: NodeState, error: str) -> None:
+def _not_proven(draft: Draft, state: NodeState, event: NodeObserved) -> None:
     """Right before its wipe HDFS could not show that the node's blocks are elsewhere: it goes on evacuating."""
+    error = event.error
+    if not awaits_proof(draft, event.node):
+        draft.say("late-answer", node=event.node, generation=event.generation, condition=event.condition)
+        return
     why = draft.say("held-blocks", node=state.node.id, cluster=state.owner, error=error, before_wipe=True)
     if state.owner is None:
         draft.put_node(alerts.put(state, NodeAlert.HELD, error))

@@ -177,7 +177,7 @@ def keep_out(draft: Draft, state: NodeState, reason: str) -> None:
 
 def _leave(draft: Draft, state: NodeState, reason: str) -> None:
     if state.life is NodeLife.FREE:
-        draft.put_node(replace(state, life=NodeLife.OUT, since_us=draft.at_us))
+        draft.put_node(replace(alerts.without(state), life=NodeLife.OUT, since_us=draft.at_us))
         draft.say("out-of-service", node=state.node.id, why=reason)
         return
     draft.put_node(state)

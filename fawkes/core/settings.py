@@ -24,7 +24,8 @@ class Settings:
     ``transient_core_leave_us`` are the graceful time that running tasks get before they are killed; 0 is the paper's
     instant removal. ``evacuate_us`` is when an operator is told that a DataNode's blocks are still not safe; it is
     never stopped before they are. A node may be missing from its masters' picture for ``missing_us`` before it is lost;
-    masters may be silent for ``silent_us``; one that shows something else than it was told for ``doubt_us`` is told
+    masters may be silent for ``silent_us``, a NameNode for ``takeover_us`` where a second one follows (0: as long as
+    others); one that shows something else than it was told for ``doubt_us`` is told
     again. A node whose blocks are not safe after ``held_us`` is said to be held. Replicas count as safe on DataNodes
     that were heard from within ``heard_us``. A job whose client has run for ``quiet_us`` without an application counts
     as running; of one of which nothing has moved for so long it is told what it waits for. Tasks may wait for
@@ -82,6 +83,7 @@ class Settings:
     join_attempts: int = 2
     missing_us: int = 20_000_000
     silent_us: int = 30_000_000
+    takeover_us: int = 0
     doubt_us: int = 20_000_000
     held_us: int = 15_000_000
     heard_us: int = 10_000_000

@@ -6,6 +6,7 @@ value is always "not known": it is never safe, done or 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -72,12 +73,32 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """How the masters saw a node when they were asked at ``asked_us``; ``blocks`` only of one that leaves with data."""
+    """How the masters saw a node when they were asked at ``asked_us``; ``blocks`` only of one that leaves with data.
+
+    ``gone`` are daemons of a node with a late heartbeat that do not run, by the word of the node itself.
+    """
 
     asked_us: int
     compute: Compute = Compute.NOT_KNOWN
     stored: Stored = Stored.NOT_KNOWN
     blocks: Blocks | None = None
+    gone: tuple[str, ...] = ()
+
+
+NAMENODE, RESOURCE_MANAGER = "namenode", "resourcemanager"
+#: daemons by the names that users know
+_DAEMONS = {
+    NAMENODE: "NameNode",
+    RESOURCE_MANAGER: "ResourceManager",
+    "datanode": "DataNode",
+    "nodemanager": "NodeManager",
+}
+
+
+def not_running(gone: Sequence[str]) -> str:
+    """The words for daemons that do not run, such as "its DataNode and its NodeManager are not running"."""
+    names = [f"its {_DAEMONS.get(name, name)}" for name in gone]
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} not running"
 
 
 class SafeMode(StrEnum):

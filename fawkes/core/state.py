@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from fawkes.core.backlog import Backlog
-from fawkes.core.counts import Counts, FreeIds, Held, Place, Ranked, lack, place, short_of_core, surplus
+from fawkes.core.counts import Counts, FreeIds, Held, Place, Ranked, can_be_given, lack, place, short_of_core, surplus
 from fawkes.core.decision import (
     AddSample,
     Change,
@@ -256,7 +256,7 @@ class State:
 
     def _count(self, state: NodeState, sign: int) -> None:
         self.counts.add(state, sign)
-        if state.life is NodeLife.FREE:
+        if can_be_given(state):
             free = self.free_at.setdefault(place(state.node), FreeIds())
             (free.add if sign > 0 else free.discard)(state.node.id)
         if state.owner is not None:

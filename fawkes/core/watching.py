@@ -16,7 +16,7 @@ from fawkes.core.lifecycle import WITH_MASTERS
 from fawkes.core.model import ClusterAlert, ClusterId, ClusterState, NodeAlert, NodeId, NodeLife, NodeState, Role
 from fawkes.core.moves import clean, evacuate, lost, no_alert
 from fawkes.core.proof import Proof, cannot_end, missing_blocks, missing_name, not_proven
-from fawkes.core.sight import HEARD, UNHEARD, Compute, Sight, Stored
+from fawkes.core.sight import HEARD, NAMENODE, UNHEARD, Compute, Sight, Stored, not_running
 
 #: a NodeManager of which the ResourceManager says so does nothing for its MR-cluster any more
 _GONE = frozenset({Compute.LEFT, Compute.LOST})
@@ -25,7 +25,9 @@ _GONE = frozenset({Compute.LEFT, Compute.LOST})
 def masters_seen(draft: Draft, event: MastersSeen) -> None:
     """Masters that are silent for ``silent_us`` are lost with their node; meanwhile nothing is known of the others.
 
-    Once they answer, what was seen last is judged anew: it is told again only if it has changed.
+    A NameNode beside which a second one follows is waited for only during ``takeover_us``: the takeover asks it twice
+    more, and shuts it out of the journal. Daemons that have ended, by the word of their node, are not waited for.
+    Once the masters answer, what was seen last is judged anew: it is told again only if it has changed.
     """
     cluster = draft.cluster(event.cluster)
     if cluster is None or cluster.life not in WITH_MASTERS or _between(cluster):
@@ -35,16 +37,47 @@ def masters_seen(draft: Draft, event: MastersSeen) -> None:
         draft.settle(key)
         masters.answer(draft, cluster)
         cluster = draft.cluster(event.cluster) or cluster
-        if alerts.about(cluster, ClusterAlert.SILENT):
-            draft.put_cluster(alerts.ended(cluster, ClusterAlert.SILENT))
+        if cluster.silent_us is not None or alerts.about(cluster, ClusterAlert.SILENT):
+            draft.put_cluster(replace(alerts.ended(cluster, ClusterAlert.SILENT), silent_us=None))
         for state in draft.nodes_of(cluster.id):
             if state.sight is not None and state.life in _JUDGES:
                 _JUDGES[state.life](draft, state, state.sight)
-    elif draft.pending(key) is None:
-        draft.expect(key, draft.settings.silent_us)
+        return
+    if draft.pending(key) is None:
         service.doubt(draft, cluster)
         for state in draft.nodes_of(cluster.id):
             draft.settle(Key.DOUBT.of(state.node.id))
+    if cluster.silent_us is None:
+        cluster = replace(cluster, silent_us=draft.at_us)
+        draft.put_cluster(cluster)
+    short = _ready(cluster) and event.silent == NAMENODE and draft.settings.takeover_us
+    patience_us = min(draft.settings.takeover_us, draft.settings.silent_us) if short else draft.settings.silent_us
+    draft.expect(key, max(0, _silent_since(draft, cluster) + patience_us - draft.at_us))
+    if event.gone:
+        _ended(draft, cluster, event.gone)
+
+
+def _ready(cluster: ClusterState) -> bool:
+    return cluster.standby is not None and cluster.standby.ready
+
+
+def _silent_since(draft: Draft, cluster: ClusterState) -> int:
+    return draft.at_us - draft.settings.silent_us if cluster.silent_us is None else cluster.silent_us
+
+
+def _ended(draft: Draft, cluster: ClusterState, gone: tuple[str, ...]) -> None:
+    """Masters have ended on a node that answers: they are started again at once, or the second NameNode takes over."""
+    if cluster.master is None:
+        return
+    master, why = draft.node(cluster.master), not_running(gone)
+    then = "the second NameNode takes over" if NAMENODE in gone and _ready(cluster) else "Fawkes starts it again"
+    draft.put_cluster(alerts.raised(cluster, ClusterAlert.SILENT, f"{master.node.id} answers, but {why}: {then}"))
+    if master.life is NodeLife.SERVING:
+        lost(draft, master, why)
+    cluster = draft.cluster(cluster.id) or cluster
+    if NAMENODE in gone and _ready(cluster):
+        draft.settle(Key.SILENT.of(cluster.id))
+        masters.lost(draft, cluster, since_us=_silent_since(draft, cluster))
 
 
 def _between(cluster: ClusterState) -> bool:
@@ -58,12 +91,19 @@ def silent_for_long(draft: Draft, name: str) -> None:
     cluster = draft.cluster(ClusterId(name))
     if cluster is None or cluster.life not in WITH_MASTERS or cluster.master is None or _between(cluster):
         return
+    since_us = _silent_since(draft, cluster)
+    if not _ready(cluster) and (left_us := since_us + draft.settings.silent_us - draft.at_us) > 0:
+        # The second NameNode, for which they had less time, follows no more.
+        draft.expect(Key.SILENT.of(name), left_us)
+        return
     master = draft.node(cluster.master)
-    cluster = alerts.raised(cluster, ClusterAlert.SILENT, "they will be restarted as soon as their node answers")
-    draft.put_cluster(cluster)
+    if not alerts.about(cluster, ClusterAlert.SILENT):
+        why = f"those that have ended are started again as soon as {master.node.id} answers"
+        cluster = alerts.raised(cluster, ClusterAlert.SILENT, why)
+        draft.put_cluster(cluster)
     if master.life is NodeLife.SERVING:
         lost(draft, master, alerts.in_words(ClusterAlert.SILENT))
-    masters.lost(draft, cluster, since_us=draft.at_us - draft.settings.silent_us)
+    masters.lost(draft, cluster, since_us=since_us)
 
 
 def node_seen(draft: Draft, event: NodeSeen) -> None:
@@ -88,7 +128,7 @@ def _missing_before(state: NodeState, sight: Sight) -> tuple[str, ...] | None:
     """
     known, blocks = state.missing_before, sight.blocks
     leaving = state.life in (NodeLife.DRAINING, NodeLife.EVACUATING)
-    if not leaving or sight.stored not in HEARD or blocks is None or not blocks.known:
+    if not leaving or sight.gone or sight.stored not in HEARD or blocks is None or not blocks.known:
         return known
     if known is None:
         return blocks.missing
@@ -98,7 +138,9 @@ def _missing_before(state: NodeState, sight: Sight) -> tuple[str, ...] | None:
 
 
 def _serving(draft: Draft, state: NodeState, sight: Sight) -> None:
-    if sight.compute in _GONE:
+    if sight.gone:
+        lost(draft, state, not_running(sight.gone))
+    elif sight.compute in _GONE:
         lost(draft, state, ", ".join([f"its NodeManager is {sight.compute}", *_trouble(state, sight)]))
     elif _trouble(state, sight):
         _doubt(draft, state, draft.settings.missing_us)
@@ -123,7 +165,7 @@ def _should_leave(sight: Sight) -> bool:
 
 def _works(state: NodeState, sight: Sight) -> bool:
     """Whether the masters count on the node; not while either of them says nothing about it."""
-    computes = sight.compute not in (Compute.NOT_KNOWN, Compute.ABSENT, *_GONE)
+    computes = sight.compute not in (Compute.NOT_KNOWN, Compute.ABSENT, *_GONE) and not sight.gone
     return computes and (not state.stores or sight.stored in HEARD)
 
 

@@ -22,7 +22,7 @@ from fawkes.core.effects import CountWork, Reply, Survey
 from fawkes.core.events import Event, PolicyText, Requested, Started
 from fawkes.core.keeping import copies_needed
 from fawkes.core.lifecycle import HELD
-from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId
+from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState
 from fawkes.core.picture import picture
 from fawkes.core.record import to_plain
 from fawkes.core.ruling import BEAT_US, Standing, Verdict
@@ -42,6 +42,7 @@ from fawkes.live.data_answers import DataAnswers
 from fawkes.live.deploy import Deployer
 from fawkes.live.doors import DoorKeys, Doors
 from fawkes.live.fleet import Fleet
+from fawkes.live.free_nodes import FreeNodes
 from fawkes.live.ground import Ground, Identity, new_controller
 from fawkes.live.ha import Pair
 from fawkes.live.hosts import Hosts
@@ -56,6 +57,7 @@ from fawkes.live.moving import MastersMover
 from fawkes.live.own_code import open_to_others, own_code
 from fawkes.live.playbooks import lease, played, site_playbooks
 from fawkes.live.policies import read_admission, read_policy
+from fawkes.live.processes import gone
 from fawkes.live.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.rest import Deadline
 from fawkes.live.restoring import Restorer
@@ -318,7 +320,14 @@ class Controller:
         folder = self._plan.site.state_dir / "logs"
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
         keeper.clear()
-        watch = Watch(clusters, setup, mailbox, heard_us=settings.heard_us, progress_us=settings.sample_every_us)
+        watch = Watch(
+            clusters,
+            setup,
+            mailbox,
+            partial(gone, ground),
+            heard_us=settings.heard_us,
+            progress_us=settings.sample_every_us,
+        )
         self._stack.callback(watch.close)
         hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see, world.waits)
         deployer = Deployer(ground, clusters, setup, membership, world.stopping, world.waits)
@@ -357,6 +366,9 @@ class Controller:
         if not self._plan.shadow:
             # Whoever only watches must not claim a lease: the second copy would be written under it.
             world.every("copies", self._plan.settings.keep_every_us, copies.round)
+            free = FreeNodes(ground, mailbox, lambda: _free(state))
+            self._stack.callback(free.close)
+            world.every("free", limits.FREE_EVERY_US, free.round)
             world.every("second lists", limits.CATCH_UP_EVERY_US, membership.catch_up)
             self._clear_copies = lambda: copies.clear(lambda name: self._copies_needed(state, name))
             world.every("old copies", limits.CLEAR_EVERY_US, self._clear_copies)
@@ -481,3 +493,8 @@ def _work(clusters: Clusters, setup: Setup, effect: CountWork, deadline: Deadlin
     if cluster is None:
         raise FawkesError("it is not running, so nobody has the counters of its jobs", where=effect.cluster)
     return {"work_us": work_us(setup.masters(cluster), effect, deadline)}
+
+
+def _free(state: View) -> list[NodeState]:
+    """The nodes that belong to nobody."""
+    return [known for known in list(state.nodes.values()) if known.life is NodeLife.FREE]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from fawkes.core.effects import Deploy, Membership
-from fawkes.core.model import Facts, NodeId
+from fawkes.core.model import ClusterId, Facts, NodeId
 from fawkes.errors import FawkesError, HostError
 from fawkes.live import limits, masters
 from fawkes.live.clusters import Clusters, LiveCluster
@@ -52,6 +52,8 @@ class Deployer:
         self._stopping = stopping
         self._waits = waits
         self._leading = Leading(ground, clusters, setup)
+        #: of each MR-cluster the version of its latest deployment that began anew
+        self._anew: dict[ClusterId, int] = {}
 
     def deploy(self, effect: Deploy, current: Callable[[], bool]) -> Facts | None:
         """Which version runs on which nodes, once the first job would be accepted; None when a newer goal came."""
@@ -65,6 +67,7 @@ class Deployer:
                 cluster, "taking the node", lambda n: lease.take(self._lease(cluster, n))
             ),
             "making folders": lambda: self._on_all(cluster, "making folders", self._prepare(cluster)),
+            "stopping an earlier try": lambda: self._begin_anew(cluster, effect),
             "leaving an earlier journal": lambda: self._leave_journal(cluster),
             "configuring": lambda: self._on_all(cluster, "configuring", self._configure(cluster)),
             "writing the members": lambda: self._write_members(cluster, effect),
@@ -139,6 +142,14 @@ class Deployer:
         if problems:
             raise problems[0]
 
+    def _begin_anew(self, cluster: LiveCluster, effect: Deploy) -> None:
+        """Stop what an earlier try started for other members: masters read their list once, and have other doors."""
+        if not effect.anew or self._anew.get(effect.cluster) == effect.version:
+            return
+        scripts = {n: standby.stop(self._lease(cluster, n), hadoop.DAEMONS) for n in cluster.members}
+        self._ground.all_well(self._ground.run_on(scripts, "stopping an earlier try", within_s=limits.STEP_S))
+        self._anew[effect.cluster] = effect.version
+
     def _leave_journal(self, cluster: LiveCluster) -> None:
         """Stop what an earlier try started for another journal: daemons read only once which nodes that has.
 
@@ -152,9 +163,8 @@ class Deployer:
         others = [n for n, facts in seen.items() if facts.get("edits", wanted) != wanted]
         scripts = {n: standby.stop(self._lease(cluster, n), hadoop.DAEMONS) for n in others}
         self._ground.all_well(self._ground.run_on(scripts, "leaving an earlier journal"))
-        if cluster.master in others:
-            script = standby.set_aside(self._lease(cluster, cluster.master))
-            self._ground.run(cluster.master, script, "setting a NameNode's folder aside")
+        former = {n: standby.set_aside(self._lease(cluster, n)) for n in others if n in cluster.namenodes}
+        self._ground.all_well(self._ground.run_on(former, "setting a NameNode's folder aside"))
 
     def _make_way(self, cluster: LiveCluster) -> None:
         """What a first format that was cut short has left on the journal is set aside: it would refuse another one."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -103,6 +103,12 @@ class Pair:
     def answering(self, cluster: LiveCluster, nodes: Iterable[NodeId]) -> list[NodeId]:
         """The nodes of the journal that answer, sorted."""
         return [at for at, seen in self.journal(cluster, nodes).items() if isinstance(seen, JournalNode)]
+
+    @staticmethod
+    def follows(second: Mapping[str, object], journal: Collection[NodeId]) -> bool:
+        """Whether the NameNode that was looked at is a standby, and most of the journal answers."""
+        answering = second.get("journal")
+        return second.get("standby") == STANDBY and isinstance(answering, list) and 2 * len(answering) > len(journal)
 
     def become_active(self, cluster: LiveCluster, at: NodeId) -> None:
         """The NameNode on a node takes the journal over, and writes from now on; again does no harm.

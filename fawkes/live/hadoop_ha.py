@@ -57,7 +57,7 @@ def core(trio: Trio, *, quick: bool) -> dict[str, str]:
     """Keys of ``core-site``: a dead node is passed over in seconds, not after 45 tries of 20 s."""
     return {
         "fs.defaultFS": trio.url,
-        "ipc.client.connect.timeout": "2000" if quick else "5000",
+        "ipc.client.connect.timeout": "1000" if quick else "3000",
         "ipc.client.connect.max.retries.on.timeouts": "2",
         # A call that its node has taken along when it lost power: two minutes otherwise.
         "ipc.client.rpc-timeout.ms": "30000",
@@ -87,11 +87,13 @@ def hdfs(trio: Trio, ports: Ports, folders: Folders, address: str, *, quick: boo
         # A busy machine is no reason for the NameNode to end itself.
         "dfs.qjournal.start-segment.timeout.ms": "60000",
         "dfs.qjournal.write-txns.timeout.ms": "60000",
+        # A client that was given a DataNode without power takes another one after this time: a minute by default.
+        "dfs.client.socket-timeout": "8000" if quick else "20000",
         # Clients go on trying for two minutes, and never wait long between two tries: by default, up to 15 s.
         "dfs.client.failover.sleep.base.millis": "200",
-        "dfs.client.failover.sleep.max.millis": "2000",
-        "dfs.client.failover.max.attempts": "60",
-        "dfs.client.retry.max.attempts": "60",
+        "dfs.client.failover.sleep.max.millis": "1000",
+        "dfs.client.failover.max.attempts": "120",
+        "dfs.client.retry.max.attempts": "120",
     }
     for node, host in trio.addresses.items():
         sites[f"dfs.namenode.rpc-address.{name}.{node}"] = f"{host}:{ports.namenode}"

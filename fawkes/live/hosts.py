@@ -23,6 +23,7 @@ from fawkes.live.playbooks import hadoop, lease, moving, node, standby
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.live.waits import Waits
+from fawkes.live.watch import is_late
 from fawkes.playbook import Facts as Said
 from fawkes.playbook import Lease
 
@@ -205,13 +206,18 @@ class Hosts:
         try:
             if effect.leaving:
                 found = masters.storage(addresses, deadline).nodes.get(effect.node)
-                return "" if found is not None and found.alive else "the NameNode does not hear from its DataNode"
+                heard = found is not None and found.alive and not is_late(found)
+                return "" if heard else "the NameNode does not hear from its DataNode"
             compute = masters.resource_manager_nodes(addresses, deadline).get(effect.node)
             if compute is None:
                 return "the ResourceManager does not know its NodeManager"
             if compute.state != masters.RUNNING:
                 return ": ".join(part for part in (f"its NodeManager is {compute.state}", compute.health) if part)
-            serves = role is Role.TRANSIENT or effect.node in masters.storage(addresses, deadline).in_service()
+            if role is Role.TRANSIENT:
+                return ""
+            seen = masters.storage(addresses, deadline)
+            # The master has not missed yet the heartbeats of a DataNode that has just been started again.
+            serves = effect.node in seen.in_service() and not is_late(seen.nodes.get(effect.node))
             return "" if serves else "its DataNode is not in service"
         except UnreadableError as error:
             return str(error)

@@ -44,6 +44,8 @@ ANSWER_S = 5.0
 """One question to masters, or to a JournalNode, while masters are brought up or move."""
 ALIVE_S = 2.0
 """Masters that were found lost, asked once more before a second NameNode takes over: what it has lacks nothing."""
+QUICK_S = 2.0
+"""Old masters and other members, in a look that finds a second NameNode that follows, beside most of the journal."""
 CHANGE_S = 60.0
 """An order by which a NameNode becomes active: it first reads all edits that are left in the journal."""
 NO_DELETION_S = 600
@@ -100,10 +102,16 @@ WAIT_TOLD_US = 15_000_000
 """What work has waited for is told after this time, then after twice as long, and so on."""
 WAITS_EVERY_US = 1_000_000
 """A look for waits that are to be told."""
-QUIET_ROUNDS = 10
+QUIET_ROUNDS = 2
 """Where no node leaves, masters are looked at once in so many rounds."""
+UNHEARD_S = 4
+"""A DataNode that was not heard from for so long: its node is asked whether its daemons run."""
+GONE_S = 5.0
+"""A node that is asked whether its daemons run."""
 REPORT_PART = 5
 """A NameNode makes reports for at most this part of the time: 1 in so many."""
+FREE_EVERY_US = 5_000_000
+"""Nodes that belong to nobody."""
 JOBS_EVERY_US = 1_000_000
 """Attempts of jobs."""
 COPY_EVERY_S = 1.0

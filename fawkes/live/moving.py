@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from fawkes.core.effects import ArmStandby, LookAtMasters, MoveMasters
 from fawkes.core.model import ClusterId, Facts, Plain, Promise
 from fawkes.errors import FawkesError, HostError
-from fawkes.live import ha
+from fawkes.live import ha, limits
 from fawkes.live.arming import Arming
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.given import Given
@@ -88,25 +89,33 @@ class MastersMover:
 
     def _look(self, cluster: LiveCluster, effect: LookAtMasters) -> Facts:
         """See `look`."""
-        self._means.setup.java_home(cluster, effect.to)
-        reached = self._means.reached(cluster, [n for n in cluster.members if n not in (effect.old, effect.to)])
-        if not self._means.reached(cluster, [effect.to]) and effect.to != effect.old:
+        means, others = self._means, [n for n in cluster.members if n != effect.old]
+        means.setup.java_home(cluster, effect.to)
+        second = self._second(cluster, effect)
+        # What a second NameNode takes over needs no word of nodes that are off, which takes long to come.
+        quick = self._pair.follows(second, cluster.journal)
+        with ThreadPoolExecutor(1, thread_name_prefix="standing") as thread:
+            stands = thread.submit(
+                means.standing, cluster, effect.old, within_s=limits.QUICK_S if quick else limits.STEP_S
+            )
+            reached = means.reached(cluster, others, within_s=limits.QUICK_S if quick else limits.LOOK_S)
+            standing = stands.result()
+        if effect.to not in reached and effect.to != effect.old:
             raise HostError(f"it does not answer, so it cannot run the masters of {cluster.id}", host=effect.to)
-        standing = self._means.standing(cluster, effect.old)
-        copied_us, transaction, at = self._means.copied(cluster, reached)
+        copied_us, transaction, at = means.copied(cluster, [n for n in reached if n != effect.to])
         paired = cluster.spec.masters is Promise.STANDBY
         if paired and standing.state == "answers" and self._pair.state(cluster, effect.old) == ha.STANDBY:
             # Its NameNode takes no writes: it was started again, or another one has the journal.
             standing = replace(standing, state="runs")
         return {
-            **self._second(cluster, effect),
+            **second,
             **self._own(cluster, effect),
             "old": standing.state,
             "image": standing.image,
             "copied_us": copied_us,
             "txid": transaction,
             "copy_at": at,
-            "reached": sorted({*reached, effect.to} - {effect.old}),
+            "reached": sorted(reached),
             "applications": _applications(self._means.setup.masters(cluster)) if standing.state == "answers" else None,
         }
 

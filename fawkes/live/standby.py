@@ -100,7 +100,7 @@ class StandbyWatch:
         journal = self._pair.journal(cluster, standby.journal)
         follows = self._follows(cluster, second, eye.course)
         away = [
-            Problem("JournalNode", at, f"does not answer ({seen.why})")
+            Problem("JournalNode", at, _no_answer(seen))
             for at, seen in journal.items()
             if isinstance(seen, UnreadableError)
         ]
@@ -128,7 +128,7 @@ class StandbyWatch:
         try:
             found = self._pair.namenode(cluster, second)
         except UnreadableError as error:
-            return Problem("second NameNode", second, f"does not answer ({error.why})")
+            return Problem("second NameNode", second, _no_answer(error))
         if found.state != ha.STANDBY:
             return Problem("second NameNode", second, f"says that it is {found.state}")
         if not found.follows(first or found):
@@ -137,3 +137,10 @@ class StandbyWatch:
         if self._behind_s and behind_s > self._behind_s:
             return Problem("second NameNode", second, f"is {behind_s:.0f} s behind the first one")
         return None
+
+
+def _no_answer(error: UnreadableError) -> str:
+    """How a daemon did not say how it is: one whose doors are closed, or that is still starting, does answer."""
+    if error.status is None:
+        return f"does not answer ({error.why})"
+    return f"answers, but does not report its state ({error.why})"

@@ -120,20 +120,23 @@ class Means:
         """The right to change a member."""
         return self.ground.lease(at, cluster.id, cluster.members[at].generation)
 
-    def reached(self, cluster: LiveCluster, nodes: Iterable[NodeId]) -> list[NodeId]:
+    def reached(
+        self, cluster: LiveCluster, nodes: Iterable[NodeId], *, within_s: float = limits.LOOK_S
+    ) -> list[NodeId]:
         """The nodes that answer and take orders of this controller for the MR-cluster."""
         scripts = {n: lease.claim(self.lease(cluster, n)) for n in sorted(nodes)}
-        outcomes = self.ground.run_on(scripts, "asking the node", within_s=limits.LOOK_S)
+        outcomes = self.ground.run_on(scripts, "asking the node", within_s=within_s)
         return [n for n, outcome in outcomes.items() if not isinstance(outcome, FawkesError)]
 
-    def standing(self, cluster: LiveCluster, at: NodeId) -> Standing:
+    def standing(self, cluster: LiveCluster, at: NodeId, *, within_s: float = limits.STEP_S) -> Standing:
         """How the masters on a node stand at this moment."""
         script = book.look(self.lease(cluster, at))
         # Side by side: a node that is off takes both to their time limits.
         with ThreadPoolExecutor(1, thread_name_prefix="standing") as thread:
-            looked = thread.submit(self.ground.run, at, script, "looking at the masters", within_s=limits.STEP_S)
+            looked = thread.submit(self.ground.run, at, script, "looking at the masters", within_s=within_s)
+            deadline = Deadline.after(min(limits.ANSWER_S, within_s))
             try:
-                masters.answer(self.setup.masters(replace(cluster, master=at)), Deadline.after(limits.ANSWER_S))
+                masters.answer(self.setup.masters(replace(cluster, master=at)), deadline)
                 state = "answers"
             except UnreadableError:
                 state = ""

@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from fawkes.core.effects import Goal, Member
 from fawkes.core.events import MastersSeen, NodeSeen
 from fawkes.core.model import ClusterId, NodeId, Role
-from fawkes.core.sight import HEARD, UNHEARD, Blocks, Compute, Sight, Stored
+from fawkes.core.sight import HEARD, NAMENODE, RESOURCE_MANAGER, UNHEARD, Blocks, Compute, Sight, Stored
 from fawkes.live import blocks, limits, masters
 from fawkes.live.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.mailbox import Mailbox
-from fawkes.live.masters import ComputeNode, MasterAddresses, Storage
+from fawkes.live.masters import ComputeNode, MasterAddresses, Storage, StorageNode
 from fawkes.live.rest import Deadline, UnreadableError
 from fawkes.live.setup import Setup
 
 _log = logging.getLogger(__name__)
+Gone = Callable[[LiveCluster, NodeId, Sequence[str]], tuple[str, ...] | None]
+_WORKERS = ("datanode", "nodemanager")
 
 _COMPUTE = {
     masters.RUNNING: Compute.RUNNING,
@@ -53,12 +55,32 @@ class _Told:
     report: Blocks | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Masters:
+    """How masters answer: which one does not, none if empty, and which do not run by the word of their node."""
+
+    silent: str = ""
+    gone: tuple[str, ...] = ()
+
+
+class _SilentError(Exception):
+    """One of the masters does not answer: which, and why."""
+
+    def __init__(self, which: str, why: UnreadableError) -> None:
+        super().__init__(str(why))
+        self.which = which
+
+
 @dataclass(slots=True)
 class _Eye:
-    """The looks at one MR-cluster. ``error`` was told last; no report is due before ``report_us``."""
+    """The looks at one MR-cluster. ``masters`` was told of these last; no report is due before ``report_us``.
+
+    ``asked`` are nodes with a late heartbeat, which are asked which of their daemons do not run.
+    """
 
     told: dict[NodeId, _Told] = field(default_factory=dict)
-    error: str | None = None
+    masters: _Masters | None = None
+    asked: dict[NodeId, Future[tuple[str, ...] | None]] = field(default_factory=dict)
     report_us: int = 0
     round: int = 0
     look: Future[None] | None = None
@@ -68,16 +90,20 @@ class Watch:
     """Looks at all MR-clusters side by side; one look at a time for each.
 
     Replicas count on DataNodes that were heard from within ``heard_us``; how a drain gets on is told every
-    ``progress_us``.
+    ``progress_us``. ``gone`` asks a node which daemons of an MR-cluster do not run on it; None: it does not answer.
     """
 
-    def __init__(self, clusters: Clusters, setup: Setup, mailbox: Mailbox, *, heard_us: int, progress_us: int) -> None:
+    def __init__(
+        self, clusters: Clusters, setup: Setup, mailbox: Mailbox, gone: Gone, *, heard_us: int, progress_us: int
+    ) -> None:
         self._clusters = clusters
         self._setup = setup
         self._mailbox = mailbox
+        self._gone = gone
         self._heard_us = heard_us
         self._progress_us = progress_us
         self._threads = ThreadPoolExecutor(max_workers=MOST_CLUSTERS, thread_name_prefix="watch")
+        self._askers = ThreadPoolExecutor(max_workers=MOST_CLUSTERS, thread_name_prefix="ask")
         self._lock = threading.Lock()
         self._eyes: dict[ClusterId, _Eye] = {}
 
@@ -91,7 +117,8 @@ class Watch:
             eye = self._eyes.setdefault(cluster.id, _Eye())
             eye.round += 1
             leaving = any(member.goal is not Goal.SERVING for member in cluster.members.values())
-            if not leaving and not eye.error and eye.round % limits.QUIET_ROUNDS:
+            silent = eye.masters is not None and eye.masters.silent
+            if not leaving and not silent and eye.round % limits.QUIET_ROUNDS:
                 continue
             if eye.look is None or eye.look.done():
                 eye.look = self._threads.submit(self._look, cluster, eye)
@@ -99,6 +126,7 @@ class Watch:
     def close(self) -> None:
         """Begin no more looks."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self._askers.shutdown(wait=False, cancel_futures=True)
 
     def see(self, cluster: LiveCluster, node: NodeId) -> Sight:
         """How the masters see a node at this moment, with a report on its blocks, for whoever is about to wipe it."""
@@ -119,19 +147,23 @@ class Watch:
     def _look_at(self, cluster: LiveCluster, eye: _Eye) -> None:
         addresses, asked_us = self._setup.masters(cluster), self._mailbox.clock.now_us()
         try:
-            computing = masters.resource_manager_nodes(addresses, Deadline.after(limits.MASTERS_S))
-            storing = masters.storage(addresses, Deadline.after(limits.MASTERS_S))
-        except UnreadableError as error:
+            storing, computing = _ask(addresses)
+        except _SilentError as error:
             # What was told is in doubt: it is told anew when they answer.
             eye.told.clear()
-            self._tell_masters(cluster.id, eye, str(error))
+            if eye.masters is None or eye.masters.silent != error.which:
+                self._tell_masters(cluster.id, eye, _Masters(error.which), str(error))
+            gone = self._gone(cluster, cluster.master, (NAMENODE, RESOURCE_MANAGER)) or ()
+            self._tell_masters(cluster.id, eye, _Masters(error.which, gone), str(error))
             return
-        self._tell_masters(cluster.id, eye, "")
+        self._tell_masters(cluster.id, eye, _Masters())
+        gone_on = self._daemons_gone(cluster, eye, storing)
         sights = {
             node: Sight(
                 asked_us=asked_us,
                 compute=_compute(computing.get(node)),
                 stored=_stored(addresses, storing, node) if member.role is not Role.TRANSIENT else Stored.NOT_KNOWN,
+                gone=gone_on.get(node, ()),
             )
             for node, member in cluster.members.items()
         }
@@ -142,6 +174,23 @@ class Watch:
             # Where the masters were told something else while they answered, this is no answer to what is wanted now.
             if now is not None and now.members.get(node) == member:
                 self._tell(cluster.id, node, eye.told[node], sights[node])
+
+    def _daemons_gone(self, cluster: LiveCluster, eye: _Eye, storing: Storage) -> Mapping[NodeId, tuple[str, ...]]:
+        """The daemons that do not run on members with a late heartbeat, as these said since the last look.
+
+        A daemon that was started again counts once its heartbeat is there.
+        """
+        late = {node for node in cluster.members if is_late(storing.nodes.get(node))}
+        found: dict[NodeId, tuple[str, ...]] = {}
+        for node in late:
+            asked, told = eye.asked.get(node), eye.told.get(node)
+            before = told.sight.gone if told is not None and told.sight is not None else ()
+            found[node] = (asked.result() if asked is not None and asked.done() else None) or before
+            if asked is None or asked.done():
+                eye.asked[node] = self._askers.submit(self._gone, cluster, node, _WORKERS)
+        for node in set(eye.asked) - late:
+            del eye.asked[node]
+        return found
 
     def _keep(self, cluster: LiveCluster, eye: _Eye) -> None:
         """A member with another goal is told of from the beginning, one that leaves with each new list."""
@@ -182,13 +231,15 @@ class Watch:
         sound = blocks.sound(hdfs, self._heard_us)
         return blocks.report(addresses, hdfs, nodes, sound, asked_us, Deadline.after(limits.REPORT_S))
 
-    def _tell_masters(self, cluster: ClusterId, eye: _Eye, error: str) -> None:
-        if eye.error is not None and bool(eye.error) == bool(error):
+    def _tell_masters(self, cluster: ClusterId, eye: _Eye, now: _Masters, error: str = "") -> None:
+        if eye.masters == now:
             return
-        eye.error = error
+        eye.masters = now
         if error:
             _log.info("%s cannot be watched: %s", cluster, error)
-        self._mailbox.tell(lambda at: MastersSeen(at_us=at, cluster=cluster, error=error))
+        self._mailbox.tell(
+            lambda at: MastersSeen(at_us=at, cluster=cluster, error=error, silent=now.silent, gone=now.gone)
+        )
 
     def _tell(self, cluster: ClusterId, node: NodeId, told: _Told, sight: Sight) -> None:
         waits = _has_report(told) and sight.blocks is not None and not sight.blocks.asked_us
@@ -206,6 +257,23 @@ class Watch:
         )
 
 
+def _ask(addresses: MasterAddresses) -> tuple[Storage, Mapping[str, ComputeNode]]:
+    """The members as the NameNode and the ResourceManager see them; _SilentError for the first that does not say."""
+    try:
+        storing = masters.storage(addresses, Deadline.after(limits.MASTERS_S))
+    except UnreadableError as error:
+        raise _SilentError(NAMENODE, error) from error
+    try:
+        return storing, masters.resource_manager_nodes(addresses, Deadline.after(limits.MASTERS_S))
+    except UnreadableError as error:
+        raise _SilentError(RESOURCE_MANAGER, error) from error
+
+
+def is_late(node: StorageNode | None) -> bool:
+    """Whether a DataNode that was not called dead yet has missed heartbeats."""
+    return node is not None and node.alive and (node.silent_s or 0) >= limits.UNHEARD_S
+
+
 def _has_report(told: _Told) -> bool:
     return told.report is not None and told.report.known
 
@@ -214,7 +282,7 @@ def _essence(sight: Sight) -> object:
     """What of a sight is news at once; the rest is how a drain gets on."""
     seen = sight.blocks
     files = None if seen is None else (seen.known, seen.why, seen.at_risk, seen.missing)
-    return sight.compute, sight.stored, files
+    return sight.compute, sight.stored, sight.gone, files
 
 
 def _figures(sight: Sight) -> Blocks | None:

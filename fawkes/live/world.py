@@ -42,6 +42,7 @@ from fawkes.live.membership import MembershipKeeper
 from fawkes.live.reconcile import Reconciler
 from fawkes.live.releases import MissingReleaseError
 from fawkes.live.saved import UnsavedError
+from fawkes.live.ssh import ConnectionState, SshError
 from fawkes.live.stages import Stages
 from fawkes.live.succession import GoneError, StayError, UntouchedError
 from fawkes.live.timers import Timers
@@ -314,6 +315,8 @@ def _facts(error: FawkesError) -> Facts:
         return {"refused": error.host}
     if isinstance(error, MissingReleaseError):
         return {"no_release": True} if error.failed else {}
+    if isinstance(error, SshError) and error.state is not ConnectionState.TOO_MUCH:
+        return {"away": error.host}
     if isinstance(error, StayError):
         return error.facts
     if isinstance(error, GoneError):

@@ -36,5 +36,7 @@ def masters_in_words(state: ClusterState) -> list[str]:
     where = f"Its journal is on {fold(standby.journal)}; "
     if standby.node is None:
         return [*lines, f"{where}no node has the second NameNode"]
+    if standby.node == state.master:
+        return [*lines, f"{where}the second NameNode on {standby.node} is taking over"]
     able = "can take over" if standby.ready else "cannot take over now"
     return [*lines, f"{where}the second NameNode on {standby.node} {able}"]

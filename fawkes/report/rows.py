@@ -163,7 +163,7 @@ def _standby(state: ClusterState) -> Row:
     standby = state.standby
     return {
         "second_namenode": None if standby is None else standby.node,
-        "takes_over": None if standby is None else standby.ready,
+        "takes_over": None if standby is None else standby.ready and standby.node != state.master,
         "journal": None if standby is None else list(standby.journal),
     }
 
@@ -254,7 +254,8 @@ def pool_row(store: Reader) -> Row:
     Jobs with deadlines are counted where an admission policy is in force.
     """
     rules, tick = history.rules(store), history.last_tick(store)
-    lives = Counter(node.life.value for node in history.nodes(store))
+    nodes = history.nodes(store)
+    lives = Counter(node.life.value for node in nodes)
     held = sum(count for life, count in lives.items() if life not in ("free", "out"))
     verdict = [] if tick is None else lines_of([reason for reason in tick.reasons if reason.code == "tick"])
     return {
@@ -271,6 +272,7 @@ def pool_row(store: Reader) -> Row:
         "nodes": sum(lives.values()),
         "held": held,
         "free": lives["free"],
+        "silent": sum(node.life is NodeLife.FREE and bool(node.alert) for node in nodes),
         "out": lives["out"],
         "lost": lives["lost"],
         "paused": history.paused(store),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from fawkes.core.effects import CancelJob, CountWork, Host, StartJob
-from fawkes.core.events import AttemptSeen, Condition, Done, Failed, NodeObserved, Progress
+from fawkes.core.events import AttemptSeen, Condition, Done, Failed, NodeObserved, NodeSeen, Progress
 from fawkes.core.model import ClusterId, Facts, NodeId
 from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, SafeMode, Service, Sight, Stored
 from fawkes.sim.model import Cluster
+from fawkes.sim.steps import OfCluster
 from fawkes.sim.tasks import End, JobAttempt
 
 NO_FACTS: Facts = {}
@@ -130,3 +132,17 @@ def _application(attempt: JobAttempt, started_us: int, end: End | None = None) -
             finished_us=end.finished_us if end else None,
         ),
     )
+
+
+def restarted(seen: NodeSeen) -> NodeSeen:
+    """The same of a node whose masters have not missed its heartbeats yet, and which says that it was restarted."""
+    gone = ("datanode", "nodemanager")
+    sight = replace(seen.sight, compute=Compute.RUNNING, stored=Stored.IN_SERVICE, blocks=None, gone=gone)
+    return replace(seen, sight=sight)
+
+
+def failed(now_us: int, effect: OfCluster, error: str | None, facts: Facts = NO_FACTS) -> Failed | None:
+    """What is told of a goal that was not reached; nothing of an ``error`` of which nothing is ever heard."""
+    if not error:
+        return None
+    return Failed(at_us=now_us, effect=effect.key, version=effect.version, error=error, facts=facts)

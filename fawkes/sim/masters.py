@@ -20,9 +20,9 @@ from fawkes.core.effects import (
     MoveMasters,
     StartJob,
 )
-from fawkes.core.events import Done, Event, Failed, Progress
+from fawkes.core.events import Done, Event, Failed, MastersSeen, Progress
 from fawkes.core.model import ClusterId, Facts, NodeId, Plain, Reading, Role
-from fawkes.core.sight import Stray
+from fawkes.core.sight import NAMENODE, RESOURCE_MANAGER, Stray
 from fawkes.core.tags import tag_of
 from fawkes.sim.answers import application_of, missing_of
 from fawkes.sim.model import Cluster, JobEnded
@@ -102,6 +102,18 @@ class Masters:
             return False
         self.stop(cluster, now_us, document, emptied=emptied and mine)
         return True
+
+    def silent(self, cluster: ClusterId, now_us: int, *, struck: NodeId) -> MastersSeen:
+        """They do not answer since a node was struck; a NameNode whose journal is gone ends where its node answers."""
+        gone = () if self.node(cluster) == struck else (NAMENODE,)
+        return MastersSeen(at_us=now_us, cluster=cluster, error=NO_ANSWER, silent=NAMENODE, gone=gone)
+
+    def restarted(self, cluster: ClusterId, now_us: int, node: NodeId) -> MastersSeen | None:
+        """Their node answers, and says that nothing runs there; None for the node of others."""
+        if self.node(cluster) != node:
+            return None
+        gone = (NAMENODE, RESOURCE_MANAGER)
+        return MastersSeen(at_us=now_us, cluster=cluster, error=NO_ANSWER, silent=NAMENODE, gone=gone)
 
     def stop(self, cluster: ClusterId, now_us: int, document: object, *, emptied: bool = False) -> None:
         """They do not serve from now on; ``document`` is the latest `Membership`. Running tasks go on for now."""

@@ -28,12 +28,13 @@ from fawkes.core.effects import (
     Survey,
     WakeAt,
 )
-from fawkes.core.events import Condition, Done, Event, Failed, MastersSeen, NodeSeen, Sampled, ServiceSeen, Woke
+from fawkes.core.events import Condition, Done, Event, MastersSeen, NodeSeen, Sampled, ServiceSeen, Woke
 from fawkes.core.model import ClusterId, Facts, NodeId, Reading, Role
 from fawkes.core.proof import not_proven
 from fawkes.core.sight import Blocks, Compute, Service, Stored
 from fawkes.errors import FullError
-from fawkes.sim.answers import NO_FACTS, cancelled, ended, observed, sight_of, started, without_writes, work_counted
+from fawkes.sim import answers
+from fawkes.sim.answers import cancelled, ended, observed, sight_of, started, without_writes, work_counted
 from fawkes.sim.constants import PLAIN, Constants
 from fawkes.sim.heap import COMPLETION, REQUEST, TIMER, Heap
 from fawkes.sim.masters import NO_ANSWER, Masters
@@ -50,7 +51,6 @@ from fawkes.sim.steps import (
     Looks,
     Loss,
     Noticed,
-    OfCluster,
     PowerFails,
     PowerReturns,
     Reads,
@@ -243,8 +243,7 @@ class SimWorld:
             case Noticed():
                 return self._noticed(what)
             case PowerReturns():
-                self.dead.discard(what.node)
-                return None
+                return self._power_returns(what.node)
             case Looks() | Follows():
                 return self._second(what)
             case Reads():
@@ -293,16 +292,18 @@ class SimWorld:
     def _move(self, effect: LookAtMasters | MoveMasters | ArmStandby) -> Event | None:
         error = self.faults("arm" if isinstance(effect, ArmStandby) else "masters", effect.cluster)
         if effect.cluster not in self.clusters or error is not None:
-            return self._failed(effect, error if effect.cluster in self.clusters else f"there is no {effect.cluster}")
+            return answers.failed(
+                self.now_us, effect, error if effect.cluster in self.clusters else f"there is no {effect.cluster}"
+            )
         if isinstance(effect, LookAtMasters):
             if effect.to in self.dead:
-                return self._failed(effect, f"no answer from {effect.to}")
+                return answers.failed(self.now_us, effect, f"no answer from {effect.to}")
             facts = self.masters.look(effect, self.now_us)
         elif isinstance(effect, ArmStandby):
             why, facts = self.masters.arm(effect)
             self._look_at_second(effect.cluster)
             if why:
-                return self._failed(effect, why, facts)
+                return answers.failed(self.now_us, effect, why, facts)
         else:
             self._begin_move(effect)
             why, facts = self.masters.end(effect, self.only_here)
@@ -311,7 +312,7 @@ class SimWorld:
                 if self.masters.goes_back(effect):
                     self._serve(effect.cluster)
                     facts = {"alive": True}
-                return self._failed(effect, why, facts)
+                return answers.failed(self.now_us, effect, why, facts)
             self.masters.refuse(effect, self._goals.values())
             self._serve(effect.cluster, moved=True)
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=facts)
@@ -356,10 +357,10 @@ class SimWorld:
         if error is None and isinstance(effect, Load | Save | Survey) and effect.cluster in self.masters.away:
             error = NO_ANSWER
         if error is not None:
-            return self._failed(effect, error)
+            return answers.failed(self.now_us, effect, error)
         if isinstance(effect, Deploy):
             if silent := self.masters.second.refuses(effect):
-                return self._failed(effect, f"no answer from {silent}", {"refused": silent})
+                return answers.failed(self.now_us, effect, f"no answer from {silent}", {"away": silent})
             if effect.cluster not in self.clusters:
                 self.clusters[effect.cluster] = self._transfers.deployed(effect)
             cluster = self.clusters[effect.cluster]
@@ -387,18 +388,15 @@ class SimWorld:
             if not self._transfers.takes(follows):
                 self._heap.push(self.now_us + self.delays.arm_us, COMPLETION, follows)
 
-    def _failed(self, effect: OfCluster, error: str | None, facts: Facts = NO_FACTS) -> Event | None:
-        if not error:
-            return None
-        return Failed(at_us=self.now_us, effect=effect.key, version=effect.version, error=error, facts=facts)
-
     def _membership(self, effect: Membership) -> Event | None:
         cluster = self.clusters.get(effect.cluster)
         error = self.faults("membership", effect.cluster)
         if error is None and effect.cluster in self.masters.away:
             error = NO_ANSWER
         if cluster is None or error is not None:
-            return self._failed(effect, f"there is no {effect.cluster}" if cluster is None else error or "")
+            return answers.failed(
+                self.now_us, effect, f"there is no {effect.cluster}" if cluster is None else error or ""
+            )
         if effect.standby is None:
             self.masters.second.pairs.pop(effect.cluster, None)
         for node in [n for n in cluster.nodes if n not in effect.members]:
@@ -557,7 +555,16 @@ class SimWorld:
         document = self._goals.get(f"membership:{hosted.cluster}")
         silent = self.masters.fail(hosted.cluster, node, self.now_us, document, emptied=loss.emptied)
         self._look_at_second(hosted.cluster)
-        return MastersSeen(at_us=self.now_us, cluster=hosted.cluster, error="no answer") if silent else None
+        return self.masters.silent(hosted.cluster, self.now_us, struck=node) if silent else None
+
+    def _power_returns(self, node: NodeId) -> Event | None:
+        """The node answers, and says that nothing runs."""
+        self.dead.discard(node)
+        hosted = self.hosts.get(node) if node in self.gone else None
+        if hosted is None or hosted.cluster in self.masters.away:
+            return None if hosted is None else self.masters.restarted(hosted.cluster, self.now_us, node)
+        unnoticed = any(isinstance(step, Noticed) and step.node == node for *_, step in self._heap.entries)
+        return answers.restarted(self._see(hosted.cluster, node, hosted.generation)) if unnoticed else None
 
     def _noticed(self, what: Noticed) -> Event | None:
         """Heartbeats are missed, unless the node's daemons run again or its masters are away themselves."""

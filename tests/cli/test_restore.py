@@ -182,6 +182,7 @@ def test_status_says_how_the_masters_data_is_kept(known: list[dict[str, Any]], s
 
 def test_status_says_whether_the_second_name_node_can_take_over() -> None:
     row = {"cluster": "c-1", "journal": ["n1", "n2", "n3"], "second_namenode": "n2", "takes_over": True}
+    row |= {"masters_on": "n1"}
     seen = {"takes_over": True, "since": "2026-05-04T12:00:05.000Z", "error": ""}
     where = "c-1: its journal is on n[1-3]; the second NameNode"
     assert standby_line(row, [seen]) == f"{where} on n2 can take over, since 2026-05-04 12:00:05"
@@ -192,4 +193,5 @@ def test_status_says_whether_the_second_name_node_can_take_over() -> None:
     )
     assert standby_line(away, [seen]) == standby_line(away, [])
     assert standby_line(away, []) == f"{where} on n2 CANNOT TAKE OVER yet: it is being brought up"
+    assert standby_line(away | {"masters_on": "n2"}, [seen]) == f"{where} on n2 is taking over"
     assert "NO PLACE" in standby_line(away | {"second_namenode": None}, [])

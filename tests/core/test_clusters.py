@@ -398,19 +398,21 @@ def test_job_ids_are_free_again_with_the_next_mr_cluster_of_the_name() -> None:
     assert NodeId("node01") in desk.state.nodes_of(A)
 
 
+@pytest.mark.parametrize("fact", ["refused", "away"])
 @pytest.mark.parametrize("bad", ["node01", "node02"])
-def test_a_node_that_refuses_does_not_end_a_deployment(bad: str) -> None:
-    """One with a damaged lease is replaced, also the one for the masters; it serves again once it was wiped."""
+def test_a_node_that_cannot_be_used_does_not_end_a_deployment(bad: str, fact: str) -> None:
+    """One that refuses or is away is replaced, also the one for the masters; it serves again once it was wiped."""
     desk = Desk(4)
     desk.request("a")
     version = desk.state.pending["cluster:a"].version
-    facts = {"refused": bad}
+    facts = {fact: bad}
     key = "cluster:a"
     desk.tell(Failed(at_us=desk.now_us, effect=key, version=version, error="its lease is empty", facts=facts))
     assert state(desk).life is ClusterLife.DEPLOYING
     assert desk.node(bad).life is NodeLife.CLEANING
     (deploy,) = (effect for effect in desk.last.effects if isinstance(effect, Deploy))
     assert NodeId(bad) not in deploy.members
+    assert deploy.anew
     assert len(deploy.members) == 2
     assert deploy.master in deploy.members
     desk.see(bad, Condition.FAILED, "its lease is empty")
@@ -437,7 +439,8 @@ def test_a_deployment_without_its_release_is_given_up_at_once() -> None:
     assert set(desk.lives("a").values()) == {"cleaning"}
 
 
-def test_without_another_node_a_deployment_that_is_refused_waits_until_one_is_free() -> None:
+@pytest.mark.parametrize("fact", ["refused", "away"])
+def test_without_another_node_a_deployment_waits_until_one_is_free(fact: str) -> None:
     """However often it is tried: somebody repairs the node, or another one becomes free."""
     desk = Desk(4, how=settings(deploy_attempts=3, period_us=10**12))
     desk.up("b")
@@ -445,9 +448,10 @@ def test_without_another_node_a_deployment_that_is_refused_waits_until_one_is_fr
     bad, key = "node04", "cluster:a"
     for _ in range(9):
         version = desk.state.pending[key].version
-        facts = {"refused": bad}
+        facts = {fact: bad}
         desk.tell(Failed(at_us=desk.now_us, effect=key, version=version, error="its lease is empty", facts=facts))
-        assert (state(desk).life, state(desk).alert) == (ClusterLife.DEPLOYING, "its lease is empty")
+        assert state(desk).life is ClusterLife.DEPLOYING
+        assert state(desk).alert.startswith("its lease is empty. Its deployment goes on when node04 answers")
         assert desk.node(bad).life is NodeLife.JOINING
         desk.now_s = desk.state.pending[key].deadline_us / 1e6
         assert "asked-again" in desk.wait(0)
@@ -459,3 +463,21 @@ def test_without_another_node_a_deployment_that_is_refused_waits_until_one_is_fr
     assert (desk.node(bad).life, state(desk).alert) == (NodeLife.CLEANING, "")
     desk.done(key)
     assert state(desk).life is ClusterLife.LOADING
+
+
+def test_tries_without_a_node_that_is_away_do_not_count_against_a_deployment() -> None:
+    """Once it answers, what would be the same on every node has its own tries, and ends it only then."""
+    desk = Desk(2, how=settings(deploy_attempts=2, period_us=10**12))
+    desk.request("a")
+    key, facts = "cluster:a", {"away": "node02"}
+    for _ in range(9):
+        version = desk.state.pending[key].version
+        desk.tell(Failed(at_us=desk.now_us, effect=key, version=version, error="no answer", facts=facts))
+        desk.now_s = desk.state.pending[key].deadline_us / 1e6
+        desk.wait(0)
+    desk.failed(key, "Maven failed")
+    assert state(desk).life is ClusterLife.DEPLOYING
+    desk.now_s = desk.state.pending[key].deadline_us / 1e6
+    desk.wait(0)
+    desk.failed(key, "Maven failed")
+    assert state(desk).failed == "Maven failed"

@@ -324,3 +324,27 @@ def test_software_that_was_repaired_serves_and_is_told() -> None:
     desk = grown()
     desk.see("node03", Condition.SERVING, repaired=["lib/a.jar"])
     assert "software-repaired" in desk.codes()
+
+
+def test_a_free_node_that_does_not_answer_is_given_to_nobody_before_it_does() -> None:
+    """Also one that was never seen, such as a name in the inventory that does not exist: others wait for it by name."""
+    desk = Desk(3)
+    desk.see("node03", Condition.FAILED, "port 22 does not answer")
+    assert (desk.node("node03").life, desk.node("node03").alert) == (
+        NodeLife.FREE,
+        "cannot be reached: port 22 does not answer",
+    )
+    assert (desk.state.counts.free, desk.state.counts.usable) == (2, 3)
+    desk.request("a", 3)
+    cluster = desk.state.clusters[ClusterId("a")]
+    assert (cluster.life, cluster.alert) == (ClusterLife.ADMITTED, "waits for 1 more nodes")
+    desk.see("node03", Condition.CLEAN)
+    assert desk.state.clusters[ClusterId("a")].life is ClusterLife.DEPLOYING
+    assert desk.node("node03").alert == ""
+
+
+def test_a_free_node_that_does_not_answer_can_be_taken_out_of_service() -> None:
+    desk = Desk(3)
+    desk.see("node03", Condition.FAILED, "port 22 does not answer")
+    desk.drain("node03")
+    assert (desk.node("node03").life, desk.node("node03").alert) == (NodeLife.OUT, "")

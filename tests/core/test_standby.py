@@ -8,6 +8,7 @@ from fawkes.core.effects import Deploy, Host, LookAtMasters, Membership, MoveMas
 from fawkes.core.events import Failed, MastersSeen
 from fawkes.core.model import JobId, JobLife, NodeId, NodeLife, Promise, Standby
 from fawkes.core.tags import tag_of
+from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.masters import (
     KEY,
@@ -33,6 +34,7 @@ from tests.support.masters import (
 )
 from tests.support.standby import FOLLOWS, JOURNAL, armed, arms, lost, moves, see, standby, up
 
+TAKEOVER_S = 2
 FOURTH, FIFTH = NodeId("node04"), NodeId("node05")
 
 
@@ -81,6 +83,64 @@ def test_it_takes_over_as_soon_as_masters_are_lost() -> None:
     assert (cluster(desk).master, cluster(desk).moving) == (NEW, None)
     (said,) = desk.said("masters-moved")
     assert said["lacks_us"] == 0
+
+
+@pytest.mark.parametrize(
+    ("silent", "gone", "after_s"),
+    [
+        pytest.param("", (), SILENT_S, id="it is not known which of the masters is silent"),
+        pytest.param("resourcemanager", (), SILENT_S, id="the NameNode answers"),
+        pytest.param("resourcemanager", ("resourcemanager",), SILENT_S, id="the ResourceManager is started again"),
+        pytest.param("namenode", (), TAKEOVER_S, id="the NameNode is silent"),
+        pytest.param("namenode", ("resourcemanager",), TAKEOVER_S, id="the NameNode hangs"),
+        pytest.param("namenode", ("namenode",), 0, id="the NameNode has ended"),
+        pytest.param("namenode", ("namenode", "resourcemanager"), 0, id="the node was restarted"),
+    ],
+)
+def test_the_less_there_is_to_wait_for_the_sooner_it_takes_over(
+    silent: str, gone: tuple[str, ...], after_s: int
+) -> None:
+    desk = up(takeover_us=TAKEOVER_S * SECOND_US)
+    silence(desk, silent, gone)
+    if after_s:
+        at(desk, after_s - 0.1)
+        assert all_of(desk, LookAtMasters) == []
+        at(desk, 0.1)
+    assert len(all_of(desk, LookAtMasters)) == 1
+    look(desk, **FOLLOWS)
+    assert cluster(desk).master == NEW
+
+
+def test_masters_that_have_ended_are_told_by_name_and_started_again_at_once() -> None:
+    desk = up(takeover_us=TAKEOVER_S * SECOND_US)
+    silence(desk, "resourcemanager", ("resourcemanager",))
+    assert "node01 answers, but its ResourceManager is not running" in cluster(desk).alert
+    (host,) = (effect for effect in desk.last.effects if isinstance(effect, Host))
+    assert (host.node, host.cluster) == (OLD, A)
+    desk.tell(MastersSeen(at_us=desk.now_us, cluster=A))
+    assert (cluster(desk).alert, cluster(desk).silent_us) == ("", None)
+
+
+def test_a_second_namenode_that_follows_no_more_leaves_the_masters_their_full_time() -> None:
+    desk = up(takeover_us=TAKEOVER_S * SECOND_US)
+    silence(desk, "namenode")
+    at(desk, 1)
+    see(desk, ready=False, error="it does not follow")
+    at(desk, SILENT_S - 1.1)
+    assert desk.node(OLD).life is NodeLife.SERVING
+    at(desk, 0.1)
+    assert desk.node(OLD).life is NodeLife.LOST
+
+
+def test_a_namenode_that_answers_before_its_node_does_has_the_time_that_is_left() -> None:
+    desk = up(takeover_us=TAKEOVER_S * SECOND_US)
+    silence(desk, "namenode")
+    at(desk, 1)
+    silence(desk, "resourcemanager")
+    at(desk, SILENT_S - 1.1)
+    assert all_of(desk, LookAtMasters) == []
+    at(desk, 0.1)
+    assert len(all_of(desk, LookAtMasters)) == 1
 
 
 @pytest.mark.parametrize(

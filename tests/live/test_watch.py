@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import pytest
@@ -53,6 +53,8 @@ class Bench:
         spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
         self.members = {MASTER: Member(Goal.SERVING, Role.CORE, 1), WORKER: Member(Goal.SERVING, role, 1)}
         self.clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, self.members, True, True))
+        #: the daemons that do not run on a node; None: it does not answer
+        self.ended: dict[NodeId, set[str] | None] = {}
         self.watch = self.controller()
         self.yarn(node01="RUNNING", node02="RUNNING")
         self.hdfs(IN, IN)
@@ -67,7 +69,7 @@ class Bench:
     def controller(self) -> Watch:
         """The eyes of a controller that has just started."""
         setup, heard, progress = cast(Setup, self), 10 * SECOND_US, 10 * SECOND_US
-        return Watch(self.clusters, setup, self.mailbox, heard_us=heard, progress_us=progress)
+        return Watch(self.clusters, setup, self.mailbox, self.gone, heard_us=heard, progress_us=progress)
 
     # --- what a watch asks of others
 
@@ -76,6 +78,11 @@ class Bench:
 
     def step(self) -> None:
         """Nobody sets this clock."""
+
+    def gone(self, cluster: LiveCluster, at: NodeId, daemons: Sequence[str]) -> tuple[str, ...] | None:
+        """Which daemons do not run on a node, as `ended` has it."""
+        ended = self.ended.get(at, set())
+        return None if ended is None else tuple(name for name in daemons if name in ended)
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         url, nodes = self.server.url, {"node01": MASTER, "node02": WORKER}
@@ -347,6 +354,40 @@ def test_masters_that_fall_silent_are_told_of_once_and_all_is_told_anew_when_the
     assert cast(MastersSeen, told[0]).error == ""
 
 
+@pytest.mark.parametrize(("path", "silent"), [(NODE_LIST, "resourcemanager"), (JMX, "namenode")])
+def test_which_masters_are_silent_is_told_and_what_their_node_says_of_them_once_it_does(
+    server: Server, path: str, silent: str
+) -> None:
+    bench = Bench(server, Role.CORE)
+    bench.look()
+    del server.answers[path]
+    bench.ended[MASTER] = None
+    (off,) = bench.look()
+    bench.ended[MASTER] = {"namenode", "resourcemanager"}
+    (ended,) = bench.look()
+    bench.ended[MASTER] = set()
+    (begun,) = bench.look()
+    told = [(e.silent, e.gone) for e in (off, ended, begun) if isinstance(e, MastersSeen)]
+    assert told == [(silent, ()), (silent, ("namenode", "resourcemanager")), (silent, ())]
+
+
+def test_a_node_with_a_late_heartbeat_is_asked_whether_its_daemons_run(server: Server) -> None:
+    """A daemon that is started again counts with its first heartbeat."""
+    bench = Bench(server, Role.CORE)
+    bench.look()
+    bench.ended[WORKER] = {"datanode", "nodemanager"}
+    assert bench.seen() == []
+    bench.worker(lastContact=5)
+    told: list[Sight] = []
+    while not told:
+        told = bench.seen()
+    bench.ended[WORKER] = set()
+    assert [sight.gone for sight in told] == [("datanode", "nodemanager")]
+    assert bench.seen() + bench.seen() == []
+    bench.worker(lastContact=0)
+    assert [sight.gone for sight in bench.seen()] == [()]
+
+
 def test_masters_that_do_not_answer_a_controller_that_has_just_started_are_told_of(server: Server) -> None:
     bench = Bench(server)
     del server.answers[NODE_LIST]
@@ -533,7 +574,7 @@ def test_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_at() -> 
         spec = ClusterSpec(id=ClusterId(name), min_nodes=1, replication=1)
         members = {MASTER: Member(Goal.DRAINING, Role.CORE, 1)}
         clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, members, True, True))
-    watch = Watch(clusters, cast(Setup, Hanging()), Mailbox(Clock()), heard_us=1, progress_us=1)
+    watch = Watch(clusters, cast(Setup, Hanging()), Mailbox(Clock()), lambda *_: None, heard_us=1, progress_us=1)
     try:
         watch.round()
         assert reached.wait(20)

@@ -344,6 +344,7 @@ def test_a_row_says_what_a_second_name_node_would_save() -> None:
     [
         ("node02", True, "the second NameNode on node02 can take over"),
         ("node02", False, "the second NameNode on node02 cannot take over now"),
+        ("node01", True, "the second NameNode on node01 is taking over"),
         (None, False, "no node has the second NameNode"),
     ],
 )

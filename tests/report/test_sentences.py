@@ -237,6 +237,15 @@ SAID = [
         "n2 takes the place of n1 in the deployment of c",
     ),
     (
+        Reason("free-silent", {"node": "n1", "error": "no answer"}),
+        "n1 is free, but cannot be reached (no answer): no MR-cluster gets it before it can",
+    ),
+    (Reason("free-answers", {"node": "n1"}), "n1 answers, and can be given to an MR-cluster"),
+    (
+        Reason("node-away", {"node": "n1", "cluster": "c", "error": "no answer"}),
+        "n1 does not answer (no answer): c is deployed without it, and it is wiped when it answers",
+    ),
+    (
         Reason("node-refused", {"node": "n1", "cluster": "c", "error": "n1: its lease is empty"}),
         "n1 refuses to be changed (n1: its lease is empty): it stays out of use until it is repaired and wiped",
     ),

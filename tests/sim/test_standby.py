@@ -169,7 +169,7 @@ def test_without_most_of_the_journal_masters_are_kept_from_then_on_and_lose_noth
     assert len(run.reasons("standby-given-up")) == 1
     assert cluster(run).standby is None
     assert A not in run.world.masters.second.pairs
-    assert cluster(run).master == SECOND
+    assert cluster(run).master in (SECOND, THIRD)
     succeeded_once(run)
 
 
@@ -180,7 +180,8 @@ def test_masters_that_came_back_without_a_journal_get_one_again(engine: Engine) 
     run = played(*losses, engine=engine, until_s=1200, journal_us=60 * SECOND_US)
     [(wanted_s, wanted)] = run.reasons("journal-wanted")
     [(begun_s, begun)] = run.reasons("journal-begun")
-    assert begun["node"] == cluster(run).master == SECOND
+    assert begun["node"] == cluster(run).master
+    assert cluster(run).master in (SECOND, THIRD)
     assert wanted["journal"] == begun["journal"] == ALL
     assert begun_s >= wanted_s
     assert whole(run)
@@ -190,8 +191,9 @@ def test_masters_that_came_back_without_a_journal_get_one_again(engine: Engine) 
 def test_masters_that_are_lost_while_they_start_with_a_journal_are_lost_masters() -> None:
     """Nothing is known of the start; the copy is taken, or their disk once they are back."""
     quiet = of(SECOND, 60, 100), of(THIRD, 61, 100)
-    [(begin_s, _)] = played(*quiet, until_s=1200, journal_us=60 * SECOND_US).reasons("journal-begin")
-    again = of(SECOND, begin_s + 1, begin_s + 300)
+    before = played(*quiet, until_s=1200, journal_us=60 * SECOND_US)
+    [(begin_s, _)] = before.reasons("journal-begin")
+    again = of(cluster(before).master or SECOND, begin_s + 1, begin_s + 300)
     run = played(*quiet, again, until_s=2400, journal_us=60 * SECOND_US, copy_gap_us=600 * SECOND_US)
     assert run.reasons("journal-not-begun")
     assert whole(run)

@@ -229,11 +229,12 @@ def test_masters_notice_a_dead_node_only_when_its_heartbeats_have_failed_to_come
     assert event.sight.asked_us == event.at_us
 
 
-def test_daemons_that_run_again_before_anybody_noticed_are_missed_by_nobody() -> None:
+def test_a_node_that_restarts_before_its_masters_miss_it_says_so_itself() -> None:
     found = deployed()
     found.lose(N2, found.now_us, found.now_us + 5 * SECOND_US)
-    found.start([WakeAt(found.now_us + 10 * SECOND_US)])
-    assert isinstance(answer(found), Woke)
+    back = answer(found)
+    assert isinstance(back, NodeSeen)
+    assert (back.sight.stored, back.sight.gone) == (Stored.IN_SERVICE, ("datanode", "nodemanager"))
     found.start([Host(N2, A, Role.TRANSIENT, 1)])
     event = answer(found)
     assert isinstance(event, NodeObserved)
@@ -246,9 +247,13 @@ def test_masters_without_power_are_silent_at_once_and_notice_nobody_until_they_a
     found.lose(N1, found.now_us, found.now_us + 90 * SECOND_US)
     found.lose(N2, found.now_us + SECOND_US)
     lost_us = found.now_us
-    assert answer(found) == MastersSeen(at_us=lost_us, cluster=A, error="no answer")
-    assert last_reading(found).readings[0].error == "its masters do not answer"
+    why = "its masters do not answer"
+    assert answer(found) == MastersSeen(at_us=lost_us, cluster=A, error=why, silent="namenode")
+    assert last_reading(found).readings[0].error == why
     found.start([WakeAt(lost_us + 100 * SECOND_US)])
+    gone = ("namenode", "resourcemanager")
+    back_us = lost_us + 90 * SECOND_US
+    assert answer(found) == MastersSeen(at_us=back_us, cluster=A, error=why, silent="namenode", gone=gone)
     assert isinstance(answer(found), Woke)
     found.start([Host(N1, A, Role.CORE, 1)])
     assert isinstance(answer(found), NodeObserved)

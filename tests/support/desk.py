@@ -192,8 +192,9 @@ class Desk:
     ) -> Decision:
         """How the masters see a node; the report on its blocks is whole and healthy unless it is told otherwise."""
         state = self.state.nodes[NodeId(node)]
+        gone = blocks.pop("gone", ())
         known = {"asked_us": self.now_us, "known": "why" not in blocks, **blocks}
-        sight = Sight(asked_us=self.now_us, compute=compute, stored=stored, blocks=Blocks(**known))  # type: ignore[arg-type]
+        sight = Sight(asked_us=self.now_us, compute=compute, stored=stored, gone=gone, blocks=Blocks(**known))  # type: ignore[arg-type]
         return self.tell(
             NodeSeen(
                 at_us=self.now_us,

@@ -13,7 +13,7 @@ from fawkes.errors import HostError
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import Ground, Identity
 from fawkes.live.hadoop_rpc import Connection
-from fawkes.live.ssh import Result
+from fawkes.live.ssh import ConnectionState, Result, SshError
 from fawkes.playbook import Script
 
 
@@ -50,7 +50,7 @@ class LocalFleet:
     def run(self, node: str, script: Script, deadline_s: float, **more: object) -> Result:
         """Run a script as the nodes do."""
         if node in self.off:
-            raise HostError("it does not answer", host=node)
+            raise SshError("it does not answer", host=node, state=ConnectionState.NO_ANSWER)
         if self.slow_s.get(node, 0) > deadline_s:
             raise HostError(f"no answer within {deadline_s:g} s", host=node)
         text = "{\n" + script.text + "\n} </dev/null\n"

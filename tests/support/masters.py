@@ -69,8 +69,8 @@ def all_of(desk: Desk, kind: type[Effect]) -> list[Effect]:
     return [effect for effect in desk.world.effects if isinstance(effect, kind)]
 
 
-def silence(desk: Desk) -> None:
-    desk.tell(MastersSeen(at_us=desk.now_us, cluster=A, error="no answer"))
+def silence(desk: Desk, silent: str = "", gone: tuple[str, ...] = ()) -> None:
+    desk.tell(MastersSeen(at_us=desk.now_us, cluster=A, error="no answer", silent=silent, gone=gone))
 
 
 def lost(desk: Desk, patience_s: float = PATIENCE_S) -> int:

@@ -1,0 +1,45 @@
+"""Free nodes are looked at, and told of when they stop answering and when they answer again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from fawkes.core import alerts
+from fawkes.core.events import Condition, NodeObserved
+from fawkes.core.model import Node, NodeAlert, NodeId, NodeState
+from fawkes.live.free_nodes import FreeNodes
+from fawkes.live.mailbox import Mailbox
+from fawkes.live.timers import Clock
+from tests.support.local_nodes import LocalFleet, node_of
+
+THERE, NEVER_SEEN = NodeId("node01"), NodeId("node02")
+
+
+def test_a_free_node_is_told_of_when_the_ledger_knows_it_otherwise(tmp_path: Path) -> None:
+    fleet = LocalFleet([node_of(name, tmp_path) for name in (THERE, NEVER_SEEN)])
+    fleet.off = {NEVER_SEEN}
+    known = {name: NodeState(node=Node(id=name), generation=4) for name in (THERE, NEVER_SEEN)}
+    mailbox = Mailbox(Clock())
+    eyes = FreeNodes(fleet.ground(1, "c"), mailbox, lambda: known.values())
+
+    def look() -> list[NodeObserved]:
+        eyes.round()
+        assert eyes._round is not None
+        eyes._round.result(timeout=60)
+        mailbox.end()
+        found: list[NodeObserved] = []
+        while (event := mailbox.take()) is not None:
+            assert isinstance(event, NodeObserved)
+            found.append(event)
+        return found
+
+    (event,) = look()
+    assert (event.node, event.generation, event.condition) == (NEVER_SEEN, 4, Condition.FAILED)
+    assert event.error == "it does not answer"
+    known[NEVER_SEEN] = replace(alerts.put(known[NEVER_SEEN], NodeAlert.SILENT, event.error))
+    assert look() == []
+    fleet.off = set()
+    (event,) = look()
+    assert (event.node, event.condition) == (NEVER_SEEN, Condition.CLEAN)
+    eyes.close()
