@@ -29,7 +29,7 @@ from fawkes.core.effects import (
     WakeAt,
 )
 from fawkes.core.events import Condition, Done, Event, MastersSeen, NodeSeen, Sampled, ServiceSeen, Woke
-from fawkes.core.model import ClusterId, Facts, NodeId, Reading, Role
+from fawkes.core.model import ClusterId, NodeId, Reading, Role
 from fawkes.core.proof import not_proven
 from fawkes.core.sight import Blocks, Compute, Service, Stored
 from fawkes.errors import FullError
