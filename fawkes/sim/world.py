@@ -291,10 +291,9 @@ class SimWorld:
 
     def _move(self, effect: LookAtMasters | MoveMasters | ArmStandby) -> Event | None:
         error = self.faults("arm" if isinstance(effect, ArmStandby) else "masters", effect.cluster)
-        if effect.cluster not in self.clusters or error is not None:
-            return answers.failed(
-                self.now_us, effect, error if effect.cluster in self.clusters else f"there is no {effect.cluster}"
-            )
+        error = error if effect.cluster in self.clusters else f"there is no {effect.cluster}"
+        if error is not None:
+            return answers.failed(self.now_us, effect, error)
         if isinstance(effect, LookAtMasters):
             if effect.to in self.dead:
                 return answers.failed(self.now_us, effect, f"no answer from {effect.to}")
@@ -597,6 +596,5 @@ class SimWorld:
             self.script(self.users.job_ended(found.attempt[0], self.now_us))
             return
         assert isinstance(found.of, Copied)
-        event = self._copied(found.of)
-        if event is not None:
+        if (event := self._copied(found.of)) is not None:
             self._told.append(event)
