@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from io import StringIO
 from itertools import takewhile
@@ -29,6 +30,7 @@ from fawkes.core.decision import Decision, PutJob, PutPause, PutRules
 from fawkes.core.events import PauseAsked, Requested, Started
 from fawkes.core.model import JobLife, Reason
 from fawkes.ports import Entry
+from fawkes.report.board import board
 from fawkes.store.lock import StateLock
 from fawkes.store.memory import MemoryStore
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
@@ -282,6 +284,14 @@ def test_status_in_the_middle_of_things(tmp_path: Path) -> None:
 def test_all_lines_fit_a_terminal_of_80_columns(site: Path, words: list[str]) -> None:
     shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["--site", str(site), *words]).stdout
     assert [line for line in shown.splitlines() if cell_len(line) > 80] == []
+
+
+def test_status_changes_nothing_of_what_the_ledger_says_of_the_pool(run: Run, site: Path) -> None:
+    """What the command adds has names of its own."""
+    with closing(LedgerReader(site / "state")) as ledger:
+        (known,) = board(ledger, "pool")
+    shown = json.loads(run("status", "-o", "json").stdout)["pool"]
+    assert {key: shown[key] for key in known} == json.loads(json.dumps(known, default=dict))
 
 
 def test_targets_of_nodes_that_are_gone() -> None:

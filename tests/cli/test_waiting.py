@@ -301,7 +301,12 @@ def test_reading_verbs_say_it_first_and_end_with_4(
             assert f"process {there.process.pid} on " in first
             assert "last sign of life 20" in first
             assert "What follows is as of 20" in first
+            if words == ["status"]:
+                assert "4 nodes: 2 held, 2 free, 0 out of service\n" in result.stdout
         told = run("status", "-o", "json")
         assert told.exit_code == 4
         assert told.stderr.startswith("THE CONTROLLER DOES NOT ANSWER")
-        assert json.loads(told.stdout)["rows"][0]["cluster"] == "a"
+        plain = json.loads(told.stdout)
+        assert plain["rows"][0]["cluster"] == "a"
+        assert plain["pool"]["unanswered"].startswith("THE CONTROLLER DOES NOT ANSWER")
+        assert plain["pool"]["silent"] == 0
