@@ -73,7 +73,7 @@ def _look(site: Site, board: Board, cluster: str | None, everything: bool) -> tu
     if cluster is not None:
         known(cluster, [row["cluster"] for row in rows], "MR-cluster")
     wanted = [row for row in rows if row["cluster"] == cluster or (cluster is None and (everything or not gone(row)))]
-    return {**board("pool")[0], "trouble": _trouble(site), "silent": silent()}, wanted
+    return {**board("pool")[0], "trouble": _trouble(site), "unanswered": silent()}, wanted
 
 
 def _asked(site: Site, name: str, **parameters: str) -> Any:
@@ -204,7 +204,7 @@ def _watch(site: Site, ledger: Reader, cluster: str | None, everything: bool) ->
             if last != seen:
                 seen = last
                 pool, rows = _look(site, lambda of: read(ledger, of), cluster, everything)
-                live.update(board({**pool, "silent": line}, rows, out.width), refresh=True)
+                live.update(board({**pool, "unanswered": line}, rows, out.width), refresh=True)
             time.sleep(_LOOK_S)
 
 
@@ -216,7 +216,7 @@ def board(pool: Row, rows: Sequence[Row], width: int) -> RenderableType:
     from fawkes.cli.layout import fitted, more
 
     layout = fitted(rows, TABLES["status"], width)
-    above = [*filter(None, [pool["silent"]]), *headlines(pool)]
+    above = [*filter(None, [pool["unanswered"]]), *headlines(pool)]
     below = [*([more(layout.dropped)] if layout.dropped else []), *trouble_lines(rows), *target_lines(pool, rows)]
     return Group(*map(Text, map(visible, above)), Text(), layout.grid, *map(Text, map(visible, below)))
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from io import StringIO
 from itertools import takewhile
@@ -24,11 +25,11 @@ from rich.cells import cell_len
 from fawkes import __version__
 from fawkes.cli.fields import FIELDS
 from fawkes.cli.main import cli
-from fawkes.cli.status import target_lines
 from fawkes.core.decision import Decision, PutJob, PutPause, PutRules
 from fawkes.core.events import PauseAsked, Requested, Started
 from fawkes.core.model import JobLife, Reason
 from fawkes.ports import Entry
+from fawkes.report.board import board
 from fawkes.store.lock import StateLock
 from fawkes.store.memory import MemoryStore
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
@@ -284,12 +285,12 @@ def test_all_lines_fit_a_terminal_of_80_columns(site: Path, words: list[str]) ->
     assert [line for line in shown.splitlines() if cell_len(line) > 80] == []
 
 
-def test_targets_of_nodes_that_are_gone() -> None:
-    pool = {"nodes": 9, "out": 3, "lost": 0, "simulated": False}
-    row = {"cluster": "a", "target": 8, "out_of_service": 0, "nodes": 6}
-    assert target_lines(pool, [row]) == ["the targets are for 8 nodes, and 6 are in service now: see the next tick"]
-    assert target_lines(pool, [row | {"target": 6}]) == []
-    assert target_lines(pool, [row | {"target": None, "out_of_service": 2}]) == []
+def test_status_changes_nothing_of_what_the_ledger_says_of_the_pool(run: Run, site: Path) -> None:
+    """What the command adds has names of its own."""
+    with closing(LedgerReader(site / "state")) as ledger:
+        (known,) = board(ledger, "pool")
+    shown = json.loads(run("status", "-o", "json").stdout)["pool"]
+    assert {key: shown[key] for key in known} == json.loads(json.dumps(known, default=dict))
 
 
 def test_watching_needs_a_terminal(run: Run) -> None:
@@ -500,6 +501,8 @@ def test_jobs_followed(site: Path, output: str) -> None:
     follower = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert follower.stderr is not None
     assert follower.stdout is not None
+    # Nothing answers: the test has the ledger, and no socket.
+    assert "the controller is starting" in follower.stderr.readline()
     assert "following" in follower.stderr.readline()
     (last,) = [found.change for found in ledger.latest("job") if found.subject == "c-3-job8"]
     assert isinstance(last, PutJob)

@@ -170,6 +170,7 @@ def test_what_the_ledger_has_counts_also_when_nobody_answers(site: Path, run: Ru
         assert wait_for(client, lambda: client.rows("clusters", cluster="a")[0]["state"], "it was gone") == "gone"
 
 
+@pytest.mark.drill
 def test_a_controller_that_goes_on_is_waited_for(run: Run, site: Path) -> None:
     """It is stopped while it is asked to end, and goes on once the command has said so."""
     with controller(site, desk()) as there:
@@ -213,6 +214,7 @@ def test_down_keep_waits_for_the_process(run: Run, site: Path) -> None:
         assert there.process.wait(60) == 0
 
 
+@pytest.mark.drill
 def test_down_keep_beside_one_that_hangs(run: Run, site: Path) -> None:
     with controller(site, running()) as there:
         there.pause()
@@ -221,6 +223,7 @@ def test_down_keep_beside_one_that_hangs(run: Run, site: Path) -> None:
     assert "does not answer within 8 s, so it was asked for nothing" in result.stderr
 
 
+@pytest.mark.drill
 def test_a_second_down_beside_the_first(run: Run, site: Path) -> None:
     """Both follow the same end, and both learn of the death of the controller."""
     with controller(site, saving()) as there, once(asked(there), there.kill):
@@ -233,7 +236,7 @@ def test_a_second_down_beside_the_first(run: Run, site: Path) -> None:
 
 def test_a_full_disk_is_told_and_is_no_end(run: Run, site: Path) -> None:
     with controller(site, saving()) as there, once(asked(there), there.fill):
-        result = run(*DOWN, "--timeout", "12s")
+        result = run(*DOWN, "--timeout", "7s")
     assert result.exit_code == 5, result.stderr
     assert "NOTHING IS DECIDED: " in result.stderr
     assert "The controller continues" not in result.stderr
@@ -249,6 +252,7 @@ def test_a_ledger_that_cannot_be_read(site: Path) -> None:
     assert caught.value.exit_status == 1
 
 
+@pytest.mark.drill
 def test_a_restore_that_is_cut_short(site: Path) -> None:
     ready = desk()
     ready.up("a", 3)
@@ -278,12 +282,18 @@ def test_a_loop_that_stands_still_is_told() -> None:
 READING = (["status"], ["nodes"], ["jobs"], ["explain", "--cluster", "a"], ["events"], ["events", "--verify"])
 
 
-@pytest.mark.parametrize("fault", ["pause", "cut"])
-def test_reading_verbs_say_it_first_and_end_with_4(run: Run, site: Path, fault: str) -> None:
+@pytest.mark.parametrize(
+    ("fault", "verbs"),
+    [("cut", READING), pytest.param("pause", READING, marks=pytest.mark.drill), ("pause", READING[:1])],
+    ids=["cut", "stopped, all", "stopped"],
+)
+def test_reading_verbs_say_it_first_and_end_with_4(
+    run: Run, site: Path, fault: str, verbs: tuple[list[str], ...]
+) -> None:
     with controller(site, running()) as there:
         assert run("status").exit_code == 0
         getattr(there, fault)()
-        for words in READING if fault == "pause" else READING[:1]:
+        for words in verbs:
             result = run(*words)
             assert result.exit_code == 4, (words, result.output)
             first = result.stdout.splitlines()[0]
@@ -291,7 +301,12 @@ def test_reading_verbs_say_it_first_and_end_with_4(run: Run, site: Path, fault: 
             assert f"process {there.process.pid} on " in first
             assert "last sign of life 20" in first
             assert "What follows is as of 20" in first
+            if words == ["status"]:
+                assert "4 nodes: 2 held, 2 free, 0 out of service\n" in result.stdout
         told = run("status", "-o", "json")
         assert told.exit_code == 4
         assert told.stderr.startswith("THE CONTROLLER DOES NOT ANSWER")
-        assert json.loads(told.stdout)["rows"][0]["cluster"] == "a"
+        plain = json.loads(told.stdout)
+        assert plain["rows"][0]["cluster"] == "a"
+        assert plain["pool"]["unanswered"].startswith("THE CONTROLLER DOES NOT ANSWER")
+        assert plain["pool"]["silent"] == 0
