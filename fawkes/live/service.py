@@ -158,6 +158,7 @@ class _Eye:
     """The looks at one MR-cluster, and the essence of what was told last; no more is told before ``next_us``."""
 
     lock: threading.Lock
+    ready: bool = False
     told: object = None
     next_us: int = 0
     look: Future[None] | None = None
@@ -207,6 +208,9 @@ class ServiceWatch:
         try:
             room = room_bytes(cluster.details.block_size_bytes, self._setup.settings(cluster)["hdfs-site"])
             seen = read(self._setup.masters(cluster), room, Deadline.after(limits.MASTERS_S))
+            if cluster.ready != eye.ready:
+                # What was told of daemons that came up is forgotten by the core.
+                eye.ready, eye.told, at_once = cluster.ready, None, True
             self._tell(cluster.id, eye, seen, at_once=at_once)
         except FawkesError as error:
             # Without a ticket nothing can be asked: nothing is known then.

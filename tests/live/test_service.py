@@ -255,6 +255,17 @@ def test_a_change_is_told_once_and_not_sooner_than_some_seconds_after_the_last(h
     assert bench.told(now=True) == [SafeMode.LOW], "a job has failed: why it did is told before that"
 
 
+def test_an_mr_cluster_that_has_come_up_is_told_at_once_and_anew(hadoop: Hadoop) -> None:
+    bench = Bench(hadoop)
+    hadoop.says(INFO, {"clusterInfo": {"haState": "INITIALIZING"}})
+    assert bench.told() == [SafeMode.OFF]
+    hadoop.says(INFO, {"clusterInfo": {"haState": "ACTIVE"}})
+    assert bench.told() == []
+    bench.watch._clusters.mark(C, ready=True)
+    assert bench.told() == [SafeMode.OFF]
+    assert bench.told() == []
+
+
 def test_masters_that_say_nothing_at_all_are_no_news_of_what_they_offer(hadoop: Hadoop) -> None:
     bench = Bench(hadoop)
     hadoop.says(INFO, {}, 500)
