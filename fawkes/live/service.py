@@ -224,5 +224,7 @@ class ServiceWatch:
             now_us = self._mailbox.clock.now_us()
             if seen == Service() or _essence(seen) == eye.told or (now_us < eye.next_us and not at_once):
                 return
-            eye.told, eye.next_us = _essence(seen), now_us + limits.SERVICE_TOLD_US
+            # A NameNode that says nothing yet is about to: what it says first must not wait.
+            quiet_us = limits.SERVICE_TOLD_US if seen.safe_mode else 0
+            eye.told, eye.next_us = _essence(seen), now_us + quiet_us
             self._mailbox.tell(lambda at: ServiceSeen(at_us=at, cluster=cluster, service=seen))

@@ -266,6 +266,15 @@ def test_an_mr_cluster_that_has_come_up_is_told_at_once_and_anew(hadoop: Hadoop)
     assert bench.told() == []
 
 
+def test_the_first_word_of_a_namenode_does_not_wait(hadoop: Hadoop) -> None:
+    bench, state = Bench(hadoop), hadoop.beans["FSNamesystemState"]
+    hadoop.beans["FSNamesystemState"] = None
+    assert bench.told() == [SafeMode.NOT_KNOWN]
+    hadoop.beans["FSNamesystemState"] = state
+    hadoop.safe(LOW)
+    assert bench.told() == [SafeMode.LOW]
+
+
 def test_masters_that_say_nothing_at_all_are_no_news_of_what_they_offer(hadoop: Hadoop) -> None:
     bench = Bench(hadoop)
     hadoop.says(INFO, {}, 500)
