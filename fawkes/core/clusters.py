@@ -87,7 +87,9 @@ def _stage_done(draft: Draft, cluster: ClusterState, event: Done) -> None:
                 if node.life is NodeLife.JOINING:
                     draft.put_node(replace(node, life=NodeLife.SERVING, since_us=draft.at_us, failures=0))
             version = cluster.version + 1
-            cluster = replace(alerts.next_stage(cluster), life=ClusterLife.LOADING, deploy_us=took_us, version=version)
+            # What daemons said that were just coming up is no fact about those that work.
+            cluster = replace(alerts.next_stage(cluster), service=None)
+            cluster = replace(cluster, life=ClusterLife.LOADING, deploy_us=took_us, version=version)
             draft.put_cluster(cluster)
             draft.touch(cluster.id)
             draft.act(Load(cluster.id, version), within_us=draft.settings.transfer_us, version=version)

@@ -45,7 +45,10 @@ def _no_writes(cluster: ClusterState, seen: Service) -> str | None:
     if seen.safe_mode is not SafeMode.OFF and not comes_up:
         return f"its NameNode is in safe mode ({seen.said or 'it does not say why'})"
     if seen.storing and seen.full == seen.storing:
-        return "no DataNode has room for another block. Delete files, free space on the disks, or add core nodes"
+        return (
+            "no DataNode has room for another block, beyond which each keeps 1 GB free by default. Delete files, free "
+            "space on the disks, or add core nodes"
+        )
     if seen.storing == 0 and not comes_up:
         return "no DataNode is in service; `fawkes nodes` shows what became of them"
     return ""

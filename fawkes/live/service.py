@@ -37,19 +37,31 @@ _LONGEST = 200
 #: DataNodes are asked for one by one when so few blocks fit on each of them, on the whole
 _FEW_BLOCKS = 4
 _RUNNING = "RUNNING"
+#: what a DataNode keeps free beyond a block on each volume, by its own default
+_MARGIN = "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space"
+_MARGIN_BYTES = 2**30
 
 
-def read(addresses: MasterAddresses, block_bytes: int, deadline: Deadline) -> Service:
-    """Whether HDFS takes writes and YARN takes applications; what a master does not say is not known."""
+def room_bytes(block_bytes: int, site: Mapping[str, str]) -> int:
+    """The room that a DataNode must have on a volume to take a block, by its settings."""
+    margin = site.get(_MARGIN, "")
+    return block_bytes + (int(margin) if margin.isdecimal() else _MARGIN_BYTES)
+
+
+def read(addresses: MasterAddresses, room_bytes: int, deadline: Deadline) -> Service:
+    """Whether HDFS takes writes and YARN takes applications; what a master does not say is not known.
+
+    A DataNode takes a block only where it has ``room_bytes``.
+    """
     seen = Service()
     with suppress(UnreadableError):
-        seen = _hdfs(addresses, block_bytes, deadline)
+        seen = _hdfs(addresses, room_bytes, deadline)
     with suppress(UnreadableError):
         seen = _yarn(addresses, seen, deadline)
     return seen
 
 
-def _hdfs(addresses: MasterAddresses, block_bytes: int, deadline: Deadline) -> Service:
+def _hdfs(addresses: MasterAddresses, room_bytes: int, deadline: Deadline) -> Service:
     state = masters.namenode_bean(addresses, "FSNamesystemState", deadline)
     live = count(state.get("NumLiveDataNodes"))
     away = [count(state.get(f"Num{kind}DataNodes")) or 0 for kind in ("DecomLive", "Decommissioning")]
@@ -58,8 +70,8 @@ def _hdfs(addresses: MasterAddresses, block_bytes: int, deadline: Deadline) -> S
     seen = Service(safe_mode=SafeMode.OFF, storing=storing)
     if state.get("FSState") != "Operational":
         seen = _safe_mode(addresses, seen, deadline)
-    if storing and free is not None and free < _FEW_BLOCKS * block_bytes * storing:
-        seen = replace(seen, full=_full(addresses, block_bytes, deadline))
+    if storing and free is not None and free < _FEW_BLOCKS * room_bytes * storing:
+        seen = replace(seen, full=_full(addresses, room_bytes, deadline))
     return seen
 
 
@@ -77,7 +89,7 @@ def _safe_mode(addresses: MasterAddresses, seen: Service, deadline: Deadline) ->
     return replace(seen, safe_mode=kind, said=words[:_LONGEST], folder=folder)
 
 
-def _full(addresses: MasterAddresses, block_bytes: int, deadline: Deadline) -> int | None:
+def _full(addresses: MasterAddresses, room_bytes: int, deadline: Deadline) -> int | None:
     """The number of DataNodes in service that have no room for another block on the volumes that users write to.
 
     A DataNode reports what is free on all of its volumes together; what of that users can write to is told for all
@@ -89,7 +101,7 @@ def _full(addresses: MasterAddresses, block_bytes: int, deadline: Deadline) -> i
     part = volumes["DISK"].free_bytes / everywhere if "DISK" in volumes and everywhere else 0.0
     if any(node.free_bytes is None for node in nodes):
         return None
-    return sum((node.free_bytes or 0) * part < block_bytes for node in nodes)
+    return sum((node.free_bytes or 0) * part < room_bytes for node in nodes)
 
 
 def _yarn(addresses: MasterAddresses, seen: Service, deadline: Deadline) -> Service:
@@ -146,6 +158,7 @@ class _Eye:
     """The looks at one MR-cluster, and the essence of what was told last; no more is told before ``next_us``."""
 
     lock: threading.Lock
+    ready: bool = False
     told: object = None
     next_us: int = 0
     look: Future[None] | None = None
@@ -193,9 +206,11 @@ class ServiceWatch:
 
     def _look(self, cluster: LiveCluster, eye: _Eye, *, at_once: bool = False) -> None:
         try:
-            seen = read(
-                self._setup.masters(cluster), cluster.details.block_size_bytes, Deadline.after(limits.MASTERS_S)
-            )
+            room = room_bytes(cluster.details.block_size_bytes, self._setup.settings(cluster)["hdfs-site"])
+            seen = read(self._setup.masters(cluster), room, Deadline.after(limits.MASTERS_S))
+            if cluster.ready != eye.ready:
+                # What was told of daemons that came up is forgotten by the core.
+                eye.ready, eye.told, at_once = cluster.ready, None, True
             self._tell(cluster.id, eye, seen, at_once=at_once)
         except FawkesError as error:
             # Without a ticket nothing can be asked: nothing is known then.
@@ -209,5 +224,7 @@ class ServiceWatch:
             now_us = self._mailbox.clock.now_us()
             if seen == Service() or _essence(seen) == eye.told or (now_us < eye.next_us and not at_once):
                 return
-            eye.told, eye.next_us = _essence(seen), now_us + limits.SERVICE_TOLD_US
+            # A NameNode that says nothing yet is about to: what it says first must not wait.
+            quiet_us = limits.SERVICE_TOLD_US if seen.safe_mode else 0
+            eye.told, eye.next_us = _essence(seen), now_us + quiet_us
             self._mailbox.tell(lambda at: ServiceSeen(at_us=at, cluster=cluster, service=seen))

@@ -180,6 +180,18 @@ def test_a_deployment_is_red_for_a_full_disk_and_not_for_what_is_still_to_come()
     assert "nearly full" in health(desk)[1]
 
 
+def test_what_daemons_said_while_they_came_up_holds_no_job_and_is_no_alert() -> None:
+    desk = Desk(6, how=settings(unusable_us=5 * SECOND_US))
+    desk.request("a")
+    see(desk, safe_mode=SafeMode.OFF, storing=2, manager="INITIALIZING")
+    desk.done("cluster:a")
+    desk.done("cluster:a")
+    desk.submit("a", 1)
+    assert desk.starts() == [("a-1", 1)]
+    desk.wait(8)
+    assert not alerts.about(cluster(desk), *service.UNUSABLE)
+
+
 def test_safe_mode_of_fawkes_itself_is_no_alert() -> None:
     """While a save or a move of the masters is under way; what was an alert before ends with their begin."""
     desk = desk_of()

@@ -17,7 +17,7 @@ from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.mailbox import Mailbox
 from fawkes.live.masters import MasterAddresses
 from fawkes.live.rest import Deadline
-from fawkes.live.service import ServiceWatch, read
+from fawkes.live.service import ServiceWatch, read, room_bytes
 from fawkes.live.setup import Setup
 from fawkes.live.timers import Clock
 from fawkes.units import SECOND_US
@@ -145,6 +145,13 @@ def test_datanodes_that_have_no_room_for_a_block(
     assert hadoop.read().full == full
 
 
+@pytest.mark.parametrize(("value", "margin"), [(None, 2**30), ("0", 0), ("5", 5), ("1g", 2**30)])
+def test_a_datanode_keeps_more_free_than_a_block(value: str | None, margin: int) -> None:
+    """Seen on 3.5.0: with 500 MB free each DataNode refused a block of 128 MB, and the NameNode offered all of them."""
+    key = "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space"
+    assert room_bytes(BLOCK, {} if value is None else {key: value}) == BLOCK + margin
+
+
 def test_nodemanagers_that_do_not_run(hadoop: Hadoop) -> None:
     hadoop.metrics(activeNodes=0, totalMB=0, unhealthyNodes=0)
     assert (hadoop.read().computing, hadoop.read().unhealthy) == (0, ())
@@ -206,6 +213,9 @@ class Bench:
     def step(self) -> None:
         """Nobody sets this clock."""
 
+    def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
+        return {"hdfs-site": {}}
+
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         return self.hadoop.server.masters()
 
@@ -243,6 +253,26 @@ def test_a_change_is_told_once_and_not_sooner_than_some_seconds_after_the_last(h
     assert bench.told() == [SafeMode.OFF]
     hadoop.safe(LOW)
     assert bench.told(now=True) == [SafeMode.LOW], "a job has failed: why it did is told before that"
+
+
+def test_an_mr_cluster_that_has_come_up_is_told_at_once_and_anew(hadoop: Hadoop) -> None:
+    bench = Bench(hadoop)
+    hadoop.says(INFO, {"clusterInfo": {"haState": "INITIALIZING"}})
+    assert bench.told() == [SafeMode.OFF]
+    hadoop.says(INFO, {"clusterInfo": {"haState": "ACTIVE"}})
+    assert bench.told() == []
+    bench.watch._clusters.mark(C, ready=True)
+    assert bench.told() == [SafeMode.OFF]
+    assert bench.told() == []
+
+
+def test_the_first_word_of_a_namenode_does_not_wait(hadoop: Hadoop) -> None:
+    bench, state = Bench(hadoop), hadoop.beans["FSNamesystemState"]
+    hadoop.beans["FSNamesystemState"] = None
+    assert bench.told() == [SafeMode.NOT_KNOWN]
+    hadoop.beans["FSNamesystemState"] = state
+    hadoop.safe(LOW)
+    assert bench.told() == [SafeMode.LOW]
 
 
 def test_masters_that_say_nothing_at_all_are_no_news_of_what_they_offer(hadoop: Hadoop) -> None:
