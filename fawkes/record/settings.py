@@ -59,6 +59,7 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
         "patience": {
             "missing": duration(settings.missing_us),
             "silent": duration(settings.silent_us),
+            "takeover": duration(settings.takeover_us or settings.silent_us),
             "doubt": duration(settings.doubt_us),
             "held": duration(settings.held_us),
             "heard": duration(settings.heard_us),

@@ -269,7 +269,7 @@ CASES = (
         "ledger is empty",
         ("status",),
         6,
-        "state/ledger.sqlite: the ledger is damaged: it has 0 bytes. Nothing",
+        "state/ledger.sqlite: the ledger is damaged: it has 0 bytes. The ledger was not changed",
         files={"state/ledger.sqlite": b""},
     ),
     command(

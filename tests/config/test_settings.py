@@ -73,6 +73,7 @@ def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
         join_attempts=2,
         missing_us=20 * SECOND_US,
         silent_us=30 * SECOND_US,
+        takeover_us=2 * SECOND_US,
         doubt_us=20 * SECOND_US,
         held_us=15 * SECOND_US,
         heard_us=10 * SECOND_US,

@@ -60,11 +60,11 @@ def test_masters_that_move_cost_the_silence_the_patience_and_the_move() -> None:
     assert found.failed_jobs == 0
 
 
-def test_a_second_name_node_costs_the_silence_and_the_takeover_but_no_job() -> None:
+def test_a_second_name_node_costs_a_short_silence_and_the_takeover_but_no_job() -> None:
     found, _ = outcome(lost(), masters=Promise.STANDBY)
     a, b = (row.masters for row in found.clusters)
     assert a is not None
-    assert a.masters_away_s == pytest.approx(30 + 0.75 + 5)
+    assert a.masters_away_s == pytest.approx(2 + 0.75 + 5)
     assert (a.masters_moves, a.masters_lacks_s, a.jobs_again, a.work_again_s) == (1, 0, 0, 0)
     assert b == NO_LOSS
     assert found.failed_jobs == 0

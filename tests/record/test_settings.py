@@ -61,6 +61,7 @@ def any_settings(draw: st.DrawFn) -> Settings:
         join_attempts=draw(st.integers(1, 9)),
         missing_us=draw(LONG),
         silent_us=draw(LONG),
+        takeover_us=draw(LONG),
         doubt_us=draw(LONG),
         held_us=draw(LONG),
         heard_us=draw(HEARD),
