@@ -66,7 +66,10 @@ def _put_off(draft: Draft, by_us: int, uncounted_us: int) -> None:
         draft.put_off(pending, uncounted_us)
     for cluster in draft.clusters():
         if cluster.idle_us is not None:
-            draft.put_cluster(replace(cluster, idle_us=cluster.idle_us + uncounted_us))
+            cluster = replace(cluster, idle_us=cluster.idle_us + uncounted_us)
+            draft.put_cluster(cluster)
+        if cluster.silent_us is not None:
+            draft.put_cluster(replace(cluster, silent_us=cluster.silent_us + uncounted_us))
     for node in draft.view.nodes.values():
         if node.back_us is not None:
             draft.put_node(replace(node, back_us=node.back_us + uncounted_us))

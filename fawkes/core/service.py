@@ -173,9 +173,10 @@ def lasted(draft: Draft, name: str) -> None:
         return
     if draft.pending(Key.SILENT.of(name)) is not None:
         # Whether users can work is not known now, which neither begins nor ends anything but this.
-        seconds = draft.settings.silent_us // 1_000_000
-        detail = f"after {seconds} s of silence their daemons count as lost"
-        draft.put_cluster(alerts.raised(cluster, ClusterAlert.SILENT, detail))
+        if not alerts.about(cluster, ClusterAlert.SILENT):
+            seconds = draft.settings.silent_us // 1_000_000
+            detail = f"after {seconds} s of silence their daemons count as lost"
+            draft.put_cluster(alerts.raised(cluster, ClusterAlert.SILENT, detail))
         return
     if not _is_judged(cluster):
         return

@@ -6,7 +6,7 @@ import pytest
 
 from fawkes.core import alerts, service
 from fawkes.core.decision import Decision
-from fawkes.core.events import ReleaseAsked, ServiceSeen
+from fawkes.core.events import MastersSeen, ReleaseAsked, ServiceSeen
 from fawkes.core.model import ClusterAlert, ClusterId, ClusterLife, ClusterState
 from fawkes.core.record import dumps, to_plain
 from fawkes.core.sight import Launcher, SafeMode, Service
@@ -214,6 +214,16 @@ def test_masters_that_do_not_answer_are_said_before_their_daemons_count_as_lost(
     assert desk.node("node01").life == "serving"
     desk.masters("a")
     assert health(desk) == ("green", "")
+
+
+def test_what_is_known_of_masters_that_do_not_answer_is_not_said_less_exactly() -> None:
+    desk = desk_of()
+    error, gone = "refused", ("resourcemanager",)
+    desk.tell(MastersSeen(at_us=desk.now_us, cluster=A, error=error, gone=gone))
+    before = alerts.text(cluster(desk), ClusterAlert.SILENT)
+    assert "Fawkes starts it again" in before
+    desk.wait(10)
+    assert alerts.text(cluster(desk), ClusterAlert.SILENT) == before
 
 
 def test_a_fact_that_was_seen_before_a_silence_begins_nothing_in_it() -> None:
