@@ -65,11 +65,13 @@ def _put_off(draft: Draft, by_us: int, uncounted_us: int) -> None:
     for pending in list(draft.view.pending.values()):
         draft.put_off(pending, uncounted_us)
     for cluster in draft.clusters():
+        later = cluster
         if cluster.idle_us is not None:
-            cluster = replace(cluster, idle_us=cluster.idle_us + uncounted_us)
-            draft.put_cluster(cluster)
+            later = replace(later, idle_us=cluster.idle_us + uncounted_us)
         if cluster.silent_us is not None:
-            draft.put_cluster(replace(cluster, silent_us=cluster.silent_us + uncounted_us))
+            later = replace(later, silent_us=cluster.silent_us + uncounted_us)
+        if later != cluster:
+            draft.put_cluster(later)
     for node in draft.view.nodes.values():
         if node.back_us is not None:
             draft.put_node(replace(node, back_us=node.back_us + uncounted_us))
