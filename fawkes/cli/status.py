@@ -216,7 +216,7 @@ def board(pool: Row, rows: Sequence[Row], width: int) -> RenderableType:
     from fawkes.cli.layout import fitted, more
 
     layout = fitted(rows, TABLES["status"], width)
-    above = [*filter(None, [pool["unanswered"]]), *headlines(pool)]
+    above = [*filter(None, [pool.get("unanswered")]), *headlines(pool)]
     below = [*([more(layout.dropped)] if layout.dropped else []), *trouble_lines(rows), *target_lines(pool, rows)]
     return Group(*map(Text, map(visible, above)), Text(), layout.grid, *map(Text, map(visible, below)))
 
