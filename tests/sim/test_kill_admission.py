@@ -13,7 +13,7 @@ from fawkes.admission import compile_admission
 from fawkes.core.decision import PutJob, PutLearned
 from fawkes.core.events import Event, ReleaseAsked
 from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import ClusterId, JobLife, JobState
+from fawkes.core.model import ClusterId, JobLife, JobState, Role
 from fawkes.engine import replay
 from fawkes.policy import compile_policy
 from fawkes.sim.steps import Delays
@@ -44,7 +44,7 @@ def story() -> list[Event]:
         for number, seconds in enumerate(deadlines_s)
     ]
     jobs.append(submit("a", len(jobs), 50, tasks=6, task_s=5))
-    how = settings(admission="JUSTICE", growth="transient")
+    how = settings(admission="JUSTICE", growth=Role.TRANSIENT)
     first = started(4, how=how, admission=admission("justice"))
     return [first, request("a", 1), *jobs, ReleaseAsked(at_us=560 * SECOND_US, cluster=ClusterId("a"))]
 
