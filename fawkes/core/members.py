@@ -23,8 +23,8 @@ _GOALS = {
     NodeLife.EVACUATING: Goal.EVACUATING,
 }
 
-#: documents have a line for each node: equal lines are one value
-_member = lru_cache(maxsize=4096)(Member)
+#: documents have a line for each node: equal lines are one value. A text that equals a role is no role, and is kept apart
+_member = lru_cache(maxsize=4096, typed=True)(Member)
 
 
 def members(nodes: Iterable[NodeState], settings: Settings) -> dict[NodeId, Member]:
