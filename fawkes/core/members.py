@@ -23,7 +23,7 @@ _GOALS = {
     NodeLife.EVACUATING: Goal.EVACUATING,
 }
 
-#: documents have a line for each node: equal lines are one value. A text that equals a role is no role, and is kept apart
+#: documents have a line for each node: equal lines are one value; a text that equals a role is kept apart from it
 _member = lru_cache(maxsize=4096, typed=True)(Member)
 
 
