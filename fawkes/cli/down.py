@@ -145,7 +145,7 @@ def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
 
 
 def _end(client: Client) -> Mapping[str, Any]:
-    """Who has asked for the end of control, and whether it has come; empty for a controller that cannot say."""
+    """The user who asked for the end of control, and whether it has come; empty for a controller that cannot say."""
     try:
         found: Mapping[str, Any] = client.get("end")
     except UserError:

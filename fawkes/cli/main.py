@@ -125,7 +125,7 @@ class Program(click.Group):
             formatter.write_dl([(name, verb.help) for name, verb in self.verbs.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """What the verb returns; `ExitStatus.PARTIAL` if it did what it could beside a controller that is silent."""
+        """The result of the verb; `ExitStatus.PARTIAL` if it did what it could beside a controller that is silent."""
         result = super().invoke(ctx)
         # Imported late, as all that a verb needs: `fawkes --help` stays fast.
         from fawkes.cli.ledger import SILENT

@@ -67,7 +67,7 @@ def release(
 
 
 def _would_go(client: Client, row: Mapping[str, Any], discard: bool, force: bool) -> None:
-    """What the controller would answer, on stderr; RefusedError when it would refuse."""
+    """Tell on stderr how the controller would answer; RefusedError when it would refuse."""
     from fawkes.cli.client import TurnedDownError
     from fawkes.cli.show import warn
     from fawkes.core.model import ClusterLife

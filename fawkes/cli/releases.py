@@ -1,4 +1,4 @@
-"""What MR-clusters and jobs need of the controller's cache: fetched before anything is requested."""
+"""Pieces of the controller's cache that MR-clusters and jobs need: fetched before anything is requested."""
 
 from __future__ import annotations
 

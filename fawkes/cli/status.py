@@ -77,7 +77,7 @@ def _look(site: Site, board: Board, cluster: str | None, everything: bool) -> tu
 
 
 def _asked(site: Site, name: str, **parameters: str) -> Any:
-    """What a running controller says; None when it does not."""
+    """The answer of a running controller; None when it does not answer."""
     from fawkes.cli.client import Client
 
     if silent():
@@ -89,7 +89,7 @@ def _asked(site: Site, name: str, **parameters: str) -> Any:
 
 
 def _trouble(site: Site) -> str:
-    """What keeps the controller from storing anything; empty when nothing does, or nobody says."""
+    """The reason why the ledger cannot be written; empty if it can, or if that is unknown."""
     row = _asked(site, "ledger")
     return "" if row is None else str(row["trouble"])
 
