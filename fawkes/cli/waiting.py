@@ -40,7 +40,7 @@ def wait_for(
     then: str = _AGAIN,
     silent_s: float = SILENT_S,
 ) -> T:
-    """What ``look`` returns as soon as it returns something; with ``ends`` not before the controller has ended.
+    """The answer of ``look`` as soon as it has one; with ``ends`` not before the controller has ended.
 
     Nothing is taken back when the limit passes or the user interrupts: the controller goes on. ``look`` asks the
     client alone, so that it can be asked by the ledger too.
@@ -85,7 +85,7 @@ class _Wait(Generic[T]):
         self._unknown = ""
 
     def asked(self) -> T | None:
-        """What the controller says."""
+        """The answer by the controller; None while it has none."""
         self._seen = self._look()
         if self._seen is not None and not self._ends:
             return self._seen
@@ -95,7 +95,7 @@ class _Wait(Generic[T]):
         return None
 
     def by_ledger(self, error: FawkesError, silent_s: float) -> T | None:
-        """What the ledger says while the controller does not answer; FawkesError when it has ended before."""
+        """The answer by the ledger while the controller is silent; FawkesError when it has ended before."""
         # First, so that what is read after it is final where it says that nobody writes any more.
         runs = _runs(self._client)
         over = not runs if runs is not None else isinstance(error, NoControllerError)
@@ -194,7 +194,7 @@ def _stored(client: Client) -> Iterator[tuple[list[Row], str]]:
 
 
 def not_done(rows: list[Row]) -> list[str]:
-    """What of these rows of MR-clusters, jobs and nodes has not come to its end, in lines for people."""
+    """Lines for people about the rows of MR-clusters, jobs and nodes that have not come to their end."""
     from fawkes.cli.acting import ENDED, GONE, standing
     from fawkes.report.facts import fold, how_it_stands
 

@@ -33,7 +33,7 @@ def main_class_of(jar: Path) -> str:
 
 
 def starts_itself(jar: str, folder: Path) -> str:
-    """What a jar of a job starts whatever class is named: a class, or words for it; empty when it starts none."""
+    """The class that a jar starts whatever class is named, or words for it; empty when it starts none."""
     if jar in RELEASE_JARS:
         return f"the programs of Hadoop's {jar} jar"
     return main_class_of(folder / Path(jar).expanduser())

@@ -217,7 +217,7 @@ _OTHERS = {"dfs.namenode.edits.dir.minimum", "dfs.namenode.edits.dir.required", 
 
 
 def why_owned(key: str) -> str | None:
-    """What to do instead of overriding a key; None for a key that may be overridden.
+    """The advice for whoever wants to override a key; None for a key that may be overridden.
 
     Some keys may have the names of a service and of a daemon at their end: ``dfs.namenode.rpc-address.ns1.nn1``.
     """

@@ -136,7 +136,7 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
         waits = alerts.raised(cluster, ClusterAlert.STAGE, f"{event.error}. {_GOES_ON.format(node=lacks)}")
         draft.put_cluster(waits)
         # More tries than a deployment has: what fails next for another reason is counted from the beginning.
-        tries = max(tries, draft.settings.deploy_attempts)
+        tries = max(tries, draft.settings.deploy_attempts + 1)
     elif stage in (ClusterLife.DEPLOYING, ClusterLife.LOADING) and _hopeless(draft, cluster, pending, event, lost=lost):
         _give_up(draft, cluster, event.error)
         return
@@ -196,7 +196,11 @@ def cluster_over_time(draft: Draft, pending: PutPending) -> None:
         ClusterLife.DEPLOYING: draft.settings.deploy_us,
         ClusterLife.RETIRING: draft.settings.membership_us,
     }.get(cluster.life, draft.settings.transfer_us)
-    draft.act(pending.effect, within_us=within_us, version=pending.version, tries=pending.tries + 1)
+    tries, most = pending.tries + 1, draft.settings.deploy_attempts
+    if cluster.life is ClusterLife.DEPLOYING and pending.tries <= most:
+        # Only a deployment that has waited for a node has more tries than that.
+        tries = min(tries, most)
+    draft.act(pending.effect, within_us=within_us, version=pending.version, tries=tries)
 
 
 def _has_goal(cluster: ClusterState, pending: PutPending) -> bool:

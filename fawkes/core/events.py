@@ -261,7 +261,7 @@ class NodeSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MastersSeen:
-    """Whether the masters of an MR-cluster answer; ``error`` says why nothing is known, empty when they do.
+    """The masters of an MR-cluster answer or not; ``error`` says why nothing is known, empty when they do.
 
     ``silent`` is the daemon that does not answer: while that is the NameNode, nobody asks the ResourceManager. ``gone``
     are daemons that do not run, by the word of their node a moment ago; empty when all run, or the node does not say.
@@ -276,7 +276,7 @@ class MastersSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSeen:
-    """Whether an MR-cluster takes writes and applications; told when that has changed, at most every few seconds."""
+    """An MR-cluster takes writes and applications, or not; told when that has changed, at most every few seconds."""
 
     at_us: int
     cluster: ClusterId

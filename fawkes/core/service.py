@@ -1,4 +1,4 @@
-"""Whether users of an MR-cluster can work: does its HDFS take writes, does its YARN take applications and run them?
+"""The service of an MR-cluster to its users: does its HDFS take writes, does its YARN take and run applications?
 
 What lasts for ``unusable_us`` becomes an alert, which ends when the opposite has lasted three times as long: a NameNode
 that goes in and out of safe mode each second is one alert. Jobs wait meanwhile, because their attempts would fail at
@@ -100,7 +100,7 @@ def holds(cluster: ClusterState) -> str:
 
 
 def seen(draft: Draft, event: ServiceSeen) -> None:
-    """Whether users can work has changed; `advance` sees to what follows."""
+    """Note a change of what users can do; `advance` sees to what follows."""
     cluster = draft.cluster(event.cluster)
     if cluster is not None and cluster.life in WITH_MASTERS:
         draft.put_cluster(replace(cluster, service=event.service))
@@ -166,7 +166,7 @@ def doubt(draft: Draft, cluster: ClusterState) -> None:
 
 
 def lasted(draft: Draft, name: str) -> None:
-    """What was seen last has lasted for as long as the settings allow: an alert, or the end of one."""
+    """Raise or end alerts: the last fact has lasted for as long as the settings allow."""
     draft.settle(Key.SERVICE.of(name))
     cluster = draft.cluster(ClusterId(name))
     if cluster is None or _is_moving(cluster):

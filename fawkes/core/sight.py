@@ -102,7 +102,7 @@ def not_running(gone: Sequence[str]) -> str:
 
 
 class SafeMode(StrEnum):
-    """Whether a NameNode is in safe mode, in which it takes no writes, and why.
+    """The safe mode of a NameNode, in which it takes no writes, and its reason.
 
     LOW: its own disk is nearly full. STARTING: it waits for its DataNodes. ASKED: somebody told it to.
     """
@@ -117,7 +117,7 @@ class SafeMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """What the masters of an MR-cluster say of what its users need: whether it takes writes and applications.
+    """The masters' word on what users need: whether the MR-cluster takes writes and applications.
 
     ``said`` are the NameNode's words about its safe mode, ``folder`` is where it keeps its data. Of ``storing``
     DataNodes in service ``full`` ones have no room for another block. ``manager`` is the state of the ResourceManager

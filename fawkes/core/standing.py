@@ -1,4 +1,4 @@
-"""What a job waits for, once nothing of it has moved for long: its attempts in YARN, from reading to reading."""
+"""Jobs of which nothing has moved for long, and what they wait for: attempts in YARN, from reading to reading."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COUNTS = ("waiting", "running", "done", "progress")
 
 
 class For(StrEnum):
-    """What a job may wait for."""
+    """The things that a job may wait for."""
 
     CLIENT = "client"
     """YARN has no application of it: its client prepares one, or its command does something else."""
@@ -55,7 +55,7 @@ def _moved(old: Work, new: Work) -> bool:
 
 
 def waits_for(work: Work, reading: Reading, strays: Iterable[str]) -> tuple[For, Mapping[str, Plain]]:
-    """What an attempt of which nothing moves waits for, with the numbers behind it."""
+    """The thing that an attempt waits for, of which nothing moves, with the numbers behind it."""
     room = {"held": reading.slots_used, "slots": reading.slots_total}
     if not work.application:
         return For.CLIENT, {}

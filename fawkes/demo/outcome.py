@@ -39,7 +39,7 @@ class Outcome:
 
 
 def outcome(store: Reader, workload: Workload, trouble: str = "") -> Outcome:
-    """What a store says of a workload that was played; ``trouble`` is why it was not played to its end.
+    """The outcome, by its store, of a workload that was played; ``trouble`` is why it was not played to its end.
 
     The cause is the first problem, and no other problem repeats it.
     """

@@ -29,7 +29,7 @@ _QUIET = frozenset({"job-queued", "job-released", "late-answer", "drained", "fre
 
 
 def news(entry: Entry, told: set[str] | None = None) -> list[str]:
-    """What a step of the ledger is worth telling; a long error that is in ``told`` already is not repeated.
+    """The lines about a step of the ledger worth telling; a long error in ``told`` is not repeated.
 
     One error ends an MR-cluster and all of its jobs, and each of them says so.
     """

@@ -23,7 +23,7 @@ COMPILED = {code.asked: code for code in (DOORS, SECURE_IO, LOAD)}
 
 
 def of_name(name: str) -> tuple[Piece, ...]:
-    """What `fawkes dist get NAME` brings, the piece of that name first; UserError when nothing has this name.
+    """The pieces that `fawkes dist get NAME` brings, the one of that name first; UserError when nothing has this name.
 
     With a release of Hadoop comes all else that any MR-cluster with it can need.
     """
@@ -34,18 +34,18 @@ def of_name(name: str) -> tuple[Piece, ...]:
 
 
 def of_cluster(version: str, *, own_release: bool = False, kerberos: bool = False) -> tuple[Piece, ...]:
-    """What an MR-cluster with this version of Hadoop needs; ``own_release``: the site has its Hadoop on the nodes."""
+    """The pieces that an MR-cluster with this version of Hadoop needs; ``own_release``: the site has its Hadoop on the nodes."""
     hadoop = () if own_release else (pin(version),)
     return (*hadoop, DOORS, SECURE_IO) if kerberos else (*hadoop, DOORS)
 
 
 def of_job(kind: str) -> tuple[Piece, ...]:
-    """What a job of this kind needs besides its MR-cluster."""
+    """The pieces that a job of this kind needs besides those of its MR-cluster."""
     return (PIG_PINS[DEFAULT_PIG],) if kind == "pig" else ()
 
 
 def is_there(piece: Piece) -> bool:
-    """Whether the cache has a piece, made by this version of Fawkes."""
+    """True if the cache has a piece, made by this version of Fawkes."""
     return compiled.is_made(piece) if isinstance(piece, JavaCode) else cache.is_there(piece)
 
 
@@ -79,7 +79,7 @@ def provide(
 
 
 def command(missing: Sequence[Piece], needed: Sequence[Piece]) -> str:
-    """What to type for the missing ones of the pieces that are needed together."""
+    """The commands to type for the missing ones of the pieces that are needed together."""
     release = next((piece for piece in needed if isinstance(piece, Pin)), None)
     names = [release.asked] if release is not None else [piece.asked for piece in missing]
     return " and ".join(f"`fawkes dist get {name}`" for name in names)

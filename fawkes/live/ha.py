@@ -106,7 +106,7 @@ class Pair:
 
     @staticmethod
     def follows(second: Mapping[str, object], journal: Collection[NodeId]) -> bool:
-        """Whether the NameNode that was looked at is a standby, and most of the journal answers."""
+        """True if the NameNode that was looked at is a standby, and most of the journal answers."""
         answering = second.get("journal")
         return second.get("standby") == STANDBY and isinstance(answering, list) and 2 * len(answering) > len(journal)
 

@@ -34,7 +34,7 @@ _CHUNK = 4 << 20
 BEFORE = ".before"
 """What the name of a copy that was set aside ends with."""
 FETCHED = ".fetched"
-"""What the name of a copy ends with that is being fetched from a node; it begins with a dot."""
+"""The end of the name of a copy that is being fetched from a node; the name begins with a dot."""
 #: the ledger is on the same disk, and must always find room
 _LEAVE_FREE_BYTES = 256 << 20
 _STATE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")

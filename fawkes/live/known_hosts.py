@@ -34,12 +34,12 @@ class KnownKey:
 
 @dataclass(frozen=True)
 class Known:
-    """What the file says about one host."""
+    """The word of the file about one host."""
 
     keys: Sequence[KnownKey] = ()
     """The trusted and the revoked keys; none where `faults` has a reason to trust none."""
     faults: Sequence[str] = ()
-    """What is wrong in the file and concerns the host, for people: the file itself, or lines that name the host."""
+    """The faults of the file that concern the host, for people: of the file itself, or of lines that name the host."""
     unsupported: Sequence[str] = ()
     """Lines that mean the host to ssh, and that Fawkes cannot use."""
 
@@ -74,7 +74,7 @@ class KnownHosts:
         self._lock = Lock()
 
     def about(self, address: str, port: int) -> Known:
-        """What the file says about the host with this address."""
+        """The word of the file about the host with this address."""
         # Without the lock an answer from the file before could be kept for the file of now.
         with self._lock:
             self._refresh()

@@ -95,11 +95,11 @@ SHOWN_LOGS_S = 120.0
 WATCH_EVERY_US = 500_000
 """Masters of an MR-cluster that a node leaves."""
 SERVICE_EVERY_US = 3_000_000
-"""Whether an MR-cluster takes writes and applications: a NameNode itself looks at its disk every 5 s."""
+"""Looks at whether an MR-cluster takes writes and applications; a NameNode itself looks at its disk every 5 s."""
 SERVICE_TOLD_US = 10_000_000
 """Between two changes of that which are told."""
 WAIT_TOLD_US = 15_000_000
-"""What work has waited for is told after this time, then after twice as long, and so on."""
+"""The cause of a wait is told after this time, then after twice as long, and so on."""
 WAITS_EVERY_US = 1_000_000
 """A look for waits that are to be told."""
 QUIET_ROUNDS = 2

@@ -262,7 +262,7 @@ def volumes(masters: MasterAddresses, deadline: Deadline) -> dict[str, Volumes]:
 
 
 def namenode_bean(masters: MasterAddresses, name: str, deadline: Deadline) -> Mapping[str, Any]:
-    """What the NameNode says of itself under this name of its JMX."""
+    """The NameNode's word about itself under this name of its JMX."""
     url = f"{masters.namenode}/jmx"
     document = get_json(url, deadline, {"qry": f"Hadoop:service=NameNode,name={name}"}, key=masters.key)
     beans = listed({"jmx": document}, "jmx", "beans", url)

@@ -35,7 +35,7 @@ _FREEZE, _THAW = "hdfs-freeze", "hdfs-thaw"
 
 
 class NoWrites:
-    """Whether HDFS takes writes while ``outputs`` are saved, and which of their files were closed for that.
+    """Keeps writes away from HDFS while ``outputs`` are saved, and knows which of their files were closed for that.
 
     Files get ``close_us`` to be closed each time; 0: they are left as they are. ``writers`` are the files that earlier
     tries found open, by path: HDFS names no client any more once it has begun to close one.
@@ -85,7 +85,7 @@ class NoWrites:
         self._opened()
 
     def is_open(self, path: str) -> bool:
-        """Whether a file was open at the last look: nobody need ask a DataNode for it, which may not answer."""
+        """True if a file was open at the last look: nobody need ask a DataNode for it, which may not answer."""
         return path in self._left
 
     def begin(self) -> None:

@@ -1,4 +1,4 @@
-"""What MR-clusters and jobs need of this machine's cache: looked up before anything is admitted.
+"""The needs of MR-clusters and jobs in this machine's cache: looked up before anything is admitted.
 
 A piece that the cache has lost since is fetched again. Whoever needs it is told so and does not wait.
 """
@@ -23,7 +23,7 @@ from fawkes.errors import FawkesError, UserError
 
 
 def releases(*, acts: bool) -> Plain:
-    """What ``GET /releases`` answers: the controller's cache folder, and what `fawkes dist get` calls its pieces.
+    """The answer to ``GET /releases``: the controller's cache folder, and what `fawkes dist get` calls its pieces.
 
     ``acts`` is false for a controller in shadow mode, which needs none.
     """
@@ -192,12 +192,12 @@ class Releases:
 
 
 def _yours(wanted: Piece) -> str:
-    """What the administrator does when a piece could not be fetched."""
+    """The advice for the administrator when a piece could not be fetched."""
     return f"Run `fawkes dist get {wanted.asked}` as the user that runs the controller"
 
 
 def _needed(event: Event, view: View) -> tuple[Piece, ...]:
-    """What an event needs of the cache. A job also needs all of its MR-cluster, while that has no nodes yet."""
+    """The pieces of the cache that an event needs. A job needs those of an MR-cluster without nodes, too."""
     match event:
         case Requested(spec=cluster):
             return needs_of(cluster)

@@ -49,7 +49,7 @@ def room_bytes(block_bytes: int, site: Mapping[str, str]) -> int:
 
 
 def read(addresses: MasterAddresses, room_bytes: int, deadline: Deadline) -> Service:
-    """Whether HDFS takes writes and YARN takes applications; what a master does not say is not known.
+    """The offers of HDFS and YARN: writes and applications; what a master does not say is not known.
 
     A DataNode takes a block only where it has ``room_bytes``.
     """
@@ -146,7 +146,7 @@ def _leaves(queue: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
 
 
 def _essence(seen: Service) -> object:
-    """What of an answer is news: how many nodes there are is none, unless there are none."""
+    """The part of an answer that is news: how many nodes there are is none, unless there are none."""
     full = seen.full is not None and seen.full == seen.storing
     words = "manually" in seen.said, seen.folder
     nodes = [None if number is None else number > 0 for number in (seen.storing, seen.computing, seen.queues)]

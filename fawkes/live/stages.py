@@ -269,7 +269,7 @@ class Stages:
         failed: list[_Failure],
         writes: NoWrites,
     ) -> list[Facts]:
-        """What was saved, while HDFS takes no writes; errors as for `save`."""
+        """The outputs that were saved, while HDFS takes no writes; errors as for `save`."""
         done: list[Facts] = []
         if not effect.applications:
             self._nothing_runs(cluster)
@@ -344,7 +344,7 @@ class Stages:
         return rows
 
     def _unless(self, effect: Load | Save, current: Callable[[], bool]) -> Stop:
-        """Whether work is to stop, because the controller ends or a newer goal came; asked between pieces of data."""
+        """A function, asked between pieces of data: does the controller end, or did a newer goal come?"""
 
         def stop() -> bool:
             self._waits.moves(effect.key)

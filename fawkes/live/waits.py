@@ -1,4 +1,4 @@
-"""What work under way waits for: noted by the hands, and told when it has lasted.
+"""Causes of waits of the work under way: noted by the hands, and told when it has lasted.
 
 What that means is decided in `core.late`. A wait is told again after twice the time, so that an MR-cluster that waits
 for hours is no ledger full of it.

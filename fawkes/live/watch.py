@@ -270,8 +270,8 @@ def _ask(addresses: MasterAddresses) -> tuple[Storage, Mapping[str, ComputeNode]
 
 
 def is_late(node: StorageNode | None) -> bool:
-    """Whether a DataNode that was not called dead yet has missed heartbeats."""
-    return node is not None and node.alive and (node.silent_s or 0) >= limits.UNHEARD_S
+    """True if a DataNode that was not called dead yet has missed heartbeats, or if that is not known."""
+    return node is not None and node.alive and (node.silent_s is None or node.silent_s >= limits.UNHEARD_S)
 
 
 def _has_report(told: _Told) -> bool:

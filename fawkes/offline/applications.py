@@ -55,7 +55,7 @@ def profile_of_job(job: TraceJob, stages: Mapping[str, Stage] = STAGES) -> Profi
 
 
 def guesses(jobs: Sequence[TraceJob]) -> list[str]:
-    """What `profile_of_job` makes up because a trace does not know it, each with the number of jobs; empty for none."""
+    """Guesses of `profile_of_job` where a trace does not know, each with the number of jobs; empty for none."""
     plain = [job for job in jobs if job.processors is None]
     told = (
         (sum(job.maps is None for job in plain), "no number of maps: each gets one map"),

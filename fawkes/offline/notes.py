@@ -54,7 +54,7 @@ def copies_note(lost: Mapping[str, int]) -> str:
 
 
 def trace_notes(trace: Trace, used: Sequence[TraceJob]) -> list[str]:
-    """What the reader skipped or mended, and what the model makes up for the used jobs; each line names the trace."""
+    """Notes on jobs that were skipped or mended, and on guesses for the used ones; each line names the trace."""
     told = [f"{what} {lines}" for what, lines in (("skipped", trace.dropped), ("mended", trace.mended)) if lines.total]
     if FAILED in trace.mended.counts:
         told.append("a job that did not succeed is simulated as one that succeeds")

@@ -69,7 +69,7 @@ _FOR: Mapping[str, str] = {
 
 
 def _stands(facts: Facts) -> str:
-    """What a job waits for; numbers that are not known are left out."""
+    """The thing that a job waits for; numbers that are not known are left out."""
     why = _FOR.get(str(facts.get("waits_for")), "it waits for {waits_for}")
     if "held" not in facts or "slots" not in facts:
         why = why.partition(" ({held}")[0]

@@ -142,7 +142,7 @@ def restarted(seen: NodeSeen) -> NodeSeen:
 
 
 def failed(now_us: int, effect: OfCluster, error: str | None, facts: Facts = NO_FACTS) -> Failed | None:
-    """What is told of a goal that was not reached; nothing of an ``error`` of which nothing is ever heard."""
+    """The event of a goal that was not reached; none of an ``error`` of which nothing is ever heard."""
     if not error:
         return None
     return Failed(at_us=now_us, effect=effect.key, version=effect.version, error=error, facts=facts)

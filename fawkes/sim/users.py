@@ -83,7 +83,7 @@ class Users:
 
 
 def of_stage(effect: Deploy | Load | Save | Retire | Survey, users: Users) -> Facts:
-    """What is told of a stage that ended well; files that clients hold open are closed for a save."""
+    """The facts of a stage that ended well; files that clients hold open are closed for a save."""
     if isinstance(effect, Survey):
         return {"undeclared": [], "applications": []}
     opened = users.open_files.pop(effect.cluster, {}) if isinstance(effect, Save) and effect.close_us else {}

@@ -21,7 +21,7 @@ _TRIES, _PAUSE_S = 20, 0.025
 
 
 class Holder(NamedTuple):
-    """Who holds a state folder; ``alive_us`` is its latest sign of life: that of ``since_us`` until it has started."""
+    """The holder of a state folder; ``alive_us`` is its latest sign of life, ``since_us`` until it has started."""
 
     host: str
     pid: int

@@ -28,7 +28,7 @@ UNPACKED: tuple[tuple[bytes, str, Callable[[BinaryIO], Packed]], ...] = (
     (b"BZh", "bzip2", bz2.BZ2File),
     (b"\xfd7zXZ\x00", "xz", lzma.LZMAFile),
 )
-"""What readers unpack on their way: first bytes, name, and the stream."""
+"""Containers that readers unpack on their way: first bytes, name, and the stream."""
 
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _NAMED = (

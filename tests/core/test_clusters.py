@@ -465,6 +465,16 @@ def test_without_another_node_a_deployment_waits_until_one_is_free(fact: str) ->
     assert state(desk).life is ClusterLife.LOADING
 
 
+def test_a_deployment_that_does_not_end_in_time_has_no_more_tries_than_one_that_fails() -> None:
+    desk = Desk(2, how=settings(deploy_attempts=2, period_us=10**12))
+    desk.request("a")
+    for _ in range(5):
+        desk.now_s = desk.state.pending["cluster:a"].deadline_us / 1e6
+        assert "asked-again" in desk.wait(0)
+    desk.failed("cluster:a", "Maven failed")
+    assert "gave-up" in desk.codes()
+
+
 def test_tries_without_a_node_that_is_away_do_not_count_against_a_deployment() -> None:
     """Once it answers, what would be the same on every node has its own tries, and ends it only then."""
     desk = Desk(2, how=settings(deploy_attempts=2, period_us=10**12))

@@ -371,13 +371,14 @@ def test_which_masters_are_silent_is_told_and_what_their_node_says_of_them_once_
     assert told == [(silent, ()), (silent, ("namenode", "resourcemanager")), (silent, ())]
 
 
-def test_a_node_with_a_late_heartbeat_is_asked_whether_its_daemons_run(server: Server) -> None:
-    """A daemon that is started again counts with its first heartbeat."""
+@pytest.mark.parametrize("contact", [5, None])
+def test_a_node_with_a_late_heartbeat_is_asked_whether_its_daemons_run(server: Server, contact: int | None) -> None:
+    """So is one of which the time is not known. A daemon that is started again counts with its first heartbeat."""
     bench = Bench(server, Role.CORE)
     bench.look()
     bench.ended[WORKER] = {"datanode", "nodemanager"}
     assert bench.seen() == []
-    bench.worker(lastContact=5)
+    bench.worker(lastContact=contact)
     told: list[Sight] = []
     while not told:
         told = bench.seen()
