@@ -42,7 +42,10 @@ def _containers(masters: MasterAddresses, name: str, deadline: Deadline) -> Coll
         raise UnreadableError(url, "the ResourceManager names no ApplicationMaster of it")
     where = f"{url}/{max(attempts)}/containers"
     document = get_json(where, deadline, key=masters.key)
-    return {str(row.get("containerId")) for row in listed({"containers": document}, "containers", "container", where)}
+    found = {str(row.get("containerId")) for row in listed({"containers": document}, "containers", "container", where)}
+    if not found:
+        raise UnreadableError(where, "the ResourceManager names no container of it, not even its ApplicationMaster's")
+    return found
 
 
 def _rows(masters: MasterAddresses, url: str, outer: str, inner: str, deadline: Deadline) -> list[Any]:

@@ -71,6 +71,13 @@ def test_an_application_without_an_applicationmaster_is_not_known(server: Server
         strays_of(server.masters(), ONE, Deadline.after(20))
 
 
+def test_a_list_without_any_container_is_no_answer(server: Server) -> None:
+    """An ApplicationMaster that answers has a container itself; else all tasks of it would be ended."""
+    working(server, attempt(1, "h1"))
+    with pytest.raises(UnreadableError, match="names no container"):
+        strays_of(server.masters(), ONE, Deadline.after(20))
+
+
 def reading(server: Server, containers: int, **changes: Any) -> None:
     """The job has 2 running maps by its ApplicationMaster, and so many containers, its own included."""
     master = "h1:8042"
