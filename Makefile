@@ -66,6 +66,7 @@ TRUST := build/trust
 shows: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	$(BIN)/python -m bench.micro
+	$(BIN)/python -m bench.sites
 	if [ -f $(TRUST)/model.toml ]; then $(BIN)/python -m bench.trust --model $(TRUST)/model.toml; \
 	else rm -rf $(TRUST); $(BIN)/python -m bench.trust --keep $(TRUST); fi
 	$(BIN)/python -m bench.pairs --model $(TRUST)/model.toml

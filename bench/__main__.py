@@ -20,7 +20,20 @@ from bench import machine
 from bench.figures import HEAD, Figure, Say, cells, markdown
 from fawkes.errors import ExitStatus, FawkesError
 
-PARTS = ("core", "ledger", "simulator", "flat", "readers", "ssh", "deploy", "grow", "evacuate", "masters", "stranger")
+PARTS = (
+    "core",
+    "ledger",
+    "simulator",
+    "flat",
+    "readers",
+    "ssh",
+    "deploy",
+    "grow",
+    "evacuate",
+    "masters",
+    "standby",
+    "stranger",
+)
 _ROUNDS = {
     "core": 5,
     "ledger": 3,
@@ -30,6 +43,7 @@ _ROUNDS = {
     "ssh": 5,
     "hadoop": 3,
     "evacuate": 1,
+    "standby": 1,
     "stranger": 1,
 }
 
@@ -118,8 +132,9 @@ def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Sa
         from bench import masters
 
         figures += masters.figures(say)
-    if "stranger" in parts:
-        figures += _of_module("stranger", rounds, say)
+    for part in ("standby", "stranger"):
+        if part in parts:
+            figures += _of_module(part, rounds, say)
     return figures
 
 

@@ -22,7 +22,8 @@ from fawkes.dist.cache import cached
 from fawkes.dist.pins import DEFAULT_VERSION, pin
 from fawkes.errors import FawkesError, UserError
 from fawkes.lab import Lab, LabSpec, up
-from fawkes.lab.spec import CONTROLLER_ADDRESS, host_list
+from fawkes.lab.spec import CONTROLLER_ADDRESS
+from fawkes.lab.wiring import wiring_of
 from fawkes.ports import Entry
 from fawkes.units import SECOND_US, show_bytes
 
@@ -79,7 +80,7 @@ class _Round:
         self._cluster = cluster
         self._size = size
         self._say = say
-        self._address = {host.name: host.address for host in host_list(_HOSTS)}
+        self._address = {host.name: host.address for host in wiring_of(LabSpec(hosts=_HOSTS)).nodes}
         self._master = ""
 
     def run(self) -> dict[str, float]:

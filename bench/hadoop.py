@@ -28,7 +28,8 @@ from fawkes.dist.pins import DEFAULT_VERSION, pin
 from fawkes.errors import DeadlineError, FawkesError, UserError
 from fawkes.lab import Lab, LabSpec, up
 from fawkes.lab.kdc import SITE_TABLE, serving_realm
-from fawkes.lab.spec import CONTROLLER_ADDRESS, host_list
+from fawkes.lab.spec import CONTROLLER_ADDRESS
+from fawkes.lab.wiring import wiring_of
 from fawkes.ports import Entry
 from fawkes.store.sqlite import LedgerReader
 from fawkes.units import SECOND_US
@@ -192,7 +193,8 @@ class _Script:
     def __init__(self, lab: Lab, folder: Path) -> None:
         self._lab = lab
         self._folder = folder
-        self._address = next(host.address for host in host_list(len(CORE) + len(GROWN)) if host.name == MASTER)
+        hosts = wiring_of(LabSpec(hosts=len(CORE) + len(GROWN))).nodes
+        self._address = next(host.address for host in hosts if host.name == MASTER)
         self._root = f"/srv/fawkes/clusters/{_BARE}"
         folder.mkdir()
         kept = f"    ControlMaster auto\n    ControlPersist 600\n    ControlPath {folder}/c-%h\n    LogLevel ERROR\n"

@@ -25,7 +25,8 @@ from fawkes.dist.cache import cached
 from fawkes.dist.pins import DEFAULT_VERSION, pin
 from fawkes.errors import FawkesError
 from fawkes.lab import Lab, LabSpec, up
-from fawkes.lab.spec import CONTROLLER_ADDRESS, host_list
+from fawkes.lab.spec import CONTROLLER_ADDRESS
+from fawkes.lab.wiring import wiring_of
 from fawkes.store.sqlite import LedgerReader
 from fawkes.units import SECOND_US
 
@@ -69,7 +70,7 @@ class _Bench:
     def __init__(self, lab: Lab, say: Say) -> None:
         self._lab, self._say = lab, say
         self._site = Site(lab.site)
-        self._addresses = {host.name: host.address for host in host_list(_HOSTS)}
+        self._addresses = {host.name: host.address for host in wiring_of(LabSpec(hosts=_HOSTS)).nodes}
 
     def run(self, files: int) -> list[Figure]:
         self._site.settings_file.write_text(_SETTINGS)

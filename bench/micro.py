@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 from bench.figures import Say
 from fawkes.catalog import Catalog
 from fawkes.cli.client import Client
+from fawkes.config.nodeset import fold
 from fawkes.config.site import Site
 from fawkes.core.model import ClusterId, JobId, JobSpec
 from fawkes.core.record import to_plain
@@ -50,11 +51,11 @@ LIKE_LAB = "wkld-a-small"
 SORT = Profile(maps=8, reduces=4, map_read_bytes=24 * MB, map_output_bytes=24 * MB, output_bytes=48 * MB)
 COUNT = Profile(maps=20, reduces=1, map_read_bytes=MB, map_us=15 * SECOND_US, map_output_bytes=MB // 10)
 #: all hosts of a lab are on one disk, whose cache holds these bytes: assumed, and never the limit here
-_DISK = 100 * MB
+DISK = 100 * MB
 HELD_BYTES = 40 * MB
 """What each node that is removed stores, about."""
 
-_SETTINGS = 'preset = "demo"\npolicy = "EQ"\nperiod = "6s"\nsample_every = "2s"\nidle_time = "10h"\n'
+SETTINGS = 'preset = "demo"\npolicy = "EQ"\nperiod = "6s"\nsample_every = "2s"\nidle_time = "10h"\n'
 _CLUSTER = """
 min_nodes = {core}
 max_nodes = {most}
@@ -80,14 +81,14 @@ class Row:
 def rows(say: Say) -> list[Row]:
     """All experiments, on a lab of their own."""
     plan = read_plan(Site(Path()), Catalog(), LIKE_LAB)
-    constants = replace(plan.constants, network_bytes_s=NETWORK, disk_bytes_s=_DISK, decommission_us=SECOND_US)
+    constants = replace(plan.constants, network_bytes_s=NETWORK, disk_bytes_s=DISK, decommission_us=SECOND_US)
     found: list[Row] = []
     with TemporaryDirectory(prefix="fawkes-micro-") as folder:
         site = Site(Path(folder) / "lab")
         with lab_of(LabSpec(hosts=HOSTS, site=site.root, rate_bytes=NETWORK), say) as lab:
-            site.settings_file.write_text(_SETTINGS)
+            site.settings_file.write_text(SETTINGS)
             with controller_of(lab, site) as client:
-                pool = _Pool(client, site, say)
+                pool = Pool(client, site, say)
                 with pool.cluster("core", 2 * CORE, 2 * CORE, "TR") as cluster:
                     constants = replace(constants, slots=cluster.slots())
                     found += _told(_core(cluster, constants), say)
@@ -124,7 +125,7 @@ def table(found: Sequence[Row]) -> str:
 # --- the experiments
 
 
-def _core(cluster: _Cluster, constants: Constants) -> Iterator[Row]:
+def _core(cluster: Cluster, constants: Constants) -> Iterator[Row]:
     for name, profile in (("Sort", SORT), ("Wordcount", COUNT)):
         live = cluster.run(f"core-{name.lower()}", profile)
         yield Row("6.1", f"{name}, 4 core nodes", live, _simulated(constants, 2 * CORE, 0, "TR", profile), "1")
@@ -134,7 +135,7 @@ _HALF = {("Sort", "TR"): "1.40 of it", ("Sort", "TC"): "1.23 of it"}
 _GROWING = {"TC": "speed-up linear", "TR": "speed-up, flattening for Sort"}
 
 
-def _grown(cluster: _Cluster, role: str, constants: Constants) -> Iterator[Row]:
+def _grown(cluster: Cluster, role: str, constants: Constants) -> Iterator[Row]:
     for others in range(CORE + 1):
         cluster.grow_to(CORE + others)
         for name, profile in (("Sort", SORT), ("Wordcount", COUNT)):
@@ -144,7 +145,7 @@ def _grown(cluster: _Cluster, role: str, constants: Constants) -> Iterator[Row]:
             yield Row("6.3", f"{name}, 2 core + {others} {role}", live, simulated, _GROWING[role] + half)
 
 
-def _removed(cluster: _Cluster, constants: Constants, delays: Delays) -> Iterator[Row]:
+def _removed(cluster: Cluster, constants: Constants, delays: Delays) -> Iterator[Row]:
     """Nodes that store data leave one after another; a node that has been emptied is stopped and wiped."""
     cluster.grow_to(HOSTS)
     cluster.run("held", Profile(maps=HOSTS, output_bytes=HELD_BYTES))
@@ -179,7 +180,9 @@ def _removals(constants: Constants, others: int) -> list[float]:
 # --- an MR-cluster in the lab
 
 
-class _Pool:
+class Pool:
+    """The nodes of the lab, through their controller."""
+
     def __init__(self, client: Client, site: Site, say: Say) -> None:
         self.client = client
         self.site = site
@@ -189,30 +192,43 @@ class _Pool:
         self.names = sorted(row["node"] for row in client.rows("nodes"))
 
     @contextmanager
-    def cluster(self, name: str, core: int, most: int, growth: str) -> Iterator[_Cluster]:
+    def cluster(self, name: str, core: int, most: int, growth: str) -> Iterator[Cluster]:
         """An MR-cluster on the first nodes; the others are kept out. It has its data, and goes in the end."""
-        for node in self.names[core:]:
-            self.client.post("drain", {"node": node, "reason": "micro-experiment"})
+        text = _CLUSTER.format(core=core, most=most, replication=CORE, growth=growth)
+        with self.on(self.names[:core], name, text) as cluster:
+            cluster.submit(pool_job(name, f"{name}-pool", SORT.maps * SORT.map_read_bytes, self.jar))
+            yield cluster
+
+    @contextmanager
+    def on(self, nodes: Collection[str], name: str, text: str) -> Iterator[Cluster]:
+        """An MR-cluster that runs and has no other free nodes than these; it goes in the end."""
+        for row in self.client.rows("nodes"):
+            if not row["cluster"] and row["node"] not in nodes:
+                self.client.post("drain", {"node": row["node"], "reason": "micro-experiment"})
+        self.let_in(nodes)
         self.site.clusters_dir.mkdir(exist_ok=True)
-        self.site.cluster_file(f"{self.site.clusters_dir}/{name}.toml").write_text(
-            _CLUSTER.format(core=core, most=most, replication=CORE, growth=growth)
-        )
+        self.site.cluster_file(f"{self.site.clusters_dir}/{name}.toml").write_text(text)
         spec = self.site.cluster(name)
-        self.say(f"micro: {name} on {core} nodes")
+        self.say(f"micro: {name} on {fold(nodes)}")
         self.client.post("request", {"spec": to_plain(spec)})
-        cluster = _Cluster(self, name)
+        cluster = Cluster(self, name)
         cluster.wait("to run", lambda: cluster.life() == "running")
-        cluster.submit(pool_job(name, f"{name}-pool", SORT.maps * SORT.map_read_bytes, self.jar))
         yield cluster
         self.client.post("release", {"cluster": name, "discard": True, "force": True})
         cluster.wait("to go", lambda: cluster.life() in ("", "gone"))
-        for node in self.names:
-            if any(row["keep_out"] for row in self.client.rows("nodes", node=node)):
-                self.client.post("undrain", {"node": node})
+        self.let_in(self.names)
+
+    def let_in(self, nodes: Collection[str]) -> None:
+        """Let those of the nodes that were kept out take part again."""
+        for row in self.client.rows("nodes"):
+            if row["node"] in nodes and row["keep_out"]:
+                self.client.post("undrain", {"node": row["node"]})
 
 
-class _Cluster:
-    def __init__(self, pool: _Pool, name: str) -> None:
+class Cluster:
+    """An MR-cluster that runs."""
+
+    def __init__(self, pool: Pool, name: str) -> None:
         self.pool = pool
         self.name = name
 
@@ -248,9 +264,7 @@ class _Cluster:
 
     def grow_to(self, count: int) -> None:
         """Let it have so many nodes, and wait until they serve."""
-        for node in self.pool.names[:count]:
-            if any(row["keep_out"] for row in self.pool.client.rows("nodes", node=node)):
-                self.pool.client.post("undrain", {"node": node})
+        self.pool.let_in(self.pool.names[:count])
         self.wait(f"to have {count} nodes", lambda: len(self._serving()) == count)
 
     def others(self) -> list[str]:
@@ -270,10 +284,12 @@ class _Cluster:
         return time.monotonic() - began
 
     def life(self) -> str:
+        """The state of its life; empty when it is gone."""
         rows = self.pool.client.rows("clusters", cluster=self.name)
         return str(rows[0]["state"]) if rows else ""
 
     def wait(self, what: str, look: Callable[[], Any]) -> Any:
+        """What ``look`` returns once that is true; DeadlineError after some minutes."""
         limit = time.monotonic() + _LIMIT_S
         while not (found := look()):
             if time.monotonic() > limit:

@@ -22,6 +22,7 @@ from fawkes.playbook import Script
 
 HOSTS = 64
 GROUP = f"SSH: `true` on {HOSTS} hosts, fan-out {HOSTS}"
+CHECK_GROUP = f"`fawkes check` of {HOSTS} hosts"
 _MEMORY_BYTES = 64_000_000
 _NEW_FASTER, _KEPT_FASTER = 3.0, 15.0
 _DEADLINE_S = 120.0
@@ -57,6 +58,7 @@ def figures(rounds: int, say: Say) -> list[Figure]:
         against("kept", "clush kept", "clush, with ControlPersist set for it", _KEPT_FASTER),
         against("kept", "ansible kept", "Ansible, with its ControlPersist", _KEPT_FASTER),
         Figure(group=GROUP, what="new connections, a Python process of its own", unit="s", ours=found["process new"]),
+        Figure(group=CHECK_GROUP, what="all hosts fit", unit="s", ours=found["check"]),
     ]
 
 
@@ -114,7 +116,7 @@ class _Ours:
     def __init__(self, site: Path) -> None:
         inventory = Site(site).inventory()
         self._known_hosts = inventory.known_hosts
-        self._addresses = {n.name: HostAddress(n.name, n.address, n.user, n.port, n.key) for n in inventory.nodes}
+        self._addresses = {n.name: HostAddress.of(n) for n in inventory.nodes}
 
     def fleet(self) -> Fleet:
         """Without any connection yet."""
@@ -144,6 +146,7 @@ def _measure(site: Path, programs: Path, folder: Path, rounds: int) -> dict[str,
     with ours.fleet() as kept:
         others = _Others(site, programs, folder)
         myself = [sys.executable, "-m", "bench.ssh", str(site)]
+        check = [sys.executable, "-m", "fawkes", "--site", str(site), "check"]
         others.clush(others.kept_by_clush())
         others.ansible(others.kept())
         ours.true(kept)
@@ -153,6 +156,7 @@ def _measure(site: Path, programs: Path, folder: Path, rounds: int) -> dict[str,
             time("clush new", others.clush)
             time("ansible new", lambda: others.ansible("-o ControlMaster=no"))
             time("process new", lambda: run(myself, check=True, stdin=DEVNULL))
+            time("check", lambda: run(check, check=True, stdin=DEVNULL, capture_output=True))
             time("fleet kept", lambda: ours.true(kept))
             time("clush kept", lambda: others.clush(others.kept_by_clush()))
             time("ansible kept", lambda: others.ansible(others.kept()))

@@ -16,7 +16,7 @@ def struck(fault: Fault, view: View) -> NodeId | None:
 
 
 def _candidates(fault: Fault, view: View) -> list[NodeId]:
-    if fault.spot is Spot.MASTER:
+    if fault.spot in (Spot.MASTER, Spot.USER):
         return [c.master for c in view.clusters.values() if c.life == fault.life and c.master is not None]
     masters = {cluster.master for cluster in view.clusters.values()}
     if fault.spot is Spot.NOBODY:

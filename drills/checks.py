@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fawkes.core.decision import Decision, PutNode
+from fawkes.core.effects import Host
+from fawkes.core.keys import Key
 from fawkes.core.lifecycle import MOVING
-from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, NodeId, NodeLife
+from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, NodeId, NodeLife, NodeState
 from fawkes.core.view import View
 
 #: so many times a node may change its life between two hand-overs: in a drill no fault lasts long
@@ -190,7 +192,7 @@ def stuck(view: View, away: Collection[NodeId], robbed: Collection[ClusterId]) -
     nodes = [
         f"{node.node.id} is {node.life}: {node.alert}"
         for node in view.nodes.values()
-        if node.life in _PASSING_NODES and node.node.id not in away and node.owner not in poor
+        if node.life in _PASSING_NODES and node.node.id not in away and _waits_for(view, node) not in poor
     ]
     clusters = [
         f"{cluster.id} is {cluster.life}: {cluster.alert}"
@@ -198,6 +200,13 @@ def stuck(view: View, away: Collection[NodeId], robbed: Collection[ClusterId]) -
         if cluster.life in _PASSING_CLUSTERS and cluster.id not in poor
     ]
     return [Failure("stuck", row) for row in (*nodes, *clusters)]
+
+
+def _waits_for(view: View, node: NodeState) -> ClusterId | None:
+    """The MR-cluster that a node belongs to, or that has to show that the node may be wiped."""
+    pending = view.pending.get(Key.HOST.of(node.node.id))
+    effect = None if pending is None else pending.effect
+    return node.owner if node.owner is not None or not isinstance(effect, Host) else effect.cluster
 
 
 def never_green(view: View, missing: Mapping[ClusterId, Iterable[str]]) -> list[Failure]:

@@ -14,7 +14,7 @@ from random import Random
 from fawkes.core.model import ClusterLife, NodeLife, Promise, Role
 
 #: a seed gives another plan when this changes: the journal keeps results of each version apart
-PLAN_VERSION = 2
+PLAN_VERSION = 3
 #: the actions of a story are over by then
 STORY_S = 110
 #: what stands for a life where the controller is struck at a step of the ledger
@@ -29,6 +29,7 @@ class Spot(StrEnum):
     TRANSIENT = "transient"
     TRANSIENT_CORE = "transient-core"
     NOBODY = "nobody's"
+    USER = "user"
     CONTROLLER = "controller"
 
 
@@ -48,6 +49,8 @@ class Kind(StrEnum):
     MISSING = "attributes missing"
     GARBAGE = "answers garbage"
     LEASE = "lease damaged"
+    LOW = "NameNode low on disk"
+    WRITER = "client dies in a write"
     KILLED = "controller killed"
     STATE_DISK = "state disk full"
     STOPPED = "controller stopped"
@@ -88,11 +91,14 @@ LIVES: dict[Spot, tuple[str, ...]] = {
         NodeLife.CLEANING,
     ),
     Spot.NOBODY: (NodeLife.FREE,),
+    Spot.USER: (ClusterLife.LOADING, ClusterLife.RUNNING, ClusterLife.SAVING),
 }
 #: the kinds of nodes that each fault strikes; masters are struck as themselves or while a node of theirs moves
 SPOTS: dict[Kind, tuple[Spot, ...]] = {
-    **dict.fromkeys((*OF_NODES, Kind.LEASE), tuple(LIVES)),
+    **dict.fromkeys((*OF_NODES, Kind.LEASE), tuple(spot for spot in LIVES if spot is not Spot.USER)),
     **dict.fromkeys(OF_MASTERS, (Spot.MASTER, Spot.CORE, Spot.TRANSIENT, Spot.TRANSIENT_CORE)),
+    Kind.LOW: (Spot.MASTER,),
+    Kind.WRITER: (Spot.USER,),
     Kind.DATANODE: (Spot.CORE, Spot.TRANSIENT_CORE),
     Kind.NODE_MANAGER: (Spot.CORE, Spot.TRANSIENT, Spot.TRANSIENT_CORE),
     **dict.fromkeys(OF_CONTROLLER, (Spot.CONTROLLER,)),
@@ -111,6 +117,8 @@ _WEIGHTS = {
     Kind.MISSING: 1,
     Kind.GARBAGE: 1,
     Kind.LEASE: 2,
+    Kind.LOW: 3,
+    Kind.WRITER: 3,
     Kind.KILLED: 4,
     Kind.STATE_DISK: 1,
     Kind.STOPPED: 2,
@@ -324,6 +332,8 @@ def _faults(seed: int) -> tuple[Fault, ...]:
         fault = _fault(chance)
         # Two nodes that never come back leave too few for any story to end.
         if fault.back_s is None and any(other.back_s is None for other in found):
+            continue
+        if fault in found:
             continue
         found.append(fault)
     return tuple(found)

@@ -21,8 +21,9 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from drills.plan import Kind
-from fawkes.lab.network import BRIDGE, PREFIX_LENGTH
+from fawkes.lab.network import PREFIX_LENGTH
 from fawkes.lab.spec import CONTROLLER_ADDRESS
+from fawkes.lab.wiring import CONTROLLER_BRIDGE
 
 #: NameNode and ResourceManager
 PORTS = (9870, 8088)
@@ -154,7 +155,7 @@ class Ways:
 
     def __init__(self) -> None:
         self._netlink = IPRoute()
-        (self._bridge,) = self._netlink.link_lookup(ifname=BRIDGE)
+        (self._bridge,) = self._netlink.link_lookup(ifname=CONTROLLER_BRIDGE)
         (self._lo,) = self._netlink.link_lookup(ifname="lo")
         self._netlink.addr("add", index=self._bridge, address=_OUTWARD, prefixlen=PREFIX_LENGTH)
         self._netlink.rule("add", priority=50, src=_OUTWARD, src_len=32, table=254)

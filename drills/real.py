@@ -44,9 +44,14 @@ growth = "{growth}"
 masters = "{masters}"
 data = [{data}]
 outputs = [{{ path = "/output", save_to = "../saved/{name}" }}]
+# Else a DataNode takes no block where less than 1 GB is free.
+hadoop."hdfs-site"."dfs.datanode.round-robin-volume-choosing-policy.additional-available-space" = "16777216"
 """
 _GROWTH = {Role.TRANSIENT: "TR", Role.TRANSIENT_CORE: "TC"}
 _FILES = 2
+#: each host's disk in a drill that fills one; it is held in memory, beside what containers get
+_DISK_MB = 900
+_MEMORY_MB = 1200
 
 
 def player(folder: Path) -> Callable[[Plan], Result]:
@@ -61,7 +66,11 @@ def player(folder: Path) -> Callable[[Plan], Result]:
             root = site_folder / "lab"
             # Before the lab is up: its namespaces do not see what is mounted later.
             disk = stack.enter_context(small_disk(Site(root).state_dir, plan))
-            site = stack.enter_context(real_site(root, plan.story.hosts, SETTINGS))
+            low = any(fault.kind is Kind.LOW for fault in plan.faults)
+            disk_mb = _DISK_MB if low else None
+            site = stack.enter_context(
+                real_site(root, plan.story.hosts, SETTINGS, memory_mb=_MEMORY_MB, disk_mb=disk_mb)
+            )
             hands = stack.enter_context(Hands.on(site, plan, disk))
             result = RealDrill(plan, site, hands).run()
         if not result.failures:
@@ -285,10 +294,14 @@ class RealDrill:
         self._check(stuck(self.site.state, self._away, self._robbed))
 
     def _wait(self, patience_s: float, *, emptied: bool = False) -> None:
-        """Until all is at rest, or patience is at its end; ``emptied``: also until no MR-cluster is there."""
+        """Until all is at rest, or patience is at its end; ``emptied``: also until no MR-cluster is there.
+
+        All is at rest once no fault is under way either: one of the controller would strike the checks.
+        """
         limit_s = self._agenda.now_s() + patience_s
         while self._agenda.now_s() < limit_s:
-            if not restless(self.site.state, self._away) and not (emptied and self.site.state.clusters):
+            rest = self._agenda.empty and not restless(self.site.state, self._away)
+            if rest and not (emptied and self.site.state.clusters):
                 return
             self._turn()
 

@@ -28,9 +28,10 @@ class RealFacts:
     inputs: Sequence[str] = INPUTS
 
     def _running(self) -> Iterator[ClusterId]:
-        """The MR-clusters whose masters can be asked."""
+        """The MR-clusters whose masters can be asked: not those that a fault took for good."""
         for cluster in self.site.state.clusters.values():
-            if cluster.active and cluster.master not in self.away:
+            lost = cluster.master is not None and self.site.node(cluster.master).life is NodeLife.LOST
+            if cluster.active and cluster.master not in self.away and not (cluster.id in self.robbed and lost):
                 yield cluster.id
 
     def at_rest(self) -> list[Failure]:

@@ -37,6 +37,8 @@ done
 """
 _DAMAGED = b"\x00not a lease"
 _STATE_BYTES = 48 << 20
+#: what a nearly full disk has left: a NameNode wants 100 MB, and what must be written meanwhile is small
+_LEFT_BYTES = 60_000_000
 _BALLAST = "ballast"
 
 
@@ -49,6 +51,7 @@ class Hands:
     proxy: IO[str] | None = None
     disk: Path | None = None
     _leases: dict[NodeId, bytes] = field(default_factory=dict)
+    _writers: dict[Fault, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @classmethod
     @contextmanager
@@ -89,6 +92,10 @@ class Hands:
                     _empty(self._disk_of(node))
                 case Kind.LEASE:
                     self._damage(node)
+                case Kind.LOW:
+                    self._fill(node)
+                case Kind.WRITER if owner is not None:
+                    self._begin_to_write(fault, owner)
                 case _:
                     self._strike_daemon(fault, node, owner)
 
@@ -120,9 +127,32 @@ class Hands:
                     lab.mend(node)
                 case Kind.LEASE:
                     self._repair(node)
+                case Kind.LOW:
+                    (self._disk_of(node) / _BALLAST).unlink(missing_ok=True)
+                case Kind.WRITER if fault in self._writers:
+                    self._writers.pop(fault).kill()
 
     def _disk_of(self, node: NodeId) -> Path:
-        return LabFolder(self.site.lab.name).path / "hosts" / node / "srv"
+        folder = LabFolder(self.site.lab.name)
+        # As the lab sees it: disks of a limited size are mounted in there.
+        return Path(f"/proc/{folder.warden_by_state()}/root{folder.path}/hosts/{node}/srv")
+
+    def _fill(self, node: NodeId) -> None:
+        disk = self._disk_of(node)
+        found = os.statvfs(disk)
+        size = found.f_bavail * found.f_frsize - _LEFT_BYTES
+        with (disk / _BALLAST).open("wb") as out:
+            if size > 0:
+                os.posix_fallocate(out.fileno(), 0, size)
+
+    def _begin_to_write(self, fault: Fault, owner: ClusterId) -> None:
+        """A client that writes until it is killed: the file stays open in HDFS, if HDFS takes writes now."""
+        with suppress(AssertionError, OSError):
+            address, key = self.site.master(owner), self.site.key(owner)
+            words = ("hold_open", f"http://{address}:9870", "root", "/output/held", f"{address}:9864")
+            command = [sys.executable, "-m", "tests.support.inside", key, *words]
+            nothing = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            self._writers[fault] = self.site.lab.popen(command, cwd=PROJECT, **nothing)
 
     def _damage(self, node: NodeId) -> None:
         lease = self._disk_of(node) / "fawkes" / "lease"

@@ -22,10 +22,10 @@ from drills.story_events import events_of, load_policy, release, started
 from fawkes import engine
 from fawkes.core.decision import Decision
 from fawkes.core.effects import Effect, Host
-from fawkes.core.events import Event, MastersSeen, Sampled, Woke
+from fawkes.core.events import Event, MastersSeen, Sampled, ServiceSeen, Woke
 from fawkes.core.invariants import broken
-from fawkes.core.model import ClusterLife, NodeId
-from fawkes.core.sight import NAMENODE
+from fawkes.core.model import ClusterId, ClusterLife, NodeId
+from fawkes.core.sight import NAMENODE, SafeMode, Service
 from fawkes.core.state import State
 from fawkes.errors import BrokenError, FullError
 from fawkes.sim.steps import Delays
@@ -38,6 +38,8 @@ PATIENCE_S = 1500
 _SAMPLE_US = 4 * SECOND_US
 #: a daemon that was killed is started again by whoever looks after the node
 _DAEMON_BACK_US = 3 * SECOND_US
+_GOOD = Service(safe_mode=SafeMode.OFF, manager="ACTIVE", queues=1)
+_LOW = replace(_GOOD, safe_mode=SafeMode.LOW, said="Resources are low on NN")
 
 
 class _Died(Exception):  # noqa: N818 - nothing is wrong: the controller is killed here
@@ -153,14 +155,15 @@ class Drill:
         self.tried[self.plan.faults.index(fault)] = Tried(fault, at_s=now_us / SECOND_US)
         on_us = now_us + fault.back_s * SECOND_US
         self._over_us = max(self._over_us, on_us)
-        while (event := self.world.next_event()) is not None:
-            # Readings that were due meanwhile were not taken.
-            if not isinstance(event, Sampled) or event.at_us >= on_us:
-                self._unheard.append(replace(event, at_us=max(event.at_us, on_us)))
-            if event.at_us >= on_us:
-                break
         # Its own timer is the first to be heard.
-        self._unheard = deque(sorted(self._unheard, key=lambda event: not isinstance(event, Woke)))
+        goes_on = Woke(at_us=on_us)
+        self.world.script([goes_on])
+        self._unheard.append(goes_on)
+        # The drill may end meanwhile.
+        while (event := self.world.next_event()) is not None and event is not goes_on:
+            # Readings that were due meanwhile were not taken.
+            if not isinstance(event, Sampled | Woke):
+                self._unheard.append(replace(event, at_us=on_us))
 
     def _dies(self, fault: Fault, again: Event | None = None) -> None:
         """The controller is gone for a while; another takes over from the ledger what Hadoop did meanwhile."""
@@ -245,13 +248,10 @@ class Drill:
         if fault.kind is Kind.LEASE:
             assert back_us is not None
             self.hdfs.damage(node, at_us, back_us)
-        elif fault.kind in OF_MASTERS:
+        elif fault.kind in (*OF_MASTERS, Kind.LOW, Kind.WRITER):
             assert back_us is not None
             if owner is not None:
-                self.hdfs.disturb(fault.kind, owner, at_us, back_us)
-                if fault.kind in MUTE:
-                    silent = MastersSeen(at_us=at_us, cluster=owner, error=str(fault.kind), silent=NAMENODE)
-                    self.world.script([silent, MastersSeen(at_us=back_us, cluster=owner)])
+                self._strike_cluster(fault.kind, owner, at_us, back_us)
         elif fault.kind in (Kind.DATANODE, Kind.NODE_MANAGER):
             self.world.lose(node, at_us, at_us + _DAEMON_BACK_US)
         elif fault.kind is Kind.REBOOTS:
@@ -264,6 +264,18 @@ class Drill:
             self.world.lose(node, at_us, back_us, emptied=fault.kind is Kind.EMPTIED)
             if fault.kind is Kind.EMPTIED:
                 self._actions.append((at_us, lambda: self.hdfs.emptied(node, self.state)))
+
+    def _strike_cluster(self, kind: Kind, cluster: ClusterId, at_us: int, back_us: int) -> None:
+        if kind is Kind.WRITER:
+            self.world.users.open_files[cluster] = {"/output/held": 1}
+        elif kind is Kind.LOW:
+            spans = ((at_us, _LOW), (back_us, _GOOD))
+            self.world.script(ServiceSeen(at_us=when, cluster=cluster, service=seen) for when, seen in spans)
+        else:
+            self.hdfs.disturb(kind, cluster, at_us, back_us)
+            if kind in MUTE:
+                silent = MastersSeen(at_us=at_us, cluster=cluster, error=str(kind), silent=NAMENODE)
+                self.world.script([silent, MastersSeen(at_us=back_us, cluster=cluster)])
 
     def _answer(self, kind: str, name: str) -> str | None:
         """Why something fails in the simulated world: asked before it succeeds."""

@@ -27,16 +27,25 @@ TOOLS = ("awk", "df", "find", "flock", "getent", "grep", "gzip", "setsid", "sort
 
 
 def check(
-    work_dir: PurePosixPath, *, java_home: str = "", ports: Sequence[int] = (), names: Sequence[str] = ()
+    work_dir: PurePosixPath,
+    *,
+    java_home: str = "",
+    ports: Sequence[int] = (),
+    names: Sequence[str] = (),
+    others: Sequence[str] = (),
+    port: int = 8020,
 ) -> Script:
     """Everything about a node that decides whether it can serve, in one round trip; changes nothing that stays.
 
     Facts: ``hostname user uid cores memory_kb free_memory_kb kernel``; ``clock_ns``, since the epoch, read at
     the end, and ``took_ns``, what the script itself took (the rest of the round trip is the shell's start-up);
-    ``java.home java.version`` (absent without a Java); ``disk.free_kb disk.total_kb disk.fs disk.write`` of the work
-    folder, or of the nearest folder above that is there; ``listen`` for each of ``ports`` that somebody listens on;
-    ``name.NAME`` the address that the node resolves each of ``names`` to, "" for none; ``missing`` for each
-    program that is not there; ``left.PID`` with "pool cluster generation daemon" for each process of any Fawkes pool;
+    ``java.home java.version`` (absent without a Java); ``disk.free_kb disk.total_kb disk.inodes disk.free_inodes
+    disk.fs disk.mount disk.options disk.write disk.exec`` of the work folder, or of the nearest folder above that is
+    there, and ``disk.why`` not; ``listen`` for each of ``ports`` that somebody listens on; ``name.NAME`` the address
+    that the node resolves each of ``names`` to, "" for none; ``has`` for each address of the node (IPv6: 32 digits);
+    ``reach.ADDRESS`` for each of ``others`` that answers at once on ``port``, be it by a refusal (``yes``), or that
+    there is no way to (why); ``missing`` for each program that is not there; ``left.PID`` with "pool cluster generation
+    daemon" for each process of any Fawkes pool;
     ``lease.*``; ``group``, whether a lease gets a control group there (``yes`` or ``no``), and why not (``group.why``).
     """
     return reading(
@@ -45,6 +54,8 @@ def check(
         java=java_home,
         hex_ports=[f"{port:04X}" for port in ports],
         names=list(names),
+        others=list(others),
+        port=port,
         tools=TOOLS,
     )
 
@@ -72,12 +83,22 @@ done
 there=$work
 while [ ! -d "$there" ]; do there=$(dirname "$there"); done
 df -Pk "$there" | {
-    read -r head; read -r device total used free rest
-    fact disk.total_kb "$total"; fact disk.free_kb "$free"
+    read -r head; read -r device total used free share mount
+    fact disk.total_kb "$total"; fact disk.free_kb "$free"; fact disk.mount "$mount"
+    fact disk.options "$(awk -v at="$mount" '$2 == at { found = $4 } END { print found }' /proc/self/mounts)"
 }
-fact disk.fs "$(stat -f -c %T "$there")"
+stat -f -c '%c %d %T' "$there" | {
+    read -r inodes free fs; fact disk.inodes "$inodes"; fact disk.free_inodes "$free"; fact disk.fs "$fs"
+}
 trial=$there/.fawkes-check.$$
-if (echo trial >"$trial") 2>/dev/null; then fact disk.write yes; else fact disk.write no; fi
+if why=$( (LC_ALL=C; echo '#!/bin/sh' >"$trial") 2>&1); then
+    fact disk.write yes
+    chmod 700 "$trial"
+    if why=$( (LC_ALL=C; "$trial") 2>&1); then fact disk.exec yes; else fact disk.exec no; fi
+else
+    fact disk.write no
+fi
+[ -z "$why" ] || fact disk.why "${why##*: }"
 rm -f "$trial"
 
 listening=" $(awk '$4 == "0A" { sub(/.*:/, "", $2); print $2 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null | tr '\n' ' ')"
@@ -85,6 +106,16 @@ for port in {hex_ports}; do
     case $listening in *" $port "*) fact listen $((0x$port)) ;; esac
 done
 for name in {names}; do fact "name.$name" "$(getent ahosts "$name" | { read -r address rest; echo "$address"; })"; done
+awk '/32 host LOCAL/ { print last } { last = $NF }' /proc/net/fib_trie 2>/dev/null | sort -u | sed 's/^/@has=/'
+awk '$6 != "lo" { print "@has=" $1 }' /proc/net/if_inet6 2>/dev/null
+# Silence says nothing: a firewall may pass only what is served.
+for other in {others}; do
+    said=$(LC_ALL=C timeout 1 bash -c ': <"/dev/tcp/$0/$1"' "$other" {port} 2>&1) && said=refused
+    case $said in
+        *refused) fact "reach.$other" yes ;;
+        *"No route to host" | *unreachable) fact "reach.$other" "${said##*: }" ;;
+    esac
+done
 
 find_group "fawkes:check:$$"
 if [ -n "$group" ]; then fact group yes; else fact group no; fact group.why "$why"; fi

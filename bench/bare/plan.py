@@ -35,7 +35,7 @@ _COMMAND_S = 60.0
 def write(site: Path, folder: Path) -> None:
     """Everything for one deployment and one growth."""
     inventory = Site(site).inventory()
-    addresses = {n.name: HostAddress(n.name, n.address, n.user, n.port, n.key) for n in inventory.nodes}
+    addresses = {n.name: HostAddress.of(n) for n in inventory.nodes}
     with Fleet(addresses, inventory.known_hosts) as fleet:
         ground = Ground(
             inventory.nodes, Identity("bare", 1, "bare"), fleet, command_s=_COMMAND_S, threads=len(addresses)

@@ -31,6 +31,7 @@ READ_BY = {
     "fawkes.config.hadoop._sites": "tables of Hadoop's keys",
     "fawkes.config.hadoop.full_version": "version in quotes",
     "fawkes.config.inventory._attribute": "text, number or boolean",
+    "fawkes.config.jumps._proxy_jump": "jump hosts",
     "fawkes.config.jobs._list": "absolute folder, or a list of them",
     "fawkes.config.jobs._properties": "table of Hadoop's keys",
     "fawkes.config.jobs._words": "list of text",

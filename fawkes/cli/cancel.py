@@ -23,6 +23,7 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
     from fawkes.cli.acting import ENDED, for_each, tell, the_job, wait_for_jobs
     from fawkes.cli.client import Client
     from fawkes.cli.show import show
+    from fawkes.cli.waiting import followed
     from fawkes.errors import UserError
     from fawkes.report.facts import how_it_stands
 
@@ -41,9 +42,11 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
                 f"the job {name!r} has already ended: it {how_it_stands(row['state'])}",
                 hint="There is nothing to cancel",
             )
-        client.post("cancel", {"job": name})
         was = row["state"]
-        tell(f"{name} was {was} and is being cancelled" if was != "queued" else f"{name} is out of the queue", output)
+        with followed(client, wait):
+            client.post("cancel", {"job": name})
+            done = "is out of the queue" if was == "queued" else f"was {was} and is being cancelled"
+            tell(f"{name} {done}", output)
 
     for_each("cancelled", jobs, act)
     if wait:

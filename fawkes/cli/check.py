@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +16,7 @@ from fawkes.units import counted
 
 if TYPE_CHECKING:
     from fawkes.config.inventory import Inventory, InventoryNode
+    from fawkes.core.model import Promise
     from fawkes.dist.pins import Pin
     from fawkes.live.fitness import Seen, Verdict
     from fawkes.live.fleet import Fleet
@@ -30,10 +31,13 @@ if TYPE_CHECKING:
 def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) -> ExitStatus:
     """Check whether NODES, such as node[01-08], are ready for use; without NODES, the whole inventory.
 
-    Checks SSH and host keys, names, Java, clock, disk, memory, Hadoop's ports, remains of other pools, tools, the start
-    of the login shell, whether processes survive the logout, and the users that MR-clusters run as. Also checks the
-    keytabs of MR-clusters with Kerberos, and gets a ticket with each. Needs no controller and changes nothing. Exits
-    with 0 if all hosts are ready, 4 if some are not, 1 if none is; warnings do not count.
+    A jump host stands for the nodes behind it; --trust accepts its key alone.
+
+    Checks SSH and host keys, names, data addresses and the ways to them, connections through a node, Java, clock, disk,
+    memory, Hadoop's ports, remains of other pools, tools, the start of the login shell, whether processes survive the
+    logout, and the users that MR-clusters run as. Also checks the keytabs of MR-clusters with Kerberos, and gets a
+    ticket with each. Needs no controller and changes nothing. Exits with 0 if all hosts are ready, 4 if some are not, 1
+    if none is; warnings do not count.
     """
     from fawkes.config.users import group_lines, without_user
     from fawkes.live.access import access_of
@@ -52,9 +56,10 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
         note(line)
     books = site_playbooks(settings.playbooks, site.root, site.settings_file)
     ssh = settings.ssh
-    chosen, hadoop = _chosen(inventory, nodes), _hadoop(site)
+    chosen, only = _chosen(inventory, nodes)
+    hadoop = _hadoop(site)
     users, without = _users(site)
-    standby_bytes = _standby_bytes(site)
+    promises = _promises(site)
     with played(books), fleet_of(inventory, chosen, ssh) as fleet:
 
         def look() -> list[Seen]:
@@ -62,33 +67,40 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
                 return Examination(fleet, chosen, hadoop, users, threads=ssh.fanout).look(step)
 
         seen = look()
-        if trust and _pin(fleet, seen, inventory, yes):
+        # What is behind a jump host shows its key when that of the jump host is accepted.
+        while trust and _pin(fleet, seen, inventory, only, yes):
             seen = look()
-    verdicts = judge(seen, inventory.pool, standby_bytes=standby_bytes)
+    verdicts = judge(seen, inventory.pool, standby_bytes=_standby_bytes(promises), promised=bool(promises))
     _show(verdicts, output)
     if without:
         for line in (without_user(without), *group_lines(_groups(seen))):
             note(line)
     fit = sum(verdict.fits for verdict in verdicts)
-    note(f"{fit} of {counted(len(verdicts), 'host')} {'is' if fit == 1 else 'are'} ready")
+    note(f"{fit} of {counted(len(verdicts), 'host')} {'is' if 1 in (fit, len(verdicts)) else 'are'} ready")
     if fit == len(verdicts):
         return ExitStatus.DONE
     return ExitStatus.PARTIAL if fit else ExitStatus.FAILED
 
 
-def _chosen(inventory: Inventory, nodes: str | None) -> list[InventoryNode]:
+def _chosen(inventory: Inventory, nodes: str | None) -> tuple[list[InventoryNode], set[str]]:
+    """The nodes to look at, and the hosts whose keys may be accepted; a jump host stands for the nodes behind it."""
     from fawkes.cli.drain import node_names
     from fawkes.config.nodeset import fold
     from fawkes.errors import UserError
 
+    ways = {node.name: node.jump.names if node.jump else () for node in inventory.nodes}
+    jumps = {name for way in ways.values() for name in way}
     if nodes is None:
-        return list(inventory.nodes)
-    known = {node.name: node for node in inventory.nodes}
+        return list(inventory.nodes), {*ways, *jumps}
     names = node_names(nodes)
-    missing = [name for name in names if name not in known]
+    missing = [name for name in names if name not in ways and name not in jumps]
     if missing:
-        raise UserError(f"the inventory has no node {fold(missing)}", hint=f"It has {fold(known)}")
-    return [known[name] for name in names]
+        also = f", and the jump hosts {fold(jumps)}" if jumps else ""
+        raise UserError(f"the inventory has no node {fold(missing)}", hint=f"It has {fold(ways)}{also}")
+    behind = [name for name, way in ways.items() if name not in names and not set(way).isdisjoint(names)]
+    of = {node.name: node for node in inventory.nodes}
+    chosen = [of[name] for name in (*names, *behind) if name in of]
+    return chosen, {*names, *(jump for name in names if name in ways for jump in ways[name])}
 
 
 def _hadoop(site: Site) -> list[Pin]:
@@ -104,14 +116,21 @@ def _hadoop(site: Site) -> list[Pin]:
     return [pin(version) for version in sorted(versions or {DEFAULT_VERSION})]
 
 
-def _standby_bytes(site: Site) -> int:
-    """What the daemons of a core node take where an MR-cluster file asks for a second NameNode; 0 when none does."""
+def _promises(site: Site) -> set[Promise]:
+    """The promises of the MR-cluster files for the loss of masters."""
     from fawkes.config.loader import read_toml
+    from fawkes.core.model import Promise
+
+    said = {str(read_toml(file).get("masters")) for file in sorted(site.clusters_dir.glob("*.toml"))}
+    return {promise for promise in Promise if promise in said}
+
+
+def _standby_bytes(promises: Collection[Promise]) -> int:
+    """The memory (bytes) for the daemons of core nodes beside a second NameNode; 0 where none is."""
     from fawkes.core.model import Promise
     from fawkes.lab.sizing import DAEMONS_OF_HOST_BYTES, JOURNAL_BYTES, MASTERS_BYTES
 
-    asked = [read_toml(file).get("masters") for file in sorted(site.clusters_dir.glob("*.toml"))]
-    return DAEMONS_OF_HOST_BYTES + MASTERS_BYTES + JOURNAL_BYTES if Promise.STANDBY in asked else 0
+    return DAEMONS_OF_HOST_BYTES + MASTERS_BYTES + JOURNAL_BYTES if Promise.STANDBY in promises else 0
 
 
 def _users(site: Site) -> tuple[list[str], list[str]]:
@@ -127,22 +146,23 @@ def _groups(seen: Sequence[Seen]) -> dict[str, str]:
     return {one.node.name: one.no_group for one in seen if one.no_group is not None}
 
 
-def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, yes: bool) -> bool:
-    """Accept the keys of hosts that are not known yet, once somebody has looked at them; whether there were any."""
+def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, only: set[str], yes: bool) -> bool:
+    """Accept the keys of ``only`` hosts that are not known yet, once somebody has looked at them; true if any was."""
     from fawkes.cli.acting import confirm
     from fawkes.errors import HostError
     from fawkes.live.check import unknown_keys
 
     keys = unknown_keys(fleet, seen)
-    shown = {name: key for name, key in keys.items() if not isinstance(key, HostError)}
+    shown = {name: key for name, key in keys.items() if name in only and not isinstance(key, HostError)}
     if not shown:
-        note("all host keys are already known")
+        note("no more host keys to accept")
         return False
     for name, key in shown.items():
-        warn(f"{name}  {inventory.node(name).address}  {key.get_name()} {key.fingerprint}")
+        warn(f"{name}  {fleet.address(name).address}  {key.get_name()} {key.fingerprint}")
     confirm("yes", what=f"These keys go into {inventory.known_hosts}. Are they those of your hosts?", yes=yes)
     for name, key in shown.items():
         fleet.trust(name, key)
+        only.discard(name)  # a file whose faults keep a key unknown is not asked about again
     return True
 
 

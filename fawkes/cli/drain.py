@@ -59,6 +59,7 @@ def drain(
     from fawkes.cli.acting import for_each, tell
     from fawkes.cli.client import Client
     from fawkes.cli.show import show
+    from fawkes.cli.waiting import followed
 
     names = node_names(nodes)
     client = Client(site)
@@ -71,8 +72,9 @@ def drain(
         _confirm_discard(nodes, known, yes)
 
     def act(name: str) -> None:
-        client.post("drain", {"node": name, "reason": reason, "discard": discard_data})
-        tell(f"{name} {GIVEN_UP if discard_data else _now(known[name])}", output)
+        with followed(client, wait):
+            client.post("drain", {"node": name, "reason": reason, "discard": discard_data})
+            tell(f"{name} {GIVEN_UP if discard_data else _now(known[name])}", output)
 
     for_each("drained", names, act)
     if wait:

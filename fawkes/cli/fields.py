@@ -373,6 +373,8 @@ _ALL: Final = (
     Field("ssh", "SSH", "Whether it is reached over SSH.", NAME),
     Field("key", "key", "Whether its host key is known.", NAME),
     Field("names", "names", "Whether nodes resolve each other's names alike.", NAME),
+    Field("data", "data", "Whether it has its data_address, and others reach that.", NAME),
+    Field("forward", "forward", "Whether connections can be opened through it.", NAME),
     Field("java", "Java", "Whether it has a Java that Hadoop runs on.", NAME),
     Field("clock", "clock", "Whether its clock agrees with the controller's.", NAME),
     Field("disk", "disk", "Whether its disk has room.", NAME),

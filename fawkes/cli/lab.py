@@ -68,8 +68,30 @@ def lab() -> None:
     help="Memory that each host offers to Hadoop; auto: computed from this machine.  [default: auto]",
 )
 @click.option("--disk", type=_Size(), metavar="SIZE", help="Limit of each host's /srv, held in memory.")
+@click.option("--sshd", multiple=True, metavar="LINE", help="A line for sshd_config of the hosts; may be repeated.")
+@click.option("--shell", default="", metavar="PATH", help="Login shell on the hosts.  [default: bash]")
+@click.option("--noexec", is_flag=True, help="Let no program below /srv of a host run.")
 @click.option("--rate", type=_Size(), metavar="SIZE", help="Limit of each host's network, in bytes per second.")
 @click.option("--users", default="", metavar="NAME,...", help="Unix users of the hosts that MR-clusters can `run_as`.")
+@click.option(
+    "--jump-hosts",
+    type=click.IntRange(0, 2),
+    default=0,
+    metavar="N",
+    help="Jump hosts before the hosts, 0 to 2.  [default: 0]",
+)
+@click.option(
+    "--data-network",
+    metavar="open|closed",
+    default="",
+    help="A second network for data; open: the controller's side reaches it, closed: it does not.",
+)
+@click.option(
+    "--sites", type=click.IntRange(1, 2), default=1, metavar="N", help="Sites of the hosts, 1 or 2.  [default: 1]"
+)
+@click.option(
+    "--link-rate", type=_Size(), metavar="SIZE", help="Limit of the link between two sites, in bytes per second."
+)
 @needs("fawkes lab up", "lab")
 def up(
     hosts: int,
@@ -77,8 +99,15 @@ def up(
     name: str,
     nodemanager_memory: int | None,
     disk: int | None,
+    sshd: tuple[str, ...],
+    shell: str,
+    noexec: bool,
     rate: int | None,
     users: str,
+    jump_hosts: int,
+    data_network: str,
+    sites: int,
+    link_rate: int | None,
 ) -> None:
     """Bring a lab up and write DIR/inventory.toml, known_hosts and the key."""
     from fawkes import lab as labs
@@ -89,8 +118,15 @@ def up(
         name=name,
         nodemanager_memory_bytes=nodemanager_memory,
         disk_bytes=disk,
+        sshd=sshd,
+        shell=shell,
+        noexec=noexec,
         rate_bytes=rate,
         users=tuple(filter(None, users.split(","))),
+        jump_hosts=jump_hosts,
+        data_network=data_network,
+        sites=sites,
+        link_rate_bytes=link_rate,
     )
     made = labs.up(spec, tell=note)
     up = "up" if made.fresh else "up already"
@@ -138,8 +174,8 @@ _host_command("kill", "Power failure of HOST: all of its processes end at once, 
 _host_command("start", "Power HOST on again after kill.")
 _host_command("pause", "Stop all processes of HOST.")
 _host_command("resume", "Resume HOST after pause.")
-_host_command("cut", "Cut the network cable of HOST.")
-_host_command("mend", "Mend the network cable of HOST.")
+_host_command("cut", "Cut the network cable of HOST, or the `link` between two sites.")
+_host_command("mend", "Mend the network cable of HOST, or the `link`.")
 
 
 def _site(site: Path | None) -> Path:

@@ -47,6 +47,7 @@ def release(
     from fawkes.cli.acting import confirm, tell, tell_at_stake, the_cluster, wait_for_clusters
     from fawkes.cli.client import Client
     from fawkes.cli.show import show
+    from fawkes.cli.waiting import followed
 
     client = Client(site)
     row = the_cluster(client, cluster)
@@ -57,8 +58,9 @@ def release(
         return
     tell_at_stake([row], outputs, discard_data)
     confirm(cluster, what="This releases all of its nodes.", yes=yes)
-    client.post("release", {"cluster": cluster, "discard": discard_data, "force": force})
-    tell(f"{cluster} is being released{'' if wait else ': follow it with `fawkes status --watch`'}", output)
+    with followed(client, wait):
+        client.post("release", {"cluster": cluster, "discard": discard_data, "force": force})
+        tell(f"{cluster} is being released{'' if wait else ': follow it with `fawkes status --watch`'}", output)
     if wait:
         then = f"Start it with `fawkes run`: it goes on with it, and `fawkes status {cluster}` shows its state"
         wait_for_clusters(client, [cluster], is_gone, "all nodes were released", limit_us, then)

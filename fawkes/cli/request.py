@@ -40,6 +40,7 @@ def request(
     from fawkes.cli.client import Client
     from fawkes.cli.releases import provide_releases
     from fawkes.cli.show import show
+    from fawkes.cli.waiting import followed
     from fawkes.core.model import Promise
     from fawkes.core.record import to_plain
     from fawkes.live.releases import needs_of
@@ -53,9 +54,10 @@ def request(
 
     def act(name: str) -> None:
         spec = specs[name]
-        client.post("request", {"spec": to_plain(spec)})
-        second = "" if spec.masters is Promise.KEPT else ", with a second NameNode"
-        tell(f"{name} is requested: {spec.min_nodes} core nodes{second}.{_next(spec, wait)}", output)
+        with followed(client, wait):
+            client.post("request", {"spec": to_plain(spec)})
+            second = "" if spec.masters is Promise.KEPT else ", with a second NameNode"
+            tell(f"{name} is requested: {spec.min_nodes} core nodes{second}.{_next(spec, wait)}", output)
 
     for_each("requested", list(specs), act)
     if wait:

@@ -59,6 +59,7 @@ def restore(
     from fawkes.cli.acting import confirm, tell, the_cluster
     from fawkes.cli.client import Client
     from fawkes.cli.show import show, warn
+    from fawkes.cli.waiting import followed
 
     client = Client(site, timeout_s=_PATIENCE_S)
     journal = the_cluster(client, cluster).get("journal")
@@ -73,7 +74,8 @@ def restore(
         return
     what = f"This starts the masters of {cluster} on {target}; whatever does not come back is given up."
     confirm(cluster, what=what, yes=yes)
-    client.post("restore", {"cluster": cluster, "to": target})
+    with followed(client, wait):
+        client.post("restore", {"cluster": cluster, "to": target})
     if not wait:
         tell(f"{cluster} is being restored on {target}: follow it with `fawkes status --watch`", output)
         return

@@ -76,6 +76,7 @@ def submit(
     from fawkes.cli.acting import for_each, tell, wait_for_jobs
     from fawkes.cli.client import Client
     from fawkes.cli.show import note, show
+    from fawkes.cli.waiting import followed
     from fawkes.config.jobs import without_tasks
     from fawkes.core.record import to_plain
 
@@ -90,8 +91,9 @@ def submit(
     specs: dict[str, JobSpec] = {job.id: job for job in jobs}
 
     def act(name: str) -> None:
-        client.post("submit", {"spec": to_plain(specs[name])})
-        tell(f"{name} is in the queue of {cluster}{'' if wait else ': follow it with `fawkes jobs`'}", output)
+        with followed(client, wait):
+            client.post("submit", {"spec": to_plain(specs[name])})
+            tell(f"{name} is in the queue of {cluster}{'' if wait else ': follow it with `fawkes jobs`'}", output)
 
     for_each("submitted", list(specs), act)
     if wait:

@@ -33,7 +33,20 @@ class Table:
 
 
 #: the checks of `fawkes check` whose result is a column of `-o wide` alone
-_FURTHER_CHECKS = ("ssh", "key", "names", "memory", "ports", "left", "tools", "shell", "logout", "users")
+_FURTHER_CHECKS = (
+    "ssh",
+    "key",
+    "names",
+    "data",
+    "forward",
+    "memory",
+    "ports",
+    "left",
+    "tools",
+    "shell",
+    "logout",
+    "users",
+)
 
 #: of jobs that have a deadline
 _DEADLINES = (

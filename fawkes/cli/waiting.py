@@ -73,6 +73,22 @@ def wait_for(
         client.timeout_s = patient_s
 
 
+@contextmanager
+def followed(client: Client, waits: bool) -> Iterator[None]:
+    """For a request that somebody waits for: if the controller ends before its answer, the wait tells what came of it.
+
+    HungUpError where nobody waits, and from a controller that still runs: nobody knows then what there is to wait for.
+    """
+    try:
+        yield
+    except HungUpError:
+        end_s = monotonic() + _CLOSING_S
+        while waits and (runs := _runs(client)) and monotonic() < end_s:
+            sleep(_FIRST_PAUSE_S)
+        if not waits or runs is not False:
+            raise
+
+
 class _Wait(Generic[T]):
     """One thing that is waited for, what is known of it, and what was said about the controller."""
 

@@ -118,8 +118,13 @@ def _some_text(text: str) -> str:
     return text
 
 
+def is_user(text: str) -> bool:
+    """True if ``text`` can be the name of a Unix user."""
+    return _USER.fullmatch(text) is not None
+
+
 def _user(text: str) -> str:
-    if not _USER.fullmatch(text):
+    if not is_user(text):
         raise wrong(f"{text!r} cannot be a user name", "Use letters, digits, '_', '-' and '.'")
     return text
 

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, PlainValidator
 
 from fawkes.config.fields import Capacity, Cores, LocalPath, Name, Port, RemoteFolder, SizeBytes, UserName
+from fawkes.config.jumps import Jump, JumpTable, ProxyJump, WayError, Ways, jump_of
 from fawkes.config.loader import MOST_TOLD, Faults, Strict, did_you_mean, load, wrong
 from fawkes.config.nodeset import MOST_NODES, expand, fold, is_host_name
 from fawkes.core.model import Plain
 from fawkes.errors import cut
 from fawkes.reading import is_file
 
+if TYPE_CHECKING:
+    from fawkes.config.openssh import OpenSsh
+
 __all__ = ["Attribute", "Inventory", "InventoryNode", "expand", "fold", "load_inventory"]
 
 Attribute = str | int | float | bool
 
 _FEW = 50
+_JUMP = 'the hosts that SSH passes on its way, such as "login" or "user@login.example:2222,inner"; "none" for none'
 _NO_FILE = "Write one (`fawkes init` and `fawkes lab up` do) or name its folder by --site"
 
 
@@ -30,7 +35,7 @@ class InventoryNode:
 
     ``address`` is where SSH goes, ``data_address`` where Hadoop speaks; ``key`` is None when the SSH agent
     has it, ``java_home`` when it must be looked for on the node; ``memory_bytes`` is what a NodeManager may
-    offer.
+    offer. ``jump`` is the last host that SSH passes on its way, None where there is none.
     """
 
     name: str
@@ -50,16 +55,19 @@ class InventoryNode:
     software_dir: str
     java_home: str | None
     attributes: Mapping[str, Attribute]
+    jump: Jump | None = None
 
     def plain(self) -> dict[str, Plain]:
         """As plain data, so that the ledger knows how a node is reached which the file has forgotten."""
-        return {**asdict(self), "key": None if self.key is None else str(self.key), "attributes": dict(self.attributes)}
+        key = None if self.key is None else str(self.key)
+        plain = {**vars(self), "key": key, "attributes": dict(self.attributes)}
+        return plain | {"jump": self.jump.plain()} if self.jump else {k: v for k, v in plain.items() if k != "jump"}
 
 
 def inventory_node(details: Mapping[str, Any]) -> InventoryNode:
     """The node behind plain data (`InventoryNode.plain`); TypeError when it is none."""
     key = details.get("key")
-    return InventoryNode(**{**details, "key": None if key is None else Path(key)})
+    return InventoryNode(**{**details, "key": None if key is None else Path(key), "jump": jump_of(details.get("jump"))})
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,7 @@ class _Keys(Strict):
     user: UserName | None = Field(default=None, description="the user for SSH, who also runs the daemons")
     port: Port | None = Field(default=None, description="the port of sshd")
     key: LocalPath | None = Field(default=None, description="the private key file; without it the SSH agent is asked")
+    proxy_jump: ProxyJump | None = Field(default=None, description=_JUMP)
     attributes: dict[str, Annotated[Attribute, PlainValidator(_attribute)]] = Field(
         default={}, description="anything else worth knowing about the nodes"
     )
@@ -121,6 +130,11 @@ class Ssh(Strict):
     port: Port = Field(default=22, description="the port of sshd")
     key: LocalPath | None = Field(default=None, description="the private key file; without it the SSH agent is asked")
     known_hosts: LocalPath = Field(default=Path("known_hosts"), description="the file with the host keys of the nodes")
+    proxy_jump: ProxyJump | None = Field(default=None, description=_JUMP)
+    config: LocalPath | None = Field(
+        default=None,
+        description='an OpenSSH configuration, such as "~/.ssh/config", for what this file does not say of a host',
+    )
     allow_root: bool = Field(default=False, description="whether daemons and jobs may run as root on the nodes")
 
 
@@ -131,6 +145,7 @@ class InventoryFile(Strict):
     ssh: Ssh = Field(default=Ssh(), description="how nodes are reached")
     group: list[Group] = Field(min_length=1, description='at least one [[group]] with nodes = "node[01-10]"')
     node: dict[str, NodeTable] = Field(default={}, description="tables for single nodes")
+    jump: dict[str, JumpTable] = Field(default={}, description="tables for jump hosts that `proxy_jump` names")
 
 
 @dataclass(frozen=True)
@@ -154,14 +169,29 @@ def load_inventory(path: Path, *, need_keys: bool = True) -> Inventory:
     members = _members(file, faults)
     _check_overrides(file, members, faults)
     faults.refuse()
-    nodes = _nodes(file, members, path.parent, faults)
+    openssh = _openssh(file, path.parent, need_keys=need_keys)
+    reach = _Reach(file, members, path.parent, openssh)
+    nodes = _nodes(file, members, reach, faults)
+    if openssh is not None:
+        openssh.faults.refuse()
     faults.refuse()
     _check_pool(nodes, faults)
     _check_root(file, nodes, faults)
     if need_keys:
         _check_keys(file, nodes, faults)
+    known_hosts = reach.known_hosts(faults)
     faults.refuse()
-    return Inventory(file.pool, nodes, _beside(path.parent, file.ssh.known_hosts))
+    return Inventory(file.pool, nodes, known_hosts)
+
+
+def _openssh(file: InventoryFile, folder: Path, *, need_keys: bool) -> OpenSsh | None:
+    """The OpenSSH configuration that the file asks for; somebody else's is not there for offline work."""
+    if file.ssh.config is None:
+        return None
+    from fawkes.config.openssh import OpenSsh  # it takes a tenth of a second to import
+
+    path = _beside(folder, file.ssh.config)
+    return OpenSsh(path) if need_keys or is_file(path) else None
 
 
 def _members(file: InventoryFile, faults: Faults) -> dict[str, _Member]:
@@ -226,38 +256,94 @@ def _check_overrides(file: InventoryFile, members: Mapping[str, _Member], faults
         faults.add(f"{len(unknown) - MOST_TOLD:,} more nodes are in no group", "node", "Name nodes of the groups")
 
 
+class _Reach:
+    """How SSH gets to nodes: what the inventory says, then the OpenSSH configuration that it names."""
+
+    def __init__(
+        self, file: InventoryFile, members: Mapping[str, _Member], folder: Path, openssh: OpenSsh | None
+    ) -> None:
+        self._file = file
+        self._members = members
+        self._folder = folder
+        self._openssh = openssh
+        self._ways = Ways({name: self._own(_said(table)) for name, table in file.jump.items()}, self._said, openssh)
+        self._told: set[str] = set()
+
+    def of(self, name: str, faults: Faults) -> dict[str, Any]:
+        """The address, user, port, key and jump host of a node; what is wrong goes to ``faults``."""
+        said = self._said(name) or {}
+        member = self._members[name]
+        if "user" not in said and (self._file.ssh.config is None or self._openssh is not None):
+            faults.add(f"node {name!r} has no 'user'", f"group[{member.group.name}].user", _give("user"))
+        jump, user, key = None, said.get("user", ""), said.get("key")
+        try:
+            jump = self._ways.last(name, said.get("proxy_jump"), user, key)
+        except WayError as error:
+            own, group = self._file.node.get(name), member.group
+            written = any(table and table.proxy_jump is not None for table in (own, group, self._file.ssh))
+            place = _place(self._file, name, group.name, "proxy_jump") if written else "ssh.config"
+            if f"{place}: {error}" not in self._told:
+                self._told.add(f"{place}: {error}")
+                faults.add(str(error), place, error.hint)
+        return {"address": said["address"], "user": user, "port": said.get("port", 22), "key": key, "jump": jump}
+
+    def known_hosts(self, faults: Faults) -> Path:
+        """The file with the host keys: of the inventory, else that of the OpenSSH configuration."""
+        ours = _beside(self._folder, self._file.ssh.known_hosts)
+        files = self._openssh.known_hosts if self._openssh else set()
+        if "known_hosts" in self._file.ssh.model_fields_set or not files:
+            return ours
+        if len(files) > 1:
+            hint = 'Write known_hosts = "FILE" into [ssh]: one file has the keys of all hosts'
+            faults.add("hosts of the pool have different files as UserKnownHostsFile", "ssh.config", hint)
+        return next(iter(files)) or ours
+
+    def _said(self, name: str) -> dict[str, Any] | None:
+        member = self._members.get(name)
+        if member is None:
+            return None
+        own = self._file.node.get(name)
+        said = self._own({**member.said, "address": member.address, **(_said(own) if own else {})})
+        return said if self._openssh is None else self._openssh.complete(said, jumps=True)
+
+    def _own(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """With the key as a path from here."""
+        return {**said, "key": _beside(self._folder, said["key"])} if "key" in said else dict(said)
+
+
 def _nodes(
-    file: InventoryFile, members: Mapping[str, _Member], folder: Path, faults: Faults
+    file: InventoryFile, members: Mapping[str, _Member], reach: _Reach, faults: Faults
 ) -> tuple[InventoryNode, ...]:
     shared: dict[str, dict[str, Any]] = {}
     nodes: list[InventoryNode] = []
+    for name in file.jump:
+        if name in members:
+            hint = "Remove the table: the node's own group says how it is reached"
+            faults.add(f"{name!r} is a node of the pool", f"jump.{name}", hint)
     for name, member in members.items():
         own, group = file.node.get(name), member.group.name
         if own is not None:
-            common = _common(member, own, folder, faults)
+            common = _common(member, own, faults)
         elif group in shared:
             common = shared[group]
         else:
-            common = shared[group] = _common(member, None, folder, faults)
-        address, data_address = _addresses(member, own, faults)
-        nodes.append(InventoryNode(name=name, address=address, data_address=data_address, **common))
+            common = shared[group] = _common(member, None, faults)
+        way = reach.of(name, faults)
+        data_address = _data_address(member, own, way["address"], faults)
+        nodes.append(InventoryNode(name=name, data_address=data_address, **way, **common))
     return tuple(nodes)
 
 
-def _common(member: _Member, own: NodeTable | None, folder: Path, faults: Faults) -> dict[str, Any]:
-    """All of a node but its name and its addresses: the same for each node of a group that has no table of its own."""
+def _common(member: _Member, own: NodeTable | None, faults: Faults) -> dict[str, Any]:
+    """All of a node but its name and its way: the same for each node of a group without a table of its own."""
     said = {**member.said, **(_said(own) if own else {})}
-    for key in ("user", "cores", "memory", "disk", "work_dir"):
+    for key in ("cores", "memory", "disk", "work_dir"):
         if said.get(key) is None:
-            hint = f"Give {_Keys.model_fields[key].description}"
-            faults.add(f"node {member.name!r} has no {key!r}", f"group[{member.group.name}].{key}", hint)
+            faults.add(f"node {member.name!r} has no {key!r}", f"group[{member.group.name}].{key}", _give(key))
             said[key] = ""
     return {
         "group": member.group.name,
         "site": said.get("site", "main"),
-        "user": said["user"],
-        "port": said["port"],
-        "key": _beside(folder, said["key"]) if "key" in said else None,
         "may_core": said.get("core", True),
         "cores": said["cores"],
         "memory_bytes": said["memory"],
@@ -270,23 +356,25 @@ def _common(member: _Member, own: NodeTable | None, folder: Path, faults: Faults
     }
 
 
+def _give(key: str) -> str:
+    return f"Give {_Keys.model_fields[key].description}"
+
+
 def _said(table: Strict) -> dict[str, Any]:
-    """The keys of a table that have a value."""
-    return {key: value for key, value in dict(table).items() if value is not None}
+    """The keys of a table that have a value there."""
+    return {key: value for key, value in dict(table).items() if value is not None and key in table.model_fields_set}
 
 
-def _addresses(member: _Member, own: NodeTable | None, faults: Faults) -> tuple[str, str]:
-    """SSH's and Hadoop's address of a node; the second follows the first unless it is given."""
-    if own is None:
-        return member.address, member.data_address
-    for key, text in (("address", own.address), ("data_address", own.data_address)):
+def _data_address(member: _Member, own: NodeTable | None, address: str, faults: Faults) -> str:
+    """Hadoop's address of a node; it follows SSH's ``address`` unless it is given."""
+    said = {} if own is None else {"address": own.address, "data_address": own.data_address}
+    for key, text in said.items():
         if text is not None and not is_host_name(text):
             hint = "Give one host name or IPv4 address"
             faults.add(f"{text!r} is not one address", f"node.{member.name}.{key}", hint)
-    address = member.address if own.address is None else own.address
-    if own.data_address is not None:
-        return address, own.data_address
-    return address, address if member.group.data_address is None else member.data_address
+    if own is not None and own.data_address is not None:
+        return own.data_address
+    return address if member.group.data_address is None else member.data_address
 
 
 def _beside(folder: Path, path: Path) -> Path:
@@ -323,7 +411,7 @@ def _check_keys(file: InventoryFile, nodes: tuple[InventoryNode, ...], faults: F
     for key, node in first_node.items():
         if not is_file(key):
             hint = "Name the private key, relative to this file, or leave the line out to use the SSH agent"
-            faults.add(f"there is no key file {str(key)!r}", _place(file, node, "key"), hint)
+            faults.add(f"there is no key file {str(key)!r}", _place(file, node.name, node.group, "key"), hint)
 
 
 def _check_root(file: InventoryFile, nodes: tuple[InventoryNode, ...], faults: Faults) -> None:
@@ -331,16 +419,16 @@ def _check_root(file: InventoryFile, nodes: tuple[InventoryNode, ...], faults: F
     if file.ssh.allow_root:
         return
     hint = "Give a user without rights; or write allow_root = true into [ssh] if jobs may do anything on the nodes"
-    places = dict.fromkeys(_place(file, node, "user") for node in nodes if node.user == "root")
+    places = dict.fromkeys(_place(file, node.name, node.group, "user") for node in nodes if node.user == "root")
     for place in list(places)[:MOST_TOLD]:
         faults.add("daemons and jobs would run as 'root' on the nodes", place, hint)
 
 
-def _place(file: InventoryFile, node: InventoryNode, key: str) -> str:
+def _place(file: InventoryFile, name: str, of_group: str, key: str) -> str:
     """Where a node's key stands: in its own table, in that of its group, or in [ssh]."""
-    own = file.node.get(node.name)
+    own = file.node.get(name)
     if own is not None and getattr(own, key) is not None:
-        return f"node.{node.name}.{key}"
-    if any(group.name == node.group and getattr(group, key) is not None for group in file.group):
-        return f"group[{node.group}].{key}"
+        return f"node.{name}.{key}"
+    if any(group.name == of_group and getattr(group, key) is not None for group in file.group):
+        return f"group[{of_group}].{key}"
     return f"ssh.{key}"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from fawkes.core.sight import UNHEARD, Blocks, Sight, Stored
+from fawkes.core.sight import HEARD, UNHEARD, Blocks, Sight, Stored
 from fawkes.units import show_bytes
 
 #: names kept of a list of files: enough to tell what was missing before from what is missing now
@@ -235,3 +235,14 @@ def _count(number: int | None) -> str:
 def _named(files: Sequence[str], count: int) -> str:
     more = count - min(_SHOWN, len(files))
     return ", ".join(files[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def may_be_former(stored: Stored, silent_s: int | None, asked_s: float, since_s: float) -> bool:
+    """True unless what a NameNode showed at ``asked_s`` is surely the data of after ``since_s`` (the wipe came before).
+
+    One in service is not on its way out. Only one that is heard from is known: HDFS hides what is on no list, and one
+    that it shows as dead may still have its replicas for some seconds. Silence (s) is told in whole seconds.
+    """
+    if stored is Stored.IN_SERVICE:
+        return False
+    return stored not in HEARD or silent_s is None or asked_s - silent_s - 1 <= since_s

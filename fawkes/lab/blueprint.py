@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from fawkes.lab.spec import Host
+from fawkes.lab.wiring import Cable, Host, Wiring
 
 
 @dataclass(frozen=True)
@@ -30,20 +31,23 @@ class Blueprint:
     hosts see as /srv/dist; ``sshd_root`` is the folder of an unpacked SSH server (empty for the machine's own), and
     ``sshd`` and ``libraries`` say where hosts see the server and its libraries; ``user_id`` is None for root, else
     the user without rights whom the hosts' sshd runs as; ``users`` are those that MR-clusters may run as;
-    ``groups`` is the folder with a control group for each host (empty: they have none).
+    ``groups`` is the folder with a control group for each host (empty: they have none); ``noexec`` lets no program
+    below /srv run.
     """
 
     name: str
     folder: str
     shared: str
-    hosts: tuple[Host, ...]
+    wiring: Wiring
     user_id: int | None
     home: str
     sshd_root: str
     sshd: str
     libraries: tuple[str, ...]
     disk_bytes: int | None
+    noexec: bool
     rate_bytes: int | None
+    link_rate_bytes: int | None
     users: tuple[User, ...] = ()
     groups: str = ""
 
@@ -55,9 +59,14 @@ class Blueprint:
     def from_json(cls, line: str) -> Blueprint:
         """The inverse of `to_json`."""
         data = json.loads(line)
-        hosts = tuple(Host(**host) for host in data.pop("hosts"))
+        wiring = _wiring(**data.pop("wiring"))
         users = tuple(User(**user) for user in data.pop("users"))
-        return cls(hosts=hosts, libraries=tuple(data.pop("libraries")), users=users, **data)
+        return cls(wiring=wiring, libraries=tuple(data.pop("libraries")), users=users, **data)
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """All hosts of the lab."""
+        return self.wiring.hosts
 
     @property
     def etc(self) -> Path:
@@ -72,6 +81,20 @@ class Blueprint:
     def of_host(self, host: Host) -> Path:
         """The folder of one host: its host key, its disks, the log of its sshd."""
         return Path(self.folder) / "hosts" / host.name
+
+
+def _wiring(bridges: list[str], links: list[list[str]], controller: list[Any], hosts: list[Any]) -> Wiring:
+    """The networks from plain data."""
+    return Wiring(
+        bridges=tuple(bridges),
+        links=tuple((first, second) for first, second in links),
+        controller=_cables(controller),
+        hosts=tuple(Host(host["name"], host["site"], _cables(host["cables"])) for host in hosts),
+    )
+
+
+def _cables(data: list[dict[str, str]]) -> tuple[Cable, ...]:
+    return tuple(Cable(**cable) for cable in data)
 
 
 CONTROL = "control.sock"

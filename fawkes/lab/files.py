@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fawkes.errors import RefusedError
+from fawkes.errors import RefusedError, UserError
 from fawkes.lab.blueprint import User
 from fawkes.lab.sizing import Offer
-from fawkes.lab.spec import CONTROLLER, CONTROLLER_ADDRESS, Host, address_set, node_set
+from fawkes.lab.spec import CONTROLLER, CONTROLLER_ADDRESS
 from fawkes.lab.sshd import Sshd
+from fawkes.lab.wiring import Host, Wiring, node_set
 
 MARK = "# Written by `fawkes lab up`; written again each time"
 WORK_FOLDER = "/srv/fawkes"
@@ -62,7 +63,10 @@ def hosts_file(hosts: Iterable[Host], machine: str) -> str:
     """/etc/hosts of all hosts and of the controller, which is also known by the machine's own name."""
     names = dict.fromkeys((CONTROLLER, machine))
     lines = ["127.0.0.1 localhost", f"{CONTROLLER_ADDRESS} {' '.join(names)}"]
-    lines += [f"{host.address} {host.name}" for host in hosts]
+    for host in hosts:
+        lines.append(f"{host.address} {host.name}")
+        if host.site and host.data_address != host.address:
+            lines.append(f"{host.data_address} {host.name}-data")
     return "\n".join(lines) + "\n"
 
 
@@ -77,13 +81,21 @@ def own_users(names: Iterable[str], login: Login) -> tuple[User, ...]:
     return users
 
 
-def passwd_file(machines: str, login: Login, users: Iterable[User] = ()) -> str:
-    """/etc/passwd of the hosts: the machine's, with the login user as a lab needs it and sshd's own user."""
+def passwd_file(machines: str, login: Login, users: Iterable[User] = (), login_shell: str = "") -> str:
+    """/etc/passwd of the hosts: the machine's, with the login user as a lab needs it and sshd's own user.
+
+    UserError when this machine has no such login shell.
+    """
+    if login_shell and not (login_shell.startswith("/") and Path(login_shell).is_file()):
+        raise UserError(
+            f"this machine has no program {login_shell!r} for a login shell",
+            hint="Install it, or give the path of a shell that is there: --shell /bin/dash",
+        )
     users = list(users)
     taken = {login.name, _PRIVILEGE_USER, *(user.name for user in users)}
     shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
     kept = [line for line in machines.splitlines() if line.split(":")[0] not in taken]
-    own = f"{login.name}:x:{login.id}:{login.group}::{login.home}:{shell}"
+    own = f"{login.name}:x:{login.id}:{login.group}::{login.home}:{login_shell or shell}"
     kept += [f"{user.name}:x:{user.id}:{user.id}::{user.home}:{shell}" for user in users]
     return "\n".join([own, *kept, f"{_PRIVILEGE_USER}:x:65533:65534::/run/sshd:/usr/sbin/nologin"]) + "\n"
 
@@ -104,9 +116,10 @@ def shadow_file(login: Login) -> str:
     return "".join(f"{name}:*:19000:0:99999:7:::\n" for name in (login.name, _PRIVILEGE_USER))
 
 
-def sshd_config(login: Login, sshd: Sshd) -> str:
-    """The configuration of every host's sshd: keys only, and no limit that 64 connections at once would meet."""
+def sshd_config(login: Login, sshd: Sshd, more: Iterable[str] = ()) -> str:
+    """The configuration of every host's sshd: keys only, with sshd's own limits; ``more`` lines count before ours."""
     lines = [
+        *more,
         f"Port {SSH_PORT}",
         "AddressFamily inet",
         f"HostKey {RUN_FOLDER}/host_key",
@@ -120,9 +133,6 @@ def sshd_config(login: Login, sshd: Sshd) -> str:
         "UseDNS no",
         "PidFile none",
         "PrintMotd no",
-        "MaxStartups 1000:30:2000",
-        "MaxSessions 1000",
-        "MaxAuthTries 100",
         "Subsystem sftp internal-sftp",
     ]
     if sshd.session_program is not None:
@@ -140,37 +150,49 @@ def known_hosts(hosts: Iterable[Host], public_keys: Mapping[str, str]) -> str:
     return f"{MARK}\n" + "".join(f"{host.name},{host.address} {public_keys[host.name]}\n" for host in hosts)
 
 
-def inventory(pool: str, count: int, user: str, offer: Offer, disk_bytes: int) -> str:
-    """inventory.toml: one group with all hosts."""
-    return f"""\
-{MARK}
+def inventory(pool: str, wiring: Wiring, user: str, offer: Offer, disk_bytes: int) -> str:
+    """inventory.toml: one group with all nodes, or one for each site."""
+    way = ",".join(host.name for host in wiring.jump_hosts)
+    lines = [
+        f"{MARK}\n",
+        f'pool = "{pool}"\n',
+        "[ssh]",
+        f'user = "{user}"',
+        f"port = {SSH_PORT}",
+        f'key = "{KEY_FILE}"',
+        'known_hosts = "known_hosts"',
+        f"allow_root = {str(user == 'root').lower()}",
+        *([f'proxy_jump = "{way}"'] if way else []),
+    ]
+    for site in dict.fromkeys(host.site for host in wiring.nodes):
+        nodes = [host for host in wiring.nodes if host.site == site]
+        lines += [
+            "\n[[group]]",
+            f'name = "{site}"',
+            f'site = "{site}"',
+            f'nodes = "{node_set(host.name for host in nodes)}"',
+            f'address = "{node_set(host.address for host in nodes)}"',
+            *(
+                [f'data_address = "{node_set(host.data_address for host in nodes)}"']
+                if len(nodes[0].cables) > 1
+                else []
+            ),
+            "core = true",
+            f"cores = {offer.cores}",
+            f'memory = "{offer.memory_bytes // _MB}MB"',
+            f'disk = "{disk_bytes // _MB}MB"',
+            f'work_dir = "{WORK_FOLDER}"',
+            f'software_dir = "{SHARED_FOLDER}"',
+        ]
+    return "\n".join(lines) + "\n"
 
-pool = "{pool}"
 
-[ssh]
-user = "{user}"
-port = {SSH_PORT}
-key = "{KEY_FILE}"
-known_hosts = "known_hosts"
-allow_root = {str(user == "root").lower()}
-
-[[group]]
-name = "lab"
-site = "lab"
-nodes = "{node_set(count)}"
-address = "{address_set(count)}"
-core = true
-cores = {offer.cores}
-memory = "{offer.memory_bytes // _MB}MB"
-disk = "{disk_bytes // _MB}MB"
-work_dir = "{WORK_FOLDER}"
-software_dir = "{SHARED_FOLDER}"
-"""
-
-
-def ssh_config(site: Path, user: str) -> str:
+def ssh_config(site: Path, user: str, wiring: Wiring) -> str:
     """A configuration for people: ``fawkes lab exec -- ssh -F DIR/ssh_config node01``."""
     folder = str(site).replace("%", "%%")
+    way = [host.name for host in wiring.jump_hosts]
+    jumps = "".join(f"Host {name}\n    ProxyJump {','.join(way[:at])}\n" for at, name in enumerate(way) if at)
+    jumps += f"Host node*\n    ProxyJump {','.join(way)}\n" if way else ""
     return f"""\
 {MARK}
 Host *
@@ -180,7 +202,7 @@ Host *
     IdentitiesOnly yes
     UserKnownHostsFile "{folder}/known_hosts"
     StrictHostKeyChecking yes
-"""
+{jumps}"""
 
 
 def refuse_nameless(hosts: Path) -> None:

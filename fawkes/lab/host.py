@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 from fawkes.lab import groups, kernel
 from fawkes.lab.blueprint import DISKS, HOST_KEY, SSHD_LOG, Blueprint
 from fawkes.lab.files import RUN_FOLDER, SHARED_FOLDER
-from fawkes.lab.network import plug_in_host
-from fawkes.lab.spec import Host
+from fawkes.lab.network import plug_in
+from fawkes.lab.wiring import Host
 
 _MOUNT_POINTS = {"srv": "/srv", "tmp": "/tmp", "var-tmp": "/var/tmp"}  # noqa: S108 - mount points
 _LONGEST_REPORT = 500
@@ -77,7 +77,7 @@ def _build(blueprint: Blueprint, host: Host, out: int) -> None:
         groups.enter(Path(blueprint.groups, host.name))
     kernel.unshare(kernel.NEW_MOUNTS | kernel.NEW_HOSTNAME | kernel.NEW_IPC | kernel.NEW_NETWORK | kernel.NEW_PIDS)
     socket.sethostname(host.name)
-    plug_in_host(host.port, host.address, blueprint.rate_bytes)
+    plug_in(host, blueprint.rate_bytes)
     first = os.fork()
     if first:
         _report(out, pid=first)
@@ -105,6 +105,8 @@ def _dress(blueprint: Blueprint, host: Host) -> None:
             kernel.bind(source, f"/etc/{name}")
     for name, target in _MOUNT_POINTS.items():
         kernel.bind(disks[name], target)
+    if blueprint.noexec:
+        kernel.forbid_programs(_MOUNT_POINTS["srv"])
     os.makedirs(blueprint.home, exist_ok=True)
     kernel.bind(disks["home"], blueprint.home)
     os.makedirs(SHARED_FOLDER, exist_ok=True)

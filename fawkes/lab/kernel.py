@@ -24,6 +24,7 @@ _MOUNT_SETATTR = 442  # the same number on every architecture
 _AT_FDCWD = -100
 _AT_RECURSIVE = 0x8000
 _READ_ONLY = 1
+_NO_PROGRAMS = 8
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -67,6 +68,11 @@ def bind(source: str, target: str) -> None:
 def make_all_read_only() -> None:
     """Let no mount of this mount namespace be written to; later mounts are not touched."""
     _mount_setattr("/", _AT_RECURSIVE, set_=_READ_ONLY)
+
+
+def forbid_programs(target: str) -> None:
+    """Let no program run from this mount (noexec)."""
+    _mount_setattr(target, 0, set_=_NO_PROGRAMS)
 
 
 def _mount_setattr(target: str, flags: int, set_: int = 0, clear: int = 0) -> None:

@@ -64,7 +64,7 @@ class Lab:
         return HostStatus(**self._ask("kill", host))
 
     def start(self, host: str) -> HostStatus:
-        """Power on again; back when its sshd answers (at once when its cable is cut)."""
+        """Power on again; back when its sshd listens."""
         return HostStatus(**self._ask("start", host))
 
     def pause(self, host: str) -> HostStatus:
@@ -76,11 +76,11 @@ class Lab:
         return HostStatus(**self._ask("resume", host))
 
     def cut(self, host: str) -> HostStatus:
-        """Cut the network cable of the host."""
+        """Cut the network cables of the host; ``link`` is the link between two sites."""
         return HostStatus(**self._ask("cut", host))
 
     def mend(self, host: str) -> HostStatus:
-        """Mend the network cable of the host."""
+        """Mend what `cut` cut."""
         return HostStatus(**self._ask("mend", host))
 
     def popen(self, command: Sequence[str | os.PathLike[str]], **options: Any) -> subprocess.Popen[Any]:

@@ -12,8 +12,9 @@ from fawkes.lab import files, groups
 from fawkes.lab.blueprint import DISKS, HOST_KEY, Blueprint
 from fawkes.lab.keys import KeyPair, new_key, user_key
 from fawkes.lab.sizing import offer, this_machine
-from fawkes.lab.spec import LabSpec, host_list
-from fawkes.lab.sshd import Sshd, find_sshd
+from fawkes.lab.spec import LabSpec
+from fawkes.lab.sshd import Sshd, check_config, find_sshd
+from fawkes.lab.wiring import wiring_of
 from fawkes.paths import cache_dir
 
 BLUEPRINT = "blueprint.json"
@@ -31,12 +32,12 @@ def prepare(spec: LabSpec, folder: Path, tell: Callable[[str], None]) -> Plan:
     """Write what the hosts need into the lab's folder; the site folder is only looked at.
 
     RefusedError when so many hosts do not fit, the site folder is somebody else's, or this machine has no /etc/hosts;
-    UserError without an sshd.
+    UserError without an sshd or such a login shell, and for lines that sshd does not take.
     """
     files.refuse_nameless(Path("/etc/hosts"))
     share = offer(spec.hosts, this_machine(), asked_bytes=spec.nodemanager_memory_bytes, disk_bytes=spec.disk_bytes)
     files.refuse_foreign(spec.site)
-    sshd, login, hosts = find_sshd(tell), files.this_login(), host_list(spec.hosts)
+    sshd, login, wiring = find_sshd(tell), files.this_login(), wiring_of(spec)
     shared = cache_dir().absolute() / "dist"
     shared.mkdir(parents=True, exist_ok=True)
     unpacked = sshd.root != Path("/")
@@ -44,20 +45,23 @@ def prepare(spec: LabSpec, folder: Path, tell: Callable[[str], None]) -> Plan:
         name=spec.name,
         folder=str(folder),
         shared=str(shared),
-        hosts=hosts,
+        wiring=wiring,
         user_id=login.id or None,
         home=login.home,
         sshd_root=str(sshd.root) if unpacked else "",
         sshd=files.in_host(sshd, sshd.program),
         libraries=tuple(files.in_host(sshd, path) for path in sshd.libraries),
         disk_bytes=spec.disk_bytes,
+        noexec=spec.noexec,
         rate_bytes=spec.rate_bytes,
+        link_rate_bytes=spec.link_rate_bytes,
         users=files.own_users(spec.users, login),
-        groups=str(groups.make(folder, spec.name, [host.name for host in hosts])) if spec.control_groups else "",
+        groups=str(groups.make(folder, spec.name, [host.name for host in wiring.hosts])) if spec.control_groups else "",
     )
     key = user_key(spec.site / files.KEY_FILE)
-    _write_etc(blueprint, login, sshd, key)
-    keys = {host.name: new_key() for host in hosts}
+    _write_etc(blueprint, spec, login, sshd, key)
+    check_config(sshd, blueprint.etc / "sshd_config")
+    keys = {host.name: new_key() for host in wiring.hosts}
     _make_host_folders(blueprint, keys)
     (folder / BLUEPRINT).write_text(blueprint.to_json())
     disk_bytes = spec.disk_bytes or shutil.disk_usage(folder).free // spec.hosts
@@ -65,22 +69,22 @@ def prepare(spec: LabSpec, folder: Path, tell: Callable[[str], None]) -> Plan:
         blueprint,
         {
             files.KEY_FILE: key.private,
-            "inventory.toml": files.inventory(spec.name, spec.hosts, login.name, share, disk_bytes),
-            "known_hosts": files.known_hosts(hosts, {name: key.public for name, key in keys.items()}),
-            "ssh_config": files.ssh_config(spec.site, login.name),
+            "inventory.toml": files.inventory(spec.name, wiring, login.name, share, disk_bytes),
+            "known_hosts": files.known_hosts(wiring.hosts, {name: key.public for name, key in keys.items()}),
+            "ssh_config": files.ssh_config(spec.site, login.name, wiring),
         },
     )
 
 
-def _write_etc(blueprint: Blueprint, login: files.Login, sshd: Sshd, key: KeyPair) -> None:
+def _write_etc(blueprint: Blueprint, spec: LabSpec, login: files.Login, sshd: Sshd, key: KeyPair) -> None:
     blueprint.etc.mkdir()
     texts = {
         "hosts": files.hosts_file(blueprint.hosts, socket.gethostname()),
         "resolv.conf": "",
-        "passwd": files.passwd_file(Path("/etc/passwd").read_text(), login, blueprint.users),
+        "passwd": files.passwd_file(Path("/etc/passwd").read_text(), login, blueprint.users, spec.shell),
         "group": files.group_file(Path("/etc/group").read_text(), login, blueprint.users),
         "shadow": files.shadow_file(login),
-        "sshd_config": files.sshd_config(login, sshd),
+        "sshd_config": files.sshd_config(login, sshd, spec.sshd),
         "authorized_keys": f"{key.public}\n",
     }
     for name, text in texts.items():

@@ -77,6 +77,22 @@ def find_sshd(tell: Callable[[str], None], *, system: Path = Path("/")) -> Sshd:
     return unpacked
 
 
+def check_config(sshd: Sshd, file: Path) -> None:
+    """UserError when the server does not take its configuration; a host would end without a word over it."""
+    environment = {"LD_LIBRARY_PATH": ":".join(map(str, sshd.libraries))}
+    command = [str(sshd.program), "-t", "-f", str(file)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    # It complains about the machine as well, which has no user and no folder for it. Only the hosts have.
+    said = [line for line in done.stderr.splitlines() if line.startswith(str(file))]
+    if done.returncode and said:
+        first = said[0].removeprefix(str(file)).strip(": .")
+        raise UserError(
+            f"sshd does not take its configuration: {first}",
+            where="--sshd",
+            hint='Give whole lines as in `man sshd_config`: --sshd "MaxSessions 1"',
+        )
+
+
 def _complaint(sshd: Sshd) -> str:
     """Why the server cannot run here; empty when it can (it answers a wrong option with its version)."""
     environment = {"LD_LIBRARY_PATH": ":".join(map(str, sshd.libraries))}

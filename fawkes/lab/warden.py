@@ -26,11 +26,11 @@ from fawkes.lab.control import COMMIT, answer_one, error_as_data, refusal_as_dat
 from fawkes.lab.files import SSH_PORT
 from fawkes.lab.host import begin
 from fawkes.lab.network import Switch
-from fawkes.lab.spec import CONTROLLER_ADDRESS, Host
+from fawkes.lab.wiring import LINK, Host, node_set
 
 _READY_LIMIT_S = 60.0
-_CONNECT_LIMIT_S = 0.1
 _RETRY_S = 0.005
+_LISTENS = "0A"  # in /proc/PID/net/tcp
 
 
 @dataclass
@@ -83,7 +83,8 @@ class Warden:
     def __init__(self, blueprint: Blueprint, tie: Tie) -> None:
         self._blueprint = blueprint
         self._tie = tie
-        self._switch = Switch(CONTROLLER_ADDRESS)
+        self._switch = Switch(blueprint.wiring, blueprint.link_rate_bytes)
+        self._link_cut = False
         self._lives = {host.name: _Life(host) for host in blueprint.hosts}
         self._verbs = {
             "kill": self._kill,
@@ -95,7 +96,7 @@ class Warden:
         }
 
     def power_on(self, lives: Iterable[_Life]) -> None:
-        """Build hosts side by side and wait until each answers on its SSH port."""
+        """Build hosts side by side and wait until each listens on its SSH port."""
         lives = list(lives)
         buildings = []
         for life in lives:
@@ -103,19 +104,16 @@ class Warden:
             buildings.append(begin(self._blueprint, life.host))
         for life, building in zip(lives, buildings, strict=True):
             life.pid = building.finish()
-            self._switch.attach(life.host.port, self._blueprint.rate_bytes)
+            self._switch.attach(life.host, self._blueprint.rate_bytes)
             if life.cut:
-                self._switch.set_cable(life.host.port, whole=False)
-        self._wait_for_ssh([life.host for life in lives if not life.cut])
-
-    def _wait_for_ssh(self, hosts: Iterable[Host]) -> None:
+                self._switch.set_cables(life.host, whole=False)
         limit = time.monotonic() + _READY_LIMIT_S
-        for host in hosts:
-            while not _listens(host):
+        for life in lives:
+            while not _listens(life.pid):
                 self._tie.leave_if_alone()
                 if time.monotonic() > limit:
-                    log = self._blueprint.of_host(host) / SSHD_LOG
-                    raise HostError("its sshd does not answer", host=host.name, hint=f"Its log is {log}")
+                    log = self._blueprint.of_host(life.host) / SSHD_LOG
+                    raise HostError("its sshd does not listen", host=life.host.name, hint=f"Its log is {log}")
                 time.sleep(_RETRY_S)
 
     def power_on_all(self) -> None:
@@ -125,16 +123,27 @@ class Warden:
     def do(self, verb: str, name: str) -> Any:
         """Answer a request of the command line: for ``status`` a list of hosts, else how the host is then."""
         if verb == "status":
-            return [life.as_data() for life in self._lives.values()]
+            return [life.as_data() for life in self._lives.values()] + self._link()
+        if name == LINK and verb in ("cut", "mend") and self._link():
+            self._switch.set_links(whole=verb == "mend")
+            self._link_cut = verb == "cut"
+            return self._link()[0]
         if name not in self._lives:
-            known = f"{next(iter(self._lives))} to {next(reversed(self._lives))}"
-            raise UserError(f"lab {self._blueprint.name!r} has no host {name!r}", hint=f"Its hosts are {known}")
+            known = node_set(host.name for host in self._blueprint.wiring.nodes)
+            others = "".join(f" and {host.name}" for host in self._blueprint.wiring.jump_hosts)
+            raise UserError(f"lab {self._blueprint.name!r} has no host {name!r}", hint=f"Its hosts are {known}{others}")
         life = self._lives[name]
         try:
             self._verbs[verb](life)
         except OSError as error:
             raise HostError(f"{verb} failed: {error}", host=name) from error
         return life.as_data()
+
+    def _link(self) -> list[dict[str, str]]:
+        """The link between two sites as a row of the status; empty with one site."""
+        if not self._blueprint.wiring.links:
+            return []
+        return [{"host": LINK, "address": "", "state": "on", "network": "cut" if self._link_cut else "ok"}]
 
     def reap(self) -> None:
         """Let processes that ended go; a host whose first process ended is off."""
@@ -151,7 +160,7 @@ class Warden:
 
     def _is_off(self, life: _Life) -> None:
         life.pid, life.paused = None, False
-        self._switch.remove(life.host.port)
+        self._switch.remove(life.host)
 
     def _start(self, life: _Life) -> None:
         if life.pid is None:
@@ -173,7 +182,7 @@ class Warden:
 
     def _set_cable(self, life: _Life, *, whole: bool) -> None:
         if life.pid is not None:
-            self._switch.set_cable(life.host.port, whole=whole)
+            self._switch.set_cables(life.host, whole=whole)
         life.cut = not whole
 
     def _pid_of(self, life: _Life) -> int:
@@ -190,12 +199,13 @@ def _ended() -> int:
         return 0
 
 
-def _listens(host: Host) -> bool:
+def _listens(pid: int | None) -> bool:
+    """Whether somebody listens on the SSH port in the network of this process: the warden may have no way to it."""
     try:
-        with socket.create_connection((host.address, SSH_PORT), timeout=_CONNECT_LIMIT_S):
-            return True
+        sockets = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
     except OSError:
         return False
+    return any(local.endswith(f":{SSH_PORT:04X}") and state == _LISTENS for _, local, _, state, *_ in sockets)
 
 
 def _enter_namespaces(blueprint: Blueprint, tie: Tie) -> None:

@@ -23,7 +23,9 @@ from fawkes.live.fitness import SHELL_LIMIT_US, Seen
 from fawkes.live.fleet import Fleet
 from fawkes.live.ground import no_group
 from fawkes.live.hadoop_conf import Ports
+from fawkes.live.names import NAMES
 from fawkes.live.playbooks import node as steps
+from fawkes.live.relay import NotTakenError
 from fawkes.live.same_time import ahead_us
 from fawkes.live.ssh import ConnectionState, HostAddress, SshError
 from fawkes.live.users import unfit_users
@@ -33,6 +35,7 @@ from fawkes.units import SECOND_US
 T = TypeVar("T")
 
 _TRIES = 3
+_LOOPBACK = "127.0.0.1"
 #: with more nodes than this each is asked for some of the others' names only
 _MOST_NAMES = 64
 
@@ -63,20 +66,30 @@ _CLOCK = "fact clock_ns $(date +%s%N)"
 
 
 def fleet_of(inventory: Inventory, nodes: Iterable[InventoryNode], ssh: SshLimits) -> Fleet:
-    """Connections to these nodes, with the site's limits."""
-    addresses = {node.name: HostAddress(node.name, node.address, node.user, node.port, node.key) for node in nodes}
-    return Fleet(addresses, inventory.known_hosts, connect_s=ssh.connect_timeout_us / SECOND_US, fanout=ssh.fanout)
+    """Connections to these nodes, with the site's limits; `live.names` leads to nodes behind jump hosts by them."""
+    nodes = list(nodes)
+    return Fleet(
+        {node.name: HostAddress.of(node) for node in nodes},
+        inventory.known_hosts,
+        connect_s=ssh.connect_timeout_us / SECOND_US,
+        fanout=ssh.fanout,
+        behind={place: n.name for n in nodes if n.jump for place in (n.name, n.address, n.data_address)},
+    )
 
 
 def unknown_keys(fleet: Fleet, hosts: Iterable[Seen]) -> dict[str, paramiko.PKey | HostError]:
-    """The key that each host shows whose key is in no file yet, or why it does not show one any more."""
+    """The key that each host shows whose key is in no file yet, or why it does not show one any more.
+
+    Jump hosts on the way to them come first.
+    """
     keys: dict[str, paramiko.PKey | HostError] = {}
-    for seen in hosts:
-        if isinstance(seen.error, SshError) and seen.error.state is ConnectionState.KEY_UNKNOWN:
-            try:
-                keys[seen.node.name] = fleet.shown_key(seen.node.name)
-            except HostError as error:
-                keys[seen.node.name] = error
+    states = {seen.node.name: seen.error.state for seen in hosts if isinstance(seen.error, SshError)}
+    unknown = [name for name, state in states.items() if state is ConnectionState.KEY_UNKNOWN]
+    for name in (*(jump.node for jump in fleet.unknown_jumps()), *unknown):
+        try:
+            keys[name] = fleet.shown_key(name)
+        except HostError as error:
+            keys[name] = error
     return keys
 
 
@@ -101,6 +114,10 @@ class Examination:
         self._users = users
         self._threads = threads
         self._nonce = secrets.token_hex(8)
+        #: the address of another node for each, so that every address is tried once
+        self._next = {
+            node.name: other.data_address for node, other in zip(nodes, (*nodes[1:], *nodes[:1]), strict=True)
+        }
 
     def look(self, done: Callable[[str], None] = lambda node: None) -> list[Seen]:
         """All hosts, in order; ``done`` hears of each that has been looked at. Nothing is raised for a host."""
@@ -117,12 +134,24 @@ class Examination:
         ports = tuple(vars(Ports()).values())
         script = steps.linger() + reading(_PUT_TOKEN, work=work, node=node.name, token=self._token(node))
         script += steps.fit_users(self._users)
-        script += steps.check(work, java_home=node.java_home or "", ports=ports, names=names)
+        script += steps.check(
+            work,
+            java_home=node.java_home or "",
+            ports=ports,
+            names=names,
+            others=[self._next[node.name]],
+            port=Ports().namenode,
+        )
         try:
             facts = self._fleet.run(node.name, script, limits.CHECK_S).check("checking the node")
-            unfit = unfit_users(facts, self._users)
             seen = Seen(
-                node=node, facts=facts, clock_us=self._clock(node.name), unfit_users=unfit, no_group=no_group(facts)
+                node=node,
+                facts=facts,
+                clock_us=self._clock(node.name),
+                unfit_users=unfit_users(facts, self._users),
+                no_group=no_group(facts),
+                no_way=self._no_way(node.name),
+                not_reached=_not_reached(node.data_address),
             )
             return self._java(seen)
         except HostError as error:
@@ -139,6 +168,17 @@ class Examination:
                 return replace(seen, java=None, java_error=error)
             seen = replace(seen, java=java)
         return seen
+
+    def _no_way(self, name: str) -> str:
+        """Why a node opens no connections for us; "" if it does."""
+        try:
+            # Nobody listens there, and a refusal shows as well that the node has tried.
+            self._fleet.connect(name, _LOOPBACK, Ports().namenode, limits.CHECK_S).close()
+        except NotTakenError:
+            return ""
+        except OSError as error:
+            return str(error.__cause__ or error)
+        return ""
 
     def _clock(self, name: str) -> int | None:
         """How far its clock is ahead of what the time of the answer could be."""
@@ -202,6 +242,17 @@ class Examination:
 
     def _token(self, node: InventoryNode) -> str:
         return f".fawkes-check-{self._nonce}.{node.name}"
+
+
+def _not_reached(data_address: str) -> OSError | None:
+    """Why this machine does not reach an address on which masters serve; None if it does: a refusal is an answer."""
+    try:
+        NAMES.connect(data_address, Ports().namenode_web, limits.REACH_S).close()
+    except (ConnectionRefusedError, NotTakenError):
+        return None
+    except OSError as error:
+        return error
+    return None
 
 
 def _names(nodes: Sequence[InventoryNode]) -> Mapping[str, tuple[str, ...]]:

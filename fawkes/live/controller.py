@@ -318,6 +318,7 @@ class Controller:
             ground, clusters, setup, workers_s=self._plan.settings.ssh.answer_s
         )
         folder = self._plan.site.state_dir / "logs"
+        membership.adopt(state)
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
         keeper.clear()
         watch = Watch(
@@ -370,6 +371,7 @@ class Controller:
             self._stack.callback(free.close)
             world.every("free", limits.FREE_EVERY_US, free.round)
             world.every("second lists", limits.CATCH_UP_EVERY_US, membership.catch_up)
+            world.every("members that joined again", limits.TAKE_BACK_EVERY_US, membership.take_back)
             self._clear_copies = lambda: copies.clear(lambda name: self._copies_needed(state, name))
             world.every("old copies", limits.CLEAR_EVERY_US, self._clear_copies)
 

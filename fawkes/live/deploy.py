@@ -112,7 +112,7 @@ class Deployer:
         members = self._membership.members(document)
         scripts = {n: hadoop.refresh(self._lease(cluster, n), members) for n in cluster.namenodes}
         self._ground.all_well(self._ground.run_on(scripts, "writing the members"))
-        self._membership.told(effect.cluster, self._membership.documents(cluster, members))
+        self._membership.told(cluster, self._membership.documents(cluster, members))
 
     def _start(self, cluster: LiveCluster) -> None:
         """All daemons at once; the NameNode's is the only one that must wait, for its first format."""

@@ -6,9 +6,11 @@ First contact fails on names, SSH and silent hangs, so each problem says what is
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from ipaddress import IPv4Address, IPv6Address
 
 from fawkes.config.inventory import InventoryNode
 from fawkes.config.nodeset import fold
@@ -30,8 +32,16 @@ _FULL_SHARE = 0.01
 _FULL_BYTES = 10_000_000
 #: more of a disk or a memory may be promised than df and meminfo show, for these count in other ways
 _TOLERANCE = 1.1
+#: a file system with fewer inodes free than this is full: a job alone takes hundreds of files
+_FEW_INODES = 1000
+_MOST_NAMED = 8
 _KEY_STATES = (ConnectionState.KEY_UNKNOWN, ConnectionState.KEY_CHANGED)
-_BEFORE_THE_KEY = (ConnectionState.NAME_UNKNOWN, ConnectionState.NO_ANSWER, ConnectionState.REFUSED)
+_BEFORE_THE_KEY = (
+    ConnectionState.NAME_UNKNOWN,
+    ConnectionState.BEHIND,
+    ConnectionState.NO_ANSWER,
+    ConnectionState.REFUSED,
+)
 _PACKAGES = {
     "awk": "mawk",
     "find": "findutils",
@@ -47,6 +57,8 @@ CHECKS = (
     "ssh",
     "key",
     "names",
+    "data",
+    "forward",
     "java",
     "clock",
     "disk",
@@ -86,7 +98,8 @@ class Seen:
     ahead of ours, beyond what the way there explains; ``shell_us`` what its login shell takes to start; ``lingers``
     whether a process survives the logout; ``sees`` the other nodes whose token lies in this node's work folder;
     ``unfit_users`` why nothing can run there as some of the users that MR-clusters run as; ``no_group`` why a lease
-    gets no control group there, "" if it gets one. None: it could not be told.
+    gets no control group there, "" if it gets one; ``no_way`` why it opens no connections for us, "" if it does. None:
+    it could not be told. ``not_reached`` is why this machine does not reach its data_address, None if it does.
     """
 
     node: InventoryNode
@@ -100,6 +113,8 @@ class Seen:
     sees: tuple[str, ...] = ()
     unfit_users: Mapping[str, str] = field(default_factory=dict)
     no_group: str | None = None
+    no_way: str | None = None
+    not_reached: OSError | None = None
 
 
 @dataclass(frozen=True)
@@ -130,23 +145,35 @@ class Verdict:
         return "warnings" if self.problems else "fits"
 
 
-def judge(hosts: Sequence[Seen], pool: str, *, standby_bytes: int = 0) -> list[Verdict]:
+def judge(hosts: Sequence[Seen], pool: str, *, standby_bytes: int = 0, promised: bool = False) -> list[Verdict]:
     """The verdict on each host of a pool, in the order given.
 
     ``standby_bytes`` is what the daemons of a core node take besides ``memory`` where an MR-cluster is to have a second
     NameNode. 0: none is to have one; then nobody asks for the memory, and the ports of a journal may be in use.
+    ``promised``: an MR-cluster is to survive the loss of its masters.
     """
     reached = [seen for seen in hosts if seen.error is None]
     names = _Names(reached)
-    return [Verdict(seen, tuple(_problems(seen, pool, names, standby_bytes))) for seen in hosts]
+    return [
+        Verdict(seen, tuple(_problems(seen, pool, names, standby_bytes=standby_bytes, promised=promised)))
+        for seen in hosts
+    ]
 
 
-def _problems(seen: Seen, pool: str, names: _Names, standby_bytes: int) -> Iterator[Problem]:
+def _problems(seen: Seen, pool: str, names: _Names, *, standby_bytes: int, promised: bool) -> Iterator[Problem]:
     if seen.error is not None:
         key = isinstance(seen.error, SshError) and seen.error.state in _KEY_STATES
         yield Problem("key" if key else "ssh", seen.error.what, seen.error.hint)
         return
     yield from names.problems(seen)
+    yield from names.data(seen)
+    if seen.no_way:
+        yield Problem(
+            "forward",
+            f"no connection can be opened through it, as a takeover of masters needs: {seen.no_way}",
+            "Set AllowTcpForwarding yes in its sshd_config, or install bash there",
+            Level.BAD if promised else Level.WARNING,
+        )
     if seen.java_error is not None:
         yield Problem("java", seen.java_error.what, seen.java_error.hint)
     yield from _clock(seen)
@@ -198,6 +225,29 @@ class _Names:
             )
         yield from self._wrong_addresses(seen, {n: a for n, a in resolved.items() if a and n in needed})
 
+    def data(self, seen: Seen) -> Iterator[Problem]:
+        """What is wrong with its data_address, and with its way to the one of another node."""
+        address = seen.node.data_address
+        if not _has(seen):
+            own = sorted(str(one) for one in _own_addresses(seen))
+            number = seen.facts.get(f"name.{address}", address)
+            yield Problem(
+                "data",
+                f"data_address {address}{f' ({number})' if number != address else ''} is on no interface of it "
+                f"(it has {', '.join(own[:_MOST_NAMED])}{' ...' if own[_MOST_NAMED:] else ''})",
+                "Correct `data_address` in inventory.toml, or give the node this address",
+            )
+        elif seen.not_reached is not None:
+            yield _not_reached(address, seen.not_reached)
+        fine = {one.node.data_address for one in self._by_name.values() if _has(one)}
+        for other, said in seen.facts.under("reach").items():
+            if said != "yes" and other in fine:
+                yield Problem(
+                    "data",
+                    f"it does not reach data_address {other} of another node: {said}",
+                    "Give the nodes routes to each other, and open their firewalls for each other",
+                )
+
     def _own(self, seen: Seen) -> Iterator[Problem]:
         name, hostname = seen.node.name, seen.facts.get("hostname", "")
         same = [other for other in self._by_hostname.get(hostname, ()) if other != name]
@@ -230,11 +280,39 @@ class _Names:
                 )
 
 
-def _is_loopback(address: str) -> bool:
+def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:
-        return ipaddress.ip_address(address).is_loopback
+        return ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
-        return False
+        return None
+
+
+def _is_loopback(text: str) -> bool:
+    address = _address(text)
+    return address is not None and address.is_loopback
+
+
+def _own_addresses(seen: Seen) -> set[IPv4Address | IPv6Address]:
+    """The addresses of a node's interfaces, without the loopback."""
+    own = (_address(text if "." in text else ":".join(re.findall("....", text))) for text in seen.facts.all("has"))
+    return {address for address in own if address is not None and not address.is_loopback}
+
+
+def _has(seen: Seen) -> bool:
+    """Whether a node has its data_address; true where that is not known, or is a fault of names."""
+    address = _address(seen.facts.get(f"name.{seen.node.data_address}", seen.node.data_address))
+    own = _own_addresses(seen)
+    return not own or address is None or address.is_loopback or address in own
+
+
+def _not_reached(address: str, error: OSError) -> Problem:
+    where = f"this machine does not reach data_address {address}, where masters will serve"
+    if isinstance(error, TimeoutError):
+        what = f"{where}: no answer"
+        hint = "A firewall may drop what this machine sends: let it reach the ports of masters"
+        return Problem("data", what, hint, Level.WARNING)
+    hint = "Give this machine a way to that network, or let the controller run on a machine that has one"
+    return Problem("data", f"{where}: {error.strerror or error}", hint)
 
 
 def _short(name: str) -> str:
@@ -263,12 +341,8 @@ def _disk(seen: Seen, pool: str) -> Iterator[Problem]:
     total = (seen.facts.number("disk.total_kb") or 0) * 1024
     if free is not None and (free < _FULL_BYTES or free < _FULL_SHARE * total):
         yield Problem("disk", f"the disk of {folder} is full: {show_bytes(free)} free", "Make room, or move work_dir")
-    elif seen.facts.get("disk.write") == "no":
-        yield Problem(
-            "disk",
-            f"user {seen.facts.get('user')!r} cannot write into {folder}",
-            f"As root there: install -d -o {seen.facts.get('user')} {folder}",
-        )
+    elif unusable := _unusable(seen):
+        yield unusable
     elif free is not None and free * _TOLERANCE < seen.node.disk_bytes and not _serves(seen, pool):
         yield Problem(
             "disk",
@@ -283,6 +357,41 @@ def _disk(seen: Seen, pool: str) -> Iterator[Problem]:
             f"it shares its work folder {folder} with {fold(others)}",
             "Give each node a work_dir on its own disk: daemons would overwrite each other's files",
         )
+
+
+def _unusable(seen: Seen) -> Problem | None:
+    """Why the work folder cannot be used, although its disk has room."""
+    folder, user, mount = seen.node.work_dir, seen.facts.get("user"), seen.facts.get("disk.mount", "its mount point")
+    why, options = seen.facts.get("disk.why", ""), seen.facts.get("disk.options", "").split(",")
+    inodes, free = seen.facts.number("disk.inodes") or 0, seen.facts.number("disk.free_inodes") or 0
+    cannot_write = seen.facts.get("disk.write") == "no"
+    if cannot_write and why == "Read-only file system":
+        return Problem(
+            "disk",
+            f"{folder} is on a read-only file system (mounted on {mount})",
+            f"As root there: mount -o remount,rw {mount}. If it became read-only by itself, look at its disk (dmesg)",
+        )
+    # Some file systems (btrfs) make inodes as they need them, and say 0 of 0.
+    if inodes and free < _FEW_INODES:
+        return Problem(
+            "disk",
+            f"the file system of {folder} has too few inodes left: {free:,} of {inodes:,} are free",
+            f"Remove files below {mount} (many small ones, not large ones), or move work_dir",
+        )
+    if cannot_write:
+        return Problem(
+            "disk", f"user {user!r} cannot write into {folder}", f"As root there: install -d -o {user} {folder}"
+        )
+    if seen.facts.get("disk.exec") != "no":
+        return None
+    if "noexec" not in options:
+        hint = f"Look there at what keeps programs below {mount} from running (SELinux, fapolicyd)"
+        return Problem("disk", f"user {user!r} cannot run a program that lies in {folder}: {why}", hint)
+    return Problem(
+        "disk",
+        f"{folder} is on a file system that is mounted noexec ({mount}): what jobs and daemons unpack there cannot run",
+        f"As root there: mount -o remount,exec {mount}, and correct its line in /etc/fstab; or move work_dir",
+    )
 
 
 def _memory(seen: Seen, standby_bytes: int) -> Iterator[Problem]:

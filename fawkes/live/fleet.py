@@ -1,73 +1,54 @@
 """All hosts of a site: scripts, files and bytes to many at once, with a time limit and a result for each.
 
-Connections are kept: the first script on a host pays for the login, those after it for one process. A host has one
-connection with a few lanes on it, so that a long script does not hold up a short one. A host that fails is a value
-in the result, never the end of the others.
+Connections are kept: the first script on a host pays for the login, those after it for one process. A host has a few
+lanes, so that a long script does not hold up a short one. They share one connection, if its sshd allows it. A host
+that fails is a value in the result, never the end of the others.
 """
 
 from __future__ import annotations
 
+import errno
 import io
+import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
 
 import paramiko
 
 from fawkes.errors import HostError, UserError, cut
+from fawkes.live.connections import Connections, left, within
+from fawkes.live.jump import JumpHosts, as_socket
 from fawkes.live.known_hosts import KnownHosts, remember
 from fawkes.live.lane import Lane, LaneBrokenError, late, run_once
-from fawkes.live.ssh import (
-    ConnectionState,
-    HostAddress,
-    Result,
-    SshDeadlineError,
-    SshError,
-    open_connection,
-    shown_key,
-)
+from fawkes.live.names import NAMES
+from fawkes.live.relay import NotTakenError
+from fawkes.live.ssh import ConnectionState, HostAddress, Result, SshError, shown_key
 from fawkes.playbook import Folders, Lease, Script, changing, reading_in
 
 Work = Script | Callable[[str], Script]
 
-_BROKEN = (OSError, EOFError, paramiko.SSHException)
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """A login that failed, and when (monotonic) it had begun."""
-
-    began: float
-    error: SshError
-
 
 class _Host:
-    """One host: its connection, and the lanes that are not in use.
+    """One host: its connections, and the lanes that are not in use."""
 
-    A login that failed is the answer to everybody who had asked before it began. Else each of them would wait for a
-    login of his own, one after another, and a question about a host without power would take minutes.
-    """
-
-    def __init__(self, address: HostAddress, known: KnownHosts, connect_s: float, lanes: int) -> None:
-        self._address = address
-        self._known = known
+    def __init__(self, address: HostAddress, known: KnownHosts, jumps: JumpHosts, connect_s: float, lanes: int) -> None:
+        self.address = address
         self._connect_s = connect_s
         self._slots = threading.BoundedSemaphore(lanes)
         self._lock = threading.Lock()
-        self._connection: Any = None
         self._idle: list[Lane] = []
-        self._failure: _Failure | None = None
+        self.connections = Connections(address, known, jumps, connect_s)
 
     def run(self, script: Script, until: float, stdin: BinaryIO | None, sink: BinaryIO | None) -> Result:
         """Run a script; SshError says what is wrong with the host or the way to it."""
         asked = time.monotonic()
-        with _within(self._slots, until, self._address.node):
+        with within(self._slots, until, self.address.node):
             given = until - time.monotonic()
             try:
                 if stdin is None:
@@ -76,38 +57,20 @@ class _Host:
             except LaneBrokenError as broken:
                 raise self._explain(broken, given) from broken
 
-    def tunnel(self, address: str, port: int, until: float) -> paramiko.Channel:
-        """A connection that the host opens for us; OSError when it does not."""
-        asked = time.monotonic()
-        try:
-            with _within(self._lock, until, self._address.node):
-                if self._connection is None or not self._connection.is_connected:
-                    self._connection = self._open(asked, until)
-                channel: paramiko.Channel = self._connection.transport.open_channel(
-                    "direct-tcpip", (address, port), ("127.0.0.1", 0), timeout=self._left(until)
-                )
-        except (HostError, EOFError, paramiko.SSHException) as error:
-            raise ConnectionError(f"{self._address.node} did not connect to it: {error}") from error
-        channel.settimeout(self._left(until))
-        return channel
-
-    def drop(self) -> None:
-        """Close the connection; the next use opens another."""
-        connection = self._connection
-        if connection is not None:
-            connection.client.close()
-
     def _run_kept(self, script: Script, asked: float, until: float, sink: BinaryIO | None) -> Result:
+        again = False
         while True:
-            lane = self._lane(asked, until)
+            # The second time not on another kept lane: that one may be as dead, and a script is sent twice at most.
+            lane = (None if again else self._kept(until)) or self._new_lane(asked, until)
             reused = lane.used
             try:
-                result = lane.run(script, self._left(until), self._answer_s(until), sink)
+                result = lane.run(script, left(until), self._answer_s(until), sink)
             except LaneBrokenError as broken:
                 lane.transport.close()
                 # The host was restarted since the lane was last used: the script was not begun, so it may be sent
                 # again. It may not if the host is silent: it could begin yet.
                 if reused and not broken.begun and not broken.silent:
+                    again = True
                     continue
                 raise
             except SshError as error:
@@ -118,81 +81,40 @@ class _Host:
             return result
 
     def _run_fresh(self, script: Script, asked: float, until: float, stdin: BinaryIO, sink: BinaryIO | None) -> Result:
-        node = self._address.node
-        with self._channel(asked, until) as channel:
+        node = self.address.node
+        with self.connections.session(asked, until) as channel:
             try:
-                return run_once(node, channel, script, stdin, self._left(until), self._answer_s(until), sink)
+                return run_once(node, channel, script, stdin, left(until), self._answer_s(until), sink)
             except LaneBrokenError:
                 channel.get_transport().close()
                 raise
 
-    def _lane(self, asked: float, until: float) -> Lane:
-        while True:
-            with _within(self._lock, until, self._address.node):
-                while self._idle:
-                    lane = self._idle.pop()
-                    if lane.alive:
-                        return lane
-            channel = self._channel(asked, until)
-            try:
-                return Lane(self._address.node, channel, self._answer_s(until))
-            except LaneBrokenError:
-                channel.get_transport().close()
-                raise
+    def _kept(self, until: float) -> Lane | None:
+        """A lane that is not in use."""
+        with within(self._lock, until, self.address.node):
+            while self._idle:
+                lane = self._idle.pop()
+                if lane.alive:
+                    return lane
+        return None
 
-    def _channel(self, asked: float, until: float) -> paramiko.Channel:
-        """A channel on the connection that is there, or else on a new one."""
-        with _within(self._lock, until, self._address.node):
-            kept = self._connection is not None and self._connection.is_connected
-            if kept:
-                try:
-                    return self._open_channel(until)
-                except _BROKEN:
-                    self._connection.client.close()
-            self._connection = self._open(asked, until)
-            try:
-                return self._open_channel(until)
-            except _BROKEN as error:
-                self._connection.client.close()
-                said = f" ({error})" if str(error) else ""
-                raise SshError(
-                    f"the login succeeded, but no shell started{said}",
-                    host=self._address.node,
-                    state=ConnectionState.NO_ANSWER,
-                    hint="Check that MaxSessions of its sshd is at least 4",
-                ) from error
-
-    def _open(self, asked: float, until: float) -> Any:
-        """A new connection, for who holds the lock."""
-        failure, began = self._failure, time.monotonic()
-        if failure is not None and failure.began >= asked:
-            error = failure.error
-            raise SshError(error.what, host=error.host, state=error.state, hint=error.hint)
+    def _new_lane(self, asked: float, until: float) -> Lane:
+        channel = self.connections.session(asked, until)
         try:
-            connection = open_connection(self._address, self._known, self._connect_s, until)
-        except SshError as error:
-            # A login that was cut short says nothing about the host.
-            self._failure = _Failure(began, error) if until - began >= self._connect_s else None
+            return Lane(self.address.node, channel, self._answer_s(until))
+        except LaneBrokenError:
+            channel.get_transport().close()
             raise
-        self._failure = None
-        return connection
-
-    def _open_channel(self, until: float) -> paramiko.Channel:
-        channel: paramiko.Channel = self._connection.transport.open_session(timeout=self._answer_s(until))
-        return channel
 
     def _give_back(self, lane: Lane) -> None:
         with self._lock:
             self._idle.append(lane)
 
-    def _left(self, until: float) -> float:
-        return max(0.05, until - time.monotonic())
-
     def _answer_s(self, until: float) -> float:
-        return min(self._connect_s, self._left(until))
+        return min(self._connect_s, left(until))
 
     def _explain(self, broken: LaneBrokenError, given_s: float) -> SshError:
-        node = self._address.node
+        node = self.address.node
         if broken.silent and broken.begun:
             return late(node, given_s)
         if broken.silent and given_s < self._connect_s:
@@ -212,37 +134,27 @@ class _Host:
 
     def _no_shell(self, broken: LaneBrokenError) -> SshError:
         """The error for a login that succeeded, and whose session did not run the script."""
-        user = self._address.user
+        user = self.address.user
         what = "its login shell does not begin the script"
         if broken.exit is not None:
             what = f"its session ended with exit code {broken.exit} before the script"
         said = f"; it said: {cut(broken.said, 200)}" if broken.said else ""
         return SshError(
             f"the login of {user!r} succeeded, but {what}{said}",
-            host=self._address.node,
+            host=self.address.node,
             state=ConnectionState.NO_SHELL,
             hint=f"Look there at the start files of the login shell of {user} (such as ~/.bashrc), and at ForceCommand "
             "of its sshd: without a terminal they must not start another shell, exit or wait",
         )
 
 
-@contextmanager
-def _within(lock: threading.Lock | threading.BoundedSemaphore, until: float, node: str) -> Iterator[None]:
-    if not lock.acquire(timeout=max(0.0, until - time.monotonic())):
-        what = "all SSH sessions to it were busy until the deadline"
-        raise SshDeadlineError(what, host=node, state=ConnectionState.TIMED_OUT)
-    try:
-        yield
-    finally:
-        lock.release()
-
-
 class Fleet:
     """Runs scripts on hosts over connections that it keeps. Use from any thread; not across a fork.
 
     ``connect_s`` bounds each phase of a login and the wait for the first sign of a script; ``fanout`` how many hosts
-    `run_many` serves at once; ``lanes`` how many scripts run on one host at once. As a context manager it closes at
-    the end.
+    `run_many` serves at once; ``lanes`` how many scripts run on one host at once. ``behind`` has names and addresses of
+    servers that only a node reaches, with that node: meanwhile `live.names` connects to them by way of it. As a context
+    manager it closes at the end.
     """
 
     def __init__(
@@ -253,12 +165,15 @@ class Fleet:
         connect_s: float = 10.0,
         fanout: int = 32,
         lanes: int = 4,
+        behind: Mapping[str, str] | None = None,
     ) -> None:
         known = KnownHosts(known_hosts)
         self._file = known_hosts
         self._connect_s = connect_s
-        self._addresses = dict(hosts)
-        self._hosts = {node: _Host(address, known, connect_s, lanes) for node, address in hosts.items()}
+        self._jumps = JumpHosts(known, connect_s)
+        self._hosts = {node: _Host(address, known, self._jumps, connect_s, lanes) for node, address in hosts.items()}
+        self._ways = {place: partial(self._socket, node) for place, node in (behind or {}).items()}
+        NAMES.lead(self._ways)
         self._threads = ThreadPoolExecutor(fanout, thread_name_prefix="ssh")
 
     def run(
@@ -332,32 +247,51 @@ class Fleet:
     def connect(self, node: str, address: str, port: int, limit_s: float) -> paramiko.Channel:
         """A connection to ``address`` that a node opens for us, which its servers take for one of the node's own.
 
-        OSError when the node, its sshd (AllowTcpForwarding) or the address does not let us.
+        By a forwarded port, or by a session if the sshd of the node forwards none. OSError when the node is not
+        reached or has no way (no bash); NotTakenError (one as well) when the address does not take the connection.
         """
-        return self._host(node).tunnel(address, port, time.monotonic() + limit_s)
+        return self._host(node).connections.port(address, port, time.monotonic() + limit_s)
 
     def shell(self) -> FleetShell:
         """The same for code that has scripts as plain text (fawkes.dist)."""
         return FleetShell(self)
 
     def shown_key(self, node: str) -> paramiko.PKey:
-        """The host key that a node shows now, without logging in; its ``fingerprint`` is for people."""
-        return shown_key(self._address(node), self._connect_s)
+        """The host key that a node or jump host shows now, without logging in; its ``fingerprint`` is for people."""
+        address = self.address(node)
+        dial = self._jumps.dial(address, time.monotonic() + self._connect_s)
+        return shown_key(address, self._connect_s, dial)
+
+    def unknown_jumps(self) -> list[HostAddress]:
+        """The jump hosts that could not be used because their keys are not known."""
+        return self._jumps.unknown()
 
     def trust(self, node: str, key: paramiko.PKey) -> None:
         """Accept a host key: write it into the known_hosts file. A changed one must be removed by hand first."""
-        address = self._address(node)
+        address = self.address(node)
         remember(self._file, address.address, address.port, key)
+        self._jumps.forget()
 
     def drop(self, node: str) -> None:
-        """Close the connection to a node; the next use logs in again."""
-        self._host(node).drop()
+        """Close the connections to a node; the next use logs in again."""
+        self._host(node).connections.drop()
 
     def close(self) -> None:
         """Close every connection. Scripts that run there are ended by their own deadlines."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        NAMES.leave(self._ways)
         for host in self._hosts.values():
-            host.drop()
+            host.connections.drop()
+        self._jumps.close()
+
+    def _socket(self, node: str, address: str, port: int, limit_s: float) -> socket.socket:
+        try:
+            return as_socket(self.connect(node, address, port, limit_s))
+        # As the kernel would say it: with a text that `rest.reason_of` finds.
+        except NotTakenError as error:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, str(error)) from error
+        except ConnectionError as error:
+            raise OSError(errno.EHOSTUNREACH, str(error)) from error
 
     def __enter__(self) -> Self:
         return self
@@ -374,13 +308,14 @@ class Fleet:
             return error
 
     def _host(self, node: str) -> _Host:
-        self._address(node)
+        if node not in self._hosts:
+            raise UserError(f"the inventory has no node {node!r}")
         return self._hosts[node]
 
-    def _address(self, node: str) -> HostAddress:
-        if node not in self._addresses:
-            raise UserError(f"the inventory has no node {node!r}")
-        return self._addresses[node]
+    def address(self, node: str) -> HostAddress:
+        """How a node is reached, or a jump host whose key is not known; UserError for another name."""
+        jumps = {jump.node: jump for jump in self._jumps.unknown()}
+        return jumps[node] if node in jumps and node not in self._hosts else self._host(node).address
 
 
 class FleetShell:

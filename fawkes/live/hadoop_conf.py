@@ -425,7 +425,8 @@ def _yarn_pace(conf: NodeConf) -> dict[str, str]:
         "yarn.am.liveness-monitor.expiry-interval-ms": "40000" if quick else "60000",
         # So long an ApplicationMaster tries to stop what it has on a lost node, and only then its job ends, or the task
         # begins again: 3 minutes otherwise.
-        "yarn.client.nodemanager-connect.max-wait-ms": "30000",
+        "yarn.client.nodemanager-connect.max-wait-ms": "20000",
+        "yarn.client.nodemanager-connect.retry-interval-ms": "2000",
         "yarn.resourcemanager.decommissioning-nodes-watcher.poll-interval-secs": "1" if quick else "5",
         "yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs": "3600",
         # A worker that starts before its ResourceManager would wait 30 s for the next try.

@@ -87,8 +87,8 @@ def hdfs(trio: Trio, ports: Ports, folders: Folders, address: str, *, quick: boo
         # A busy machine is no reason for the NameNode to end itself.
         "dfs.qjournal.start-segment.timeout.ms": "60000",
         "dfs.qjournal.write-txns.timeout.ms": "60000",
-        # A client that was given a DataNode without power takes another one after this time: a minute by default.
-        "dfs.client.socket-timeout": "8000" if quick else "20000",
+        # A client that was given a DataNode without power takes another one after this and 5 s for each replica.
+        "dfs.client.socket-timeout": "5000" if quick else "20000",
         # Clients go on trying for two minutes, and never wait long between two tries: by default, up to 15 s.
         "dfs.client.failover.sleep.base.millis": "200",
         "dfs.client.failover.sleep.max.millis": "1000",

@@ -59,7 +59,7 @@ class Lane:
         self.used = False
         self._node = node
         self._channel = channel
-        _execute(channel, "exec /bin/sh -s", answer_s)
+        execute(channel, "exec /bin/sh -s", answer_s)
 
     def run(self, script: Script, limit_s: float, answer_s: float, sink: BinaryIO | None) -> Result:
         """Run a script and wait for its end, for ``limit_s`` and a little; ``answer_s`` until it is begun.
@@ -97,17 +97,20 @@ def run_once(
     text = _framed(f"(\n{script.text}\n)", mark)
     data = text.encode()
     # `head` takes exactly the script; a shell that reads its script from the channel would swallow some of the input.
-    _execute(channel, f"exec {_timeout(limit_s)} /bin/sh -c 'eval \"$(head -c {len(data)})\"'", answer_s)
+    execute(channel, f"exec {_timeout(limit_s)} /bin/sh -c 'eval \"$(head -c {len(data)})\"'", answer_s)
     return _converse(node, channel, data, stdin, mark, limit_s, answer_s, sink)
 
 
-def _execute(channel: paramiko.Channel, command: str, answer_s: float) -> None:
-    """Ask for a command. paramiko would wait for ever for the answer of a host that was paused meanwhile."""
+def execute(channel: paramiko.Channel, command: str, answer_s: float) -> None:
+    """Ask for a command on a fresh channel; LaneBrokenError when the far side does not take it within ``answer_s``.
+
+    paramiko would wait for ever for the answer of a host that was paused meanwhile.
+    """
     silent = threading.Event()
 
     def give_up() -> None:
         silent.set()
-        _close(channel)
+        close(channel)
 
     watchdog = threading.Timer(answer_s, give_up)
     watchdog.start()
@@ -119,8 +122,8 @@ def _execute(channel: paramiko.Channel, command: str, answer_s: float) -> None:
         watchdog.cancel()
 
 
-def _close(channel: paramiko.Channel) -> None:
-    """Closing tells the far side, which raises when the connection has broken: that is closed as well."""
+def close(channel: paramiko.Channel) -> None:
+    """Close a channel. That tells the far side, which raises when the connection has broken: it is closed as well."""
     with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
         channel.close()
 
@@ -161,16 +164,16 @@ def _converse(
             feeder.start()
         _listen(channel, out, err, began + answer_s, began + limit_s + _GRACE_S)
     except TooMuchError as error:
-        _close(channel)
+        close(channel)
         what = "a script wrote too much output"
         raise SshError(what, host=node, state=ConnectionState.TOO_MUCH) from error
     except SinkError as error:
         # A full disk here says nothing about the host, or the way to it.
-        _close(channel)
+        close(channel)
         raise error.error from error
     except (OSError, EOFError, paramiko.SSHException) as error:
         broken = _broken(channel, out, err, answer_s, silent=isinstance(error, TimeoutError))
-        _close(channel)
+        close(channel)
         if feeder is not None and feeder.error is not None:
             raise feeder.error from error
         raise broken from error
@@ -192,13 +195,13 @@ def _broken(channel: paramiko.Channel, out: Frame, err: Frame, answer_s: float, 
             err.feed(channel.recv_stderr(_CHUNK))
     said = err.before() or out.before()
     if silent:
-        return LaneBrokenError(begun=False, silent=True, answers=_answers(transport, min(answer_s, _ASK_S)), said=said)
+        return LaneBrokenError(begun=False, silent=True, answers=answers(transport, min(answer_s, _ASK_S)), said=said)
     # The code comes after the end of the streams.
     known = channel.status_event.wait(_ASK_S) and channel.exit_status >= 0
     return LaneBrokenError(begun=False, silent=False, exit=channel.exit_status if known else None, said=said)
 
 
-def _answers(transport: paramiko.Transport, limit_s: float) -> bool:
+def answers(transport: paramiko.Transport, limit_s: float) -> bool:
     """True if the host answers one more question, be it by a refusal."""
     try:
         transport.open_session(timeout=limit_s).close()
@@ -262,7 +265,7 @@ class _Feeder(threading.Thread):
             return
         except Exception as error:
             self.error = error
-            _close(self._channel)
+            close(self._channel)
 
     def _send(self, data: memoryview) -> bool:
         while data:

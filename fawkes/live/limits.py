@@ -53,8 +53,12 @@ NO_DELETION_S = 600
 
 # --- steps on nodes, beside ``ssh.command_timeout``
 
+JUMP_HOST_S = 2.0
+"""A jump host that does not open a connection in time, asked whether it is there at all."""
 CHECK_S = 60.0
 """One step of `fawkes check`."""
+REACH_S = 2.0
+"""A connection of `fawkes check` to an address on which masters will serve."""
 ATTEMPT_S = 30.0
 """A look at the launcher of an attempt."""
 LOOK_S = 10.0
@@ -134,6 +138,8 @@ MOST_MISSED = 80
 """Looks (20 s) for which a second NameNode that lacks the DataNode of a node holds the node up."""
 CATCH_UP_EVERY_US = 10_000_000
 """Second NameNodes that have not heard of the latest members."""
+TAKE_BACK_EVERY_US = 1_000_000
+"""Members that HDFS was not to take back yet, because it may still count what was wiped."""
 REPLICAS_EVERY_S = 0.2
 """Blocks that were just loaded, until all of their replicas are reported."""
 ROOM_EVERY_S = 2.0

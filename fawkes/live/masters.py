@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fawkes.core.model import NodeId
+from fawkes.core.sight import Stored
 from fawkes.live.rest import Deadline, Key, UnreadableError, count, get_json, listed
 
 RUNNING = "RUNNING"
@@ -23,6 +24,7 @@ IN_SERVICE = "In Service"
 LEAVING = "Decommission In Progress"
 LEFT = "Decommissioned"
 DEAD = "Dead"
+_STORED = {IN_SERVICE: Stored.IN_SERVICE, LEAVING: Stored.LEAVING, LEFT: Stored.LEFT, DEAD: Stored.DEAD}
 
 ENDED_STATES = ("FINISHED", "FAILED", "KILLED")
 LIVE_STATES = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
@@ -101,6 +103,11 @@ class StorageNode:
     def alive(self) -> bool:
         """Whether the NameNode hears from it."""
         return self.state != DEAD
+
+    @property
+    def stored(self) -> Stored:
+        """The same in the words of the core."""
+        return _STORED.get(self.state, Stored.OTHER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,9 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
     ops = hdfs_ops(masters, deadline)
     tasks = _tasks(masters, live, memory, deadline)
     _count_ended(masters, memory, deadline)
+    # Whoever ended while the masters were asked does not run as well.
+    live = [one for one in live if one.id not in memory.counted]
+    tasks = {name: seen for name, seen in tasks.items() if name not in memory.counted}
     memory.tasks = {name: done for name, done in memory.tasks.items() if name in tasks}
     waiting = [one for one in live if one.id in tasks and not tasks[one.id].started]
     used, total = slots(nodes.values(), target.task_mb, target.task_vcores)

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from fawkes.core.adopted import KeptCluster
 from fawkes.core.effects import Goal, Membership
-from fawkes.core.model import ClusterId, Facts, Role
+from fawkes.core.model import ClusterId, Facts, NodeLife, Role
 from fawkes.core.record import dumps, to_plain
+from fawkes.core.state import View
 from fawkes.errors import FawkesError
-from fawkes.live import limits
+from fawkes.live import limits, masters
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.doors import LIST
+from fawkes.live.former import FormerNodes
 from fawkes.live.ground import Ground
 from fawkes.live.orders import give, tell
 from fawkes.live.playbooks import hadoop
 from fawkes.live.playbooks import job as book
+from fawkes.live.rest import Deadline
 from fawkes.live.setup import Setup
 from fawkes.playbook import Exit, Folders, Lease
 from fawkes.units import SECOND_US
@@ -36,10 +41,20 @@ class MembershipKeeper:
         self._setup = setup
         self._workers_s = workers_s
         self._lock = threading.Lock()
+        #: whose turn it is to tell masters: what an older look allows must not be told after that of a newer one
+        self._turns: defaultdict[ClusterId, threading.Lock] = defaultdict(threading.Lock)
+        self._former = FormerNodes()
         self._told: dict[ClusterId, dict[str, str]] = {}
         self._kept: dict[ClusterId, str] = {}
         #: second NameNodes that were not told of the newest list
         self._behind: set[ClusterId] = set()
+
+    def adopt(self, view: View) -> None:
+        """Take over what the ledger says, after a restart: who serves, or has served since its last wipe."""
+        served = (NodeLife.SERVING, NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.LOST)
+        for cluster in view.clusters:
+            nodes = (view.nodes[name] for name in view.nodes_of(cluster))
+            self._former.trust(cluster, ((n.node.id, n.generation) for n in nodes if n.life in served))
 
     def apply(self, effect: Membership) -> Facts | None:
         """Make the masters know the document; None when the MR-cluster is not there any more.
@@ -51,16 +66,34 @@ class MembershipKeeper:
         cluster = self._clusters.changed(effect)
         if cluster is None:
             return None
-        members = self.members(effect)
-        documents = self.documents(cluster, members)
         self.keep(effect.cluster)
         if effect.afresh:
             self.forget(effect.cluster)
+        return {"refreshed": self._tell(cluster, effect)}
+
+    def _tell(self, cluster: LiveCluster, effect: Membership) -> list[str]:
+        """Tell the masters what is news to them, one after the other: the names of that."""
+        with self._lock:
+            turn = self._turns[cluster.id]
+        with turn:
+            self._look_for_former(cluster, effect)
+            return self._tell_in_turn(cluster, effect)
+
+    def _look_for_former(self, cluster: LiveCluster, effect: Membership) -> None:
+        """Ask the NameNode about members that have just joined with data; UnreadableError when it does not answer."""
+        now_s = time.monotonic()
+        if self._former.note(cluster.id, effect.members, now_s):
+            seen = masters.storage(self._setup.masters(cluster), Deadline.after(limits.MASTERS_S)).nodes
+            self._former.look(cluster.id, effect.members, seen, now_s)
+
+    def _tell_in_turn(self, cluster: LiveCluster, effect: Membership) -> list[str]:
+        members = self.members(effect)
+        documents = self.documents(cluster, members)
         with self._lock:
             told = self._told.get(effect.cluster, {})
         names = [name for name, listed in _READERS.items() if any(told.get(f) != documents[f] for f in listed)]
         if not names:
-            return {"refreshed": names}
+            return names
         # Side by side: a worker that does not answer holds up neither the masters nor the other workers. The second
         # NameNode must know of a new DataNode before that asks it: one that it turned away never asks it again.
         self._begin_second(cluster, members)
@@ -73,7 +106,7 @@ class MembershipKeeper:
                 workers.result()
         with self._lock:
             self._told[effect.cluster] = documents
-        return {"refreshed": names}
+        return names
 
     def equip(self) -> None:
         """Give all members the configuration of this version: an older one may have deployed them without doors.
@@ -122,19 +155,21 @@ class MembershipKeeper:
         with self._lock:
             self._told.pop(cluster, None)
 
-    def told(self, cluster: ClusterId, files: dict[str, str]) -> None:
-        """The masters were started with these lists."""
+    def told(self, cluster: LiveCluster, files: dict[str, str]) -> None:
+        """The first masters of an MR-cluster are started with these lists."""
+        self._former.trust(cluster.id, ((node, member.generation) for node, member in cluster.members.items()))
         with self._lock:
-            self._told[cluster] = files
+            self._told[cluster.id] = files
 
     def members(self, effect: Membership) -> hadoop.Members:
-        """The document as addresses."""
+        """The document as addresses; HDFS takes nobody back whose former data it may count (`live/former.py`)."""
+        held = self._former.held(effect.cluster)
         by = effect.members.items()
         address = {node: self._ground.nodes[node].data_address for node, _ in by}
         return hadoop.Members(
             version=effect.version,
             data=sorted(address[n] for n, m in by if m.role is not Role.TRANSIENT),
-            leaving_data=sorted(address[n] for n, m in by if m.goal is Goal.EVACUATING),
+            leaving_data=sorted(address[n] for n, m in by if m.goal is Goal.EVACUATING or n in held),
             compute=sorted(address[n] for n, m in by if m.goal is not Goal.EVACUATING),
             leaving={address[n]: m.leave_us // SECOND_US for n, m in by if m.goal is Goal.DRAINING},
         )
@@ -161,7 +196,19 @@ class MembershipKeeper:
                 with self._lock:
                     self._behind.discard(name)
             elif self._clusters.moving(name) is None:
-                self._tell_second(cluster, self.members(Membership(name, cluster.version, cluster.members)))
+                self._tell_second(cluster, self.members(_document(cluster)))
+
+    def take_back(self) -> None:
+        """Put members into service that HDFS was not to take back yet; to be called every few moments."""
+        for name in self._former.waiting():
+            cluster = self._clusters.get(name)
+            if cluster is None:
+                self._former.forget(name)
+            elif self._clusters.moving(name) is None:
+                try:
+                    self._tell(cluster, _document(cluster))
+                except FawkesError as error:
+                    _log.info("%s: members that joined are not in service yet: %s", name, error)
 
     def _begin_second(self, cluster: LiveCluster, members: hadoop.Members) -> None:
         """Tell the second NameNode, and wait for it no longer than one that answers needs."""
@@ -219,6 +266,11 @@ class MembershipKeeper:
             self._ground.run(cluster.master, script, "refreshing the members")
 
         give(self._ground, cluster, self._setup.order(cluster, which), by_client)
+
+
+def _document(cluster: LiveCluster) -> Membership:
+    """The list of members as it is now."""
+    return Membership(cluster.id, cluster.version, cluster.members)
 
 
 def kept_cluster(cluster: LiveCluster) -> str:

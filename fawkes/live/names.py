@@ -7,11 +7,13 @@ import ipaddress
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
 LookUp = Callable[[str], Sequence[Any]]
+Way = Callable[[str, int, float], socket.socket]
+"""Opens a connection to an address and port within so many seconds; OSError says why it cannot."""
 
 
 def _of_system(host: str) -> Sequence[Any]:
@@ -23,12 +25,30 @@ class SilentNameError(TimeoutError):
 
 
 class Names:
-    """Looks names up in threads of their own, one for each name however many ask: silence costs no more of them."""
+    """Looks names up in threads of their own, one for each name however many ask: silence costs no more of them.
+
+    Hosts that this machine has no way to, because they are behind a jump host, are reached by the ways of `lead`.
+    """
 
     def __init__(self, look_up: LookUp = _of_system) -> None:
         self._look_up = look_up
         self._lock = threading.Lock()
         self._pending: dict[str, Future[list[str]]] = {}
+        self._ways: dict[str, Way] = {}
+
+    def lead(self, ways: Mapping[str, Way]) -> None:
+        """From now on, connect to these names and addresses by these ways."""
+        self._ways |= {host.lower(): way for host, way in ways.items()}
+
+    def leave(self, ways: Mapping[str, Way]) -> None:
+        """No longer use these ways."""
+        for host, way in ways.items():
+            if self._ways.get(host.lower()) is way:
+                del self._ways[host.lower()]
+
+    def way(self, host: str) -> Way | None:
+        """The way to a host; None where this machine connects by itself."""
+        return self._ways.get(host.lower())
 
     def addresses(self, host: str, limit_s: float) -> list[str]:
         """The addresses of a host, each once, in the order of the system; an address is its own.
@@ -53,6 +73,9 @@ class Names:
 
     def connect(self, host: str, port: int, limit_s: float) -> socket.socket:
         """A connection to the first address of a host that takes one; OSError as by `addresses`, or why not."""
+        way = self.way(host)
+        if way is not None:
+            return way(host, port, limit_s)
         until = time.monotonic() + limit_s
         places = self.addresses(host, limit_s)
         for place in places[:-1]:

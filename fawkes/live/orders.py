@@ -39,7 +39,7 @@ def tell(ground: Ground, cluster: LiveCluster, at: NodeId, order: AddressedOrder
 def give(ground: Ground, cluster: LiveCluster, order: AddressedOrder, otherwise: Callable[[], object]) -> None:
     """Give an order through an SSH connection to the master, which the doors take for one of the master's own.
 
-    ``otherwise`` runs the command line on the master, where its sshd forwards nothing;
+    ``otherwise`` runs the command line on the master, where no connection can be opened through it;
     what it raises is raised.
     """
     try:

@@ -25,12 +25,12 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import HTTPError, NewConnectionError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 from urllib3.util.ssl_ import create_urllib3_context
 
 from fawkes.errors import FawkesError
 from fawkes.live import limits
-from fawkes.live.names import NAMES
+from fawkes.live.names import NAMES, Way
 
 KEY_HEADER = "X-Fawkes-Key"
 """The header by which the controller shows the key of an MR-cluster to its daemons."""
@@ -141,6 +141,9 @@ class BoundedConnection(HTTPConnection):
 
     def _new_conn(self) -> socket.socket:
         name = self._dns_host
+        way = NAMES.way(name)
+        if way is not None:
+            return self._by_way(way, name)
         places = NAMES.addresses(name, min(_of_thread.deadline.left(), limits.CONNECT_S))
         try:
             for place in places[:-1]:
@@ -153,6 +156,15 @@ class BoundedConnection(HTTPConnection):
             return _Socket(fileno=super()._new_conn().detach())
         finally:
             self._dns_host = name
+
+    def _by_way(self, way: Way, name: str) -> socket.socket:
+        given_s = self.timeout if isinstance(self.timeout, int | float) else limits.CONNECT_S
+        try:
+            return _Socket(fileno=way(name, self.port, min(_of_thread.deadline.left(), given_s)).detach())
+        except TimeoutError as error:
+            raise ConnectTimeoutError(self, f"no connection to {name} within {given_s:g} s") from error
+        except OSError as error:
+            raise NewConnectionError(self, str(error)) from error
 
 
 class BoundedAdapter(HTTPAdapter):
@@ -391,7 +403,7 @@ def reason_of(error: BaseException) -> str:
         if isinstance(cause, AnswerError):
             return str(cause)
         if isinstance(cause, OSError) and cause.strerror:
-            return cause.strerror.lower()
+            return cause.strerror[0].lower() + cause.strerror[1:]
         if isinstance(cause, TimeoutError):
             return "no answer in time"
     return f"broke off the answer ({type(error).__name__})"

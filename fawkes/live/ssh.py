@@ -11,16 +11,18 @@ import logging
 import random
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import paramiko
 from fabric import Config, Connection
 
+from fawkes.config.inventory import InventoryNode
+from fawkes.config.jumps import Jump
 from fawkes.errors import DeadlineError, HostError
 from fawkes.live.known_hosts import Known, KnownHosts, host_name
 from fawkes.live.names import NAMES, SilentNameError
@@ -38,6 +40,7 @@ class ConnectionState(StrEnum):
     """Why a host could not be used."""
 
     NAME_UNKNOWN = "name unknown"
+    BEHIND = "behind a jump host that cannot be used"
     NO_ANSWER = "no answer"
     REFUSED = "connection refused"
     KEY_UNKNOWN = "host key unknown"
@@ -63,13 +66,29 @@ class SshDeadlineError(SshError, DeadlineError):
 
 @dataclass(frozen=True)
 class HostAddress:
-    """How a node is reached. ``key`` None asks the SSH agent."""
+    """How a host is reached. ``key`` None asks the SSH agent; ``jump`` is the last host that SSH passes on its way."""
 
     node: str
     address: str
     user: str
     port: int = 22
     key: Path | None = None
+    jump: HostAddress | None = None
+
+    @classmethod
+    def of(cls, node: InventoryNode) -> Self:
+        """How a node of the inventory is reached."""
+        return cls(node.name, node.address, node.user, node.port, node.key, _jump(node.jump))
+
+
+def _jump(jump: Jump | None) -> HostAddress | None:
+    if jump is None:
+        return None
+    return HostAddress(jump.name, jump.address, jump.user, jump.port, jump.key, _jump(jump.before))
+
+
+Dial = Callable[[str, int, float], socket.socket | paramiko.Channel]
+"""Opens a connection to an address and port within so many seconds; OSError or SshError says why it cannot."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +132,14 @@ class _OnlyThese(paramiko.MissingHostKeyPolicy):
             raise _KeyError(key)
 
 
-def open_connection(host: HostAddress, file: KnownHosts, connect_s: float, until: float) -> Any:
+def open_connection(
+    host: HostAddress, file: KnownHosts, connect_s: float, until: float, dial: Dial = NAMES.connect
+) -> Any:
     """An authenticated Fabric connection to a host whose key is in our file; SshError names what is wrong.
 
-    Nothing is sent to a host with an unknown or changed key. ``connect_s`` bounds each phase, ``until`` (monotonic)
-    all of it. A server that drops connections because many come at once is tried again, at random intervals.
+    ``dial`` makes the connection that SSH is spoken over. Nothing is sent to a host with an unknown or changed key.
+    ``connect_s`` bounds each phase, ``until`` (monotonic) all of it. A server that drops connections because many come
+    at once is tried again, at random intervals.
     """
     known = file.about(host.address, host.port)
     pause = 0.1
@@ -126,7 +148,7 @@ def open_connection(host: HostAddress, file: KnownHosts, connect_s: float, until
         began = time.monotonic()
         limit_s = max(0.05, min(connect_s, until - began))
         try:
-            return _open(host, known, limit_s)
+            return _open(host, known, limit_s, dial)
         except (OSError, EOFError, paramiko.SSHException) as error:
             now = time.monotonic()
             wait = pause * random.uniform(0.5, 1.5)  # noqa: S311
@@ -137,11 +159,11 @@ def open_connection(host: HostAddress, file: KnownHosts, connect_s: float, until
             pause = min(2 * pause, 2.0)
 
 
-def shown_key(host: HostAddress, connect_s: float) -> paramiko.PKey:
+def shown_key(host: HostAddress, connect_s: float, dial: Dial = NAMES.connect) -> paramiko.PKey:
     """The key that a host shows, without logging in: for those who pin keys. SshError when it does not answer."""
     try:
         with (
-            NAMES.connect(host.address, host.port, connect_s) as sock,
+            dial(host.address, host.port, connect_s) as sock,
             paramiko.Transport(sock) as transport,
         ):
             transport.banner_timeout = connect_s
@@ -151,13 +173,14 @@ def shown_key(host: HostAddress, connect_s: float) -> paramiko.PKey:
         raise _explain(error, host, Path(), Known()) from error
 
 
-def _open(host: HostAddress, known: Known, limit_s: float) -> Any:
+def _open(host: HostAddress, known: Known, limit_s: float, dial: Dial) -> Any:
     key = None if host.key is None else _private_key(host, host.key)
-    sock = NAMES.connect(host.address, host.port, limit_s)
-    # Without NODELAY each command waits 40 ms for nothing. With USER_TIMEOUT the kernel ends a connection whose other
-    # side does not acknowledge; the keepalive makes sure that there is something to acknowledge.
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _USER_TIMEOUT_MS)
+    sock = dial(host.address, host.port, limit_s)
+    if isinstance(sock, socket.socket):
+        # Without NODELAY each command waits 40 ms for nothing. With USER_TIMEOUT the kernel ends a connection whose
+        # other side does not acknowledge; the keepalive makes sure that there is something to acknowledge.
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _USER_TIMEOUT_MS)
     connection = Connection(
         host.address,
         user=host.user,
@@ -187,9 +210,19 @@ def _open(host: HostAddress, known: Known, limit_s: float) -> Any:
     return connection
 
 
+class _AsksError(paramiko.AuthenticationException):
+    """The host took the key, and asks for more."""
+
+
+class _Transport(paramiko.Transport):
+    def auth_interactive_dumb(self, username: str, handler: Any = None, submethods: str = "") -> list[str]:
+        """Refused: paramiko would ask on the terminal, for ever where nobody sits."""
+        raise _AsksError
+
+
 def _transport(known: Known, sock: socket.socket, **options: Any) -> paramiko.Transport:
     """A transport that asks for the kinds of key that we know first: a host has several, our file perhaps one."""
-    transport = paramiko.Transport(sock, **options)
+    transport = _Transport(sock, **options)
     ours = {trusted.key.get_name() for trusted in known.trusted}
     kinds = transport.get_security_options()
     kinds.key_types = sorted(kinds.key_types, key=lambda kind: _key_name(kind) not in ours)
@@ -248,9 +281,14 @@ def _reason(error: Exception, host: HostAddress, where: str) -> tuple[Connection
         return ConnectionState.REFUSED, f"{where} refuses connections", "Check that sshd runs there, on this port"
     if isinstance(error, paramiko.AuthenticationException) or "No authentication methods" in str(error):
         with_what = f"the key {host.key}" if host.key else "any key of the SSH agent"
+        if isinstance(error, _AsksError):
+            what = f"the login of {host.user!r} with {with_what} needs a password or a code as well"
+            return ConnectionState.AUTH_REFUSED, what, "Let the host accept the key alone for this user"
+        accepts = error.allowed_types if isinstance(error, paramiko.BadAuthenticationType) else []
+        but = f": it accepts {' and '.join(accepts)} only" if accepts and "publickey" not in accepts else ""
         return (
             ConnectionState.AUTH_REFUSED,
-            f"user {host.user!r} cannot log in with {with_what}",
+            f"user {host.user!r} cannot log in with {with_what}{but}",
             f"Put the public key into ~/.ssh/authorized_keys of {host.user} there, or correct `user` and `key`",
         )
     if isinstance(error, TimeoutError) or (isinstance(error, OSError) and error.errno in _UNREACHABLE):

@@ -33,12 +33,6 @@ _COMPUTE = {
     "LOST": Compute.LOST,
     "SHUTDOWN": Compute.LOST,
 }
-_STORED = {
-    masters.IN_SERVICE: Stored.IN_SERVICE,
-    masters.LEAVING: Stored.LEAVING,
-    masters.LEFT: Stored.LEFT,
-    masters.DEAD: Stored.DEAD,
-}
 
 
 @dataclass(slots=True)
@@ -296,7 +290,7 @@ def _compute(node: ComputeNode | None) -> Compute:
 
 def _stored(masters: MasterAddresses, hdfs: Storage, node: NodeId) -> Stored:
     found = hdfs.nodes.get(node)
-    stored = Stored.ABSENT if found is None else _STORED.get(found.state, Stored.OTHER)
+    stored = Stored.ABSENT if found is None else found.stored
     pool = set(masters.nodes.values())
     if stored in UNHEARD and any(seen.alive and name not in pool for name, seen in hdfs.nodes.items()):
         # It may be the one that goes by a name that nobody knows: by that its blocks would not be found in a report.

@@ -265,7 +265,8 @@ class Hdfs:
         """The rows of a listing. One older than Hadoop 2.9 or a gateway may know no pages: then all rows at once."""
         after = ""
         while True:
-            params = {"startAfter": after} if after else {}
+            # All small: Hadoop 3.5.0 passes over `startAfter`, and would send its first page for ever.
+            params = {"startafter": after} if after else {}
             try:
                 document = self._json(self._ask("GET", "LISTSTATUS_BATCH", path, **params), path)
             except HdfsFailedError as error:

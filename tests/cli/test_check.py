@@ -175,7 +175,7 @@ class TestUnknownKeys:
         assert (site / "known_hosts").read_text() == servers[1].known_line()
 
     def test_nothing_to_trust_is_said(self, check: Check) -> None:
-        assert "all host keys are already known" in check("node2", "--trust", "--yes").stderr
+        assert "no more host keys to accept" in check("node2", "--trust", "--yes").stderr
 
 
 @pytest.mark.parametrize(("nodes", "what"), [("node9", "no node node9"), ("node[1-", "node[1-")])

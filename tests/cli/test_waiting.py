@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from fawkes.cli.client import Client, stuck, trouble
+from fawkes.cli.client import Client, HungUpError, stuck, trouble
 from fawkes.cli.restore import _wait
-from fawkes.cli.waiting import wait_for
+from fawkes.cli.waiting import followed, wait_for
 from fawkes.config.site import Site
 from fawkes.core.events import Condition, ReleaseAsked
 from fawkes.core.model import ClusterId
@@ -310,3 +310,22 @@ def test_reading_verbs_say_it_first_and_end_with_4(
         assert plain["rows"][0]["cluster"] == "a"
         assert plain["pool"]["unanswered"].startswith("THE CONTROLLER DOES NOT ANSWER")
         assert plain["pool"]["silent"] == 0
+
+
+def test_a_request_that_nobody_answered_is_followed_where_somebody_waits(site: Path) -> None:
+    """The controller died between the step in its ledger and the answer."""
+    client = Client(Site(site))
+    with followed(client, waits=True):
+        raise HungUpError("it hung up")
+    with pytest.raises(HungUpError), followed(client, waits=False):
+        raise HungUpError("it hung up")
+
+
+def test_a_controller_that_runs_and_hangs_up_is_not_waited_for(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fawkes.cli.waiting._CLOSING_S", 0.0)
+    with (
+        controller(site, running()) as there,
+        pytest.raises(HungUpError),
+        followed(Client(Site(there.folder.parent)), waits=True),
+    ):
+        raise HungUpError("it hung up")

@@ -94,6 +94,7 @@ rack = "r3"
         "software_dir": "/shared/dist",
         "java_home": "/usr/lib/jvm/17",
         "attributes": {"rack": "r1", "gpu": False},
+        "jump": None,
     }
     assert third == {
         "name": "node03",
@@ -113,6 +114,7 @@ rack = "r3"
         "software_dir": "/shared/dist",
         "java_home": "/j",
         "attributes": {"rack": "r3", "gpu": False},
+        "jump": None,
     }
     assert (old["user"], old["site"], old["address"], old["data_address"]) == ("hadoop", "main", "old", "old")
     assert (old["software_dir"], old["java_home"], old["may_core"], old["capacity"]) == ("/w/dist", None, False, 1.0)

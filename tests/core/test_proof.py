@@ -20,6 +20,7 @@ from fawkes.core.proof import (
     Proof,
     cannot_end,
     cells_of,
+    may_be_former,
     missing_blocks,
     missing_name,
     not_proven,
@@ -511,3 +512,27 @@ def stories(draw: st.DrawFn) -> Watched:
 def test_nothing_that_stores_is_wiped_without_a_proof(watched: Watched) -> None:
     """Looked at after each event of the story (`Watched.look`); it ends well in the end."""
     assert isinstance(watched.desk, Desk)
+
+
+@pytest.mark.parametrize(
+    ("stored", "silent_s", "former"),
+    [
+        (Stored.NOT_KNOWN, None, True),
+        (Stored.ABSENT, None, True),
+        (Stored.DEAD, None, True),
+        (Stored.DEAD, 0, True),
+        (Stored.OTHER, 0, True),
+        (Stored.LEFT, None, True),
+        (Stored.LEFT, 10, True),
+        (Stored.LEAVING, 9, True),
+        (Stored.LEFT, 8, False),
+        (Stored.LEAVING, 0, False),
+        (Stored.IN_SERVICE, None, False),
+        (Stored.IN_SERVICE, 100, False),
+    ],
+)
+def test_what_a_namenode_has_is_the_nodes_own_if_it_was_heard_since(
+    stored: Stored, silent_s: int | None, former: bool
+) -> None:
+    """Silence is told in whole seconds: 9 s may be 9.9. Whatever is not known may be the data of before the wipe."""
+    assert may_be_former(stored, silent_s, asked_s=110.0, since_s=100.0) is former

@@ -74,7 +74,7 @@ def assert_equal(one: Outcome, other: Outcome) -> None:
         assert mine.longer == pytest.approx(theirs.longer)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(load=loads(), allocator=ALLOCATORS)
 def test_both_pools_come_to_the_same(load: tuple[Jobs, int], allocator: str) -> None:
     jobs, capacity = load

@@ -1,25 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fawkes.config.nodeset import expand
 from fawkes.errors import UserError
-from fawkes.lab.spec import LabSpec, address_set, host_list, name_of_site, node_set
-
-
-@pytest.mark.parametrize("count", [1, 2, 10, 99, 100, 250])
-def test_node_sets_name_all_hosts_and_their_addresses_in_one_order(count: int) -> None:
-    hosts = host_list(count)
-    assert expand(node_set(count)) == tuple(host.name for host in hosts)
-    assert expand(address_set(count)) == tuple(host.address for host in hosts)
-    assert len({host.port for host in hosts}) == count
-
-
-def test_names_are_padded_to_one_width() -> None:
-    assert host_list(3)[0].name == "node01"
-    assert host_list(100)[0].name == "node001"
+from fawkes.lab.spec import LabSpec, name_of_site
 
 
 def test_two_folders_of_one_name_give_two_labs() -> None:
@@ -50,3 +37,18 @@ def test_an_impossible_number_of_hosts_is_refused(hosts: int) -> None:
 def test_a_name_that_would_leave_its_folder_is_refused(name: str) -> None:
     with pytest.raises(UserError, match="name of a lab"):
         LabSpec(hosts=1, name=name)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "said"),
+    [
+        ({"jump_hosts": 3}, "3 jump hosts are not possible.*at most 2"),
+        ({"data_network": "half"}, "'half' is not a kind of network.*open or --data-network closed"),
+        ({"sites": 3}, "4 hosts on 3 sites"),
+        ({"sites": 2, "hosts": 1}, "1 hosts on 2 sites"),
+        ({"link_rate_bytes": 1}, "no link to limit.*--sites 2"),
+    ],
+)
+def test_networks_that_cannot_be_are_refused(wishes: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        LabSpec(**{"hosts": 4} | wishes)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.errors import UserError
-from fawkes.lab.sshd import Sshd, find_sshd
+from fawkes.lab.sshd import Sshd, check_config, find_sshd
 
 Program = Callable[[str, str], None]
 
@@ -45,6 +45,21 @@ def program(bare: Path) -> Program:
         file.chmod(0o755)
 
     return write
+
+
+def test_lines_that_sshd_does_not_take_are_told(bare: Path, program: Program) -> None:
+    server = Sshd(bare)
+    server.program.parent.mkdir(parents=True)
+    file = bare / "sshd_config"
+    no_user = "echo Privilege separation user sshd does not exist"
+    server.program.write_text(f"#!/bin/sh\n{no_user} >&2; exit 255\n")
+    server.program.chmod(0o755)
+    check_config(server, file)
+    server.program.write_text(
+        f"#!/bin/sh\necho $3: line 1: Bad configuration option: Foo >&2; {no_user} >&2; exit 255\n"
+    )
+    with pytest.raises(UserError, match=r"--sshd: sshd does not take its configuration: line 1: Bad .* option: Foo"):
+        check_config(server, file)
 
 
 def find(bare: Path, heard: list[str] | None = None) -> Sshd:

@@ -237,7 +237,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.listing is not None:
             self._answer(self.server.listing)
             return
-        after = query.get("startAfter")
+        after = query.get("startafter")
         rows = [row for row in self._rows(path) if after is None or str(row["pathSuffix"]) > after]
         page = rows[: self.server.page]
         listing = {"FileStatuses": {"FileStatus": page}}

@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -30,25 +31,34 @@ def write_key(key: paramiko.PKey, path: Path) -> Path:
 class _Session(paramiko.ServerInterface):
     def __init__(self, server: Sshd) -> None:
         self._server = server
+        self.destinations: dict[int, tuple[str, int]] = {}
+        self._sessions = 0
 
     def get_allowed_auths(self, username: str) -> str:
-        return "publickey"
+        return self._server.wants
 
     def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
         self._server.logins.append(username)
-        return common.AUTH_SUCCESSFUL if key == self._server.authorized else common.AUTH_FAILED
+        if key != self._server.authorized or self._server.wants == "password":
+            return common.AUTH_FAILED
+        return common.AUTH_SUCCESSFUL if self._server.wants == "publickey" else common.AUTH_PARTIALLY_SUCCESSFUL
 
     def check_channel_request(self, kind: str, chanid: int) -> int:
         if self._server.refuse_channels:
             return common.OPEN_FAILED_RESOURCE_SHORTAGE
+        if self._server.most_sessions is not None and self._sessions >= self._server.most_sessions:
+            return common.OPEN_FAILED_CONNECT_FAILED
+        self._sessions += 1
         return common.OPEN_SUCCEEDED
 
     def check_channel_direct_tcpip_request(
         self, chanid: int, origin: tuple[str, int], destination: tuple[str, int]
     ) -> int:
         if not self._server.forwards:
+            self._server.not_forwarded += 1
             return common.OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED
         self._server.tunnels.append(destination)
+        self.destinations[chanid] = destination
         return common.OPEN_SUCCEEDED
 
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
@@ -56,8 +66,12 @@ class _Session(paramiko.ServerInterface):
         if self._server.silent_exec:
             self._server.stopped.wait()
             return False
-        threading.Thread(target=self._server.serve, args=(channel, command), daemon=True).start()
+        threading.Thread(target=self._serve, args=(channel, command), daemon=True).start()
         return True
+
+    def _serve(self, channel: paramiko.Channel, command: bytes) -> None:
+        self._server.serve(channel, command)
+        self._sessions -= 1
 
 
 @dataclass
@@ -72,7 +86,12 @@ class Sshd:
     """How many connections to close before a word is said."""
     silent_exec: bool = False
     refuse_channels: bool = False
+    most_sessions: int | None = None
+    """How many sessions a connection may have (MaxSessions)."""
     forwards: bool = True
+    not_forwarded: int = 0
+    wants: str = "publickey"
+    """What a login needs, as in AuthenticationMethods; anything else than these two words comes after the key."""
     tunnels: list[tuple[str, int]] = field(default_factory=list)
     logins: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
@@ -81,7 +100,7 @@ class Sshd:
 
     def __post_init__(self) -> None:
         self._transports: list[paramiko.Transport] = []
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self.processes: list[subprocess.Popen[bytes]] = []
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -105,7 +124,7 @@ class Sshd:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self.cut()
-        for process in self._processes:
+        for process in self.processes:
             process.kill()
             process.wait()
 
@@ -129,7 +148,28 @@ class Sshd:
             transport.add_server_key(self.host_key)
             self._transports.append(transport)
             # With an event of its own the negotiation does not hold up the next connection.
-            transport.start_server(threading.Event(), server=_Session(self))
+            session = _Session(self)
+            transport.start_server(threading.Event(), server=session)
+            threading.Thread(target=self._forward, args=(transport, session), daemon=True).start()
+
+    def _forward(self, transport: paramiko.Transport, session: _Session) -> None:
+        # A channel that nobody refers to is closed: sessions are taken here before anything is asked of them.
+        accepted: list[paramiko.Channel] = []
+        while transport.is_active() and not self.stopped.is_set():
+            channel = transport.accept(0.2)
+            if channel is None:
+                continue
+            accepted.append(channel)
+            if channel.chanid not in session.destinations:
+                continue
+            try:
+                there = socket.create_connection(session.destinations[channel.chanid], timeout=5)
+            except OSError:
+                channel.close()
+                continue
+            there.settimeout(None)
+            _pump(there.recv, channel.sendall, channel.close)
+            _pump(channel.recv, there.sendall, partial(there.shutdown, socket.SHUT_RDWR))
 
     def serve(self, channel: paramiko.Channel, command: bytes) -> None:
         process = subprocess.Popen(
@@ -140,7 +180,7 @@ class Sshd:
             env={**os.environ, "LANG": "C"},
             bufsize=0,
         )
-        self._processes.append(process)
+        self.processes.append(process)
         assert process.stdin
         assert process.stdout
         assert process.stderr
@@ -149,6 +189,7 @@ class Sshd:
         for reader in readers:
             reader.join()
         with contextlib.suppress(OSError, EOFError):
+            channel.shutdown_write()
             channel.send_exit_status(process.wait() & 0xFF)
             channel.close()
 
@@ -157,10 +198,10 @@ def _pump(
     read: Callable[[int], bytes | None], write: Callable[[bytes], object], end: Callable[[], None] = lambda: None
 ) -> threading.Thread:
     def pump() -> None:
-        with contextlib.suppress(OSError, EOFError, ValueError):
+        with contextlib.suppress(OSError, EOFError, ValueError, paramiko.SSHException):
             while data := read(1 << 16):
                 write(data)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
             end()
 
     thread = threading.Thread(target=pump, daemon=True)

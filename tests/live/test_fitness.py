@@ -156,11 +156,84 @@ def test_no_java() -> None:
         ({"disk__free_kb": 100, "disk__write": "no"}, "the disk of /srv/fawkes is full: 102.4 KB free"),
         ({"disk__free_kb": 500_000}, "the disk of /srv/fawkes is full: 512.0 MB free"),
         ({"disk__write": "no"}, "user 'hadoop' cannot write into /srv/fawkes"),
+        (
+            {"disk__write": "no", "disk__why": "Read-only file system", "disk__mount": "/srv"},
+            "/srv/fawkes is on a read-only file system (mounted on /srv)",
+        ),
+        (
+            {"disk__write": "no", "disk__inodes": 1234, "disk__free_inodes": 0},
+            "the file system of /srv/fawkes has too few inodes left: 0 of 1,234 are free",
+        ),
+        (
+            {"disk__exec": "no", "disk__options": "rw,noexec,relatime", "disk__mount": "/srv"},
+            "/srv/fawkes is on a file system that is mounted noexec (/srv): what jobs and daemons unpack there cannot "
+            "run",
+        ),
+        (
+            {"disk__exec": "no", "disk__options": "rw", "disk__why": "Operation not permitted"},
+            "user 'hadoop' cannot run a program that lies in /srv/fawkes: Operation not permitted",
+        ),
     ],
 )
 def test_a_disk_that_cannot_be_used(facts: dict[str, Any], what: str) -> None:
     problem = only(seen(**facts))
     assert (problem.check, problem.level, problem.what) == ("disk", Level.BAD, what)
+
+
+def test_a_file_system_that_makes_inodes_as_it_needs_them_is_not_full() -> None:
+    assert not verdict(seen(disk__inodes=0, disk__free_inodes=0)).problems
+
+
+@pytest.mark.parametrize(
+    ("data_address", "more", "what"),
+    [
+        ("203.0.113.7", (), "data_address 203.0.113.7 is on no interface of it (it has 10.0.0.1, fd00::1)"),
+        (
+            "node1-ib",
+            (("name.node1-ib", "10.1.0.9"),),
+            "data_address node1-ib (10.1.0.9) is on no interface of it (it has 10.0.0.1, fd00::1)",
+        ),
+    ],
+)
+def test_a_data_address_that_no_interface_has(data_address: str, more: tuple[tuple[str, str], ...], what: str) -> None:
+    has = (("has", "127.0.0.1"), ("has", "10.0.0.1"), ("has", "fd000000000000000000000000000001"))
+    one = seen("node1", *has, *more, of=node("node1", data_address=data_address))
+    problem = only(replace(one, not_reached=OSError(101, "Network is unreachable")))
+    assert (problem.check, problem.level, problem.what) == ("data", Level.BAD, what)
+
+
+@pytest.mark.parametrize("data_address", ["10.0.0.1", "fd00::1", "node1-ib", "not-resolved"])
+def test_a_data_address_that_an_interface_has(data_address: str) -> None:
+    has = (("has", "10.0.0.1"), ("has", "fd000000000000000000000000000001"), ("has", "garbage"))
+    one = seen("node1", *has, ("name.node1-ib", "fd00::1"), of=node("node1", data_address=data_address))
+    assert not verdict(one).problems
+
+
+@pytest.mark.parametrize(
+    ("error", "level", "what"),
+    [
+        (OSError(113, "No route to host"), Level.BAD, "where masters will serve: No route to host"),
+        (TimeoutError("timed out"), Level.WARNING, "where masters will serve: no answer"),
+    ],
+)
+def test_a_data_address_that_this_machine_does_not_reach(error: OSError, level: Level, what: str) -> None:
+    problem = only(replace(seen(), not_reached=error))
+    assert (problem.check, problem.level) == ("data", level)
+    assert what in problem.what
+
+
+def test_nodes_without_a_route_to_each_other() -> None:
+    problem = only(seen("node1", ("reach.10.0.0.2", "No route to host")), seen("node2", ("reach.10.0.0.1", "yes")))
+    assert problem.what == "it does not reach data_address 10.0.0.2 of another node: No route to host"
+    nowhere = seen("node2", ("has", "10.0.0.9"))
+    assert not verdict(seen("node1", ("reach.10.0.0.2", "No route to host")), nowhere).problems
+
+
+@pytest.mark.parametrize(("promised", "level"), [(True, Level.BAD), (False, Level.WARNING)])
+def test_a_node_that_opens_no_connections_counts_where_masters_are_to_move(promised: bool, level: Level) -> None:
+    (found,) = judge([replace(seen(), no_way="bash: not found")], "pool", promised=promised)
+    ((check, found_level),) = [(problem.check, problem.level) for problem in found.problems]
+    assert (check, found_level) == ("forward", level)
 
 
 def test_less_disk_than_promised_is_a_warning_unless_a_mr_cluster_fills_it() -> None:

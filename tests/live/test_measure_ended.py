@@ -84,7 +84,9 @@ def test_an_application_that_is_live_and_ended_at_once_counts_once(server: Serve
     server.answers[APPS] = live(app(), ended=ended(end(ONE, 5000)))
     server.answers[am(ONE)] = said((10, 0, 10))
     server.answers[HISTORY] = says({"jobs": {"job": {"id": ONE.replace("application", "job"), "mapsCompleted": 10}}})
-    assert [read(server, memory).tasks_done for _ in range(3)] == [10, 10, 10]
+    found = [read(server, memory) for _ in range(3)]
+    assert [(r.tasks_done, r.jobs_done, r.jobs_running, r.jobs_waiting) for r in found] == [(10, 1, 0, 0)] * 3
+    assert [(r.tasks_waiting, r.tasks_running, r.node_masters) for r in found] == [(0, 0, {})] * 3
 
 
 def test_what_ended_long_ago_is_forgotten_and_not_counted_again(server: Server) -> None:

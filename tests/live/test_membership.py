@@ -17,8 +17,10 @@ from fawkes.errors import FawkesError, HostError
 from fawkes.live.clusters import Clusters, LiveCluster
 from fawkes.live.ground import Ground
 from fawkes.live.hadoop_rpc import Order
+from fawkes.live.masters import DEAD, LEFT, StorageNode
 from fawkes.live.membership import MembershipKeeper
 from fawkes.live.orders import AddressedOrder
+from fawkes.live.rest import UnreadableError
 from fawkes.live.setup import Setup
 from fawkes.playbook import Facts, Script
 
@@ -71,6 +73,8 @@ class Place:
         self._lock = threading.Lock()
         self.answers = False
         self.ordered: list[tuple[NodeId, str]] = []
+        #: what the NameNode shows of its DataNodes; None: it does not answer
+        self.shows: dict[str, StorageNode] | None = {}
 
     def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
         return Ground.lease(cast(Ground, self), node, cluster, generation)
@@ -103,6 +107,9 @@ class Place:
 
         return connect
 
+    def masters(self, cluster: LiveCluster) -> Any:
+        return self
+
     def order(self, cluster: LiveCluster, which: str) -> Any:
         return AddressedOrder("10.0.0.1", 8020, Order("p", which))
 
@@ -132,11 +139,29 @@ def effect(version: int, *nodes: NodeId) -> Membership:
     return Membership(C, version, {node: Member(Goal.SERVING, Role.CORE, 1) for node in nodes})
 
 
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The time and the NameNode of the keeper; masters answer at once."""
+    clock = SimpleNamespace(now_s=1000.0)
+
+    def storage(place: Place, _: object) -> Any:
+        if place.shows is None:
+            raise UnreadableError("http://10.0.0.1", "does not answer")
+        return SimpleNamespace(nodes=place.shows)
+
+    monkeypatch.setattr("fawkes.live.membership.masters.storage", storage)
+    monkeypatch.setattr("fawkes.live.membership.time", SimpleNamespace(monotonic=lambda: clock.now_s))
+    return clock
+
+
 def keeper(place: Place) -> MembershipKeeper:
     clusters = Clusters()
     spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
     clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, effect(1, MASTER, WORKER).members))
-    return MembershipKeeper(cast(Ground, place), clusters, cast(Setup, place), workers_s=10)
+    keep = MembershipKeeper(cast(Ground, place), clusters, cast(Setup, place), workers_s=10)
+    # All that are there when the test begins have served.
+    keep._former.trust(C, [(node, 1) for node in (MASTER, WORKER)])
+    return keep
 
 
 def test_every_worker_gets_a_list_that_has_changed_and_the_masters_are_told_last() -> None:
@@ -230,3 +255,64 @@ def test_a_second_namenode_that_does_not_answer_holds_nobody_up_and_is_told_late
     place.did.clear()
     keep.catch_up()
     assert place.did == [], "once is enough"
+
+
+def leaving(keep: MembershipKeeper) -> list[str]:
+    """The DataNodes that the masters were told to keep out of service."""
+    return keep._told[C]["dfs.exclude"].split()
+
+
+def test_a_member_that_joins_with_data_serves_hdfs_once_its_own_datanode_was_heard(clock: SimpleNamespace) -> None:
+    """Before that HDFS may count what was wiped, and delete real replicas as too many."""
+    place = Place()
+    place.answers = True
+    keep = keeper(place)
+    keep.apply(effect(2, MASTER, WORKER, NEW))
+    assert leaving(keep) == ["10.0.0.3"]
+    assert "10.0.0.3" in keep._told[C]["dfs.include"], "else its DataNode would be turned away"
+    # The former DataNode, of 3 s ago; then the last that was heard of it; then it has gone.
+    for now_s, seen in ((1000.5, former(3)), (1002.0, former(2)), (1003.0, StorageNode("", DEAD)), (1004.0, None)):
+        clock.now_s, place.shows = now_s, {} if seen is None else {NEW: seen}
+        keep.take_back()
+        assert leaving(keep) == ["10.0.0.3"]
+    clock.now_s, place.shows = 1005.0, {NEW: StorageNode("", LEFT, silent_s=0)}
+    place.ordered.clear()
+    keep.take_back()
+    assert (leaving(keep), place.ordered) == ([], [(MASTER, "hdfs")])
+    place.ordered.clear()
+    keep.take_back()
+    assert place.ordered == [], "once is enough"
+
+
+def former(silent_s: int) -> StorageNode:
+    return StorageNode("", LEFT, silent_s=silent_s)
+
+
+def test_a_member_that_goes_on_serving_is_never_taken_out_of_service() -> None:
+    """Also while its NameNode, which starts again, shows none of its DataNodes, or says nothing."""
+    place = Place()
+    keep = keeper(place)
+    place.shows = None
+    keep.apply(replace(effect(2, MASTER, WORKER), afresh=True))
+    assert leaving(keep) == []
+    changed = effect(3, MASTER, WORKER)
+    members = {**changed.members, WORKER: Member(Goal.EVACUATING, Role.CORE, 1)}
+    keep.apply(replace(changed, members=members))
+    assert leaving(keep) == ["10.0.0.2"]
+    keep.apply(effect(4, MASTER, WORKER))
+    assert leaving(keep) == [], "it stays after all, with its data"
+    again = {**changed.members, WORKER: Member(Goal.SERVING, Role.CORE, 2)}
+    with pytest.raises(UnreadableError, match="does not answer"):
+        keep.apply(replace(changed, version=5, members=again))
+    place.shows = {}
+    keep.apply(replace(changed, version=5, members=again))
+    assert leaving(keep) == ["10.0.0.2"], "it was wiped in between"
+
+
+def test_who_computes_alone_joins_at_once() -> None:
+    place = Place()
+    place.shows = None
+    keep = keeper(place)
+    change = effect(2, MASTER, WORKER)
+    keep.apply(replace(change, members={**change.members, NEW: Member(Goal.SERVING, Role.TRANSIENT, 1)}))
+    assert leaving(keep) == []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import subprocess
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,12 +15,14 @@ from typing import Any
 import pytest
 
 from fawkes.config.details import ClusterDetails, Output
+from fawkes.core.effects import Goal, Member
 from fawkes.core.events import Sampled
-from fawkes.core.model import ClusterId, Reading
+from fawkes.core.model import ClusterId, NodeId, Reading, Role
 from fawkes.core.proof import Proof, not_proven, reports
 from fawkes.core.sight import Sight, Stored
 from fawkes.live.blocks import blocks_below, sound
 from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
+from fawkes.live.former import FormerNodes
 from fawkes.live.hadoop_rpc import (
     ENTER_SAFE_MODE,
     LEAVE_SAFE_MODE,
@@ -241,6 +244,55 @@ def test_a_decommissioned_node_with_a_block_being_written_is_not_safe(storing: T
     wait_for(lambda: not held(masters, node, "/out"), "a DataNode that may be stopped")
     storing.exclude()
     wait_for(lambda: node in storage(masters, soon()).in_service(), "a DataNode back in service")
+
+
+def test_a_node_that_was_wiped_and_joins_again_at_once_costs_no_replica(storing: TinyHadoop) -> None:
+    """HDFS counts the replicas of its former DataNode, and deletes real ones as soon as that is back in service."""
+    masters, hdfs, cluster = storing.masters, Hdfs.of(storing.masters), ClusterId("c-1")
+    hdfs.mkdir("/again")
+    hdfs.set_policy("/again", "HOT")
+    seen = storage(masters, soon()).nodes
+    places = [node.address for node in seen.values()]
+    former, web = seen["node02"].address, seen["node01"].web
+    files = {f"/again/{n}": f"{n}\n".encode() * 1000 for n in range(12)}
+
+    def write(files: Mapping[str, bytes]) -> None:
+        for path, data in files.items():
+            hdfs.write(path, [(web, iter([data]))], block_bytes=BLOCK, replication=1)
+
+    def blocks() -> int:
+        return sum(node.blocks or 0 for node in storage(masters, soon()).nodes.values())
+
+    before = blocks()
+    write(files)
+    storing.admit(places, [former])
+    wait_for(lambda: not held(masters, "node02", "/again"), "blocks that are elsewhere")
+    nodes = FormerNodes()
+
+    def tell(generation: int) -> bool:
+        """What `MembershipKeeper` does; whether the node may serve."""
+        members = {NodeId("node02"): Member(Goal.SERVING, Role.TRANSIENT_CORE, generation)}
+        asked_s = time.monotonic()
+        if nodes.note(cluster, members, asked_s):
+            nodes.look(cluster, members, storage(masters, soon()).nodes, asked_s)
+        storing.admit(places, [former for _ in nodes.held(cluster)])
+        return not nodes.held(cluster)
+
+    storing.wipe_storage(2)
+    storing.admit([place for place in places if place != former])
+    assert not tell(generation=2)
+    assert not tell(generation=2), "the former is as it was"
+    storing.start_storage(2)
+    wait_for(lambda: tell(generation=2), "its own DataNode")
+    wait_for(lambda: "node02" in storage(masters, soon()).in_service(), "its DataNode in service")
+    # What HDFS was to delete before is deleted as well once these are.
+    write({f"/again/later-{n}": b"x" for n in range(12)})
+    for n in range(12):
+        hdfs.delete(f"/again/later-{n}")
+    wait_for(lambda: blocks() <= before + len(files), "no replica that is to be deleted")
+    assert {path: b"".join(hdfs.read(path)) for path in files} == files
+    storing.admit([])
+    hdfs.delete("/again")
 
 
 def test_a_save_reads_hdfs_that_takes_no_writes(hadoop: TinyHadoop, tmp_path: Path) -> None:

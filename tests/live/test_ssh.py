@@ -59,27 +59,6 @@ def failing(fleet: Fleet, script: str = "true", deadline_s: float = AMPLE, node:
     return caught.value
 
 
-def test_a_host_connects_for_us_over_the_connection_that_is_kept(server: Sshd, fleet: Fleet) -> None:
-    fleet.run("node01", Script("true"), 20)
-    with fleet.connect("node01", "10.98.1.1", 8020, 20):
-        assert server.tunnels == [("10.98.1.1", 8020)]
-    assert server.connections == 1
-
-
-def test_a_host_that_forwards_nothing_keeps_its_connection(server: Sshd, fleet: Fleet) -> None:
-    server.forwards = False
-    with pytest.raises(ConnectionError, match="node01 did not connect to it"):
-        fleet.connect("node01", "10.98.1.1", 8020, 20)
-    assert fleet.run("node01", Script("echo well"), 20).stdout == "well\n"
-    assert server.connections == 1
-
-
-def test_a_host_that_cannot_be_reached_connects_to_nothing(server: Sshd, fleet: Fleet) -> None:
-    server.close()
-    with pytest.raises(ConnectionError, match="node01 did not connect to it"):
-        fleet.connect("node01", "10.98.1.1", 8020, 20)
-
-
 def test_a_script_gives_its_exit_code_and_both_streams(fleet: Fleet) -> None:
     result = fleet.run("node01", Script("echo out; printf err >&2; exit 7"), AMPLE)
     assert (result.node, result.exit, result.stdout, result.stderr) == ("node01", 7, "out\n", "err")
@@ -381,7 +360,7 @@ def test_a_host_without_room_for_sessions(server: Sshd, fleet: Fleet) -> None:
     assert "MaxSessions" in str(failing(fleet))
 
 
-class _Long:
+class Long:
     """A script that runs in a thread from ``with`` to the end of it."""
 
     def __init__(self, fleet: Fleet, folder: Path) -> None:
@@ -402,7 +381,7 @@ class _Long:
 
 
 def test_a_long_script_does_not_hold_up_a_short_one(fleet: Fleet, tmp_path: Path) -> None:
-    long = _Long(fleet, tmp_path)
+    long = Long(fleet, tmp_path)
     with long:
         assert fleet.run("node01", Script("echo short"), AMPLE).stdout == "short\n"
     assert long.results[0].stdout == "long\n"
@@ -411,7 +390,7 @@ def test_a_long_script_does_not_hold_up_a_short_one(fleet: Fleet, tmp_path: Path
 def test_lanes_are_bounded_and_waiting_ends_at_the_deadline(
     server: Sshd, key: Path, known: Path, tmp_path: Path
 ) -> None:
-    with Fleet({"node01": server.host(key)}, known, lanes=1) as fleet, _Long(fleet, tmp_path):
+    with Fleet({"node01": server.host(key)}, known, lanes=1) as fleet, Long(fleet, tmp_path):
         assert "busy until the deadline" in str(failing(fleet, "true", 0.2))
 
 

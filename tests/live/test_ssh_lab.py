@@ -21,6 +21,8 @@ pytestmark = pytest.mark.lab
 
 NODES = ["node01", "node02", "node03"]
 GOOD = {"exit": 0, "stdout": "fine\n", "stderr": ""}
+#: a connection that a host opens for us: the first word of its sshd, the answer to garbage, a port where nobody listens
+OPENED = {"said": "SSH-2.0-", "rest": "Invalid SSH identification string.", "nobody": "NotTakenError"}
 LIMIT_S = 30.0
 
 
@@ -84,6 +86,10 @@ def test_a_login_shell_that_talks_does_not_mix_in(controller: Controller) -> Non
         assert controller.run("echo fine", "node01") == {"node01": GOOD}
     finally:
         controller.run("rm ~/.bashrc", "node01")
+
+
+def test_a_connection_that_a_host_opens_for_us(controller: Controller) -> None:
+    assert controller.tell(connect="node01") == {"node01": OPENED}
 
 
 def test_at_the_deadline_the_process_group_is_ended_there(controller: Controller) -> None:

@@ -6,13 +6,14 @@ Its DataNodes are told apart by loopback names; for HDFS they are all the same h
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -58,6 +59,8 @@ class TinyHadoop:
     ports: list[int] = field(default_factory=lambda: free_ports(30))
     storing: Sequence[str] = ("node01", "node02", "node03")
     address: str = "127.0.0.1"
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _datanodes: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
     def masters(self) -> MasterAddresses:
@@ -76,6 +79,14 @@ class TinyHadoop:
         said = self.run("dfsadmin", "-refreshNodes")
         assert said.returncode == 0, said.stderr
 
+    def admit(self, members: Sequence[str], leaving: Sequence[str] = ()) -> None:
+        """Tell the NameNode who is a member, by the addresses that blocks name, and who of them is to leave.
+
+        Without any members everybody is one.
+        """
+        (self.folder / "include").write_text("".join(f"{address}\n" for address in members))
+        self.exclude(*leaving)
+
     def run(self, program: str, *args: str) -> subprocess.CompletedProcess[str]:
         """A client command to its end."""
         argv, env = self._command(program, "client", {})
@@ -91,14 +102,15 @@ class TinyHadoop:
     @contextmanager
     def running(self) -> Iterator[None]:
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "exclude").write_text("")
+        for name in ("include", "exclude"):
+            (self.folder / name).write_text("")
         argv, env = self._command("namenode-format", "namenode", {})
         made = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
         assert made.returncode == 0, made.stderr
-        with ExitStack() as stack:
+        with self._stack as stack:
             stack.enter_context(self._daemon("namenode", {}))
             for number in range(1, len(self.storing) + 1):
-                stack.enter_context(self._daemon("datanode", self._datanode(number), str(number)))
+                self.start_storage(number)
             for name in ("resourcemanager", "nodemanager", "historyserver") if self.yarn else ():
                 stack.enter_context(self._daemon(name, {}))
             wait_for(self._ready, f"a tiny cluster in {self.folder}")
@@ -113,9 +125,22 @@ class TinyHadoop:
             return False
         return set(seen.in_service()) == set(self.storing) and not seen.safe_mode
 
+    def start_storage(self, number: int) -> None:
+        """Bring up a DataNode, with the data that it has."""
+        datanode = self._daemon("datanode", self._datanode(number), str(number))
+        self._datanodes[number] = self._stack.enter_context(datanode)
+
+    def wipe_storage(self, number: int) -> None:
+        """End a DataNode and delete its data."""
+        process = self._datanodes[number]
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        shutil.rmtree(self.folder / f"datanode{number}")
+
     def _datanode(self, number: int) -> dict[str, str]:
         own = self.folder / f"datanode{number}"
         volumes = [f"[DISK]file://{own}/disk"] + ([f"[ARCHIVE]file://{own}/archive"] if number < 3 else [])
+        disk = shutil.disk_usage(self.folder)
         data, web, ipc = self.ports[3 * number + 10 : 3 * number + 13]
         return {
             "dfs.datanode.hostname": f"127.0.0.{number}",
@@ -123,6 +148,8 @@ class TinyHadoop:
             "dfs.datanode.http.address": f"0.0.0.0:{web}",
             "dfs.datanode.ipc.address": f"0.0.0.0:{ipc}",
             "dfs.datanode.data.dir": ",".join(volumes),
+            # The second one has the most room on a volume: of two replicas HDFS deletes the other.
+            "dfs.datanode.du.reserved": str(0 if number == 2 else disk.used + disk.free // 2),
         }
 
     def _sites(self, own: Path, extra: dict[str, str]) -> dict[str, dict[str, str]]:
@@ -141,7 +168,10 @@ class TinyHadoop:
                 "dfs.namenode.decommission.interval": "1",
                 "dfs.namenode.redundancy.interval.seconds": "1",
                 "dfs.heartbeat.interval": "1",
+                "dfs.hosts": f"{self.folder}/include",
                 "dfs.hosts.exclude": f"{self.folder}/exclude",
+                # However long a DataNode is silent, that is no reason to delete its replica and not another.
+                "dfs.namenode.tolerate.heartbeat.multiplier": "1000",
                 "dfs.replication": "1",
                 "dfs.blocksize": str(BLOCK),
                 "dfs.block.access.token.enable": "true",
@@ -195,17 +225,19 @@ class TinyHadoop:
         for site, values in self._sites(own, extra).items():
             rows = (f"<property><name>{k}</name><value>{escape(v)}</value></property>" for k, v in values.items())
             (conf / f"{site}.xml").write_text(f"<configuration>{''.join(rows)}</configuration>")
+        # Figures of JMX are 1 s old instead of 10.
+        (conf / "hadoop-metrics2.properties").write_text("*.period=1\n")
         argv = self.release.daemon_argv(
             program, java_home=self.java_home, conf_dir=str(conf), heap_mb=256, extra=LIGHT_FLAGS
         )
         env = {"PATH": os.environ["PATH"], "HADOOP_USER_NAME": "root"}
         return argv, {**env, **self.release.environment(self.java_home, str(conf))}
 
-    @contextmanager
-    def _daemon(self, program: str, extra: dict[str, str], number: str = "") -> Iterator[None]:
+    def _daemon(
+        self, program: str, extra: dict[str, str], number: str = ""
+    ) -> AbstractContextManager[subprocess.Popen[bytes]]:
         argv, env = self._command(program, f"{program}{number}", extra)
-        with self._process(argv, env, self.folder / f"{program}{number}.log"):
-            yield
+        return self._process(argv, env, self.folder / f"{program}{number}.log")
 
     @contextmanager
     def _process(self, argv: list[str], env: dict[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:

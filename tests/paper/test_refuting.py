@@ -60,7 +60,7 @@ def test_slow_disks_do_not_refute_that_nodes_leave_in_constant_time() -> None:
     assert [text.split(":")[0] for text in holding("slow-disks")] == ["6.4-flat"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("model", [model for model in RUN if model not in (*SHORT, *LONG, "slow-disks")])
 def test_rules_fail_in_a_large_model_that_lacks_the_effect(model: str) -> None:
     assert holding(model) == []

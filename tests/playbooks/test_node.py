@@ -122,14 +122,28 @@ def test_check_tells_all_about_a_node_and_leaves_nothing(lease_of: LeaseOf, tmp_
         port = server.getsockname()[1]
         lease = lease_of()
         facts = ok(
-            node.check(lease.work_dir, java_home=str(home), ports=[port, 1], names=["localhost", "no-such.invalid"])
+            node.check(
+                lease.work_dir,
+                java_home=str(home),
+                ports=[port, 1],
+                names=["localhost", "no-such.invalid"],
+                others=["127.0.0.1", "localhost", "255.255.255.255"],
+                port=port,
+            )
         )
+        refused = ok(node.check(lease.work_dir, others=["127.0.0.1"], port=1))
+    assert (facts.under("reach"), refused["reach.127.0.0.1"]) == (
+        {"127.0.0.1": "yes", "localhost": "yes", "255.255.255.255": "Network is unreachable"},
+        "yes",
+    )
+    assert "127.0.0.1" in facts.all("has")
     assert facts.all("listen") == (str(port),)
     assert (facts["java.home"], facts["java.version"]) == (str(home), "17.0.9")
     assert facts["name.localhost"] in ("127.0.0.1", "::1")
     assert facts["name.no-such.invalid"] == ""
     assert facts["hostname"] == socket.gethostname()
-    assert facts["disk.write"] == "yes"
+    assert (facts["disk.write"], facts["disk.exec"]) == ("yes", "yes")
+    assert (facts.get("disk.why"), facts["disk.mount"][0]) == (None, "/")
     assert facts.all("missing") == ()
     for key in ("cores", "memory_kb", "free_memory_kb", "disk.free_kb", "disk.total_kb", "clock_ns", "took_ns"):
         assert (facts.number(key) or 0) > 0, key

@@ -35,7 +35,6 @@ from fawkes.core.state import State, evolve
 from fawkes.core.tags import tag_of
 from fawkes.errors import UserError
 from fawkes.lab import Lab, LabSpec, up
-from fawkes.lab.spec import host_list
 from fawkes.ports import Entry
 from fawkes.store.sqlite import LedgerReader
 
@@ -122,7 +121,7 @@ class RealSite:
         self.site = Site(lab.site)
         self.log = lab.site / "controller.log"
         self.ledger = Ledger(self.site.state_dir)
-        self.hosts = {host.name: host.address for host in host_list(len(lab.status()))}
+        self.hosts = {row.host: row.address for row in lab.status()}
         self.controller: subprocess.Popen[Any] | None = None
         #: of MR-clusters with Kerberos: how `inside` logs in, see `tests.support.inside`
         self.logins: dict[str, Mapping[str, str]] = {}
@@ -445,11 +444,18 @@ def real_site(
     memory_mb: int = 1500,
     users: tuple[str, ...] = (),
     control_groups: bool = False,
+    disk_mb: int | None = None,
+    jump_hosts: int = 0,
 ) -> Iterator[RealSite]:
     """A lab with a site folder; both end with the block."""
-    memory = memory_mb * 1_000_000
     spec = LabSpec(
-        hosts=hosts, site=folder, nodemanager_memory_bytes=memory, users=users, control_groups=control_groups
+        hosts=hosts,
+        site=folder,
+        nodemanager_memory_bytes=memory_mb * 1_000_000,
+        disk_bytes=None if disk_mb is None else disk_mb * 1_000_000,
+        users=users,
+        control_groups=control_groups,
+        jump_hosts=jump_hosts,
     )
     with up(spec) as lab, RealSite(lab) as site:
         site.write("fawkes.toml", settings)

@@ -226,7 +226,7 @@ def test_a_resource_manager_that_was_killed_is_brought_up_again(site: RealSite) 
     kill(site, master, "resourcemanager")
     lost = site.until("the loss of its node", lambda: site.ledger.reasons("node-lost", after=began))
     assert (lost[0].facts["node"], lost[0].facts["cluster"]) == (master, "alpha")
-    assert "its masters do not answer" in str(lost[0].facts["error"])
+    assert "its ResourceManager is not running" in str(lost[0].facts["error"])
     site.until("its return", lambda: site.node(master).life is NodeLife.SERVING)
     (job,) = site.until_ended("survives")
     assert job.life is JobLife.SUCCEEDED, job.why
