@@ -18,7 +18,7 @@ from rich.table import Table
 
 from bench import machine
 from bench.figures import HEAD, Figure, Say, cells, markdown
-from fawkes.errors import ExitStatus, FawkesError
+from fawkes.base.errors import ExitStatus, FawkesError
 
 PARTS = (
     "core",

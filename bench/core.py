@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from bench.figures import Figure, Say
-from fawkes.core.admitting import Admission
-from fawkes.core.decision import Decision
-from fawkes.core.events import Event, PolicyText, Requested, Sampled, Started, Woke
-from fawkes.core.invariants import unsound
-from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, Node, NodeId, Reading
-from fawkes.core.pool import decide
-from fawkes.core.settings import Settings
-from fawkes.core.state import State, evolve
+from fawkes.base.units import SECOND_US
+from fawkes.core.deciding.invariants import unsound
+from fawkes.core.deciding.pool import decide
+from fawkes.core.state.admitting import Admission
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.events import Event, PolicyText, Requested, Sampled, Started, Woke
+from fawkes.core.values.model import ClusterId, ClusterLife, ClusterSpec, Node, NodeId, Reading
+from fawkes.core.values.settings import Settings
 from fawkes.engine import Difference, Engine, rebuild, replay
-from fawkes.ports import Entry
-from fawkes.sim.steps import Delays
+from fawkes.engine.ports import Entry
+from fawkes.policy.worker.policies import load_admission, load_weighting, policy_text
+from fawkes.sim.events.steps import Delays
 from fawkes.sim.world import SimWorld
 from fawkes.store.sqlite import Ledger, LedgerReader
-from fawkes.units import SECOND_US
-from fawkes.worker.policies import load_admission, load_weighting, policy_text
 
 GROUP = "Deciding"
 _TD = Path(__file__).parents[1] / "policies" / "weighting" / "td.py"

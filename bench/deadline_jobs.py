@@ -13,17 +13,17 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from bench.figures import Say
-from fawkes.catalog import Catalog
-from fawkes.cli.client import Client
-from fawkes.config.jobs import job_of
-from fawkes.config.site import Site
-from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import JobLife, JobState
-from fawkes.core.record import to_plain
-from fawkes.errors import DeadlineError, FawkesError
-from fawkes.offline.plan import asked
-from fawkes.offline.read import read_plan
-from fawkes.offline.scenario import simulate
+from fawkes.base.catalog import Catalog
+from fawkes.base.errors import DeadlineError, FawkesError
+from fawkes.cli.asking.client import Client
+from fawkes.config.jobs.jobs import job_of
+from fawkes.config.site.site import Site
+from fawkes.core.values.lifecycle import ENDED_JOBS
+from fawkes.core.values.model import JobLife, JobState
+from fawkes.core.values.record import to_plain
+from fawkes.offline.scenarios.plan import asked
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
 from fawkes.store.base import Reader
 from fawkes.store.sqlite import LedgerReader

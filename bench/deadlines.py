@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 from bench import need, order
 from bench.deadline_jobs import Plan, Row, ended, play, ready, row_of, tables
 from bench.figures import Say
-from fawkes.config.site import Site
-from fawkes.demo.stage import controller_of, lab_of
-from fawkes.errors import ExitStatus, FawkesError
-from fawkes.lab import LabSpec
+from fawkes.base.errors import ExitStatus, FawkesError
+from fawkes.cli.demo.stage import controller_of, lab_of
+from fawkes.config.site.site import Site
+from fawkes.live.lab import LabSpec
 
 SHOWS = ("mix", "need", "order", "all")
 POLICIES = ("fifo", "reactive", "justice")

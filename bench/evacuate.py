@@ -12,20 +12,20 @@ from tempfile import TemporaryDirectory
 from bench.figures import Figure, Say
 from bench.hadoop import PROJECT, SETTINGS, Story, controller, gone
 from bench.hdfs import OUTPUT
-from fawkes.cli.client import Client
-from fawkes.config.site import Site
-from fawkes.core.decision import PutNode
-from fawkes.core.events import DrainAsked
-from fawkes.core.model import NodeLife, Role
-from fawkes.core.record import to_plain
-from fawkes.dist.cache import cached
-from fawkes.dist.pins import DEFAULT_VERSION, pin
-from fawkes.errors import FawkesError, UserError
-from fawkes.lab import Lab, LabSpec, up
-from fawkes.lab.spec import CONTROLLER_ADDRESS
-from fawkes.lab.wiring import wiring_of
-from fawkes.ports import Entry
-from fawkes.units import SECOND_US, show_bytes
+from fawkes.base.errors import FawkesError, UserError
+from fawkes.base.units import SECOND_US, show_bytes
+from fawkes.cli.asking.client import Client
+from fawkes.config.site.site import Site
+from fawkes.core.values.decision import PutNode
+from fawkes.core.values.events import DrainAsked
+from fawkes.core.values.model import NodeLife, Role
+from fawkes.core.values.record import to_plain
+from fawkes.engine.ports import Entry
+from fawkes.live.lab import Lab, LabSpec, up
+from fawkes.live.lab.inside.wiring import wiring_of
+from fawkes.live.lab.spec import CONTROLLER_ADDRESS
+from fawkes.playbook.dist.cache import cached
+from fawkes.playbook.dist.pins import DEFAULT_VERSION, pin
 
 _GROUP = "Evacuation"
 _HOSTS = 5

@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 
 from bench.figures import Figure, Say
-from fawkes.flat.allocators import parsed
-from fawkes.flat.deadlines import TYPES, with_deadlines
-from fawkes.flat.engine import compile_pool, run_compiled
-from fawkes.flat.grid import CellFolder, cells, gather
-from fawkes.flat.twins import TWINS, twin
-from fawkes.offline.work import on_processes
+from fawkes.offline.runs.work import on_processes
+from fawkes.offline.studies.flat.allocators import parsed
+from fawkes.offline.studies.flat.deadlines import TYPES, with_deadlines
+from fawkes.offline.studies.flat.engine import compile_pool, run_compiled
+from fawkes.offline.studies.flat.grid import CellFolder, cells, gather
+from fawkes.offline.studies.flat.twins import TWINS, twin
 
 GROUP = "Deadlines"
 ALLOCATORS = ("BASELINE", "REACTIVE", "ORACLE", "PYTHIA", "JUSTICE")

@@ -15,24 +15,24 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from bench.figures import Figure, Say
-from fawkes.cli.client import Client
-from fawkes.config.jobs import job_of
-from fawkes.config.site import Site
-from fawkes.core.decision import PutJob
-from fawkes.core.events import Condition, Done, NodeObserved, Requested, StandbySeen
-from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import ClusterId, ClusterSpec, JobLife, JobSpec, JobState, Promise
-from fawkes.core.record import to_plain
-from fawkes.dist.cache import cached
-from fawkes.dist.pins import DEFAULT_VERSION, pin
-from fawkes.errors import DeadlineError, FawkesError, UserError
-from fawkes.lab import Lab, LabSpec, up
-from fawkes.lab.kdc import SITE_TABLE, serving_realm
-from fawkes.lab.spec import CONTROLLER_ADDRESS
-from fawkes.lab.wiring import wiring_of
-from fawkes.ports import Entry
+from fawkes.base.errors import DeadlineError, FawkesError, UserError
+from fawkes.base.units import SECOND_US
+from fawkes.cli.asking.client import Client
+from fawkes.config.jobs.jobs import job_of
+from fawkes.config.site.site import Site
+from fawkes.core.values.decision import PutJob
+from fawkes.core.values.events import Condition, Done, NodeObserved, Requested, StandbySeen
+from fawkes.core.values.lifecycle import ENDED_JOBS
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobLife, JobSpec, JobState, Promise
+from fawkes.core.values.record import to_plain
+from fawkes.engine.ports import Entry
+from fawkes.live.lab import Lab, LabSpec, up
+from fawkes.live.lab.inside.kdc import SITE_TABLE, serving_realm
+from fawkes.live.lab.inside.wiring import wiring_of
+from fawkes.live.lab.spec import CONTROLLER_ADDRESS
+from fawkes.playbook.dist.cache import cached
+from fawkes.playbook.dist.pins import DEFAULT_VERSION, pin
 from fawkes.store.sqlite import LedgerReader
-from fawkes.units import SECOND_US
 
 T = TypeVar("T")
 

@@ -11,13 +11,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from fawkes.errors import DeadlineError, FawkesError
-from fawkes.live import masters
-from fawkes.live.hadoop_conf import Ports
-from fawkes.live.hadoop_rpc import REFRESH_HDFS, call
-from fawkes.live.masters import LEFT, MasterAddresses, Storage
-from fawkes.live.rest import Deadline
-from fawkes.live.webhdfs import Hdfs
+from fawkes.base.errors import DeadlineError, FawkesError
+from fawkes.live.hadoop.ports import Ports
+from fawkes.live.wire import masters
+from fawkes.live.wire.hadoop_rpc import REFRESH_HDFS, call
+from fawkes.live.wire.masters import LEFT, MasterAddresses, Storage
+from fawkes.live.wire.rest import Deadline
+from fawkes.live.wire.webhdfs import Hdfs
 
 OUTPUT = "/out"
 #: what is below it may lie on every node that stores data, and is removed without the folder that says so

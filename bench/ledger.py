@@ -16,20 +16,20 @@ from pathlib import Path
 
 from bench.core import Bench, settings
 from bench.figures import Figure, Say
-from fawkes.core.decision import PutTick
-from fawkes.core.events import Event, Sampled, Woke
-from fawkes.core.model import ClusterId
-from fawkes.core.picture import picture
-from fawkes.core.record import to_plain
-from fawkes.live.controller import PICTURE_EVERY
-from fawkes.ports import Entry
+from fawkes.base.units import SECOND_US
+from fawkes.core.clusters.picture import picture
+from fawkes.core.values.decision import PutTick
+from fawkes.core.values.events import Event, Sampled, Woke
+from fawkes.core.values.model import ClusterId
+from fawkes.core.values.record import to_plain
+from fawkes.engine.ports import Entry
+from fawkes.live.controller.controller import PICTURE_EVERY
 from fawkes.store import health
 from fawkes.store.base import TICK
 from fawkes.store.remembered import remembered
 from fawkes.store.schema import OPENED
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
 from fawkes.store.steps import BLOCK, Row, Steps, block_of, digest_of
-from fawkes.units import SECOND_US
 
 GROUP = "The ledger of a year"
 _MB = 1_000_000

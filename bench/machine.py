@@ -11,8 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import fawkes
-from fawkes.lab.sizing import this_machine
-from fawkes.units import show_bytes
+from fawkes.base.units import show_bytes
+from fawkes.live.lab.sizing import this_machine
 
 #: above this load others take so much that the figures say more about them
 BUSY = 1.5

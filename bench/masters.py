@@ -18,17 +18,17 @@ from tempfile import TemporaryDirectory
 from bench.figures import Figure, Say
 from bench.hadoop import GROUP, Story, controller, until
 from bench.namespace import enlarge_file
-from fawkes.cli.client import Client
-from fawkes.config.site import Site
-from fawkes.core.record import to_plain
-from fawkes.dist.cache import cached
-from fawkes.dist.pins import DEFAULT_VERSION, pin
-from fawkes.errors import FawkesError
-from fawkes.lab import Lab, LabSpec, up
-from fawkes.lab.spec import CONTROLLER_ADDRESS
-from fawkes.lab.wiring import wiring_of
+from fawkes.base.errors import FawkesError
+from fawkes.base.units import SECOND_US
+from fawkes.cli.asking.client import Client
+from fawkes.config.site.site import Site
+from fawkes.core.values.record import to_plain
+from fawkes.live.lab import Lab, LabSpec, up
+from fawkes.live.lab.inside.wiring import wiring_of
+from fawkes.live.lab.spec import CONTROLLER_ADDRESS
+from fawkes.playbook.dist.cache import cached
+from fawkes.playbook.dist.pins import DEFAULT_VERSION, pin
 from fawkes.store.sqlite import LedgerReader
-from fawkes.units import SECOND_US
 
 FILES = 1_000_000
 _NAME = "alpha"
@@ -204,7 +204,7 @@ class _Bench:
         key = (self._site.state_dir / "keys" / _NAME).read_text().strip()
         url = f"http://{self._addresses[master]}:9870/jmx?qry=Hadoop:service=NameNode,name=FSNamesystem"
         code = (
-            "import json, sys, urllib.request as u; from fawkes.live.rest import key_headers as k; "
+            "import json, sys, urllib.request as u; from fawkes.live.wire.rest import key_headers as k; "
             "r = u.Request(sys.argv[1], headers=k(sys.argv[2])); "
             "print(json.load(u.urlopen(r, timeout=5))['beans'][0]['FilesTotal'])"
         )

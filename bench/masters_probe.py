@@ -14,7 +14,7 @@ import urllib.request
 from collections.abc import Callable
 from itertools import count
 
-from fawkes.live.rest import key_headers
+from fawkes.live.wire.rest import key_headers
 
 _ANSWER_S = 2.0
 _REST_S = 0.1

@@ -18,28 +18,28 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench.figures import Say
-from fawkes.catalog import Catalog
-from fawkes.cli.client import Client
-from fawkes.config.nodeset import fold
-from fawkes.config.site import Site
-from fawkes.core.model import ClusterId, JobId, JobSpec
-from fawkes.core.record import to_plain
-from fawkes.demo.stage import controller_of, lab_of
-from fawkes.dist import pieces
-from fawkes.dist.compiled import LOAD
-from fawkes.errors import DeadlineError, FawkesError
-from fawkes.lab import LabSpec
-from fawkes.offline.read import read_plan
-from fawkes.paper.micro import ROLES as SIMULATED
-from fawkes.paper.micro import Bench
-from fawkes.replay.load import load_job, pool_job
+from fawkes.base.catalog import Catalog
+from fawkes.base.errors import DeadlineError, FawkesError
+from fawkes.base.units import SECOND_US
+from fawkes.cli.asking.client import Client
+from fawkes.cli.demo.stage import controller_of, lab_of
+from fawkes.cli.replay.load import load_job, pool_job
+from fawkes.config.files.nodeset import fold
+from fawkes.config.site.site import Site
+from fawkes.core.values.model import ClusterId, JobId, JobSpec
+from fawkes.core.values.record import to_plain
+from fawkes.live.lab import LabSpec
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.studies.paper.experiments.micro import ROLES as SIMULATED
+from fawkes.offline.studies.paper.experiments.micro import Bench
+from fawkes.playbook.dist import pieces
+from fawkes.playbook.dist.compile.compiled import LOAD
 from fawkes.report import history
-from fawkes.sim.constants import Constants
-from fawkes.sim.profile import Profile
-from fawkes.sim.steps import Delays
-from fawkes.sim.tasks import Copy
+from fawkes.sim.events.steps import Delays
+from fawkes.sim.hadoop.constants import Constants
+from fawkes.sim.hadoop.profile import Profile
+from fawkes.sim.hadoop.tasks import Copy
 from fawkes.store.sqlite import LedgerReader
-from fawkes.units import SECOND_US
 
 MB = 1_000_000
 HOSTS = 6

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fawkes.live import protobuf
+from fawkes.live.wire import protobuf
 
 MAGIC = b"HDFSIMG1"
 #: Behind all other names: a NameNode takes children over in the order of the image, and searches them by halves.

@@ -18,17 +18,17 @@ from tempfile import TemporaryDirectory
 
 from bench.deadline_jobs import Plan, Row, ended, play, ready, row_of, simulated, tables, toml, until
 from bench.figures import Say
-from fawkes.config.site import Site
-from fawkes.core.decision import PutLearned
-from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import JobLife, JobState, Reason
-from fawkes.demo.stage import controller_of, lab_of
-from fawkes.lab import Lab, LabSpec
+from fawkes.base.units import SECOND_US
+from fawkes.cli.demo.stage import controller_of, lab_of
+from fawkes.config.site.site import Site
+from fawkes.core.values.decision import PutLearned
+from fawkes.core.values.lifecycle import ENDED_JOBS
+from fawkes.core.values.model import JobLife, JobState, Reason
+from fawkes.live.lab import Lab, LabSpec
 from fawkes.report import history
-from fawkes.report.sentences import sentence
+from fawkes.report.words.sentences import sentence
 from fawkes.store.base import Reader
 from fawkes.store.sqlite import LedgerReader
-from fawkes.units import SECOND_US
 
 URGENT, PATIENT = "urgent", "patient"
 CLUSTERS = (URGENT, PATIENT)

@@ -14,12 +14,12 @@ from tempfile import TemporaryDirectory
 
 from bench.deadline_jobs import Plan, ended, play, ready, simulated, toml
 from bench.figures import Say
-from fawkes.config.site import Site
-from fawkes.core.decision import PutJob
-from fawkes.core.model import JobLife
-from fawkes.demo.stage import controller_of, lab_of
-from fawkes.lab import LabSpec
-from fawkes.ports import Entry
+from fawkes.cli.demo.stage import controller_of, lab_of
+from fawkes.config.site.site import Site
+from fawkes.core.values.decision import PutJob
+from fawkes.core.values.model import JobLife
+from fawkes.engine.ports import Entry
+from fawkes.live.lab import LabSpec
 from fawkes.store.sqlite import LedgerReader
 
 CLUSTER, POLICY, HOSTS = "one", "pythia", 2

@@ -28,10 +28,10 @@ from statistics import fmean
 from typing import Any
 
 from bench.figures import Say
-from fawkes.config.site import Site
-from fawkes.demo.stage import controller_of, lab_of
-from fawkes.errors import ExitStatus, FawkesError
-from fawkes.lab import LabSpec
+from fawkes.base.errors import ExitStatus, FawkesError
+from fawkes.cli.demo.stage import controller_of, lab_of
+from fawkes.config.site.site import Site
+from fawkes.live.lab import LabSpec
 from fawkes.store.sqlite import LedgerReader
 
 WORKLOADS = ("pair-turns", "pair-queue")

@@ -18,10 +18,10 @@ import time
 from pathlib import Path
 
 from bench.figures import Figure, Say
-from fawkes.workload.facebook import like_facebook
-from fawkes.workload.formats import read_workload
-from fawkes.workload.objects import objects
-from fawkes.workload.writers import write
+from fawkes.workload.changing.writers import write
+from fawkes.workload.formats.formats import read_workload
+from fawkes.workload.making.facebook import like_facebook
+from fawkes.workload.reading.objects import objects
 
 GROUP = "Reading workloads"
 FACEBOOK_JOBS = 5_894

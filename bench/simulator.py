@@ -18,18 +18,18 @@ from typing import Any, cast
 
 from bench import accasim
 from bench.figures import Figure, Say
-from fawkes.catalog import Catalog
-from fawkes.core.effects import StartJob
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
-from fawkes.offline.applications import job_spec_of
-from fawkes.offline.load import Coming, Demand, coming
-from fawkes.offline.plan import Plan, asked
-from fawkes.offline.scenario import Scenario, pool_of, simulate
-from fawkes.sim.compiled.kept import is_kept
-from fawkes.sim.constants import DAS4, PLAIN
-from fawkes.sim.model import Engine, compile_now, model_of
-from fawkes.units import SECOND_US
-from fawkes.workload import swf, swim
+from fawkes.base.catalog import Catalog
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import StartJob
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.offline.scenarios.applications import job_spec_of
+from fawkes.offline.scenarios.load import Coming, Demand, coming
+from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.scenario import Scenario, pool_of, simulate
+from fawkes.sim.engines import Engine, compile_now, model_of
+from fawkes.sim.hadoop.compiled.kept import is_kept
+from fawkes.sim.hadoop.constants import DAS4, PLAIN
+from fawkes.workload.formats import swf, swim
 
 GROUP = "Simulating"
 #: where the day of Facebook's trace stands (FB-2009_samples_24_times_1hr_0.tsv of SWIM), and a log of rigid jobs in SWF

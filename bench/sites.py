@@ -16,17 +16,17 @@ from tempfile import TemporaryDirectory
 
 from bench.figures import Say
 from bench.micro import DISK, LIKE_LAB, MB, SETTINGS, Cluster, Pool
-from fawkes.catalog import Catalog
-from fawkes.config.jobs import job_of
-from fawkes.config.site import Site
-from fawkes.demo.stage import controller_of, lab_of
-from fawkes.errors import FawkesError
-from fawkes.lab import Lab, LabSpec
-from fawkes.offline.applications import profile_of_job
-from fawkes.offline.read import read_plan
-from fawkes.paper.micro import Bench
-from fawkes.sim.constants import Constants
-from fawkes.workload.classes import APPLICATIONS, chain
+from fawkes.base.catalog import Catalog
+from fawkes.base.errors import FawkesError
+from fawkes.cli.demo.stage import controller_of, lab_of
+from fawkes.config.jobs.jobs import job_of
+from fawkes.config.site.site import Site
+from fawkes.live.lab import Lab, LabSpec
+from fawkes.offline.scenarios.applications import profile_of_job
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.studies.paper.experiments.micro import Bench
+from fawkes.sim.hadoop.constants import Constants
+from fawkes.workload.making.classes import APPLICATIONS, chain
 
 CORE = 4
 REPLICAS = 2

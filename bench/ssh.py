@@ -13,11 +13,11 @@ from time import monotonic
 
 from bench.figures import Figure, Say
 from bench.tools import tools
-from fawkes.config.site import Site
-from fawkes.errors import FawkesError
-from fawkes.lab import LabSpec, up
-from fawkes.live.fleet import Fleet
-from fawkes.live.ssh import HostAddress, Result
+from fawkes.base.errors import FawkesError
+from fawkes.config.site.site import Site
+from fawkes.live.lab import LabSpec, up
+from fawkes.live.nodes.fleet import Fleet
+from fawkes.live.nodes.ssh import HostAddress, Result
 from fawkes.playbook import Script
 
 HOSTS = 64

@@ -15,13 +15,13 @@ from tempfile import TemporaryDirectory
 
 from bench.figures import Figure, Say
 from bench.hadoop import GROUP, PROJECT, SETTINGS, Story, controller, until
-from fawkes.cli.client import Client
-from fawkes.config.site import Site
-from fawkes.core.record import to_plain
-from fawkes.dist.cache import cached
-from fawkes.dist.pins import DEFAULT_VERSION, pin
-from fawkes.lab import Lab, LabSpec, up
-from fawkes.lab.spec import CONTROLLER_ADDRESS
+from fawkes.cli.asking.client import Client
+from fawkes.config.site.site import Site
+from fawkes.core.values.record import to_plain
+from fawkes.live.lab import Lab, LabSpec, up
+from fawkes.live.lab.spec import CONTROLLER_ADDRESS
+from fawkes.playbook.dist.cache import cached
+from fawkes.playbook.dist.pins import DEFAULT_VERSION, pin
 
 _NAME = "alpha"
 _HOSTS = 5

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from bench.figures import Figure, Say
-from fawkes.errors import FawkesError
+from fawkes.base.errors import FawkesError
 
 GROUP = "A bare machine"
 

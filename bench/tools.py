@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from bench.figures import Say
-from fawkes.errors import FawkesError, UserError
+from fawkes.base.errors import FawkesError, UserError
 
 _VENV = Path(__file__).parents[1] / ".venv-bench"
 _PACKAGES = ("ansible-core", "clustershell")

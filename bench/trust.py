@@ -15,10 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.figures import Say
-from fawkes.config.site import Site
-from fawkes.demo.stage import controller_of, lab_of
-from fawkes.errors import FawkesError
-from fawkes.lab import LabSpec
+from fawkes.base.errors import FawkesError
+from fawkes.cli.demo.stage import controller_of, lab_of
+from fawkes.config.site.site import Site
+from fawkes.live.lab import LabSpec
 
 HOSTS = 6
 WORKLOADS = {"calibration-fit": ("fit", "fit-many"), "calibration-judge": ("judge", "judge-many")}

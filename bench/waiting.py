@@ -10,12 +10,12 @@ from statistics import median
 
 from bench.core import GROUP, Bench, equal, sampled, settings
 from bench.figures import Figure, Say
-from fawkes.core.admitting import Admission, Done
-from fawkes.core.decision import PutLearned
-from fawkes.core.events import Submitted
-from fawkes.core.model import JobId, JobSpec, Plain
-from fawkes.core.state import evolve
-from fawkes.worker.policies import load_admission, policy_text
+from fawkes.core.state.admitting import Admission, Done
+from fawkes.core.state.state import evolve
+from fawkes.core.values.decision import PutLearned
+from fawkes.core.values.events import Submitted
+from fawkes.core.values.model import JobId, JobSpec, Plain
+from fawkes.policy.worker.policies import load_admission, policy_text
 
 _FOLDER = Path(__file__).parents[1] / "policies" / "admission"
 #: fifo asks no policy

@@ -17,18 +17,18 @@ from pathlib import Path
 from statistics import fmean, median
 
 from bench.worth_scenarios import write_scenario
-from fawkes.catalog import Catalog, Kind
-from fawkes.config.site import Site
-from fawkes.errors import ExitStatus, FawkesError
-from fawkes.offline.folder import stamp_of, write_json
-from fawkes.offline.outcome import outcome_of
-from fawkes.offline.plan import Plan, paper_plan, shaken_scenario
-from fawkes.offline.read import read_plan
-from fawkes.offline.regret import bounds, search, slowdown_of
-from fawkes.offline.scenario import simulate
-from fawkes.offline.work import Row, finish, in_this_process, on_processes
-from fawkes.units import SECOND_US
-from fawkes.workload.classes import NAMES
+from fawkes.base.catalog import Catalog, Kind
+from fawkes.base.errors import ExitStatus, FawkesError
+from fawkes.base.units import SECOND_US
+from fawkes.config.site.site import Site
+from fawkes.offline.outcomes.outcome import outcome_of
+from fawkes.offline.runs.folder import stamp_of, write_json
+from fawkes.offline.runs.regret import bounds, search, slowdown_of
+from fawkes.offline.runs.work import Row, finish, in_this_process, on_processes
+from fawkes.offline.scenarios.plan import Plan, paper_plan, shaken_scenario
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.scenarios.scenario import simulate
+from fawkes.workload.making.classes import NAMES
 
 NAMED = ("fb-2009-small", "programs-small", "wkld-a-small", "btworld-small", "hibench-small", "quickstart", *NAMES)
 #: policy, and whether moves must pay

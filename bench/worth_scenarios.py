@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MB = 10**6
-#: seconds of one core for each MB that a map of an unnamed application reads (`fawkes/offline/applications.py`)
+#: seconds of one core for each MB that a map of an unnamed application reads (`offline/scenarios/applications.py`)
 _CPU_S_PER_MB = 0.05
 _BLOCK_MB = 128
 

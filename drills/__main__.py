@@ -18,7 +18,7 @@ from drills.loss import LossPlan, loss_plan_of
 from drills.plan import Plan, plan_of, standby_plan_of
 from drills.result import Result
 from drills.table import FIGURES, Line, figures, head, lines, summary
-from fawkes.errors import ExitStatus, FawkesError
+from fawkes.base.errors import ExitStatus, FawkesError
 
 _FOLDER = Path("build/drills")
 #: a failure is shown at once; how things go on is said this often
@@ -192,7 +192,7 @@ def _every_step(asked: argparse.Namespace) -> int:
 
 def _doors(asked: argparse.Namespace) -> int:
     from drills.doors import play, rows, summary
-    from fawkes.core.model import Promise
+    from fawkes.core.values.model import Promise
 
     kinds = [name for name in ("kerberos", "standby") if getattr(asked, name)]
     folder = asked.folder / "-".join(("doors", *kinds, "site"))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from drills.plan import Fault, Spot
-from fawkes.core.model import NodeId, NodeLife, Role
-from fawkes.core.view import View
+from fawkes.core.state.view import View
+from fawkes.core.values.model import NodeId, NodeLife, Role
 
 _ROLES = {Spot.CORE: Role.CORE, Spot.TRANSIENT: Role.TRANSIENT, Spot.TRANSIENT_CORE: Role.TRANSIENT_CORE}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from fawkes.core.model import ClusterId, NodeId
+from fawkes.core.values.model import ClusterId, NodeId
 
 
 @dataclass(slots=True)

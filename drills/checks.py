@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fawkes.core.decision import Decision, PutNode
-from fawkes.core.effects import Host
-from fawkes.core.keys import Key
-from fawkes.core.lifecycle import MOVING
-from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, NodeId, NodeLife, NodeState
-from fawkes.core.view import View
+from fawkes.core.state.view import View
+from fawkes.core.values.decision import Decision, PutNode
+from fawkes.core.values.effects import Host
+from fawkes.core.values.keys import Key
+from fawkes.core.values.lifecycle import MOVING
+from fawkes.core.values.model import ClusterId, ClusterLife, JobId, JobLife, NodeId, NodeLife, NodeState
 
 #: so many times a node may change its life between two hand-overs: in a drill no fault lasts long
 MOST_LIVES = 40

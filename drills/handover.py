@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fawkes.core.model import ClusterLife, JobLife
+from fawkes.core.values.model import ClusterLife, JobLife
 from tests.support.site import RealSite, real_site
 
 NODE = "node01"

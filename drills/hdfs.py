@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from drills.blocks import Blocks
 from drills.checks import Copies, Failure
 from drills.plan import Kind, Story
-from fawkes.core.decision import Decision, PutJob
-from fawkes.core.events import Condition, Event, NodeObserved, Sampled
-from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, NodeLife, Role
-from fawkes.core.proof import Proof, unsafe
-from fawkes.core.sight import Blocks as BlocksSeen
-from fawkes.core.state import State
+from fawkes.core.state.state import State
+from fawkes.core.values.decision import Decision, PutJob
+from fawkes.core.values.events import Condition, Event, NodeObserved, Sampled
+from fawkes.core.values.model import ClusterId, JobId, JobLife, NodeId, NodeLife, Role
+from fawkes.core.values.proof import Proof, unsafe
+from fawkes.core.values.sight import Blocks as BlocksSeen
 
 _INPUTS = ("/words", "/records")
 #: nobody wants the files of an MR-cluster any more after a reason of these codes
@@ -98,7 +98,7 @@ class Hdfs:
     # --- what the world asks before something succeeds
 
     def refuses(self, kind: str, name: str, state: State, at_us: int) -> str | None:
-        """Why something fails, None when it does not; kinds as in `fawkes.sim.steps.Faults`."""
+        """Why something fails, None when it does not; kinds as in `fawkes.sim.events.steps.Faults`."""
         if kind in _NEED_MASTERS or kind == "deploy":
             return self._masters_refuse(kind, ClusterId(name), state, at_us)
         if kind in ("join", "clean"):

@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import product
 
 from drills.plan import ClusterPlan, Fault, JobPlan, Kind, Spot, Story, chance_of
-from fawkes.core.model import Promise, Role
+from fawkes.core.values.model import Promise, Role
 
 CLUSTER = "c"
 #: three core nodes, one more that takes the part of a lost one, and one that comes and goes

@@ -26,8 +26,8 @@ from drills.real_faults import Hands
 from drills.result import Result, Tried
 from drills.settings import SETTINGS
 from drills.table import MASTERS
-from fawkes.core.model import ClusterId, ClusterLife, ClusterState, NodeId, NodeLife, Promise
-from fawkes.errors import FawkesError
+from fawkes.base.errors import FawkesError
+from fawkes.core.values.model import ClusterId, ClusterLife, ClusterState, NodeId, NodeLife, Promise
 from tests.support.probing import meanwhile
 from tests.support.site import RealSite, real_site
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from drills.checks import Copies, Failure, files_kept, loss_told
 from drills.loss import CLUSTER, LossPlan, Phase
-from fawkes.core.model import ClusterId, JobLife, NodeId, Promise, Reason, Role
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.model import ClusterId, JobLife, NodeId, Promise, Reason, Role
 from tests.support.site import PROJECT, RealSite
 
 _ENDED = ("FINISHED", "FAILED", "KILLED")

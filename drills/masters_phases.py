@@ -11,7 +11,7 @@ from drills.loss import CLUSTER, First, LossPlan, Phase
 from drills.masters_facts import OwnApplication, all_digests
 from drills.plan import JobPlan
 from drills.real import job_text
-from fawkes.core.model import ClusterLife, JobLife, NodeId, NodeLife, Role
+from fawkes.core.values.model import ClusterLife, JobLife, NodeId, NodeLife, Role
 from tests.support.site import RealSite
 
 _SORT = """

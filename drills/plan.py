@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from random import Random
 
-from fawkes.core.model import ClusterLife, NodeLife, Promise, Role
+from fawkes.core.values.model import ClusterLife, NodeLife, Promise, Role
 
 #: a seed gives another plan when this changes: the journal keeps results of each version apart
 PLAN_VERSION = 3

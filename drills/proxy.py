@@ -21,9 +21,9 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from drills.plan import Kind
-from fawkes.lab.network import PREFIX_LENGTH
-from fawkes.lab.spec import CONTROLLER_ADDRESS
-from fawkes.lab.wiring import CONTROLLER_BRIDGE
+from fawkes.live.lab.inside.network import PREFIX_LENGTH
+from fawkes.live.lab.inside.wiring import CONTROLLER_BRIDGE
+from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 
 #: NameNode and ResourceManager
 PORTS = (9870, 8088)

@@ -24,10 +24,10 @@ from drills.real_faults import Hands, small_disk
 from drills.result import Result, Tried
 from drills.settings import SETTINGS
 from drills.story_events import node_name
-from fawkes.config.site import Site
-from fawkes.core import alerts
-from fawkes.core.model import ClusterId, ClusterLife, NodeId, Role
-from fawkes.errors import FawkesError
+from fawkes.base.errors import FawkesError
+from fawkes.config.site.site import Site
+from fawkes.core.state import alerts
+from fawkes.core.values.model import ClusterId, ClusterLife, NodeId, Role
 from tests.support.site import RealSite, real_site
 
 #: how long everything may take to come to rest once the faults are over, and again after the last release

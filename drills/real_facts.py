@@ -9,7 +9,7 @@ from pathlib import Path
 
 from drills.checks import Copies, Failure, JobFacts, OwnerFacts, files_kept
 from drills.plan import Story
-from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, NodeLife
+from fawkes.core.values.model import ClusterId, JobId, JobLife, NodeId, NodeLife
 from tests.support.site import RealSite
 
 #: folders with input, and the folders of HDFS that they are loaded into

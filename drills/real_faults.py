@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO
 
 from drills.plan import Fault, Kind, Plan
-from fawkes.core.model import ClusterId, NodeId
-from fawkes.errors import FawkesError
-from fawkes.lab.folder import LabFolder
+from fawkes.base.errors import FawkesError
+from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.live.lab.folder import LabFolder
 from tests.support.site import PROJECT, RealSite
 
 _DAEMONS = {

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from drills.hdfs import MUTE, Hdfs
 from drills.plan import Kind
-from fawkes.core.events import Event, MastersSeen, NodeSeen, Sampled
-from fawkes.core.model import ClusterId, NodeId, Reading
-from fawkes.core.sight import Compute, Sight, Stored
-from fawkes.core.state import State
+from fawkes.core.state.state import State
+from fawkes.core.values.events import Event, MastersSeen, NodeSeen, Sampled
+from fawkes.core.values.model import ClusterId, NodeId, Reading
+from fawkes.core.values.sight import Compute, Sight, Stored
 
 #: hands events back to the world, each at its time
 Script = Callable[[list[Event]], None]

@@ -6,8 +6,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from fawkes.catalog import Catalog
-from fawkes.config.settings import SiteSettings, settings_of
+from fawkes.base.catalog import Catalog
+from fawkes.config.settings.settings import SiteSettings, settings_of
 
 #: fawkes.toml of the real drills; the simulated ones decide by the same
 SETTINGS = """

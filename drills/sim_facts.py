@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from drills.checks import Failure, JobFacts, OwnerFacts
-from fawkes.core.decision import PutJob
-from fawkes.core.model import ClusterId, JobId, JobLife, NodeId
-from fawkes.core.state import State
+from fawkes.core.state.state import State
+from fawkes.core.values.decision import PutJob
+from fawkes.core.values.model import ClusterId, JobId, JobLife, NodeId
 from fawkes.sim.world import SimWorld
 from fawkes.store.memory import MemoryStore
 

@@ -20,18 +20,18 @@ from drills.seeing import Seeing
 from drills.sim_facts import job_facts, not_whole, owner_facts, runs_twice, two_owners
 from drills.story_events import events_of, load_policy, release, started
 from fawkes import engine
-from fawkes.core.decision import Decision
-from fawkes.core.effects import Effect, Host
-from fawkes.core.events import Event, MastersSeen, Sampled, ServiceSeen, Woke
-from fawkes.core.invariants import broken
-from fawkes.core.model import ClusterId, ClusterLife, NodeId
-from fawkes.core.sight import NAMENODE, SafeMode, Service
-from fawkes.core.state import State
-from fawkes.errors import BrokenError, FullError
-from fawkes.sim.steps import Delays
+from fawkes.base.errors import BrokenError, FullError
+from fawkes.base.units import SECOND_US
+from fawkes.core.deciding.invariants import broken
+from fawkes.core.state.state import State
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.effects import Effect, Host
+from fawkes.core.values.events import Event, MastersSeen, Sampled, ServiceSeen, Woke
+from fawkes.core.values.model import ClusterId, ClusterLife, NodeId
+from fawkes.core.values.sight import NAMENODE, SafeMode, Service
+from fawkes.sim.events.steps import Delays
 from fawkes.sim.world import SimWorld
 from fawkes.store.memory import MemoryStore
-from fawkes.units import SECOND_US
 
 #: how long everything may take to come to rest once the faults are over, and again after the last release
 PATIENCE_S = 1500

@@ -6,12 +6,21 @@ from functools import cache
 
 from drills.plan import Story
 from drills.settings import settings
-from fawkes.core.events import DrainAsked, Event, PolicyText, ReleaseAsked, Requested, Started, Submitted, UndrainAsked
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId
-from fawkes.core.settings import Settings
-from fawkes.core.weights import Measure
+from fawkes.base.units import SECOND_US
+from fawkes.core.fairness.weights import Measure
+from fawkes.core.values.events import (
+    DrainAsked,
+    Event,
+    PolicyText,
+    ReleaseAsked,
+    Requested,
+    Started,
+    Submitted,
+    UndrainAsked,
+)
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId
+from fawkes.core.values.settings import Settings
 from fawkes.policy import compile_policy, policy_text
-from fawkes.units import SECOND_US
 
 _measures: dict[str, Measure] = {}
 

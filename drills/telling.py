@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from drills.result import Tried
-from fawkes.ports import Entry
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.engine.ports import Entry
 
 #: reasons that come all the time and explain nothing
 _QUIET = frozenset({"tick", "job-queued"})

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import HostError, UserError
+from fawkes.base.errors import HostError, UserError
 from fawkes.playbook import Exit, Folders, Script, Secret, failure, read_facts
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import RefusedError, UserError
-from fawkes.writing import place_of, refuse_there, whole
+from fawkes.base.errors import RefusedError, UserError
+from fawkes.base.writing import place_of, refuse_there, whole
 
 
 def device(path: Path) -> None:

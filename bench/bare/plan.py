@@ -13,21 +13,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.hadoop import CORE, GROWN, MASTER, bare_spec, job_spec
-from fawkes.config.details import JobDetails
-from fawkes.config.site import Site
-from fawkes.core.effects import Deploy, Goal, Member, StartJob
-from fawkes.core.model import NodeId, Role
-from fawkes.dist import pieces
-from fawkes.dist.compiled import DOORS
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.doors import LIST, DoorKeys, Doors
-from fawkes.live.fleet import Fleet
-from fawkes.live.ground import Ground, Identity
-from fawkes.live.playbooks import hadoop
-from fawkes.live.releases import Releases
-from fawkes.live.setup import Setup
-from fawkes.live.ssh import HostAddress
+from fawkes.config.clusters.details import JobDetails
+from fawkes.config.site.site import Site
+from fawkes.core.values.effects import Deploy, Goal, Member, StartJob
+from fawkes.core.values.model import NodeId, Role
+from fawkes.live.hadoop.doors import LIST, DoorKeys, Doors
+from fawkes.live.hadoop.releases import Releases
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.fleet import Fleet
+from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.playbooks import hadoop
+from fawkes.live.nodes.ssh import HostAddress
 from fawkes.playbook import Folders
+from fawkes.playbook.dist import pieces
+from fawkes.playbook.dist.compile.compiled import DOORS
 
 _COMMAND_S = 60.0
 

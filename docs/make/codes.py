@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from docs.make.table import table
-from fawkes import errors
+from fawkes.base import errors
+from fawkes.base.errors import ExitStatus, FawkesError
 from fawkes.cli.main import INTERRUPTED
-from fawkes.errors import ExitStatus, FawkesError
 
 MEANINGS = {
     ExitStatus.DONE: "Done.",

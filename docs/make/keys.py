@@ -13,33 +13,33 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from docs.make.table import code, table
-from fawkes.config.fields import bounds_of
-from fawkes.config.owned_keys import FOLDERS, FOLDERS_HINT, OWNED
-from fawkes.config.presets import PRESETS
-from fawkes.units import show_bytes, show_duration
+from fawkes.base.units import show_bytes, show_duration
+from fawkes.config.clusters.owned_keys import FOLDERS, FOLDERS_HINT, OWNED
+from fawkes.config.files.fields import bounds_of
+from fawkes.config.settings.presets import PRESETS
 
 READ_BY = {
-    "fawkes.config.clusters._idle": 'duration or "never"',
-    "fawkes.config.clusters._min_nodes": 'whole number from 1, or "auto"',
-    "fawkes.config.fields._absolute": "absolute folder",
-    "fawkes.config.fields._host": "host name or IPv4 address",
-    "fawkes.config.fields._name": "name",
-    "fawkes.config.fields._path": "local path",
-    "fawkes.config.fields._user": "user name",
-    "fawkes.config.fields.duration": "duration",
-    "fawkes.config.fields.size": "size",
-    "fawkes.config.hadoop._sites": "tables of Hadoop's keys",
-    "fawkes.config.hadoop.full_version": "version in quotes",
-    "fawkes.config.inventory._attribute": "text, number or boolean",
-    "fawkes.config.jumps._proxy_jump": "jump hosts",
-    "fawkes.config.jobs._list": "absolute folder, or a list of them",
-    "fawkes.config.jobs._properties": "table of Hadoop's keys",
-    "fawkes.config.jobs._words": "list of text",
-    "fawkes.config.settings._budget": 'share such as "20%", or "unlimited"',
-    "fawkes.config.settings._groups": "name of a Unix group, or a list of them",
-    "fawkes.config.settings._idle": 'duration, "period" or "never"',
-    "fawkes.config.settings._leave": 'duration or "instant"',
-    "fawkes.config.settings._parameter": "number, text or boolean",
+    "fawkes.config.clusters.clusters._idle": 'duration or "never"',
+    "fawkes.config.clusters.clusters._min_nodes": 'whole number from 1, or "auto"',
+    "fawkes.config.files.fields._absolute": "absolute folder",
+    "fawkes.config.files.fields._host": "host name or IPv4 address",
+    "fawkes.config.files.fields._name": "name",
+    "fawkes.config.files.fields._path": "local path",
+    "fawkes.config.files.fields._user": "user name",
+    "fawkes.config.files.fields.duration": "duration",
+    "fawkes.config.files.fields.size": "size",
+    "fawkes.config.clusters.hadoop._sites": "tables of Hadoop's keys",
+    "fawkes.config.clusters.hadoop.full_version": "version in quotes",
+    "fawkes.config.nodes.inventory._attribute": "text, number or boolean",
+    "fawkes.config.nodes.jumps._proxy_jump": "jump hosts",
+    "fawkes.config.jobs.jobs._list": "absolute folder, or a list of them",
+    "fawkes.config.jobs.jobs._properties": "table of Hadoop's keys",
+    "fawkes.config.jobs.jobs._words": "list of text",
+    "fawkes.config.settings.settings._budget": 'share such as "20%", or "unlimited"',
+    "fawkes.config.settings.settings._groups": "name of a Unix group, or a list of them",
+    "fawkes.config.settings.settings._idle": 'duration, "period" or "never"',
+    "fawkes.config.settings.settings._leave": 'duration or "instant"',
+    "fawkes.config.settings.settings._parameter": "number, text or boolean",
 }
 """What a value looks like in a file, by the function that reads it."""
 
@@ -200,7 +200,7 @@ def _written(value: Any, words: str) -> str:
 
 
 def _is_preset(field: FieldInfo) -> bool:
-    from fawkes.config.settings import Patience, Retries, SettingsFile, SshLimits, Timeouts
+    from fawkes.config.settings.settings import Patience, Retries, SettingsFile, SshLimits, Timeouts
 
     tables = (Patience, Retries, SettingsFile, SshLimits, Timeouts)
     return any(field is each for model in tables for each in model.model_fields.values())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from docs.make.table import code, table
-from fawkes.core.model import Role
-from fawkes.dist.pins import PINS
-from fawkes.lab.sizing import DAEMONS_OF_HOST_BYTES, JOURNAL_BYTES, MASTERS_BYTES, SECOND_NAMENODE_BYTES
-from fawkes.live.hadoop_conf import Ports, TaskSizes
-from fawkes.units import show_bytes
+from fawkes.base.units import show_bytes
+from fawkes.core.values.model import Role
+from fawkes.live.hadoop.hadoop_conf import TaskSizes
+from fawkes.live.hadoop.ports import Ports
+from fawkes.live.lab.sizing import DAEMONS_OF_HOST_BYTES, JOURNAL_BYTES, MASTERS_BYTES, SECOND_NAMENODE_BYTES
+from fawkes.playbook.dist.pins import PINS
 from playbooks.node import TOOLS
 
 _GIB_MB = 1024

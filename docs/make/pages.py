@@ -27,6 +27,8 @@ MAKERS: Mapping[str, Maker] = {
     "readings": readings.readings,
     "reasons": reasons.reasons,
     "rooms": rooms.table_of_rooms,
+    "folders": rooms.table_of_folders,
+    "subjects": rooms.table_of_subjects,
     "rows": rows.rows,
     "tables": rows.tables,
     "verdicts": reasons.verdicts,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 
 from docs.make.table import code, table
-from fawkes.cli.fields import FIELDS
-from fawkes.core.model import Sample
-from fawkes.offline.failover import MASTERS
-from fawkes.offline.outcome import DEADLINES, ClusterOutcome, Outcome
+from fawkes.cli.show.fields import FIELDS
+from fawkes.core.values.model import Sample
+from fawkes.offline.outcomes.failover import MASTERS
+from fawkes.offline.outcomes.outcome import DEADLINES, ClusterOutcome, Outcome
 
 READINGS = {
     "at_us": "When it was read, in microseconds since 1970.",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from docs.make.table import code, table
-from fawkes.core.model import Facts
-from fawkes.report.sentences import SENTENCES, VERDICTS
+from fawkes.core.values.model import Facts
+from fawkes.report.words.sentences import SENTENCES, VERDICTS
 
 #: facts that are no texts: the least that makes their sentence whole
 _EXAMPLES: Mapping[str, object] = {

@@ -50,8 +50,13 @@ def _room(path: Path) -> Room:
 @cache
 def layers() -> Sequence[Sequence[str]]:
     """The rooms of each layer, from the top, by the contract of type `layers`."""
-    (found,) = (contract for contract in _contracts() if contract["type"] == "layers")
-    return [[_name(part) for part in re.split(r"[|:]", line)] for line in found["layers"]]
+    return [[_name(part) for part in re.split(r"[|:]", line)] for line in _layers()["layers"]]
+
+
+def _layers() -> Mapping[str, Any]:
+    """The contract about whole rooms; those about the folders of one room name their container."""
+    (whole,) = (each for each in _contracts() if each["type"] == "layers" and "containers" not in each)
+    return whole
 
 
 def common() -> frozenset[str]:
@@ -86,8 +91,9 @@ def _forbids(contract: Mapping[str, Any], importer: str, imported: str) -> bool:
 
 def _together(name: str, other: str) -> bool:
     """Whether two rooms of one layer may import each other: a colon stands between them, no bar."""
-    (found,) = (contract for contract in _contracts() if contract["type"] == "layers")
-    (line,) = (line for line in found["layers"] if {name, other} <= {_name(part) for part in re.split(r"[|:]", line)})
+    (line,) = (
+        line for line in _layers()["layers"] if {name, other} <= {_name(part) for part in re.split(r"[|:]", line)}
+    )
     return "|" not in line
 
 
@@ -116,6 +122,35 @@ def _row(room: Room) -> list[str]:
 def _rounded(lines: int) -> int:
     """To hundreds, and not less than one: nobody wants to read more digits."""
     return max(_HUNDRED, round(lines, -2))
+
+
+def table_of_folders() -> str:
+    """A row for each folder of each room, from the top layer: what it is for, and its lines."""
+    found = [(folder, _room(folder)) for layer in layers() for name in layer for folder in _folders(name)]
+    rows = [
+        [code(_inside(folder)), room.purpose.replace("``", "`"), f"{_rounded(room.lines):,}"] for folder, room in found
+    ]
+    return table(["folder", "what it is for", "lines"], rows)
+
+
+def table_of_subjects() -> str:
+    """A row for each subject that has a folder on more than one floor, with a column for each floor that has any."""
+    places = {name: {folder.name for folder in _folders(name)} for layer in layers() for name in layer}
+    shared = sorted({s for names in places.values() for s in names if sum(s in other for other in places.values()) > 1})
+    floors = [name for name, names in places.items() if names & set(shared)]
+    rows = [
+        [subject, *(code(f"{each}/{subject}") if subject in places[each] else "" for each in floors)]
+        for subject in shared
+    ]
+    return table(["subject", *map(code, floors)], rows)
+
+
+def _folders(name: str) -> list[Path]:
+    return sorted(path.parent for path in (ROOT / PACKAGE / name).glob("*/__init__.py"))
+
+
+def _inside(folder: Path) -> str:
+    return folder.relative_to(ROOT / PACKAGE).as_posix()
 
 
 WIDTH, HEIGHT, GAP, MARGIN = 960, 46, 10, 12

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from docs.make.table import code, table
-from fawkes.cli.fields import FIELDS
-from fawkes.cli.tables import COMBINED, TABLES
+from fawkes.cli.show.fields import FIELDS
+from fawkes.cli.show.tables import COMBINED, TABLES
 
 
 def tables() -> str:

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from fawkes import __version__, extras
-from fawkes.cli.visible import echo
-from fawkes.config.site import Site
-from fawkes.errors import ExitStatus, FawkesError
+from fawkes import __version__
+from fawkes.base import extras
+from fawkes.base.errors import ExitStatus, FawkesError
+from fawkes.cli.show.visible import echo
+from fawkes.config.site.site import Site
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -38,46 +39,58 @@ class Verb:
 
 
 VERBS = {
-    "demo": Verb("fawkes.cli.demo:demo", "Balance three real Hadoop clusters on this machine."),
-    "init": Verb("fawkes.cli.init:init", "Write commented example files for a new site."),
-    "lab": Verb("fawkes.cli.lab:lab", "Hosts on this machine, for trials and tests."),
-    "dist": Verb("fawkes.cli.dist:dist", "Get, list and check Hadoop releases."),
-    "check": Verb("fawkes.cli.check:check", "Check that nodes are ready: SSH, names, Java, clock, disk, ports."),
-    "run": Verb("fawkes.cli.run:run", "Run the controller: deploy MR-clusters and keep them balanced."),
-    "adopt": Verb("fawkes.cli.adopt:adopt", "Make a new ledger for a pool whose state folder is lost."),
-    "request": Verb("fawkes.cli.request:request", "Request an MR-cluster."),
-    "release": Verb("fawkes.cli.release:release", "Release an MR-cluster: save its outputs, then free its nodes."),
-    "submit": Verb("fawkes.cli.submit:submit", "Put a job into the queue of an MR-cluster."),
-    "cancel": Verb("fawkes.cli.cancel:cancel", "Cancel a job, waiting or running."),
-    "status": Verb("fawkes.cli.status:status", "Show MR-clusters, their shares and weights, and the last move."),
-    "nodes": Verb("fawkes.cli.nodes:nodes", "Show each node: owner, role, state, since when and why."),
-    "jobs": Verb("fawkes.cli.jobs:jobs", "Show each job: state, times, slowdown, logs of failures."),
-    "events": Verb("fawkes.cli.events:events", "Show the events and decisions in the ledger."),
-    "explain": Verb("fawkes.cli.explain:explain", "Explain why a node moved, or why none did."),
-    "env": Verb("fawkes.cli.env:env", "Print exports for using `hadoop` and `yarn` on an MR-cluster."),
-    "logs": Verb("fawkes.cli.logs:logs", "Show logs of daemons and jobs."),
-    "pause": Verb("fawkes.cli.pause:pause", "Stop all voluntary moves, with a reason."),
-    "resume": Verb("fawkes.cli.resume:resume", "Allow voluntary moves again."),
-    "drain": Verb("fawkes.cli.drain:drain", "Take a node out of service, with a reason."),
-    "undrain": Verb("fawkes.cli.undrain:undrain", "Put a node back into service."),
-    "move-masters": Verb("fawkes.cli.move_masters:move_masters", "Move the masters of an MR-cluster to another node."),
-    "retry": Verb("fawkes.cli.retry:retry", "Retry a failed node or MR-cluster at once, after a repair."),
-    "restore": Verb("fawkes.cli.restore:restore", "Bring an MR-cluster back from the kept copy of its masters' data."),
-    "down": Verb("fawkes.cli.down:down", "Stop for good: release all MR-clusters, end the controller."),
-    "policies": Verb("fawkes.cli.policies:policies", "List the weighting policies and where each comes from."),
-    "verify": Verb("fawkes.cli.verify:verify", "Decide all steps of a ledger again and compare."),
-    "replay": Verb("fawkes.cli.replay:replay", "Run a workload or trace on real Hadoop, at its jobs' times."),
-    "simulate": Verb("fawkes.cli.simulate:simulate", "Simulate a scenario, with the same code that decides live."),
-    "compare": Verb("fawkes.cli.compare:compare", "Compare policies and settings on the same workloads, offline."),
-    "record": Verb("fawkes.cli.record:record", "Write a span of the live ledger to a folder for offline runs."),
-    "whatif": Verb("fawkes.cli.whatif:whatif", "Simulate a recorded span under other policies and settings."),
-    "workload": Verb("fawkes.cli.workload:workload", "Show, convert and change workloads and traces."),
-    "calibrate": Verb("fawkes.cli.calibrate:calibrate", "Fit the simulator's constants to recorded runs."),
-    "deadlines": Verb("fawkes.cli.deadlines:deadlines", "Run a trace with deadlines on a flat pool of CPUs."),
-    "interference": Verb(
-        "fawkes.cli.interference:interference", "Simulate frameworks that share a cloud by resource offers."
+    "demo": Verb("fawkes.cli.local.demo:demo", "Balance three real Hadoop clusters on this machine."),
+    "init": Verb("fawkes.cli.pool.init:init", "Write commented example files for a new site."),
+    "lab": Verb("fawkes.cli.local.lab:lab", "Hosts on this machine, for trials and tests."),
+    "dist": Verb("fawkes.cli.local.dist:dist", "Get, list and check Hadoop releases."),
+    "check": Verb("fawkes.cli.pool.check:check", "Check that nodes are ready: SSH, names, Java, clock, disk, ports."),
+    "run": Verb("fawkes.cli.pool.run:run", "Run the controller: deploy MR-clusters and keep them balanced."),
+    "adopt": Verb("fawkes.cli.pool.adopt:adopt", "Make a new ledger for a pool whose state folder is lost."),
+    "request": Verb("fawkes.cli.clusters.request:request", "Request an MR-cluster."),
+    "release": Verb(
+        "fawkes.cli.clusters.release:release", "Release an MR-cluster: save its outputs, then free its nodes."
     ),
-    "paper": Verb("fawkes.cli.paper:paper", "Simulate every table and figure of the paper, and judge them."),
+    "submit": Verb("fawkes.cli.jobs.submit:submit", "Put a job into the queue of an MR-cluster."),
+    "cancel": Verb("fawkes.cli.jobs.cancel:cancel", "Cancel a job, waiting or running."),
+    "status": Verb(
+        "fawkes.cli.clusters.status:status", "Show MR-clusters, their shares and weights, and the last move."
+    ),
+    "nodes": Verb("fawkes.cli.pool.nodes:nodes", "Show each node: owner, role, state, since when and why."),
+    "jobs": Verb("fawkes.cli.jobs.jobs:jobs", "Show each job: state, times, slowdown, logs of failures."),
+    "events": Verb("fawkes.cli.history.events:events", "Show the events and decisions in the ledger."),
+    "explain": Verb("fawkes.cli.history.explain:explain", "Explain why a node moved, or why none did."),
+    "env": Verb("fawkes.cli.clusters.env:env", "Print exports for using `hadoop` and `yarn` on an MR-cluster."),
+    "logs": Verb("fawkes.cli.clusters.logs:logs", "Show logs of daemons and jobs."),
+    "pause": Verb("fawkes.cli.pool.pause:pause", "Stop all voluntary moves, with a reason."),
+    "resume": Verb("fawkes.cli.pool.resume:resume", "Allow voluntary moves again."),
+    "drain": Verb("fawkes.cli.pool.drain:drain", "Take a node out of service, with a reason."),
+    "undrain": Verb("fawkes.cli.pool.undrain:undrain", "Put a node back into service."),
+    "move-masters": Verb(
+        "fawkes.cli.clusters.move_masters:move_masters", "Move the masters of an MR-cluster to another node."
+    ),
+    "retry": Verb("fawkes.cli.pool.retry:retry", "Retry a failed node or MR-cluster at once, after a repair."),
+    "restore": Verb(
+        "fawkes.cli.clusters.restore:restore", "Bring an MR-cluster back from the kept copy of its masters' data."
+    ),
+    "down": Verb("fawkes.cli.pool.down:down", "Stop for good: release all MR-clusters, end the controller."),
+    "policies": Verb("fawkes.cli.pool.policies:policies", "List the weighting policies and where each comes from."),
+    "verify": Verb("fawkes.cli.history.verify:verify", "Decide all steps of a ledger again and compare."),
+    "replay": Verb("fawkes.cli.offline.replay:replay", "Run a workload or trace on real Hadoop, at its jobs' times."),
+    "simulate": Verb(
+        "fawkes.cli.offline.simulate:simulate", "Simulate a scenario, with the same code that decides live."
+    ),
+    "compare": Verb(
+        "fawkes.cli.offline.compare:compare", "Compare policies and settings on the same workloads, offline."
+    ),
+    "record": Verb("fawkes.cli.history.record:record", "Write a span of the live ledger to a folder for offline runs."),
+    "whatif": Verb("fawkes.cli.offline.whatif:whatif", "Simulate a recorded span under other policies and settings."),
+    "workload": Verb("fawkes.cli.workload.workload:workload", "Show, convert and change workloads and traces."),
+    "calibrate": Verb("fawkes.cli.offline.calibrate:calibrate", "Fit the simulator's constants to recorded runs."),
+    "deadlines": Verb("fawkes.cli.offline.deadlines:deadlines", "Run a trace with deadlines on a flat pool of CPUs."),
+    "interference": Verb(
+        "fawkes.cli.offline.interference:interference", "Simulate frameworks that share a cloud by resource offers."
+    ),
+    "paper": Verb("fawkes.cli.offline.paper:paper", "Simulate every table and figure of the paper, and judge them."),
     "man": Verb("fawkes.cli.man:man", "Write the manual pages of all commands."),
 }
 
@@ -128,7 +141,7 @@ class Program(click.Group):
         """The result of the verb; `ExitStatus.PARTIAL` if it did what it could beside a controller that is silent."""
         result = super().invoke(ctx)
         # Imported late, as all that a verb needs: `fawkes --help` stays fast.
-        from fawkes.cli.ledger import SILENT
+        from fawkes.cli.asking.ledger import SILENT
 
         return result or (ExitStatus.PARTIAL if SILENT in ctx.meta else None)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 
 from fawkes import __version__
+from fawkes.base.errors import UserError
+from fawkes.base.writing import whole
 from fawkes.cli.main import cli
-from fawkes.cli.show import note
-from fawkes.errors import UserError
-from fawkes.writing import whole
+from fawkes.cli.show.show import note
 
 _SECTION = 1
 _BLOCK = "\b"

@@ -6,12 +6,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar, cast
 
-from fawkes.core.decision import Change, PutClock, PutClosing, PutCluster, PutJob, PutNode, PutPause, PutRules, PutTick
-from fawkes.core.effects import EndControl
-from fawkes.core.events import StandbySeen, Started
-from fawkes.core.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
-from fawkes.core.tick import MOVES, MOVING
-from fawkes.ports import Entry
+from fawkes.core.deciding.tick import MOVES, MOVING
+from fawkes.core.values.decision import (
+    Change,
+    PutClock,
+    PutClosing,
+    PutCluster,
+    PutJob,
+    PutNode,
+    PutPause,
+    PutRules,
+    PutTick,
+)
+from fawkes.core.values.effects import EndControl
+from fawkes.core.values.events import StandbySeen, Started
+from fawkes.core.values.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
+from fawkes.engine.ports import Entry
 from fawkes.store.base import CLUSTER, JOB, NODE, SAMPLE, TICK, Reader
 
 C = TypeVar("C", bound=Change)

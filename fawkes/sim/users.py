@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from fawkes.core.effects import Deploy, Load, Retire, Save, Survey
-from fawkes.core.events import Requested, Submitted
-from fawkes.core.model import ClusterId, Facts, JobId
-from fawkes.core.proof import NAMED
+from fawkes.core.values.effects import Deploy, Load, Retire, Save, Survey
+from fawkes.core.values.events import Requested, Submitted
+from fawkes.core.values.model import ClusterId, Facts, JobId
+from fawkes.core.values.proof import NAMED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

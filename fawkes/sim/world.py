@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fawkes.core.effects import (
+from fawkes.base.errors import FullError
+from fawkes.core.values.effects import (
     ArmStandby,
     CancelJob,
     CountWork,
@@ -28,19 +29,15 @@ from fawkes.core.effects import (
     Survey,
     WakeAt,
 )
-from fawkes.core.events import Condition, Done, Event, MastersSeen, NodeSeen, Sampled, ServiceSeen, Woke
-from fawkes.core.model import ClusterId, NodeId, Reading, Role
-from fawkes.core.proof import not_proven
-from fawkes.core.sight import Blocks, Compute, Service, Stored
-from fawkes.errors import FullError
-from fawkes.sim import answers
-from fawkes.sim.answers import cancelled, ended, observed, sight_of, started, without_writes, work_counted
-from fawkes.sim.constants import PLAIN, Constants
-from fawkes.sim.heap import COMPLETION, REQUEST, TIMER, Heap
-from fawkes.sim.masters import NO_ANSWER, Masters
-from fawkes.sim.model import Cluster, CopyDone, Engine, JobEnded, Model, TaskEvent, model_of
-from fawkes.sim.standby import Standbys, without_memory
-from fawkes.sim.steps import (
+from fawkes.core.values.events import Condition, Done, Event, MastersSeen, NodeSeen, Sampled, ServiceSeen, Woke
+from fawkes.core.values.model import ClusterId, NodeId, Reading, Role
+from fawkes.core.values.proof import not_proven
+from fawkes.core.values.sight import Blocks, Compute, Service, Stored
+from fawkes.sim.engines import Engine, model_of
+from fawkes.sim.events import answers
+from fawkes.sim.events.answers import cancelled, ended, observed, sight_of, started, without_writes, work_counted
+from fawkes.sim.events.heap import COMPLETION, REQUEST, TIMER, Heap
+from fawkes.sim.events.steps import (
     Copied,
     Delays,
     Deploys,
@@ -58,8 +55,12 @@ from fawkes.sim.steps import (
     next_look_us,
     no_faults,
 )
-from fawkes.sim.tasks import JobAttempt
-from fawkes.sim.transfers import Transfers
+from fawkes.sim.events.transfers import Transfers
+from fawkes.sim.hadoop.constants import PLAIN, Constants
+from fawkes.sim.hadoop.model import Cluster, CopyDone, JobEnded, Model, TaskEvent
+from fawkes.sim.hadoop.tasks import JobAttempt
+from fawkes.sim.masters.masters import NO_ANSWER, Masters
+from fawkes.sim.masters.standby import Standbys, without_memory
 from fawkes.sim.users import Users, of_stage
 
 #: what a new controller finds as it was
@@ -347,8 +348,7 @@ class SimWorld:
 
     def _read(self, cluster: ClusterId) -> Reading:
         error = self.faults("read", cluster)
-        if error is None and cluster in self.masters.away:
-            error = NO_ANSWER
+        error = NO_ANSWER if error is None and cluster in self.masters.away else error
         return self.masters.reading(cluster) if error is None else Reading(cluster=cluster, error=error or "no answer")
 
     def _stage(self, effect: Deploy | Load | Save | Retire | Survey) -> Event | None:

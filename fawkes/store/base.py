@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from fawkes.core.decision import (
+from fawkes.core.values.decision import (
     AddSample,
     Change,
     Decision,
@@ -17,9 +17,9 @@ from fawkes.core.decision import (
     PutPending,
     PutTick,
 )
-from fawkes.core.events import Event
-from fawkes.core.model import Plain, Reason
-from fawkes.ports import Entry
+from fawkes.core.values.events import Event
+from fawkes.core.values.model import Plain, Reason
+from fawkes.engine.ports import Entry
 
 NODE, CLUSTER, JOB, TICK, PENDING, SAMPLE = "node", "cluster", "job", "tick", "pending", "sample"
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from stat import S_ISREG
 
-from fawkes.errors import BrokenError, FawkesError, FullError, RefusedError, UserError
+from fawkes.base.errors import BrokenError, FawkesError, FullError, RefusedError, UserError
 from fawkes.store.schema import APPLICATION_ID, BLOCKS_SINCE, FORMAT, OPENED, file_format
 from fawkes.store.steps import RESTORE, START, Steps, damaged
 

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from fawkes.errors import ElsewhereError, RefusedError
+from fawkes.base.errors import ElsewhereError, RefusedError
+from fawkes.base.units import show_time
 from fawkes.store.private import FILE_MODE, user_name
-from fawkes.units import show_time
 
 LOCK_FILE = "lock"
 #: `holder` takes the lock for a moment to see whether it is free: a controller that starts just then tries again

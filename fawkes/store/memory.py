@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from fawkes.core.decision import Decision, DropPending
-from fawkes.core.events import Event, Started
-from fawkes.core.model import Plain
-from fawkes.errors import BrokenError
-from fawkes.ports import Entry
+from fawkes.base.errors import BrokenError
+from fawkes.core.values.decision import Decision, DropPending
+from fawkes.core.values.events import Event, Started
+from fawkes.core.values.model import Plain
+from fawkes.engine.ports import Entry
 from fawkes.store.base import Identity, Latest, mentioned, place
 
 

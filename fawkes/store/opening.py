@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from fawkes import __version__
-from fawkes.errors import RefusedError
+from fawkes.base.errors import RefusedError
 from fawkes.store import health
 from fawkes.store.private import FILE_MODE, sync_folder
 from fawkes.store.schema import APPLICATION_ID, OPENED, migrate

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from fawkes.errors import RefusedError, UserError
+from fawkes.base.errors import RefusedError, UserError
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 PART = ".part"

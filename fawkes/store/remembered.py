@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from fawkes.core.picture import Picture, restored
-from fawkes.core.record import RecordError, from_plain
-from fawkes.core.state import State, evolve
+from fawkes.core.clusters.picture import Picture, restored
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.record import RecordError, from_plain
 from fawkes.store.base import Reader
 
 _log = logging.getLogger(__name__)

@@ -12,12 +12,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fawkes import __version__
-from fawkes.core.decision import Change, Decision, DropPending
-from fawkes.core.events import Event, Started
-from fawkes.core.model import Plain
-from fawkes.core.record import RecordError, change_of, decision_of, decision_plain, dumps, event_of, loads, to_plain
-from fawkes.errors import BrokenError, FawkesError, RefusedError, UserError
-from fawkes.ports import Entry
+from fawkes.base.errors import BrokenError, FawkesError, RefusedError, UserError
+from fawkes.core.values.decision import Change, Decision, DropPending
+from fawkes.core.values.events import Event, Started
+from fawkes.core.values.model import Plain
+from fawkes.core.values.record import (
+    RecordError,
+    change_of,
+    decision_of,
+    decision_plain,
+    dumps,
+    event_of,
+    loads,
+    to_plain,
+)
+from fawkes.engine.ports import Entry
 from fawkes.store import health, opening, steps
 from fawkes.store.base import PENDING, Identity, Latest, mentioned, place
 from fawkes.store.lock import StateLock

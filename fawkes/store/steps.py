@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fawkes.errors import RefusedError
+from fawkes.base.errors import RefusedError
 
 #: steps of a block: of ten MR-clusters 3 MB of text, packed within 20 ms, unpacked within 10
 BLOCK = 256

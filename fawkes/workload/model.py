@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fawkes.errors import UserError
-from fawkes.units import MOST_BYTES
+from fawkes.base.errors import UserError
+from fawkes.base.units import MOST_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class Trace:
     ``jobs`` are sorted by ``submit_us``, equal ones in the order of the file. ``dropped`` counts the lines that became
     no job, ``mended`` those that did although something in them was not right. ``header`` is what the file says of
     itself (SWF: ``MaxProcs``, ``UnixStartTime``, ...; a key that stands several times has its values on lines),
-    ``format`` how it was read (``fawkes.workload.formats``).
+    ``format`` how it was read (``fawkes.workload.formats.formats``).
     """
 
     source: str

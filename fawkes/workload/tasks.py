@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fawkes.units import MOST_BYTES
+from fawkes.base.units import MOST_BYTES
 
 MS_US = 1000
 

@@ -17,6 +17,7 @@ PLAYBOOK_MAY = {"fabric", "fawkes"}
 #: slow to import: a command that only shows its help must not pay for them
 HEAVY = {"pandas", "matplotlib", "fabric", "paramiko", "pydantic", "apscheduler", "ClusterShell", "hdfs", "rich"}
 MOST_LINES = 600
+MOST_ENTRIES = 14
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -43,7 +44,7 @@ def test_a_playbook_imports_fabric_its_one_module_and_the_standard_library(path:
     for name in imports(path):
         top = name.partition(".")[0]
         assert top in PLAYBOOK_MAY or top in sys.stdlib_module_names, name
-        assert top != "fawkes" or name in ("fawkes.playbook", "fawkes.script"), name
+        assert top != "fawkes" or name in ("fawkes.playbook", "fawkes.playbook.script"), name
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -60,8 +61,26 @@ def test_modules_are_short(folder: str) -> None:
 
 
 def test_live_and_offline_runs_and_the_flat_pool_let_jobs_in_by_the_same_code() -> None:
-    users = {path.relative_to(ROOT).as_posix() for path in files("fawkes") if "fawkes.core.admitting" in imports(path)}
-    assert {"fawkes/core/deadlines.py", "fawkes/flat/pool.py", "fawkes/worker/policies.py"} <= users
+    users = {
+        path.relative_to(ROOT).as_posix() for path in files("fawkes") if "fawkes.core.state.admitting" in imports(path)
+    }
+    assert {
+        "fawkes/core/jobs/deadlines.py",
+        "fawkes/offline/studies/flat/pool.py",
+        "fawkes/policy/worker/policies.py",
+    } <= users
     assert not {name for name in users if name.startswith(("fawkes/sim/", "fawkes/live/"))}
     deciding = {name for name in users if re.search(r"\bchecked\(", (ROOT / name).read_text())}
-    assert deciding == {"fawkes/core/deadlines.py", "fawkes/flat/pool.py", "fawkes/interference/manager.py"}
+    assert deciding == {
+        "fawkes/core/jobs/deadlines.py",
+        "fawkes/offline/studies/flat/pool.py",
+        "fawkes/offline/studies/interference/manager.py",
+    }
+
+
+def test_no_folder_of_the_package_is_a_hall() -> None:
+    package = ROOT / "fawkes"
+    folders = [package, *(path.parent for path in package.rglob("__init__.py"))]
+    entries = {folder: [path for path in folder.iterdir() if not path.name.startswith("__")] for folder in folders}
+    assert len(entries) > MOST_ENTRIES
+    assert {path.relative_to(ROOT).as_posix(): len(e) for path, e in entries.items() if len(e) > MOST_ENTRIES} == {}

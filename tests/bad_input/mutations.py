@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from fawkes.cli.init import EXAMPLES
+from fawkes.cli.pool.init import EXAMPLES
 from tests.bad_input.support import CHECK, INVENTORY, JOB, REQUEST, SCENARIO, SHOW, SUBMIT, TABLE
 
 DATA = Path(__file__).parents[1] / "workload" / "data"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from fawkes.catalog import Catalog
-from fawkes.config.site import Site
-from fawkes.errors import UserError
-from fawkes.offline.read import read_plan
+from fawkes.base.catalog import Catalog
+from fawkes.base.errors import UserError
+from fawkes.config.site.site import Site
+from fawkes.offline.scenarios.read import read_plan
 from tests.bad_input.mutations import KINDS, Kind, mutated
 from tests.bad_input.support import Ended, changed, lay_out, run_here, tree
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bench.evacuate import left
-from fawkes.core.events import DrainAsked, Event, UndrainAsked
-from fawkes.core.model import NodeId
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import DrainAsked, Event, UndrainAsked
+from fawkes.core.values.model import NodeId
 from tests.support.pools import policy, request, run, started
 
 NODE = NodeId("node04")

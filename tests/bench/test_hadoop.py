@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.hadoop import job_states
-from fawkes.core.model import JobLife
+from fawkes.core.values.model import JobLife
 from tests.support.pools import request, run, started, submit
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from bench import namespace
 from bench.namespace import enlarge, enlarge_file
-from fawkes.live import protobuf, stamps
+from fawkes.live.edits import stamps
+from fawkes.live.wire import protobuf
 
 IMAGE = Path(__file__).parents[1] / "live" / "data" / "fsimage-3.5.0"
 

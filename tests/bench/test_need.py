@@ -9,9 +9,9 @@ import pytest
 
 from bench.deadline_jobs import Row
 from bench.need import MIX, POLICY, URGENT, Seen, checks, document, moves, offline
-from fawkes.core.decision import PutLearned
-from fawkes.core.model import Reason
-from fawkes.ports import Entry
+from fawkes.core.values.decision import PutLearned
+from fawkes.core.values.model import Reason
+from fawkes.engine.ports import Entry
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
 

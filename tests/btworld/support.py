@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from fawkes.btworld.definition import folder
+from fawkes.workload.btworld.definition import folder
 
 
 def program(name: str) -> ModuleType:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.btworld.definition import RAW, Query, folder, workflow
-from fawkes.btworld.reference import missing
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.workload.btworld.definition import RAW, Query, folder, workflow
+from fawkes.workload.btworld.reference import missing
 
 FLOW = workflow()
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.btworld.load import programs, workload_of
-from fawkes.config.details import JobDetails
-from fawkes.config.jobs import job_of
-from fawkes.errors import UserError
-from fawkes.workload.classes import STAGES
+from fawkes.base.errors import UserError
+from fawkes.config.clusters.details import JobDetails
+from fawkes.config.jobs.jobs import job_of
+from fawkes.workload.btworld.load import programs, workload_of
+from fawkes.workload.making.classes import STAGES
 from fawkes.workload.model import check_order
 
 TB_10TH = 100 * 10**9

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fawkes.btworld.reference import COLUMNS, compare, results, saved, scrapes
-from fawkes.errors import UserError
+from fawkes.base.errors import UserError
+from fawkes.workload.btworld.reference import COLUMNS, compare, results, saved, scrapes
 from tests.btworld.support import made
 
 A, B = "a" * 40, "b" * 40

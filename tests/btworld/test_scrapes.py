@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.btworld.definition import folder
+from fawkes.workload.btworld.definition import folder
 from tests.btworld.support import made, program
 
 SCRAPES = program("scrapes")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.calibrate.fit import LEAST, NAMES, fit_of, fits_of
+from fawkes.offline.calibrate.fit import LEAST, NAMES, fit_of, fits_of
 
 FIGURES = st.lists(st.floats(0, 1e9), min_size=LEAST, max_size=30)
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.calibrate.fit import fits_of
-from fawkes.calibrate.model_file import model_of, refuse_fitted, use_of, uses_in, write_model
-from fawkes.config.model import read_model
-from fawkes.errors import ConfigError, RefusedError
-from fawkes.record.folder import Record
-from fawkes.record.span import Span
+from fawkes.base.errors import ConfigError, RefusedError
+from fawkes.config.workloads.model import read_model
+from fawkes.offline.calibrate.fit import fits_of
+from fawkes.offline.calibrate.model_file import model_of, refuse_fitted, use_of, uses_in, write_model
+from fawkes.offline.record.folder import Record
+from fawkes.offline.record.span import Span
 
 VALUES = {
     "join": [13e6, 13.5e6, 12e6],

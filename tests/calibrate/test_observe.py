@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from fawkes.calibrate.fit import LEAST
-from fawkes.calibrate.observe import observed
-from fawkes.errors import RefusedError
-from fawkes.record.folder import Record
-from fawkes.record.scenario import Platform
+from fawkes.base.errors import RefusedError
+from fawkes.base.units import SECOND_US
+from fawkes.offline.calibrate.fit import LEAST
+from fawkes.offline.calibrate.observe import observed
+from fawkes.offline.record.folder import Record
+from fawkes.offline.record.scenario import Platform
 from fawkes.report import history
-from fawkes.sim.constants import DAS4
-from fawkes.sim.steps import Delays
+from fawkes.sim.events.steps import Delays
+from fawkes.sim.hadoop.constants import DAS4
 from fawkes.store.base import Writer
-from fawkes.units import SECOND_US
 from tests.record.support import demand, history_of, recorded, run, sleep_job
 
 S = SECOND_US

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.calibrate.fit import NAMES, Fit
-from fawkes.calibrate.search import RUNS, SHARES, searched
-from fawkes.core.model import NodeLife, Role
-from fawkes.offline.scenario import pool_of
-from fawkes.record.scenario import Platform
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.model import NodeLife, Role
+from fawkes.offline.calibrate.fit import NAMES, Fit
+from fawkes.offline.calibrate.search import RUNS, SHARES, searched
+from fawkes.offline.record.scenario import Platform
+from fawkes.offline.scenarios.scenario import pool_of
 from fawkes.report.history import node_changes
-from fawkes.sim.steps import Delays
-from fawkes.units import SECOND_US
+from fawkes.sim.events.steps import Delays
 from tests.record.support import CONSTANTS, demand, recorded, run, sleep_job
 
 LAB = replace(CONSTANTS, spread=0.0, shared_cores=True, cores=1.0, job_begin_us=8 * SECOND_US, job_end_us=4 * SECOND_US)

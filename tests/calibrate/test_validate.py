@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.calibrate.validate import JobError, Validation, validated
-from fawkes.config.model import ModelTable
-from fawkes.record.scenario import INCLUDED, Platform
+from fawkes.config.workloads.model import ModelTable
+from fawkes.offline.calibrate.validate import JobError, Validation, validated
+from fawkes.offline.record.scenario import INCLUDED, Platform
 from tests.record.support import CONSTANTS, recorded, run
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from fawkes.base.errors import FawkesError
 from fawkes.cli.main import cli
-from fawkes.core.effects import Reply
-from fawkes.core.events import DownAsked, DrainAsked, Event, ReleaseAsked, Requested, Submitted
-from fawkes.core.model import Plain, Reason
-from fawkes.errors import FawkesError
-from fawkes.live.control import ControlServer
-from fawkes.offline.ledger import copied
+from fawkes.core.values.effects import Reply
+from fawkes.core.values.events import DownAsked, DrainAsked, Event, ReleaseAsked, Requested, Submitted
+from fawkes.core.values.model import Plain, Reason
+from fawkes.live.controller.control import ControlServer
+from fawkes.offline.runs.ledger import copied
 from tests.support.desk import Desk
 
 Run = Callable[..., Result]

@@ -6,8 +6,8 @@ import errno
 
 import click
 
-from fawkes.config.site import Site
-from fawkes.errors import BrokenError, ConfigError, ElsewhereError, ExitStatus, PartialError, RefusedError
+from fawkes.base.errors import BrokenError, ConfigError, ElsewhereError, ExitStatus, PartialError, RefusedError
+from fawkes.config.site.site import Site
 
 ENDINGS: dict[str, BaseException] = {
     "wrong": ConfigError("is wrong", file="fawkes.toml", key="period", hint="Write 90s"),

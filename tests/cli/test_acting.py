@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from fawkes.cli.client import Client, SilentError
+from fawkes.base.errors import UserError
+from fawkes.cli.asking.client import Client, SilentError
 from fawkes.cli.main import cli
-from fawkes.config.site import Site
-from fawkes.core.events import CancelAsked, ResumeAsked
-from fawkes.core.model import Promise, Reason
-from fawkes.errors import UserError
-from fawkes.live.control import MOST_BODY_BYTES, ControlServer
-from fawkes.live.endpoint import reachable
+from fawkes.config.site.site import Site
+from fawkes.core.values.events import CancelAsked, ResumeAsked
+from fawkes.core.values.model import Promise, Reason
+from fawkes.live.controller.control import MOST_BODY_BYTES, ControlServer
+from fawkes.live.controller.endpoint import reachable
 from tests.cli.conftest import INVENTORY, Run, World, job, output
 
 # --- no controller, refusals, names ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.offline.outcome import DEADLINES
+from fawkes.offline.outcomes.outcome import DEADLINES
 from tests.cli.test_simulate import SCENARIO, fawkes
 
 DUE = (

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from fawkes.base.units import SECOND_US
 from fawkes.cli.main import cli
-from fawkes.config.model import read_model
-from fawkes.sim.steps import Delays
-from fawkes.units import SECOND_US
+from fawkes.config.workloads.model import read_model
+from fawkes.sim.events.steps import Delays
 from tests.record.support import demand, recorded, run, sleep_job
 
 DELAYS = Delays(job_start_us=5 * SECOND_US)

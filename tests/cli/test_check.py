@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from fawkes.base.errors import ExitStatus
 from fawkes.cli.main import cli
-from fawkes.errors import ExitStatus
 from tests.live.sshd import Sshd, write_key
 
 Check = Callable[..., Result]

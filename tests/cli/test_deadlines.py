@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fawkes.cli.main import cli
-from fawkes.core.events import Started
+from fawkes.core.values.events import Started
 from fawkes.store.sqlite import Ledger
 from tests.core.test_deadlines import read, runs, submit, succeeds, taught
 from tests.report.played import fill

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fawkes.cli
-from fawkes.cli.fields import FIELDS, Shape
-from fawkes.cli.show import console, show
-from fawkes.cli.tables import COMBINED, TABLES, Table
+from fawkes.cli.show.fields import FIELDS, Shape
+from fawkes.cli.show.show import console, show
+from fawkes.cli.show.tables import COMBINED, TABLES, Table
 
 REASON = (
     "c-analytics-2 waits for node[07,09-12], which may hold data: its NodeManager is lost, its DataNode is dead, and "
@@ -181,7 +181,7 @@ def test_off_a_terminal_nothing_is_cut_or_wrapped(
 
 @given(st.data())
 def test_any_names_fit_any_width_or_columns_go(data: st.DataObject) -> None:
-    from fawkes.cli.layout import fitted
+    from fawkes.cli.show.layout import fitted
 
     table = TABLES[data.draw(st.sampled_from(sorted(TABLES)))]
     width = data.draw(st.integers(30, 200))
@@ -217,6 +217,6 @@ def test_keys_that_put_others_together_are_for_tables_only() -> None:
 def test_every_table_is_shown_by_a_verb_and_every_verb_shows_one_of_them() -> None:
     folder = Path(fawkes.cli.__file__).parent
     shown = {
-        name for file in folder.glob("*.py") for name in re.findall(r'TABLES\["([^"]+)"\]', file.read_text("utf-8"))
+        name for file in folder.rglob("*.py") for name in re.findall(r'TABLES\["([^"]+)"\]', file.read_text("utf-8"))
     }
     assert shown == TABLES.keys()

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from fawkes.cli.init import EXAMPLES, FILES, NEXT_STEPS, UNIT, write_examples
+from fawkes.base.errors import UserError
 from fawkes.cli.main import cli
-from fawkes.config.details import ClusterDetails
-from fawkes.config.jobs import load_jobs
-from fawkes.config.presets import STEADY
-from fawkes.config.settings import load_settings
-from fawkes.config.site import Site
-from fawkes.errors import UserError
+from fawkes.cli.pool.init import EXAMPLES, FILES, NEXT_STEPS, UNIT, write_examples
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.config.jobs.jobs import load_jobs
+from fawkes.config.settings.presets import STEADY
+from fawkes.config.settings.settings import load_settings
+from fawkes.config.site.site import Site
 from tests.support.typed import parse
 
 

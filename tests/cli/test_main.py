@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from fawkes import __version__
 from fawkes.cli.main import CONTEXT, VERBS, Program, Verb, cli
-from fawkes.config.site import Site
+from fawkes.config.site.site import Site
 
 PROMISED = """
 init lab dist check run request release submit cancel status nodes jobs events explain env logs

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.events import MoveMastersAsked, PauseAsked, ResumeAsked, RetryAsked, UndrainAsked
-from fawkes.core.model import Reason
-from fawkes.errors import FawkesError
+from fawkes.base.errors import FawkesError
+from fawkes.core.values.events import MoveMastersAsked, PauseAsked, ResumeAsked, RetryAsked, UndrainAsked
+from fawkes.core.values.model import Reason
 from tests.cli.conftest import Run, World, cluster, job, node
 from tests.lab.support import wait_for
 

@@ -23,13 +23,13 @@ from click.testing import CliRunner, Result
 from rich.cells import cell_len
 
 from fawkes import __version__
-from fawkes.cli.fields import FIELDS
 from fawkes.cli.main import cli
-from fawkes.core.decision import Decision, PutJob, PutPause, PutRules
-from fawkes.core.events import PauseAsked, Requested, Started
-from fawkes.core.model import JobLife, Reason
-from fawkes.ports import Entry
-from fawkes.report.board import board
+from fawkes.cli.show.fields import FIELDS
+from fawkes.core.values.decision import Decision, PutJob, PutPause, PutRules
+from fawkes.core.values.events import PauseAsked, Requested, Started
+from fawkes.core.values.model import JobLife, Reason
+from fawkes.engine.ports import Entry
+from fawkes.report.tables.board import board
 from fawkes.store.lock import StateLock
 from fawkes.store.memory import MemoryStore
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader

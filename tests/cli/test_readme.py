@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from fawkes.cli.init import FILES, NEXT_STEPS
 from fawkes.cli.main import cli
+from fawkes.cli.pool.init import FILES, NEXT_STEPS
 from tests.support.typed import parse
 
 ROOT = Path(__file__).parents[2]

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from fawkes.base.errors import FawkesError
 from fawkes.cli.main import cli
-from fawkes.core.model import JobState
-from fawkes.errors import FawkesError
-from fawkes.live.control import ControlServer
+from fawkes.core.values.model import JobState
+from fawkes.live.controller.control import ControlServer
 from fawkes.report import history
 from fawkes.store.base import Writer
 from tests.cli.conftest import INVENTORY

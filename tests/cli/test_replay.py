@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from fawkes.cli.main import cli
-from fawkes.cli.replay import _planned
-from fawkes.config.site import Site
-from fawkes.core.model import ClusterId, ClusterSpec
-from fawkes.offline.load import Demand, coming
-from fawkes.replay.stage import stages
+from fawkes.cli.offline.replay import _planned
+from fawkes.cli.replay.stage import stages
+from fawkes.config.site.site import Site
+from fawkes.core.values.model import ClusterId, ClusterSpec
+from fawkes.offline.scenarios.load import Demand, coming
 from fawkes.workload.model import TraceJob
 
 

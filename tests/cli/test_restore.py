@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fawkes.cli.status import copy_line, standby_line
-from fawkes.core.events import RestoreAsked
-from fawkes.core.model import Reason
-from fawkes.errors import HostError
+from fawkes.base.errors import HostError
+from fawkes.cli.clusters.status import copy_line, standby_line
+from fawkes.core.values.events import RestoreAsked
+from fawkes.core.values.model import Reason
 from tests.cli.conftest import Run, World, cluster
 
 MINUTE_US = 60_000_000

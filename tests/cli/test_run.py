@@ -8,9 +8,9 @@ import click
 import pytest
 
 from fawkes.cli.main import cli
-from fawkes.cli.run import listener, tell_shadow
-from fawkes.config.site import Site
-from fawkes.offline.ledger import copied
+from fawkes.cli.pool.run import listener, tell_shadow
+from fawkes.config.site.site import Site
+from fawkes.offline.runs.ledger import copied
 from tests.support.desk import Desk
 
 NOTHING = "this site has no MR-cluster yet"

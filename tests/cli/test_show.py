@@ -8,10 +8,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from fawkes.cli.fields import FIELDS
 from fawkes.cli.main import cli
-from fawkes.cli.show import Wide, console, note, output_option, progress, say, show, warn
-from fawkes.cli.tables import TABLES, Table
+from fawkes.cli.show.fields import FIELDS
+from fawkes.cli.show.show import Wide, console, note, output_option, progress, say, show, warn
+from fawkes.cli.show.tables import TABLES, Table
 
 ROWS: list[dict[str, object]] = [
     {"node": "node[01-03]", "wait_s": 1.5, "why": None, "details": {"a": [1]}},

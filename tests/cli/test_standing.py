@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from fawkes.base.units import SECOND_US
 from fawkes.cli.main import cli
-from fawkes.core.model import JobId
-from fawkes.core.sight import AppLife, AppSeen, Launcher, Work
-from fawkes.core.tags import tag_of
+from fawkes.core.values.model import JobId
+from fawkes.core.values.sight import AppLife, AppSeen, Launcher, Work
+from fawkes.core.values.tags import tag_of
 from fawkes.store.sqlite import Ledger
-from fawkes.units import SECOND_US
 from tests.report.played import fill
 from tests.support.desk import Desk
 from tests.support.pools import settings

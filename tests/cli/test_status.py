@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fawkes.cli.status import target_lines
+from fawkes.cli.clusters.status import target_lines
 
 
 def test_targets_of_nodes_that_are_gone() -> None:

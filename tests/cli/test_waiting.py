@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from fawkes.cli.client import Client, HungUpError, stuck, trouble
-from fawkes.cli.restore import _wait
-from fawkes.cli.waiting import followed, wait_for
-from fawkes.config.site import Site
-from fawkes.core.events import Condition, ReleaseAsked
-from fawkes.core.model import ClusterId
-from fawkes.errors import DeadlineError, FawkesError
+from fawkes.base.errors import DeadlineError, FawkesError
+from fawkes.cli.asking.client import Client, HungUpError, stuck, trouble
+from fawkes.cli.asking.waiting import followed, wait_for
+from fawkes.cli.clusters.restore import _wait
+from fawkes.config.site.site import Site
+from fawkes.core.values.events import Condition, ReleaseAsked
+from fawkes.core.values.model import ClusterId
 from fawkes.report import history
 from fawkes.store.sqlite import LedgerReader
 from tests.cli.conftest import Run
@@ -322,7 +322,7 @@ def test_a_request_that_nobody_answered_is_followed_where_somebody_waits(site: P
 
 
 def test_a_controller_that_runs_and_hangs_up_is_not_waited_for(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fawkes.cli.waiting._CLOSING_S", 0.0)
+    monkeypatch.setattr("fawkes.cli.asking.waiting._CLOSING_S", 0.0)
     with (
         controller(site, running()) as there,
         pytest.raises(HungUpError),

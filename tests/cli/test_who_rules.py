@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.model import ClusterId, NodeId
-from fawkes.live.playbooks import lease
+from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.live.nodes.playbooks import lease
 from fawkes.store.sqlite import LedgerReader
 from tests.live.sshd import Sshd, write_key
 from tests.support.local_nodes import LocalFleet, node_of

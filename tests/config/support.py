@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from fawkes.config.inventory import Inventory, load_inventory
-from fawkes.config.loader import ManyConfigError
-from fawkes.errors import ConfigError, ExitStatus
+from fawkes.base.errors import ConfigError, ExitStatus
+from fawkes.config.files.loader import ManyConfigError
+from fawkes.config.nodes.inventory import Inventory, load_inventory
 
 
 class Bad(NamedTuple):

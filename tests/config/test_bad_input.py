@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from fawkes.cli.init import write_examples
 from fawkes.cli.main import cli
+from fawkes.cli.pool.init import write_examples
 
 TWICE = """cores = 8
 memory = "1GB"

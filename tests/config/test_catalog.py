@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.catalog import Catalog, Kind, Origin, bundled_dir, load_module
-from fawkes.errors import ConfigError, UserError
+from fawkes.base.catalog import Catalog, Kind, Origin, bundled_dir, load_module
+from fawkes.base.errors import ConfigError, UserError
 from tests.config.support import write
 from tests.package.running import ROOT
 

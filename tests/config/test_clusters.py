@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.clusters import NEVER_US, load_cluster
-from fawkes.config.details import ClusterDetails, DataSet, Output
-from fawkes.config.inventory import Inventory
-from fawkes.config.owned_keys import FOLDERS
-from fawkes.config.site import Site
-from fawkes.core.model import ClusterSpec, Promise, Role
-from fawkes.dist.pins import DEFAULT_VERSION
-from fawkes.errors import UserError
-from fawkes.units import SECOND_US
+from fawkes.base.errors import UserError
+from fawkes.base.units import SECOND_US
+from fawkes.config.clusters.clusters import NEVER_US, load_cluster
+from fawkes.config.clusters.details import ClusterDetails, DataSet, Output
+from fawkes.config.clusters.owned_keys import FOLDERS
+from fawkes.config.nodes.inventory import Inventory
+from fawkes.config.site.site import Site
+from fawkes.core.values.model import ClusterSpec, Promise, Role
+from fawkes.playbook.dist.pins import DEFAULT_VERSION
 from tests.config.support import POOL, Bad, assert_refused, cases, pool, refusals, write
 
 GB = 1000**3

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.include import load_including
-from fawkes.config.workloads import WorkloadTable
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.config.files.include import load_including
+from fawkes.config.workloads.workloads import WorkloadTable
 
 CLUSTER = '[[cluster]]\nid = "{name}"\nmin_nodes = 1\n'
 JOB = '[[job]]\nid = "{name}-job"\ncluster = "{name}"\nkind = "sleep"\nmaps = 1\nmap_time = "1s"\n'

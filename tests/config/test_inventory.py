@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.inventory import Inventory, fold, load_inventory
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.config.nodes.inventory import Inventory, fold, load_inventory
 from tests.config.support import Bad, assert_refused, cases, refusals, write
 
 EXAMPLES = Path(__file__).parents[2] / "inventory"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.cli.submit import _job_of_options
-from fawkes.config.details import JobDetails, SleepTasks
-from fawkes.config.jars import main_class_of
-from fawkes.config.jobs import SLEEP_CLASS, job_of, load_jobs, without_tasks
-from fawkes.core.model import JobSpec
-from fawkes.errors import UserError
-from fawkes.units import SECOND_US
+from fawkes.base.errors import UserError
+from fawkes.base.units import SECOND_US
+from fawkes.cli.jobs.submit import _job_of_options
+from fawkes.config.clusters.details import JobDetails, SleepTasks
+from fawkes.config.jobs.jars import main_class_of
+from fawkes.config.jobs.jobs import SLEEP_CLASS, job_of, load_jobs, without_tasks
+from fawkes.core.values.model import JobSpec
 from tests.config.support import Bad, assert_refused, cases, refusals, write
 
 

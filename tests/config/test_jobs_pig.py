@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.details import JobDetails
-from fawkes.config.jobs import load_jobs
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.config.clusters.details import JobDetails
+from fawkes.config.jobs.jobs import load_jobs
 
 PIG = 'id = "q"\nkind = "pig"\npig = "q.pig"\n'
 

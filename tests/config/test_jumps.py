@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.inventory import InventoryNode, inventory_node, load_inventory
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.config.nodes.inventory import InventoryNode, inventory_node, load_inventory
 from tests.config.support import write
 
 GROUP = '[[group]]\nname = "r"\nnodes = "node[1-2]"\n'

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.config.details import JobDetails
-from fawkes.config.kept import MAPS, QUEUE, REDUCES, SLOW_START, granted_args, granted_properties, unkept_reason
-from fawkes.hibench import programs
+from fawkes.config.clusters.details import JobDetails
+from fawkes.config.jobs.kept import MAPS, QUEUE, REDUCES, SLOW_START, granted_args, granted_properties, unkept_reason
+from fawkes.workload.hibench import programs
 
 KEPT = {MAPS: "3", REDUCES: "3", SLOW_START: "1.0"}
 OLD_SLOW_START = "mapred.reduce.slowstart.completed.maps"

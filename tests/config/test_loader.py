@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import Field
 
-from fawkes.config.loader import Faults, ManyConfigError, Strict, check, did_you_mean, load, read_toml
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.config.files.loader import Faults, ManyConfigError, Strict, check, did_you_mean, load, read_toml
 from tests.config.support import Bad, assert_refused, cases, refusals, write
 
 

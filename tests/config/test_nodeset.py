@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fawkes.config.nodeset import expand, fold, is_host_name
+from fawkes.config.files.nodeset import expand, fold, is_host_name
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.scenarios import load_scenario
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.config.workloads.scenarios import load_scenario
 from tests.config.support import Bad, assert_refused, cases, write
 
 TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "scenario.md").read_text()

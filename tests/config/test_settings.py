@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.catalog import Catalog, Origin
-from fawkes.config.presets import PRESETS
-from fawkes.config.settings import SiteSettings, load_settings
-from fawkes.config.site import Site
-from fawkes.core.keeping import KeepRules
-from fawkes.core.model import Role
-from fawkes.core.settings import Discrimination, Settings
-from fawkes.errors import ExitStatus, UserError
-from fawkes.units import SECOND_US
+from fawkes.base.catalog import Catalog, Origin
+from fawkes.base.errors import ExitStatus, UserError
+from fawkes.base.units import SECOND_US
+from fawkes.config.settings.presets import PRESETS
+from fawkes.config.settings.settings import SiteSettings, load_settings
+from fawkes.config.site.site import Site
+from fawkes.core.clusters.keeping import KeepRules
+from fawkes.core.values.model import Role
+from fawkes.core.values.settings import Discrimination, Settings
 from tests.config.support import Bad, assert_refused, cases, refusals, write
 
 ROOT = Path(__file__).parents[2]

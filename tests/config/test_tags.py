@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.config.jobs import load_jobs
-from fawkes.config.tags import own_tags, sets_tags, tagged_args, tagged_properties
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.config.jobs.jobs import load_jobs
+from fawkes.config.jobs.tags import own_tags, sets_tags, tagged_args, tagged_properties
 
 OURS = "fawkes-q-1"
 TAG = st.from_regex(r"[a-z0-9.-]{1,9}", fullmatch=True)

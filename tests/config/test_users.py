@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.users import group_lines, users_of, without_user
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.config.site.users import group_lines, users_of, without_user
 from tests.config.support import write
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.catalog import Catalog
-from fawkes.config.details import ClusterDetails, JobDetails
-from fawkes.config.inventory import Inventory, load_inventory
-from fawkes.config.workloads import Generated, Workload, load_workload
-from fawkes.units import SECOND_US
+from fawkes.base.catalog import Catalog
+from fawkes.base.units import SECOND_US
+from fawkes.config.clusters.details import ClusterDetails, JobDetails
+from fawkes.config.nodes.inventory import Inventory, load_inventory
+from fawkes.config.workloads.workloads import Generated, Workload, load_workload
 from tests.config.support import Bad, assert_refused, cases, pool, write
 
 ROOT = Path(__file__).parents[2]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.decision import Decision, DropPending, PutJob, PutPending
-from fawkes.core.events import Woke
-from fawkes.core.model import ClusterId, JobLife, NodeLife
-from fawkes.core.record import decision_plain, dumps, to_plain
-from fawkes.errors import BrokenError
-from fawkes.ports import Entry, Store
+from fawkes.base.errors import BrokenError
+from fawkes.core.values.decision import Decision, DropPending, PutJob, PutPending
+from fawkes.core.values.events import Woke
+from fawkes.core.values.model import ClusterId, JobLife, NodeLife
+from fawkes.core.values.record import decision_plain, dumps, to_plain
+from fawkes.engine.ports import Entry, Store
 from fawkes.store.base import Reader, Writer
 from fawkes.store.memory import MemoryStore
 from fawkes.store.sqlite import Ledger, LedgerReader

@@ -1,4 +1,4 @@
-"""What both worlds promise (fawkes.ports.World), by the same cases: in memory, and on real Hadoop over real SSH.
+"""What both worlds promise (fawkes.engine.ports.World), by the same cases: in memory, and on real Hadoop over real SSH.
 
 The cases of one world share an MR-cluster `c` that has `node01` for its core. Each node goes through its hand-overs
 with generations of its own, as the core would count them.
@@ -15,10 +15,11 @@ from typing import TypeVar
 
 import pytest
 
-from fawkes.config.details import ClusterDetails, DataSet, JobDetails
-from fawkes.config.jobs import job_of
-from fawkes.core.attempts import Verdict, judge
-from fawkes.core.effects import (
+from fawkes.base.units import SECOND_US
+from fawkes.config.clusters.details import ClusterDetails, DataSet, JobDetails
+from fawkes.config.jobs.jobs import job_of
+from fawkes.core.jobs.attempts import Verdict, judge
+from fawkes.core.values.effects import (
     CancelJob,
     CountWork,
     Deploy,
@@ -32,7 +33,7 @@ from fawkes.core.effects import (
     StartJob,
     WakeAt,
 )
-from fawkes.core.events import (
+from fawkes.core.values.events import (
     AttemptSeen,
     Condition,
     Done,
@@ -44,13 +45,12 @@ from fawkes.core.events import (
     Sampled,
     Woke,
 )
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
-from fawkes.core.proof import Proof, unsafe
-from fawkes.core.sight import Compute, Stored
-from fawkes.lab import LabSpec, up
-from fawkes.ports import World
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.core.values.proof import Proof, unsafe
+from fawkes.core.values.sight import Compute, Stored
+from fawkes.engine.ports import World
+from fawkes.live.lab import LabSpec, up
 from fawkes.sim.world import SimWorld
-from fawkes.units import SECOND_US
 from tests.support.far_world import FarWorld
 
 LIMIT_S = 300.0

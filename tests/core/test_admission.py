@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.effects import Deploy
-from fawkes.core.events import Condition, DrainAsked, PauseAsked, ReleaseAsked, ResumeAsked
-from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, ClusterLife, Node, NodeId, NodeLife, Role
-from fawkes.core.state import NO_TICK, evolve
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.state.state import NO_TICK, evolve
+from fawkes.core.values.effects import Deploy
+from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, ReleaseAsked, ResumeAsked
+from fawkes.core.values.lifecycle import WITH_MASTERS
+from fawkes.core.values.model import ClusterId, ClusterLife, Node, NodeId, NodeLife, Role
 from tests.support.desk import Desk
 from tests.support.pools import nodes, settings
 

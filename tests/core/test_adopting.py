@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.adopted import Adopted, FoundCluster, FoundJob, FoundNode, KeptCluster, KeptJob
-from fawkes.core.adopting import outcome
-from fawkes.core.decision import Decision
-from fawkes.core.effects import Deploy, Goal, Host, Load, Member, Save, StartJob
-from fawkes.core.events import Condition, Event, Started
-from fawkes.core.invariants import broken, unsound
-from fawkes.core.model import (
+from fawkes.core.deciding.adopting import outcome
+from fawkes.core.deciding.invariants import broken, unsound
+from fawkes.core.deciding.pool import decide
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.adopted import Adopted, FoundCluster, FoundJob, FoundNode, KeptCluster, KeptJob
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.effects import Deploy, Goal, Host, Load, Member, Save, StartJob
+from fawkes.core.values.events import Condition, Event, Started
+from fawkes.core.values.model import (
     ClusterId,
     ClusterLife,
     ClusterSpec,
@@ -26,10 +28,8 @@ from fawkes.core.model import (
     Role,
     Standby,
 )
-from fawkes.core.pool import decide
-from fawkes.core.record import dumps, event_of, loads, to_plain
-from fawkes.core.sight import AppLife, AppSeen, Launcher
-from fawkes.core.state import State, evolve
+from fawkes.core.values.record import dumps, event_of, loads, to_plain
+from fawkes.core.values.sight import AppLife, AppSeen, Launcher
 from fawkes.engine import replay
 from fawkes.policy import compile_policy
 from tests.support.desk import Desk

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fawkes.core import alerts
-from fawkes.core.events import Condition, NodeObserved, UndrainAsked
-from fawkes.core.model import (
+from fawkes.core.state import alerts
+from fawkes.core.values.events import Condition, NodeObserved, UndrainAsked
+from fawkes.core.values.model import (
     Alert,
     ClusterAlert,
     ClusterId,
@@ -23,8 +23,8 @@ from fawkes.core.model import (
     NodeState,
     Role,
 )
-from fawkes.core.record import from_plain, to_plain
-from fawkes.core.sight import Compute, Stored
+from fawkes.core.values.record import from_plain, to_plain
+from fawkes.core.values.sight import Compute, Stored
 from tests.support.desk import Desk, grown
 from tests.support.pools import settings
 

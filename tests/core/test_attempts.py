@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import pytest
 
-from fawkes.core.attempts import CopyCourse, judge, live, may_begin
-from fawkes.core.effects import CancelJob, StartJob
-from fawkes.core.events import CancelAsked, Progress
-from fawkes.core.keys import Key
-from fawkes.core.model import JobId, JobLife
-from fawkes.core.sight import AppLife, AppSeen, Attempt, Cause, Launcher
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.jobs.attempts import CopyCourse, judge, live, may_begin
+from fawkes.core.values.effects import CancelJob, StartJob
+from fawkes.core.values.events import CancelAsked, Progress
+from fawkes.core.values.keys import Key
+from fawkes.core.values.model import JobId, JobLife
+from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Cause, Launcher
 from tests.support.desk import Desk
 from tests.support.pools import settings
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.backlog import Backlog, Waiting
-from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import ClusterId, JobId, JobLife, JobSpec, JobState
+from fawkes.core.values.backlog import Backlog, Waiting
+from fawkes.core.values.lifecycle import ENDED_JOBS
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState
 
 STEPS = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(JobLife)), max_size=60)
 

@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 
-from fawkes.core.clock import uncounted
-from fawkes.core.events import ClockSeen, Condition, UndrainAsked
-from fawkes.core.model import ClusterId, ClusterLife, NodeId, NodeLife
-from fawkes.core.picture import picture, restored
-from fawkes.core.settings import Settings
+from fawkes.base.units import SECOND_US
+from fawkes.core.clusters.picture import picture, restored
+from fawkes.core.deciding.clock import uncounted
+from fawkes.core.values.events import ClockSeen, Condition, UndrainAsked
+from fawkes.core.values.model import ClusterId, ClusterLife, NodeId, NodeLife
+from fawkes.core.values.settings import Settings
 from fawkes.engine import replay
 from fawkes.policy import compile_policy
-from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.pools import settings, started
 

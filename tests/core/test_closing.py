@@ -6,14 +6,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fawkes.core.closing import longest_us
-from fawkes.core.effects import EndControl, Reply, Retire, Save, Survey
-from fawkes.core.events import Condition, Done, DownAsked, Event, ReleaseAsked
-from fawkes.core.keys import Key
-from fawkes.core.model import ClusterId, ClusterLife, Facts, NodeLife
-from fawkes.core.record import change_of
-from fawkes.core.state import evolve
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.clusters.closing import longest_us
+from fawkes.core.state.state import evolve
+from fawkes.core.values.effects import EndControl, Reply, Retire, Save, Survey
+from fawkes.core.values.events import Condition, Done, DownAsked, Event, ReleaseAsked
+from fawkes.core.values.keys import Key
+from fawkes.core.values.model import ClusterId, ClusterLife, Facts, NodeLife
+from fawkes.core.values.record import change_of
 from tests.support.desk import Desk
 from tests.support.pools import nodes, request, run, settings, started
 

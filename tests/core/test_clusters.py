@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core import alerts
-from fawkes.core.effects import Deploy, Load, Save
-from fawkes.core.events import Condition, Done, Failed, Progress, ReleaseAsked
-from fawkes.core.model import (
+from fawkes.base.units import SECOND_US
+from fawkes.core.state import alerts
+from fawkes.core.values.effects import Deploy, Load, Save
+from fawkes.core.values.events import Condition, Done, Failed, Progress, ReleaseAsked
+from fawkes.core.values.model import (
     ClusterAlert,
     ClusterId,
     ClusterLife,
@@ -18,7 +19,6 @@ from fawkes.core.model import (
     NodeId,
     NodeLife,
 )
-from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.pools import settings
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.counts import Ranked
-from fawkes.core.events import Condition, DrainAsked, PauseAsked, ReleaseAsked
-from fawkes.core.model import ClusterId, ClusterLife, Node, NodeId, NodeLife
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.state.counts import Ranked
+from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, ReleaseAsked
+from fawkes.core.values.model import ClusterId, ClusterLife, Node, NodeId, NodeLife
 from tests.support.desk import Desk
 from tests.support.pools import nodes, settings
 

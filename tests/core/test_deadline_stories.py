@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 
-from fawkes.admission import compile_admission
-from fawkes.core.decision import Change, PutJob, PutLearned
-from fawkes.core.effects import CountWork, Effect, StartJob
-from fawkes.core.events import CancelAsked, Done, Failed, Progress
-from fawkes.core.model import ClusterId, JobId, JobLife, JobState
-from fawkes.core.picture import picture, restored
+from fawkes.base.units import SECOND_US
+from fawkes.core.clusters.picture import picture, restored
+from fawkes.core.values.decision import Change, PutJob, PutLearned
+from fawkes.core.values.effects import CountWork, Effect, StartJob
+from fawkes.core.values.events import CancelAsked, Done, Failed, Progress
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState
 from fawkes.engine import replay
 from fawkes.policy import compile_policy
-from fawkes.units import SECOND_US
+from fawkes.policy.admission import compile_admission
 from tests.support.desk import Desk
 from tests.support.pools import admission, settings
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.decision import PutJob, PutLearned
-from fawkes.core.effects import CancelJob, CountWork, Reply, StartJob
-from fawkes.core.events import Done, PolicyText, Progress, Submitted, Woke
-from fawkes.core.model import ClusterId, JobId, JobLife, JobSpec, JobState, Plain
-from fawkes.core.picture import picture, restored
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.clusters.picture import picture, restored
+from fawkes.core.values.decision import PutJob, PutLearned
+from fawkes.core.values.effects import CancelJob, CountWork, Reply, StartJob
+from fawkes.core.values.events import Done, PolicyText, Progress, Submitted, Woke
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState, Plain
 from tests.support.desk import Desk
 from tests.support.pools import admission, settings
 from tests.support.pools import started as begins

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.decision import Decision
-from fawkes.core.effects import Effect
-from fawkes.core.events import Event, Woke
-from fawkes.core.model import NodeId, NodeLife
-from fawkes.core.state import State
+from fawkes.base.errors import BrokenError, ConfigError
+from fawkes.core.state.state import State
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.effects import Effect
+from fawkes.core.values.events import Event, Woke
+from fawkes.core.values.model import NodeId, NodeLife
 from fawkes.engine import Engine, rebuild
-from fawkes.errors import BrokenError, ConfigError
 from fawkes.policy import compile_policy, policy_text
 from fawkes.store.memory import MemoryStore
 from tests.support.desk import Desk, Silence

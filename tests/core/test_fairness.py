@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.fairness import discrimination, global_discrimination, share_error
-from fawkes.core.model import ClusterId
-from fawkes.core.settings import Discrimination
-from fawkes.core.targets import Bounds, whole_nodes
-from fawkes.core.weights import weights
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.fairness.fairness import discrimination, global_discrimination, share_error
+from fawkes.core.fairness.targets import Bounds, whole_nodes
+from fawkes.core.fairness.weights import weights
+from fawkes.core.values.model import ClusterId
+from fawkes.core.values.settings import Discrimination
 from tests.support.desk import Desk
 from tests.support.pools import settings
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.effects import Goal, Host
-from fawkes.core.events import Condition, Done, ReleaseAsked, UndrainAsked
-from fawkes.core.model import NodeId, NodeLife, Role
-from fawkes.core.sight import Compute, Sight, Stored
+from fawkes.core.values.effects import Goal, Host
+from fawkes.core.values.events import Condition, Done, ReleaseAsked, UndrainAsked
+from fawkes.core.values.model import NodeId, NodeLife, Role
+from fawkes.core.values.sight import Compute, Sight, Stored
 from tests.support.desk import Desk, grown
 from tests.support.leaving import (
     MISSING_S,

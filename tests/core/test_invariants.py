@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.decision import Change, Decision, PutCluster, PutJob, PutNode, PutTick
-from fawkes.core.effects import Effect, Goal, Host, Member, Membership
-from fawkes.core.invariants import broken, unsound
-from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, JobSpec, JobState, NodeId, NodeLife, Role
-from fawkes.core.state import NO_TICK, State
+from fawkes.core.deciding.invariants import broken, unsound
+from fawkes.core.state.state import NO_TICK, State
+from fawkes.core.values.decision import Change, Decision, PutCluster, PutJob, PutNode, PutTick
+from fawkes.core.values.effects import Effect, Goal, Host, Member, Membership
+from fawkes.core.values.model import ClusterId, ClusterLife, JobId, JobLife, JobSpec, JobState, NodeId, NodeLife, Role
 from tests.support.desk import Desk
 
 A, B = ClusterId("a"), ClusterId("b")

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.decision import PutJob
-from fawkes.core.effects import CancelJob, StartJob
-from fawkes.core.events import AttemptSeen, CancelAsked, Progress, ReleaseAsked
-from fawkes.core.model import ClusterId, JobId, JobLife, JobState
-from fawkes.core.sight import AppLife, AppSeen, Attempt, Launcher
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.decision import PutJob
+from fawkes.core.values.effects import CancelJob, StartJob
+from fawkes.core.values.events import AttemptSeen, CancelAsked, Progress, ReleaseAsked
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState
+from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Launcher
 from tests.support.desk import Desk
 from tests.support.pools import settings, submit
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.effects import ArmStandby, LookAtMasters, MoveMasters
-from fawkes.core.events import Condition, Done, Progress, ReleaseAsked
-from fawkes.core.model import MastersMove, MoveCause, NodeId, Standby
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import ArmStandby, LookAtMasters, MoveMasters
+from fawkes.core.values.events import Condition, Done, Progress, ReleaseAsked
+from fawkes.core.values.model import MastersMove, MoveCause, NodeId, Standby
 from tests.support.desk import Desk
 from tests.support.masters import (
     KEY,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.keeping import KeepRules
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.clusters.keeping import KeepRules
 
 RULES = KeepRules(second_every_us=10 * SECOND_US, edits_bytes=1000, image_rest_us=60 * SECOND_US)
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.backoff import wait_us
-from fawkes.core.effects import CancelJob, Deploy, Effect, Host, Load, Membership, Retire, Save, StartJob, Survey
-from fawkes.core.keys import Key, split
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
-from fawkes.core.settings import Settings
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.state.backoff import wait_us
+from fawkes.core.values.effects import CancelJob, Deploy, Effect, Host, Load, Membership, Retire, Save, StartJob, Survey
+from fawkes.core.values.keys import Key, split
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
+from fawkes.core.values.settings import Settings
 
 A, N, J = ClusterId("a"), NodeId("n"), JobId("j")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core import alerts
-from fawkes.core.events import Condition, WaitSeen
-from fawkes.core.model import ClusterAlert, ClusterId, ClusterLife, NodeAlert, NodeLife
-from fawkes.report.rows import cluster_row
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.state import alerts
+from fawkes.core.values.events import Condition, WaitSeen
+from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife, NodeAlert, NodeLife
+from fawkes.report.tables.rows import cluster_row
 from tests.support.desk import Desk
 from tests.support.pools import settings
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core import alerts
-from fawkes.core.events import Condition, CopySeen, Progress, ReleaseAsked, RetryAsked
-from fawkes.core.keeping import copies_needed
-from fawkes.core.lost_writes import Allocation, NewReplica, Trace, Writer, lost_writes, rows
-from fawkes.core.model import ClusterAlert, JobId
-from fawkes.core.tags import job_of, tag_of
+from fawkes.core.clusters.keeping import copies_needed
+from fawkes.core.masters.lost_writes import Allocation, NewReplica, Trace, Writer, lost_writes, rows
+from fawkes.core.state import alerts
+from fawkes.core.values.events import Condition, CopySeen, Progress, ReleaseAsked, RetryAsked
+from fawkes.core.values.model import ClusterAlert, JobId
+from fawkes.core.values.tags import job_of, tag_of
 from fawkes.report import history
 from tests.support.desk import Desk
 from tests.support.masters import A, cluster, ever, look, lost, moved, run, up

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from fawkes.core.effects import CancelJob, Host, LookAtMasters, Membership, MoveMasters, StartJob
-from fawkes.core.events import (
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import CancelJob, Host, LookAtMasters, Membership, MoveMasters, StartJob
+from fawkes.core.values.events import (
     CancelAsked,
     Condition,
     DrainAsked,
@@ -16,15 +17,14 @@ from fawkes.core.events import (
     Progress,
     UndrainAsked,
 )
-from fawkes.core.model import (
+from fawkes.core.values.model import (
     ClusterLife,
     JobId,
     JobLife,
     NodeLife,
     Role,
 )
-from fawkes.core.sight import AppLife, AppSeen, Compute, Launcher, Stored
-from fawkes.units import SECOND_US
+from fawkes.core.values.sight import AppLife, AppSeen, Compute, Launcher, Stored
 from tests.support.desk import Desk
 from tests.support.masters import (
     GAP_S,

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from fawkes.core.effects import LookAtMasters, MoveMasters, StartJob
-from fawkes.core.events import (
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import LookAtMasters, MoveMasters, StartJob
+from fawkes.core.values.events import (
     Condition,
     CopySeen,
     DrainAsked,
@@ -18,14 +19,13 @@ from fawkes.core.events import (
     RetryAsked,
     UndrainAsked,
 )
-from fawkes.core.model import (
+from fawkes.core.values.model import (
     ClusterId,
     ClusterLife,
     MoveCause,
     NodeId,
     NodeLife,
 )
-from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.masters import (
     KEY,

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from fawkes.core.effects import LookAtMasters, MoveMasters
-from fawkes.core.events import Done, RetryAsked
-from fawkes.core.model import MastersMove, MoveCause, NodeId, NodeLife
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import LookAtMasters, MoveMasters
+from fawkes.core.values.events import Done, RetryAsked
+from fawkes.core.values.model import MastersMove, MoveCause, NodeId, NodeLife
 from tests.support.desk import Desk
 from tests.support.masters import (
     KEY,

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from fawkes.core.decision import Decision, PutPending
-from fawkes.core.effects import Goal, Member, Membership
-from fawkes.core.events import Condition
-from fawkes.core.invariants import unsound
-from fawkes.core.members import in_full
-from fawkes.core.model import ClusterId, NodeId, NodeLife, Role
-from fawkes.core.picture import picture, restored
-from fawkes.core.record import decision_of, decision_plain, dumps, loads, to_plain
-from fawkes.core.state import State, evolve
+from fawkes.core.clusters.picture import picture, restored
+from fawkes.core.deciding.invariants import unsound
+from fawkes.core.state.members import in_full
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.decision import Decision, PutPending
+from fawkes.core.values.effects import Goal, Member, Membership
+from fawkes.core.values.events import Condition
+from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Role
+from fawkes.core.values.record import decision_of, decision_plain, dumps, loads, to_plain
 from fawkes.engine import replay
+from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy
-from fawkes.ports import Entry
 from tests.support.desk import Desk
 from tests.support.pools import nodes, settings, started
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.effects import Membership
-from fawkes.core.events import Condition
-from fawkes.core.sight import Compute, Stored
+from fawkes.core.values.effects import Membership
+from fawkes.core.values.events import Condition
+from fawkes.core.values.sight import Compute, Stored
 from tests.support.desk import grown
 from tests.support.leaving import NODE, evacuating
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.events import Condition, Done, ReleaseAsked
-from fawkes.core.model import ClusterId, ClusterLife
-from fawkes.core.picture import Picture, picture, restored
-from fawkes.core.record import from_plain, to_plain
-from fawkes.core.state import State, evolve
+from fawkes.core.clusters.picture import Picture, picture, restored
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.events import Condition, Done, ReleaseAsked
+from fawkes.core.values.model import ClusterId, ClusterLife
+from fawkes.core.values.record import from_plain, to_plain
 from fawkes.engine import rebuild
 from tests.support.desk import Desk
 

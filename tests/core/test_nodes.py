@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.effects import Goal, Host
-from fawkes.core.events import Condition, DrainAsked, UndrainAsked
-from fawkes.core.lifecycle import CLUSTER_EDGES, JOB_EDGES, NODE_EDGES
-from fawkes.core.model import ClusterId, ClusterLife, JobLife, Node, NodeId, NodeLife, Role
-from fawkes.core.settings import Settings
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import Goal, Host
+from fawkes.core.values.events import Condition, DrainAsked, UndrainAsked
+from fawkes.core.values.lifecycle import CLUSTER_EDGES, JOB_EDGES, NODE_EDGES
+from fawkes.core.values.model import ClusterId, ClusterLife, JobLife, Node, NodeId, NodeLife, Role
+from fawkes.core.values.settings import Settings
 from tests.support.desk import Desk
 from tests.support.pools import nodes, settings
 

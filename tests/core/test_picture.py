@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fawkes.core.events import Event
-from fawkes.core.picture import Picture, picture, restored
-from fawkes.core.pool import decide
-from fawkes.core.record import decision_plain, dumps, from_plain, to_plain
-from fawkes.core.state import State, evolve
+from fawkes.core.clusters.picture import Picture, picture, restored
+from fawkes.core.deciding.pool import decide
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.events import Event
+from fawkes.core.values.record import decision_plain, dumps, from_plain, to_plain
 from fawkes.policy import compile_policy
 from tests.support.pools import policy, request, run, settings, started, submit
 

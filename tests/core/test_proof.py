@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fawkes.core.effects import Host
-from fawkes.core.events import Condition, DrainAsked, NodeObserved, NodeSeen, UndrainAsked, Woke
-from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, NodeId, NodeLife, NodeState
-from fawkes.core.proof import (
+from fawkes.core.values.effects import Host
+from fawkes.core.values.events import Condition, DrainAsked, NodeObserved, NodeSeen, UndrainAsked, Woke
+from fawkes.core.values.lifecycle import WITH_MASTERS
+from fawkes.core.values.model import ClusterId, NodeId, NodeLife, NodeState
+from fawkes.core.values.proof import (
     NAMED,
     BlockSeen,
     Proof,
@@ -29,7 +29,7 @@ from fawkes.core.proof import (
     unsafe,
     with_counts,
 )
-from fawkes.core.sight import UNHEARD, Blocks, Compute, Sight, Stored
+from fawkes.core.values.sight import UNHEARD, Blocks, Compute, Sight, Stored
 from tests.support.desk import Desk, grown
 
 ASKED_US = 1000

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.events import Progress
-from fawkes.core.model import ClusterId, ClusterLife, Sample
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import Progress
+from fawkes.core.values.model import ClusterId, ClusterLife, Sample
 from tests.support.desk import Desk
 from tests.support.pools import policy, settings
 

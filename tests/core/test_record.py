@@ -16,11 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.core.decision import CHANGES, Decision, DropPending, PutPending, PutTick
-from fawkes.core.effects import EFFECTS, WakeAt
-from fawkes.core.events import EVENTS, Condition, Event, NodeObserved, Sampled, Submitted, Woke
-from fawkes.core.model import ClusterId, JobId, JobSpec, Node, NodeId, NodeState, Reading, Reason, Role
-from fawkes.core.record import (
+from fawkes.base.errors import BrokenError
+from fawkes.core.state.state import NO_TICK
+from fawkes.core.values.decision import CHANGES, Decision, DropPending, PutPending, PutTick
+from fawkes.core.values.effects import EFFECTS, WakeAt
+from fawkes.core.values.events import EVENTS, Condition, Event, NodeObserved, Sampled, Submitted, Woke
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, Node, NodeId, NodeState, Reading, Reason, Role
+from fawkes.core.values.record import (
     RecordError,
     change_of,
     coder,
@@ -32,9 +34,7 @@ from fawkes.core.record import (
     loads,
     to_plain,
 )
-from fawkes.core.settings import Settings
-from fawkes.core.state import NO_TICK
-from fawkes.errors import BrokenError
+from fawkes.core.values.settings import Settings
 
 CLASSES = (*EVENTS, *EFFECTS, *CHANGES, Decision)
 

@@ -5,11 +5,11 @@ One that loads has an HDFS that takes writes: it is surveyed and saved before.
 
 from __future__ import annotations
 
-from fawkes.core.effects import Deploy, Effect, Host, Load, Reply, Retire, Save
-from fawkes.core.events import Condition, DrainAsked, PauseAsked, Progress, ReleaseAsked, UndrainAsked
-from fawkes.core.model import ClusterId, ClusterLife, JobId, JobLife, NodeId, NodeLife
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import Deploy, Effect, Host, Load, Reply, Retire, Save
+from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, Progress, ReleaseAsked, UndrainAsked
+from fawkes.core.values.model import ClusterId, ClusterLife, JobId, JobLife, NodeId, NodeLife
 from fawkes.engine import rebuild
-from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.pools import settings
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.events import Done, ReleaseAsked
-from fawkes.core.model import ClusterId, ClusterLife, Facts
+from fawkes.core.values.events import Done, ReleaseAsked
+from fawkes.core.values.model import ClusterId, ClusterLife, Facts
 from tests.support.desk import Desk
 
 A = ClusterId("a")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.effects import Host
-from fawkes.core.events import Condition, DrainAsked, PauseAsked, ReleaseAsked, UndrainAsked
-from fawkes.core.model import ClusterId, Node, NodeId, NodeLife, Role
-from fawkes.core.settings import Settings
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import Host
+from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, ReleaseAsked, UndrainAsked
+from fawkes.core.values.model import ClusterId, Node, NodeId, NodeLife, Role
+from fawkes.core.values.settings import Settings
 from tests.support.desk import Desk
 from tests.support.pools import nodes, settings
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.effects import Deploy, Effect, Host, Membership, Reply, Save
-from fawkes.core.events import Condition, ReleaseAsked, RetryAsked
-from fawkes.core.model import ClusterId, NodeLife, Role
-from fawkes.core.sight import Compute, Stored
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import Deploy, Effect, Host, Membership, Reply, Save
+from fawkes.core.values.events import Condition, ReleaseAsked, RetryAsked
+from fawkes.core.values.model import ClusterId, NodeLife, Role
+from fawkes.core.values.sight import Compute, Stored
 from tests.support.desk import Desk, grown
 from tests.support.pools import settings
 

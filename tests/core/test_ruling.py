@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.model import NodeId
-from fawkes.core.ruling import Known, LeaseSeen, Standing, alive, judge
+from fawkes.core.deciding.ruling import Known, LeaseSeen, Standing, alive, judge
+from fawkes.core.values.model import NodeId
 
 ONE, TWO = NodeId("node01"), NodeId("node02")
 OWN = Known(epoch=7, controller="us", generations={ONE: 3, TWO: 1})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.salvage import NAMED, Block, Comparison, Fate, Replicas, StoredFile, fate, not_found
+from fawkes.core.nodes.salvage import NAMED, Block, Comparison, Fate, Replicas, StoredFile, fate, not_found
 
 blocks = st.builds(Block, st.integers(1, 40), st.integers(1, 3), st.integers(0, 5))
 files = st.builds(

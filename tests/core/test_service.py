@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core import alerts, service
-from fawkes.core.decision import Decision
-from fawkes.core.events import MastersSeen, ReleaseAsked, ServiceSeen
-from fawkes.core.model import ClusterAlert, ClusterId, ClusterLife, ClusterState
-from fawkes.core.record import dumps, to_plain
-from fawkes.core.sight import Launcher, SafeMode, Service
-from fawkes.report.rows import cluster_row
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.jobs import service
+from fawkes.core.state import alerts
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.events import MastersSeen, ReleaseAsked, ServiceSeen
+from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife, ClusterState
+from fawkes.core.values.record import dumps, to_plain
+from fawkes.core.values.sight import Launcher, SafeMode, Service
+from fawkes.report.tables.rows import cluster_row
 from tests.support import masters
 from tests.support.desk import Desk
 from tests.support.pools import settings

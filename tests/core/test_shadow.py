@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.decision import AddSample, PutNode, PutPending, PutRules, PutTick, PutWake
-from fawkes.core.effects import Reply, WakeAt
-from fawkes.core.events import (
+from fawkes.core.values.decision import AddSample, PutNode, PutPending, PutRules, PutTick, PutWake
+from fawkes.core.values.effects import Reply, WakeAt
+from fawkes.core.values.events import (
     CancelAsked,
     Condition,
     DrainAsked,
@@ -21,7 +21,7 @@ from fawkes.core.events import (
     Submitted,
     UndrainAsked,
 )
-from fawkes.core.model import ClusterId, JobId, NodeId, NodeLife
+from fawkes.core.values.model import ClusterId, JobId, NodeId, NodeLife
 from tests.support.desk import Desk
 from tests.support.pools import nodes, request, settings, submit
 

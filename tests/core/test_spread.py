@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.spread import SKEW_LIMIT, skew_of, uneven
+from fawkes.core.nodes.spread import SKEW_LIMIT, skew_of, uneven
 
 CORE = ("node1", "node2", "node3")
 BLOCK = 100

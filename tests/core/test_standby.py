@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.effects import Deploy, Host, LookAtMasters, Membership, MoveMasters, StartJob
-from fawkes.core.events import Failed, MastersSeen
-from fawkes.core.model import JobId, JobLife, NodeId, NodeLife, Promise, Standby
-from fawkes.core.tags import tag_of
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import Deploy, Host, LookAtMasters, Membership, MoveMasters, StartJob
+from fawkes.core.values.events import Failed, MastersSeen
+from fawkes.core.values.model import JobId, JobLife, NodeId, NodeLife, Promise, Standby
+from fawkes.core.values.tags import tag_of
 from tests.support.desk import Desk
 from tests.support.masters import (
     KEY,

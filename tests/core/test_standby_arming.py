@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.effects import ArmStandby, Host, LookAtMasters
-from fawkes.core.events import Condition, ReleaseAsked, UndrainAsked
-from fawkes.core.model import NodeAlert, NodeId, NodeLife, Standby
+from fawkes.core.values.effects import ArmStandby, Host, LookAtMasters
+from fawkes.core.values.events import Condition, ReleaseAsked, UndrainAsked
+from fawkes.core.values.model import NodeAlert, NodeId, NodeLife, Standby
 from tests.support.desk import Desk
 from tests.support.masters import (
     NEW,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fawkes.core.effects import ArmStandby, LookAtMasters, MoveMasters, Reply
-from fawkes.core.events import Done, StandbySeen
-from fawkes.core.model import NodeId, Promise
+from fawkes.core.values.effects import ArmStandby, LookAtMasters, MoveMasters, Reply
+from fawkes.core.values.events import Done, StandbySeen
+from fawkes.core.values.model import NodeId, Promise
 from tests.support.desk import Desk
 from tests.support.masters import KEY, NEW, OLD, THIRD, A, all_of, ask, cluster, how, look, moved, run
 

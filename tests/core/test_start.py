@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.effects import Deploy, Host, Load, Membership, StartJob, WakeAt
-from fawkes.core.events import Condition, DrainAsked, PauseAsked, Started, UndrainAsked, Woke
-from fawkes.core.model import ClusterId, ClusterLife, NodeId, NodeLife
+from fawkes.base.errors import BrokenError
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import Deploy, Host, Load, Membership, StartJob, WakeAt
+from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, Started, UndrainAsked, Woke
+from fawkes.core.values.model import ClusterId, ClusterLife, NodeId, NodeLife
 from fawkes.engine import Engine, rebuild
-from fawkes.errors import BrokenError
+from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy
-from fawkes.ports import Entry
 from fawkes.store.memory import MemoryStore
-from fawkes.units import SECOND_US
 from tests.support.desk import Desk, Silence
 from tests.support.pools import nodes, settings, started
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fawkes.core.effects import (
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import (
     ArmStandby,
     Deploy,
     Effect,
@@ -24,7 +25,7 @@ from fawkes.core.effects import (
     StartJob,
     Survey,
 )
-from fawkes.core.events import (
+from fawkes.core.values.events import (
     Condition,
     CopySeen,
     Done,
@@ -43,10 +44,9 @@ from fawkes.core.events import (
     UndrainAsked,
     WaitSeen,
 )
-from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterId, ClusterLife, Facts, NodeId, NodeLife, Promise, Role
-from fawkes.core.sight import Compute, SafeMode, Service, Stored
-from fawkes.units import SECOND_US
+from fawkes.core.values.lifecycle import WITH_MASTERS
+from fawkes.core.values.model import ClusterId, ClusterLife, Facts, NodeId, NodeLife, Promise, Role
+from fawkes.core.values.sight import Compute, SafeMode, Service, Stored
 from tests.support.desk import Desk
 from tests.support.pools import settings as how
 

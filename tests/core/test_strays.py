@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.effects import EndAttempts
-from fawkes.core.keys import Key
-from fawkes.core.model import ClusterId, JobLife
-from fawkes.core.sight import AppLife, AppSeen, Launcher, Stray, application_of
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import EndAttempts
+from fawkes.core.values.keys import Key
+from fawkes.core.values.model import ClusterId, JobLife
+from fawkes.core.values.sight import AppLife, AppSeen, Launcher, Stray, application_of
 from tests.support.desk import Desk
 from tests.support.pools import settings
 

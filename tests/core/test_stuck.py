@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.model import ClusterId, Sample
-from fawkes.core.stuck import Standing, standing_of, stands_still, still_since_us
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.model import ClusterId, Sample
+from fawkes.core.watching.stuck import Standing, standing_of, stands_still, still_since_us
 from tests.support.desk import Desk
 from tests.support.pools import settings
 

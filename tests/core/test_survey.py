@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import pytest
 
-from fawkes.core import alerts
-from fawkes.core.effects import Reply, Retire, Save, Survey
-from fawkes.core.events import CancelAsked, Done, Failed, ReleaseAsked
-from fawkes.core.keys import Key
-from fawkes.core.model import ClusterAlert, ClusterId, ClusterLife, ClusterState, JobId
-from fawkes.core.settings import Settings
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.state import alerts
+from fawkes.core.values.effects import Reply, Retire, Save, Survey
+from fawkes.core.values.events import CancelAsked, Done, Failed, ReleaseAsked
+from fawkes.core.values.keys import Key
+from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife, ClusterState, JobId
+from fawkes.core.values.settings import Settings
 from tests.support.desk import Desk
 from tests.support.pools import settings
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fawkes.core.model import ClusterId
-from fawkes.core.targets import Bounds, fill, minimum_for_data, whole_nodes
+from fawkes.core.fairness.targets import Bounds, fill, minimum_for_data, whole_nodes
+from fawkes.core.values.model import ClusterId
 
 Case = tuple[int, dict[ClusterId, float], dict[ClusterId, Bounds]]
 NAMES = [ClusterId(name) for name in "abcdefgh"]

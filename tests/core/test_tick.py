@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.events import Condition, DrainAsked, PauseAsked
-from fawkes.core.model import ClusterId, Node, NodeId, NodeLife, Role
-from fawkes.core.settings import Discrimination
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import Condition, DrainAsked, PauseAsked
+from fawkes.core.values.model import ClusterId, Node, NodeId, NodeLife, Role
+from fawkes.core.values.settings import Discrimination
 from tests.support.desk import Desk
 from tests.support.pools import nodes, policy, settings
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.effects import Goal, Host
-from fawkes.core.events import Condition, NodeSeen, ReleaseAsked
-from fawkes.core.keys import Key
-from fawkes.core.model import NodeId, NodeLife, Role
-from fawkes.core.proof import Proof
-from fawkes.core.record import to_plain
-from fawkes.core.sight import Compute, Sight, Stored
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import Goal, Host
+from fawkes.core.values.events import Condition, NodeSeen, ReleaseAsked
+from fawkes.core.values.keys import Key
+from fawkes.core.values.model import NodeId, NodeLife, Role
+from fawkes.core.values.proof import Proof
+from fawkes.core.values.record import to_plain
+from fawkes.core.values.sight import Compute, Sight, Stored
 from tests.support.desk import Desk, grown
 from tests.support.leaving import (
     DOUBT_S,

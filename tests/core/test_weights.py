@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.model import ClusterId, Plain, Sample
-from fawkes.core.weights import MINIMUM, Measured, Minimum, measure_all, weights
-from fawkes.core.window import Window
+from fawkes.core.fairness.weights import MINIMUM, Measured, Minimum, measure_all, weights
+from fawkes.core.values.model import ClusterId, Plain, Sample
+from fawkes.core.values.window import Window
 
 A, B, C = ClusterId("a"), ClusterId("b"), ClusterId("c")
 SAMPLE = (Sample(at_us=1),)

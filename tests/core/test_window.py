@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.decision import AddSample
-from fawkes.core.model import ClusterId, Sample
-from fawkes.core.picture import picture, restored
-from fawkes.core.state import State, evolve
-from fawkes.core.window import Window
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.clusters.picture import picture, restored
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.decision import AddSample
+from fawkes.core.values.model import ClusterId, Sample
+from fawkes.core.values.window import Window
 from tests.support.desk import Desk
 from tests.support.pools import policy
 

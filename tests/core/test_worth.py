@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.events import Condition, DrainAsked, Event, PauseAsked, Sampled
-from fawkes.core.model import ClusterId, NodeId, NodeLife, Reading
-from fawkes.core.picture import Picture, picture, restored
-from fawkes.core.pool import decide
-from fawkes.core.record import decision_plain, dumps, event_of, from_plain, to_plain
-from fawkes.core.record import loads as read_text
-from fawkes.core.state import State, evolve
-from fawkes.core.worth import Load, Prices, Sites, gain_s, loss_s, time_s, useful_nodes, weigh
+from fawkes.core.clusters.picture import Picture, picture, restored
+from fawkes.core.deciding.pool import decide
+from fawkes.core.fairness.worth import Load, Prices, Sites, gain_s, loss_s, time_s, useful_nodes, weigh
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.events import Condition, DrainAsked, Event, PauseAsked, Sampled
+from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Reading
+from fawkes.core.values.record import decision_plain, dumps, event_of, from_plain, to_plain
+from fawkes.core.values.record import loads as read_text
 from fawkes.policy import compile_policy
-from fawkes.report.sentences import sentence
+from fawkes.report.words.sentences import sentence
 from tests.support.desk import Desk
 from tests.support.pools import nodes, policy, request, run, settings, started, submit
 

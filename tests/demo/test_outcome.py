@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.workloads import Workload, load_workload
-from fawkes.demo.outcome import Outcome, outcome
-from fawkes.demo.view import news
-from fawkes.ports import Entry
+from fawkes.cli.demo.outcome import Outcome, outcome
+from fawkes.cli.demo.view import news
+from fawkes.config.workloads.workloads import Workload, load_workload
+from fawkes.engine.ports import Entry
 from tests.config.support import pool
 from tests.support.pools import Checked, run
 from tests.workload.test_story import LOADS_SLOWLY, Plan

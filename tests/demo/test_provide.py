@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fawkes.cli.main import cli
-from fawkes.dist.compiled import DOORS
-from fawkes.dist.pieces import Piece
-from fawkes.dist.pins import pin
+from fawkes.playbook.dist.compile.compiled import DOORS
+from fawkes.playbook.dist.pieces import Piece
+from fawkes.playbook.dist.pins import pin
 from tests.support.cached import make
 
 CLUSTER = '[[cluster]]\nid = "a"\nmin_nodes = 1\nreplication = 1\n'

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.btworld import reference as btworld
-from fawkes.config.workloads import Workload, load_workload
-from fawkes.demo.results import Compared, compared
-from fawkes.workload.play import with_data
+from fawkes.cli.demo.results import Compared, compared
+from fawkes.config.workloads.workloads import Workload, load_workload
+from fawkes.workload.btworld import reference as btworld
+from fawkes.workload.playing.play import with_data
 from tests.config.support import pool
 from tests.hibench.support import make, streaming
 

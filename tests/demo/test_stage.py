@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.site import Site
-from fawkes.demo.stage import MARK, own_folder, write_settings
-from fawkes.errors import ExitStatus, FawkesError, RefusedError
-from fawkes.lab import name_of_site
+from fawkes.base.errors import ExitStatus, FawkesError, RefusedError
+from fawkes.cli.demo.stage import MARK, own_folder, write_settings
+from fawkes.config.site.site import Site
+from fawkes.live.lab import name_of_site
 from tests.lab.support import fawkes, traces, wait_for
 
 
@@ -71,9 +71,9 @@ def test_what_cannot_be_played_is_refused_and_leaves_nothing(
 HOLD = """
 import sys, time
 from pathlib import Path
-from fawkes.config.site import Site
-from fawkes.demo.stage import controller_of, lab_of
-from fawkes.lab import LabSpec
+from fawkes.config.site.site import Site
+from fawkes.cli.demo.stage import controller_of, lab_of
+from fawkes.live.lab import LabSpec
 site = Site(Path(sys.argv[1]))
 with lab_of(LabSpec(hosts=2, site=site.root, nodemanager_memory_bytes=64_000_000), print) as lab:
     with controller_of(lab, site) as client:
@@ -109,8 +109,8 @@ def test_lab_and_controller_end_with_their_process(number: int | None, site: Sit
 
 @pytest.mark.lab
 def test_a_controller_that_ends_at_once_says_why(site: Site) -> None:
-    from fawkes.demo.stage import controller_of, lab_of
-    from fawkes.lab import LabSpec
+    from fawkes.cli.demo.stage import controller_of, lab_of
+    from fawkes.live.lab import LabSpec
 
     spec = LabSpec(hosts=1, site=site.root, nodemanager_memory_bytes=64_000_000)
     with lab_of(spec, lambda text: None) as lab:

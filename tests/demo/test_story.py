@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.catalog import Catalog
-from fawkes.cli.client import Client
-from fawkes.config.presets import DEMO
-from fawkes.config.site import Site
-from fawkes.core.model import ClusterLife
-from fawkes.demo.stage import wait_for_story
-from fawkes.errors import FawkesError
-from fawkes.offline.ledger import copied
-from fawkes.offline.plan import asked
-from fawkes.offline.read import read_plan
-from fawkes.offline.scenario import simulate
+from fawkes.base.catalog import Catalog
+from fawkes.base.errors import FawkesError
+from fawkes.base.units import SECOND_US, duration_us
+from fawkes.cli.asking.client import Client
+from fawkes.cli.demo.stage import wait_for_story
+from fawkes.config.settings.presets import DEMO
+from fawkes.config.site.site import Site
+from fawkes.core.values.model import ClusterLife
+from fawkes.offline.runs.ledger import copied
+from fawkes.offline.scenarios.plan import asked
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report.history import jobs
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
-from fawkes.units import SECOND_US, duration_us
-from fawkes.workload.story import LETTERS, moments, points
+from fawkes.workload.playing.story import LETTERS, moments, points
 
 WORKLOADS = Path(__file__).parents[2] / "workloads"
 #: keys of [model]: the two cores that constants were fitted on; a busy machine, as in docs/demo.png; larger ones

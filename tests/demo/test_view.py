@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from fawkes.demo.view import watched
+from fawkes.cli.demo.view import watched
 from fawkes.store.sqlite import Ledger
 from tests.report.played import play
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.dist import manifest
-from fawkes.dist.pins import Pin
+from fawkes.playbook.dist import manifest
+from fawkes.playbook.dist.pins import Pin
 from tests.dist.helpers import JARS
 
 

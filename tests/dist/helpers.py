@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from fawkes.dist.maven import Say
-from fawkes.errors import HostError
+from fawkes.playbook.dist.maven import Say
+from fawkes.base.errors import HostError
 
 
 def jar(text: str) -> bytes:

@@ -10,11 +10,11 @@ from threading import Event, Thread
 
 import pytest
 
-from fawkes.dist import cache
-from fawkes.dist.manifest import Fault
-from fawkes.dist.maven import Say
-from fawkes.dist.pins import PINS, Pin
-from fawkes.errors import FawkesError, UserError
+from fawkes.playbook.dist import cache
+from fawkes.playbook.dist.manifest import Fault
+from fawkes.playbook.dist.maven import Say
+from fawkes.playbook.dist.pins import PINS, Pin
+from fawkes.base.errors import FawkesError, UserError
 from tests.dist.helpers import JARS, give
 
 
@@ -160,8 +160,8 @@ def test_an_interrupt_leaves_nothing_and_the_old_release_as_it_was(small: Pin, c
 _KILLED = """
 import signal, sys
 from pathlib import Path
-from fawkes.dist import cache
-from fawkes.dist.pins import Pin
+from fawkes.playbook.dist import cache
+from fawkes.playbook.dist.pins import Pin
 
 def resolve(pom, into, say):
     (into / "guava-9.jar").write_text("half")

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fawkes.cli.main import cli
-from fawkes.dist import cache
-from fawkes.dist.pins import PINS
+from fawkes.playbook.dist import cache
+from fawkes.playbook.dist.pins import PINS
 from tests.dist.test_release import unpack_tarball
 
 

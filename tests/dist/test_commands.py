@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.dist import cache
-from fawkes.dist.pins import Pin
-from fawkes.dist.release import JAVA_FLAGS
+from fawkes.playbook.dist import cache
+from fawkes.playbook.dist.pins import Pin
+from fawkes.playbook.dist.release import JAVA_FLAGS
 from tests.dist.helpers import give
 
 

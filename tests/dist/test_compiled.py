@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.dist.compiled import DOORS, JavaCode, is_made, place_of
-from fawkes.dist.pieces import COMPILED, is_there, of_cluster, of_name, provide, there
-from fawkes.errors import FawkesError
-from fawkes.paths import cache_dir
+from fawkes.playbook.dist.compile.compiled import DOORS, JavaCode, is_made, place_of
+from fawkes.playbook.dist.pieces import COMPILED, is_there, of_cluster, of_name, provide, there
+from fawkes.base.errors import FawkesError
+from fawkes.base.paths import cache_dir
 
 pytestmark = pytest.mark.hadoop
 

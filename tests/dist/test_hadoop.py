@@ -20,10 +20,10 @@ from typing import Any
 
 import pytest
 
-from fawkes.dist import cache
-from fawkes.dist.java import find_java
-from fawkes.dist.pins import DEFAULT_VERSION, PINS
-from fawkes.dist.release import LIGHT_FLAGS, PROGRAMS, Release
+from fawkes.playbook.dist import cache
+from fawkes.playbook.dist.compile.java import find_java
+from fawkes.playbook.dist.pins import DEFAULT_VERSION, PINS
+from fawkes.playbook.dist.release import LIGHT_FLAGS, PROGRAMS, Release
 from tests.dist.helpers import LocalShell
 
 pytestmark = pytest.mark.hadoop

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.dist.java import Java, choose, find_java, major_of
-from fawkes.dist.pins import PINS
-from fawkes.errors import HostError
+from fawkes.playbook.dist.compile.java import Java, choose, find_java, major_of
+from fawkes.playbook.dist.pins import PINS
+from fawkes.base.errors import HostError
 from tests.dist.helpers import LocalShell
 
 HADOOP_35, HADOOP_34 = PINS["3.5.0"], PINS["3.4.2"]

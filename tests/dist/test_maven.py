@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.dist import maven
-from fawkes.dist.pins import EXAMPLES, PINS, STREAMING, pin
-from fawkes.errors import DeadlineError, FawkesError, UserError
+from fawkes.playbook.dist import maven
+from fawkes.playbook.dist.pins import EXAMPLES, PINS, STREAMING, pin
+from fawkes.base.errors import DeadlineError, FawkesError, UserError
 
 NS = {"m": "http://maven.apache.org/POM/4.0.0"}
 

@@ -9,13 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from fawkes.cli.main import cli
-from fawkes.dist import cache, manifest
-from fawkes.dist.maven import Say
-from fawkes.dist.pig import DEFAULT_PIG, MAIN, PIG_PINS, PigPin, pig_release
-from fawkes.dist.pins import PINS
-from fawkes.dist.release import Release, describe
-from fawkes.dist.spread import spread
-from fawkes.errors import FawkesError, UserError
+from fawkes.playbook.dist import cache
+from fawkes.playbook.dist import manifest
+from fawkes.playbook.dist.maven import Say
+from fawkes.playbook.dist.pig import DEFAULT_PIG, MAIN, PIG_PINS, PigPin, pig_release
+from fawkes.playbook.dist.pins import PINS
+from fawkes.playbook.dist.release import Release, describe
+from fawkes.playbook.dist.spread import spread
+from fawkes.base.errors import FawkesError, UserError
 from tests.dist.helpers import LocalShell, jar
 
 NS = {"m": "http://maven.apache.org/POM/4.0.0"}

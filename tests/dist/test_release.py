@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.dist.pins import PINS
-from fawkes.dist.release import PROGRAMS, Release, describe
-from fawkes.dist.remote import release_on
-from fawkes.errors import HostError, UserError
+from fawkes.playbook.dist.pins import PINS
+from fawkes.playbook.dist.release import PROGRAMS, Release, describe
+from fawkes.playbook.dist.remote import release_on
+from fawkes.base.errors import HostError, UserError
 from tests.dist.helpers import LocalShell
 
 

@@ -9,12 +9,12 @@ from threading import Barrier, Thread
 
 import pytest
 
-from fawkes.dist import cache
-from fawkes.dist.parcel import Parcel
-from fawkes.dist.pins import Pin
-from fawkes.dist.release import Release
-from fawkes.dist.spread import Spread, spread
-from fawkes.errors import ExitStatus, HostError, PartialError
+from fawkes.playbook.dist import cache
+from fawkes.playbook.dist.parcel import Parcel
+from fawkes.playbook.dist.pins import Pin
+from fawkes.playbook.dist.release import Release
+from fawkes.playbook.dist.spread import Spread, spread
+from fawkes.base.errors import ExitStatus, HostError, PartialError
 from tests.dist.helpers import FaultyShell, LocalShell, give
 from tests.dist.test_release import unpack_tarball
 

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from fawkes.cli.main import cli
-from fawkes.workload.formats import FORMATS, read_workload
-from fawkes.workload.table import COLUMNS
+from fawkes.workload.formats.formats import FORMATS, read_workload
+from fawkes.workload.formats.table import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "workload" / "data"

@@ -20,11 +20,11 @@ from drills.checks import (
     restless,
     stuck,
 )
-from fawkes.core.decision import Decision, PutNode
-from fawkes.core.events import Condition
-from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, NodeLife
-from fawkes.core.sight import Stray
-from fawkes.core.state import evolve
+from fawkes.core.state.state import evolve
+from fawkes.core.values.decision import Decision, PutNode
+from fawkes.core.values.events import Condition
+from fawkes.core.values.model import ClusterId, JobId, JobLife, NodeId, NodeLife
+from fawkes.core.values.sight import Stray
 from tests.support.desk import Desk
 
 A = ClusterId("a")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drills.loss import CASES, First, Killed, LossPlan, Phase, loss_plan_of, row_of
-from fawkes.core.model import Promise
+from fawkes.core.values.model import Promise
 
 PLANS = [loss_plan_of(seed) for seed in range(20 * len(CASES))]
 

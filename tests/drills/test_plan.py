@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drills.plan import LIVES, OF_CONTROLLER, SPOTS, STORY_S, Plan, chance_of, plan_of, standby_plan_of, story_of
-from fawkes.core.model import Promise, Role
+from fawkes.core.values.model import Promise, Role
 
 PLANS = [plan_of(seed) for seed in range(2000)]
 

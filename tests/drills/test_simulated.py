@@ -12,10 +12,10 @@ from drills.plan import Fault, Kind, Plan, Spot, plan_of, standby_plan_of
 from drills.seeing import Seeing
 from drills.sim_facts import not_whole
 from drills.simulated import Drill, play
-from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, ClusterState, NodeId, NodeLife, Standby
-from fawkes.core.sight import Blocks
-from fawkes.core.state import State
-from fawkes.sim.standby import Pair
+from fawkes.core.state.state import State
+from fawkes.core.values.model import ClusterId, ClusterLife, ClusterSpec, ClusterState, NodeId, NodeLife, Standby
+from fawkes.core.values.sight import Blocks
+from fawkes.sim.masters.standby import Pair
 
 
 def without_faults(seed: int) -> Plan:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from fawkes.core.decision import PutNode
-from fawkes.core.effects import Deploy, Goal, Membership
-from fawkes.core.members import in_full
-from fawkes.core.state import State, evolve
+from fawkes.core.state.members import in_full
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.decision import PutNode
+from fawkes.core.values.effects import Deploy, Goal, Membership
 from fawkes.report import history
-from fawkes.report.sentences import bare, sentence
+from fawkes.report.words.sentences import bare, sentence
 from fawkes.store.sqlite import LedgerReader
 from tests.support.site import RealSite
 

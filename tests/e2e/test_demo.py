@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from fawkes.config.nodeset import expand
-from fawkes.config.site import Site
-from fawkes.core.model import Reason
+from fawkes.base.units import show_time
+from fawkes.config.files.nodeset import expand
+from fawkes.config.site.site import Site
+from fawkes.core.values.model import Reason
 from fawkes.engine import replay
-from fawkes.lab import name_of_site
+from fawkes.live.lab import name_of_site
 from fawkes.policy import compile_policy
-from fawkes.report.explain import grouped
-from fawkes.report.sentences import sentence
+from fawkes.report.tables.explain import grouped
+from fawkes.report.words.sentences import sentence
 from fawkes.store.sqlite import LedgerReader
-from fawkes.units import show_time
-from fawkes.workload.wordcount import saved_counts
+from fawkes.workload.playing.wordcount import saved_counts
 from tests.lab.support import traces
 
 pytestmark = pytest.mark.hadoop

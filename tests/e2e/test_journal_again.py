@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fawkes.core.model import JobLife, Standby
+from fawkes.core.values.model import JobLife, Standby
 from tests.e2e.two_clusters import write_input
 from tests.support.site import RealSite, differences, real_site
 

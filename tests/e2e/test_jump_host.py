@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fawkes.core.model import ClusterLife, JobLife, Role
+from fawkes.core.values.model import ClusterLife, JobLife, Role
 from tests.support.site import RealSite, real_site
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fawkes.core.model import ClusterLife, JobLife, Role
-from fawkes.dist.pins import DEFAULT_VERSION
-from fawkes.errors import ExitStatus
-from fawkes.lab.kdc import REALM
-from fawkes.lab.spec import CONTROLLER_ADDRESS
+from fawkes.base.errors import ExitStatus
+from fawkes.core.values.model import ClusterLife, JobLife, Role
+from fawkes.live.lab.inside.kdc import REALM
+from fawkes.live.lab.spec import CONTROLLER_ADDRESS
+from fawkes.playbook.dist.pins import DEFAULT_VERSION
 from tests.support.realm import WORDS, Realm, realm_site
 
 pytestmark = pytest.mark.hadoop

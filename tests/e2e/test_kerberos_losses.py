@@ -13,10 +13,10 @@ from typing import cast
 
 import pytest
 
-from fawkes.core.model import ClusterLife, JobLife, NodeLife, Role
-from fawkes.dist import pieces
-from fawkes.dist.pins import DEFAULT_VERSION
-from fawkes.lab.spec import CONTROLLER_ADDRESS
+from fawkes.core.values.model import ClusterLife, JobLife, NodeLife, Role
+from fawkes.live.lab.spec import CONTROLLER_ADDRESS
+from fawkes.playbook.dist import pieces
+from fawkes.playbook.dist.pins import DEFAULT_VERSION
 from tests.support.realm import WORDS, Realm, realm_site
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, Ledger, RealSite, differences
 

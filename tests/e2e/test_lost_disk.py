@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 
-from fawkes.live.stamps import LEAP
+from fawkes.live.edits.stamps import LEAP
 from tests.support.site import RealSite, real_site
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.drill]

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fawkes.core.model import ClusterLife, JobLife
-from fawkes.lab.groups import own_group
+from fawkes.core.values.model import ClusterLife, JobLife
+from fawkes.live.lab.inside.groups import own_group
 from tests.support.site import RealSite, real_site
 
 pytestmark = pytest.mark.hadoop

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.model import JobLife, NodeId, NodeLife, Role, Standby
+from fawkes.core.values.model import JobLife, NodeId, NodeLife, Role, Standby
 from tests.e2e.two_clusters import SETTINGS, write_input
 from tests.support.probing import meanwhile
 from tests.support.site import RealSite, differences, real_site

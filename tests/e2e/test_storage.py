@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.core.model import ClusterLife, Role
+from fawkes.core.values.model import ClusterLife, Role
 from tests.support.site import RealSite, real_site
 from tests.support.storage import Storage, storage
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fawkes.core.model import ClusterLife
-from fawkes.lab.spec import CONTROLLER_ADDRESS
+from fawkes.core.values.model import ClusterLife
+from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from tests.support.site import BLOCKERS, RealSite, real_site
 
 SETTINGS = """

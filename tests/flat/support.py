@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from fawkes.catalog import Catalog, Found, Origin
-from fawkes.flat.allocators import Allocator, parsed
-from fawkes.flat.jobs import Jobs
-from fawkes.flat.metrics import ENDS, Outcome
-from fawkes.flat.play import found_policy, play
+from fawkes.base.catalog import Catalog, Found, Origin
+from fawkes.offline.studies.flat.allocators import Allocator, parsed
+from fawkes.offline.studies.flat.jobs import Jobs
+from fawkes.offline.studies.flat.metrics import ENDS, Outcome
+from fawkes.offline.studies.flat.play import found_policy, play
 
 ROOT = Path(__file__).parents[2]
 CATALOG = Catalog(bundled=ROOT)

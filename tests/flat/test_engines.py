@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.flat.allocators import DEFAULTS, parsed
-from fawkes.flat.compiled import layout
-from fawkes.flat.deadlines import TYPES, with_deadlines
-from fawkes.flat.jobs import Jobs
-from fawkes.flat.metrics import Outcome
-from fawkes.flat.play import admission_of
-from fawkes.flat.twins import twin
+from fawkes.offline.studies.flat.allocators import DEFAULTS, parsed
+from fawkes.offline.studies.flat.compiled import layout
+from fawkes.offline.studies.flat.deadlines import TYPES, with_deadlines
+from fawkes.offline.studies.flat.jobs import Jobs
+from fawkes.offline.studies.flat.metrics import Outcome
+from fawkes.offline.studies.flat.play import admission_of
+from fawkes.offline.studies.flat.twins import twin
 from tests.flat.support import Row, jobs_of, policy, run
 
 #: half a minute where it has not been compiled before

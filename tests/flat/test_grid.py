@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from fawkes.cli.main import cli
-from fawkes.flat.grid import CellFolder, cells, gather, summary
+from fawkes.offline.studies.flat.grid import CellFolder, cells, gather, summary
 
 #: half a minute where the pool has not been compiled before
 pytestmark = pytest.mark.slow

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fawkes.errors import ConfigError, UserError
-from fawkes.flat.allocators import parsed, settings_of, split
-from fawkes.flat.deadlines import TYPES, factors, shortest_s, type_named, with_deadlines
-from fawkes.flat.jobs import read_jobs
-from fawkes.flat.twins import TWINS, statistics, twin
+from fawkes.base.errors import ConfigError, UserError
+from fawkes.offline.studies.flat.allocators import parsed, settings_of, split
+from fawkes.offline.studies.flat.deadlines import TYPES, factors, shortest_s, type_named, with_deadlines
+from fawkes.offline.studies.flat.jobs import read_jobs
+from fawkes.offline.studies.flat.twins import TWINS, statistics, twin
 from tests.flat.support import jobs_of
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from fawkes.flat.metrics import equality, jain, mean_of, mean_of_plain, welch
+from fawkes.offline.studies.flat.metrics import equality, jain, mean_of, mean_of_plain, welch
 from tests.flat.support import jobs_of, run
 
 PARTS = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=30)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import ConfigError, UserError
-from fawkes.flat.allocators import parsed
-from fawkes.flat.deadlines import TYPES, VARIABLE, with_deadlines
-from fawkes.flat.metrics import Outcome
-from fawkes.flat.play import admission_of, is_compiled, play
-from fawkes.flat.pool import Pool, left_open
-from fawkes.flat.twins import twin
+from fawkes.base.errors import ConfigError, UserError
+from fawkes.offline.studies.flat.allocators import parsed
+from fawkes.offline.studies.flat.deadlines import TYPES, VARIABLE, with_deadlines
+from fawkes.offline.studies.flat.metrics import Outcome
+from fawkes.offline.studies.flat.play import admission_of, is_compiled, play
+from fawkes.offline.studies.flat.pool import Pool, left_open
+from fawkes.offline.studies.flat.twins import twin
 from tests.flat.support import CATALOG, ends, jobs_of, policy, run
 
 ALL = ("BASELINE", "REACTIVE", "ORACLE", "PYTHIA", "JUSTICE")
@@ -229,7 +229,7 @@ def test_a_policy_that_asks_for_too_many_cpus_is_refused(tmp_path) -> None:  # t
         "def admit(queue, memory):\n    return [Verdict(job.id, cpus=queue.total + 5) for job in queue.jobs]\n\n"
         "def learn(done, memory):\n    return None\n\ndef late(job, memory):\n    return False\n"
     )
-    from fawkes.flat.play import found_policy
+    from fawkes.offline.studies.flat.play import found_policy
 
     allocator = parsed(str(file))
     found = found_policy(allocator, CATALOG)

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fawkes.hibench.programs import folder
+from fawkes.workload.hibench.programs import folder
 
 
 def make(out: Path, *words: str) -> Path:

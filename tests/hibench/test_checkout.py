@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.details import JobDetails
-from fawkes.config.jobs import job_of
-from fawkes.hibench.programs import checkout_program
-from fawkes.hibench.report import HEADER, Row, read
-from fawkes.live.hadoop_conf import to_xml
+from fawkes.config.clusters.details import JobDetails
+from fawkes.config.jobs.jobs import job_of
+from fawkes.live.hadoop.hadoop_conf import to_xml
+from fawkes.workload.hibench.programs import checkout_program
+from fawkes.workload.hibench.report import HEADER, Row, read
 
 PREPARE = """#!/bin/bash
 root=$(cd "$(dirname "$0")/../../../../.."; pwd)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import ConfigError, UserError
-from fawkes.hibench.conf import PROFILES, read_checkout, shipped_profile, shipped_profiles
+from fawkes.base.errors import ConfigError, UserError
+from fawkes.workload.hibench.conf import PROFILES, read_checkout, shipped_profile, shipped_profiles
 
 HIBENCH = """\
 # Data scale profile

@@ -4,10 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import ConfigError, UserError
-from fawkes.hibench.conf import PROFILES, Conf, Place
-from fawkes.hibench.load import WORKLOADS, Program, load_programs, of_checkout, of_profile, of_size, workload_of
-from fawkes.offline.applications import profile_of_job
+from fawkes.base.errors import ConfigError, UserError
+from fawkes.offline.scenarios.applications import profile_of_job
+from fawkes.workload.hibench.conf import PROFILES, Conf, Place
+from fawkes.workload.hibench.load import (
+    WORKLOADS,
+    Program,
+    load_programs,
+    of_checkout,
+    of_profile,
+    of_size,
+    workload_of,
+)
 from fawkes.workload.model import check_order
 
 GB = 10**9

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.hibench.programs import folder
+from fawkes.workload.hibench.programs import folder
 
 HADOOP = """#!/bin/sh
 shift

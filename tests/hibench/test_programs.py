@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.details import JobDetails
-from fawkes.config.jobs import job_of
-from fawkes.hibench import reference
-from fawkes.hibench.load import COORDINATE_BYTES, PAGE_BYTES, WORKLOADS, of_profile, of_size
-from fawkes.hibench.programs import folder, programs
+from fawkes.config.clusters.details import JobDetails
+from fawkes.config.jobs.jobs import job_of
+from fawkes.workload.hibench import reference
+from fawkes.workload.hibench.load import COORDINATE_BYTES, PAGE_BYTES, WORKLOADS, of_profile, of_size
+from fawkes.workload.hibench.programs import folder, programs
 from tests.hibench.support import make, streaming
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.model import ClusterId, JobId, JobLife, JobSpec, JobState
-from fawkes.errors import ConfigError
-from fawkes.hibench.report import HEADER, TYPES, Row, Run, append, line, of_job, old_line, read
+from fawkes.base.errors import ConfigError
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState
+from fawkes.workload.hibench.report import HEADER, TYPES, Row, Run, append, line, of_job, old_line, read
 
 #: ended on 2026-11-21 at 10:00:00.250 UTC
 RUN = Run("sort", 1_795_255_187_500_000, 1_795_255_200_250_000, 3_200_000, 4)

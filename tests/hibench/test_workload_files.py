@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from fawkes.btworld.load import programs as btworld_programs
-from fawkes.catalog import Catalog, Kind
-from fawkes.config.details import JobDetails
-from fawkes.config.jobs import job_of
-from fawkes.config.site import Site
-from fawkes.hibench.load import of_size
-from fawkes.hibench.programs import programs as hibench_programs
-from fawkes.offline.read import read_plan
+from fawkes.base.catalog import Catalog, Kind
+from fawkes.config.clusters.details import JobDetails
+from fawkes.config.jobs.jobs import job_of
+from fawkes.config.site.site import Site
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.workload.btworld.load import programs as btworld_programs
+from fawkes.workload.hibench.load import of_size
+from fawkes.workload.hibench.programs import programs as hibench_programs
 
 SMALL = {"mapreduce.job.ubertask.enable": "true"}
 MICRO = [

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fawkes.admission import compile_admission
-from fawkes.core.admitting import Admission
-from fawkes.interference.course import Course
-from fawkes.interference.manager import run
-from fawkes.interference.scenario import load_cloud
-from fawkes.interference.values import Job, Remedy, Stage, Study
+from fawkes.base.units import SECOND_US
+from fawkes.core.state.admitting import Admission
+from fawkes.offline.studies.interference.course import Course
+from fawkes.offline.studies.interference.manager import run
+from fawkes.offline.studies.interference.scenario import load_cloud
+from fawkes.offline.studies.interference.values import Job, Remedy, Stage, Study
 from fawkes.policy import policy_text
-from fawkes.units import SECOND_US
+from fawkes.policy.admission import compile_admission
 
 ROOT = Path(__file__).parents[2]
 TASK_US = 20 * SECOND_US

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.interference.manager import run
-from fawkes.interference.values import NOTHING, Job, Offers, Remedy, Stage, Study
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.offline.studies.interference.manager import run
+from fawkes.offline.studies.interference.values import NOTHING, Job, Offers, Remedy, Stage, Study
 from tests.interference.support import admission, job, study
 
 FRAMEWORKS = ("hadoop", "spark-coarse", "spark-fine", "storm")

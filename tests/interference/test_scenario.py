@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from fawkes.errors import ConfigError, FawkesError, UserError
-from fawkes.interference.scenario import bundled, load_scenario, path_of
-from fawkes.interference.values import Stage
-from fawkes.record import toml
-from fawkes.units import SECOND_US
+from fawkes.base.errors import ConfigError, FawkesError, UserError
+from fawkes.base.units import SECOND_US
+from fawkes.offline.record import toml
+from fawkes.offline.studies.interference.scenario import bundled, load_scenario, path_of
+from fawkes.offline.studies.interference.values import Stage
 
 GOOD = """
 [cloud]

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.interference.manager import run
-from fawkes.interference.scenario import load_cloud
-from fawkes.interference.values import Bundle, Offers, Remedy, dominant_share, most_used
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.offline.studies.interference.manager import run
+from fawkes.offline.studies.interference.scenario import load_cloud
+from fawkes.offline.studies.interference.values import Bundle, Offers, Remedy, dominant_share, most_used
 from tests.interference.support import TASK_US, cpus, end_s, first_s, job, played, study
 
 FINE_THEN_HADOOP = (job("spark-fine", 40, deadline_s=300), job("hadoop", 40, at_s=5, deadline_s=180))

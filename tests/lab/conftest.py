@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fawkes.lab import Lab, LabSpec, up
+from fawkes.live.lab import Lab, LabSpec, up
 
 SMALL = 64_000_000
 #: users of the hosts beside the one for SSH: only root can become others

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import paramiko
 
-from fawkes.config.inventory import load_inventory
+from fawkes.config.nodes.inventory import load_inventory
 
 pool = load_inventory(Path(sys.argv[1]) / "inventory.toml")
 answers = {}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyroute2 import IPRoute
 
-from fawkes.lab import Lab
+from fawkes.live.lab import Lab
 
 LIMIT_S = 30.0
 FAWKES = [sys.executable, "-m", "fawkes"]

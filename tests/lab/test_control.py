@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from fawkes.errors import BrokenError, FawkesError, HostError, RefusedError, UserError
-from fawkes.lab.blueprint import CONTROL
-from fawkes.lab.control import Line, NoWardenError, answer_one, error_as_data, error_from_data
+from fawkes.base.errors import BrokenError, FawkesError, HostError, RefusedError, UserError
+from fawkes.live.lab.blueprint import CONTROL
+from fawkes.live.lab.control import Line, NoWardenError, answer_one, error_as_data, error_from_data
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from fawkes.errors import ExitStatus, UserError
-from fawkes.lab import Lab
+from fawkes.base.errors import ExitStatus, UserError
+from fawkes.live.lab import Lab
 from tests.lab.support import fawkes, on_host, output_of, states_by_host, wait_for
 
 pytestmark = pytest.mark.lab

@@ -6,14 +6,14 @@ from typing import Any
 import paramiko
 import pytest
 
-from fawkes.config.inventory import load_inventory
-from fawkes.errors import RefusedError, UserError
-from fawkes.lab import files
-from fawkes.lab.keys import new_key, user_key
-from fawkes.lab.sizing import Offer
-from fawkes.lab.spec import LabSpec
-from fawkes.lab.sshd import Sshd
-from fawkes.lab.wiring import Wiring, wiring_of
+from fawkes.base.errors import RefusedError, UserError
+from fawkes.config.nodes.inventory import load_inventory
+from fawkes.live.lab import files
+from fawkes.live.lab.inside.keys import new_key, user_key
+from fawkes.live.lab.inside.sshd import Sshd
+from fawkes.live.lab.inside.wiring import Wiring, wiring_of
+from fawkes.live.lab.sizing import Offer
+from fawkes.live.lab.spec import LabSpec
 
 ROOT = files.Login("root", 0, 0, "/root")
 SOMEBODY = files.Login("ann", 1000, 1000, "/home/ann")

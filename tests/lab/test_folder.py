@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.lab.folder import LabFolder, remove_tree
+from fawkes.live.lab.folder import LabFolder, remove_tree
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import pytest
 
-from fawkes.lab import Lab, LabSpec, up
-from fawkes.lab.groups import mount_point, own_group
+from fawkes.live.lab import Lab, LabSpec, up
+from fawkes.live.lab.inside.groups import mount_point, own_group
 from fawkes.playbook import Exit, Facts, Lease, Script, read_facts
 from playbooks import hadoop, job, node
 from playbooks import lease as leases

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import ExitStatus, RefusedError
-from fawkes.lab import Lab, LabSpec, find, up
-from fawkes.paths import cache_dir
+from fawkes.base.errors import ExitStatus, RefusedError
+from fawkes.base.paths import cache_dir
+from fawkes.live.lab import Lab, LabSpec, find, up
 from tests.lab.conftest import OTHERS, SMALL
 from tests.lab.support import FAWKES, fawkes, on_host, output_of, wait_for
 from tests.support.no_network import Asked

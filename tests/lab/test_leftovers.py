@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import ExitStatus, FawkesError, RefusedError
-from fawkes.lab import Lab, LabSpec, down, up
-from fawkes.lab.folder import LabFolder
+from fawkes.base.errors import ExitStatus, FawkesError, RefusedError
+from fawkes.live.lab import Lab, LabSpec, down, up
+from fawkes.live.lab.folder import LabFolder
 from tests.lab.conftest import SMALL
 from tests.lab.support import FAWKES, fawkes, links, output_of, traces, wait_for
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fawkes.errors import UserError
-from fawkes.lab import Lab, LabSpec, up
+from fawkes.base.errors import UserError
+from fawkes.live.lab import Lab, LabSpec, up
 from tests.lab.conftest import SMALL
 from tests.lab.support import fawkes, on_host, output_of
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from fawkes.lab import Lab
+from fawkes.live.lab import Lab
 from fawkes.playbook import Exit, Facts, Lease, Script, read_facts
 from playbooks import hadoop, job, node, restoring
 from playbooks import lease as leases

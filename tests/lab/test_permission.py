@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import FawkesError, RefusedError
-from fawkes.lab.permission import explain
+from fawkes.base.errors import FawkesError, RefusedError
+from fawkes.live.lab.permission import explain
 
 
 def refusal(number: int, what: str = "unshare") -> OSError:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import ExitStatus
+from fawkes.base.errors import ExitStatus
 from tests.lab.support import FAWKES
 
 pytestmark = [

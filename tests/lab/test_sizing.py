@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.errors import RefusedError
-from fawkes.lab.sizing import (
+from fawkes.base.errors import RefusedError
+from fawkes.live.lab.sizing import (
     DAEMONS_OF_HOST_BYTES,
     HOSTS_OF_CLUSTER,
     LEAST_OFFER_BYTES,

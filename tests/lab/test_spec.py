@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from fawkes.errors import UserError
-from fawkes.lab.spec import LabSpec, name_of_site
+from fawkes.base.errors import UserError
+from fawkes.live.lab.spec import LabSpec, name_of_site
 
 
 def test_two_folders_of_one_name_give_two_labs() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import UserError
-from fawkes.lab.sshd import Sshd, check_config, find_sshd
+from fawkes.base.errors import UserError
+from fawkes.live.lab.inside.sshd import Sshd, check_config, find_sshd
 
 Program = Callable[[str, str], None]
 

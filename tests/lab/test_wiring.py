@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from fawkes.config.nodeset import expand
-from fawkes.lab.spec import LabSpec
-from fawkes.lab.wiring import Cable, Wiring, node_set, wiring_of
+from fawkes.config.files.nodeset import expand
+from fawkes.live.lab.inside.wiring import Cable, Wiring, node_set, wiring_of
+from fawkes.live.lab.spec import LabSpec
 
 
 def wired(hosts: int, **wishes: Any) -> Wiring:

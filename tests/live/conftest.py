@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fawkes.live.rest import close_session
+from fawkes.live.wire.rest import close_session
 from tests.live.masters_server import Server, clear, healthy, running
 
 

@@ -19,11 +19,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, BinaryIO
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from fawkes.core.model import NodeId
-from fawkes.live import protobuf
-from fawkes.live.hadoop_rpc import CLOSER
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.protobuf import number, text, varint
+from fawkes.core.values.model import NodeId
+from fawkes.live.wire import protobuf
+from fawkes.live.wire.hadoop_rpc import CLOSER
+from fawkes.live.wire.masters import MasterAddresses
+from fawkes.live.wire.protobuf import number, text, varint
 
 DATANODES = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 NODES = {address: NodeId(f"node{n}") for n, address in enumerate(DATANODES, 1)}

@@ -8,23 +8,23 @@ from pathlib import PurePosixPath
 from types import SimpleNamespace
 from typing import Any, cast
 
-from fawkes.config.details import ClusterDetails, JobDetails
-from fawkes.core.attempts import judge
-from fawkes.core.effects import CancelJob, Goal, Member, StartJob
-from fawkes.core.events import AttemptSeen, Progress
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
-from fawkes.core.sight import AppLife, Attempt
-from fawkes.errors import HostError
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.ground import Ground
-from fawkes.live.hadoop_rpc import kill_application, kill_attempt
-from fawkes.live.jobs import Jobs
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.orders import AddressedOrder
-from fawkes.live.setup import Setup
-from fawkes.live.timers import Clock
-from fawkes.live.upload import Upload
+from fawkes.base.errors import HostError
+from fawkes.config.clusters.details import ClusterDetails, JobDetails
+from fawkes.core.jobs.attempts import judge
+from fawkes.core.values.effects import CancelJob, Goal, Member, StartJob
+from fawkes.core.values.events import AttemptSeen, Progress
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.core.values.sight import AppLife, Attempt
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.hadoop.orders import AddressedOrder
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.jobs.jobs import Jobs
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.ground import Ground
+from fawkes.live.nodes.upload import Upload
+from fawkes.live.wire.hadoop_rpc import kill_application, kill_attempt
+from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts, Folders
 from tests.support.stub import Stub
 

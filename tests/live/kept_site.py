@@ -10,20 +10,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Deploy, Goal, Member, Membership
-from fawkes.core.events import CopySeen
-from fawkes.core.keeping import KeepRules
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
-from fawkes.live.clusters import Clusters
-from fawkes.live.copying import Brought, Copier
-from fawkes.live.fleet import Fleet
-from fawkes.live.ground import Ground, Identity
-from fawkes.live.keeping import Keeper
-from fawkes.live.kept_copy import CopyFolder, KeptCopy
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.second_copy import SecondCopy
-from fawkes.live.timers import Clock
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.clusters.keeping import KeepRules
+from fawkes.core.values.effects import Deploy, Goal, Member, Membership
+from fawkes.core.values.events import CopySeen
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.data.copying import Brought, Copier
+from fawkes.live.data.second_copy import SecondCopy
+from fawkes.live.edits.kept_copy import CopyFolder, KeptCopy
+from fawkes.live.masters.keeping import Keeper
+from fawkes.live.nodes.clusters import Clusters
+from fawkes.live.nodes.fleet import Fleet
+from fawkes.live.nodes.ground import Ground, Identity
 from fawkes.playbook import Folders, Lease
 from playbooks import hadoop, node
 from playbooks import lease as leases

@@ -7,9 +7,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fawkes.config.inventory import load_inventory
-from fawkes.live.fleet import Fleet
-from fawkes.live.ssh import HostAddress, Result, SshError
+from fawkes.config.nodes.inventory import load_inventory
+from fawkes.live.nodes.fleet import Fleet
+from fawkes.live.nodes.ssh import HostAddress, Result, SshError
 from fawkes.playbook import Script
 
 pool = load_inventory(Path(sys.argv[1]) / "inventory.toml")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from fawkes.core.model import NodeId
-from fawkes.live.masters import MasterAddresses
+from fawkes.core.values.model import NodeId
+from fawkes.live.wire.masters import MasterAddresses
 
 DATA = Path(__file__).with_name("data")
 NODES = {name: NodeId(f"node0{n}") for n in range(1, 5) for name in (f"h{n}", f"10.77.0.{n}")}

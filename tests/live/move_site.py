@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Deploy, Goal, LookAtMasters, Member, MoveMasters
-from fawkes.core.model import ClusterId, ClusterSpec, Facts, NodeId, Role
-from fawkes.errors import HostError
-from fawkes.live import edit_log
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.doors import LIST
-from fawkes.live.given import GivenNotes
-from fawkes.live.hadoop_rpc import LEAVE_SAFE_MODE, list_open_files, recover_lease
-from fawkes.live.kept_copy import KeptCopy, MastersDataError
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.membership import MembershipKeeper
-from fawkes.live.moving import MastersMover
-from fawkes.live.orders import AddressedOrder
-from fawkes.live.setup import Setup
+from fawkes.base.errors import HostError
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.values.effects import Deploy, Goal, LookAtMasters, Member, MoveMasters
+from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, NodeId, Role
+from fawkes.live.clusters.given import GivenNotes
+from fawkes.live.clusters.membership import MembershipKeeper
+from fawkes.live.edits import edit_log
+from fawkes.live.edits.kept_copy import KeptCopy, MastersDataError
+from fawkes.live.hadoop.doors import LIST
+from fawkes.live.hadoop.orders import AddressedOrder
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.masters.moving import MastersMover
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.wire.hadoop_rpc import LEAVE_SAFE_MODE, list_open_files, recover_lease
+from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Lease
 from playbooks import hadoop, moving, node
 from playbooks import lease as leases

@@ -18,26 +18,26 @@ from types import TracebackType
 from typing import Any, Self, cast
 from uuid import uuid4
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import ArmStandby, Deploy, Goal, LookAtMasters, Member, MoveMasters
-from fawkes.core.model import ClusterId, ClusterSpec, Facts, NodeId, Promise, Role, Standby
-from fawkes.live import edit_log
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.doors import LIST
-from fawkes.live.given import GivenNotes
-from fawkes.live.ground import Ground, Identity
-from fawkes.live.ha import Pair
-from fawkes.live.hadoop_conf import Ports
-from fawkes.live.hadoop_rpc import REFRESH_HDFS, Connection, list_open_files, recover_lease
-from fawkes.live.kept_copy import KeptCopy
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.membership import MembershipKeeper
-from fawkes.live.moving import MastersMover
-from fawkes.live.orders import AddressedOrder
-from fawkes.live.protobuf import number, varint
-from fawkes.live.protobuf import text as text_field
-from fawkes.live.setup import Setup, masters_on
-from fawkes.live.succession import Copies
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.values.effects import ArmStandby, Deploy, Goal, LookAtMasters, Member, MoveMasters
+from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, NodeId, Promise, Role, Standby
+from fawkes.live.clusters.given import GivenNotes
+from fawkes.live.clusters.membership import MembershipKeeper
+from fawkes.live.edits import edit_log
+from fawkes.live.edits.kept_copy import KeptCopy
+from fawkes.live.hadoop.doors import LIST
+from fawkes.live.hadoop.ha import Pair
+from fawkes.live.hadoop.orders import AddressedOrder
+from fawkes.live.hadoop.ports import Ports
+from fawkes.live.hadoop.setup import Setup, masters_on
+from fawkes.live.masters.moving import MastersMover
+from fawkes.live.masters.succession import Copies
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.wire.hadoop_rpc import REFRESH_HDFS, Connection, list_open_files, recover_lease
+from fawkes.live.wire.masters import MasterAddresses
+from fawkes.live.wire.protobuf import number, varint
+from fawkes.live.wire.protobuf import text as text_field
 from fawkes.playbook import Lease
 from playbooks import hadoop, node, standby
 from playbooks import lease as leases

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fawkes.core.model import ClusterId, Reading
-from fawkes.live.measure import Memory, Target, read_cluster
-from fawkes.live.rest import Deadline
+from fawkes.core.values.model import ClusterId, Reading
+from fawkes.live.eyes.measure import Memory, read_cluster
+from fawkes.live.wire.masters import Target
+from fawkes.live.wire.rest import Deadline
 from tests.live.masters_server import Answer, Server, by_states, says
 
 C1, C2 = ClusterId("c-1"), ClusterId("c-2")

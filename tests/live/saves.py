@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from fawkes.config.details import Output
-from fawkes.live.rest import close_session
-from fawkes.live.saved import MANIFEST, Stake, UnsavedError, at_stake, verify
-from fawkes.live.saving import Save, Saved
-from fawkes.live.webhdfs import Hdfs
+from fawkes.config.clusters.details import Output
+from fawkes.live.data.saved import MANIFEST, Stake, UnsavedError, at_stake, verify
+from fawkes.live.data.saving import Save, Saved
+from fawkes.live.wire.rest import close_session
+from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import FakeHdfs, running
 
 BLOCK = 1024

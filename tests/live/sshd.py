@@ -16,7 +16,7 @@ from typing import Self
 import paramiko
 from paramiko import common
 
-from fawkes.live.ssh import HostAddress
+from fawkes.live.nodes.ssh import HostAddress
 
 
 def new_key() -> paramiko.PKey:

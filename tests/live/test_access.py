@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.config.details import ClusterDetails, DataSet, JobDetails, Output
-from fawkes.config.settings import AccessTable, load_settings
-from fawkes.core.decision import Decision, PutCluster
-from fawkes.core.events import (
+from fawkes.base.errors import ConfigError, RefusedError
+from fawkes.config.clusters.details import ClusterDetails, DataSet, JobDetails, Output
+from fawkes.config.settings.settings import AccessTable, load_settings
+from fawkes.core.values.decision import Decision, PutCluster
+from fawkes.core.values.events import (
     CancelAsked,
     DownAsked,
     DrainAsked,
@@ -27,11 +28,10 @@ from fawkes.core.events import (
     Submitted,
     UndrainAsked,
 )
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
-from fawkes.errors import ConfigError, RefusedError
-from fawkes.live.access import Access, Gate, Owners, Rank, access_of
-from fawkes.live.endpoint import Peer
-from fawkes.ports import Entry
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
+from fawkes.engine.ports import Entry
+from fawkes.live.controller.access import Access, Gate, Owners, Rank, access_of
+from fawkes.live.controller.endpoint import Peer
 from tests.support.desk import Desk
 
 OWN_UID = 500

@@ -11,14 +11,17 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.cli.adopt import lines
-from fawkes.config.details import ClusterDetails, JobDetails
-from fawkes.config.inventory import Inventory
-from fawkes.config.settings import load_settings
-from fawkes.config.site import Site
-from fawkes.core.adopted import KeptCluster
-from fawkes.core.effects import Deploy, Goal, Member, StartJob
-from fawkes.core.model import (
+from fawkes.base.errors import ElsewhereError, RefusedError, UserError
+from fawkes.cli.pool.adopt import lines
+from fawkes.config.clusters.details import ClusterDetails, JobDetails
+from fawkes.config.nodes.inventory import Inventory
+from fawkes.config.settings.settings import load_settings
+from fawkes.config.site.site import Site
+from fawkes.core.deciding.ruling import Standing
+from fawkes.core.state.state import State
+from fawkes.core.values.adopted import KeptCluster
+from fawkes.core.values.effects import Deploy, Goal, Member, StartJob
+from fawkes.core.values.model import (
     ClusterId,
     ClusterLife,
     ClusterSpec,
@@ -30,23 +33,20 @@ from fawkes.core.model import (
     Role,
     Standby,
 )
-from fawkes.core.record import from_plain, loads
-from fawkes.core.ruling import Standing
-from fawkes.core.state import State
+from fawkes.core.values.record import from_plain, loads
 from fawkes.engine import rebuild
-from fawkes.errors import ElsewhereError, RefusedError, UserError
-from fawkes.live import ruling
-from fawkes.live.access import access_of
-from fawkes.live.adopt import Adoption
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.controller import Plan
-from fawkes.live.endpoint import SOCKET
-from fawkes.live.jobs import kept_job
-from fawkes.live.membership import MembershipKeeper, kept_cluster
-from fawkes.live.playbooks import job as book
-from fawkes.live.playbooks import lease, node
-from fawkes.live.ruling import Reign
-from fawkes.live.setup import Setup
+from fawkes.live.clusters.membership import MembershipKeeper, kept_cluster
+from fawkes.live.controller import ruling
+from fawkes.live.controller.access import access_of
+from fawkes.live.controller.adopt import Adoption
+from fawkes.live.controller.controller import Plan
+from fawkes.live.controller.endpoint import SOCKET
+from fawkes.live.controller.ruling import Reign
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.jobs.jobs import kept_job
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.playbooks import job as book
+from fawkes.live.nodes.playbooks import lease, node
 from fawkes.playbook import Lease
 from fawkes.store.lock import StateLock
 from fawkes.store.sqlite import LEDGER_FILE, Ledger

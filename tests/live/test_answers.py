@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.decision import Decision, PutCluster, PutJob, PutNode
-from fawkes.core.events import Woke
-from fawkes.core.model import (
+from fawkes.base.errors import UserError
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.decision import Decision, PutCluster, PutJob, PutNode
+from fawkes.core.values.events import Woke
+from fawkes.core.values.model import (
     ClusterId,
     ClusterLife,
     ClusterSpec,
@@ -24,12 +26,10 @@ from fawkes.core.model import (
     NodeState,
     Role,
 )
-from fawkes.core.state import State, evolve
-from fawkes.errors import UserError
-from fawkes.live.answers import answers
+from fawkes.live.controller.answers import answers
 from fawkes.report import history
-from fawkes.report.board import BOARDS
-from fawkes.report.rows import cluster_rows, gone, job_row, node_rows
+from fawkes.report.tables.board import BOARDS
+from fawkes.report.tables.rows import cluster_rows, gone, job_row, node_rows
 from fawkes.store.memory import MemoryStore
 from tests.cli import conftest as rows
 

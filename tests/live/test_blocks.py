@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.model import NodeId
-from fawkes.core.proof import BlockSeen, Proof, unsafe
-from fawkes.core.sight import Blocks
-from fawkes.live import blocks, masters
-from fawkes.live.rest import Deadline
+from fawkes.core.values.model import NodeId
+from fawkes.core.values.proof import BlockSeen, Proof, unsafe
+from fawkes.core.values.sight import Blocks
+from fawkes.live.eyes import blocks
+from fawkes.live.wire import masters
+from fawkes.live.wire.rest import Deadline
 from tests.live.masters_server import DATA, JMX, Handler, Query, Server, beans, clear, recorded, text
 
 FSCK = "/fsck"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.events import Sampled, Woke
-from fawkes.core.model import ClusterId, ClusterLife, Reading
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.timers import Clock
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import Sampled, Woke
+from fawkes.core.values.model import ClusterId, ClusterLife, Reading
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
 from tests.support.desk import Desk
 from tests.support.pools import settings
 

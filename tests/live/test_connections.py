@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.live.fleet import Fleet
-from fawkes.live.relay import NotTakenError
+from fawkes.live.nodes.fleet import Fleet
+from fawkes.live.nodes.relay import NotTakenError
 from fawkes.playbook import Script
 from tests.live.sshd import Sshd, write_key
 from tests.live.test_ssh import AMPLE, Long, wait_for

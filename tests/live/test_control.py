@@ -22,8 +22,9 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.effects import Reply
-from fawkes.core.events import (
+from fawkes.base.errors import ConfigError, ElsewhereError, RefusedError
+from fawkes.core.values.effects import Reply
+from fawkes.core.values.events import (
     CancelAsked,
     DownAsked,
     DrainAsked,
@@ -35,11 +36,10 @@ from fawkes.core.events import (
     Submitted,
     UndrainAsked,
 )
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, Plain, Promise, Reason, Role
-from fawkes.errors import ConfigError, ElsewhereError, RefusedError
-from fawkes.live.access import Access, Gate
-from fawkes.live.control import MOST_BODY_BYTES, ControlServer
-from fawkes.live.endpoint import SOCKET, reachable
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, Plain, Promise, Reason, Role
+from fawkes.live.controller.access import Access, Gate
+from fawkes.live.controller.control import MOST_BODY_BYTES, ControlServer
+from fawkes.live.controller.endpoint import SOCKET, reachable
 
 Answer = Callable[[Any], Reply]
 

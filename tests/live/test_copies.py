@@ -10,20 +10,20 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Goal, Member, StartJob
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
-from fawkes.errors import HostError
-from fawkes.live.clusters import LiveCluster
-from fawkes.live.copies import Copies, load_job
-from fawkes.live.ground import Ground
-from fawkes.live.loading import StoppedError
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.rest import close_session
-from fawkes.live.setup import Setup
-from fawkes.live.upload import Upload
+from fawkes.base.errors import HostError
+from fawkes.base.units import SECOND_US
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.values.effects import Goal, Member, StartJob
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.live.data.loading import StoppedError
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.jobs.copies import Copies, load_job
+from fawkes.live.nodes.clusters import LiveCluster
+from fawkes.live.nodes.ground import Ground
+from fawkes.live.nodes.upload import Upload
+from fawkes.live.wire.masters import MasterAddresses
+from fawkes.live.wire.rest import close_session
 from fawkes.playbook import Facts, Folders
-from fawkes.units import SECOND_US
 from tests.support.stub import Stub, stub_master
 
 C = ClusterId("c")

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fawkes.core.model import NodeId
-from fawkes.errors import HostError
-from fawkes.live.copying import Copier
-from fawkes.live.edit_log import needed
-from fawkes.live.ground import Ground
-from fawkes.live.kept_copy import CopyFolder, KeepError
+from fawkes.base.errors import HostError
+from fawkes.core.values.model import NodeId
+from fawkes.live.data.copying import Copier
+from fawkes.live.edits.edit_log import needed
+from fawkes.live.edits.kept_copy import CopyFolder, KeepError
+from fawkes.live.nodes.ground import Ground
 from fawkes.playbook import Facts, Script
 from tests.live.kept_site import CLUSTER, MASTER, KeptSite, content, kept_site, state
 from tests.live.namenode_files import HEADER, NameNodeFiles, operation, version

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
+from fawkes.live.wire.crc import HdfsDigest, Kind, kind_of, md5_of
 from tests.live.fake_hdfs import Entry, checksum, crc
 
 BLOCK = 4096

@@ -12,15 +12,15 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from fawkes.config.details import ClusterDetails, Output
-from fawkes.core.events import ReleaseAsked
-from fawkes.core.model import ClusterId, JobId
-from fawkes.core.state import State
-from fawkes.core.tags import tag_of
-from fawkes.errors import FawkesError, HostError, UserError
-from fawkes.live.data_answers import DataAnswers
-from fawkes.live.log_keeper import LIMIT_BYTES
-from fawkes.live.masters import MasterAddresses
+from fawkes.base.errors import FawkesError, HostError, UserError
+from fawkes.config.clusters.details import ClusterDetails, Output
+from fawkes.core.state.state import State
+from fawkes.core.values.events import ReleaseAsked
+from fawkes.core.values.model import ClusterId, JobId
+from fawkes.core.values.tags import tag_of
+from fawkes.live.clusters.log_keeper import LIMIT_BYTES
+from fawkes.live.controller.data_answers import DataAnswers
+from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Folders
 from tests.support.desk import Desk
 from tests.support.stub import Stub, stub_master

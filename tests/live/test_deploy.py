@@ -11,21 +11,21 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Deploy, Goal, Host, Member, Retire
-from fawkes.core.events import Event
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Promise, Role, Standby
-from fawkes.live.clusters import Clusters
-from fawkes.live.deploy import Deployer
-from fawkes.live.ground import Ground
-from fawkes.live.hosts import Hosts
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.membership import MembershipKeeper
-from fawkes.live.setup import Setup
-from fawkes.live.timers import Clock
-from fawkes.live.waits import Waits
-from fawkes.live.world import Hands, LiveWorld
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.values.effects import Deploy, Goal, Host, Member, Retire
+from fawkes.core.values.events import Event
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Promise, Role, Standby
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.base.waits import Waits
+from fawkes.live.clusters.deploy import Deployer
+from fawkes.live.clusters.hosts import Hosts
+from fawkes.live.clusters.membership import MembershipKeeper
+from fawkes.live.controller.world import Hands, LiveWorld
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.nodes.clusters import Clusters
+from fawkes.live.nodes.ground import Ground
+from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts, Folders, Script
 from tests.lab.support import wait_for
 
@@ -105,7 +105,7 @@ class FakeMembership:
     """Lists of nobody."""
 
     def members(self, document: object) -> Any:
-        from fawkes.live.playbooks import hadoop
+        from fawkes.live.nodes.playbooks import hadoop
 
         return hadoop.Members(version=1, data=["10.0.0.1"], compute=["10.0.0.1"])
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.sight import Cause
-from fawkes.live.diagnosis import cause_of, why_failed
-from fawkes.live.masters import Application, MasterAddresses
-from fawkes.live.rest import Deadline
+from fawkes.core.values.sight import Cause
+from fawkes.live.jobs.diagnosis import cause_of, why_failed
+from fawkes.live.wire.masters import Application, MasterAddresses
+from fawkes.live.wire.rest import Deadline
 
 NOBODY = MasterAddresses(resource_manager="", namenode="", history="", user="root", nodes={})
 DISTCP = """

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.model import ClusterId
-from fawkes.dist.compiled import DOORS
-from fawkes.errors import FawkesError
-from fawkes.live.doors import KEY, LIST, DoorKeys, doors_list, policy_hosts
-from fawkes.live.hadoop_conf import DATA_DOOR, DOOR_FLAGS, DOORS_JAR, WEB_DOOR
-from fawkes.live.rest import KEY_HEADER
+from fawkes.base.errors import FawkesError
+from fawkes.core.values.model import ClusterId
+from fawkes.live.hadoop.doors import KEY, LIST, DoorKeys, doors_list, policy_hosts
+from fawkes.live.hadoop.hadoop_conf import DATA_DOOR, DOOR_FLAGS, DOORS_JAR, WEB_DOOR
+from fawkes.live.wire.rest import KEY_HEADER
+from fawkes.playbook.dist.compile.compiled import DOORS
 
 A, B = ClusterId("a"), ClusterId("b")
 ADDRESSES = st.ip_addresses(v=4).map(str)

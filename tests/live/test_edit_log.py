@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.live.edit_log import (
+from fawkes.live.edits.edit_log import (
     HEADER_BYTES,
     DivergedError,
     Operations,

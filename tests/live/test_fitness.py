@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from fawkes.config.inventory import InventoryNode
-from fawkes.dist.java import Java
-from fawkes.errors import HostError
-from fawkes.live.fitness import Level, Problem, Seen, Verdict, judge
-from fawkes.live.ssh import ConnectionState, SshError
+from fawkes.base.errors import HostError
+from fawkes.config.nodes.inventory import InventoryNode
+from fawkes.live.hadoop.fitness import Level, Problem, Seen, Verdict, judge
+from fawkes.live.nodes.ssh import ConnectionState, SshError
 from fawkes.playbook import Facts
+from fawkes.playbook.dist.compile.java import Java
 
 GB = 1_000_000_000
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.model import NodeId
-from fawkes.core.salvage import Block, Replicas
-from fawkes.errors import HostError
-from fawkes.live.found_blocks import BlockList
+from fawkes.base.errors import HostError
+from fawkes.core.nodes.salvage import Block, Replicas
+from fawkes.core.values.model import NodeId
+from fawkes.live.masters.found_blocks import BlockList
 
 NODE = NodeId("node03")
 LIST = b"P BP-1-10.0.0.1-9\nP BP-2-10.0.0.1-9\nB 1073741835\nF 1073741825 1001 5000\nF -16 1002 7\nE\n"

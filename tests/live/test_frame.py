@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.live.frame import Frame, TooMuchError
+from fawkes.live.wire.frame import Frame, TooMuchError
 
 MARK = "5f2e"
 

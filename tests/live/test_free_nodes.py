@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from fawkes.core import alerts
-from fawkes.core.events import Condition, NodeObserved
-from fawkes.core.model import Node, NodeAlert, NodeId, NodeState
-from fawkes.live.free_nodes import FreeNodes
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.timers import Clock
+from fawkes.core.state import alerts
+from fawkes.core.values.events import Condition, NodeObserved
+from fawkes.core.values.model import Node, NodeAlert, NodeId, NodeState
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.controller.free_nodes import FreeNodes
 from tests.support.local_nodes import LocalFleet, node_of
 
 THERE, NEVER_SEEN = NodeId("node01"), NodeId("node02")

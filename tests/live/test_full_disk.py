@@ -18,13 +18,13 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.effects import Reply
-from fawkes.core.events import PauseAsked
-from fawkes.errors import ExitStatus, FullError, RefusedError
-from fawkes.live.control import ControlServer
-from fawkes.live.endpoint import Peer
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.timers import Clock
+from fawkes.base.errors import ExitStatus, FullError, RefusedError
+from fawkes.core.values.effects import Reply
+from fawkes.core.values.events import PauseAsked
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.controller.control import ControlServer
+from fawkes.live.controller.endpoint import Peer
 from tests.store.test_room import PRIVATE, can_mount
 
 LIMIT_S = 60.0

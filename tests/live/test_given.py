@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.model import ClusterId, NodeId
-from fawkes.live.given import Given, GivenNotes
-from fawkes.live.kept_copy import KeepError
+from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.live.clusters.given import Given, GivenNotes
+from fawkes.live.edits.kept_copy import KeepError
 
 C = ClusterId("c-1")
 GIVEN = Given(5, NodeId("node02"), 3)

@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.config.owned_keys import FOLDERS, OLD_NAMES, why_owned
-from fawkes.core.model import Role
-from fawkes.errors import UserError
-from fawkes.live.hadoop_conf import (
+from fawkes.base.errors import UserError
+from fawkes.config.clusters.owned_keys import FOLDERS, OLD_NAMES, why_owned
+from fawkes.core.values.model import Role
+from fawkes.live.hadoop.hadoop_conf import (
     DOOR_KEYS,
     DOORS_JAR,
     MEMBERSHIP_KEYS,
     SITES,
     NodeConf,
-    Ports,
     TaskSizes,
     files,
     to_xml,
 )
-from fawkes.live.hadoop_conf import settings as settings_of
-from fawkes.live.hadoop_ha import HA_KEYS, Trio, nameservice
+from fawkes.live.hadoop.hadoop_conf import settings as settings_of
+from fawkes.live.hadoop.hadoop_ha import HA_KEYS, Trio, nameservice
+from fawkes.live.hadoop.ports import Ports
 from fawkes.playbook import Folders
 
 CONF = NodeConf(

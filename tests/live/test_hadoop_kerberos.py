@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.config.clusters import ClusterTable
-from fawkes.config.owned_keys import why_owned
-from fawkes.core.model import Role
-from fawkes.errors import UserError
-from fawkes.live.hadoop_conf import NodeConf, files, settings
-from fawkes.live.hadoop_ha import Trio
-from fawkes.live.hadoop_kerberos import Secured, auth_to_local
+from fawkes.base.errors import UserError
+from fawkes.config.clusters.clusters import ClusterTable
+from fawkes.config.clusters.owned_keys import why_owned
+from fawkes.core.values.model import Role
+from fawkes.live.hadoop.hadoop_conf import NodeConf, files, settings
+from fawkes.live.hadoop.hadoop_ha import Trio
+from fawkes.live.kerberos.hadoop_kerberos import Secured, auth_to_local
 from fawkes.playbook import Folders
 
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?", fullmatch=True)

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from fawkes.live.hadoop_rpc import REFRESH_HDFS, REFRESH_YARN, RpcError, call, recover_lease
-from fawkes.live.rest import Deadline
+from fawkes.live.wire.hadoop_rpc import REFRESH_HDFS, REFRESH_YARN, RpcError, call, recover_lease
+from fawkes.live.wire.rest import Deadline
 
 LIMIT_S = 10.0
 #: RpcResponseHeaderProto: callId 0, status SUCCESS

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from fawkes.errors import FawkesError
-from fawkes.live.hadoop_rpc import REFRESH_HDFS, RpcError, call
-from fawkes.live.rest import Deadline
+from fawkes.base.errors import FawkesError
+from fawkes.live.wire.hadoop_rpc import REFRESH_HDFS, RpcError, call
+from fawkes.live.wire.rest import Deadline
 
 LIMIT_S = 10.0
 #: RpcResponseHeaderProto: callId, status SUCCESS

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from fawkes.live import half_done
-from fawkes.live.masters import Application
-from fawkes.live.webhdfs import Hdfs
+from fawkes.live.jobs import half_done
+from fawkes.live.wire.masters import Application
+from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import FakeHdfs, running
 
 SETTINGS = {"mapred-site": {"yarn.app.mapreduce.am.staging-dir": "/staging"}}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.model import NodeId
-from fawkes.live.history import LIMITS, Limits, configured, histories, succeeded
-from fawkes.live.masters import Application, MasterAddresses
-from fawkes.live.rest import Deadline, UnreadableError
+from fawkes.core.values.model import NodeId
+from fawkes.live.eyes.history import LIMITS, Limits, configured, histories, succeeded
+from fawkes.live.wire.masters import Application, MasterAddresses
+from fawkes.live.wire.rest import Deadline, UnreadableError
 from tests.support.stub import Stub, stub_master
 
 JOB = "/ws/v1/history/mapreduce/jobs/job_1_0007"

@@ -8,22 +8,22 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Goal, Host, Member, Membership
-from fawkes.core.events import Condition
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role, Standby
-from fawkes.core.proof import Proof
-from fawkes.core.sight import Blocks, Sight, Stored
-from fawkes.errors import FawkesError, HostError
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.doors import LIST
-from fawkes.live.ground import Ground
-from fawkes.live.hosts import Hosts, NoImageError, NotProvenError, Reached
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.setup import Setup
-from fawkes.live.timers import Clock
-from fawkes.live.waits import Waits
+from fawkes.base.errors import FawkesError, HostError
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.values.effects import Goal, Host, Member, Membership
+from fawkes.core.values.events import Condition
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role, Standby
+from fawkes.core.values.proof import Proof
+from fawkes.core.values.sight import Blocks, Sight, Stored
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.base.waits import Waits
+from fawkes.live.clusters.hosts import Hosts, NoImageError, NotProvenError, Reached
+from fawkes.live.hadoop.doors import LIST
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.ground import Ground
+from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts
 from playbooks.hadoop import Daemon
 from tests.support.stub import stub_master

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.salvage import Block, StoredFile
-from fawkes.live.image_xml import ImageError, ImageReader, Summary
+from fawkes.core.nodes.salvage import Block, StoredFile
+from fawkes.live.edits.image_xml import ImageError, ImageReader, Summary
 
 
 def inode(number: int, kind: str, name: str, rest: str = "") -> str:

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from fawkes.config.details import ClusterDetails, JobDetails
-from fawkes.core.effects import StartJob
-from fawkes.core.events import Progress
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
-from fawkes.core.sight import AppLife, Attempt, Launcher
-from fawkes.errors import ElsewhereError, FawkesError, HostError, UserError
-from fawkes.live import half_done
-from fawkes.live.clusters import LiveCluster
-from fawkes.live.setup import _streaming
-from fawkes.live.webhdfs import Hdfs
+from fawkes.base.errors import ElsewhereError, FawkesError, HostError, UserError
+from fawkes.config.clusters.details import ClusterDetails, JobDetails
+from fawkes.core.values.effects import StartJob
+from fawkes.core.values.events import Progress
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
+from fawkes.core.values.sight import AppLife, Attempt, Launcher
+from fawkes.live.hadoop.setup import _streaming
+from fawkes.live.jobs import half_done
+from fawkes.live.nodes.clusters import LiveCluster
+from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import running as running_hdfs
 from tests.live.job_bench import APPS, INFO, MASTER, Bench, C, lives, verdict
 from tests.support.stub import Stub, stub_master

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import FawkesError, HostError
-from fawkes.live.succession import StayError
+from fawkes.base.errors import FawkesError, HostError
+from fawkes.live.masters.succession import StayError
 from tests.live.masters_server import Server
 from tests.live.pair_site import EDITS, EDITS_ON_DISK, NAME, NODES, OLD, THIRD, TO, C, PairSite, pair_site
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.effects import ArmStandby
-from fawkes.core.model import Standby
-from fawkes.errors import FawkesError, HostError
-from fawkes.live.hadoop_rpc import RpcError
+from fawkes.base.errors import FawkesError, HostError
+from fawkes.core.values.effects import ArmStandby
+from fawkes.core.values.model import Standby
+from fawkes.live.wire.hadoop_rpc import RpcError
 from tests.live.masters_server import Server
 from tests.live.pair_site import FOURTH, NAME, NODES, OLD, THIRD, TO, C, PairSite, pair_site
 

@@ -14,11 +14,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from fawkes.errors import HostError
-from fawkes.live.fleet import Fleet
-from fawkes.live.names import NAMES
-from fawkes.live.rest import Deadline, UnreadableError, close_session, get_json, session
-from fawkes.live.ssh import ConnectionState, HostAddress, Result, SshError
+from fawkes.base.errors import HostError
+from fawkes.live.nodes.fleet import Fleet
+from fawkes.live.nodes.ssh import ConnectionState, HostAddress, Result, SshError
+from fawkes.live.wire.names import NAMES
+from fawkes.live.wire.rest import Deadline, UnreadableError, close_session, get_json, session
 from fawkes.playbook import Script
 from tests.live.sshd import Sshd, write_key
 

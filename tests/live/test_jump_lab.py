@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from fawkes.errors import ExitStatus
-from fawkes.lab import Lab, LabSpec, up
+from fawkes.base.errors import ExitStatus
+from fawkes.live.lab import Lab, LabSpec, up
 
 pytestmark = pytest.mark.lab
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.keeping import KeepRules
-from fawkes.core.model import NodeId
-from fawkes.errors import FawkesError, HostError, RefusedError
-from fawkes.live.clusters import LiveCluster
-from fawkes.live.edit_log import HEADER_BYTES
-from fawkes.live.given import Given
-from fawkes.live.keeping import Keeper
-from fawkes.live.kept_copy import KeepError
+from fawkes.base.errors import FawkesError, HostError, RefusedError
+from fawkes.core.clusters.keeping import KeepRules
+from fawkes.core.values.model import NodeId
+from fawkes.live.clusters.given import Given
+from fawkes.live.edits.edit_log import HEADER_BYTES
+from fawkes.live.edits.kept_copy import KeepError
+from fawkes.live.masters.keeping import Keeper
+from fawkes.live.nodes.clusters import LiveCluster
 from playbooks import lease as leases
 from tests.live.kept_site import CLUSTER, MASTER, SECOND, THIRD, KeptSite, content, kept_site, state
 from tests.live.namenode_files import NameNodeFiles, version

@@ -14,23 +14,23 @@ from typing import Any
 import pytest
 import requests
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Deploy, Goal, Member, Membership
-from fawkes.core.keeping import KeepRules
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
-from fawkes.dist import cache
-from fawkes.dist.java import find_java
-from fawkes.dist.pins import PINS
-from fawkes.dist.release import LIGHT_FLAGS
-from fawkes.live import edit_log
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.fleet import Fleet
-from fawkes.live.ground import Ground, Identity
-from fawkes.live.keeping import Keeper
-from fawkes.live.kept_copy import KeptCopy
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.timers import Clock
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.clusters.keeping import KeepRules
+from fawkes.core.values.effects import Deploy, Goal, Member, Membership
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.edits import edit_log
+from fawkes.live.edits.kept_copy import KeptCopy
+from fawkes.live.masters.keeping import Keeper
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.fleet import Fleet
+from fawkes.live.nodes.ground import Ground, Identity
 from fawkes.playbook import Folders, Lease
+from fawkes.playbook.dist import cache
+from fawkes.playbook.dist.compile.java import find_java
+from fawkes.playbook.dist.pins import PINS
+from fawkes.playbook.dist.release import LIGHT_FLAGS
 from playbooks import lease as leases
 from playbooks import node
 from tests.dist.helpers import LocalShell

@@ -14,16 +14,16 @@ pytest.importorskip("gssapi", reason="`make ready` installs it")
 
 import gssapi
 
-from fawkes.config.details import KERBEROS, ClusterDetails
-from fawkes.config.kerberos import KerberosSite
-from fawkes.core.model import ClusterId
-from fawkes.errors import ConfigError, UserError
-from fawkes.lab.kdc import REALM, Kdc
-from fawkes.live.certificates import Certificates
-from fawkes.live.hadoop_kerberos import Secured
-from fawkes.live.kerberos import Kerberos, check_files, read_keytab
-from fawkes.live.keytab import Principal, TicketError
-from fawkes.live.tickets import Tickets, use_krb5_conf
+from fawkes.base.errors import ConfigError, UserError
+from fawkes.config.clusters.details import KERBEROS, ClusterDetails
+from fawkes.config.settings.kerberos import KerberosSite
+from fawkes.core.values.model import ClusterId
+from fawkes.live.kerberos.certificates import Certificates
+from fawkes.live.kerberos.hadoop_kerberos import Secured
+from fawkes.live.kerberos.kerberos import Kerberos, check_files, read_keytab
+from fawkes.live.kerberos.keytab import Principal, TicketError
+from fawkes.live.kerberos.tickets import Tickets, use_krb5_conf
+from fawkes.live.lab.inside.kdc import REALM, Kdc
 
 # It needs the packages of a KDC, which `make ready` installs.
 pytestmark = pytest.mark.slow

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.errors import UserError
-from fawkes.live.keytab import Principal, principals_in
+from fawkes.base.errors import UserError
+from fawkes.live.kerberos.keytab import Principal, principals_in
 
 PARTS = st.text(st.characters(codec="utf-8", exclude_characters="/@"), min_size=1, max_size=12)
 PRINCIPALS = st.builds(lambda names, realm: Principal("/".join(names), realm), st.lists(PARTS, min_size=1), PARTS)

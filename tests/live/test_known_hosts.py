@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.live.known_hosts import KnownHosts, forget, remember
+from fawkes.live.nodes.known_hosts import KnownHosts, forget, remember
 from tests.live.sshd import new_key
 
 

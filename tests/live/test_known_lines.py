@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.live.fleet import Fleet
-from fawkes.live.known_hosts import KnownHosts
-from fawkes.live.known_lines import Marker, matches, read_lines
-from fawkes.live.ssh import Result, SshError
+from fawkes.live.nodes.fleet import Fleet
+from fawkes.live.nodes.known_hosts import KnownHosts
+from fawkes.live.nodes.known_lines import Marker, matches, read_lines
+from fawkes.live.nodes.ssh import Result, SshError
 from fawkes.playbook import Script
 from tests.live.sshd import Sshd, new_key, write_key
 

@@ -11,18 +11,18 @@ from typing import Any, Self, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Goal, Member
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Promise, Role, Standby
-from fawkes.errors import ElsewhereError
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.ground import Ground
-from fawkes.live.ha import Pair
-from fawkes.live.hadoop_rpc import RpcError
-from fawkes.live.keytab import TicketError
-from fawkes.live.leading import Leading
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.setup import Setup
+from fawkes.base.errors import ElsewhereError
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.values.effects import Goal, Member
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Promise, Role, Standby
+from fawkes.live.clusters.leading import Leading
+from fawkes.live.hadoop.ha import Pair
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.kerberos.keytab import TicketError
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.ground import Ground
+from fawkes.live.wire.hadoop_rpc import RpcError
+from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts
 from tests.support.stub import Stub, stub_master
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.live.left_open import OpenFile, of_ended
+from fawkes.live.data.left_open import OpenFile, of_ended
 
 ENDED = "application_1795220018027_0001"
 STAGED = "/tmp/staging/u/.staging/job_1795220018027_0001/job_1795220018027_0001_1.jhist"

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from fawkes.errors import FawkesError, UserError
-from fawkes.live.loading import Load, Loaded, StoppedError, lay_out, let_in, mark_active
-from fawkes.live.rest import Deadline, close_session
-from fawkes.live.sources import LocalFolder, SourceFile, source_of
-from fawkes.live.webhdfs import HdfsFailedError, read_mark
+from fawkes.base.errors import FawkesError, UserError
+from fawkes.live.data.loading import Load, Loaded, StoppedError, lay_out, let_in, mark_active
+from fawkes.live.data.sources import LocalFolder, SourceFile, source_of
+from fawkes.live.wire.rest import Deadline, close_session
+from fawkes.live.wire.webhdfs import HdfsFailedError, read_mark
 from tests.live.fake_hdfs import CORE, DATANODES, FakeHdfs, running
 
 BLOCK = 1024

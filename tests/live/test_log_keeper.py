@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.effects import Host
-from fawkes.core.model import ClusterId, NodeId
-from fawkes.errors import FawkesError, HostError
-from fawkes.live.log_keeper import LIMIT_BYTES, LogKeeper, LogRoom, NoRoomError
-from fawkes.live.ssh import Result
+from fawkes.base.errors import FawkesError, HostError
+from fawkes.core.values.effects import Host
+from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.live.clusters.log_keeper import LIMIT_BYTES, LogKeeper, LogRoom, NoRoomError
+from fawkes.live.nodes.ssh import Result
 from fawkes.playbook import Folders, Script
 
 MB = 1_000_000

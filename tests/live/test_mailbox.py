@@ -6,12 +6,22 @@ import threading
 
 import pytest
 
-from fawkes.core.events import ClockSeen, Condition, Done, Event, JobObserved, NodeObserved, PauseAsked, Progress, Woke
-from fawkes.core.model import JobId, NodeId
-from fawkes.errors import RefusedError
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.timers import Clock, Mark, Step, Timers
-from fawkes.units import SECOND_US
+from fawkes.base.errors import RefusedError
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import (
+    ClockSeen,
+    Condition,
+    Done,
+    Event,
+    JobObserved,
+    NodeObserved,
+    PauseAsked,
+    Progress,
+    Woke,
+)
+from fawkes.core.values.model import JobId, NodeId
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock, Mark, Step, Timers
 
 LIMIT_S = 20.0
 FAR_US = 4_000_000_000 * SECOND_US

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from fawkes.live import masters
-from fawkes.live.masters import Application, ComputeNode, MasterAddresses, Volumes
-from fawkes.live.rest import Deadline, UnreadableError
+from fawkes.live.wire import masters
+from fawkes.live.wire.masters import Application, ComputeNode, MasterAddresses, Volumes
+from fawkes.live.wire.rest import Deadline, UnreadableError
 from tests.live.masters_server import (
     APPS,
     INFO,

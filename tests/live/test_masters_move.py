@@ -10,13 +10,13 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.core.effects import LookAtMasters, MoveMasters
-from fawkes.errors import HostError
-from fawkes.live import edit_log, stamps
-from fawkes.live.clusters import LiveCluster
-from fawkes.live.doors import LIST
-from fawkes.live.given import Given
-from fawkes.live.succession import GoneError, StayError, UntouchedError
+from fawkes.base.errors import HostError
+from fawkes.core.values.effects import LookAtMasters, MoveMasters
+from fawkes.live.clusters.given import Given
+from fawkes.live.edits import edit_log, stamps
+from fawkes.live.hadoop.doors import LIST
+from fawkes.live.masters.succession import GoneError, StayError, UntouchedError
+from fawkes.live.nodes.clusters import LiveCluster
 from playbooks import hadoop, moving
 from playbooks import lease as leases
 from tests.live.fake_hdfs import rpc

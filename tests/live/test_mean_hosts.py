@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fawkes.lab import Lab, LabSpec, up
+from fawkes.live.lab import Lab, LabSpec, up
 from tests.lab.support import output_of, wait_for
 from tests.live.test_ssh_lab import GOOD, OPENED, Controller
 

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.core.model import NodeId, Reading
-from fawkes.core.sight import Work
-from fawkes.live.masters import ComputeNode
-from fawkes.live.measure import Memory, Tasks, mapreduce_tasks, slots
+from fawkes.core.values.model import NodeId, Reading
+from fawkes.core.values.sight import Work
+from fawkes.live.eyes.measure import Memory, Tasks, mapreduce_tasks, slots
+from fawkes.live.wire.masters import ComputeNode
 from tests.live.masters_server import (
     APPS,
     HISTORY,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fawkes.live.measure import Memory
+from fawkes.live.eyes.measure import Memory
 from tests.live.masters_server import APPS, HISTORY, Answer, Server, am, by_states, hangs_up, recorded, says, text
 from tests.live.readings import NONE, ONE, app, live, read, said
 

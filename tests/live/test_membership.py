@@ -10,18 +10,18 @@ from typing import Any, Self, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Goal, Member, Membership
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role, Standby
-from fawkes.errors import FawkesError, HostError
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.ground import Ground
-from fawkes.live.hadoop_rpc import Order
-from fawkes.live.masters import DEAD, LEFT, StorageNode
-from fawkes.live.membership import MembershipKeeper
-from fawkes.live.orders import AddressedOrder
-from fawkes.live.rest import UnreadableError
-from fawkes.live.setup import Setup
+from fawkes.base.errors import FawkesError, HostError
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.values.effects import Goal, Member, Membership
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role, Standby
+from fawkes.live.clusters.membership import MembershipKeeper
+from fawkes.live.hadoop.orders import AddressedOrder
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.ground import Ground
+from fawkes.live.wire.hadoop_rpc import Order
+from fawkes.live.wire.masters import DEAD, LEFT, StorageNode
+from fawkes.live.wire.rest import UnreadableError
 from fawkes.playbook import Facts, Script
 
 C = ClusterId("c")
@@ -149,8 +149,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
             raise UnreadableError("http://10.0.0.1", "does not answer")
         return SimpleNamespace(nodes=place.shows)
 
-    monkeypatch.setattr("fawkes.live.membership.masters.storage", storage)
-    monkeypatch.setattr("fawkes.live.membership.time", SimpleNamespace(monotonic=lambda: clock.now_s))
+    monkeypatch.setattr("fawkes.live.clusters.membership.masters.storage", storage)
+    monkeypatch.setattr("fawkes.live.clusters.membership.time", SimpleNamespace(monotonic=lambda: clock.now_s))
     return clock
 
 

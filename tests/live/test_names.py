@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from fawkes.live.names import Names, SilentNameError
+from fawkes.live.wire.names import Names, SilentNameError
 
 LIMIT_S = 20.0
 

@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.core.events import Progress
-from fawkes.dist.pig import DEFAULT_PIG, PIG_PINS
-from fawkes.errors import UserError
-from fawkes.live.clusters import LiveCluster
-from fawkes.live.ground import Ground
-from fawkes.live.setup import Setup
+from fawkes.base.errors import UserError
+from fawkes.core.values.events import Progress
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.nodes.clusters import LiveCluster
+from fawkes.live.nodes.ground import Ground
+from fawkes.playbook.dist.pig import DEFAULT_PIG, PIG_PINS
 from tests.dist.helpers import LocalShell
 from tests.live.job_bench import Bench, verdict
 from tests.support.stub import Stub, stub_master

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.site import Site
-from fawkes.errors import ConfigError, RefusedError, UserError
-from fawkes.live.own_code import open_to_others, own_code
-from fawkes.live.playbooks import node, played, site_playbooks
+from fawkes.base.errors import ConfigError, RefusedError, UserError
+from fawkes.config.site.site import Site
+from fawkes.live.hadoop.own_code import open_to_others, own_code
+from fawkes.live.nodes.playbooks import node, played, site_playbooks
 
 OURS = Path(__file__).parents[2] / "playbooks"
 FILE = Path("fawkes.toml")

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.catalog import Catalog, Found, Kind, Origin
-from fawkes.config.site import Site
-from fawkes.core.model import Plain
-from fawkes.errors import ConfigError
-from fawkes.live import policies
-from fawkes.live.controller import plan
-from fawkes.worker.asking import Bounds
+from fawkes.base.catalog import Catalog, Found, Kind, Origin
+from fawkes.base.errors import ConfigError
+from fawkes.config.site.site import Site
+from fawkes.core.values.model import Plain
+from fawkes.live.controller.controller import plan
+from fawkes.live.hadoop import policies
+from fawkes.policy.worker.asking import Bounds
 from tests.config.support import POOL, write
 from tests.support.pools import settings
 

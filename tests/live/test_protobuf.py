@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.live.protobuf import fields, message, number, read_varint, text, varint, zigzag
+from fawkes.live.wire.protobuf import fields, message, number, read_varint, text, varint, zigzag
 
 NUMBERS = st.integers(0, 2**64 - 1)
 VALUES = st.lists(st.tuples(st.integers(1, 500), NUMBERS | st.binary(max_size=300)), max_size=6)

@@ -14,16 +14,25 @@ from typing import Any
 
 import pytest
 
-from fawkes.config.details import ClusterDetails, Output
-from fawkes.core.effects import Goal, Member
-from fawkes.core.events import Sampled
-from fawkes.core.model import ClusterId, NodeId, Reading, Role
-from fawkes.core.proof import Proof, not_proven, reports
-from fawkes.core.sight import Sight, Stored
-from fawkes.live.blocks import blocks_below, sound
-from fawkes.live.crc import HdfsDigest, Kind, kind_of, md5_of
-from fawkes.live.former import FormerNodes
-from fawkes.live.hadoop_rpc import (
+from fawkes.base.units import SECOND_US
+from fawkes.config.clusters.details import ClusterDetails, Output
+from fawkes.core.values.effects import Goal, Member
+from fawkes.core.values.events import Sampled
+from fawkes.core.values.model import ClusterId, NodeId, Reading, Role
+from fawkes.core.values.proof import Proof, not_proven, reports
+from fawkes.core.values.sight import Sight, Stored
+from fawkes.live.clusters.former import FormerNodes
+from fawkes.live.data.left_open import LeftOpen
+from fawkes.live.data.loading import LOADED, Load, lay_out, mark_active
+from fawkes.live.data.saved import MANIFEST, UnsavedError, at_stake, verify
+from fawkes.live.data.saving import Save
+from fawkes.live.data.sources import LocalFolder, source_of
+from fawkes.live.eyes.blocks import blocks_below, sound
+from fawkes.live.eyes.measure import Sampler, hdfs_ops
+from fawkes.live.eyes.survey import survey
+from fawkes.live.hadoop.orders import AddressedOrder
+from fawkes.live.wire.crc import HdfsDigest, Kind, kind_of, md5_of
+from fawkes.live.wire.hadoop_rpc import (
     ENTER_SAFE_MODE,
     LEAVE_SAFE_MODE,
     ROLL_EDITS,
@@ -33,27 +42,19 @@ from fawkes.live.hadoop_rpc import (
     list_open_files,
     recover_lease,
 )
-from fawkes.live.left_open import LeftOpen
-from fawkes.live.loading import LOADED, Load, lay_out, mark_active
-from fawkes.live.masters import (
+from fawkes.live.wire.masters import (
     IN_SERVICE,
     LEFT,
     LIVE_STATES,
     MasterAddresses,
+    Target,
     all_applications,
     applications,
     storage,
 )
-from fawkes.live.measure import Sampler, Target, hdfs_ops
-from fawkes.live.names import NAMES
-from fawkes.live.orders import AddressedOrder
-from fawkes.live.rest import Deadline, close_session, get_json
-from fawkes.live.saved import MANIFEST, UnsavedError, at_stake, verify
-from fawkes.live.saving import Save
-from fawkes.live.sources import LocalFolder, source_of
-from fawkes.live.survey import survey
-from fawkes.live.webhdfs import Hdfs, HdfsFailedError
-from fawkes.units import SECOND_US
+from fawkes.live.wire.names import NAMES
+from fawkes.live.wire.rest import Deadline, close_session, get_json
+from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError
 from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop, wait_for
 from tests.support.desk import Desk
 from tests.support.pools import settings

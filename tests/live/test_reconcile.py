@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.effects import CancelJob, Deploy, Effect, Host, Load, Membership, Retire, Save, StartJob, WakeAt
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
-from fawkes.live.reconcile import Reconciler, _Shares
+from fawkes.core.values.effects import CancelJob, Deploy, Effect, Host, Load, Membership, Retire, Save, StartJob, WakeAt
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.live.controller.reconcile import Reconciler, _Shares
 
 LIMIT_S = 20.0
 

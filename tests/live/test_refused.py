@@ -7,15 +7,15 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.core.effects import Host
-from fawkes.core.events import Condition, Event, Failed, NodeObserved
-from fawkes.core.model import ClusterId, NodeId
-from fawkes.errors import FawkesError
-from fawkes.live.clusters import Clusters
-from fawkes.live.ground import Ground
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.timers import Clock
-from fawkes.live.world import Hands, LiveWorld
+from fawkes.base.errors import FawkesError
+from fawkes.core.values.effects import Host
+from fawkes.core.values.events import Condition, Event, Failed, NodeObserved
+from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.controller.world import Hands, LiveWorld
+from fawkes.live.nodes.clusters import Clusters
+from fawkes.live.nodes.ground import Ground
 from fawkes.playbook import Exit, failure
 from tests.live.test_deploy import DEPLOY
 

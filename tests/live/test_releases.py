@@ -10,22 +10,22 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails, JobDetails
-from fawkes.core.effects import Deploy, Effect, Host
-from fawkes.core.events import Condition, Event, Failed, NodeObserved, PauseAsked, Requested, Submitted
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
-from fawkes.core.state import State
-from fawkes.dist import manifest
-from fawkes.dist.cache import folder_of, is_there
-from fawkes.dist.compiled import DOORS, SECURE_IO, JavaCode
-from fawkes.dist.pieces import Piece, of_name
-from fawkes.dist.pins import pin
-from fawkes.errors import FawkesError, UserError
-from fawkes.live.clusters import Clusters
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.releases import MissingReleaseError, Releases, provide_needed, refuse_without_release, releases
-from fawkes.live.timers import Clock
-from fawkes.live.world import LiveWorld
+from fawkes.base.errors import FawkesError, UserError
+from fawkes.config.clusters.details import ClusterDetails, JobDetails
+from fawkes.core.state.state import State
+from fawkes.core.values.effects import Deploy, Effect, Host
+from fawkes.core.values.events import Condition, Event, Failed, NodeObserved, PauseAsked, Requested, Submitted
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.controller.world import LiveWorld
+from fawkes.live.hadoop.releases import MissingReleaseError, Releases, provide_needed, refuse_without_release, releases
+from fawkes.live.nodes.clusters import Clusters
+from fawkes.playbook.dist import manifest
+from fawkes.playbook.dist.cache import folder_of, is_there
+from fawkes.playbook.dist.compile.compiled import DOORS, SECURE_IO, JavaCode
+from fawkes.playbook.dist.pieces import Piece, of_name
+from fawkes.playbook.dist.pins import pin
 from tests.support.cached import make
 from tests.support.desk import Desk
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from fawkes.live import rest
-from fawkes.live.names import Names
-from fawkes.live.rest import Deadline, UnreadableError, count, get_json, get_lines, listed
+from fawkes.live.wire import rest
+from fawkes.live.wire.names import Names
+from fawkes.live.wire.rest import Deadline, UnreadableError, count, get_json, get_lines, listed
 from tests.live.masters_server import (
     Answer,
     Handler,

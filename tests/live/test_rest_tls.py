@@ -14,11 +14,11 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.serialization import pkcs12
 
-from fawkes.errors import FawkesError
-from fawkes.live.certificates import made, opened
-from fawkes.live.hadoop_kerberos import KEYSTORE_PASSWORD
-from fawkes.live.rest import KEY_HEADER, Deadline, UnreadableError, get_json
-from fawkes.live.webhdfs import Hdfs
+from fawkes.base.errors import FawkesError
+from fawkes.live.kerberos.certificates import made, opened
+from fawkes.live.kerberos.hadoop_kerberos import KEYSTORE_PASSWORD
+from fawkes.live.wire.rest import KEY_HEADER, Deadline, UnreadableError, get_json
+from fawkes.live.wire.webhdfs import Hdfs
 
 
 @dataclass

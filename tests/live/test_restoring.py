@@ -12,15 +12,15 @@ from typing import Any, BinaryIO, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Goal, LookAtMasters, Member
-from fawkes.core.model import ClusterId, ClusterSpec, Facts, NodeId, Role
-from fawkes.errors import FawkesError, HostError, RefusedError, UserError
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.ground import Ground, Identity
-from fawkes.live.image_xml import ImageError
-from fawkes.live.restoring import Restorer, origin_of
-from fawkes.live.ssh import Result
+from fawkes.base.errors import FawkesError, HostError, RefusedError, UserError
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.values.effects import Goal, LookAtMasters, Member
+from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, NodeId, Role
+from fawkes.live.controller.restoring import Restorer, origin_of
+from fawkes.live.edits.image_xml import ImageError
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ssh import Result
 from fawkes.playbook import Script
 from playbooks import hadoop as hadoop_book
 from playbooks import lease as lease_book

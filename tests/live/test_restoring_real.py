@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.model import NodeId
-from fawkes.dist.release import LIGHT_FLAGS
-from fawkes.live.clusters import LiveCluster
+from fawkes.core.values.model import NodeId
+from fawkes.live.nodes.clusters import LiveCluster
+from fawkes.playbook.dist.release import LIGHT_FLAGS
 from tests.live.test_restoring import OTHER, TO, C, KeptCopy, Lost, fates
 from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop, wait_for
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.model import ClusterId, NodeId
-from fawkes.core.ruling import Standing, Verdict
-from fawkes.core.state import State
+from fawkes.base.errors import ElsewhereError, FawkesError, RefusedError
+from fawkes.core.deciding.ruling import Standing, Verdict
+from fawkes.core.state.state import State
+from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.engine import rebuild
-from fawkes.errors import ElsewhereError, FawkesError, RefusedError
-from fawkes.live import ruling
-from fawkes.live.playbooks import lease
-from fawkes.live.ruling import Reign
+from fawkes.live.controller import ruling
+from fawkes.live.controller.ruling import Reign
+from fawkes.live.nodes.playbooks import lease
 from fawkes.store.place import place_of
 from fawkes.store.schema import CLAIM, SEAL
 from fawkes.store.sqlite import LEDGER_FILE, Ledger

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.live.safe_folder import SafeFolder
+from fawkes.live.data.safe_folder import SafeFolder
 
 Act = Callable[[SafeFolder, str], object]
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.model import NodeId
-from fawkes.errors import HostError
-from fawkes.live.same_time import LIMIT_US, ahead_us, check_clocks, wrong_clock
-from fawkes.live.ssh import Result
+from fawkes.base.errors import HostError
+from fawkes.core.values.model import NodeId
+from fawkes.live.kerberos.same_time import LIMIT_US, ahead_us, check_clocks, wrong_clock
+from fawkes.live.nodes.ssh import Result
 from fawkes.playbook import Script
 from tests.support.local_nodes import LocalFleet, node_of
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.model import ClusterId, NodeId
-from fawkes.live.measure import Sampler, Target
+from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.live.eyes.measure import Sampler
+from fawkes.live.wire.masters import Target
 from tests.live.masters_server import (
     APPS,
     JMX,

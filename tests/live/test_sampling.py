@@ -5,15 +5,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Goal, Member
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Reading, Role
-from fawkes.errors import HostError
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.measure import Target
-from fawkes.live.sampling import Sampling
-from fawkes.live.timers import Clock
+from fawkes.base.errors import HostError
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.values.effects import Goal, Member
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Reading, Role
+from fawkes.live.base.timers import Clock
+from fawkes.live.eyes.sampling import Sampling
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.wire.masters import MasterAddresses, Target
 
 
 class Fakes:

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from fawkes.errors import FawkesError, RefusedError
-from fawkes.live.loading import StoppedError
-from fawkes.live.saved import MANIFEST, Stake, UnsavedError
-from fawkes.live.saving import Save, Saved
-from fawkes.live.webhdfs import Hdfs, HdfsFailedError, HdfsFile, Refused
+from fawkes.base.errors import FawkesError, RefusedError
+from fawkes.live.data.loading import StoppedError
+from fawkes.live.data.saved import MANIFEST, Stake, UnsavedError
+from fawkes.live.data.saving import Save, Saved
+from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError, HdfsFile, Refused
 from tests.live.fake_hdfs import DATANODES, FakeHdfs
 from tests.live.saves import BLOCK, FILES, an_output, check, contents, save, stakes, unsaved, working
 
@@ -363,9 +363,9 @@ def test_a_hdfs_name_that_no_disk_takes(server: FakeHdfs, target: Path) -> None:
 _FULL = """
 import sys
 from pathlib import Path
-from fawkes.errors import FawkesError
-from fawkes.live.saving import Save
-from fawkes.live.webhdfs import Hdfs
+from fawkes.base.errors import FawkesError
+from fawkes.live.data.saving import Save
+from fawkes.live.wire.webhdfs import Hdfs
 try:
     Save(hdfs=Hdfs(sys.argv[1], "hadoop"), output="/out/wc", target=Path(sys.argv[2])).run()
 except FawkesError as error:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import FawkesError, RefusedError
-from fawkes.live.rest import close_session
-from fawkes.live.saved import MANIFEST
+from fawkes.base.errors import FawkesError, RefusedError
+from fawkes.live.data.saved import MANIFEST
+from fawkes.live.wire.rest import close_session
 from tests.live.fake_hdfs import FakeHdfs, running
 from tests.live.saves import an_output, check, contents, save, stakes, unsaved, working
 

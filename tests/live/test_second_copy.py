@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import RefusedError
-from fawkes.live.kept_copy import CopyFolder, KeepError
-from fawkes.live.second_copy import SecondCopy, Snapshot, unpack
+from fawkes.base.errors import RefusedError
+from fawkes.live.data.second_copy import SecondCopy, Snapshot, unpack
+from fawkes.live.edits.kept_copy import CopyFolder, KeepError
 from tests.live.kept_site import CLUSTER, MASTER, SECOND, THIRD, KeptSite, content, kept_site, state
 from tests.live.namenode_files import version
 

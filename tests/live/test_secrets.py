@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.details import JobDetails
-from fawkes.config.jobs import job_of, load_jobs
-from fawkes.core.events import Requested, Submitted
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec
-from fawkes.core.record import dumps, to_plain
-from fawkes.core.state import State
-from fawkes.errors import ConfigError, RefusedError, UserError
-from fawkes.live.access import Access, Gate, Owners
-from fawkes.live.endpoint import Peer
-from fawkes.live.secrets import Secrets
+from fawkes.base.errors import ConfigError, RefusedError, UserError
+from fawkes.config.clusters.details import JobDetails
+from fawkes.config.jobs.jobs import job_of, load_jobs
+from fawkes.core.state.state import State
+from fawkes.core.values.events import Requested, Submitted
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec
+from fawkes.core.values.record import dumps, to_plain
+from fawkes.live.controller.access import Access, Gate, Owners
+from fawkes.live.controller.endpoint import Peer
+from fawkes.live.kerberos.secrets import Secrets
 
 JOB = """
 kind = "class"

@@ -7,20 +7,20 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Goal, Member
-from fawkes.core.events import ServiceSeen
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
-from fawkes.core.sight import SafeMode, Service
-from fawkes.live import limits
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.rest import Deadline
-from fawkes.live.service import ServiceWatch, read, room_bytes
-from fawkes.live.setup import Setup
-from fawkes.live.timers import Clock
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.values.effects import Goal, Member
+from fawkes.core.values.events import ServiceSeen
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.values.sight import SafeMode, Service
+from fawkes.live.base import limits
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.eyes.service import ServiceWatch, read, room_bytes
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.wire.masters import MasterAddresses
+from fawkes.live.wire.rest import Deadline
 from tests.live.masters_server import INFO, JMX, NODE_LIST, Handler, Query, Server, says
 
 METRICS, SCHEDULER = "/ws/v1/cluster/metrics", "/ws/v1/cluster/scheduler"

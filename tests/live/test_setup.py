@@ -9,21 +9,21 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.config.details import KERBEROS, ClusterDetails, JobDetails, Sites, SleepTasks
-from fawkes.config.kept import MAPS, QUEUE, REDUCES, SLOW_START
-from fawkes.config.kerberos import KerberosSite
-from fawkes.core.effects import Goal, Member, StartJob
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Promise, Role, Standby
-from fawkes.dist.pig import PIG_PINS, pig_release
-from fawkes.dist.release import Release
-from fawkes.errors import UserError
-from fawkes.live import hadoop_conf
-from fawkes.live.clusters import LiveCluster
-from fawkes.live.ground import Ground
-from fawkes.live.kerberos import Kerberos
-from fawkes.live.setup import Command, Setup
-from fawkes.live.upload import Upload
+from fawkes.base.errors import UserError
+from fawkes.config.clusters.details import KERBEROS, ClusterDetails, JobDetails, Sites, SleepTasks
+from fawkes.config.jobs.kept import MAPS, QUEUE, REDUCES, SLOW_START
+from fawkes.config.settings.kerberos import KerberosSite
+from fawkes.core.values.effects import Goal, Member, StartJob
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Promise, Role, Standby
+from fawkes.live.hadoop import hadoop_conf
+from fawkes.live.hadoop.setup import Command, Setup
+from fawkes.live.kerberos.kerberos import Kerberos
+from fawkes.live.nodes.clusters import LiveCluster
+from fawkes.live.nodes.ground import Ground
+from fawkes.live.nodes.upload import Upload
 from fawkes.playbook import Folders, Lease
+from fawkes.playbook.dist.pig import PIG_PINS, pig_release
+from fawkes.playbook.dist.release import Release
 from tests.live.test_fitness import node
 
 MASTER = NodeId("node1")

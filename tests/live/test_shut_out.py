@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.decision import PutCluster, PutNode
-from fawkes.core.model import NodeLife
-from fawkes.core.state import evolve
-from fawkes.live.clusters import Clusters
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.state.state import evolve
+from fawkes.core.values.decision import PutCluster, PutNode
+from fawkes.core.values.model import NodeLife
+from fawkes.live.nodes.clusters import Clusters
 from tests.support.desk import Desk
 from tests.support.masters import NEW, OLD, THIRD, A, cluster, look, lost, moved, up
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import FawkesError, UserError
-from fawkes.live.sources import LocalFolder, SourceFile, WebHdfsFolder, source_of
-from fawkes.live.webhdfs import HdfsFailedError
+from fawkes.base.errors import FawkesError, UserError
+from fawkes.live.data.sources import LocalFolder, SourceFile, WebHdfsFolder, source_of
+from fawkes.live.wire.webhdfs import HdfsFailedError
 from tests.live.fake_hdfs import FakeHdfs, running
 
 

@@ -17,10 +17,10 @@ from typing import cast
 import paramiko
 import pytest
 
-from fawkes.errors import DeadlineError, ExitStatus, HostError, RefusedError, UserError
-from fawkes.live.fleet import Fleet
-from fawkes.live.lane import LaneBrokenError, run_once
-from fawkes.live.ssh import ConnectionState, HostAddress, Result, SshError
+from fawkes.base.errors import DeadlineError, ExitStatus, HostError, RefusedError, UserError
+from fawkes.live.nodes.fleet import Fleet
+from fawkes.live.nodes.lane import LaneBrokenError, run_once
+from fawkes.live.nodes.ssh import ConnectionState, HostAddress, Result, SshError
 from fawkes.playbook import Lease, Script
 from playbooks import lease as leases
 from tests.live.sshd import Sshd, new_key, write_key

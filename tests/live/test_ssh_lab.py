@@ -13,8 +13,8 @@ from typing import Any, Self
 
 import pytest
 
-from fawkes.lab import Lab, LabSpec, up
-from fawkes.live.ssh import ConnectionState
+from fawkes.live.lab import Lab, LabSpec, up
+from fawkes.live.nodes.ssh import ConnectionState
 from playbooks import node as book
 
 pytestmark = pytest.mark.lab

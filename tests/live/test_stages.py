@@ -11,26 +11,26 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.config.details import KERBEROS, ClusterDetails, JobDetails, Output
-from fawkes.core.effects import Goal, Member
-from fawkes.core.effects import Save as SaveGoal
-from fawkes.core.events import Failed
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
-from fawkes.core.settings import Settings
-from fawkes.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.ground import Ground
-from fawkes.live.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE, list_open_files, recover_lease
-from fawkes.live.loading import StoppedError
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.names import NAMES
-from fawkes.live.orders import AddressedOrder
-from fawkes.live.rest import close_session
-from fawkes.live.saved import MANIFEST, UnsavedError
-from fawkes.live.stages import Stages
-from fawkes.live.timers import Clock
-from fawkes.live.waits import Waits
-from fawkes.live.world import LiveWorld
+from fawkes.base.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError
+from fawkes.config.clusters.details import KERBEROS, ClusterDetails, JobDetails, Output
+from fawkes.core.values.effects import Goal, Member
+from fawkes.core.values.effects import Save as SaveGoal
+from fawkes.core.values.events import Failed
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.values.settings import Settings
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.base.waits import Waits
+from fawkes.live.clusters.stages import Stages
+from fawkes.live.controller.world import LiveWorld
+from fawkes.live.data.loading import StoppedError
+from fawkes.live.data.saved import MANIFEST, UnsavedError
+from fawkes.live.hadoop.orders import AddressedOrder
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.ground import Ground
+from fawkes.live.wire.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE, list_open_files, recover_lease
+from fawkes.live.wire.names import NAMES
+from fawkes.live.wire.rest import close_session
 from tests.live.fake_hdfs import CLIENT, FakeHdfs, rpc, running
 from tests.live.test_rest_tls import Ticket
 from tests.support.stub import Stub, stub_master

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.errors import FawkesError
-from fawkes.live import edit_log, stamps
-from fawkes.live.protobuf import number, text, varint
-from fawkes.live.skipping import skipping
-from fawkes.live.stamps import LEAP, Stamps
+from fawkes.base.errors import FawkesError
+from fawkes.live.edits import edit_log, stamps
+from fawkes.live.edits.stamps import LEAP, Stamps
+from fawkes.live.masters.skipping import skipping
+from fawkes.live.wire.protobuf import number, text, varint
 from tests.live.namenode_files import operation
 
 DATA = Path(__file__).with_name("data")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.events import Event, StandbySeen
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.standby import Course, StandbyWatch
-from fawkes.live.timers import Clock
+from fawkes.core.values.events import Event, StandbySeen
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.masters.standby import Course, StandbyWatch
 from tests.live.masters_server import Server
 from tests.live.pair_site import OLD, THIRD, TO, PairSite, pair_site
 

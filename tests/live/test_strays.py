@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.model import NodeId
-from fawkes.core.sight import Stray, Work
-from fawkes.live.hadoop_rpc import kill_attempt
-from fawkes.live.rest import Deadline, UnreadableError
-from fawkes.live.strays import strays_of
+from fawkes.core.values.model import NodeId
+from fawkes.core.values.sight import Stray, Work
+from fawkes.live.eyes.strays import strays_of
+from fawkes.live.wire.hadoop_rpc import kill_attempt
+from fawkes.live.wire.rest import Deadline, UnreadableError
 from tests.live.masters_server import APPS, Server, am, hangs_up, says
 from tests.live.readings import ONE, app, job, live, read
 

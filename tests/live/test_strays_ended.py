@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fawkes.core.effects import EndAttempts
-from fawkes.errors import FawkesError
+from fawkes.base.errors import FawkesError
+from fawkes.core.values.effects import EndAttempts
 from tests.live.job_bench import APPS, Bench, C
 from tests.support.stub import Stub, stub_master
 

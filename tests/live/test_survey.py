@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.config.details import ClusterDetails, DataSet, Output
-from fawkes.live.loading import LOADED, Load
-from fawkes.live.rest import Deadline, close_session
-from fawkes.live.saved import files_below
-from fawkes.live.sources import fingerprint
-from fawkes.live.survey import Bounds, bookkeeping, survey
-from fawkes.live.webhdfs import Hdfs
+from fawkes.config.clusters.details import ClusterDetails, DataSet, Output
+from fawkes.live.data.loading import LOADED, Load
+from fawkes.live.data.saved import files_below
+from fawkes.live.data.sources import fingerprint
+from fawkes.live.eyes.survey import Bounds, bookkeeping, survey
+from fawkes.live.wire.rest import Deadline, close_session
+from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import FakeHdfs, running
 from tests.support.stub import Stub, stub_master
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.effects import MoveMasters
-from fawkes.errors import FawkesError, HostError
-from fawkes.live.doors import LIST
-from fawkes.live.hadoop_rpc import RpcError
-from fawkes.live.succession import StayError
+from fawkes.base.errors import FawkesError, HostError
+from fawkes.core.values.effects import MoveMasters
+from fawkes.live.hadoop.doors import LIST
+from fawkes.live.masters.succession import StayError
+from fawkes.live.wire.hadoop_rpc import RpcError
 from tests.live.masters_server import Server
 from tests.live.pair_site import NODES, OLD, THIRD, TO, C, PairSite, pair_site
 

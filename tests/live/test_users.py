@@ -8,15 +8,15 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.events import PauseAsked, Requested
-from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec
-from fawkes.core.state import View
-from fawkes.errors import HostError, UserError
-from fawkes.live.ground import Ground, Identity
-from fawkes.live.hadoop_rpc import Connection
-from fawkes.live.ssh import Result
-from fawkes.live.users import refuse_shared_user, refuse_unfit_user
+from fawkes.base.errors import HostError, UserError
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.state.state import View
+from fawkes.core.values.events import PauseAsked, Requested
+from fawkes.core.values.model import ClusterId, ClusterLife, ClusterSpec
+from fawkes.live.hadoop.users import refuse_shared_user, refuse_unfit_user
+from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ssh import Result
+from fawkes.live.wire.hadoop_rpc import Connection
 from fawkes.playbook import Script
 
 NODES = ("node1", "node2", "node3")

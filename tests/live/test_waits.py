@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import cast
 
-from fawkes.core.events import WaitSeen
-from fawkes.live import limits
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.timers import Clock
-from fawkes.live.waits import Waits
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import WaitSeen
+from fawkes.live.base import limits
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.base.waits import Waits
 
 FIRST_S = limits.WAIT_TOLD_US // SECOND_US
 

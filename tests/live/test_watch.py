@@ -9,19 +9,19 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.config.details import ClusterDetails
-from fawkes.core.effects import Goal, Member, Membership
-from fawkes.core.events import MastersSeen, NodeSeen
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, Role
-from fawkes.core.proof import Proof, not_proven
-from fawkes.core.sight import Blocks, Compute, Sight, Stored
-from fawkes.live.clusters import Clusters, LiveCluster
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.setup import Setup
-from fawkes.live.timers import Clock
-from fawkes.live.watch import Watch
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.core.values.effects import Goal, Member, Membership
+from fawkes.core.values.events import MastersSeen, NodeSeen
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.values.proof import Proof, not_proven
+from fawkes.core.values.sight import Blocks, Compute, Sight, Stored
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.eyes.watch import Watch
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.wire.masters import MasterAddresses
 from tests.live.masters_server import JMX, NODE_LIST, Handler, Query, Server, clear, says, text
 
 C = ClusterId("c")

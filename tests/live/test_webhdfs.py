@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from fawkes.live import rest
-from fawkes.live.crc import HdfsDigest, Kind
-from fawkes.live.rest import Deadline, UnreadableError, close_session
-from fawkes.live.webhdfs import Block, Hdfs, HdfsFailedError, HdfsFile, Summary, read_mark
+from fawkes.live.wire import rest
+from fawkes.live.wire.crc import HdfsDigest, Kind
+from fawkes.live.wire.rest import Deadline, UnreadableError, close_session
+from fawkes.live.wire.webhdfs import Block, Hdfs, HdfsFailedError, HdfsFile, Summary, read_mark
 from tests.live.fake_hdfs import DATANODES, FakeHdfs, running
 
 BLOCK = 1024

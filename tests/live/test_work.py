@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.effects import CountWork
-from fawkes.core.model import ClusterId, JobId
-from fawkes.live.masters import MasterAddresses
-from fawkes.live.rest import Deadline, UnreadableError
-from fawkes.live.work import work_us
+from fawkes.core.values.effects import CountWork
+from fawkes.core.values.model import ClusterId, JobId
+from fawkes.live.eyes.work import work_us
+from fawkes.live.wire.masters import MasterAddresses
+from fawkes.live.wire.rest import Deadline, UnreadableError
 from tests.support.stub import Stub, stub_master
 
 APPS, INFO = "/ws/v1/cluster/apps", "/ws/v1/cluster/info"

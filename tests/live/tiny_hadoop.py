@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 from xml.sax.saxutils import escape
 
-from fawkes.core.model import NodeId
-from fawkes.dist import cache
-from fawkes.dist.java import find_java
-from fawkes.dist.pins import PINS
-from fawkes.dist.release import LIGHT_FLAGS, Release
-from fawkes.live.masters import MasterAddresses, accepting_jobs, storage
-from fawkes.live.rest import Deadline, UnreadableError
+from fawkes.core.values.model import NodeId
+from fawkes.live.wire.masters import MasterAddresses, accepting_jobs, storage
+from fawkes.live.wire.rest import Deadline, UnreadableError
+from fawkes.playbook.dist import cache
+from fawkes.playbook.dist.compile.java import find_java
+from fawkes.playbook.dist.pins import PINS
+from fawkes.playbook.dist.release import LIGHT_FLAGS, Release
 from tests.dist.helpers import LocalShell
 
 BLOCK = 1 << 20

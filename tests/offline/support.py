@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fawkes.catalog import Catalog, Kind
-from fawkes.core.model import ClusterId, ClusterSpec
-from fawkes.offline.load import Coming, Demand, coming
-from fawkes.offline.plan import Plan, asked
-from fawkes.offline.scenario import Scenario, pool_of
-from fawkes.units import SECOND_US
-from fawkes.workload.classes import GB
+from fawkes.base.catalog import Catalog, Kind
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.model import ClusterId, ClusterSpec
+from fawkes.offline.scenarios.load import Coming, Demand, coming
+from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.scenario import Scenario, pool_of
+from fawkes.workload.making.classes import GB
 from fawkes.workload.model import TraceJob
 
 ROOT = Path(__file__).parents[2]

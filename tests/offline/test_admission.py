@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from fawkes.catalog import Kind
-from fawkes.core.events import Submitted
-from fawkes.core.model import ClusterId, JobId, JobSpec
-from fawkes.errors import ConfigError, DeadlineError, UserError
-from fawkes.offline.grid import grid_of, run_cell
-from fawkes.offline.load import Coming
-from fawkes.offline.outcome import DEADLINES, Outcome, outcome_of
-from fawkes.offline.plan import Plan
-from fawkes.offline.scenario import Scenario, simulate
-from fawkes.offline.statistics import table_of
-from fawkes.sim.constants import PLAIN
-from fawkes.sim.model import TaskEvent
-from fawkes.units import SECOND_US
-from fawkes.worker.asking import Bounds
+from fawkes.base.catalog import Kind
+from fawkes.base.errors import ConfigError, DeadlineError, UserError
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import Submitted
+from fawkes.core.values.model import ClusterId, JobId, JobSpec
+from fawkes.offline.outcomes.outcome import DEADLINES, Outcome, outcome_of
+from fawkes.offline.outcomes.statistics import table_of
+from fawkes.offline.runs.grid import grid_of, run_cell
+from fawkes.offline.scenarios.load import Coming
+from fawkes.offline.scenarios.plan import Plan
+from fawkes.offline.scenarios.scenario import Scenario, simulate
+from fawkes.policy.worker.asking import Bounds
+from fawkes.sim.hadoop.constants import PLAIN
+from fawkes.sim.hadoop.model import TaskEvent
 from tests.offline.support import CATALOG, SETTINGS, demand, plan, ready, two
 
 

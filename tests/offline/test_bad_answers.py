@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.site import Site
-from fawkes.core.model import ClusterId, NodeId
-from fawkes.errors import ConfigError, DeadlineError
-from fawkes.offline.late import refuse_late
-from fawkes.offline.notes import Copies, copies_note, nobody_note, struck_nobody
-from fawkes.offline.plan import Plan
-from fawkes.offline.read import read_plan
-from fawkes.offline.scenario import Scenario, simulate
-from fawkes.sim.profile import profile_of
-from fawkes.sim.steps import Loss
-from fawkes.units import SECOND_US
+from fawkes.base.errors import ConfigError, DeadlineError
+from fawkes.base.units import SECOND_US
+from fawkes.config.site.site import Site
+from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.offline.scenarios.late import refuse_late
+from fawkes.offline.scenarios.notes import Copies, copies_note, nobody_note, struck_nobody
+from fawkes.offline.scenarios.plan import Plan
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.scenarios.scenario import Scenario, simulate
+from fawkes.sim.events.steps import Loss
+from fawkes.sim.hadoop.profile import profile_of
 from tests.offline.support import CATALOG, demand, job, jobs, plan, ready
 
 DAY_S = 86_400

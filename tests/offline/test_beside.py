@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from fawkes.offline.beside import NOBODY, beside, turns
-from fawkes.offline.scenario import simulate
+from fawkes.offline.outcomes.beside import NOBODY, beside, turns
+from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
 from fawkes.store.base import Writer
 from tests.offline.support import demand, jobs, plan, ready, two

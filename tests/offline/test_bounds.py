@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.catalog import Found, Kind
-from fawkes.core.events import PolicyText
-from fawkes.core.model import ClusterId, Sample
-from fawkes.core.settings import Settings
-from fawkes.core.weights import Measure
-from fawkes.core.window import Window
-from fawkes.errors import ConfigError
-from fawkes.offline.scenario import simulate
+from fawkes.base.catalog import Found, Kind
+from fawkes.base.errors import ConfigError
+from fawkes.core.fairness.weights import Measure
+from fawkes.core.values.events import PolicyText
+from fawkes.core.values.model import ClusterId, Sample
+from fawkes.core.values.settings import Settings
+from fawkes.core.values.window import Window
+from fawkes.offline.scenarios.scenario import simulate
 from fawkes.policy import compile_policy, policy_text
-from fawkes.worker.asking import Bounds
-from fawkes.worker.policies import loader
+from fawkes.policy.worker.asking import Bounds
+from fawkes.policy.worker.policies import loader
 from tests.offline.support import CATALOG, ready, two
 
 SHORT = Bounds(time_s=0.5, memory_bytes=10**8)

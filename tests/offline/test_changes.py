@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from fawkes.catalog import Kind
-from fawkes.config.site import Site
-from fawkes.errors import ConfigError, UserError
-from fawkes.offline.grid import grid_of, run_cell
-from fawkes.offline.outcome import outcome_of
-from fawkes.offline.plan import Plan, paper_plan, shaken_scenario
-from fawkes.offline.read import read_plan
-from fawkes.offline.scenario import simulate
-from fawkes.offline.settings import variants_of
+from fawkes.base.catalog import Kind
+from fawkes.base.errors import ConfigError, UserError
+from fawkes.config.site.site import Site
+from fawkes.offline.outcomes.outcome import outcome_of
+from fawkes.offline.runs.grid import grid_of, run_cell
+from fawkes.offline.runs.settings import variants_of
+from fawkes.offline.scenarios.plan import Plan, paper_plan, shaken_scenario
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.scenarios.scenario import simulate
 from tests.offline.support import CATALOG
 
 FILE = """

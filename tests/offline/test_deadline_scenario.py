@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.admission import compile_admission
-from fawkes.config.site import Site
-from fawkes.core.admitting import Done, Job, Queue, checked
-from fawkes.core.events import Submitted
-from fawkes.offline.outcome import Deadlines, outcome_of
-from fawkes.offline.plan import Plan
-from fawkes.offline.read import read_plan
-from fawkes.offline.scenario import simulate
+from fawkes.config.site.site import Site
+from fawkes.core.state.admitting import Done, Job, Queue, checked
+from fawkes.core.values.events import Submitted
+from fawkes.offline.outcomes.outcome import Deadlines, outcome_of
+from fawkes.offline.scenarios.plan import Plan
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.scenarios.scenario import simulate
 from fawkes.policy import policy_text
-from fawkes.sim.model import TaskEvent
+from fawkes.policy.admission import compile_admission
+from fawkes.sim.hadoop.model import TaskEvent
 from tests.offline.support import CATALOG, ready
 
 PAGE = (Path(__file__).parents[2] / "docs/policies.md").read_text()

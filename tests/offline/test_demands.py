@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.errors import ConfigError
-from fawkes.offline.demands import (
+from fawkes.base.errors import ConfigError
+from fawkes.base.units import SECOND_US
+from fawkes.offline.scenarios.demands import (
     COLUMNS,
     Asked,
     Known,
@@ -17,8 +18,7 @@ from fawkes.offline.demands import (
     with_demands,
     write_demands,
 )
-from fawkes.sim.profile import Profile, profile_of
-from fawkes.units import SECOND_US
+from fawkes.sim.hadoop.profile import Profile, profile_of
 from tests.offline.support import jobs
 
 COUNTS = st.integers(0, 10**15)

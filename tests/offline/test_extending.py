@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.catalog import Catalog
-from fawkes.config.site import Site
-from fawkes.core.model import JobLife
-from fawkes.offline.plan import Plan, asked
-from fawkes.offline.read import read_plan
-from fawkes.offline.scenario import simulate
+from fawkes.base.catalog import Catalog
+from fawkes.config.site.site import Site
+from fawkes.core.values.model import JobLife
+from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
-from fawkes.sim.profile import profile_of
-from fawkes.workload.applications import load_application
+from fawkes.sim.hadoop.profile import profile_of
+from fawkes.workload.making.applications import load_application
 from tests.config.support import Bad, assert_refused, cases, write
 
 DOCUMENTED = re.findall(

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.model import ClusterId, NodeId, Promise
-from fawkes.errors import DeadlineError
-from fawkes.offline.failover import IDLE_CORES, JOURNALNODE_S, MASTERS, NAMENODE_S, NO_LOSS
-from fawkes.offline.outcome import Outcome, outcome_of
-from fawkes.offline.scenario import simulate
-from fawkes.sim.model import TaskEvent
-from fawkes.sim.steps import Loss
-from fawkes.units import SECOND_US
+from fawkes.base.errors import DeadlineError
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.model import ClusterId, NodeId, Promise
+from fawkes.offline.outcomes.failover import IDLE_CORES, JOURNALNODE_S, MASTERS, NAMENODE_S, NO_LOSS
+from fawkes.offline.outcomes.outcome import Outcome, outcome_of
+from fawkes.offline.scenarios.scenario import simulate
+from fawkes.sim.events.steps import Loss
+from fawkes.sim.hadoop.model import TaskEvent
 from tests.offline.support import demand, jobs, plan, ready
 
 #: the preset `paper` with its patience: silent for 30 s, then waited for

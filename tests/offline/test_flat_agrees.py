@@ -16,18 +16,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from fawkes.admission import compile_admission
-from fawkes.core.decision import PutJob
-from fawkes.core.events import Requested
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobLife, JobSpec
-from fawkes.flat.jobs import Jobs
-from fawkes.flat.pool import Pool
-from fawkes.offline.load import Coming, Demand
-from fawkes.offline.plan import Plan, asked
-from fawkes.offline.scenario import pool_of, simulate
-from fawkes.sim.constants import PLAIN
-from fawkes.sim.steps import Delays
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.decision import PutJob
+from fawkes.core.values.events import Requested
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobLife, JobSpec
+from fawkes.offline.scenarios.load import Coming, Demand
+from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.scenario import pool_of, simulate
+from fawkes.offline.studies.flat.jobs import Jobs
+from fawkes.offline.studies.flat.pool import Pool
+from fawkes.policy.admission import compile_admission
+from fawkes.sim.events.steps import Delays
+from fawkes.sim.hadoop.constants import PLAIN
 from tests.flat.support import jobs_of
 from tests.offline.support import CATALOG
 from tests.support.pools import admission

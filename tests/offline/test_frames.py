@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import ConfigError
-from fawkes.offline.folder import read_frame, write_frame
-from fawkes.offline.statistics import frame_of
+from fawkes.base.errors import ConfigError
+from fawkes.offline.outcomes.statistics import frame_of
+from fawkes.offline.runs.folder import read_frame, write_frame
 from tests.offline.test_statistics import row
 
 TAKEN = ["None", "NA", "null", "nan", "N/A"]

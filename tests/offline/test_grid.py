@@ -15,13 +15,13 @@ from typing import Any
 import distributed
 import pytest
 
-from fawkes.catalog import Kind
-from fawkes.errors import DeadlineError, RefusedError, UserError
-from fawkes.offline.code import digest_of
-from fawkes.offline.grid import Cell, Grid, GridFolder, grid_of, run_cell
-from fawkes.offline.scenario import pool_of
-from fawkes.offline.work import Row, Runner, finish, in_this_process, on_dask, on_processes
-from fawkes.units import SECOND_US
+from fawkes.base.catalog import Kind
+from fawkes.base.errors import DeadlineError, RefusedError, UserError
+from fawkes.base.units import SECOND_US
+from fawkes.offline.runs.code import digest_of
+from fawkes.offline.runs.grid import Cell, Grid, GridFolder, grid_of, run_cell
+from fawkes.offline.runs.work import Row, Runner, finish, in_this_process, on_dask, on_processes
+from fawkes.offline.scenarios.scenario import pool_of
 from tests.offline.support import CATALOG, ROOT, limited, two
 
 

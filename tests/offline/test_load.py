@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.events import Requested, Submitted
-from fawkes.core.model import ClusterId
-from fawkes.offline.applications import profile_of_job
-from fawkes.offline.load import PAPER_CORE_NODES, coming, paper, referenced, shaken, wishes
-from fawkes.offline.paper import EXPERIMENTS
-from fawkes.offline.reference import reference_times
-from fawkes.offline.scenario import simulate
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import Requested, Submitted
+from fawkes.core.values.model import ClusterId
+from fawkes.offline.scenarios.applications import profile_of_job
+from fawkes.offline.scenarios.load import PAPER_CORE_NODES, coming, paper, referenced, shaken, wishes
+from fawkes.offline.scenarios.paper import EXPERIMENTS
+from fawkes.offline.scenarios.reference import reference_times
+from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
-from fawkes.sim.constants import DAS4
-from fawkes.units import SECOND_US
+from fawkes.sim.hadoop.constants import DAS4
 from fawkes.workload.model import TraceJob
 from tests.offline.support import CATALOG, demand, job, jobs, plan, ready
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.offline.outcome import outcome_of
-from fawkes.offline.scenario import simulate
-from fawkes.report import frames
+from fawkes.offline.outcomes.outcome import outcome_of
+from fawkes.offline.scenarios.scenario import simulate
+from fawkes.report.pictures import frames
 from tests.offline.support import demand, jobs, plan, ready, two
 
 

@@ -9,17 +9,17 @@ from typing import get_args
 
 import pytest
 
-from fawkes.config.model import ModelTable
-from fawkes.config.scenarios import TraceFormat
-from fawkes.config.site import Site
-from fawkes.core.model import ClusterId, Node, NodeId, Promise
-from fawkes.errors import ConfigError
-from fawkes.offline.plan import Plan
-from fawkes.offline.read import read_plan
-from fawkes.sim.constants import DAS4, Constants
-from fawkes.sim.steps import Delays, Loss
-from fawkes.units import SECOND_US
-from fawkes.workload.formats import NAMES
+from fawkes.base.errors import ConfigError
+from fawkes.base.units import SECOND_US
+from fawkes.config.site.site import Site
+from fawkes.config.workloads.model import ModelTable
+from fawkes.config.workloads.scenarios import TraceFormat
+from fawkes.core.values.model import ClusterId, Node, NodeId, Promise
+from fawkes.offline.scenarios.plan import Plan
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.sim.events.steps import Delays, Loss
+from fawkes.sim.hadoop.constants import DAS4, Constants
+from fawkes.workload.formats.formats import NAMES
 from tests.config.support import POOL, Bad, assert_refused, cases
 from tests.offline.support import CATALOG
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.catalog import Kind
-from fawkes.core.model import ClusterId
-from fawkes.offline.grid import Grid, run_cell
-from fawkes.offline.plan import asked
-from fawkes.offline.regret import Best, Division, best_of, bounds, capped, fixed, regrets, search, slowdown_of
-from fawkes.offline.scenario import simulate
-from fawkes.offline.work import in_this_process
+from fawkes.base.catalog import Kind
+from fawkes.core.values.model import ClusterId
+from fawkes.offline.runs.grid import Grid, run_cell
+from fawkes.offline.runs.regret import Best, Division, best_of, bounds, capped, fixed, regrets, search, slowdown_of
+from fawkes.offline.runs.work import in_this_process
+from fawkes.offline.scenarios.plan import asked
+from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
-from fawkes.report.steps import held, totals
+from fawkes.report.pictures.steps import held, totals
 from tests.offline.support import CATALOG, two
 
 A, B, C = ClusterId("a"), ClusterId("b"), ClusterId("c")

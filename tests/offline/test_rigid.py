@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.catalog import Catalog
-from fawkes.config.site import Site
-from fawkes.errors import DeadlineError
-from fawkes.offline.outcome import outcome_of
-from fawkes.offline.plan import asked
-from fawkes.offline.read import read_plan
-from fawkes.offline.scenario import simulate
+from fawkes.base.catalog import Catalog
+from fawkes.base.errors import DeadlineError
+from fawkes.config.site.site import Site
+from fawkes.offline.outcomes.outcome import outcome_of
+from fawkes.offline.scenarios.plan import asked
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.scenarios.scenario import simulate
 from fawkes.store.base import Writer
 
 #: two MR-clusters of at least 3 of 8 nodes, with 6 slots for maps each; the job comes to the first

@@ -10,16 +10,16 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.record import decision_plain, dumps, to_plain
+from fawkes.base.errors import ConfigError, DeadlineError, FawkesError, UserError
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.record import decision_plain, dumps, to_plain
 from fawkes.engine import replay
-from fawkes.errors import ConfigError, DeadlineError, FawkesError, UserError
-from fawkes.offline.scenario import pool_of, simulate
+from fawkes.offline.scenarios.scenario import pool_of, simulate
 from fawkes.policy import compile_policy, policy_text
 from fawkes.report import history
-from fawkes.sim.constants import DAS4
-from fawkes.sim.steps import Loss
+from fawkes.sim.events.steps import Loss
+from fawkes.sim.hadoop.constants import DAS4
 from fawkes.store.base import Reader
-from fawkes.units import SECOND_US
 from tests.offline.support import ROOT, demand, jobs, limited, plan, ready, two
 from tests.offline.support import job as wordcount
 
@@ -53,7 +53,7 @@ def test_all_jobs_succeed_and_every_decision_comes_again(policy: str) -> None:
 def test_the_same_scenario_gives_the_same_bytes_with_any_hash_seed() -> None:
     code = (
         "import hashlib; from tests.offline.support import *; from tests.offline.test_scenario import text_of;"
-        "from fawkes.offline.scenario import simulate;"
+        "from fawkes.offline.scenarios.scenario import simulate;"
         "print(hashlib.sha256(text_of(simulate(ready(two()))).encode()).hexdigest())"
     )
     digests = {
@@ -73,7 +73,7 @@ def test_the_same_scenario_gives_the_same_bytes_with_any_hash_seed() -> None:
 
 def test_a_job_comes_its_think_time_after_the_one_before() -> None:
     first, then = wordcount("a-1"), wordcount("a-2", after=("a-1",), think_s=30)
-    from fawkes.offline.load import coming
+    from fawkes.offline.scenarios.load import coming
 
     store = simulate(ready(plan(demand("a", come=coming([first, then], "a")))))
     ended, next_one = history.jobs(store)

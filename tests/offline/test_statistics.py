@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.offline.statistics import (
+from fawkes.offline.outcomes.statistics import (
     BETTER,
     CANNOT_TELL,
     FIGURES,

@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId
+from fawkes.base.errors import DeadlineError
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId
 from fawkes.engine import Engine
-from fawkes.errors import DeadlineError
-from fawkes.offline.load import Demand
-from fawkes.offline.plan import Plan
-from fawkes.offline.scenario import simulate
-from fawkes.report.explain import explain_cluster
-from fawkes.sim.constants import PLAIN
-from fawkes.sim.model import Choice
-from fawkes.sim.steps import Loss
+from fawkes.offline.scenarios.load import Demand
+from fawkes.offline.scenarios.plan import Plan
+from fawkes.offline.scenarios.scenario import simulate
+from fawkes.report.tables.explain import explain_cluster
+from fawkes.sim.engines import Choice
+from fawkes.sim.events.steps import Loss
+from fawkes.sim.hadoop.constants import PLAIN
 from fawkes.store.base import Writer
 from fawkes.store.memory import MemoryStore
-from fawkes.units import SECOND_US
 from tests.offline.support import jobs, limited, plan, ready
 
 A = ClusterId("a")

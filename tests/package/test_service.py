@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.cli import init
-from fawkes.errors import ExitStatus
+from fawkes.base.errors import ExitStatus
+from fawkes.cli.pool import init
 from tests.package.running import ROOT
 
 UNIT = ROOT / "fawkes" / "config" / "examples" / "systemd" / "fawkes-controller@.service"

@@ -21,8 +21,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from fawkes import __version__
-from fawkes.core.events import Started
-from fawkes.core.model import NodeLife
+from fawkes.core.values.events import Started
+from fawkes.core.values.model import NodeLife
 from fawkes.playbook import Exit, Lease
 from fawkes.store.remembered import remembered
 from fawkes.store.schema import FORMAT, file_format

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from fawkes import __version__
-from fawkes.catalog import Catalog, Kind
+from fawkes.base.catalog import Catalog, Kind
 from tests.package.running import ROOT
 
 BUNDLED = "fawkes/_bundled"

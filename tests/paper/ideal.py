@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fawkes.offline.work import Row
-from fawkes.paper import runs
-from fawkes.paper.runs import Run
+from fawkes.offline.runs.work import Row
+from fawkes.offline.studies.paper import runs
+from fawkes.offline.studies.paper.runs import Run
 
 #: how much longer on half transient or transient-core nodes, where it is not nothing
 HALF = {("ST", "TR"): 0.40, ("ST", "TC"): 0.23, ("KM", "TR"): 0.2, ("AH", "TR"): 0.2}

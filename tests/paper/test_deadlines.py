@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from fawkes.flat.grid import Cell, cells, run_cell
-from fawkes.offline.work import Row
-from fawkes.paper.deadline_rule import MODELS
-from fawkes.paper.deadline_runs import chapter_runs
-from fawkes.paper.deadline_verdicts import judge, rules
-from fawkes.paper.rules import CANNOT_FAIL, NOT_SHOWN, REPRODUCED
+from fawkes.offline.runs.work import Row
+from fawkes.offline.studies.deadlines.rule import MODELS
+from fawkes.offline.studies.deadlines.runs import chapter_runs
+from fawkes.offline.studies.deadlines.verdicts import judge, rules
+from fawkes.offline.studies.flat.grid import Cell, cells, run_cell
+from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, NOT_SHOWN, REPRODUCED
 
 DOCS = Path(__file__).parents[2] / "docs" / "paper" / "deadlines"
 AGAIN = [

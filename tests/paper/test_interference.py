@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from fawkes.paper.interference_page import publish_interference
-from fawkes.paper.interference_rules import STATEMENTS, models
-from fawkes.paper.rules import CANNOT_FAIL, DIFFERS, REPRODUCED
+from fawkes.offline.studies.interference.page import publish_interference
+from fawkes.offline.studies.interference.rules import STATEMENTS, models
+from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, DIFFERS, REPRODUCED
 from tests.interference.support import admission
 
 DOCS = Path(__file__).parents[2] / "docs" / "paper"

@@ -6,12 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.model import Role
-from fawkes.paper.fixed import Model, varied
-from fawkes.paper.micro import Bench, application_s, reference_us, removal_busy_s, removal_idle_s
-from fawkes.sim.constants import PAPER
-from fawkes.sim.profile import Profile
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.model import Role
+from fawkes.offline.studies.paper.experiments.micro import (
+    Bench,
+    application_s,
+    reference_us,
+    removal_busy_s,
+    removal_idle_s,
+)
+from fawkes.offline.studies.paper.judging.fixed import Model, varied
+from fawkes.sim.hadoop.constants import PAPER
+from fawkes.sim.hadoop.profile import Profile
 
 PLAIN = Profile(maps=12, map_us=10 * SECOND_US)
 EVEN = replace(PAPER, spread=0.0, decommission_us=0, task_end_us=0)

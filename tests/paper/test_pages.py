@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("pandas")
 
-from fawkes.paper import runs
-from fawkes.paper.pages import publish
-from fawkes.paper.rules import CANNOT_FAIL, HOLDS, REPRODUCED
+from fawkes.offline.studies.paper import runs
+from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, HOLDS, REPRODUCED
+from fawkes.offline.studies.paper.pages import publish
 from tests.paper.ideal import ideal_rows
 
 MICRO = {run: row for run, row in ideal_rows().items() if run.kind != "replay"}

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.offline.work import Row
-from fawkes.paper import runs
-from fawkes.paper.rows import Rows
-from fawkes.paper.runs import Run
-from fawkes.paper.verdicts import judge
-from fawkes.paper.why import why
+from fawkes.offline.runs.work import Row
+from fawkes.offline.studies.paper import runs
+from fawkes.offline.studies.paper.judging.verdicts import judge
+from fawkes.offline.studies.paper.judging.why import why
+from fawkes.offline.studies.paper.rows import Rows
+from fawkes.offline.studies.paper.runs import Run
 
 DOCS = Path(__file__).parents[2] / "docs" / "paper"
 #: some runs of each experiment, about half a minute in all

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.offline.work import Row
-from fawkes.paper import runs
-from fawkes.paper.models import MODELS
-from fawkes.paper.refuting import REFUTED, refuting_runs, used_models
-from fawkes.paper.rows import Rows
-from fawkes.paper.rules import CANNOT_FAIL, DIFFERS, HOLDS, REPRODUCED, Verdict
-from fawkes.paper.runs import Run
-from fawkes.paper.verdicts import judge, ruled
+from fawkes.offline.runs.work import Row
+from fawkes.offline.studies.paper import runs
+from fawkes.offline.studies.paper.judging.models import MODELS
+from fawkes.offline.studies.paper.judging.refuting import REFUTED, refuting_runs, used_models
+from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, DIFFERS, HOLDS, REPRODUCED, Verdict
+from fawkes.offline.studies.paper.judging.verdicts import judge, ruled
+from fawkes.offline.studies.paper.rows import Rows
+from fawkes.offline.studies.paper.runs import Run
 from tests.paper.ideal import ideal_rows, seconds
 
 IDEAL = ideal_rows()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.offline.work import Row
-from fawkes.paper import runs
-from fawkes.paper.curves import Curve, curves
-from fawkes.paper.rows import NotRunError, Rows, makespan_s, mean_slowdown
-from fawkes.paper.rules import DIFFERS, NOT_SHOWN, REPRODUCED, line_fit
-from fawkes.paper.runs import Run
-from fawkes.paper.verdicts import ruled, swept
+from fawkes.offline.runs.work import Row
+from fawkes.offline.studies.paper import runs
+from fawkes.offline.studies.paper.experiments.curves import Curve, curves
+from fawkes.offline.studies.paper.judging.rules import DIFFERS, NOT_SHOWN, REPRODUCED, line_fit
+from fawkes.offline.studies.paper.judging.verdicts import ruled, swept
+from fawkes.offline.studies.paper.rows import NotRunError, Rows, makespan_s, mean_slowdown
+from fawkes.offline.studies.paper.runs import Run
 from tests.paper.ideal import ideal_rows, seconds
 
 IDEAL = ideal_rows()

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import DeadlineError
-from fawkes.offline.work import on_processes
-from fawkes.paper import macro, runs
-from fawkes.paper.verdicts import all_runs
+from fawkes.base.errors import DeadlineError
+from fawkes.offline.runs.work import on_processes
+from fawkes.offline.studies.paper import runs
+from fawkes.offline.studies.paper.experiments import macro
+from fawkes.offline.studies.paper.judging.verdicts import all_runs
 
 FAST = [runs.idle(1, True), runs.idle(2, True)]
 

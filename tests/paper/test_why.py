@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.offline.work import Row
-from fawkes.paper import runs
-from fawkes.paper.refuting import REFUTED
-from fawkes.paper.rows import Rows
-from fawkes.paper.runs import Run
-from fawkes.paper.why import REASONS, UNKNOWN, reason_runs, why
+from fawkes.offline.runs.work import Row
+from fawkes.offline.studies.paper import runs
+from fawkes.offline.studies.paper.judging.refuting import REFUTED
+from fawkes.offline.studies.paper.judging.why import REASONS, UNKNOWN, reason_runs, why
+from fawkes.offline.studies.paper.rows import Rows
+from fawkes.offline.studies.paper.runs import Run
 from tests.paper.ideal import ideal_rows, seconds
 
 IDEAL = ideal_rows()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fawkes.paper.fixed import Model
-from fawkes.paper.macro import Replay, scenario_of
+from fawkes.offline.studies.paper.experiments.macro import Replay, scenario_of
+from fawkes.offline.studies.paper.judging.fixed import Model
 
 
 def test_a_policy_does_not_change_the_workload_that_it_meets() -> None:

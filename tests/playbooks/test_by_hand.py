@@ -13,7 +13,7 @@ import pytest
 from invoke.context import MockContext
 from invoke.runners import Result
 
-from fawkes.catalog import Catalog, Kind, load_module
+from fawkes.base.catalog import Catalog, Kind, load_module
 from playbooks import hadoop, job, lease, node
 
 PLAYBOOKS = {"node": node, "hadoop": hadoop, "lease": lease, "job": job}

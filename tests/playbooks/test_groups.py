@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.lab.groups import own_group
+from fawkes.live.lab.inside.groups import own_group
 from fawkes.playbook import Exit, Lease
 from playbooks import job, node
 from playbooks import lease as leases

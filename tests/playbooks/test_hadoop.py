@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import RefusedError
+from fawkes.base.errors import RefusedError
 from fawkes.playbook import Exit, Facts, Folders, Lease, failure
 from playbooks import hadoop, node
 from playbooks import lease as leases

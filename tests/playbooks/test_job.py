@@ -9,7 +9,7 @@ from time import monotonic
 
 import pytest
 
-from fawkes.errors import UserError
+from fawkes.base.errors import UserError
 from fawkes.playbook import Facts, Lease, Secret
 from playbooks import job, node
 from playbooks import lease as leases

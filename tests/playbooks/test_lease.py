@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import ElsewhereError, ExitStatus, NodeRefusedError, RefusedError, UserError
+from fawkes.base.errors import ElsewhereError, ExitStatus, NodeRefusedError, RefusedError, UserError
 from fawkes.playbook import Exit, Lease, Script, changing, failure
 from playbooks import lease as leases
 from playbooks import node

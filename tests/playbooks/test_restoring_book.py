@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.model import NodeId
-from fawkes.core.salvage import Block, Replicas
-from fawkes.errors import HostError
-from fawkes.live.found_blocks import BlockList
-from fawkes.live.hadoop_conf import to_xml
+from fawkes.base.errors import HostError
+from fawkes.core.nodes.salvage import Block, Replicas
+from fawkes.core.values.model import NodeId
+from fawkes.live.hadoop.hadoop_conf import to_xml
+from fawkes.live.masters.found_blocks import BlockList
 from fawkes.playbook import Folders, Lease, Script
 from playbooks import hadoop, node, restoring
 from playbooks import lease as lease_book

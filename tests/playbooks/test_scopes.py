@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from fawkes.lab.groups import own_group
+from fawkes.live.lab.inside.groups import own_group
 from fawkes.playbook import Exit, Facts, Lease, Script, read_facts
 from playbooks import hadoop, job, node
 from playbooks import lease as leases

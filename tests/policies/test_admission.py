@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.admission import compile_admission
-from fawkes.catalog import Catalog, Kind
-from fawkes.core.admitting import Admission, Done, Job, Queue, Verdict, checked, fill
-from fawkes.core.model import Plain
-from fawkes.errors import ConfigError
+from fawkes.base.catalog import Catalog, Kind
+from fawkes.base.errors import ConfigError
+from fawkes.core.state.admitting import Admission, Done, Job, Queue, Verdict, checked, fill
+from fawkes.core.values.model import Plain
 from fawkes.policy import policy_text
+from fawkes.policy.admission import compile_admission
 from tests.support.pools import admission
 
 NAMES = ("baseline", "fifo", "justice", "oracle", "pythia", "reactive")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from fawkes import engine
-from fawkes.core.events import Event, PolicyText
-from fawkes.core.model import ClusterId, Sample
-from fawkes.core.weights import Measure
-from fawkes.core.window import Window
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.core.fairness.weights import Measure
+from fawkes.core.values.events import Event, PolicyText
+from fawkes.core.values.model import ClusterId, Sample
+from fawkes.core.values.window import Window
 from fawkes.policy import MOST_STEPS, compile_policy, policy_text, probe
 from tests.support.desk import Desk
 from tests.support.pools import request, run, settings, sizes, started, submit

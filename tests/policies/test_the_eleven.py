@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.model import ClusterId, Sample
-from fawkes.core.weights import MINIMUM, Minimum
-from fawkes.core.window import Window
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.core.fairness.weights import MINIMUM, Minimum
+from fawkes.core.values.model import ClusterId, Sample
+from fawkes.core.values.window import Window
 from fawkes.policy import ALLOWED_IMPORTS, compile_policy, probe
 from tests.support.pools import POLICIES, policy, settings
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fawkes.config.details import ClusterDetails, DataSet, JobDetails, SleepTasks
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, JobState
-from fawkes.offline.ledger import copied
-from fawkes.offline.load import Coming, Demand
-from fawkes.offline.plan import Plan, asked
-from fawkes.offline.scenario import pool_of, simulate
-from fawkes.record.folder import Record, write_record
-from fawkes.record.scenario import Platform
-from fawkes.record.span import recorded_span, span_of
-from fawkes.sim.constants import DAS4
+from fawkes.base.units import SECOND_US
+from fawkes.config.clusters.details import ClusterDetails, DataSet, JobDetails, SleepTasks
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, JobState
+from fawkes.offline.record.folder import Record, write_record
+from fawkes.offline.record.scenario import Platform
+from fawkes.offline.record.span import recorded_span, span_of
+from fawkes.offline.runs.ledger import copied
+from fawkes.offline.scenarios.load import Coming, Demand
+from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.scenario import pool_of, simulate
+from fawkes.sim.hadoop.constants import DAS4
 from fawkes.store.base import Writer
 from fawkes.store.sqlite import LedgerReader
-from fawkes.units import SECOND_US
 from tests.offline.support import CATALOG
 
 SETTINGS: Mapping[str, Any] = {"preset": "paper", "period": "20s", "growth": "TR", "policy": "TD", "idle_time": "60s"}

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.model import ClusterId, JobId, JobLife, JobSpec, JobState
-from fawkes.offline.demands import Known
-from fawkes.record.demand import asked_of
-from fawkes.record.hadoop import Application
-from fawkes.sim.profile import Profile
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState
+from fawkes.offline.record.demand import asked_of
+from fawkes.offline.record.hadoop import Application
+from fawkes.offline.scenarios.demands import Known
+from fawkes.sim.hadoop.profile import Profile
 from tests.record.support import sleep_job
 
 S = SECOND_US

@@ -10,25 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.catalog import Catalog
-from fawkes.config.clusters import NEVER_US
-from fawkes.config.site import Site
-from fawkes.core.model import JobState, Promise
-from fawkes.errors import ConfigError, FawkesError, RefusedError, UserError
-from fawkes.offline.demands import Known, read_demands
-from fawkes.offline.plan import asked
-from fawkes.offline.read import read_plan
-from fawkes.offline.scenario import simulate
-from fawkes.record.folder import Record, open_record
-from fawkes.record.gather import gathered
-from fawkes.record.scenario import Platform
-from fawkes.record.verdict import Bounds
-from fawkes.record.whatif import question_of, verdict_of
+from fawkes.base.catalog import Catalog
+from fawkes.base.errors import ConfigError, FawkesError, RefusedError, UserError
+from fawkes.base.units import SECOND_US
+from fawkes.config.clusters.clusters import NEVER_US
+from fawkes.config.site.site import Site
+from fawkes.core.values.model import JobState, Promise
+from fawkes.offline.record.folder import Record, open_record
+from fawkes.offline.record.gather import gathered
+from fawkes.offline.record.scenario import Platform
+from fawkes.offline.record.verdict import Bounds
+from fawkes.offline.record.whatif import question_of, verdict_of
+from fawkes.offline.scenarios.demands import Known, read_demands
+from fawkes.offline.scenarios.plan import asked
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
-from fawkes.sim.profile import profile_of
+from fawkes.sim.hadoop.profile import profile_of
 from fawkes.store.base import Writer
-from fawkes.units import SECOND_US
-from fawkes.workload import table
+from fawkes.workload.formats import table
 from tests.record.support import CONSTANTS, SETTINGS, demand, history_of, recorded, run, sleep_job
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fawkes.record.measured import job_starts, seen_in
-from fawkes.record.span import span_of
+from fawkes.base.units import SECOND_US
+from fawkes.offline.record.measured import job_starts, seen_in
+from fawkes.offline.record.span import span_of
 from fawkes.report import history
-from fawkes.sim.steps import Delays
-from fawkes.units import SECOND_US
+from fawkes.sim.events.steps import Delays
 from tests.record.support import run
 
 DELAYS = Delays(deploy_us=35 * SECOND_US, join_us=13 * SECOND_US, clean_us=7 * SECOND_US, job_start_us=2 * SECOND_US)

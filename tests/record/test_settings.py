@@ -9,11 +9,11 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.config.settings import settings_of
-from fawkes.core.model import Role
-from fawkes.core.settings import Discrimination, Settings
-from fawkes.record import toml
-from fawkes.record.settings import settings_table
+from fawkes.config.settings.settings import settings_of
+from fawkes.core.values.model import Role
+from fawkes.core.values.settings import Discrimination, Settings
+from fawkes.offline.record import toml
+from fawkes.offline.record.settings import settings_table
 from tests.offline.support import CATALOG, ROOT
 
 LONG = st.integers(10**6, 10**13)

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.decision import Decision, PutCluster, PutJob
-from fawkes.core.events import PolicyText, ReleaseAsked, Started, Woke
-from fawkes.core.model import ClusterId, ClusterLife, ClusterSpec, ClusterState, JobId, JobLife, JobState
-from fawkes.core.settings import Settings
-from fawkes.errors import UserError
-from fawkes.record.span import recorded_span, span_of
+from fawkes.base.errors import UserError
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.decision import Decision, PutCluster, PutJob
+from fawkes.core.values.events import PolicyText, ReleaseAsked, Started, Woke
+from fawkes.core.values.model import ClusterId, ClusterLife, ClusterSpec, ClusterState, JobId, JobLife, JobState
+from fawkes.core.values.settings import Settings
+from fawkes.offline.record.span import recorded_span, span_of
 from fawkes.store.memory import MemoryStore
-from fawkes.units import SECOND_US
 from tests.record.support import run, sleep_job
 
 POLICY = PolicyText("TD", "td.py", "", "0")

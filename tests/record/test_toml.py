@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.record import toml
-from fawkes.units import MOST_DURATION_US, duration_us, size_bytes
+from fawkes.base.units import MOST_DURATION_US, duration_us, size_bytes
+from fawkes.offline.record import toml
 
 TEXT = st.text(st.characters(codec="utf-8"))
 PLAIN = st.recursive(

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from fawkes.offline.beside import Beside, JobRow
-from fawkes.offline.demands import Known
-from fawkes.record.verdict import Bounds, Verdict
+from fawkes.offline.outcomes.beside import Beside, JobRow
+from fawkes.offline.record.verdict import Bounds, Verdict
+from fawkes.offline.scenarios.demands import Known
 
 USUAL = Bounds()
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.model import ClusterId, JobId, JobLife, JobSpec, JobState
-from fawkes.replay.drift import drift_rows, summary
-from fawkes.units import SECOND_US
-from fawkes.workload.play import Posted
+from fawkes.base.units import SECOND_US
+from fawkes.cli.replay.drift import drift_rows, summary
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState
+from fawkes.workload.playing.play import Posted
 
 
 def state(name: str, *, started_s: float | None, life: JobLife = JobLife.SUCCEEDED) -> JobState:

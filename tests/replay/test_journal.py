@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import RefusedError, UserError
-from fawkes.replay.journal import BEFORE, FILE, JOBS, Journal
-from fawkes.workload.play import Posted
+from fawkes.base.errors import RefusedError, UserError
+from fawkes.cli.replay.journal import BEFORE, FILE, JOBS, Journal
+from fawkes.workload.playing.play import Posted
 
 FACTS = {"scenario": "w", "seed": 1}
 ONE = Posted("request", "c-1", 0, 10, 1)

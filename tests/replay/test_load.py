@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.details import JobDetails
-from fawkes.core.model import ClusterId, JobId, JobSpec
-from fawkes.offline.applications import job_spec_of
-from fawkes.replay.load import live_job, pool_bytes, pool_job
-from fawkes.sim.profile import profile_of
+from fawkes.cli.replay.load import live_job, pool_bytes, pool_job
+from fawkes.config.clusters.details import JobDetails
+from fawkes.core.values.model import ClusterId, JobId, JobSpec
+from fawkes.offline.scenarios.applications import job_spec_of
+from fawkes.sim.hadoop.profile import profile_of
 from fawkes.workload.model import TraceJob
 
 JAR = Path("/cache/fawkes-load.jar")

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.details import ClusterDetails
-from fawkes.config.settings import SiteSettings
-from fawkes.config.site import Site
-from fawkes.core.model import ClusterId, ClusterSpec
-from fawkes.errors import UserError
-from fawkes.offline.load import Demand, coming, paper
-from fawkes.replay.stage import Stages, stages
-from fawkes.units import SECOND_US
+from fawkes.base.errors import UserError
+from fawkes.base.units import SECOND_US
+from fawkes.cli.replay.stage import Stages, stages
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.config.settings.settings import SiteSettings
+from fawkes.config.site.site import Site
+from fawkes.core.values.model import ClusterId, ClusterSpec
+from fawkes.offline.scenarios.load import Demand, coming, paper
 from fawkes.workload.model import TraceJob
 
 JAR = Path("/cache/fawkes-load.jar")

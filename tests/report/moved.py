@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fawkes.core.model import Reason
+from fawkes.core.values.model import Reason
 
 MOVED: tuple[tuple[Reason, str], ...] = (
     (

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from fawkes.core.events import (
+from fawkes.core.values.events import (
     DrainAsked,
     Event,
     NodeSeen,
@@ -23,13 +23,13 @@ from fawkes.core.events import (
     Submitted,
     UndrainAsked,
 )
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId, Role
-from fawkes.core.record import decision_of, decision_plain, dumps, event_of, to_plain
-from fawkes.core.settings import Discrimination, Settings
-from fawkes.core.sight import Compute, Sight, Stored
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId, Role
+from fawkes.core.values.record import decision_of, decision_plain, dumps, event_of, to_plain
+from fawkes.core.values.settings import Discrimination, Settings
+from fawkes.core.values.sight import Compute, Sight, Stored
 from fawkes.engine import Engine
+from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy, policy_text
-from fawkes.ports import Entry
 from fawkes.sim.world import SimWorld
 from fawkes.store.base import Writer
 from fawkes.store.memory import MemoryStore

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fawkes.core.model import Reason
-from fawkes.units import show_time
+from fawkes.base.units import show_time
+from fawkes.core.values.model import Reason
 
 STANDS = [
     *(

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.decision import Decision
-from fawkes.core.events import Progress, Started, Woke
-from fawkes.core.model import Reason
-from fawkes.core.state import NO_TICK
-from fawkes.errors import UserError
-from fawkes.report.explain import (
+from fawkes.base.errors import UserError
+from fawkes.core.state.state import NO_TICK
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.events import Progress, Started, Woke
+from fawkes.core.values.model import Reason
+from fawkes.report.tables.explain import (
     Explanation,
     as_plain,
     explain_cluster,

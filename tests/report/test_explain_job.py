@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.admission import compile_admission
-from fawkes.core.deadlines import waits_now
-from fawkes.core.events import CancelAsked, PolicyText, Progress
-from fawkes.core.model import JobId
-from fawkes.errors import UserError
+from fawkes.base.errors import UserError
+from fawkes.base.units import SECOND_US, show_time
+from fawkes.core.jobs.deadlines import waits_now
+from fawkes.core.values.events import CancelAsked, PolicyText, Progress
+from fawkes.core.values.model import JobId
+from fawkes.policy.admission import compile_admission
 from fawkes.report import history
-from fawkes.report.explain_job import explain_job, left_us
-from fawkes.report.rows import job_row, pool_row
-from fawkes.units import SECOND_US, show_time
+from fawkes.report.tables.explain_job import explain_job, left_us
+from fawkes.report.tables.rows import job_row, pool_row
 from tests.core.test_deadlines import desk_with, job, read, runs, submit, succeeds, taught, to_deadline
 from tests.support.desk import Desk
 from tests.support.pools import admission, settings

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fawkes.report.figures import moments, nodes_over_time, rendered, text_picture
+from fawkes.report.pictures.figures import moments, nodes_over_time, rendered, text_picture
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
 from tests.report.played import POINTS
 
 _OTHER_PROCESS = """
 import hashlib
-from fawkes.report.figures import nodes_over_time, rendered
+from fawkes.report.pictures.figures import nodes_over_time, rendered
 from fawkes.store.memory import MemoryStore
 from tests.report.played import POINTS, fill, recorded
 store = MemoryStore()

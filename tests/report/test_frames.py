@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from pandas.testing import assert_frame_equal
 
-from fawkes.core.decision import Decision
-from fawkes.core.events import Woke
-from fawkes.core.model import Reason
-from fawkes.core.state import NO_TICK
-from fawkes.report import frames, history
-from fawkes.report.steps import held, value_at
+from fawkes.core.state.state import NO_TICK
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.events import Woke
+from fawkes.core.values.model import Reason
+from fawkes.report import history
+from fawkes.report.pictures import frames
+from fawkes.report.pictures.steps import held, value_at
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
 from fawkes.store.sqlite import LedgerReader

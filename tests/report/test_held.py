@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.events import DrainAsked, ReleaseAsked, Sampled
-from fawkes.core.model import ClusterId, NodeId, NodeLife, Reading, Role
-from fawkes.core.sight import Compute, Stored
-from fawkes.report.explain import explain_cluster, explain_node
-from fawkes.report.rows import cluster_rows, node_rows
+from fawkes.core.values.events import DrainAsked, ReleaseAsked, Sampled
+from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Reading, Role
+from fawkes.core.values.sight import Compute, Stored
+from fawkes.report.tables.explain import explain_cluster, explain_node
+from fawkes.report.tables.rows import cluster_rows, node_rows
 from tests.support.desk import Desk
 from tests.support.pools import settings
 

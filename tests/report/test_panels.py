@@ -9,11 +9,11 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from fawkes.report.course import Course, course_of
-from fawkes.report.figures import rendered
-from fawkes.report.frames import samples, ticks
-from fawkes.report.panels import Division, changes, course_over_time, divisions, slowdowns
-from fawkes.report.steps import ROLES, held, totals, value_at
+from fawkes.report.pictures.course import Course, course_of
+from fawkes.report.pictures.figures import rendered
+from fawkes.report.pictures.frames import samples, ticks
+from fawkes.report.pictures.panels import Division, changes, course_over_time, divisions, slowdowns
+from fawkes.report.pictures.steps import ROLES, held, totals, value_at
 from fawkes.store.base import Reader
 
 

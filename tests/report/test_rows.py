@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from fawkes.cli.status import headlines
-from fawkes.core import alerts
-from fawkes.core.decision import Decision, PutCluster
-from fawkes.core.events import (
+from fawkes.base.units import SECOND_US
+from fawkes.cli.clusters.status import headlines
+from fawkes.core.state import alerts
+from fawkes.core.state.state import NO_TICK
+from fawkes.core.values.decision import Decision, PutCluster
+from fawkes.core.values.events import (
     EVENTS,
     AttemptSeen,
     CancelAsked,
@@ -43,7 +45,7 @@ from fawkes.core.events import (
     WaitSeen,
     Woke,
 )
-from fawkes.core.model import (
+from fawkes.core.values.model import (
     ClusterAlert,
     ClusterId,
     ClusterLife,
@@ -63,15 +65,24 @@ from fawkes.core.model import (
     Sample,
     Standby,
 )
-from fawkes.core.sight import AppLife, AppSeen, Attempt, Blocks, Compute, Launcher, SafeMode, Service, Sight, Stored
-from fawkes.core.state import NO_TICK
-from fawkes.report.event_words import event_in_words
-from fawkes.report.node_rows import node_row
-from fawkes.report.promises import masters_in_words
-from fawkes.report.rows import cluster_row, cluster_rows, in_service, pool_row, standby_rows, step_row
+from fawkes.core.values.sight import (
+    AppLife,
+    AppSeen,
+    Attempt,
+    Blocks,
+    Compute,
+    Launcher,
+    SafeMode,
+    Service,
+    Sight,
+    Stored,
+)
+from fawkes.report.tables.node_rows import node_row
+from fawkes.report.tables.rows import cluster_row, cluster_rows, in_service, pool_row, standby_rows, step_row
+from fawkes.report.words.event_words import event_in_words
+from fawkes.report.words.promises import masters_in_words
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
-from fawkes.units import SECOND_US
 from tests.store.examples import started
 from tests.support.desk import Desk
 from tests.support.pools import settings

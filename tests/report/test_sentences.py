@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.model import Reason, Role
-from fawkes.report.sentences import SENTENCES, VERDICTS, bare, sentence
+from fawkes.core.values.model import Reason, Role
+from fawkes.report.words.sentences import SENTENCES, VERDICTS, bare, sentence
 from fawkes.store.base import Reader
 from tests.report.admitted import ADMITTED
 from tests.report.moved import MOVED
@@ -71,7 +71,7 @@ def _code(call: ast.AST) -> ast.expr | None:
 
 def codes() -> set[str]:
     """Every code of a reason in the core, found in its source; constants are known in every module."""
-    trees = {path: ast.parse(path.read_text()) for path in CORE.glob("*.py")}
+    trees = {path: ast.parse(path.read_text()) for path in CORE.rglob("*.py")}
     constants = [each for tree in trees.values() for each in tree.body if isinstance(each, ast.Assign)]
     for tree in trees.values():
         tree.body += [each for each in constants if each not in tree.body]
@@ -95,7 +95,7 @@ def test_no_sentence_without_a_code() -> None:
 
 
 def test_every_verdict_of_a_tick_has_a_sentence() -> None:
-    tree = ast.parse((CORE / "tick.py").read_text())
+    tree = ast.parse((CORE / "deciding" / "tick.py").read_text())
     (verdict,) = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "_verdict"]
     told = {text for text in _texts(verdict) if set(text) <= set(string.ascii_lowercase + "-")}
     assert told == set(VERDICTS)

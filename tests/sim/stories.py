@@ -8,12 +8,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fawkes.core.effects import StartJob
-from fawkes.core.model import ClusterId, JobId, JobSpec, NodeId, Role
-from fawkes.sim.constants import DAS4, PLAIN, Constants
-from fawkes.sim.model import Cluster, CopyDone, Engine, Model, model_of
-from fawkes.sim.tasks import JobAttempt
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import StartJob
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId, Role
+from fawkes.sim.engines import Engine, model_of
+from fawkes.sim.hadoop.constants import DAS4, PLAIN, Constants
+from fawkes.sim.hadoop.model import Cluster, CopyDone, Model
+from fawkes.sim.hadoop.tasks import JobAttempt
 
 MB = 10**6
 SITES = ("delft", "leiden", "twente")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.sim.chance import Chance, mixed, quantiles, stream_of
+from fawkes.sim.hadoop.chance import Chance, mixed, quantiles, stream_of
 
 
 def test_numbers_are_those_of_the_published_generator() -> None:

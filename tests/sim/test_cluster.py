@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.core.effects import StartJob
-from fawkes.core.events import Progress
-from fawkes.core.model import ClusterId, JobId, JobSpec, NodeId, Role
-from fawkes.paper.fixed import Model
-from fawkes.paper.micro import application_s
-from fawkes.sim.cluster import SimCluster
-from fawkes.sim.constants import PAPER, PLAIN, Constants
-from fawkes.sim.flows import Flows
-from fawkes.sim.machine import Common, Owner
-from fawkes.sim.tasks import Phase
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import StartJob
+from fawkes.core.values.events import Progress
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId, Role
+from fawkes.offline.studies.paper.experiments.micro import application_s
+from fawkes.offline.studies.paper.judging.fixed import Model
+from fawkes.sim.hadoop.cluster import SimCluster
+from fawkes.sim.hadoop.constants import PAPER, PLAIN, Constants
+from fawkes.sim.hadoop.flows import Flows
+from fawkes.sim.hadoop.machine import Common, Owner
+from fawkes.sim.hadoop.tasks import Phase
 
 C = ClusterId("c")
 GB = 10**9

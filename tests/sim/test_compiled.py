@@ -10,16 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fawkes.core.events import Progress
-from fawkes.core.model import NodeId
-from fawkes.core.record import decision_plain, dumps, to_plain
-from fawkes.offline.plan import asked, paper_plan
-from fawkes.offline.scenario import Scenario, pool_of, simulate
-from fawkes.sim.constants import DAS4
-from fawkes.sim.model import TaskEvent
-from fawkes.sim.steps import Loss
-from fawkes.sim.tasks import JobAttempt
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import Progress
+from fawkes.core.values.model import NodeId
+from fawkes.core.values.record import decision_plain, dumps, to_plain
+from fawkes.offline.scenarios.plan import asked, paper_plan
+from fawkes.offline.scenarios.scenario import Scenario, pool_of, simulate
+from fawkes.sim.events.steps import Loss
+from fawkes.sim.hadoop.constants import DAS4
+from fawkes.sim.hadoop.model import TaskEvent
+from fawkes.sim.hadoop.tasks import JobAttempt
 from tests.offline.support import CATALOG, demand, jobs, plan, ready, two
 from tests.sim.stories import CONSTANTS, STEPS, Run, Step, played
 

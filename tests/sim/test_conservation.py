@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.core.effects import StartJob
-from fawkes.core.model import ClusterId, JobId, JobSpec, NodeId, Role
-from fawkes.errors import BrokenError
-from fawkes.offline.scenario import simulate
-from fawkes.sim.cluster import SimCluster
-from fawkes.sim.conservation import broken, refuse_broken
-from fawkes.sim.constants import DAS4
-from fawkes.sim.readable import ReadableModel
-from fawkes.sim.tasks import Phase, SimJob
-from fawkes.units import SECOND_US
+from fawkes.base.errors import BrokenError
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import StartJob
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId, Role
+from fawkes.offline.scenarios.scenario import simulate
+from fawkes.sim.hadoop.cluster import SimCluster
+from fawkes.sim.hadoop.conservation import broken, refuse_broken
+from fawkes.sim.hadoop.constants import DAS4
+from fawkes.sim.hadoop.readable import ReadableModel
+from fawkes.sim.hadoop.tasks import Phase, SimJob
 from tests.offline.support import ready, two
 from tests.sim.stories import CONSTANTS, PROFILES, STEPS, Step, played
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.sim.flows import Flows, Pool
+from fawkes.sim.hadoop.flows import Flows, Pool
 
 
 def run(pool: Pool[str], begins: list[tuple[int, float]], resizes: dict[int, float] | None = None) -> dict[str, int]:

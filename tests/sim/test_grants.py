@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.effects import CountWork, StartJob
-from fawkes.core.events import Done, Failed, Progress
-from fawkes.core.model import ClusterId, JobId, JobSpec, NodeId, Role
-from fawkes.sim.answers import work_counted
-from fawkes.sim.constants import PLAIN, Constants
-from fawkes.sim.model import Cluster, JobEnded, Model, model_of
-from fawkes.sim.tasks import JobAttempt
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import CountWork, StartJob
+from fawkes.core.values.events import Done, Failed, Progress
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId, Role
+from fawkes.sim.engines import model_of
+from fawkes.sim.events.answers import work_counted
+from fawkes.sim.hadoop.constants import PLAIN, Constants
+from fawkes.sim.hadoop.model import Cluster, JobEnded, Model
+from fawkes.sim.hadoop.tasks import JobAttempt
 
 C = ClusterId("c")
 TWO_KINDS = replace(PLAIN, map_slots=2, reduce_slots=2)

@@ -7,11 +7,11 @@ from functools import cache
 
 import pytest
 
-from fawkes.core.events import Event
-from fawkes.core.model import NodeId, NodeLife, Role
-from fawkes.sim.steps import Delays
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import Event
+from fawkes.core.values.model import NodeId, NodeLife, Role
+from fawkes.sim.events.steps import Delays
 from fawkes.sim.world import SimWorld
-from fawkes.units import SECOND_US
 from tests.support.pools import Checked, request, settings, started, submit
 
 UNTIL_S = 400

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf
 
-from fawkes.sim.constants import DAS4, PLAIN
-from fawkes.sim.machine import cores_of, own_cores_of
+from fawkes.sim.hadoop.constants import DAS4, PLAIN
+from fawkes.sim.hadoop.machine import cores_of, own_cores_of
 
 
 def test_nothing_is_taken_unless_asked_for() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.sim.compiled.kept import folder, is_kept, pays
-from fawkes.sim.model import engine_for
+from fawkes.sim.engines import engine_for
+from fawkes.sim.hadoop.compiled.kept import folder, is_kept, pays
 
 
 @pytest.mark.parametrize(

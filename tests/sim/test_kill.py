@@ -13,16 +13,16 @@ from functools import cache
 import pytest
 
 from fawkes import engine
-from fawkes.core.decision import Decision, PutJob
-from fawkes.core.events import CancelAsked, DrainAsked, Event, ReleaseAsked, Started, UndrainAsked
-from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import ClusterId, JobId, JobLife, NodeId, Role
-from fawkes.errors import FullError
+from fawkes.base.errors import FullError
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.decision import Decision, PutJob
+from fawkes.core.values.events import CancelAsked, DrainAsked, Event, ReleaseAsked, Started, UndrainAsked
+from fawkes.core.values.lifecycle import ENDED_JOBS
+from fawkes.core.values.model import ClusterId, JobId, JobLife, NodeId, Role
 from fawkes.policy import compile_policy
-from fawkes.sim.steps import Delays
+from fawkes.sim.events.steps import Delays
 from fawkes.sim.world import SimWorld
 from fawkes.store.memory import MemoryStore
-from fawkes.units import SECOND_US
 from tests.support.pools import Checked, request, settings, started, submit
 from tests.support.scripts import Mishaps
 

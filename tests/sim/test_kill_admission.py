@@ -9,17 +9,17 @@ from functools import cache
 
 import pytest
 
-from fawkes.admission import compile_admission
-from fawkes.core.decision import PutJob, PutLearned
-from fawkes.core.events import Event, ReleaseAsked
-from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import ClusterId, JobLife, JobState, Role
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.decision import PutJob, PutLearned
+from fawkes.core.values.events import Event, ReleaseAsked
+from fawkes.core.values.lifecycle import ENDED_JOBS
+from fawkes.core.values.model import ClusterId, JobLife, JobState, Role
 from fawkes.engine import replay
 from fawkes.policy import compile_policy
-from fawkes.sim.steps import Delays
+from fawkes.policy.admission import compile_admission
+from fawkes.sim.events.steps import Delays
 from fawkes.sim.world import SimWorld
 from fawkes.store.memory import MemoryStore
-from fawkes.units import SECOND_US
 from tests.sim.test_kill import AWAY_S, Mortal, take_over
 from tests.support.pools import Checked, admission, request, settings, started, submit
 from tests.support.scripts import Mishaps

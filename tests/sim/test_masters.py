@@ -6,15 +6,15 @@ from collections import Counter
 
 import pytest
 
-from fawkes.core.decision import PutJob
-from fawkes.core.events import Condition, Event, MastersSeen, MoveMastersAsked, NodeObserved, Sampled
-from fawkes.core.model import ClusterId, ClusterState, JobLife, NodeId, NodeLife
-from fawkes.core.record import decision_plain, dumps
-from fawkes.core.settings import Settings
-from fawkes.sim.model import Engine
-from fawkes.sim.steps import Delays, Loss
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.decision import PutJob
+from fawkes.core.values.events import Condition, Event, MastersSeen, MoveMastersAsked, NodeObserved, Sampled
+from fawkes.core.values.model import ClusterId, ClusterState, JobLife, NodeId, NodeLife
+from fawkes.core.values.record import decision_plain, dumps
+from fawkes.core.values.settings import Settings
+from fawkes.sim.engines import Engine
+from fawkes.sim.events.steps import Delays, Loss
 from fawkes.sim.world import SimWorld
-from fawkes.units import SECOND_US
 from tests.support.pools import Checked, request, settings, started, submit
 
 A = ClusterId("a")
@@ -158,7 +158,7 @@ def test_an_emptied_disk_is_found_at_the_restart_and_others_take_over_at_once() 
 
 
 def test_under_replication_1_the_files_of_the_lost_node_are_missing() -> None:
-    from fawkes.sim.cluster import SimCluster
+    from fawkes.sim.hadoop.cluster import SimCluster
 
     world = SimWorld(until_us=400 * SECOND_US)
     world.script([started(4, how=how()), request("a", 1, minimum=3)])

@@ -10,13 +10,13 @@ import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.core.effects import StartJob
-from fawkes.core.model import ClusterId, JobId, JobSpec, NodeId, Role
-from fawkes.sim.cluster import SimCluster
-from fawkes.sim.constants import PLAIN
-from fawkes.sim.flows import Flows
-from fawkes.sim.machine import Common, Owner
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import StartJob
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId, Role
+from fawkes.sim.hadoop.cluster import SimCluster
+from fawkes.sim.hadoop.constants import PLAIN
+from fawkes.sim.hadoop.flows import Flows
+from fawkes.sim.hadoop.machine import Common, Owner
 
 C = ClusterId("c")
 #: when it is submitted (s), how many maps, how long each takes (s), how long its one reduce takes (s; 0: it has none)

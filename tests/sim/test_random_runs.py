@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fawkes import engine
-from fawkes.core.decision import Decision
-from fawkes.core.events import Condition, Event, NodeObserved
-from fawkes.core.lifecycle import WITH_MASTERS
-from fawkes.core.model import ClusterLife, JobLife, NodeLife
-from fawkes.core.record import decision_of, decision_plain, dumps, loads
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.events import Condition, Event, NodeObserved
+from fawkes.core.values.lifecycle import WITH_MASTERS
+from fawkes.core.values.model import ClusterLife, JobLife, NodeLife
+from fawkes.core.values.record import decision_of, decision_plain, dumps, loads
 from fawkes.policy import compile_policy
 from tests.support.pools import Checked
 from tests.support.scripts import Script, scripts

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fawkes.sim.flows import MILLI, Pool
+from fawkes.sim.hadoop.flows import MILLI, Pool
 
 #: loading numba takes a second
 pytestmark = pytest.mark.slow
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 
 def compiled_rate(pool: Pool[None]) -> float:
     """The rate of a pool by the code that is compiled, without compiling it."""
-    from fawkes.sim.compiled.flows import rate
-    from fawkes.sim.compiled.layout import POOL
+    from fawkes.sim.hadoop.compiled.flows import rate
+    from fawkes.sim.hadoop.compiled.layout import POOL
 
     words = np.zeros(POOL.SIZE, np.int64)
     floats = words.view(np.float64)

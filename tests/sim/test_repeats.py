@@ -10,15 +10,15 @@ import sys
 import pytest
 
 from fawkes import engine
-from fawkes.core.effects import Host
-from fawkes.core.events import DrainAsked, Event, ReleaseAsked, Started
-from fawkes.core.model import ClusterId, Node, NodeId, Role
-from fawkes.core.record import decision_plain, dumps, event_of, loads, to_plain
-from fawkes.core.weights import Measure
+from fawkes.base.units import SECOND_US
+from fawkes.core.fairness.weights import Measure
+from fawkes.core.values.effects import Host
+from fawkes.core.values.events import DrainAsked, Event, ReleaseAsked, Started
+from fawkes.core.values.model import ClusterId, Node, NodeId, Role
+from fawkes.core.values.record import decision_plain, dumps, event_of, loads, to_plain
+from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy
-from fawkes.ports import Entry
 from fawkes.sim.world import SimWorld
-from fawkes.units import SECOND_US
 from tests.support.pools import Checked, policy, request, settings, started, submit
 
 
@@ -111,7 +111,7 @@ def test_a_replay_finds_what_another_version_decides_otherwise() -> None:
 
 
 def test_a_replay_needs_a_start() -> None:
-    from fawkes.errors import BrokenError
+    from fawkes.base.errors import BrokenError
 
     entries = [entry for entry in played().store.entries() if not isinstance(entry.event, Started)]
     with pytest.raises(BrokenError, match="comes before the first start"):

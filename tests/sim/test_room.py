@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes import engine
-from fawkes.core.events import Event, Woke
-from fawkes.core.model import ClusterId
-from fawkes.core.picture import picture
-from fawkes.errors import FullError
+from fawkes.base.errors import FullError
+from fawkes.core.clusters.picture import picture
+from fawkes.core.values.events import Event, Woke
+from fawkes.core.values.model import ClusterId
 from fawkes.policy import compile_policy
 from fawkes.sim.world import SimWorld
 from tests.sim.test_random_runs import random_runs

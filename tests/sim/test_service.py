@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.decision import PutJob
-from fawkes.core.events import ServiceSeen
-from fawkes.core.model import ClusterId, JobLife
-from fawkes.core.sight import SafeMode, Service
-from fawkes.sim.model import Engine
-from fawkes.sim.steps import Delays
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.decision import PutJob
+from fawkes.core.values.events import ServiceSeen
+from fawkes.core.values.model import ClusterId, JobLife
+from fawkes.core.values.sight import SafeMode, Service
+from fawkes.sim.engines import Engine
+from fawkes.sim.events.steps import Delays
 from fawkes.sim.world import SimWorld
-from fawkes.units import SECOND_US
 from tests.support.pools import Checked, request, settings, started, submit
 
 A = ClusterId("a")

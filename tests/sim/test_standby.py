@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.effects import ArmStandby, Deploy, Goal, LookAtMasters, Member, MoveMasters
-from fawkes.core.events import Condition, Done, DrainAsked, Event, Failed, MoveMastersAsked, NodeObserved, StandbySeen
-from fawkes.core.model import ClusterId, ClusterSpec, NodeId, NodeLife, Promise, Role, Standby
-from fawkes.core.record import decision_plain, dumps
-from fawkes.sim.model import Engine
-from fawkes.sim.standby import NO_JOURNAL
-from fawkes.sim.steps import Delays, Faults, Hosted, Loss, no_faults
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import ArmStandby, Deploy, Goal, LookAtMasters, Member, MoveMasters
+from fawkes.core.values.events import (
+    Condition,
+    Done,
+    DrainAsked,
+    Event,
+    Failed,
+    MoveMastersAsked,
+    NodeObserved,
+    StandbySeen,
+)
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, NodeLife, Promise, Role, Standby
+from fawkes.core.values.record import decision_plain, dumps
+from fawkes.sim.engines import Engine
+from fawkes.sim.events.steps import Delays, Faults, Hosted, Loss, no_faults
+from fawkes.sim.masters.standby import NO_JOURNAL
 from fawkes.sim.world import SimWorld
-from fawkes.units import SECOND_US
 from tests.sim.test_masters import LOST_S, MASTER, SECOND, both, cluster, how, lost, succeeded_once
 from tests.support.pools import Checked, request, started, submit
 

@@ -10,14 +10,14 @@ from random import Random
 import pytest
 
 from fawkes import engine
-from fawkes.core.events import Event, Progress, Requested
-from fawkes.core.model import ClusterId, JobLife, NodeId, Promise
-from fawkes.core.record import decision_plain, dumps
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import Event, Progress, Requested
+from fawkes.core.values.model import ClusterId, JobLife, NodeId, Promise
+from fawkes.core.values.record import decision_plain, dumps
 from fawkes.policy import compile_policy
-from fawkes.sim.model import Engine
-from fawkes.sim.steps import Loss
+from fawkes.sim.engines import Engine
+from fawkes.sim.events.steps import Loss
 from fawkes.sim.world import SimWorld
-from fawkes.units import SECOND_US
 from tests.sim.test_masters_stories import ACTED_S, MODELS, NODES, REPAIRED_S, UNTIL_S, events, lives, losses
 from tests.support.pools import Checked, settings, started
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from fawkes.core.effects import Effect, Goal, Membership
-from fawkes.core.events import Event
-from fawkes.core.model import ClusterId
-from fawkes.sim.steps import Delays
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import Effect, Goal, Membership
+from fawkes.core.values.events import Event
+from fawkes.core.values.model import ClusterId
+from fawkes.sim.events.steps import Delays
 from fawkes.sim.world import SimWorld
-from fawkes.units import SECOND_US
 from tests.support.pools import Checked, request, started, submit
 from tests.support.scripts import preset
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from fawkes import engine
-from fawkes.core.decision import PutJob
-from fawkes.core.effects import Host
-from fawkes.core.events import Event
-from fawkes.core.model import JobLife, Role
-from fawkes.core.state import State, evolve
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.decision import PutJob
+from fawkes.core.values.effects import Host
+from fawkes.core.values.events import Event
+from fawkes.core.values.model import JobLife, Role
 from fawkes.policy import compile_policy
 from tests.support.pools import Checked, policy, request, run, settings, sizes, started, submit
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.core.attempts import Verdict, judge
-from fawkes.core.effects import (
+from fawkes.base.units import SECOND_US
+from fawkes.core.jobs.attempts import Verdict, judge
+from fawkes.core.values.effects import (
     CancelJob,
     Deploy,
     Effect,
@@ -21,7 +22,7 @@ from fawkes.core.effects import (
     StartJob,
     WakeAt,
 )
-from fawkes.core.events import (
+from fawkes.core.values.events import (
     AttemptSeen,
     Condition,
     Done,
@@ -34,14 +35,13 @@ from fawkes.core.events import (
     Sampled,
     Woke,
 )
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
-from fawkes.core.proof import Proof, unsafe
-from fawkes.core.sight import Compute, Stored
-from fawkes.sim.cluster import SimCluster
-from fawkes.sim.constants import DAS4, PLAIN
-from fawkes.sim.model import Engine
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.core.values.proof import Proof, unsafe
+from fawkes.core.values.sight import Compute, Stored
+from fawkes.sim.engines import Engine
+from fawkes.sim.hadoop.cluster import SimCluster
+from fawkes.sim.hadoop.constants import DAS4, PLAIN
 from fawkes.sim.world import SimWorld
-from fawkes.units import SECOND_US
 from tests.support.scripts import Mishaps
 
 A = ClusterId("a")

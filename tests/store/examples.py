@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fawkes.core.decision import (
+from fawkes.core.state.state import NO_TICK
+from fawkes.core.values.decision import (
     AddSample,
     Change,
     Decision,
@@ -19,8 +20,8 @@ from fawkes.core.decision import (
     PutPending,
     PutTick,
 )
-from fawkes.core.effects import WakeAt
-from fawkes.core.events import (
+from fawkes.core.values.effects import WakeAt
+from fawkes.core.values.events import (
     Event,
     PauseAsked,
     PolicyText,
@@ -30,7 +31,7 @@ from fawkes.core.events import (
     Submitted,
     Woke,
 )
-from fawkes.core.model import (
+from fawkes.core.values.model import (
     ClusterId,
     ClusterLife,
     ClusterSpec,
@@ -48,8 +49,7 @@ from fawkes.core.model import (
     Role,
     Sample,
 )
-from fawkes.core.settings import Settings
-from fawkes.core.state import NO_TICK
+from fawkes.core.values.settings import Settings
 from fawkes.store.schema import FORMAT
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
 

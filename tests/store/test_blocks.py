@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.core.decision import Decision, PutPause
-from fawkes.core.events import Event, PauseAsked, ResumeAsked, Woke
-from fawkes.core.record import dumps, to_plain
-from fawkes.errors import RefusedError
+from fawkes.base.errors import RefusedError
+from fawkes.core.values.decision import Decision, PutPause
+from fawkes.core.values.events import Event, PauseAsked, ResumeAsked, Woke
+from fawkes.core.values.record import dumps, to_plain
 from fawkes.store.memory import MemoryStore
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from tests.store.examples import Step, steps

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import BrokenError, FawkesError, FullError, RefusedError, UserError
+from fawkes.base.errors import BrokenError, FawkesError, FullError, RefusedError, UserError
 from fawkes.store.health import journal_for, translated
 from fawkes.store.steps import START, digest_of
 

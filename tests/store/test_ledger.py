@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.decision import Decision, PutPause
-from fawkes.core.events import PauseAsked, Woke
-from fawkes.core.record import dumps, to_plain
-from fawkes.errors import BrokenError, ElsewhereError, ExitStatus, FawkesError, RefusedError, UserError
+from fawkes.base.errors import BrokenError, ElsewhereError, ExitStatus, FawkesError, RefusedError, UserError
+from fawkes.core.values.decision import Decision, PutPause
+from fawkes.core.values.events import PauseAsked, Woke
+from fawkes.core.values.record import dumps, to_plain
 from fawkes.store.health import boot
 from fawkes.store.lock import holder
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
@@ -113,7 +113,7 @@ def test_a_full_disk_stores_nothing_half(tmp_path: Path) -> None:
     script = """
         import resource, sys
         from pathlib import Path
-        from fawkes.errors import FawkesError
+        from fawkes.base.errors import FawkesError
         from fawkes.store.sqlite import Ledger
         from tests.store.examples import steps
         ledger = Ledger(Path(sys.argv[1]))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import ElsewhereError
+from fawkes.base.errors import ElsewhereError
 from fawkes.store.lock import LOCK_FILE, Holder, StateLock, holder
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import ElsewhereError, RefusedError
+from fawkes.base.errors import ElsewhereError, RefusedError
 from fawkes.store.lock import LOCK_FILE, StateLock
 from fawkes.store.private import make_private
 from fawkes.store.sqlite import Ledger

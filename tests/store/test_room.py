@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.decision import Decision
-from fawkes.core.events import Woke
-from fawkes.errors import RefusedError, UserError
+from fawkes.base.errors import RefusedError, UserError
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.events import Woke
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 
 PRIVATE = ("unshare", "--mount", "--propagation", "private")
@@ -182,8 +182,8 @@ def test_a_newer_format_in_the_log_is_refused_untouched(tmp_path: Path) -> None:
 KILLED_WITH_A_JOURNAL = """
     import os, signal, sys
     from pathlib import Path
-    from fawkes.core.decision import Decision
-    from fawkes.core.events import Woke
+    from fawkes.core.values.decision import Decision
+    from fawkes.core.values.events import Woke
     from fawkes.store.sqlite import Ledger
     ledger = Ledger(Path(sys.argv[1]))
     ledger._db.execute("PRAGMA journal_mode = DELETE")
@@ -219,9 +219,9 @@ FULL = """
     import os, signal, subprocess, sys
     from contextlib import closing
     from pathlib import Path
-    from fawkes.core.decision import Decision, PutPause
-    from fawkes.core.events import PauseAsked, Woke
-    from fawkes.errors import FullError
+    from fawkes.core.values.decision import Decision, PutPause
+    from fawkes.core.values.events import PauseAsked, Woke
+    from fawkes.base.errors import FullError
     from fawkes.store.sqlite import Ledger, LedgerReader
 
     mount, end = Path(sys.argv[1]), sys.argv[2]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fawkes.dist import manifest
-from fawkes.dist.cache import folder_of, wanted_manifest
-from fawkes.dist.compiled import JavaCode
-from fawkes.dist.pieces import Piece, is_there, place_of
+from fawkes.playbook.dist import manifest
+from fawkes.playbook.dist.cache import folder_of, wanted_manifest
+from fawkes.playbook.dist.compile.compiled import JavaCode
+from fawkes.playbook.dist.pieces import Piece, is_there, place_of
 
 
 def make(piece: Piece) -> None:

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fawkes.admission import compile_admission
-from fawkes.core.decision import Decision
-from fawkes.core.effects import Effect, Host, Membership, Reply, StartJob, Survey
-from fawkes.core.events import (
+from fawkes.base.errors import FullError
+from fawkes.base.units import SECOND_US
+from fawkes.core.deciding.invariants import broken
+from fawkes.core.state.state import State
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.effects import Effect, Host, Membership, Reply, StartJob, Survey
+from fawkes.core.values.events import (
     AttemptSeen,
     Condition,
     Done,
@@ -25,17 +28,14 @@ from fawkes.core.events import (
     Sampled,
     Woke,
 )
-from fawkes.core.invariants import broken
-from fawkes.core.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState, Plain, Reading, Role
-from fawkes.core.settings import Settings
-from fawkes.core.sight import Attempt, Blocks, Compute, Sight, Stored
-from fawkes.core.state import State
+from fawkes.core.values.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState, Plain, Reading, Role
+from fawkes.core.values.settings import Settings
+from fawkes.core.values.sight import Attempt, Blocks, Compute, Sight, Stored
 from fawkes.engine import Engine
-from fawkes.errors import FullError
 from fawkes.policy import compile_policy
-from fawkes.report.sentences import bare, sentence
+from fawkes.policy.admission import compile_admission
+from fawkes.report.words.sentences import bare, sentence
 from fawkes.store.memory import MemoryStore
-from fawkes.units import SECOND_US
 from tests.support.pools import nodes, request, settings, started, submit
 
 

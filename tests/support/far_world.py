@@ -15,14 +15,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fawkes.config.site import Site
-from fawkes.core.decision import Decision
-from fawkes.core.effects import Effect
-from fawkes.core.events import Event
-from fawkes.core.record import decision_of, decision_plain, dumps, event_of, loads, to_plain
-from fawkes.errors import FullError
-from fawkes.lab import Lab
-from fawkes.live.controller import Controller, plan
+from fawkes.base.errors import FullError
+from fawkes.config.site.site import Site
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.effects import Effect
+from fawkes.core.values.events import Event
+from fawkes.core.values.record import decision_of, decision_plain, dumps, event_of, loads, to_plain
+from fawkes.live.controller.controller import Controller, plan
+from fawkes.live.lab import Lab
 
 PROJECT = Path(__file__).parents[2]
 

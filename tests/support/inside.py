@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fawkes.core.model import ClusterId
-from fawkes.live.rest import Deadline, Key, get_json, key_headers
-from fawkes.live.webhdfs import Hdfs, HdfsFailedError
+from fawkes.core.values.model import ClusterId
+from fawkes.live.wire.rest import Deadline, Key, get_json, key_headers
+from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError
 
 _ANSWER_S = 30
 #: how long a probe waits for a host that may be dead
@@ -136,10 +136,10 @@ def key_of(text: str) -> Key:
     if not text.startswith("{"):
         return text
     # Only here: most labs have no Kerberos, and most machines no library for it.
-    from fawkes.live.certificates import Certificates
-    from fawkes.live.hadoop_kerberos import Secured
-    from fawkes.live.kerberos import Login
-    from fawkes.live.tickets import Tickets, use_krb5_conf
+    from fawkes.live.kerberos.certificates import Certificates
+    from fawkes.live.kerberos.hadoop_kerberos import Secured
+    from fawkes.live.kerberos.kerberos import Login
+    from fawkes.live.kerberos.tickets import Tickets, use_krb5_conf
 
     given = json.loads(text)
     use_krb5_conf(Path(given["krb5_conf"]))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fawkes.core.effects import Host
-from fawkes.core.events import NodeSeen
-from fawkes.core.model import ClusterId, NodeId, NodeLife, Role
-from fawkes.core.sight import Blocks, Compute, Sight, Stored
+from fawkes.core.values.effects import Host
+from fawkes.core.values.events import NodeSeen
+from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Role
+from fawkes.core.values.sight import Blocks, Compute, Sight, Stored
 from tests.support.desk import Desk, grown
 
 A = ClusterId("a")

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
 
-from fawkes.config.inventory import InventoryNode
-from fawkes.errors import HostError
-from fawkes.live.fleet import Fleet
-from fawkes.live.ground import Ground, Identity
-from fawkes.live.hadoop_rpc import Connection
-from fawkes.live.ssh import ConnectionState, Result, SshError
+from fawkes.base.errors import HostError
+from fawkes.config.nodes.inventory import InventoryNode
+from fawkes.live.nodes.fleet import Fleet
+from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ssh import ConnectionState, Result, SshError
+from fawkes.live.wire.hadoop_rpc import Connection
 from fawkes.playbook import Script
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fawkes.core.effects import Effect, MoveMasters
-from fawkes.core.events import (
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import Effect, MoveMasters
+from fawkes.core.values.events import (
     Done,
     Failed,
     MastersSeen,
@@ -12,14 +13,13 @@ from fawkes.core.events import (
     RestoreAsked,
     Woke,
 )
-from fawkes.core.model import (
+from fawkes.core.values.model import (
     ClusterId,
     ClusterState,
     Facts,
     NodeId,
 )
-from fawkes.core.settings import Settings
-from fawkes.units import SECOND_US
+from fawkes.core.values.settings import Settings
 from tests.support.desk import Desk
 from tests.support.pools import settings
 

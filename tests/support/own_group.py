@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fawkes.lab.groups import own_group
+from fawkes.live.lab.inside.groups import own_group
 
 
 @contextmanager

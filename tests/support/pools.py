@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from fawkes.admission import compile_admission
-from fawkes.catalog import Catalog, Kind
-from fawkes.core.decision import Decision
-from fawkes.core.events import Event, PolicyText, Requested, Started, Submitted
-from fawkes.core.invariants import broken
-from fawkes.core.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, Node, NodeId, Role
-from fawkes.core.settings import Discrimination, Settings
-from fawkes.core.state import State, View
+from fawkes.base.catalog import Catalog, Kind
+from fawkes.base.units import SECOND_US
+from fawkes.core.deciding.invariants import broken
+from fawkes.core.state.state import State, View
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.events import Event, PolicyText, Requested, Started, Submitted
+from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, Node, NodeId, Role
+from fawkes.core.values.settings import Discrimination, Settings
 from fawkes.engine import Engine
 from fawkes.policy import compile_policy, policy_text
+from fawkes.policy.admission import compile_admission
 from fawkes.sim.world import SimWorld
 from fawkes.store.memory import MemoryStore
-from fawkes.units import SECOND_US
 
 POLICIES = Path(__file__).parents[2] / "policies" / "weighting"
 

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fawkes.dist import cache
-from fawkes.dist.java import find_java
-from fawkes.dist.pins import PINS
-from fawkes.dist.release import Release
-from fawkes.lab.kdc import REALM, SITE_TABLE, Kdc, serving_realm
+from fawkes.live.lab.inside.kdc import REALM, SITE_TABLE, Kdc, serving_realm
+from fawkes.playbook.dist import cache
+from fawkes.playbook.dist.compile.java import find_java
+from fawkes.playbook.dist.pins import PINS
+from fawkes.playbook.dist.release import Release
 from tests.dist.helpers import LocalShell
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, RealSite, real_site
 
@@ -35,8 +35,8 @@ ASK = f"""
 import sys
 from pathlib import Path
 import requests, urllib3
-from fawkes.live.keytab import Principal
-from fawkes.live.tickets import Tickets, use_krb5_conf
+from fawkes.live.kerberos.keytab import Principal
+from fawkes.live.kerberos.tickets import Tickets, use_krb5_conf
 urllib3.disable_warnings()
 conf, name, keytab, *urls = sys.argv[1:]
 use_krb5_conf(Path(conf))

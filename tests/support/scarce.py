@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fawkes.core.decision import Decision
-from fawkes.core.events import Event
-from fawkes.errors import FullError
+from fawkes.base.errors import FullError
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.events import Event
 from fawkes.store.memory import MemoryStore
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from fawkes.catalog import Catalog
-from fawkes.config.settings import settings_of
-from fawkes.core.events import (
+from fawkes.base.catalog import Catalog
+from fawkes.base.units import SECOND_US
+from fawkes.config.settings.settings import settings_of
+from fawkes.core.values.events import (
     CancelAsked,
     DrainAsked,
     Event,
@@ -22,11 +23,10 @@ from fawkes.core.events import (
     Submitted,
     UndrainAsked,
 )
-from fawkes.core.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId, Role
-from fawkes.core.settings import Settings
-from fawkes.sim.steps import Delays
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId, Role
+from fawkes.core.values.settings import Settings
+from fawkes.sim.events.steps import Delays
 from fawkes.sim.world import SimWorld
-from fawkes.units import SECOND_US
 from tests.support.pools import POLICIES, Checked, policy, started
 
 PRESETS = ("paper", "steady", "demo")

@@ -19,25 +19,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fawkes.cli.client import Client
-from fawkes.config.site import Site
-from fawkes.core.effects import Effect, Reply, Survey
-from fawkes.core.events import Done
-from fawkes.core.state import State, evolve
+from fawkes.base.errors import FawkesError
+from fawkes.base.units import SECOND_US
+from fawkes.cli.asking.client import Client
+from fawkes.config.site.site import Site
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.effects import Effect, Reply, Survey
+from fawkes.core.values.events import Done
 from fawkes.engine import Engine
-from fawkes.errors import FawkesError
-from fawkes.live.answers import answers
-from fawkes.live.clusters import Clusters
-from fawkes.live.control import ControlServer
-from fawkes.live.endpoint import SOCKET
-from fawkes.live.mailbox import Mailbox
-from fawkes.live.timers import Clock
-from fawkes.live.world import LiveWorld
-from fawkes.offline.ledger import copied
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.controller.answers import answers
+from fawkes.live.controller.control import ControlServer
+from fawkes.live.controller.endpoint import SOCKET
+from fawkes.live.controller.world import LiveWorld
+from fawkes.live.nodes.clusters import Clusters
+from fawkes.offline.runs.ledger import copied
 from fawkes.policy import compile_policy
 from fawkes.store.remembered import remembered
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
-from fawkes.units import SECOND_US
 from tests.support.desk import Desk
 from tests.support.pools import settings, started
 

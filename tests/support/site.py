@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fawkes.config.site import Site
-from fawkes.core.decision import PutCluster, PutJob
-from fawkes.core.invariants import broken
-from fawkes.core.lifecycle import ENDED_JOBS, MOVING
-from fawkes.core.model import (
+from fawkes.base.errors import UserError
+from fawkes.config.site.site import Site
+from fawkes.core.deciding.invariants import broken
+from fawkes.core.state.state import State, evolve
+from fawkes.core.values.decision import PutCluster, PutJob
+from fawkes.core.values.lifecycle import ENDED_JOBS, MOVING
+from fawkes.core.values.model import (
     ClusterId,
     ClusterLife,
     ClusterState,
@@ -31,11 +33,9 @@ from fawkes.core.model import (
     Reason,
     Role,
 )
-from fawkes.core.state import State, evolve
-from fawkes.core.tags import tag_of
-from fawkes.errors import UserError
-from fawkes.lab import Lab, LabSpec, up
-from fawkes.ports import Entry
+from fawkes.core.values.tags import tag_of
+from fawkes.engine.ports import Entry
+from fawkes.live.lab import Lab, LabSpec, up
 from fawkes.store.sqlite import LedgerReader
 
 T = TypeVar("T")

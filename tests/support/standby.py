@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fawkes.core.effects import ArmStandby, MoveMasters
-from fawkes.core.events import Done, Failed, StandbySeen
-from fawkes.core.model import NodeId, Promise, Standby
-from fawkes.units import SECOND_US
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import ArmStandby, MoveMasters
+from fawkes.core.values.events import Done, Failed, StandbySeen
+from fawkes.core.values.model import NodeId, Promise, Standby
 from tests.support.desk import Desk
 from tests.support.masters import KEY, NEW, OLD, SILENT_S, THIRD, A, all_of, at, cluster, how, look, moved, silence
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fawkes.lab.spec import CONTROLLER_ADDRESS
+from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from tests.live.tiny_hadoop import tiny_hadoop
 from tests.support.site import PROJECT, RealSite
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.catalog import Catalog, Found, Kind
-from fawkes.core.admitting import Admission, Done, Job, Queue, checked
-from fawkes.errors import ConfigError
-from fawkes.worker.policies import load_admission, policy_text
+from fawkes.base.catalog import Catalog, Found, Kind
+from fawkes.base.errors import ConfigError
+from fawkes.core.state.admitting import Admission, Done, Job, Queue, checked
+from fawkes.policy.worker.policies import load_admission, policy_text
 
 FOUND = Catalog().all(Kind.ADMISSION)
 jobs = st.builds(

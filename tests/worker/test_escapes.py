@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.events import PolicyText
-from fawkes.core.model import ClusterId, Sample
-from fawkes.core.settings import Settings
-from fawkes.core.weights import Measure
-from fawkes.core.window import Window
-from fawkes.errors import ConfigError
-from fawkes.worker.asking import Bounds
-from fawkes.worker.policies import is_own, load_weighting, loader, policy_text
+from fawkes.base.errors import ConfigError
+from fawkes.core.fairness.weights import Measure
+from fawkes.core.values.events import PolicyText
+from fawkes.core.values.model import ClusterId, Sample
+from fawkes.core.values.settings import Settings
+from fawkes.core.values.window import Window
+from fawkes.policy.worker.asking import Bounds
+from fawkes.policy.worker.policies import is_own, load_weighting, loader, policy_text
 
 WINDOW = Window(ClusterId("c-1"), (Sample(at_us=0, tasks_waiting=3),))
 SHORT = Bounds(time_s=0.5, memory_bytes=10**8)

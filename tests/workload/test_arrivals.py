@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import UserError
-from fawkes.units import SECOND_US
-from fawkes.workload.arrivals import NAMED, batch, bursts, named, perturbed, poisson, recorded
+from fawkes.base.errors import UserError
+from fawkes.base.units import SECOND_US
+from fawkes.workload.making.arrivals import NAMED, batch, bursts, named, perturbed, poisson, recorded
 from fawkes.workload.model import TraceJob
 from fawkes.workload.seeds import rng
 

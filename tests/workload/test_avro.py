@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.workload.avro import values
+from fawkes.workload.reading.avro import values
 
 SCHEMA = {
     "type": "record",

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import UserError
-from fawkes.units import SECOND_US
-from fawkes.workload.arrivals import NAMED
-from fawkes.workload.classes import (
+from fawkes.base.errors import UserError
+from fawkes.base.units import SECOND_US
+from fawkes.workload.making.arrivals import NAMED
+from fawkes.workload.making.classes import (
     APPLICATIONS,
     BTWORLD_JOBS,
     BTWORLD_SETS,

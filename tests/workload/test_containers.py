@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import ConfigError
-from fawkes.workload.formats import read_workload
+from fawkes.base.errors import ConfigError
+from fawkes.workload.formats.formats import read_workload
 
 DATA = Path(__file__).parent / "data"
 LOG = (DATA / "hpc2n-first60.swf").read_bytes()

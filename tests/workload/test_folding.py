@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import UserError
-from fawkes.workload.folding import fold, java_random
+from fawkes.base.errors import UserError
+from fawkes.workload.changing.folding import fold, java_random
+from fawkes.workload.formats.rumen import read
 from fawkes.workload.model import Trace, TraceJob, check_order
-from fawkes.workload.rumen import read
 
 DATA = Path(__file__).parent / "data"
 S = 1_000_000

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import ConfigError, UserError
-from fawkes.workload.formats import FORMATS, read_workload
+from fawkes.base.errors import ConfigError, UserError
+from fawkes.workload.formats.formats import FORMATS, read_workload
 
 DATA = Path(__file__).parent / "data"
 FILES = {

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import ConfigError
-from fawkes.workload.formats import NAMES, read_workload
+from fawkes.base.errors import ConfigError
+from fawkes.workload.formats.formats import NAMES, read_workload
 
 DATA = Path(__file__).parent / "data"
 VALUES = st.recursive(

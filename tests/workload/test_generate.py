@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.config.workloads import Generated
-from fawkes.errors import FawkesError
-from fawkes.workload.generate import file_sizes, generate
+from fawkes.base.errors import FawkesError
+from fawkes.config.workloads.workloads import Generated
+from fawkes.workload.playing.generate import file_sizes, generate
 
 BOOK = Generated(name="book", kind="words", size_bytes=300_000, files=3, seed=7)
 ROWS = Generated(name="rows", kind="records", size_bytes=2_020_001, files=2, seed=7)
@@ -108,9 +108,9 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
 import resource, signal, sys
 from pathlib import Path
 from tests.workload.test_generate import BOOK
-import fawkes.workload.generate as module
+import fawkes.workload.playing.generate as module
 import errno
-from fawkes.errors import FawkesError
+from fawkes.base.errors import FawkesError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 try:

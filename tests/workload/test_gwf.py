@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import ConfigError
-from fawkes.workload.formats import read_workload
+from fawkes.base.errors import ConfigError
+from fawkes.workload.formats.formats import read_workload
 from fawkes.workload.model import TraceJob
 
 DATA = Path(__file__).parent / "data"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fawkes.errors import ConfigError
-from fawkes.live.rest import UnreadableError
-from fawkes.workload import historyserver
-from fawkes.workload.history import read
+from fawkes.base.errors import ConfigError
+from fawkes.live.wire.rest import UnreadableError
+from fawkes.workload.formats import historyserver
+from fawkes.workload.formats.history import read
 from fawkes.workload.model import TraceJob
 
 DATA = Path(__file__).parent / "data"

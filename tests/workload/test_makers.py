@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.errors import UserError
-from fawkes.workload import classes
-from fawkes.workload.facebook import GROUPS, like, like_facebook
-from fawkes.workload.formats import read_workload
-from fawkes.workload.makers import MAKERS, Key, Maker, maker
+from fawkes.base.errors import UserError
+from fawkes.workload.formats.formats import read_workload
+from fawkes.workload.looking.statistics import summary_of
+from fawkes.workload.making import classes
+from fawkes.workload.making.facebook import GROUPS, like, like_facebook
+from fawkes.workload.making.makers import MAKERS, Key, Maker, maker
 from fawkes.workload.model import Trace, TraceJob, check_order
-from fawkes.workload.statistics import summary_of
 
 FACEBOOK = Path(__file__).parent / "data" / "fb-2009-first20.tsv"
 

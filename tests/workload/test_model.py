@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import ExitStatus, UserError
+from fawkes.base.errors import ExitStatus, UserError
 from fawkes.workload.model import Dropped, TraceJob, check_order, in_order
 
 

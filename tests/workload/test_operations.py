@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import UserError
+from fawkes.base.errors import UserError
+from fawkes.workload.changing.operations import merge, perturb, sample, scale, scale_machines
+from fawkes.workload.formats.swim import scaled
 from fawkes.workload.model import Trace, TraceJob, check_order
-from fawkes.workload.operations import merge, perturb, sample, scale, scale_machines
-from fawkes.workload.swim import scaled
 
 S = 1_000_000
 

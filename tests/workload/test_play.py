@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from fawkes.cli.client import Client
-from fawkes.config.details import ClusterDetails
-from fawkes.config.site import Site
-from fawkes.config.workloads import Workload, load_workload
-from fawkes.core.effects import Reply
-from fawkes.core.events import Event
-from fawkes.core.model import ClusterSpec, JobSpec, Plain, Reason
-from fawkes.core.record import to_plain
-from fawkes.errors import DeadlineError, FawkesError, RefusedError
-from fawkes.live.control import ControlServer
-from fawkes.units import SECOND_US
-from fawkes.workload.play import Posted, Until, play, with_data
+from fawkes.base.errors import DeadlineError, FawkesError, RefusedError
+from fawkes.base.units import SECOND_US
+from fawkes.cli.asking.client import Client
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.config.site.site import Site
+from fawkes.config.workloads.workloads import Workload, load_workload
+from fawkes.core.values.effects import Reply
+from fawkes.core.values.events import Event
+from fawkes.core.values.model import ClusterSpec, JobSpec, Plain, Reason
+from fawkes.core.values.record import to_plain
+from fawkes.live.controller.control import ControlServer
+from fawkes.workload.playing.play import Posted, Until, play, with_data
 from tests.config.support import pool
 
 TEXT = """

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.workload.formats.rumen import read
 from fawkes.workload.model import Trace, TraceJob
-from fawkes.workload.rumen import read
 
 DATA = Path(__file__).parent / "data"
 FIVE = DATA / "rumen-5jobs.json.gz"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fawkes.errors import ConfigError
-from fawkes.workload import sls, synth
+from fawkes.base.errors import ConfigError
+from fawkes.workload.formats import sls, synth
 from fawkes.workload.model import TraceJob
 
 DATA = Path(__file__).parent / "data"

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fawkes.report.figures import rendered
-from fawkes.workload.formats import read_workload
+from fawkes.report.pictures.figures import rendered
+from fawkes.workload.formats.formats import read_workload
+from fawkes.workload.looking.pictures import workload_picture
+from fawkes.workload.looking.statistics import Lines, frame_of, summary_of
 from fawkes.workload.model import Trace, TraceJob
-from fawkes.workload.pictures import workload_picture
-from fawkes.workload.statistics import Lines, frame_of, summary_of
 
 DATA = Path(__file__).parent / "data"
 S = 1_000_000

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.events import Event
-from fawkes.core.model import Role
-from fawkes.ports import Entry
-from fawkes.sim.steps import Delays
-from fawkes.units import SECOND_US
-from fawkes.workload.story import LETTERS, Point, points
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import Event
+from fawkes.core.values.model import Role
+from fawkes.engine.ports import Entry
+from fawkes.sim.events.steps import Delays
+from fawkes.workload.playing.story import LETTERS, Point, points
 from tests.support.pools import policy, request, run, settings, started, submit
 
 LOADS_SLOWLY = Delays(deploy_us=12 * SECOND_US, load_us=20 * SECOND_US)

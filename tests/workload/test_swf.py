@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import ConfigError
+from fawkes.base.errors import ConfigError
+from fawkes.workload.formats.swf import COLUMNS, read
 from fawkes.workload.model import TraceJob, check_order
-from fawkes.workload.swf import COLUMNS, read
 
 HEADER = """\
 ; Version: 2.2

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import ConfigError, ExitStatus
+from fawkes.base.errors import ConfigError, ExitStatus
+from fawkes.workload.formats.swim import maps_of, read, scaled
 from fawkes.workload.model import Trace, TraceJob
-from fawkes.workload.swim import maps_of, read, scaled
 
 FACEBOOK = Path(__file__).parent / "data" / "fb-2009-first20.tsv"
 MIB = 1 << 20

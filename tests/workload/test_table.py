@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import ConfigError, UserError
+from fawkes.base.errors import ConfigError, UserError
+from fawkes.workload.formats.table import COLUMNS, read, write
 from fawkes.workload.model import MOST_TASKS, Trace, TraceJob
-from fawkes.workload.table import COLUMNS, read, write
 
 HEAD = "# fawkes jobs 1\n"
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=6)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.workload.wordcount import counts, saved_counts
+from fawkes.workload.playing.wordcount import counts, saved_counts
 
 
 def test_words_are_what_blanks_divide(tmp_path: Path) -> None:

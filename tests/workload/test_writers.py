@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.errors import UserError
-from fawkes.workload.formats import read_workload
+from fawkes.base.errors import UserError
+from fawkes.workload.changing.writers import NAMES, write
+from fawkes.workload.formats.formats import read_workload
+from fawkes.workload.formats.swim import maps_of
 from fawkes.workload.model import Trace, TraceJob
-from fawkes.workload.swim import maps_of
-from fawkes.workload.writers import NAMES, write
 
 MS, S = 1000, 1_000_000
 

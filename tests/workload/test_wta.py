@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fawkes.errors import ConfigError
-from fawkes.workload.formats import read_workload
+from fawkes.base.errors import ConfigError
+from fawkes.workload.formats.formats import read_workload
 
 DATA = Path(__file__).parent / "data"
 ROW: dict[str, Any] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.model import JobLife
+from fawkes.core.values.model import JobLife
 from fawkes.store.sqlite import LEDGER_FILE
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, Ledger, RealSite
 

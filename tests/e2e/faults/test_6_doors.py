@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from drills.doors import matrix
-from fawkes.core.model import Role
+from fawkes.core.values.model import Role
 from tests.support.site import RealSite
 
 pytestmark = pytest.mark.hadoop

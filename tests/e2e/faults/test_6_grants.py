@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.decision import PutLearned
-from fawkes.core.lifecycle import MOVING
-from fawkes.core.model import JobLife
-from fawkes.live.rest import listed
+from fawkes.core.values.decision import PutLearned
+from fawkes.core.values.lifecycle import MOVING
+from fawkes.core.values.model import JobLife
+from fawkes.live.wire.rest import listed
 from tests.support.site import RealSite
 
 pytestmark = pytest.mark.hadoop

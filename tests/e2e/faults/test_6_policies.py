@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fawkes.core.effects import Reply
-from fawkes.core.model import Reason, Role
+from fawkes.core.values.effects import Reply
+from fawkes.core.values.model import Reason, Role
 from tests.support.site import RealSite
 
 pytestmark = pytest.mark.hadoop

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fawkes.core.model import ClusterLife, NodeLife
+from fawkes.core.values.model import ClusterLife, NodeLife
 from tests.support.site import RealSite, differences
 
 pytestmark = pytest.mark.hadoop

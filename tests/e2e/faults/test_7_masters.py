@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.core.model import JobLife, NodeLife, Role
+from fawkes.core.values.model import JobLife, NodeLife, Role
 from tests.support.site import RealSite, differences
 
 pytestmark = pytest.mark.hadoop

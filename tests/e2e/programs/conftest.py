@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
-from fawkes.btworld.load import programs as btworld_programs
-from fawkes.core.lifecycle import ENDED_JOBS
-from fawkes.core.model import ClusterLife, JobState
-from fawkes.dist import pieces
-from fawkes.hibench.load import Program, of_size
-from fawkes.hibench.programs import Table
-from fawkes.hibench.programs import programs as hibench_programs
+from fawkes.core.values.lifecycle import ENDED_JOBS
+from fawkes.core.values.model import ClusterLife, JobState
+from fawkes.playbook.dist import pieces
+from fawkes.workload.btworld.load import programs as btworld_programs
+from fawkes.workload.hibench.load import Program, of_size
+from fawkes.workload.hibench.programs import Table
+from fawkes.workload.hibench.programs import programs as hibench_programs
 from tests.support.site import RealSite, real_site
 
 SETTINGS = 'preset = "demo"\nperiod = "20s"\nsample_every = "5s"\nidle_time = "never"\n'

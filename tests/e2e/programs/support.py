@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fawkes.core.model import JobLife
+from fawkes.core.values.model import JobLife
 from tests.e2e.programs.conftest import Ran
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.btworld.definition import folder
-from fawkes.btworld.reference import compare, results, scrapes
-from fawkes.core.model import JobLife
+from fawkes.core.values.model import JobLife
+from fawkes.workload.btworld.definition import folder
+from fawkes.workload.btworld.reference import compare, results, scrapes
 from tests.e2e.programs.conftest import BTWORLD_BYTES, BTWORLD_DAYS, EARLY, QUERIES, QUERIES_IN, Ran
 from tests.e2e.programs.support import assert_succeeded_at_once, digests, made
 

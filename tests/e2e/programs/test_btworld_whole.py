@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.btworld.definition import workflow
-from fawkes.btworld.reference import compare, results, scrapes
+from fawkes.workload.btworld.definition import workflow
+from fawkes.workload.btworld.reference import compare, results, scrapes
 from tests.e2e.programs.conftest import Ran
 from tests.e2e.programs.support import assert_succeeded_at_once
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.hibench import reference, report
-from fawkes.hibench.programs import folder
+from fawkes.workload.hibench import reference, report
+from fawkes.workload.hibench.programs import folder
 from tests.e2e.programs.conftest import PROGRAMS, Ran
 from tests.e2e.programs.support import assert_succeeded_at_once, digests, made
 

@@ -11,9 +11,9 @@ from typing import cast
 
 import pytest
 
-from fawkes.core.decision import AddSample
-from fawkes.core.model import ClusterState, JobLife, JobState, Reason, Role
-from fawkes.ports import Entry
+from fawkes.core.values.decision import AddSample
+from fawkes.core.values.model import ClusterState, JobLife, JobState, Reason, Role
+from fawkes.engine.ports import Entry
 from fawkes.report import history
 from fawkes.store.sqlite import LedgerReader
 from tests.e2e.two_clusters import FILES

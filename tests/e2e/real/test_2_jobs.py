@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.model import JobLife, JobState
+from fawkes.core.values.model import JobLife, JobState
 from tests.support.site import RealSite
 
 pytestmark = pytest.mark.hadoop

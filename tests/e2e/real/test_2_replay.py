@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.model import JobLife
-from fawkes.errors import ExitStatus
-from fawkes.replay.load import OUTPUT, POOL
+from fawkes.base.errors import ExitStatus
+from fawkes.cli.replay.load import OUTPUT, POOL
+from fawkes.core.values.model import JobLife
 from tests.support.site import LIMIT_S, PROJECT, RealSite
 
 pytestmark = pytest.mark.hadoop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.model import ClusterLife, JobLife, NodeLife, Role
+from fawkes.core.values.model import ClusterLife, JobLife, NodeLife, Role
 from tests.support.site import LIMIT_S, RealSite, differences
 
 pytestmark = pytest.mark.hadoop

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.model import ClusterLife, JobLife, NodeLife
-from fawkes.live.saved import MANIFEST
+from fawkes.core.values.model import ClusterLife, JobLife, NodeLife
+from fawkes.live.data.saved import MANIFEST
 from tests.e2e.laws import assert_decided_again, assert_one_owner, assert_whole, explained_moves
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, Ledger, RealSite
 

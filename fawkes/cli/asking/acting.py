@@ -1,0 +1,148 @@
+"""What the acting commands share: asking before something is lost, and acting on each of several."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.base.errors import FawkesError, PartialError, RefusedError, UserError
+from fawkes.base.units import counted, duration_us, show_bytes
+from fawkes.cli.show.show import TABLE, note, warn
+from fawkes.cli.show.visible import echo
+
+if TYPE_CHECKING:
+    from fawkes.cli.asking.client import Client
+
+#: lives in which nothing more happens (fawkes.core.values.lifecycle), as the controller answers them
+ENDED = frozenset({"succeeded", "failed", "cancelled", "dropped", "killed"})
+GONE = "gone"
+
+
+class Duration(click.ParamType[int]):
+    """A duration such as ``90s`` or ``1h30m``; the command gets microseconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Microseconds; a usage error tells the right form."""
+        if isinstance(value, int):
+            return value
+        try:
+            return duration_us(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Number(click.FloatRange):
+    """A number between two bounds; click's own type takes ``nan`` for any range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number; a usage error tells the range."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
+def tell(text: str, output: str) -> None:
+    """What was done, on stdout; where rows are wanted there (``-o json``), on stderr."""
+    echo(text, err=output != TABLE)
+
+
+def confirm(word: str, *, what: str, yes: bool) -> None:
+    """Go on only if the user types ``word``; RefusedError otherwise, also when nobody is there to type."""
+    if yes:
+        return
+    echo(f"{what} Type {word!r} to continue: ", err=True, nl=False)
+    typed = "" if sys.stdin is None else sys.stdin.readline()
+    if not typed:
+        note("")
+        raise RefusedError("there was no answer: nothing was done", hint="Without a terminal, add --yes")
+    if typed.strip() != word:
+        raise RefusedError(f"that was not {word!r}: nothing was done")
+
+
+def the_cluster(client: Client, name: str) -> dict[str, Any]:
+    """The controller's row of an MR-cluster that is there; UserError when there is none of that name."""
+    import difflib
+
+    rows = client.rows("clusters", cluster=name)
+    if rows and rows[0]["state"] != GONE:
+        return rows[0]
+    if rows:
+        raise UserError(f"the MR-cluster {name!r} is already gone", hint="`fawkes events` shows what happened to it")
+    names = sorted(row["cluster"] for row in client.rows("clusters"))
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names) or 'none'}"
+    raise UserError(f"there is no MR-cluster {name!r}", hint=hint)
+
+
+def the_job(client: Client, name: str) -> dict[str, Any] | None:
+    """The controller's row of a job, also of one that has ended; None when there never was one of that name."""
+    rows = client.rows("jobs", job=name)
+    return rows[0] if rows else None
+
+
+def tell_at_stake(clusters: Sequence[Mapping[str, Any]], outputs: Sequence[Mapping[str, Any]], discard: bool) -> None:
+    """List on stderr what a release does to the data and the jobs of these MR-clusters."""
+    for cluster in clusters:
+        warn(standing(cluster))
+        rows = [row for row in outputs if row["cluster"] == cluster["cluster"]]
+        for row in rows:
+            warn(f"  {row['path']}  {size(row['bytes'])}{_whose(row)}  {fate(row, discard)}")
+        if not rows:
+            warn("  no data")
+
+
+def standing(cluster: Mapping[str, Any]) -> str:
+    """How an MR-cluster stands, with its nodes and jobs, in a sentence."""
+    jobs = f"{counted(cluster['jobs_started'], 'job')} running, {cluster['jobs_queued']} waiting"
+    return f"{cluster['cluster']} is {cluster['state']}: {counted(cluster['nodes'], 'node')}, {jobs}"
+
+
+def size(count: int | None) -> str:
+    """A size for people; of data that could not be read nobody knows it."""
+    return "of unknown size" if count is None else show_bytes(count)
+
+
+def _whose(row: Mapping[str, Any]) -> str:
+    """How many files, and whose they are, of data that nobody declared."""
+    if row["save_to"] or row["files"] is None:
+        return ""
+    files = counted(row["files"], "file")
+    return f"  {files} of {row['owner']}" if row["owner"] else f"  {files}"
+
+
+def fate(row: Mapping[str, Any], discard: bool) -> str:
+    """What a release does with one folder of an MR-cluster; ``save_to`` is empty for one that nobody declared."""
+    if row["saved"]:
+        return f"is saved in {row['save_to']}"
+    if not row["save_to"]:
+        return _fate_of_undeclared(row, discard)
+    return "WILL BE LOST" if discard else f"will be saved to {row['save_to']} before any node is released"
+
+
+def _fate_of_undeclared(row: Mapping[str, Any], discard: bool) -> str:
+    where = "other data there is not known" if row["bytes"] is None else "it is in no declared output folder"
+    if discard:
+        return f"WILL BE LOST: {where}"
+    return f"must be discarded with --discard-data, or copied away first: {where}"
+
+
+def for_each(what: str, names: Sequence[str], act: Callable[[str], None]) -> None:
+    """Act on each; the only one's error as it is, of several PartialError with the reasons of those that failed."""
+    failed: dict[str, FawkesError] = {}
+    for name in names:
+        try:
+            act(name)
+        except (RefusedError, UserError) as error:
+            failed[name] = error
+    if len(names) == 1 and failed:
+        raise failed[names[0]]
+    if failed:
+        reasons = {name: str(error) for name, error in failed.items()}
+        raise PartialError(what, done=len(names) - len(failed), failed=reasons)

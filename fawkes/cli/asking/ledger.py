@@ -1,0 +1,129 @@
+"""How reading commands come to the ledger: also when no controller runs, and then they say so."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.base.errors import UserError
+from fawkes.base.units import SECOND_US
+from fawkes.cli.show.fields import clock
+from fawkes.cli.show.show import TABLE, note, say, warn
+
+if TYPE_CHECKING:
+    from fawkes.config.site.site import Site
+    from fawkes.store.lock import Holder
+    from fawkes.store.sqlite import LedgerReader
+
+#: where the context of a command notes that the controller does not answer; `fawkes.cli.main` has the exit code
+SILENT = "fawkes.silent"
+_ASK_S = 3.0
+#: a controller that starts looks at all nodes before it listens, and waits for those that do not answer
+_START_US = 60 * SECOND_US
+
+
+@contextmanager
+def ledger_of(site: Site) -> Iterator[LedgerReader]:
+    """The ledger of a site, for reading; UserError without one.
+
+    A note on stderr when no controller writes to it. When one runs and does not answer, the first line says so, and the
+    verb ends with 4 (`ends_partly`).
+    """
+    from fawkes.base.units import show_duration, show_time
+    from fawkes.report.history import last_us, simulated
+    from fawkes.store.lock import holder
+    from fawkes.store.sqlite import LedgerReader
+
+    reader = LedgerReader(site.state_dir)
+    try:
+        held = holder(site.state_dir)
+        if held is not None and (line := silence(site, held, last_us(reader))):
+            ends_partly(line)
+        if held is None:
+            end_us = last_us(reader)
+            if simulated(reader):
+                note(f"this is a simulated run of {show_duration(end_us)}; times count from its start")
+                yield reader
+                return
+            since = f"the last one stopped after {show_time(end_us)}" if end_us else "none has run yet"
+            note(f"no controller is running for this site: {since}")
+        yield reader
+    finally:
+        reader.close()
+
+
+def ends_partly(line: str) -> None:
+    """Say that what follows may be old, in the first line of the table, else on stderr; the verb ends with 4."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return
+    context.meta[SILENT] = line
+    if context.params.get("output", "") == TABLE:
+        say(line, "  ")
+    else:
+        warn(line)
+
+
+def silent() -> str:
+    """The line of `ends_partly`, if it was said: then the controller is not asked again; else empty."""
+    context = click.get_current_context(silent=True)
+    return "" if context is None else str(context.meta.get(SILENT, ""))
+
+
+def silence(site: Site, held: Holder, as_of_us: int) -> str:
+    """Why the controller that holds the site cannot be relied on now; empty when it answers and goes on."""
+    from fawkes.base.units import show_duration, show_time
+    from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError, stuck
+
+    now_us = time.time_ns() // 1000
+    process = f"process {held.pid} on {held.host}"
+    try:
+        what = stuck(Client(site, timeout_s=_ASK_S).alive())
+    except (NoControllerError, HungUpError):
+        if held.alive_us > held.since_us:
+            what = "THE CONTROLLER DOES NOT ANSWER: its socket is gone"
+        elif now_us - held.since_us < _START_US:
+            note(f"the controller is starting: {held}")
+            return ""
+        else:
+            what = "THE CONTROLLER DOES NOT ANSWER: it has not started yet"
+    except SilentError:
+        what = "THE CONTROLLER DOES NOT ANSWER"
+    if not what:
+        return ""
+    alive = f", last sign of life {clock(show_time(held.alive_us))}" if held.alive_us else ""
+    ago = show_duration(max(0, now_us - as_of_us) // SECOND_US * SECOND_US)
+    return f"{what} ({process}{alive}). What follows is as of {clock(show_time(as_of_us))}, {ago} ago"
+
+
+@contextmanager
+def boards_of(site: Site) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
+    """The rows of `fawkes.report.tables.board` by name: from the ledger, or from the controller for others.
+
+    Raises as `ledger_of`, and as `fawkes.cli.asking.client.Client`.
+    """
+    if os.path.isdir(site.state_dir) and not os.access(site.state_dir, os.X_OK):
+        from fawkes.cli.asking.client import Client
+
+        client = Client(site)
+        yield lambda of: client.rows("board", of=of)
+        return
+    from fawkes.report.tables.board import board
+
+    with ledger_of(site) as ledger:
+        yield lambda of: board(ledger, of)
+
+
+def known(name: str, names: Collection[str], what: str) -> str:
+    """``name``, if it is one of ``names``; else a UserError that suggests one."""
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(names)) or 'none'}"
+    raise UserError(f"there is no {what} {name!r}", hint=hint)

@@ -1,0 +1,100 @@
+"""`fawkes env`: make `hadoop` and `yarn` work on an MR-cluster from this machine."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fawkes.base.errors import FawkesError, UserError
+from fawkes.cli.asking import completion
+from fawkes.config.site.site import Site
+
+
+@click.command()
+@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
+@click.option("--csh", is_flag=True, help="For csh and tcsh instead of sh, bash and zsh.")
+@click.pass_obj
+def env(site: Site, cluster: str, csh: bool) -> None:
+    """Print exports that make `hadoop`, `hdfs`, `yarn` and `mapred` work on CLUSTER.
+
+    \b
+      eval "$(fawkes env c-1)"
+      hdfs dfs -ls /
+
+    The client configuration is written to state/env/CLUSTER in the site's folder. The address of this machine must be
+    in `clients` of the MR-cluster's file.
+    """
+    from fawkes.cli.asking.acting import the_cluster
+    from fawkes.cli.asking.client import Client
+
+    client = Client(site)
+    the_cluster(client, cluster)
+    answer = client.get("env", cluster=cluster)
+    java_home = _java_home(answer["java_home"])
+    folder = _written(site.state_dir.absolute() / "env" / cluster, answer["files"])
+    release = _release(answer["release_dir"], cluster)
+    variables = {
+        "JAVA_HOME": java_home,
+        "HADOOP_HOME": release,
+        "HADOOP_CONF_DIR": os.fspath(folder),
+        "YARN_CONF_DIR": os.fspath(folder),
+    }
+    click.echo(_csh(variables, f"{release}/bin") if csh else _sh(variables, f"{release}/bin"))
+
+
+def _release(folder: str | None, cluster: str) -> str:
+    if folder and os.access(Path(folder) / "bin" / "hadoop", os.X_OK):
+        return folder
+    raise FawkesError(
+        "the Hadoop release of this MR-cluster is not on this machine",
+        where=folder or cluster,
+        hint="Run `fawkes dist get`, or put the site's release into the same folder here",
+    )
+
+
+def _java_home(known: str | None) -> str:
+    """The Java that the controller knows of, else that of this machine's environment."""
+    found = shutil.which("java")
+    candidates = [known, os.environ.get("JAVA_HOME"), found and os.fspath(Path(found).resolve().parent.parent)]
+    for home in candidates:
+        if home and os.access(Path(home) / "bin" / "java", os.X_OK):
+            return home
+    raise FawkesError("there is no Java on this machine", hint="Install one, or set JAVA_HOME to its folder")
+
+
+def _written(folder: Path, files: Mapping[str, str]) -> Path:
+    """The folder with exactly these files: a reader sees each one old or new, never half."""
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name, text in files.items():
+        if Path(name).name != name or name.startswith("."):
+            raise UserError(f"the controller sent a configuration file with the name {name!r}", where=os.fspath(folder))
+        half = folder / f".{name}.{os.getpid()}"
+        half.touch(mode=0o600)
+        half.write_text(text, encoding="utf-8")
+        half.replace(folder / name)
+    for old in folder.iterdir():
+        if old.name not in files and not old.name.startswith("."):
+            old.unlink()
+    return folder
+
+
+def _sh(variables: Mapping[str, str], program_dir: str) -> str:
+    lines = [f"export {name}={shlex.quote(value)};" for name, value in variables.items()]
+    return "\n".join([*lines, f'export PATH={shlex.quote(program_dir)}:"$PATH";'])
+
+
+def _csh(variables: Mapping[str, str], program_dir: str) -> str:
+    lines = [f"setenv {name} {_csh_quoted(value)};" for name, value in variables.items()]
+    return "\n".join([*lines, f'setenv PATH {_csh_quoted(program_dir)}:"$PATH";'])
+
+
+def _csh_quoted(value: Any) -> str:
+    """In csh `!` recalls history even inside single quotes."""
+    return shlex.quote(value).replace("!", "\\!")

@@ -1,0 +1,254 @@
+"""`fawkes status`: MR-clusters, their shares and weights, the latest tick, and who is in charge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.base.errors import FawkesError, UserError
+from fawkes.base.units import counted, show_duration
+from fawkes.cli.asking import completion
+from fawkes.cli.asking.ledger import silence, silent
+from fawkes.cli.show.fields import clock
+from fawkes.cli.show.show import TABLE, Wide, output_option, say, show
+from fawkes.cli.show.tables import TABLES
+from fawkes.cli.show.visible import visible
+from fawkes.config.site.site import Site
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from fawkes.store.base import Reader
+
+_LOOK_S = 0.5
+_ASK_S = 2.0
+#: of a job in one of these states the row says what it waits for
+_UNDER_WAY = ("starting", "running")
+
+Row = dict[str, Any]
+Board = Callable[[str], list[Row]]
+
+
+@click.command()
+@click.argument("cluster", required=False, shell_complete=completion.clusters)
+@click.option("--all", "everything", is_flag=True, help="Also show MR-clusters that are gone.")
+@click.option("--watch", is_flag=True, help="Keep showing changes until interrupted.")
+@output_option
+@click.pass_obj
+def status(site: Site, cluster: str | None, everything: bool, watch: bool, output: str) -> None:
+    """Show the pool and its MR-clusters, or one of them: nodes by role, share, weight, target, jobs, health."""
+    from fawkes.cli.asking.ledger import boards_of, ledger_of
+
+    if watch and output != TABLE:
+        raise click.UsageError("--watch is for people: `fawkes events --follow -o json` is for programs.")
+    if watch:
+        with ledger_of(site) as ledger:
+            _watch(site, ledger, cluster, everything)
+        return
+    with boards_of(site) as board:
+        pool, rows = _look(site, board, cluster, everything)
+        seconds = board("standby") if any(row["journal"] is not None for row in rows) else []
+        in_words = output == TABLE and not isinstance(output, Wide)
+        standing = _standing_lines(board, rows) if in_words else []
+    if output == TABLE:
+        for line in headlines(pool):
+            say(line, "  ")
+        click.echo()
+    show(rows, TABLES["status"], output, envelope={"pool": pool})
+    if in_words:
+        copies = _masters_lines(site, rows, seconds) if cluster is not None else []
+        lines = (*trouble_lines(rows), *target_lines(pool, rows), *standing, *copies, *user_lines(pool, rows))
+        for line in lines:
+            say(line, "  ")
+
+
+def _look(site: Site, board: Board, cluster: str | None, everything: bool) -> tuple[Row, list[Row]]:
+    from fawkes.cli.asking.ledger import known
+    from fawkes.report.tables.rows import gone
+
+    rows = board("clusters")
+    if cluster is not None:
+        known(cluster, [row["cluster"] for row in rows], "MR-cluster")
+    wanted = [row for row in rows if row["cluster"] == cluster or (cluster is None and (everything or not gone(row)))]
+    return {**board("pool")[0], "trouble": _trouble(site), "unanswered": silent()}, wanted
+
+
+def _asked(site: Site, name: str, **parameters: str) -> Any:
+    """The answer of a running controller; None when it does not answer."""
+    from fawkes.cli.asking.client import Client
+
+    if silent():
+        return None
+    try:
+        return Client(site, timeout_s=_ASK_S).get(name, **parameters)
+    except FawkesError:
+        return None
+
+
+def _trouble(site: Site) -> str:
+    """The reason why the ledger cannot be written; empty if it can, or if that is unknown."""
+    row = _asked(site, "ledger")
+    return "" if row is None else str(row["trouble"])
+
+
+def _masters_lines(site: Site, rows: Sequence[Row], seconds: Sequence[Row]) -> list[str]:
+    """Where masters are, the age of the copies of their data if a controller runs, and the second NameNode."""
+    lines = []
+    for row in (row for row in rows if row["masters_on"] is not None):
+        known = _asked(site, "copies", cluster=row["cluster"]) or []
+        lines.append(copy_line(row, known))
+        if row["journal"] is not None:
+            lines.append(standby_line(row, [seen for seen in seconds if seen["cluster"] == row["cluster"]]))
+    return lines
+
+
+def _standing_lines(board: Board, rows: Sequence[Row]) -> list[str]:
+    """A line for each job of these MR-clusters of which nothing moves; jobs are only read where some are under way."""
+    busy = {row["cluster"] for row in rows if row["jobs_running"] or row["jobs_waiting"]}
+    jobs = board("jobs") if busy else []
+    return [row["why"] for row in jobs if row["cluster"] in busy and row["why"] and row["state"] in _UNDER_WAY]
+
+
+def copy_line(row: Row, known: Sequence[Row]) -> str:
+    """The promise of an MR-cluster in a sentence; ``known`` has the age of the controller's copy, if it is known."""
+    if not known:
+        age = "of unknown age"
+    elif known[0]["age_us"] is None:
+        age = "NOT MADE YET"
+    else:
+        age = f"{show_duration(known[0]['age_us'])} old"
+    second = f"goes to {row['second_copy']}" if row["second_copy"] else "has NO PLACE: there is no other core node"
+    return (
+        f"{row['cluster']}: its masters are on {row['masters_on']}; promise: {row['promise']}. "
+        f"The controller's copy of their data is {age}; a second copy {second}"
+    )
+
+
+def standby_line(row: Row, seen: Sequence[Row]) -> str:
+    """The second NameNode of an MR-cluster in a sentence; ``seen`` says how it was seen last, if it ever was."""
+    from fawkes.config.files.nodeset import fold
+
+    where = f"{row['cluster']}: its journal is on {fold(row['journal'])}; the second NameNode"
+    if row["second_namenode"] is None:
+        return f"{where} has NO PLACE: it needs another core node in service"
+    where += f" on {row['second_namenode']}"
+    if row["second_namenode"] == row["masters_on"]:
+        return f"{where} is taking over"
+    able = "can take over" if row["takes_over"] else "CANNOT TAKE OVER"
+    if not seen or seen[0]["takes_over"] != row["takes_over"]:
+        return f"{where} {able}" + ("" if row["takes_over"] else " yet: it is being brought up")
+    error = f": {seen[0]['error']}" if seen[0]["error"] else ""
+    return f"{where} {able}, since {clock(seen[0]['since'])}{error}"
+
+
+def _controller(pool: Row) -> str:
+    from fawkes.report.words.facts import controller_name
+
+    return f"controller: {controller_name(pool['controller'])}, started {clock(pool['started'])}"
+
+
+def headlines(pool: Row) -> list[str]:
+    """The pool in a few lines: who is in charge, nodes, whether moves are stopped, the latest tick."""
+    if pool["pool"] is None:
+        return ["nothing has happened yet"]
+    shadow = ", in shadow mode: it does nothing" if pool["shadow"] else ""
+    by = "a simulated run" if pool["simulated"] else _controller(pool)
+    silent = f" ({pool['silent']} of them not answering: `fawkes nodes`)" if pool["silent"] else ""
+    lines = [
+        f"pool {pool['pool']}, as of {clock(pool['as_of'])}",
+        f"{by}, Fawkes {pool['fawkes']}{shadow}",
+        f"{counted(pool['nodes'], 'node')}: {pool['held']} held, "
+        f"{pool['free']} free{silent}, {pool['out']} out of service"
+        + (f", {pool['lost']} DO NOT ANSWER" if pool["lost"] else ""),
+    ]
+    if pool.get("trouble"):
+        lines.append(f"NOTHING IS DECIDED: {pool['trouble']}")
+    if pool["given_back_by"]:
+        lines.append(f"THE POOL IS BEING RELEASED, as {pool['given_back_by']} asked: the controller stops after that")
+    if pool["clock"]:
+        lines.append(
+            f"THE CLOCK JUMPED: {pool['clock']}. Nothing expires by it; check the time service of this machine"
+        )
+    if pool["paused"]:
+        lines.append(f"VOLUNTARY MOVES ARE STOPPED: {pool['paused']}")
+    if pool["deadlines"] is not None:
+        of = pool["deadlines"]
+        ended = ", ".join(f"{of[name]} {name}" for name in ("met", "missed", "dropped", "killed"))
+        jobs = f"jobs with a deadline: {of['waiting']} waiting, {of['running']} running"
+        lines.append(f"admission policy {pool['admission']}, deadlines: {ended}; {jobs}")
+    if pool["tick"] is not None:
+        lines.append(f"tick {pool['tick']}, {clock(pool['tick_at'])}, policy {pool['policy']}: {pool['verdict']}")
+    return lines
+
+
+def _watch(site: Site, ledger: Reader, cluster: str | None, everything: bool) -> None:
+    from rich.live import Live
+
+    from fawkes.cli.show.show import console
+    from fawkes.report.history import last_us
+    from fawkes.report.tables.board import board as read
+    from fawkes.store.lock import holder
+
+    out = console()
+    if not out.is_terminal:
+        raise UserError("--watch needs a terminal", hint="`fawkes events --follow` writes lines")
+    seen: tuple[int, str, str] | None = None
+    with Live(console=out, screen=False, auto_refresh=False) as live:
+        while True:
+            held = holder(site.state_dir)
+            line = "" if held is None else silence(site, held, last_us(ledger))
+            last = ledger.last_seq(), line, "" if line else _trouble(site)
+            if last != seen:
+                seen = last
+                pool, rows = _look(site, lambda of: read(ledger, of), cluster, everything)
+                live.update(board({**pool, "unanswered": line}, rows, out.width), refresh=True)
+            time.sleep(_LOOK_S)
+
+
+def board(pool: Row, rows: Sequence[Row], width: int) -> RenderableType:
+    """Headlines and the table of MR-clusters within ``width``, to be drawn again and again."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from fawkes.cli.show.layout import fitted, more
+
+    layout = fitted(rows, TABLES["status"], width)
+    above = [*filter(None, [pool.get("unanswered")]), *headlines(pool)]
+    below = [*([more(layout.dropped)] if layout.dropped else []), *trouble_lines(rows), *target_lines(pool, rows)]
+    return Group(*map(Text, map(visible, above)), Text(), layout.grid, *map(Text, map(visible, below)))
+
+
+def user_lines(pool: Row, rows: Sequence[Row]) -> list[str]:
+    """Which real MR-clusters have no Unix user of their own, in a short line; nothing if all have one."""
+    from fawkes.report.tables.rows import gone
+
+    without = [row["cluster"] for row in rows if not row["run_as"] and not gone(row)]
+    if not without or pool["simulated"]:
+        return []
+    return [f"without `run_as`: {', '.join(sorted(without))} (`fawkes check` says what that means)"]
+
+
+def target_lines(pool: Row, rows: Sequence[Row]) -> list[str]:
+    """Which targets count nodes that are not in service, in sentences."""
+    lines = [
+        f"{row['cluster']}: target {row['target']}, but {row['out_of_service']} of its {counted(row['nodes'], 'node')} "
+        f"{'is' if row['out_of_service'] == 1 else 'are'} out of service"
+        for row in rows
+        if row["target"] is not None and row["out_of_service"]
+    ]
+    wanted, serving = sum(row["target"] or 0 for row in rows), pool["nodes"] - pool["out"] - pool["lost"]
+    if not lines and wanted > serving:
+        lines = [f"the targets are for {counted(wanted, 'node')}, and {serving} are in service now: see the next tick"]
+    return lines
+
+
+def trouble_lines(rows: Sequence[Row]) -> list[str]:
+    """A line for each MR-cluster that somebody should look at, and one for each further alert of it."""
+    lines = []
+    for row in (row for row in rows if row["why"]):
+        lines.append(f"{row['cluster']} is {row['health']}: {row['why']}")
+        lines += [f"{row['cluster']}: {alert}" for alert in row["alerts"] if alert not in row["why"]]
+    return lines

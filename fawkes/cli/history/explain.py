@@ -1,0 +1,115 @@
+"""`fawkes explain`: why a node moved, or why nothing did, and what became of a job."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.base.units import show_time
+from fawkes.cli.asking import completion
+from fawkes.cli.show.fields import clock
+from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, note, output_option
+from fawkes.cli.show.tables import TABLES
+from fawkes.cli.show.visible import echo
+from fawkes.config.site.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.core.values.model import JobState, Reason
+    from fawkes.report.tables.explain import Explanation
+    from fawkes.store.base import Reader
+
+
+class _TickNumber(click.ParamType[int]):
+    """A number; who names a node or an MR-cluster instead is told the option for it."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return int(value)
+        except ValueError:
+            what = f"{value!r} is not the number of a tick."
+            self.fail(f"{what} For a node or an MR-cluster: --node {value}, --cluster {value}", param, ctx)
+
+
+@click.command()
+@click.argument("tick", required=False, type=_TickNumber())
+@click.option("--node", help="The latest move of this node, step by step.", shell_complete=completion.nodes)
+@click.option(
+    "--cluster", help="The state of this MR-cluster and its latest events.", shell_complete=completion.clusters
+)
+@click.option("--job", help="Every step of this job, with the numbers behind it.", shell_complete=completion.jobs)
+@click.option("--last", is_flag=True, help="The latest tick that moved nodes.")
+@output_option
+@click.pass_obj
+def explain(
+    site: Site, tick: int | None, node: str | None, cluster: str | None, job: str | None, last: bool, output: str
+) -> None:
+    """Explain TICK, by default the latest one: what was measured, the weights, the discrimination against
+    the threshold, the verdict, and which nodes moved or were refused.
+
+    --job shows why a job was let in, waits, or was dropped: the fraction, the correction, the factor for its time in
+    the queue, the CPUs that it asks for and those that are free. The numbers of a job that waits are the newest.
+    """
+    from fawkes.cli.asking.ledger import ledger_of
+
+    given = sum((tick is not None, node is not None, cluster is not None, job is not None, last))
+    if given > 1:
+        raise click.UsageError("Give one of TICK, --node, --cluster, --job and --last.")
+    with ledger_of(site) as ledger:
+        _write(_explained(ledger, tick, node, cluster, job, last), output)
+
+
+def _explained(
+    ledger: Reader, tick: int | None, node: str | None, cluster: str | None, job: str | None, last: bool
+) -> Explanation:
+    from fawkes.report.tables import explain as why
+    from fawkes.report.tables.explain_job import explain_job
+
+    if job is not None:
+        return explain_job(ledger, job, lambda state: _waits_now(ledger, state))
+    if node is not None:
+        return why.explain_node(ledger, node)
+    if cluster is not None:
+        return why.explain_cluster(ledger, cluster)
+    return why.explain_last(ledger) if last else why.explain_tick(ledger, tick)
+
+
+def _waits_now(ledger: Reader, job: JobState) -> Reason | None:
+    """What the admission policy in force says of a waiting job now. The ledger does not keep what it said each time."""
+    from fawkes.core.fairness.weights import in_words
+    from fawkes.core.jobs.deadlines import waits_now
+    from fawkes.policy.worker.policies import load_admission
+    from fawkes.report.history import started_before
+    from fawkes.store.remembered import remembered
+
+    started = started_before(ledger, ledger.last_seq())
+    if started is None or started.admission is None:
+        return None
+    try:
+        admission = load_admission(started.admission, started.settings.admission_parameters)
+    except Exception as error:
+        note(f"the newest numbers of {job.id} are not known: {in_words(error)}")
+        return None
+    return waits_now(remembered(ledger)[0], job, admission)
+
+
+def _write(explanation: Explanation, output: str) -> None:
+    from fawkes.cli.show.show import say, show
+    from fawkes.report.tables.explain import as_plain
+
+    plain = as_plain(explanation)
+    if output == JSON:
+        click.echo(json.dumps({"version": JSON_VERSION, **plain}, indent=2, allow_nan=False))
+    elif output == CSV:
+        show(plain["lines"], TABLES["explain, lines"], output)
+    else:
+        echo(explanation.title)
+        for line in explanation.lines:
+            time = f"{clock(show_time(line.at_us))}  " if line.at_us is not None else ""
+            say(f"  {time}{line.text}", "    ")
+        if explanation.figures:
+            click.echo()
+            show(explanation.figures, TABLES["explain"], output)

@@ -1,0 +1,85 @@
+"""`fawkes verify`: decide a ledger again and compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.base.errors import ExitStatus
+from fawkes.base.units import counted, show_time
+from fawkes.cli.show.show import output_option
+from fawkes.cli.show.tables import TABLES
+from fawkes.config.site.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.cli.show.show import Step
+    from fawkes.engine.ports import Entry
+    from fawkes.store.sqlite import LedgerReader
+
+_CHUNK = 1000
+
+
+@click.command()
+@output_option
+@click.pass_obj
+def verify(site: Site, output: str) -> ExitStatus | None:
+    """Decide every step of the ledger again and show where the decision differs from the stored one.
+
+    Exits with 0 if every decision is the same byte for byte, 3 if steps of another version of Fawkes differ,
+    and 1 if steps of this version differ, which is a defect.
+    """
+    from fawkes import __version__
+    from fawkes.cli.asking.ledger import ledger_of
+    from fawkes.cli.show.show import note, progress, show
+
+    with ledger_of(site) as ledger:
+        count = ledger.last_seq()
+        with progress("verify", count // _CHUNK + 1) as step:
+            rows = list(_differences(ledger, step))
+    show(rows, TABLES["verify"], output)
+    if not rows:
+        note(f"{counted(count, 'step')} decided again: every decision is the same as the stored one, byte for byte")
+        return None
+    ours = [row for row in rows if row["decided_by"] == __version__]
+    differ = "1 differs" if len(rows) == 1 else f"{len(rows)} differ"
+    note(f"{counted(count, 'step')} decided again: {differ}, {len(ours)} of them decided by this version")
+    return ExitStatus.FAILED if ours else ExitStatus.CHANGES
+
+
+def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
+    """A row for each decision that does not come again; a decision is its text in the ledger."""
+    from fawkes.core.values.events import Started
+    from fawkes.core.values.record import decision_plain, dumps
+    from fawkes.engine import replay
+    from fawkes.policy.worker.policies import load_admission, load_weighting
+
+    version = ""
+
+    def entries() -> Iterator[Entry]:
+        nonlocal version
+        for entry in ledger.entries():
+            if isinstance(entry.event, Started):
+                version = entry.event.version
+            if entry.seq % _CHUNK == 0:
+                step(f"step {entry.seq}")
+            yield entry
+
+    for found in replay(entries(), load_weighting, load_admission):
+        stored, now = decision_plain(found.stored), decision_plain(found.now)
+        if dumps(stored) != dumps(now):
+            yield {
+                "step": found.seq,
+                "time": show_time(found.event.at_us),
+                "kind": type(found.event).__name__,
+                "decided_by": version,
+                "differs": _parts(stored, now),
+                "stored_decision": stored,
+                "new_decision": now,
+            }
+
+
+def _parts(stored: Any, now: Any) -> list[str]:
+    """Which parts of two decisions differ."""
+    return [part for part in ("changes", "effects", "reasons") if stored.get(part) != now.get(part)]

@@ -1,0 +1,1 @@
+"""Verbs about this machine: the lab, the demo, Hadoop releases."""

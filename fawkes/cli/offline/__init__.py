@@ -1,0 +1,1 @@
+"""Verbs of researchers: simulate, compare, replay, repeat a paper."""

@@ -1,0 +1,303 @@
+"""`fawkes compare`: policies and settings on the same perturbed workloads, offline."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.base.extras import needs
+from fawkes.cli.offline.options import comparison_options, jobs_option, out_option, seed_option
+from fawkes.cli.offline.simulate import let_in_by, plan_of
+from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, show, warn
+from fawkes.cli.show.streams import STREAM, from_stdin
+from fawkes.cli.show.tables import TABLES
+from fawkes.config.site.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.base.catalog import Catalog, Found
+    from fawkes.offline.runs.grid import Grid
+    from fawkes.offline.runs.work import Runner
+
+ALL = "all"
+#: of a picture
+_MOST_PANELS = 12
+
+
+@click.command()
+@click.argument("scenario")
+@comparison_options(
+    policies="TD,EQ,None",
+    admission="that of the scenario",
+    example="model.disk=50MB,100MB",
+    replays=20,
+    spread="30s",
+)
+@seed_option
+@click.option("--baseline", default="None", show_default=True, help="Baseline policy of the comparison.")
+@jobs_option
+@out_option("Folder for the results; the same command continues in it.  [default: compare-SCENARIO]")
+@click.option("--anew", is_flag=True, help="Run again what other code ran before, and replace its rows.")
+@click.option("--regret", is_flag=True, help="Search for the best fixed division; show how far each policy is from it.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of the scheduler at this address.")
+@output_option
+@click.pass_obj
+@needs("fawkes compare", "offline")
+def compare(
+    site: Site,
+    scenario: str,
+    policies: str,
+    admission: str | None,
+    settings: tuple[tuple[str, str], ...],
+    replays: int,
+    spread: int,
+    seed: int | None,
+    baseline: str,
+    jobs: int | None,
+    out: Path | None,
+    anew: bool,
+    regret: bool,
+    dask: str | None,
+    output: str,
+) -> None:
+    """Run SCENARIO under each policy and each combination of settings, several times with perturbed arrivals.
+
+    All policies get the same perturbed workloads. Each run is a file in the folder; after an interrupt the same command
+    runs only what is missing. Shows medians over the replays, and the change of the mean slowdown against the baseline:
+    its 95 % interval, Wilcoxon's paired test, and a verdict, which may be that these replays cannot tell.
+
+    With --regret the same workloads also run under fixed divisions of the pool, at most 40 of them on three replays.
+    Regret is the mean slowdown over that of the best division, minus 1.
+    """
+    from fawkes.base.catalog import Catalog
+    from fawkes.offline.runs.grid import GridFolder, run_cell
+    from fawkes.offline.runs.work import finish, in_this_process, on_dask, on_processes
+
+    count = jobs or os.cpu_count() or 1
+    run: Runner = on_dask(dask) if dask else on_processes(count) if count > 1 else in_this_process
+    catalog = Catalog(site=site.root)
+    variants = variants_under(catalog, admission, settings)
+    grid = _grid(site, catalog, scenario, chosen(catalog, policies), variants, replays, spread, seed)
+    baseline = _baseline(catalog, baseline)
+    folder = GridFolder(out or Path(f"compare-{grid.name}"), grid, anew=anew)
+    if folder.changed:
+        note(f"{len(folder.changed)} runs are run again, because their policy or scenario has changed")
+    there = sum(folder.row(cell) is not None for cell in grid.cells)
+    if there:
+        note(f"{there} of {len(grid.cells)} runs are finished already, in {folder.folder}")
+    with progress("compare", len(grid.cells) - there) as step:
+        rows = finish(partial(run_cell, grid), grid.cells, folder, run, step)
+    _warn(grid, rows)
+    _tell(rows, baseline, folder.folder, output, _regrets(grid, rows, run) if regret else None)
+    picture = draw_divisions(grid, rows, folder.folder)
+    if picture is not None:
+        note(f"picture of the nodes under each policy: {picture}")
+
+
+def chosen(catalog: Catalog, names: str) -> list[Found]:
+    """The policies that are named, with commas between them, or all; UserError for one that is not there."""
+    from fawkes.base.catalog import Kind
+    from fawkes.base.errors import UserError
+
+    if names.strip().casefold() == ALL:
+        return list(catalog.all(Kind.POLICY))
+    found: dict[str, Found] = {}
+    for name in (one.strip() for one in names.split(",")):
+        policy = catalog.find(Kind.POLICY, name)
+        if policy.title in found:
+            raise UserError(f"the policy {policy.title!r} is named twice", where="--policies", hint="Name each once")
+        found[policy.title] = policy
+    return list(found.values())
+
+
+def variants_under(
+    catalog: Catalog, admission: str | None, settings: tuple[tuple[str, str], ...]
+) -> dict[str, Mapping[str, Any]]:
+    """Every combination of settings, under each of the admission policies that are named; UserError for a wrong one."""
+    from fawkes.base.errors import UserError
+    from fawkes.offline.runs.settings import variants_of
+
+    variants = variants_of(settings)
+    if admission is None:
+        return variants
+    if any(key == "admission" for key, _ in settings):
+        raise UserError("'admission' is set twice", where="--set", hint="Give --admission alone")
+    found: dict[str, Mapping[str, Any]] = {}
+    for name in (each.strip() for each in admission.split(",")):
+        chosen_name = let_in_by(catalog, name)
+        for label, changes in variants.items():
+            both = f"admission={name} {label}".strip()
+            if both in found:
+                raise UserError(f"the policy {name!r} is named twice", where="--admission", hint="Name each once")
+            found[both] = {**changes, "admission": chosen_name}
+    return found
+
+
+def _baseline(catalog: Catalog, name: str) -> str:
+    from fawkes.base.catalog import Kind
+
+    return catalog.find(Kind.POLICY, name).title
+
+
+def _grid(
+    site: Site,
+    catalog: Catalog,
+    name: str,
+    policies: list[Found],
+    variants: Mapping[str, Mapping[str, Any]],
+    replays: int,
+    spread_us: int,
+    seed: int | None,
+) -> Grid:
+    from fawkes.offline.runs.grid import grid_of
+
+    if name == STREAM:
+        # It can be read only once, but a plan is made for each combination that changes the scenario.
+        name = str(click.get_current_context().with_resource(from_stdin(name, "stdin.toml")))
+    plans = partial(plan_of, site, catalog, name, seed)
+    return grid_of(plans, catalog, policies, variants, replays=replays, spread_us=spread_us)
+
+
+def _warn(grid: Grid, rows: list[dict[str, Any]]) -> None:
+    from fawkes.offline.scenarios.notes import copies_note, nobody_note
+
+    lost = [row["lost_copies"] for row in rows if row.get("lost_copies")]
+    if lost:
+        warn(f"note: in {len(lost)} of {len(rows)} runs {copies_note(lost[0])}")
+    missed = [row["missed"] for row in rows if row.get("missed")]
+    if missed:
+        warn(f"note: in {len(missed)} of {len(rows)} runs {nobody_note(missed[0])}")
+
+
+def _regrets(grid: Grid, rows: list[dict[str, Any]], run: Runner) -> dict[tuple[str, str], float | None]:
+    from fawkes.offline.runs.regret import DIVISIONS, best_of, regrets
+
+    found = {}
+    for label in dict.fromkeys(label for _, label in grid.scenarios):
+        with progress("fixed divisions", DIVISIONS) as step:
+            found[label] = best_of(grid, label, run, step)
+        best = found[label]
+        if best is not None:
+            nodes = ", ".join(f"{c} {count}" for c, count in sorted(best.nodes.items()))
+            said = f" under {label}" if label else ""
+            note(f"best fixed division{said}: {nodes}; mean slowdown {best.slowdown:.2f}, {best.tried} were tried")
+    return regrets(grid, rows, found)
+
+
+def _tell(
+    rows: list[dict[str, Any]],
+    baseline: str,
+    folder: Path,
+    output: str,
+    regrets: Mapping[tuple[str, str], float | None] | None,
+) -> None:
+    import pandas as pd
+
+    from fawkes.offline.outcomes.failover import MASTERS
+    from fawkes.offline.outcomes.outcome import DEADLINES
+    from fawkes.offline.outcomes.statistics import SIGNIFICANT, frame_of, least_p, table_of, with_settings
+    from fawkes.offline.runs.folder import write_frame
+
+    table = table_of(rows, baseline)
+    form = TABLES["compare"]
+    if regrets is not None:
+        table = [{**row, "regret": regrets[row["policy"], row["settings"]]} for row in table]
+        form = replace(form, keys=(*form.keys, "regret"))
+    write_frame(folder / "runs", frame_of(rows))
+    write_frame(folder / "table", with_settings(pd.DataFrame(table)))
+    _draw(table, baseline, folder)
+    due, masters = ([key for key in keys if table and key in table[0]] for keys in (DEADLINES, MASTERS))
+    if output == CSV:
+        form = replace(form, keys=(*form.keys, *due, *masters))
+    show(plain_texts(table) if output == CSV else table, form, output)
+    if due and output not in (CSV, JSON):
+        say("")
+        say("jobs that have a deadline, medians over the replays:")
+        show(table, TABLES["compare, deadlines"], output)
+    if masters and output not in (CSV, JSON):
+        say("")
+        say("lost and moved masters, medians over the replays:")
+        show(table, TABLES["compare, masters"], output)
+    if output == TABLE:
+        say("")
+        say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")
+        replays = max((row["replays"] for row in table), default=0)
+        if least_p(replays) >= SIGNIFICANT:
+            say(
+                f"{replays} replays cannot tell policies apart: p is at least {least_p(replays):.3g}. "
+                "Give --replays 6 or more"
+            )
+    note(f"runs and table as CSV and Parquet, slowdowns and changes as PNG and PDF: {folder}")
+
+
+def plain_texts(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with texts that readers of CSV do not take for missing values."""
+    from fawkes.offline.outcomes.statistics import UNCHANGED
+    from fawkes.offline.runs.folder import csv_text
+
+    return [
+        {key: csv_text(key, value) for key, value in {**row, "settings": row["settings"] or UNCHANGED}.items()}
+        for row in table
+    ]
+
+
+def _draw(table: list[dict[str, Any]], baseline: str, folder: Path) -> None:
+    from fawkes.offline.runs.folder import write_picture
+    from fawkes.report.pictures.panels import changes, slowdowns
+
+    drawn = [row for row in table if row["slowdown_mean"] is not None]
+    if drawn:
+        which = [f"slowdown_{name}" for name in ("least", "middle", "most")]
+        least, middle, most = ([row[key] for row in drawn] for key in which)
+        intervals = [[_interval(row, key) for row in drawn] for key in which]
+        write_picture(folder / "slowdowns", slowdowns([name_of(row) for row in drawn], least, middle, most, intervals))
+    judged = [row for row in table if row["change"] is not None]
+    if judged:
+        picture = changes(
+            [name_of(row) for row in judged],
+            [row["change"] for row in judged],
+            [_interval(row, "change") for row in judged],
+            [row["verdict"] for row in judged],
+            baseline,
+        )
+        write_picture(folder / "changes", picture)
+
+
+def _interval(row: Mapping[str, Any], key: str) -> tuple[float, float] | None:
+    low, high = row[f"{key}_ci_low"], row[f"{key}_ci_high"]
+    return None if low is None else (low, high)
+
+
+def name_of(row: Mapping[str, Any]) -> str:
+    """A policy with its settings, if it has any."""
+    return f"{row['policy']} {row['settings']}".strip()
+
+
+def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path | None:
+    """Write the picture of each policy's first replay, as PNG and PDF; the path of the PNG.
+
+    None, and no picture, when no row has the nodes. A picture has at most so many panels as fit a page.
+    """
+    from fawkes.offline.runs.folder import write_picture
+    from fawkes.report.pictures.panels import Division, divisions
+
+    drawn = [
+        Division(f"{name_of(row)}{_slowdown(row['slowdown_mean'])}", dict(row["nodes"]))
+        for row in rows
+        if "nodes" in row
+    ]
+    if not drawn:
+        return None
+    pool = max(len(scenario.nodes) for scenario in grid.scenarios.values())
+    write_picture(folder / "nodes-over-time", divisions(drawn[:_MOST_PANELS], pool, f"{grid.name}, first replay"))
+    return folder / "nodes-over-time.png"
+
+
+def _slowdown(value: float | None) -> str:
+    """For the title of a panel; nothing where no job has a reference time."""
+    return "" if value is None else f": mean slowdown {value:.2f}"

@@ -1,0 +1,243 @@
+"""`fawkes replay`: the jobs of a workload for real, at their times, on live MR-clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.base.errors import ExitStatus, FawkesError
+from fawkes.base.extras import needs
+from fawkes.cli.asking.acting import Duration
+from fawkes.cli.offline.options import seed_option
+from fawkes.cli.offline.simulate import plan_of
+from fawkes.cli.show.show import note, output_option, progress, show
+from fawkes.cli.show.tables import TABLES
+from fawkes.config.files.fields import size
+from fawkes.config.site.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.cli.asking.client import Client
+    from fawkes.cli.replay.drift import DriftRow
+    from fawkes.cli.replay.journal import Journal
+    from fawkes.cli.replay.stage import Stages
+    from fawkes.cli.show.show import Step
+    from fawkes.config.workloads.workloads import Generated, Workload
+    from fawkes.core.values.model import JobState
+    from fawkes.offline.scenarios.load import Demand
+    from fawkes.offline.scenarios.plan import Plan
+    from fawkes.workload.playing.play import Posted
+
+_DATA = "256MiB"
+
+
+@click.command()
+@click.argument("scenario")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder for the journal and the report.",
+)
+@click.option(
+    "--data",
+    "data",
+    default=_DATA,
+    show_default=True,
+    metavar="SIZE",
+    help="Largest amount of input data per MR-cluster.",
+)
+@click.option("--limit", "limit_us", type=Duration(), help="Longest time for the replay, such as 1h.")
+@seed_option
+@click.option("--dry-run", is_flag=True, help="Only show what would be submitted, and when.")
+@output_option
+@click.pass_obj
+@needs("fawkes replay", "offline")
+def replay(
+    site: Site,
+    scenario: str,
+    out: Path | None,
+    data: str,
+    limit_us: int | None,
+    seed: int | None,
+    dry_run: bool,
+    output: str,
+) -> ExitStatus | None:
+    """Run the jobs of SCENARIO for real, at their times, on the controller of the site.
+
+    SCENARIO is the same as for `fawkes simulate`. Its MR-clusters are requested unless they already run. Jobs known by
+    their bytes read, shuffle and write as many; jobs known by their times sleep as long; jobs with a program run it.
+    The controller decides by its own settings. The same command continues an interrupted replay.
+
+    Exits with 0 if all jobs have succeeded, 4 if some have not.
+    """
+    from fawkes.base.catalog import Catalog
+    from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError
+    from fawkes.cli.asking.releases import provide_releases
+    from fawkes.config.jobs.jobs import without_tasks
+    from fawkes.live.hadoop.releases import needs_of, needs_of_job
+    from fawkes.playbook.dist.compile.compiled import LOAD
+    from fawkes.playbook.dist.pieces import place_of, provide
+
+    catalog = Catalog(site=site.root)
+    plan = plan_of(site, catalog, scenario, seed)
+    with progress("replay", 2) as step:
+        demands = plan.with_references(plan.scenario(catalog)).demands
+        step("reference times")
+        provide([LOAD], say=note)
+        step("load jobs")
+    client = Client(site)
+    running = {row["cluster"] for row in client.rows("clusters") if row["state"] == "running"}
+    parts = _stages(site, plan, demands, running, place_of(LOAD), size(data))
+    for lack in filter(None, (without_tasks(one.spec) for one in parts.jobs.jobs)):
+        note(lack)
+    if dry_run:
+        show([*_planned("before", parts.before), *_planned("jobs", parts.jobs)], TABLES["replay --dry-run"], output)
+        return None
+    jobs = [one.spec for part in (parts.before, parts.jobs) for one in part.jobs]
+    asked = [needs_of(one.spec) for one in parts.before.clusters if one.spec.id not in running]
+    provide_releases(client, [*asked, *map(needs_of_job, jobs)])
+    folder = out or Path(f"replay-{plan.name}")
+    try:
+        rows = _run(client, site, parts, folder, limit_us, {"scenario": plan.name, "seed": plan.seed, "data": data})
+    except (NoControllerError, HungUpError, SilentError) as error:
+        error.hint = "Start it with `fawkes run`, then type the same command: it goes on where it was broken off"
+        raise
+    return _tell(rows, folder, output)
+
+
+def _stages(
+    site: Site, plan: Plan, demands: tuple[Demand, ...], running: set[str], jar: Path, data_bytes: int
+) -> Stages:
+    from fawkes.cli.replay.stage import stages
+
+    # A replay that goes on finds MR-clusters there that it has requested itself.
+    return stages(
+        plan.name,
+        demands,
+        running=running,
+        settings=site.settings(),
+        generate=_generated(plan),
+        jar=jar,
+        data_limit_bytes=data_bytes,
+    )
+
+
+def _generated(plan: Plan) -> tuple[Generated, ...]:
+    """The data that a scenario's file makes before the run; the paper's have none."""
+    from fawkes.config.workloads.scenarios import load_scenario
+    from fawkes.config.workloads.workloads import generated
+
+    return generated(load_scenario(Path(plan.file))) if plan.file.endswith(".toml") else ()
+
+
+def _run(
+    client: Client, site: Site, parts: Stages, folder: Path, limit_us: int | None, facts: dict[str, Any]
+) -> tuple[DriftRow, ...]:
+    from fawkes.cli.asking.ledger import ledger_of
+    from fawkes.cli.replay.drift import drift_rows
+    from fawkes.cli.replay.journal import JOBS, Journal
+    from fawkes.report import history
+    from fawkes.workload.playing.play import play, with_data
+
+    journal = Journal(folder, facts)
+    if journal.resumed:
+        taken = sum(one.tries > 0 for part in journal.earlier.values() for one in part)
+        note(f"continues the interrupted replay: requests already made: {taken}")
+    with progress("replay", len(parts.before.clusters) + len(parts.before.jobs) + len(parts.jobs.jobs)) as step:
+        if not journal.began(JOBS):
+            before = with_data(parts.before, site.root / "data", note)
+            _play_before(client, before, parts, journal, step, limit_us)
+        played = play(
+            with_data(parts.jobs, site.root / "data", note),
+            client,
+            say=note,
+            until="ended",
+            limit_us=limit_us,
+            there=parts.there,
+            earlier=journal.earlier[JOBS],
+            note=_kept(journal, JOBS, step),
+        )
+    note(played.in_words())
+    with ledger_of(site) as ledger:
+        jobs: dict[str, JobState] = {job.id: job for job in history.jobs(ledger)}
+    return drift_rows(played.posted, jobs)
+
+
+def _play_before(
+    client: Client, before: Workload, parts: Stages, journal: Journal, step: Step, limit_us: int | None
+) -> None:
+    """MR-clusters and data: the jobs begin when all of that is there."""
+    from fawkes.cli.replay.journal import BEFORE
+    from fawkes.workload.playing.play import play
+
+    asked = {one.spec.id for one in before.clusters}
+    play(
+        before,
+        client,
+        say=note,
+        until="ready",
+        limit_us=limit_us,
+        there=[name for name in parts.there if name not in asked],
+        earlier=journal.earlier[BEFORE],
+        note=_kept(journal, BEFORE, step),
+    )
+    for job in before.jobs:
+        for row in client.rows("jobs", job=job.spec.id):
+            if row["state"] != "succeeded":
+                raise FawkesError(
+                    f"the data could not be written: {row['why']}",
+                    where=job.spec.id,
+                    hint="Use less with --data SIZE; another --out starts a new replay",
+                )
+
+
+def _kept(journal: Journal, part: str, step: Step) -> Any:
+    def keep(posted: Posted) -> None:
+        journal.add(part, posted)
+        if posted.tries:
+            step(f"{posted.name} {posted.drift_us / 1e6:.2f} s late")
+
+    return keep
+
+
+def _tell(rows: tuple[DriftRow, ...], folder: Path, output: str) -> ExitStatus | None:
+    from fawkes.cli.replay.drift import plain, summary
+    from fawkes.offline.runs.folder import write_json
+
+    total = summary(rows)
+    write_json(folder / "replay.json", {"jobs": plain(rows), "total": total})
+    show(plain(rows), TABLES["replay"], output, envelope={"total": total})
+    if rows:
+        note(
+            f"{total['launched_within_1s']:.0%} of {total['jobs']} jobs were launched within 1 s of their time (median "
+            f"{total['late_median_s']:.2f} s, most {total['late_most_s']:.2f} s late)"
+        )
+    if total["start_drift_median_s"] is not None:
+        note(
+            f"YARN began them {total['start_drift_median_s']:.1f} s after it (median; 95 %: "
+            f"{total['start_drift_p95_s']:.1f} s), waiting in the queue included"
+        )
+    note(f"{total['succeeded']} of {total['jobs']} succeeded; journal and report: {folder}")
+    return None if total["succeeded"] == total["jobs"] else ExitStatus.PARTIAL
+
+
+def _planned(part: str, workload: Workload) -> list[dict[str, Any]]:
+    clusters = [
+        {"part": part, "action": "request", "name": one.spec.id, "cluster": one.spec.id, "at_s": one.at_us / 1e6}
+        for one in workload.clusters
+    ]
+    jobs = [
+        {
+            "part": part,
+            "action": "submit",
+            "name": one.spec.id,
+            "cluster": one.spec.cluster,
+            "at_s": one.delay_us / 1e6,
+            "behind": " ".join(one.behind),
+            "does": one.spec.details.get("title", ""),
+        }
+        for one in workload.jobs
+    ]
+    return [*clusters, *jobs]

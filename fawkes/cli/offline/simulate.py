@@ -1,0 +1,243 @@
+"""`fawkes simulate`: one run of a scenario offline, decided by the code that decides live."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.base.extras import needs
+from fawkes.base.units import MOST_SEED, counted
+from fawkes.cli.asking import completion
+from fawkes.cli.show.fields import NOTHING
+from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, show, warn
+from fawkes.cli.show.streams import STREAM, from_stdin
+from fawkes.cli.show.tables import TABLES
+from fawkes.config.site.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.base.catalog import Catalog
+    from fawkes.offline.outcomes.beside import Beside
+    from fawkes.offline.outcomes.outcome import Outcome
+    from fawkes.offline.scenarios.plan import Plan
+    from fawkes.sim.hadoop.model import TaskEvent
+
+ALL = "all"
+
+
+class Setting(click.ParamType[tuple[str, str]]):
+    """``key=value``; the command gets both as text."""
+
+    name = "key=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Key and value; a usage error tells the right form."""
+        if isinstance(value, tuple):
+            return value
+        key, sign, text = str(value).partition("=")
+        if not sign or not key.strip() or not text.strip():
+            self.fail(f"{value!r} is not a setting: write key=value, such as tau=10 or period=90s", param, ctx)
+        return key.strip(), text.strip()
+
+
+@click.command()
+@click.argument("scenario")
+@click.option(
+    "--policy", help="Another weighting policy, by name or by the path of its file.", shell_complete=completion.policies
+)
+@click.option(
+    "--admission",
+    help="Another admission policy, by name or by the path of its file.",
+    shell_complete=completion.admissions,
+)
+@click.option(
+    "--set",
+    "settings",
+    type=Setting(),
+    multiple=True,
+    help="Set a key of fawkes.toml (tau=10) or of the scenario (model.disk=50MB); repeatable.",
+)
+@click.option("--seed", type=click.IntRange(0, MOST_SEED), help="Random seed, instead of the scenario's.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write ledger, frames and pictures into a new folder.",
+)
+@click.option(
+    "--beside",
+    "recorded",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="SITE",
+    help="Show decisions and times of jobs beside those in the ledger of a site.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Check slots, tasks, bytes and the core's invariants at every event; ten times slower.",
+)
+@output_option
+@click.pass_obj
+@needs("fawkes simulate", "offline")
+def simulate(
+    site: Site,
+    scenario: str,
+    policy: str | None,
+    admission: str | None,
+    settings: tuple[tuple[str, str], ...],
+    seed: int | None,
+    out: Path | None,
+    recorded: Path | None,
+    check: bool,
+    output: str,
+) -> None:
+    """Run SCENARIO offline: WKLD-A to WKLD-E of the paper, a workload by its name, a file, or - for standard input.
+
+    Shows each MR-cluster and the totals. The folder of --out is a site of its own: `fawkes --site DIR events`,
+    `explain`, `status` and `verify` show what happened in it.
+    """
+    from fawkes.base.catalog import Catalog, Kind
+    from fawkes.cli.asking.ledger import ledger_of
+    from fawkes.config.workloads.changes import divided
+    from fawkes.offline.outcomes.beside import beside
+    from fawkes.offline.outcomes.outcome import outcome_of
+    from fawkes.offline.runs.folder import PARTS_OF_A_RUN, refuse_present, write_run
+    from fawkes.offline.runs.settings import values_of
+    from fawkes.offline.scenarios.notes import Copies, copies_note, nobody_note, struck_nobody
+    from fawkes.offline.scenarios.plan import asked
+    from fawkes.offline.scenarios.scenario import simulate as run
+
+    if out is not None:
+        refuse_present(out)
+    # Before the run: a site without a ledger is refused at once.
+    ledger = None if recorded is None else click.get_current_context().with_resource(ledger_of(Site(recorded)))
+    catalog = Catalog(site=site.root)
+    said = divided(
+        {**values_of(settings), **({} if admission is None else {"admission": let_in_by(catalog, admission)})}
+    )
+    plan = plan_of(site, catalog, scenario, seed, said.scenario)
+    found = None if policy is None else catalog.find(Kind.POLICY, policy)
+    chosen = plan.scenario(catalog, policy=found, changes=said.settings)
+    with progress("simulate", 2 if out is None else 2 + PARTS_OF_A_RUN) as step:
+        plan = plan.with_references(chosen)
+        step("reference times")
+        copies = Copies(plan.losses)
+        ready = replace(asked(chosen, plan.demands), check=check)
+        tasks: list[TaskEvent] | None = [] if ready.keeps_tasks else None
+        store = run(ready, watch=copies, tasks=tasks)
+        step(chosen.policy.name)
+        outcome = outcome_of(store, tasks, with_losses=bool(plan.losses))
+        if out is not None:
+            write_run(out, store, outcome, f"{plan.name} under {chosen.policy.name}", step)
+    if copies.lost:
+        warn(f"note: {copies_note(copies.lost)}")
+    if missed := nobody_note(struck_nobody(store, plan.losses)):
+        warn(f"note: {missed}")
+    _tell(outcome, output, None if ledger is None else beside(ledger, store))
+    if out is not None:
+        note(f"what happened: fawkes --site {out} events")
+        note(f"why: fawkes --site {out} explain")
+
+
+def let_in_by(catalog: Catalog, name: str) -> str:
+    """The admission policy of that name or path, as settings name it; UserError when there is none."""
+    from fawkes.base.catalog import Kind, Origin
+    from fawkes.base.errors import UserError
+
+    try:
+        found = catalog.find(Kind.ADMISSION, name)
+    except UserError as error:
+        raise UserError(error.what, where="--admission", hint=error.hint) from None
+    return str(found.path.resolve()) if found.origin is Origin.GIVEN else found.name
+
+
+def plan_of(site: Site, catalog: Any, name: str, seed: int | None, changes: Mapping[str, Any] = {}) -> Plan:
+    """The scenario of that name: a workload of the paper, else a file; ``-`` is standard input.
+
+    ``changes`` are keys of the scenario with other values (`fawkes.config.workloads.changes`).
+    """
+    from fawkes.offline.scenarios.plan import paper_plan
+    from fawkes.workload.making.classes import NAMES
+
+    if name.upper() in NAMES:
+        return paper_plan(name.upper(), seed, changes)
+    from fawkes.offline.scenarios.read import read_plan
+
+    if name == STREAM:
+        # The file stays until the command ends: parts of a plan are read when they are needed.
+        name = str(click.get_current_context().with_resource(from_stdin(name, "stdin.toml")))
+    plan = read_plan(site, catalog, name, seed, changes=changes)
+    for line in plan.notes:
+        note(line)
+    return plan
+
+
+def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
+    rows: list[dict[str, Any]] = list(outcome.plain()["clusters"])
+    total = {key: value for key, value in outcome.plain().items() if key != "clusters"}
+    if output == JSON:
+        beside = {} if both is None else {"beside": both.plain()}
+        show(rows, TABLES["simulate"], output, envelope={"total": total, **beside})
+        return
+    everything = {
+        "cluster": ALL,
+        "jobs": outcome.jobs,
+        "failed_jobs": outcome.failed_jobs,
+        "slowdown_mean": outcome.slowdown_mean,
+        "response_mean_s": outcome.response_mean_s,
+        "node_s": outcome.node_s,
+        "finished_s": outcome.makespan_s,
+    }
+    due = {} if outcome.due is None else asdict(outcome.due)
+    masters = {} if outcome.masters is None else asdict(outcome.masters)
+    table = TABLES["simulate"]
+    form = replace(table, keys=(*table.keys, *due, *masters)) if output == CSV else table
+    show([*rows, {**everything, **due, **masters}], form, output)
+    if due and output not in (CSV, JSON):
+        say("")
+        say("Jobs that have a deadline:")
+        show(
+            [*(row for row in rows if "jobs_due" in row), {"cluster": ALL, **due}],
+            TABLES["simulate, deadlines"],
+            output,
+        )
+    if masters and output not in (CSV, JSON):
+        say("")
+        say("Lost and moved masters:")
+        show([*rows, {"cluster": ALL, **masters}], TABLES["simulate, masters"], output)
+    if output == TABLE:
+        say("")
+        say(
+            f"mean slowdown of the MR-clusters: least {number(outcome.slowdown_least)}, median "
+            f"{number(outcome.slowdown_middle)}, most {number(outcome.slowdown_most)}"
+        )
+        say(f"makespan {outcome.makespan_s:.0f} s; {counted(outcome.reconfigurations, 'reconfiguration')}")
+        if both is not None:
+            _tell_beside(both, output)
+
+
+def _tell_beside(both: Beside, output: str) -> None:
+    say("")
+    say("Decisions in their order, recorded and simulated:")
+    show([asdict(row) for row in both.turns], TABLES["simulate --beside, decisions"], output)
+    say("")
+    say("Times of jobs, recorded and simulated:")
+    show([{**asdict(row), "error": row.error} for row in both.jobs], TABLES["simulate --beside, jobs"], output)
+    say("")
+    say(
+        f"{both.likeness:.0%} of the decisions are in the same order; median error of the jobs' times "
+        f"{_percent(both.job_error)}; makespan {both.recorded_makespan_s:.0f} s recorded, "
+        f"{both.simulated_makespan_s:.0f} s simulated"
+    )
+
+
+def number(value: float | None) -> str:
+    """Two digits behind the point; a dash when there is none."""
+    return NOTHING if value is None else f"{value:.2f}"
+
+
+def _percent(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:+.0%}"

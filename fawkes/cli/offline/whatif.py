@@ -1,0 +1,106 @@
+"""`fawkes whatif`: a recorded span under other policies and settings, and how far the model can be believed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.base.errors import ExitStatus
+from fawkes.base.extras import needs
+from fawkes.cli.asking.acting import Number
+from fawkes.cli.offline.compare import chosen, plain_texts, variants_under
+from fawkes.cli.offline.options import comparison_options, jobs_option, out_option
+from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, show
+from fawkes.cli.show.tables import TABLES
+from fawkes.config.site.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.offline.record.verdict import Verdict
+
+Share = Number(0, 1000)
+
+
+@click.command()
+@click.argument("record", type=click.Path(path_type=Path))
+@comparison_options(policies="all", admission="the recorded one", example="pool.nodes=8,12", replays=10, spread="10s")
+@click.option(
+    "--job-bound", type=Share, default=0.25, show_default=True, help="Largest accepted median error of job times."
+)
+@click.option(
+    "--makespan-bound", type=Share, default=0.25, show_default=True, help="Largest accepted error of the makespan."
+)
+@jobs_option
+@out_option("Folder for the results; the same command continues in it.")
+@click.option("--anew", is_flag=True, help="Run again what other code ran before, and replace its rows.")
+@output_option
+@click.pass_obj
+@needs("fawkes whatif", "offline")
+def whatif(
+    site: Site,
+    record: Path,
+    policies: str,
+    admission: str | None,
+    settings: tuple[tuple[str, str], ...],
+    replays: int,
+    spread: int,
+    job_bound: float,
+    makespan_bound: float,
+    jobs: int | None,
+    out: Path | None,
+    anew: bool,
+    output: str,
+) -> ExitStatus | None:
+    """Run RECORD, a folder of `fawkes record`, under each policy and each combination of settings.
+
+    The first line compares a simulation of the span, as recorded, with what happened: it shows the error of the model.
+    Then the policies follow, by the mean slowdown of their jobs, each with a verdict against the recorded policy. Exits
+    with 4 if the recorded run is not reproduced within the bounds; the ranking is shown anyway, without verdicts.
+    """
+    from fawkes.base.catalog import Catalog
+    from fawkes.offline.record.folder import open_record
+    from fawkes.offline.record.verdict import Bounds
+    from fawkes.offline.record.whatif import believed, grid_of, question_of, ranked, verdict_of
+    from fawkes.offline.runs.work import in_this_process, on_processes
+
+    opened = open_record(record)
+    # The policy of the record counts as one of its site, and is among all of them.
+    catalog = Catalog(site=record)
+    found = chosen(catalog, policies)
+    variants = variants_under(catalog, admission, settings)
+    question = question_of(opened, catalog)
+    grid = grid_of(question, catalog, found, variants, replays=replays, spread_us=spread)
+    count = jobs or os.cpu_count() or 1
+    with progress("whatif", 1 + len(grid.cells)) as step:
+        verdict = verdict_of(question, Bounds(job_bound, makespan_bound))
+        step(f"{verdict.policy} as recorded")
+        rows = ranked(grid, verdict.policy, on_processes(count) if count > 1 else in_this_process, step, out, anew=anew)
+    _tell(verdict, believed(rows, verdict), output)
+    return None if verdict.reproduced else ExitStatus.PARTIAL
+
+
+def _tell(verdict: Verdict, rows: list[dict[str, Any]], output: str) -> None:
+    from fawkes.offline.outcomes.statistics import SIGNIFICANT, least_p
+
+    if output == JSON:
+        show(rows, TABLES["whatif"], output, envelope={"line": verdict.line(), "recorded": verdict.plain()})
+        return
+    if output == CSV:
+        note(verdict.line())
+    else:
+        say(verdict.line())
+        say("")
+    show(plain_texts(rows) if output == CSV else rows, TABLES["whatif"], output)
+    if output == TABLE:
+        settings = "under the same settings" if any(row["settings"] for row in rows) else "as recorded"
+        there = any(row["policy"] == verdict.policy for row in rows)
+        against = f"{verdict.policy} {settings}" if there else "nothing"
+        say("")
+        say(f"medians over the replays; change, from, to, verdict: mean slowdown against {against}, paired")
+        replays = max((row["replays"] for row in rows), default=0)
+        if least_p(replays) >= SIGNIFICANT:
+            say(f"{replays} replays cannot tell policies apart. Give --replays 6 or more")
+        if not verdict.reproduced:
+            say("every verdict is `cannot tell`, because the model does not reproduce the record")

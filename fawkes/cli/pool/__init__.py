@@ -1,0 +1,1 @@
+"""Verbs of administrators: the controller and its nodes."""

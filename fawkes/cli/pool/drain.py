@@ -1,0 +1,164 @@
+"""`fawkes drain`: take nodes out of service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.asking import completion
+from fawkes.cli.asking.acting import Duration
+from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.show.tables import TABLES
+from fawkes.config.site.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.cli.asking.client import Client
+
+OUT = "out"
+LOST = "lost"
+#: lives in which data on a node can hold it up (`core/deciding/requests.py` has the last word)
+_HOLDING = frozenset({"evacuating", LOST})
+GIVEN_UP = "is wiped without a proof that its data is elsewhere, and then goes out of service"
+CORE = "core"
+
+
+@click.command()
+@click.argument("nodes", metavar="NODE", shell_complete=completion.nodes)
+@click.option("--reason", required=True, help="Reason, shown with the node.")
+@click.option("--discard-data", is_flag=True, help="Discard the data on a node that an MR-cluster waits for.")
+@click.option("--yes", is_flag=True, help="With --discard-data: skip the question that asks to type the name.")
+@click.option("--wait", is_flag=True, help="Return only when the node is out of service, wiped and verified.")
+@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: longest time to wait, such as 2h.")
+@click.option("--dry-run", is_flag=True, help="Only show what the node does now.")
+@output_option
+@click.pass_obj
+def drain(
+    site: Site,
+    nodes: str,
+    reason: str,
+    discard_data: bool,
+    yes: bool,
+    wait: bool,
+    limit_us: int | None,
+    dry_run: bool,
+    output: str,
+) -> None:
+    """Take NODE (or a set, such as node[03-05]) out of service, for a repair.
+
+    It leaves its MR-cluster as in a shrink: no data is lost, and tasks get the time that the settings allow. A core
+    node leaves once another node has replaced it. The masters of an MR-cluster first move to another of its core nodes,
+    once no job runs (`fawkes move-masters --now` does not wait). Without another one, release the MR-cluster first.
+
+    --discard-data is for a node that is held or lost with data. It is wiped without a proof that its blocks are
+    elsewhere. Use it only when that data may be lost.
+
+    Without --wait the command returns at once; interrupting it does not undo the drain.
+    """
+    from fawkes.cli.asking.acting import for_each, tell
+    from fawkes.cli.asking.client import Client
+    from fawkes.cli.asking.waiting import followed
+    from fawkes.cli.show.show import show
+
+    names = node_names(nodes)
+    client = Client(site)
+    known = the_nodes(client, names)
+    if dry_run:
+        show(list(known.values()), TABLES["drain"], output)
+        return
+
+    if discard_data:
+        _confirm_discard(nodes, known, yes)
+
+    def act(name: str) -> None:
+        with followed(client, wait):
+            client.post("drain", {"node": name, "reason": reason, "discard": discard_data})
+            tell(f"{name} {GIVEN_UP if discard_data else _now(known[name])}", output)
+
+    for_each("drained", names, act)
+    if wait:
+        _wait(client, names, limit_us)
+        tell(f"{nodes}: out of service. Put back with `fawkes undrain {nodes}`", output)
+    if output != TABLE:
+        show(list(the_nodes(client, names).values()), TABLES["drain"], output)
+
+
+def node_names(text: str) -> tuple[str, ...]:
+    """The nodes of a set; UserError when it is none."""
+    from fawkes.base.errors import UserError
+    from fawkes.config.files.nodeset import expand
+
+    try:
+        return expand(text)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+
+
+def the_nodes(client: Client, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The controller's rows of these nodes; UserError names those that are not in the pool."""
+    from fawkes.base.errors import UserError
+    from fawkes.config.files.nodeset import fold
+
+    rows = {name: found[0] for name in names if (found := client.rows("nodes", node=name))}
+    missing = [name for name in names if name not in rows]
+    if missing:
+        known = fold(row["node"] for row in client.rows("nodes"))
+        raise UserError(f"the pool has no node {fold(missing)}", hint=f"It has {known}")
+    return rows
+
+
+def _confirm_discard(nodes: str, rows: Mapping[str, Mapping[str, Any]], yes: bool) -> None:
+    """List the data that would be given up and ask for the name; RefusedError when nothing is held, or for another."""
+    from fawkes.cli.asking.acting import confirm
+    from fawkes.cli.asking.client import TurnedDownError
+    from fawkes.cli.show.show import warn
+    from fawkes.core.values.model import Reason
+
+    for name, row in rows.items():
+        if row["state"] not in _HOLDING:
+            raise TurnedDownError(Reason("nothing-held", {"node": name, "life": row["state"]}))
+    for name, row in rows.items():
+        warn(f"{name} is {row['state']}: {row['alert'] or 'nothing is known to be wrong'}")
+        for line in _at_risk(row):
+            warn(f"  {line}")
+    confirm(nodes, what="This discards the data on it: blocks without a replica elsewhere are lost.", yes=yes)
+
+
+def _at_risk(row: Mapping[str, Any]) -> list[str]:
+    from fawkes.report.words.facts import named_files
+
+    if row.get("at_risk_files") is None:
+        return ["which files are at risk is not known"]
+    lines = []
+    for key, text in (("at_risk", "too few replicas on other nodes"), ("missing", "files with blocks on no live node")):
+        if row[f"{key}_files"]:
+            lines.append(f"{text}: {named_files(row[key], row[f'{key}_files'])}")
+    return lines or ["no file is known to be at risk"]
+
+
+def _now(row: Mapping[str, Any]) -> str:
+    if row["state"] == LOST:
+        where = f" and its data is proven to be elsewhere in {row['cluster']}" if row["cluster"] else ""
+        return f"is lost: it goes out of service when it has been wiped{where}"
+    if row["state"] == OUT:
+        return "was out of service already and stays so"
+    if row["role"] == CORE:
+        return f"leaves {row['cluster']} once another core node has replaced it, and then goes out of service"
+    if row["cluster"]:
+        return f"leaves {row['cluster']}, where it is {row['role']}, and then goes out of service"
+    return "goes out of service"
+
+
+def _wait(client: Client, names: Sequence[str], limit_us: int | None) -> None:
+    from fawkes.cli.asking.waiting import tell_change, wait_for
+
+    told: dict[str, tuple[str, str]] = {}
+
+    def look() -> bool | None:
+        rows = the_nodes(client, names)
+        for name, row in rows.items():
+            tell_change(told, name, row)
+        return True if all(row["state"] == OUT for row in rows.values()) else None
+
+    wait_for(client, look, "all of these nodes were out of service", limit_us=limit_us)

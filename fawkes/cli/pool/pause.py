@@ -1,0 +1,28 @@
+"""`fawkes pause`: stop all voluntary moves."""
+
+from __future__ import annotations
+
+import click
+
+from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.show.tables import TABLES
+from fawkes.config.site.site import Site
+
+
+@click.command()
+@click.option("--reason", required=True, help="Reason, shown to anyone who asks later.")
+@output_option
+@click.pass_obj
+def pause(site: Site, reason: str, output: str) -> None:
+    """Stop all voluntary moves: shares are still watched, but no node moves for the sake of balance.
+
+    Moves under way finish, jobs continue, and MR-clusters are still deployed and released on request.
+    """
+    from fawkes.cli.asking.acting import tell
+    from fawkes.cli.asking.client import Client
+    from fawkes.cli.show.show import show
+
+    Client(site).post("pause", {"reason": reason})
+    tell(f"Voluntary moves are paused ({reason}). Allow them again with `fawkes resume`", output)
+    if output != TABLE:
+        show([{"voluntary_moves": "paused", "reason": reason}], TABLES["pause"], output)

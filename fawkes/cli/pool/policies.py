@@ -1,0 +1,55 @@
+"""`fawkes policies`: the weighting and admission policies, and where each comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fawkes.cli.show.show import output_option
+from fawkes.cli.show.tables import TABLES
+from fawkes.config.site.site import Site
+
+if TYPE_CHECKING:
+    from fawkes.base.catalog import Found
+
+
+@click.command()
+@output_option
+@click.pass_obj
+def policies(site: Site, output: str) -> None:
+    """List the policies: a name, the kind, what it does, and where it comes from.
+
+    A weighting policy (`policy` in fawkes.toml) says how many nodes each MR-cluster gets. An admission policy
+    (`admission`) says which jobs begin, and with how many CPUs. A policy in the site's policies/ folder, or in its
+    policies/admission/ folder, hides one of the same name that came with Fawkes. No policy is run.
+    """
+    from fawkes.base.catalog import Catalog, Kind
+    from fawkes.cli.show.show import show
+
+    catalog = Catalog(site=site.root)
+    kinds = {"weighting": Kind.POLICY, "admission": Kind.ADMISSION}
+    rows = [_row(found, name) for name, kind in kinds.items() for found in catalog.all(kind)]
+    show(rows, TABLES["policies"], output)
+
+
+def _row(found: Found, kind: str) -> dict[str, Any]:
+    return {
+        "policy": found.name,
+        "kind": kind,
+        "summary": _summary(found),
+        "origin": found.origin.value,
+        "file": str(found.path),
+        "hides": [str(path) for path in found.hides],
+    }
+
+
+def _summary(found: Found) -> str | None:
+    """The first line of a policy's own text; its code is not run for that."""
+    import ast
+
+    try:
+        text = ast.get_docstring(ast.parse(found.text()))
+    except (SyntaxError, ValueError) as error:
+        return f"CANNOT BE READ: {error}"
+    return text.splitlines()[0] if text else None

@@ -1,0 +1,111 @@
+"""`fawkes run`: the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from fawkes.cli.asking import completion
+from fawkes.cli.show.show import note, quiet, warn
+from fawkes.cli.show.visible import visible
+from fawkes.config.site.site import Site
+
+
+@click.command()
+@click.option(
+    "--shadow",
+    is_flag=True,
+    help="Shadow mode: measure and decide about the MR-clusters that are running, but change nothing.",
+)
+@click.option("--preset", help="Preset of settings instead of the one in fawkes.toml.")
+@click.option(
+    "--policy",
+    help="Weighting policy, by name or path, instead of the one in fawkes.toml.",
+    shell_complete=completion.policies,
+)
+@click.option("--take-over", is_flag=True, help="Take the pool over with a copied or moved state folder.")
+@click.option("--yes", is_flag=True, help="With --take-over: skip the question that asks to type the pool's name.")
+@click.option("-v", "--verbose", count=True, help="Log more to standard error; twice for everything.")
+@click.pass_obj
+def run(
+    site: Site, shadow: bool, preset: str | None, policy: str | None, take_over: bool, yes: bool, verbose: int
+) -> None:
+    """Control the pool: deploy MR-clusters, run their jobs, keep them balanced.
+
+    Stays in the foreground. When the controller stops (Ctrl-C, or `fawkes down --keep`), MR-clusters and jobs go on.
+    When it starts again, it recovers them.
+
+    In shadow mode (--shadow) the controller decides as usual and writes what it would do into the ledger, where
+    `fawkes explain` shows it. It refuses `fawkes request` and all other commands that change something.
+
+    A state folder that was copied or moved is refused, because the original may be in use. --take-over shuts the
+    original out, after the name of the pool was typed. If the nodes know more than the ledger, use `fawkes adopt`.
+    """
+    if shadow and take_over:
+        raise click.UsageError("--take-over changes nodes, and --shadow changes nothing. Use one of them.")
+    import logging
+
+    from fawkes.live.controller.controller import Controller, plan
+
+    level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
+
+    class Visible(logging.Formatter):
+        """Lines of a log repeat what nodes say."""
+
+        def format(self, record: logging.LogRecord) -> str:
+            return visible(super().format(record))
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(Visible("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler])
+    for noisy in ("paramiko", "apscheduler", "urllib3", "hdfs"):
+        logging.getLogger(noisy).setLevel(logging.DEBUG if verbose > 1 else logging.ERROR)
+    if shadow:
+        tell_shadow(site)
+    ready = plan(site, shadow=shadow, preset=preset, policy=policy)
+    Controller(ready, listener(), asking(ready.inventory.pool, yes=yes) if take_over else None).run()
+
+
+def asking(pool: str, *, yes: bool) -> Callable[[str], None]:
+    """What asks for the pool's name before a take-over; it raises RefusedError if somebody types something else."""
+    from fawkes.cli.asking.acting import confirm
+
+    return lambda what: confirm(pool, what=what, yes=yes)
+
+
+def listener() -> Callable[[str], None]:
+    """Where the controller's lines about its progress go: to stderr, or nowhere with `--quiet`; from any thread."""
+    # Whether notes are wanted is known to the thread of the command alone, so it is asked here, once.
+    return _dropped if quiet() else warn
+
+
+def _dropped(_line: str) -> None:
+    """A line that nobody wants to see."""
+
+
+def tell_shadow(site: Site) -> None:
+    """Say on stderr what shadow mode is, and what to do on a site where it has nothing to watch."""
+    note(
+        "shadow mode: this controller measures and decides, and changes nothing. It refuses `fawkes request` and "
+        "all other commands that change something. `fawkes explain` shows what it would do"
+    )
+    if not _has_clusters(site):
+        note(
+            "this site has no MR-cluster yet, so there is nothing to watch: stop with Ctrl-C, start `fawkes run` "
+            "without --shadow, then `fawkes request NAME`"
+        )
+
+
+def _has_clusters(site: Site) -> bool:
+    """Whether the ledger of a site, if it has one, knows of an MR-cluster that is not gone."""
+    from contextlib import closing
+
+    from fawkes.core.values.model import ClusterLife
+    from fawkes.report.history import clusters
+    from fawkes.store.sqlite import LEDGER_FILE, LedgerReader
+
+    if not (site.state_dir / LEDGER_FILE).exists():
+        return False
+    with closing(LedgerReader(site.state_dir)) as ledger:
+        return any(state.life is not ClusterLife.GONE for state in clusters(ledger))

@@ -1,0 +1,99 @@
+"""What a replay has asked for, line by line, so that one that was broken off goes on where it was.
+
+A line says that something is about to be sent, the next one that the controller took it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from fawkes import __version__
+from fawkes.base.errors import RefusedError, UserError
+from fawkes.workload.playing.play import Posted
+
+FILE = "replay.jsonl"
+BEFORE, JOBS = "before", "jobs"
+
+
+class Journal:
+    """The journal in the folder of a replay.
+
+    ``earlier`` is what was asked for in each part by a run that was broken off. RefusedError when the folder has
+    another replay or something else, UserError when a line cannot be read.
+    """
+
+    def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
+        self.file = folder / FILE
+        self.earlier: dict[str, list[Posted]] = {BEFORE: [], JOBS: []}
+        said = {"fawkes": __version__, **facts}
+        if folder.exists() and any(folder.iterdir()):
+            self._read(said)
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        self._add(said)
+
+    @property
+    def resumed(self) -> bool:
+        """Whether anything was asked for before."""
+        return any(self.earlier.values())
+
+    def add(self, part: str, posted: Posted) -> None:
+        """One more thing that was asked for."""
+        self._add({"part": part, **asdict(posted)})
+
+    def began(self, part: str) -> bool:
+        """Whether something of a part was asked for before."""
+        return bool(self.earlier[part])
+
+    def _add(self, line: dict[str, Any]) -> None:
+        with self.file.open("ab") as out:
+            out.write(_line(line))
+
+    def _read(self, facts: dict[str, Any]) -> None:
+        if not self.file.is_file():
+            raise RefusedError(
+                "is not empty and holds no replay", where=str(self.file.parent), hint="Name another folder"
+            )
+        lines = self._whole_lines(_line(facts))
+        if not lines:
+            self._add(facts)
+            return
+        head: dict[str, Any] = {}
+        found: dict[tuple[str, str, str], Posted] = {}
+        for number, line in enumerate(lines, 1):
+            try:
+                said = json.loads(line)
+                if number == 1:
+                    head = dict(said)
+                else:
+                    part, posted = said.pop("part"), Posted(**said)
+                    found[part, posted.verb, posted.name] = posted
+            except (AttributeError, KeyError, TypeError, ValueError):
+                raise UserError(f"line {number} cannot be read", where=str(self.file)) from None
+        different = sorted(key for key in facts.keys() | head.keys() if head.get(key) != facts.get(key))
+        if different:
+            raise RefusedError(
+                f"has a replay with another {different[0]}: {head.get(different[0])!r} instead of "
+                f"{facts.get(different[0])!r}",
+                where=str(self.file.parent),
+                hint="Name another folder, or repeat the command that began this replay",
+            )
+        for (part, *_), posted in found.items():
+            self.earlier[part].append(posted)
+
+    def _whole_lines(self, first: bytes) -> list[bytes]:
+        """The lines that were written to their end. The rest goes: the next line would be glued to it."""
+        text = self.file.read_bytes()
+        whole, end, rest = text.rpartition(b"\n")
+        if not whole and not first.startswith(rest):
+            raise UserError("line 1 cannot be read", where=str(self.file))
+        os.truncate(self.file, len(whole + end))
+        return whole.splitlines()
+
+
+def _line(said: dict[str, Any]) -> bytes:
+    return json.dumps(said).encode() + b"\n"

@@ -1,0 +1,312 @@
+"""`fawkes workload make|scale|fold|sample|perturb|merge`: workloads out of nothing, and out of others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from fawkes.base.errors import cut
+from fawkes.cli.asking.acting import Duration, Number
+from fawkes.cli.offline.simulate import Setting
+from fawkes.cli.show.show import output_option, show
+from fawkes.cli.show.tables import TABLES
+from fawkes.cli.workload.workload_files import FORCE, FORMAT, OUT, SEED, TO, opened, tell, write
+
+if TYPE_CHECKING:
+    from fawkes.workload.model import Trace
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+_FACTOR = re.compile(r"\d{1,15}(?:\.\d{0,15})?(?:e[+-]?\d)?|\.\d{1,15}|\d{1,15}/\d{1,15}", re.IGNORECASE)
+_MOST_FACTOR = Fraction(1_000_000)
+_MOST_MACHINES = 1_000_000
+
+
+class _Factor(click.ParamType[Fraction]):
+    """A number above 0, also written as a fraction (``20/600``)."""
+
+    name = "factor"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        """The exact number; a usage error tells the right form."""
+        text = str(value).strip()
+        try:
+            # An exponent of nine digits would be a number of a billion digits.
+            factor = Fraction(text) if _FACTOR.fullmatch(text) else Fraction(0)
+        except ZeroDivisionError:
+            factor = Fraction(0)
+        if factor <= 0:
+            self.fail(f"{cut(text)!r} is not a factor: write a number above 0, such as 0.5 or 20/600", param, ctx)
+        if not 1 / _MOST_FACTOR <= factor <= _MOST_FACTOR:
+            self.fail(f"{cut(text)!r} is out of range: a factor is from 0.000001 to 1,000,000", param, ctx)
+        return factor
+
+
+class _Machines(click.ParamType[tuple[int, int]]):
+    """``600:20``: machines of the trace, and of the cluster that shall run it."""
+
+    name = "machines"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Both numbers; a usage error tells the right form."""
+        if isinstance(value, tuple):
+            return value
+        machines, _, target = str(value).partition(":")
+        counts = [int(text) if text.isdecimal() and len(text) < 8 else 0 for text in (machines, target)]
+        if not all(1 <= count <= _MOST_MACHINES for count in counts):
+            self.fail(
+                f"{cut(str(value))!r} is not FROM:TO: write the machines of trace and target, such as 600:20, "
+                f"each at most {_MOST_MACHINES:,}",
+                param,
+                ctx,
+            )
+        return counts[0], counts[1]
+
+
+class _Bytes(click.ParamType[int]):
+    """A size such as ``1GB``."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Bytes; a usage error tells the right form."""
+        from fawkes.base.units import size_bytes
+
+        try:
+            size = size_bytes(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if size < 1:
+            self.fail("must be greater than 0", param, ctx)
+        return size
+
+
+def _changes(function: F) -> F:
+    """FILE, and the options by which the changed workload is written."""
+    for option in (output_option, FORCE, FORMAT, TO, OUT, click.argument("file")):
+        function = option(function)
+    return function
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key of the maker; repeatable.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Output file; compressed if it ends in .gz."
+)
+@TO
+@SEED
+@FORCE
+@output_option
+def make(
+    name: str | None,
+    settings: tuple[tuple[str, str], ...],
+    out: Path | None,
+    to: str,
+    seed: int,
+    force: bool,
+    output: str,
+) -> None:
+    """Make a workload by the maker NAME; without NAME, list the makers and their keys."""
+    from fawkes.workload.making.makers import MAKERS, maker
+
+    if name is None:
+        show(
+            [
+                {"maker": one.name, "makes": one.title, "keys": {key: entry.help for key, entry in one.keys.items()}}
+                for one in MAKERS.values()
+            ],
+            TABLES["workload make"],
+            output,
+        )
+        return
+    chosen = maker(name)
+    if out is None:
+        raise click.UsageError("Missing option '--out'.")
+    tell(write(chosen.make(dict(settings), seed), out, to, force=force), output)
+
+
+@click.command()
+@_changes
+@click.option("--time", type=_Factor(), default="1", show_default=True, help="Factor for arrival times.")
+@click.option("--size", type=_Factor(), help="Factor for bytes and tasks.")
+@click.option(
+    "--machines", type=_Machines(), metavar="FROM:TO", help="Scale sizes by the rules of SWIM, such as 600:20."
+)
+@click.option("--per-reducer", type=_Bytes(), help="With --machines: bytes of shuffle and output per reduce.")
+def scale(
+    file: str,
+    out: Path,
+    to: str,
+    form: str | None,
+    force: bool,
+    output: str,
+    time: Fraction,
+    size: Fraction | None,
+    machines: tuple[int, int] | None,
+    per_reducer: int | None,
+) -> None:
+    """Change the arrival rate and the sizes of the jobs of FILE."""
+    from fawkes.workload.changing import operations
+
+    if machines is not None and size is not None:
+        raise click.UsageError("--size and --machines both change sizes: give one of them.")
+    if per_reducer is not None and machines is None:
+        raise click.UsageError("--per-reducer goes with --machines.")
+
+    def change(trace: Trace) -> Trace:
+        if machines is None:
+            return operations.scale(trace, time=time, size=size or 1)
+        return operations.scale_machines(
+            trace, machines=machines[0], target=machines[1], time=time, bytes_per_reducer=per_reducer
+        )
+
+    _change(file, form, change, out, to, force, output)
+
+
+@click.command()
+@_changes
+@click.option("--cycle", type=Duration(), required=True, help="Length of the slices that are folded onto each other.")
+@click.option("--duration", type=Duration(), default="1h", show_default=True, help="Length of the result.")
+@click.option("--concentration", type=_Factor(), default="1", show_default=True, help="Factor for the density of jobs.")
+@click.option(
+    "--starts-after", type=Duration(), default="0s", help="Skip jobs that arrive sooner than this after the first job."
+)
+@SEED
+def fold(
+    file: str,
+    out: Path,
+    to: str,
+    form: str | None,
+    force: bool,
+    output: str,
+    cycle: int,
+    duration: int,
+    concentration: Fraction,
+    starts_after: int,
+    seed: int,
+) -> None:
+    """Fold FILE into a shorter time as Rumen's Folder does; the same seed selects the same jobs."""
+    from fawkes.workload.changing.folding import fold as folded
+
+    _above_nothing("--cycle", cycle)
+    _above_nothing("--duration", duration)
+
+    def change(trace: Trace) -> Trace:
+        return folded(
+            trace,
+            cycle_us=cycle,
+            duration_us=duration,
+            concentration=float(concentration),
+            seed=seed,
+            starts_after_us=starts_after,
+        )
+
+    _change(file, form, change, out, to, force, output)
+
+
+@click.command()
+@_changes
+@click.option("--jobs", type=click.IntRange(1, 10_000_000), help="Number of jobs.")
+@click.option("--share", type=Number(0, 1, min_open=True), help="Share of the jobs, such as 0.1.")
+@click.option("--from", "begin", type=Duration(), help="Only jobs that arrive this long after the start, or later.")
+@click.option("--until", "end", type=Duration(), help="Only jobs that arrive earlier than this after the start.")
+@SEED
+def sample(
+    file: str,
+    out: Path,
+    to: str,
+    form: str | None,
+    force: bool,
+    output: str,
+    jobs: int | None,
+    share: float | None,
+    begin: int | None,
+    end: int | None,
+    seed: int,
+) -> None:
+    """Select jobs of FILE: a number, a share, or a window of time."""
+    from fawkes.workload.changing import operations
+
+    if jobs is not None and share is not None:
+        raise click.UsageError("--jobs and --share both say how many: give one of them.")
+    if jobs is share is begin is end is None:
+        raise click.UsageError("Give --jobs, --share, --from or --until.")
+
+    def change(trace: Trace) -> Trace:
+        window = None
+        if begin is not None or end is not None:
+            window = (begin or 0, trace.jobs[-1].submit_us + 1 if end is None else end)
+        return operations.sample(trace, jobs=jobs, share=share, window_us=window, seed=seed)
+
+    _change(file, form, change, out, to, force, output)
+
+
+@click.command()
+@_changes
+@click.option("--spread", type=Duration(), default="0s", help="Largest shift of an arrival, earlier or later.")
+@click.option(
+    "--sizes",
+    type=Number(0, 10),
+    default=0.0,
+    help="Standard deviation of the factor for sizes, whose mean is 1.",
+)
+@SEED
+def perturb(
+    file: str, out: Path, to: str, form: str | None, force: bool, output: str, spread: int, sizes: float, seed: int
+) -> None:
+    """Perturb the jobs of FILE: their arrival times and sizes."""
+    from fawkes.workload.changing import operations
+
+    if not spread and not sizes:
+        raise click.UsageError("Give --spread or --sizes.")
+
+    def change(trace: Trace) -> Trace:
+        return operations.perturb(trace, spread_us=spread, deviation=sizes, seed=seed)
+
+    _change(file, form, change, out, to, force, output)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="[CLUSTER=]FILE...")
+@OUT
+@TO
+@FORMAT
+@FORCE
+@output_option
+def merge(files: tuple[str, ...], out: Path, to: str, form: str | None, force: bool, output: str) -> None:
+    """Merge workloads; with CLUSTER= all jobs of a file are for that MR-cluster.
+
+    Each keeps its own time zero. If two have the same ids, all ids get the MR-cluster, or the number of the
+    file, in front.
+    """
+    from fawkes.workload.changing import operations
+
+    parts = [_part(text) for text in files]
+    traces = [opened(file, form) for _, file in parts]
+    clusters = [cluster for cluster, _ in parts]
+    labels = [cluster or str(number) for number, cluster in enumerate(clusters, 1)]
+    tell(write(operations.merge(traces, clusters=clusters, labels=labels), out, to, force=force), output)
+
+
+def _part(text: str) -> tuple[str | None, str]:
+    """MR-cluster and file; a file whose name has a ``=`` is meant when it is there."""
+    cluster, sign, file = text.partition("=")
+    return (cluster, file) if sign and cluster and "/" not in cluster and not Path(text).exists() else (None, text)
+
+
+def _change(
+    file: str, form: str | None, change: Callable[[Trace], Trace], out: Path, to: str, force: bool, output: str
+) -> None:
+    tell(write(change(opened(file, form)), out, to, force=force), output)
+
+
+def _above_nothing(option: str, us: int) -> None:
+    if us <= 0:
+        raise click.UsageError(f"{option} must be greater than 0.")

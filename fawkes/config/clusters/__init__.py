@@ -1,0 +1,1 @@
+"""`clusters/NAME.toml`, and Hadoop's own keys in it."""

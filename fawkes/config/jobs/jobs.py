@@ -1,0 +1,359 @@
+"""Job files: MR-jobs as they are submitted, checked before anything is sent."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, PlainValidator
+
+from fawkes.base.reading import is_file
+from fawkes.base.units import show_duration
+from fawkes.config.clusters.details import ENV_SECRET, FILE_SECRET, SITE_SECRET, JobDetails, SleepTasks
+from fawkes.config.files.fields import (
+    DeadlineUs,
+    MaybeTasks,
+    Name,
+    PositiveDurationUs,
+    RemoteFolder,
+    Retries,
+    SizeBytes,
+    Tasks,
+    TaskTimeUs,
+    Text,
+    is_name,
+)
+from fawkes.config.files.loader import Faults, Strict, check, read_toml, written, wrong
+from fawkes.config.jobs.jars import RELEASE_JARS, starts_itself
+from fawkes.config.jobs.kept import unkept_reason
+from fawkes.config.jobs.tags import ENVIRONMENT, MOST_OWN, TAGS, file_sets_tags, own_tags, sets_tags
+from fawkes.core.values.model import ClusterId, JobId, JobSpec
+
+SLEEP_CLASS = "org.apache.hadoop.mapreduce.SleepJob"
+
+_SECRETS = {
+    ENV_SECRET: re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
+    FILE_SECRET: re.compile(r"[^\0]+"),
+    SITE_SECRET: re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*"),
+}
+_NEEDS = {
+    "jar": ("jar",),
+    "class": ("class",),
+    "streaming": ("mapper", "input", "output"),
+    "script": ("command",),
+    "pig": ("pig",),
+    "sleep": ("maps", "map_time"),
+}
+_ALLOWS = {
+    "jar": ("class", "args", "input", "input_size", "tasks"),
+    "class": ("jar", "args", "input", "input_size", "tasks"),
+    "streaming": ("combiner", "reducer", "args", "input_size", "tasks"),
+    "script": ("args", "input", "input_size", "tasks"),
+    "pig": ("args", "input", "input_size", "tasks"),
+    "sleep": ("reduces", "reduce_time"),
+}
+
+
+def _words(value: object) -> list[str]:
+    if not isinstance(value, list):
+        raise wrong(f"{value!r} is no list of arguments", 'Write each argument by itself: ["-m", "4"]')
+    for word in value:
+        if isinstance(word, bool) or not isinstance(word, str | int):
+            hint = "Put it in quotes as the program shall read it"
+            if isinstance(word, Mapping):
+                hint = "Others see the arguments of a program: give a secret in [job.properties]"
+            raise wrong(f"{word!r} is no argument", hint)
+        if "\0" in str(word):
+            raise wrong("an argument has a NUL character in it", "No program can be given one")
+    return [str(word) for word in value]
+
+
+def _list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _properties(value: object) -> dict[str, str | dict[str, str]]:
+    if not isinstance(value, Mapping):
+        raise wrong(f"{value!r} is no table", "Write [job.properties] and quoted keys below it")
+    texts: dict[str, str | dict[str, str]] = {}
+    for key, one in value.items():
+        if isinstance(one, Mapping) and len(one) == 1 and next(iter(one)) in _SECRETS:
+            texts[key] = _reference(key, dict(one))
+            continue
+        if not isinstance(one, str | int | float):
+            raise wrong(
+                f"{key} = {one!r} is no value for Hadoop", 'Put keys with dots in quotes: "mapreduce.map.memory.mb"'
+            )
+        texts[key] = str(one).lower() if isinstance(one, bool) else str(one)
+    return texts
+
+
+def _reference(key: str, said: dict[str, object]) -> dict[str, str]:
+    """Where a secret is."""
+    ((kind, name),) = said.items()
+    if not isinstance(name, str) or not _SECRETS[kind].fullmatch(name):
+        hint = 'Write { env = "NAME" }, { file = "path" } or { secret = "name" }'
+        raise wrong(f"{key} = {{ {kind} = {name!r} }} names no secret", hint)
+    if key == TAGS:
+        raise wrong(f"{key} is a secret", "Fawkes adds a tag of its own to it: write its value")
+    return {kind: name}
+
+
+class JobTable(Strict):
+    """All keys of a job."""
+
+    id: Name | None = Field(default=None, description="its name, used once for good; without it that of the file")
+    title: str = Field(default="", description="a line for people")
+    kind: Literal["jar", "class", "streaming", "script", "pig", "sleep"] = Field(description="what the job is")
+    jar: Text | None = Field(
+        default=None, description="a jar beside this file, or examples, streaming, jobclient-tests"
+    )
+    main_class: Text | None = Field(default=None, alias="class", description="the class with main()")
+    args: Annotated[list[str], PlainValidator(_words)] = Field(default=[], description="the arguments of the program")
+    mapper: Text | None = Field(default=None, description="the mapper's command (streaming)")
+    combiner: Text | None = Field(default=None, description="the combiner's command (streaming)")
+    reducer: Text | None = Field(default=None, description="the reducer's command (streaming)")
+    input: Annotated[list[RemoteFolder], BeforeValidator(_list)] = Field(
+        default=[], description="folders in HDFS that the job reads; data demand counts their bytes"
+    )
+    output: RemoteFolder | None = Field(default=None, description="the folder in HDFS that the job writes (streaming)")
+    command: Text | None = Field(
+        default=None, description="a command for /bin/sh with hadoop and yarn on its PATH (script)"
+    )
+    pig: Text | None = Field(
+        default=None, description="a file of Pig Latin beside this file; args are Pig's own, such as -param (pig)"
+    )
+    maps: Tasks | None = Field(default=None, description="map tasks (sleep)")
+    map_time_us: TaskTimeUs | None = Field(default=None, alias="map_time", description="of each map (sleep)")
+    reduces: MaybeTasks | None = Field(default=None, description="reduce tasks, 1 if not given (sleep)")
+    reduce_time_us: TaskTimeUs | None = Field(
+        default=None, alias="reduce_time", description="of each reduce task, 1 s if not given (sleep)"
+    )
+    files: list[str] = Field(default=[], description="files beside this file that go along")
+    properties: Annotated[dict[str, str | dict[str, str]], PlainValidator(_properties)] = Field(
+        default={}, description='Hadoop\'s keys for this job, as -D gives them; a secret is named: { env = "NAME" }'
+    )
+    retries: Retries = Field(default=0, description="how often it is tried again after a failure")
+    time_limit_us: PositiveDurationUs | None = Field(default=None, alias="time_limit", description="when it is stopped")
+    deadline_us: DeadlineUs | None = Field(
+        default=None, alias="deadline", description="by when it must have ended, counted from its submission"
+    )
+    reference_time_us: PositiveDurationUs | None = Field(
+        default=None, alias="reference_time", description="its time on a static MR-cluster of minimum size"
+    )
+    tasks: Tasks | None = Field(default=None, description="its number of tasks, if known")
+    input_size: SizeBytes | None = Field(default=None, description="its bytes of input, if known")
+
+
+class JobsFile(Strict):
+    """A file of several jobs."""
+
+    job: list[JobTable] = Field(min_length=1, description="the jobs, in the order of their submission")
+
+
+def load_jobs(path: Path, cluster: str) -> tuple[JobSpec, ...]:
+    """The jobs in a file: one at the top, or several ``[[job]]``; ConfigError names all that is wrong."""
+    said = read_toml(path, hint="Name a job file, or give the job by options")
+    if "job" not in said:
+        return (job_of(said, cluster=cluster, file=str(path), folder=path.parent, default_id=path.stem),)
+    tables = check(JobsFile, said, file=str(path)).job
+    faults = Faults(path)
+    jobs: list[JobSpec] = []
+    taken: set[str] = set()
+    for index, table in enumerate(tables):
+        key = f"job[{table.id or f'#{index + 1}'}]"
+        job = job_spec(table, cluster=cluster, file=str(path), folder=path.parent, key=key)
+        if job.id in taken:
+            faults.add(f"two jobs have the id {job.id!r}", f"{key}.id", "Give each its own")
+        taken.add(job.id)
+        jobs.append(job)
+    faults.refuse()
+    return tuple(jobs)
+
+
+def job_of(said: Mapping[str, Any], *, cluster: str, file: str, folder: Path, default_id: str = "") -> JobSpec:
+    """The job that a table says, such as one made from the command line (``file`` is for the errors)."""
+    table = check(JobTable, {"id": default_id, **said} if default_id else said, file=file)
+    return job_spec(table, cluster=cluster, file=file, folder=folder)
+
+
+def job_spec(table: JobTable, *, cluster: str, file: str, folder: Path, key: str = "", suffix: str = "") -> JobSpec:
+    """The job of a checked table (``key`` is its place in ``file``); local paths are relative to ``folder``.
+
+    ``suffix`` goes behind the id; ``{id}`` in arguments, output and command becomes the whole id. ConfigError for
+    whatever is wrong, a jar or file that does not exist included.
+    """
+    faults = Faults(file, key)
+    name = f"{table.id or ''}{suffix}"
+    if table.id is None:
+        faults.add("is missing", "id", "Give the job a name")
+    elif not is_name(name):
+        faults.add(f"{name!r} is too long", "id", "Leave room for the numbers of its repetitions")
+    _check_kind(table, faults)
+    details = _details(table, folder, faults)
+    _check_class(table, folder, faults)
+    _check_tags(details, faults)
+    _check_names(details, faults)
+    _check_deadline(table, details, faults)
+    faults.refuse()
+    details = replace(
+        details,
+        args=tuple(arg.replace("{id}", name) for arg in details.args),
+        output=details.output.replace("{id}", name),
+        command=details.command.replace("{id}", name),
+    )
+    sleep = details.sleep
+    tasks = table.tasks or (sleep.maps + sleep.reduces if sleep else None)
+    return JobSpec(
+        id=JobId(name),
+        cluster=ClusterId(cluster),
+        retries=table.retries,
+        time_limit_us=table.time_limit_us,
+        reference_us=table.reference_time_us,
+        tasks=tasks or 1,
+        tasks_estimated=tasks is None,
+        input_bytes=0 if sleep else table.input_size,
+        details=details.plain(),
+        deadline_us=table.deadline_us,
+        unkept=unkept_reason(details),
+    )
+
+
+def without_tasks(spec: JobSpec) -> str:
+    """What a job with a deadline lacks when its number of tasks is not known; empty when it lacks nothing."""
+    if spec.deadline_us is None or not spec.tasks_estimated:
+        return ""
+    return (
+        f"the number of tasks of {spec.id} is not known: it counts as 1 task, and no policy learns from it. "
+        "Give `tasks` (--tasks)"
+    )
+
+
+def _check_deadline(table: JobTable, details: JobDetails, faults: Faults) -> None:
+    """Tasks of a job that sleeps have known times: no number of CPUs makes it shorter than one map and one reduce."""
+    sleep = details.sleep
+    if sleep is None or table.deadline_us is None:
+        return
+    least_us = sleep.map_us + (sleep.reduce_us if sleep.reduces else 0)
+    if table.deadline_us < least_us:
+        tasks = "one map and one reduce take" if sleep.reduces else "one map takes"
+        faults.add(
+            f"no number of CPUs could meet {show_duration(table.deadline_us)}: {tasks} {show_duration(least_us)}",
+            "deadline",
+            f"Give at least {show_duration(least_us)}",
+        )
+
+
+def _check_kind(table: JobTable, faults: Faults) -> None:
+    """Each kind has keys that it needs, and those of other kinds would be silently without effect."""
+    needs, allows = _NEEDS[table.kind], _ALLOWS[table.kind]
+    said = written(table)
+    for key in needs:
+        if key not in said:
+            faults.add("is missing", key, f"A job of kind {table.kind!r} needs {', '.join(needs)}")
+    own = {key for keys in (*_NEEDS.values(), *_ALLOWS.values()) for key in keys}
+    for key in sorted(said & own - {*needs, *allows}):
+        faults.add(f"means nothing for a job of kind {table.kind!r}", key, f"It has {', '.join(needs + allows)}")
+
+
+def _check_class(table: JobTable, folder: Path, faults: Faults) -> None:
+    """`hadoop jar` runs the class that a jar names itself: any other would only be the first argument of that."""
+    own = "" if table.kind != "jar" or not table.main_class else starts_itself(table.jar or "", folder)
+    if own:
+        faults.add(
+            f"{table.main_class} would not run: the jar starts {own}, and takes the class as an argument",
+            "class",
+            f'Use kind = "class" to run {table.main_class} with the jar on its class path, or leave class out',
+        )
+
+
+def _check_names(details: JobDetails, faults: Faults) -> None:
+    """All that goes along lies in one folder on the master: of two files with one name the second would be both."""
+    taken: dict[str, str] = {}
+    for path in filter(None, (details.jar, details.pig, *details.files)):
+        other = taken.setdefault(Path(path).name, path)
+        if other != path:
+            faults.add(f"{path!r} and {other!r} have the same name", "files", "Give one of them another name")
+
+
+def _check_tags(details: JobDetails, faults: Faults) -> None:
+    """Fawkes finds a job by a tag: one that is seen to replace it would be begun a second time after a crash."""
+    own = own_tags(details.properties, details.args)
+    if len(own) > MOST_OWN:
+        what = f"{len(own)} tags of its own are too many"
+        faults.add(what, "properties", f"YARN takes ten, and one is Fawkes's: give at most {MOST_OWN}")
+    texts = [("command", "the command", sets_tags(details.command))]
+    texts += [("pig", details.pig, file_sets_tags(Path(details.pig)))] if details.pig else []
+    texts += [("files", name, file_sets_tags(Path(name))) for name in details.files]
+    for key, place, line in texts:
+        if line is not None:
+            faults.add(
+                f"line {line} of {place} sets {TAGS}, and Fawkes could not find the job again",
+                key,
+                f"Give tags in [properties], where Fawkes adds its own, or add ${ENVIRONMENT} to them in that line",
+            )
+
+
+def _details(table: JobTable, folder: Path, faults: Faults) -> JobDetails:
+    common: dict[str, Any] = {
+        "title": table.title,
+        "files": tuple(_local(name, folder, "files", faults) for name in table.files),
+        "properties": {key: value for key, value in table.properties.items() if isinstance(value, str)},
+        "secrets": {key: _beside(value, folder) for key, value in table.properties.items() if isinstance(value, dict)},
+    }
+    if table.kind == "sleep":
+        return _sleep(table, common)
+    from_release = table.jar in RELEASE_JARS
+    jar = "" if table.jar is None or from_release else _local(table.jar, folder, "jar", faults)
+    return JobDetails(
+        **common,
+        kind=table.kind,
+        jar=jar,
+        release_jar=(table.jar or "") if from_release else "",
+        main_class=table.main_class or "",
+        args=tuple(table.args),
+        mapper=table.mapper or "",
+        combiner=table.combiner or "",
+        reducer=table.reducer or "",
+        inputs=tuple(table.input),
+        output=table.output or "",
+        command=table.command or "",
+        pig="" if table.pig is None else _local(table.pig, folder, "pig", faults),
+    )
+
+
+def _beside(reference: dict[str, str], folder: Path) -> dict[str, str]:
+    """A file is relative to that of the job, and read by the controller when the job begins."""
+    if FILE_SECRET not in reference:
+        return reference
+    return {FILE_SECRET: os.path.realpath(folder / os.path.expanduser(reference[FILE_SECRET]))}
+
+
+def _sleep(table: JobTable, common: Mapping[str, Any]) -> JobDetails:
+    tasks = SleepTasks(
+        maps=table.maps or 1,
+        map_us=table.map_time_us or 0,
+        reduces=1 if table.reduces is None else table.reduces,
+        reduce_us=table.reduce_time_us or 1_000_000,
+    )
+    args = ("-m", tasks.maps, "-r", tasks.reduces, "-mt", tasks.map_us // 1000, "-rt", tasks.reduce_us // 1000)
+    return JobDetails(
+        **common,
+        kind="class",
+        release_jar="jobclient-tests",
+        main_class=SLEEP_CLASS,
+        args=tuple(str(arg) for arg in args),
+        sleep=tasks,
+    )
+
+
+def _local(name: str, folder: Path, key: str, faults: Faults) -> str:
+    path = Path(os.path.realpath(folder / os.path.expanduser(name)))
+    if not is_file(path):
+        also = f", or one of {', '.join(RELEASE_JARS)}" if key == "jar" else ""
+        faults.add(f"there is no file {str(path)!r}", key, f"Name a file of this machine{also}")
+    return str(path)

@@ -1,0 +1,1 @@
+"""`inventory.toml`: which nodes there are and how they are reached."""

@@ -1,0 +1,1 @@
+"""`fawkes.toml` and its presets."""

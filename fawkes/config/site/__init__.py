@@ -1,0 +1,1 @@
+"""A site: where its files are, and whose MR-clusters it has."""

@@ -1,0 +1,1 @@
+"""Lives of MR-clusters: from the request over saving to the end."""

@@ -1,0 +1,41 @@
+"""When the kept copies of an MR-cluster's masters are due: the second copy, and a new image; and when they may go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fawkes.core.state import alerts
+from fawkes.core.values.model import ClusterAlert, ClusterLife, ClusterState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepRules:
+    """What a site decides about the copies of its masters' data; times in microseconds.
+
+    The second copy counts when both the masters' disk and the controller's are lost. A NameNode reads the edits beside
+    its image when it starts: with more than ``edits_bytes`` it gets a new image. Making one costs a program as large as
+    the NameNode, so that ``image_rest_us`` pass between two attempts, however these ended.
+    """
+
+    second_every_us: int = 10_000_000
+    edits_bytes: int = 64 << 20
+    image_rest_us: int = 600_000_000
+
+    def second_due(self, copied_us: int, second_us: int) -> bool:
+        """Whether the second copy, which has everything up to ``second_us``, is to get what the first one has."""
+        return copied_us - second_us >= self.second_every_us
+
+    def image_due(self, edits_bytes: int, at_us: int, tried_us: int | None) -> bool:
+        """Whether a new image is to be made at ``at_us``; ``tried_us`` is when the last attempt began."""
+        rested = tried_us is None or at_us - tried_us >= self.image_rest_us
+        return edits_bytes > self.edits_bytes and rested
+
+
+def copies_needed(cluster: ClusterState | None) -> bool:
+    """True unless an MR-cluster has gone and nothing of it was lost: its kept copies are of no use then.
+
+    ``cluster`` is the latest that the ledger has of it; None: the ledger never had it, so that nothing is known. What
+    was lost while it was there, and was not acknowledged by `fawkes retry`, may still be read from the copies.
+    """
+    gone = cluster is not None and cluster.life is ClusterLife.GONE
+    return cluster is None or not gone or alerts.about(cluster, ClusterAlert.WRITES)

@@ -1,0 +1,229 @@
+"""From what was found of a pool to its state: which MR-clusters go on, what is held out of service, what is not known.
+
+Nothing is free that is not known to be free, and nothing is begun, stopped or wiped because of an adoption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from fawkes.core.state.draft import Draft
+from fawkes.core.values.adopted import Adopted, FoundJob, FoundNode, KeptCluster
+from fawkes.core.values.effects import Goal, Member, StartJob
+from fawkes.core.values.keys import Key
+from fawkes.core.values.model import (
+    ClusterId,
+    ClusterLife,
+    ClusterState,
+    JobId,
+    JobLife,
+    JobSpec,
+    JobState,
+    Node,
+    NodeId,
+    NodeLife,
+    NodeState,
+    Reason,
+    Role,
+)
+from fawkes.core.values.sight import Launcher
+
+_LIVES = {
+    Goal.SERVING: NodeLife.SERVING,
+    Goal.DRAINING: NodeLife.DRAINING,
+    Goal.EVACUATING: NodeLife.EVACUATING,
+}
+#: a running job has no deadline of its own
+_FOR_EVER_US = 10 * 365 * 86_400 * 1_000_000
+_GOING_ON = frozenset({Launcher.RUNNING, Launcher.LOST, Launcher.UNBORN, Launcher.NOT_KNOWN})
+
+
+@dataclass(frozen=True, slots=True)
+class MemberOf:
+    """A node of an adopted MR-cluster."""
+
+    cluster: KeptCluster
+    member: Member
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What becomes of everything that was found.
+
+    ``clusters`` go on; ``left`` are those that are not adopted, with the reason. ``members`` and ``out`` (with the
+    reason) are nodes; all others are free. ``jobs`` go on or have ended; ``nameless`` have no declaration.
+    ``strangers`` are members that the inventory does not name.
+    """
+
+    clusters: Mapping[ClusterId, KeptCluster]
+    left: Mapping[str, str]
+    members: Mapping[NodeId, MemberOf]
+    out: Mapping[NodeId, str]
+    jobs: tuple[FoundJob, ...]
+    nameless: tuple[FoundJob, ...]
+    strangers: tuple[NodeId, ...]
+
+
+def outcome(found: Adopted) -> Outcome:
+    """What becomes of everything that was found."""
+    nodes = {one.node: one for one in found.nodes}
+    clusters, left = _clusters(found, nodes)
+    members: dict[NodeId, MemberOf] = {}
+    for kept in clusters.values():
+        for name, member in kept.members.items():
+            if _is_member(kept, member, nodes.get(name)):
+                members[name] = MemberOf(kept, member)
+    out = {one.node: why for one in found.nodes if one.node not in members and (why := _why_out(one, clusters))}
+    jobs = _latest(job for job in found.jobs if ClusterId(job.cluster) in clusters)
+    return Outcome(
+        clusters=clusters,
+        left=left,
+        members=members,
+        out=out,
+        jobs=tuple(job for job in jobs if job.kept is not None),
+        nameless=tuple(job for job in jobs if job.kept is None),
+        strangers=tuple(sorted(set(members) - set(nodes))),
+    )
+
+
+def _clusters(found: Adopted, nodes: Mapping[NodeId, FoundNode]) -> tuple[dict[ClusterId, KeptCluster], dict[str, str]]:
+    """The MR-clusters that go on, and why others do not."""
+    adopted: dict[ClusterId, KeptCluster] = {}
+    left: dict[str, str] = {}
+    for copy in found.clusters:
+        held = nodes[copy.node]
+        if held.cluster != copy.cluster:
+            continue
+        kept = copy.kept
+        if kept is None:
+            left[copy.cluster] = f"its kept copy on {copy.node} cannot be read: {copy.error}"
+        elif kept.master not in kept.members or kept.master != copy.node or kept.spec.id != copy.cluster:
+            left[copy.cluster] = f"its kept copy on {copy.node} belongs to another MR-cluster or node"
+        elif kept.members[kept.master].generation != held.generation:
+            left[copy.cluster] = f"its kept copy on {copy.node} is that of an earlier MR-cluster of this name"
+        elif not kept.loaded:
+            left[copy.cluster] = "it was still being deployed or loaded"
+        elif (other := adopted.get(kept.spec.id)) is None or other.version < kept.version:
+            # Masters that moved leave a copy where they were.
+            adopted[kept.spec.id] = kept
+    for node in found.nodes:
+        if node.cluster and ClusterId(node.cluster) not in adopted:
+            left.setdefault(node.cluster, "no node that answers has its kept copy: the node of its masters is missing")
+    return adopted, {name: why for name, why in left.items() if ClusterId(name) not in adopted}
+
+
+def _is_member(kept: KeptCluster, member: Member, node: FoundNode | None) -> bool:
+    """A node that answers knows best whose it is; of one that does not, the kept copy does."""
+    if node is None or node.unknown:
+        return True
+    return (node.cluster, node.generation) == (kept.spec.id, member.generation)
+
+
+def _why_out(node: FoundNode, clusters: Mapping[ClusterId, KeptCluster]) -> str:
+    if node.unknown:
+        return f"not known when the pool was adopted: {node.unknown}"
+    if node.cluster:
+        known = "whose members do not name it" if ClusterId(node.cluster) in clusters else "which was not adopted"
+        return f"it is held by {node.cluster}, {known}"
+    if node.folders:
+        return f"nobody holds it, but it has the folder of {', '.join(node.folders)}"
+    return ""
+
+
+def _latest(jobs: Iterable[FoundJob]) -> list[FoundJob]:
+    """The latest attempt of each job."""
+    found: dict[tuple[str, str], FoundJob] = {}
+    for job in jobs:
+        key = (job.cluster, job.job)
+        if key not in found or found[key].attempt < job.attempt:
+            found[key] = job
+    return [found[key] for key in sorted(found)]
+
+
+def states(draft: Draft, found: Adopted, inventory: tuple[Node, ...]) -> dict[NodeId, NodeState]:
+    """How each node of the inventory stands after an adoption."""
+    result = outcome(found)
+    generations = {one.node: one.generation for one in found.nodes}
+    return {node.id: _state(draft, node, result, generations.get(node.id, 0)) for node in inventory}
+
+
+def _state(draft: Draft, node: Node, result: Outcome, generation: int) -> NodeState:
+    known = NodeState(node=node, since_us=draft.at_us, generation=generation)
+    membership = result.members.get(node.id)
+    if membership is not None:
+        member, cluster = membership.member, membership.cluster.spec.id
+        why = Reason("node-adopted", {"node": node.id, "cluster": cluster, "role": member.role})
+        life = _LIVES[member.goal]
+        return replace(known, life=life, owner=cluster, role=member.role, generation=member.generation, why=why)
+    if node.id in result.out:
+        why = Reason("held-out", {"node": node.id, "error": result.out[node.id]})
+        return replace(known, life=NodeLife.OUT, keep_out=result.out[node.id], why=why)
+    return known
+
+
+def adopt(draft: Draft, found: Adopted) -> None:
+    """The MR-clusters and their jobs go on, and it is said what was found and what is not known.
+
+    The nodes are those of `states` already.
+    """
+    result = outcome(found)
+    draft.say(
+        "adopted",
+        by=found.by,
+        clusters=sorted(result.clusters),
+        nodes=sorted(result.members),
+        jobs=[job.job for job in result.jobs],
+    )
+    for name, why in sorted(result.left.items()):
+        draft.say("not-adopted", cluster=name, error=why)
+    for node in sorted(result.out):
+        draft.say("held-out", node=node, error=result.out[node])
+    for kept in result.clusters.values():
+        draft.put_cluster(
+            ClusterState(
+                spec=kept.spec,
+                life=ClusterLife.RUNNING,
+                since_us=draft.at_us,
+                requested_us=draft.at_us,
+                version=kept.version,
+                master=kept.master,
+                standby=None if kept.standby is None else replace(kept.standby, ready=False),
+                active_us=draft.at_us,
+            )
+        )
+    for name, membership in result.members.items():
+        _leaves(draft, name, membership.member)
+    orders: dict[str, int] = {}
+    for job in (*result.jobs, *result.nameless):
+        orders[job.cluster] = orders.get(job.cluster, 0) + 1
+        _job(draft, job, orders[job.cluster])
+
+
+def _leaves(draft: Draft, node: NodeId, member: Member) -> None:
+    """A node that was leaving goes on leaving, with the time of one that begins to."""
+    if member.goal is Goal.DRAINING:
+        draft.expect(Key.LEAVE.of(node), draft.leave_us(member.role) + draft.settings.membership_us)
+    elif member.goal is Goal.EVACUATING and member.role is not Role.TRANSIENT:
+        draft.expect(Key.LEAVE.of(node), draft.settings.evacuate_us)
+
+
+def _job(draft: Draft, job: FoundJob, order: int) -> None:
+    """One that may still run is watched like after a restart; an ended one is history, but its id stays taken."""
+    unknown = JobSpec(id=JobId(job.job), cluster=ClusterId(job.cluster))
+    spec = unknown if job.kept is None else job.kept.spec
+    state = JobState(spec=spec, submitted_us=draft.at_us, started_us=draft.at_us, order=order, attempt=job.attempt)
+    if job.kept is None:
+        why = "its declaration was not found when the pool was adopted; only YARN knows whether it still runs"
+        draft.put_job(replace(state, life=JobLife.FAILED, finished_us=draft.at_us, why=why))
+    elif job.launcher in _GOING_ON:
+        draft.put_job(replace(state, life=JobLife.RUNNING))
+        effect = StartJob(spec.id, spec.cluster, job.attempt, spec)
+        draft.act(effect, within_us=_FOR_EVER_US, version=job.attempt)
+        if spec.time_limit_us is not None:
+            draft.expect(Key.LIMIT.of(spec.id), spec.time_limit_us)
+    else:
+        good = job.exit == 0
+        why = "" if good else f"it had ended with exit code {job.exit} before the pool was adopted"
+        life = JobLife.SUCCEEDED if good else JobLife.FAILED
+        draft.put_job(replace(state, life=life, finished_us=draft.at_us, why=why))

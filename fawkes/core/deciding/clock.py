@@ -1,0 +1,87 @@
+"""Time that must not count: jumps of the machine's clock, and time in which no controller looked.
+
+The ledger's time never runs backwards, and follows the machine's clock when that is ahead. Durations must not follow
+it: what waits for a deadline, is idle or rests is put off by as much time as nobody has seen pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fawkes.core.state.draft import Draft
+from fawkes.core.values.decision import PutClock
+from fawkes.core.values.events import ClockSeen, Started
+from fawkes.core.values.settings import Settings
+
+
+def clock_seen(draft: Draft, event: ClockSeen) -> None:
+    """The machine's clock was set while the controller worked. Less than the setting is time like any other."""
+    # The world's timer waits for a time of that clock.
+    draft.new_timer = True
+    if _jumped(draft.settings, event.by_us):
+        moved_us = event.moved_us if _jumped(draft.settings, event.moved_us) else 0
+        draft.say("clock-jumped", by_us=abs(event.by_us), ahead=event.by_us > 0, uncounted_us=moved_us)
+        _put_off(draft, event.by_us, moved_us)
+        _jobs_later(draft, moved_us)
+
+
+def after_stop(draft: Draft, event: Started) -> None:
+    """A controller starts again: time between two runs counts up to a bound, and not where only the clock moved."""
+    settings, passed_us = draft.settings, event.at_us - draft.view.now_us
+    if draft.view.rules is None:
+        return
+    uncounted_us = uncounted(settings, passed_us, event.steady_us)
+    if _jumped(settings, event.stepped_us):
+        by_us = event.stepped_us
+        draft.say("clock-jumped", by_us=abs(by_us), ahead=by_us > 0, uncounted_us=uncounted_us)
+        _put_off(draft, by_us, uncounted_us)
+    elif uncounted_us:
+        draft.say("away", away_us=passed_us, counted_us=passed_us - uncounted_us)
+        _put_off(draft, 0, uncounted_us)
+    # Jobs have run on while no controller did: of their own times only what nobody can call time is taken away.
+    _jobs_later(draft, uncounted_us if event.steady_us is None else min(uncounted_us, max(0, event.stepped_us)))
+
+
+def uncounted(settings: Settings, passed_us: int, steady_us: int | None) -> int:
+    """How much of the time between two runs does not count; 0 where the settings have no bound.
+
+    ``passed_us`` is by the machine's clock, ``steady_us`` by one that nobody can set (None: the machine was off).
+    """
+    if not settings.away_us or passed_us <= 0:
+        return 0
+    seen_us = passed_us if steady_us is None else max(0, steady_us)
+    return passed_us - min(passed_us, seen_us, settings.away_us)
+
+
+def _jumped(settings: Settings, by_us: int) -> bool:
+    return bool(settings.clock_jump_us) and abs(by_us) > settings.clock_jump_us
+
+
+def _put_off(draft: Draft, by_us: int, uncounted_us: int) -> None:
+    """Everything that patience is measured from moves along with the time."""
+    draft.change(PutClock(draft.at_us, by_us, uncounted_us))
+    if not uncounted_us:
+        return
+    for pending in list(draft.view.pending.values()):
+        draft.put_off(pending, uncounted_us)
+    for cluster in draft.clusters():
+        later = cluster
+        if cluster.idle_us is not None:
+            later = replace(later, idle_us=cluster.idle_us + uncounted_us)
+        if cluster.silent_us is not None:
+            later = replace(later, silent_us=cluster.silent_us + uncounted_us)
+        if later != cluster:
+            draft.put_cluster(later)
+    for node in draft.view.nodes.values():
+        if node.back_us is not None:
+            draft.put_node(replace(node, back_us=node.back_us + uncounted_us))
+    moved_us = tuple(at_us + uncounted_us for at_us in draft.tick.moved_us)
+    if moved_us:
+        draft.change(replace(draft.tick, moved_us=moved_us, measured=False))
+
+
+def _jobs_later(draft: Draft, by_us: int) -> None:
+    """Jobs have waited and run for as long as before: by their deadlines, and by what policies measure."""
+    for job in draft.view.jobs.values() if by_us else ():
+        started_us = None if job.started_us is None else job.started_us + by_us
+        draft.put_job(replace(job, submitted_us=job.submitted_us + by_us, started_us=started_us))

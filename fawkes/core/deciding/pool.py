@@ -1,0 +1,247 @@
+"""decide(view, event, measure): what follows from one event. Pure; the only entrance to the core."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fawkes.core.clusters import closing, release
+from fawkes.core.clusters.admission import admit
+from fawkes.core.clusters.clusters import answered, cluster_over_time, nodes_changed
+from fawkes.core.deciding import adopting, clock, node_work, requests
+from fawkes.core.deciding.readings import sampled
+from fawkes.core.deciding.tick import retire_idle, tick
+from fawkes.core.fairness.weights import Measure
+from fawkes.core.jobs import deadlines, jobs, service
+from fawkes.core.masters import copying, masters, masters_asked, standby
+from fawkes.core.nodes.replace import replace_core
+from fawkes.core.state.admitting import Admission
+from fawkes.core.state.draft import Draft
+from fawkes.core.state.plan import hand_out
+from fawkes.core.state.view import View
+from fawkes.core.values.decision import Decision, PutPending, PutRules
+from fawkes.core.values.events import (
+    AttemptSeen,
+    CancelAsked,
+    ClockSeen,
+    CopySeen,
+    Done,
+    DownAsked,
+    DrainAsked,
+    Event,
+    Failed,
+    JobObserved,
+    MastersSeen,
+    MoveMastersAsked,
+    NodeObserved,
+    NodeSeen,
+    PauseAsked,
+    ReleaseAsked,
+    Requested,
+    RestoreAsked,
+    ResumeAsked,
+    RetryAsked,
+    Sampled,
+    Seen,
+    ServiceSeen,
+    StandbySeen,
+    Started,
+    Submitted,
+    UndrainAsked,
+    WaitSeen,
+    Woke,
+)
+from fawkes.core.values.keys import Key, split
+from fawkes.core.values.lifecycle import WITH_MASTERS
+from fawkes.core.values.model import ClusterId, JobId, NodeId, NodeState, Reason
+from fawkes.core.watching import late, watching
+
+
+def decide(view: View, event: Event, measure: Measure, admission: Admission | None = None) -> Decision:
+    """The decision that follows from ``event``.
+
+    ``measure`` is the weighting policy, asked on ticks alone; ``admission`` lets jobs in, None: first come, first
+    served. ValueError when the first event is no `Started`.
+    """
+    if isinstance(event, Started):
+        return _started(view, event, admission)
+    if view.rules is None:
+        raise ValueError(f"{type(event).__name__} before Started")
+    draft = Draft(view, event.at_us, view.rules, admission)
+    if isinstance(event, Woke):
+        _woke(draft, measure)
+    elif isinstance(event, Sampled):
+        sampled(draft, event)
+    elif isinstance(event, ClockSeen):
+        clock.clock_seen(draft, event)
+    elif view.rules.shadow:
+        _only_answer(draft, event)
+    elif isinstance(event, Seen):
+        _seen(draft, event)
+    else:
+        _asked(draft, event)
+    if not view.rules.shadow:
+        closing.advance(draft)
+        masters.advance(draft)
+        standby.advance(draft)
+        service.advance(draft)
+        nodes_changed(draft)
+        closing.end_when_empty(draft)
+    return draft.finish()
+
+
+def _started(view: View, event: Started, admission: Admission | None) -> Decision:
+    """An engine takes over: the inventory as it is now, and every effect under way once more."""
+    by = "" if event.admission is None else event.admission.sha256
+    rules = PutRules(event.version, event.pool, event.epoch, event.controller, event.settings, event.shadow, by)
+    draft = Draft(view, event.at_us, rules, admission)
+    draft.new_timer = True
+    draft.change(rules)
+    draft.say("started", version=event.version, epoch=event.epoch, policy=event.policy.name, shadow=event.shadow)
+    clock.after_stop(draft, event)
+    _read_inventory(draft, event)
+    closing.forget_question(draft)
+    for key in list(view.pending):
+        if (pending := draft.pending(key)) is not None:
+            _take_over(draft, pending)
+    if event.adopted is not None:
+        adopting.adopt(draft, event.adopted)
+    for cluster in draft.clusters():
+        if cluster.life in WITH_MASTERS:
+            draft.touch(cluster.id)
+    draft.expect("tick", draft.settings.period_us, version=view.last_tick.tick + 1)
+    if view.rules is not None and view.rules.admission != by:
+        deadlines.forget(draft)
+    jobs.watch_deadlines(draft)
+    replace_core(draft)
+    hand_out(draft, admit(draft))
+    return draft.finish()
+
+
+def _take_over(draft: Draft, pending: PutPending) -> None:
+    """What an earlier engine began; members are written anew, as they are by now."""
+    kind, name = split(pending.key)
+    if kind in (Key.TICK, Key.MEMBERSHIP):
+        return
+    job = draft.job(JobId(name)) if kind is Key.JOB else None
+    if job is not None and jobs.between(draft, job):
+        return
+    draft.again(pending)
+    if pending.deadline_us <= draft.at_us:
+        wait_us = draft.settings.membership_us
+        draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+
+
+def _read_inventory(draft: Draft, event: Started) -> None:
+    view = draft.view
+    listed = {node.id for node in event.nodes}
+    adopted = {} if event.adopted is None else adopting.states(draft, event.adopted, event.nodes)
+    for node in event.nodes:
+        old = view.nodes.get(node.id)
+        if old is None:
+            draft.put_node(adopted.get(node.id) or NodeState(node=node, since_us=event.at_us))
+        elif old.unlisted:
+            requests.listed(draft, replace(old, node=node))
+        elif old.node != node:
+            draft.put_node(replace(old, node=node))
+    for state in list(view.nodes.values()):
+        if state.node.id not in listed and not state.unlisted:
+            requests.unlisted(draft, state)
+
+
+def _woke(draft: Draft, measure: Measure) -> None:
+    """Deadlines first, the tick last: it should see what they led to. A shadow run has no deadlines of its own."""
+    draft.new_timer = True
+    due = draft.view.due(draft.at_us)
+    for pending in due:
+        if draft.rules.shadow or draft.pending(pending.key) is not pending:
+            continue
+        _over_time(draft, pending)
+    if any(pending.key == Key.TICK for pending in due):
+        for cluster in retire_idle(draft):
+            release.idle_for_long(draft, cluster)
+        tick(draft, measure)
+
+
+_OF_NODES = {Key.HOST: node_work.host_late, Key.LEAVE: node_work.leaves_late, Key.BACK: node_work.quarantine_ended}
+
+
+def _over_time(draft: Draft, pending: PutPending) -> None:
+    kind, name = split(pending.key)
+    match kind:
+        case Key.HOST | Key.LEAVE | Key.BACK:
+            _OF_NODES[kind](draft, draft.node(NodeId(name)))
+        case Key.DOUBT:
+            watching.doubted_for_long(draft, name)
+        case Key.SILENT:
+            watching.silent_for_long(draft, name)
+        case Key.SERVICE:
+            service.lasted(draft, name)
+            jobs.release(draft, ClusterId(name))
+        case Key.JOB | Key.LIMIT | Key.QUIET | Key.DEADLINE:
+            jobs.over_time(draft, pending.key)
+        case Key.WORK:
+            deadlines.work_not_counted(draft, pending.key)
+        case Key.PATIENCE | Key.COPY | Key.STANDBY | Key.MASTERS:
+            masters.late(draft, pending)
+        case Key.CLUSTER | Key.MEMBERSHIP | Key.SURVEY | Key.STRAYS:
+            cluster_over_time(draft, pending)
+
+
+def _only_answer(draft: Draft, event: Event) -> None:
+    """A shadow run changes nothing, and says so to whoever asks for something."""
+    ask = getattr(event, "ask", "")
+    if ask:
+        draft.reply(ask, Reason("shadow", {"asked": type(event).__name__}))
+
+
+def _asked(draft: Draft, event: Event) -> None:
+    match event:
+        case Requested():
+            requests.requested(draft, event)
+        case ReleaseAsked():
+            requests.release_asked(draft, event)
+        case DownAsked():
+            closing.down_asked(draft, event)
+        case Submitted():
+            jobs.submitted(draft, event)
+        case CancelAsked():
+            jobs.cancel_asked(draft, event)
+        case PauseAsked() | ResumeAsked():
+            requests.pause(draft, event)
+        case DrainAsked() | UndrainAsked():
+            requests.drain(draft, event)
+        case RetryAsked():
+            node_work.retry(draft, event)
+        case MoveMastersAsked() | RestoreAsked():
+            masters_asked.asked(draft, event)
+
+
+def _seen(draft: Draft, event: Seen) -> None:
+    match event:
+        case NodeSeen():
+            watching.node_seen(draft, event)
+        case MastersSeen():
+            watching.masters_seen(draft, event)
+        case AttemptSeen():
+            jobs.attempt_seen(draft, event)
+        case JobObserved():
+            jobs.observed(draft, event)
+        case NodeObserved():
+            node_work.ended(draft, event)
+        case Done() | Failed():
+            answered(draft, event)
+        case _:
+            _seen_of_cluster(draft, event)
+
+
+def _seen_of_cluster(draft: Draft, event: Seen) -> None:
+    match event:
+        case CopySeen():
+            copying.seen(draft, event)
+        case ServiceSeen():
+            service.seen(draft, event)
+            jobs.release(draft, event.cluster)
+        case WaitSeen():
+            late.seen(draft, event)
+        case StandbySeen():
+            standby.seen(draft, event)

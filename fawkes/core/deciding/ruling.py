@@ -1,0 +1,100 @@
+"""Who rules a pool: whether a state folder goes with what the nodes know. Pure; see docs/decisions/who-rules.md.
+
+A start asks before it changes anything, so that a copy, a restored backup or an empty folder is refused as often as it
+is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from fawkes.core.values.model import NodeId
+
+BEAT_US = 5_000_000
+"""How often a controller leaves a sign of life. Fixed: who looks for one does not know its settings."""
+ALIVE_US = 12 * BEAT_US // 5
+"""Two beats and a little: within this time a controller that lives leaves another one."""
+
+
+class Standing(StrEnum):
+    """How a state folder stands to its pool."""
+
+    RULES = "rules"
+    """It is the one that goes with the nodes, or nobody else ever was: it may start."""
+    ELSEWHERE = "elsewhere"
+    """Its content is the latest, but it lies somewhere else than it did: a copy, or a folder that was moved."""
+    BEHIND = "behind"
+    """Nodes know of later starts or hand-overs: a restored backup, or an older copy."""
+    EMPTY = "empty"
+    """It has no ledger, but the pool has or had a controller."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseSeen:
+    """What the lease of a node says; ``cluster`` is empty for a node that no MR-cluster holds."""
+
+    node: NodeId
+    epoch: int
+    controller: str
+    cluster: str = ""
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a ledger says about itself: its latest start, and the generation of each node's latest hand-over.
+
+    ``claimed`` is the epoch and the id of a take-over that was under way when its controller ended.
+    """
+
+    epoch: int = 0
+    controller: str = ""
+    generations: Mapping[NodeId, int] = field(default_factory=dict)
+    claimed: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a folder stands, and the leases that show it, by node. ``epoch`` is the one that a start would have."""
+
+    standing: Standing
+    leases: tuple[LeaseSeen, ...]
+    epoch: int
+
+
+def judge(known: Known | None, *, in_place: bool, leases: Iterable[LeaseSeen], all_answered: bool) -> Verdict:
+    """How a state folder stands to the leases of its pool.
+
+    ``known`` is None without a ledger. ``in_place``: the ledger lies where it was sealed, or was never sealed.
+    ``all_answered``: there is no node whose lease is not known.
+    """
+    seen = sorted((one for one in leases if one.epoch or one.cluster), key=lambda one: one.node)
+    epoch = max([one.epoch for one in seen] + [0 if known is None else known.epoch]) + 1
+    if known is None:
+        return Verdict(Standing.EMPTY if seen else Standing.RULES, tuple(seen), epoch)
+    ahead = [one for one in seen if _ahead(known, one)]
+    if ahead:
+        return Verdict(Standing.BEHIND, tuple(ahead), epoch)
+    if in_place or (all_answered and not seen):
+        return Verdict(Standing.RULES, tuple(seen), epoch)
+    return Verdict(Standing.ELSEWHERE, tuple(seen), epoch)
+
+
+def _ahead(known: Known, lease: LeaseSeen) -> bool:
+    """Whether a node knows more than the ledger. The generations of an older epoch are history."""
+    if (lease.epoch, lease.controller) == known.claimed:
+        return False
+    if lease.epoch != known.epoch:
+        return lease.epoch > known.epoch
+    later = bool(lease.cluster) and lease.generation > known.generations.get(lease.node, 0)
+    return lease.controller != known.controller or later
+
+
+def alive(before: Mapping[NodeId, str], after: Mapping[NodeId, str]) -> list[NodeId]:
+    """The nodes on which a controller works: its beat there has changed between two looks, `ALIVE_US` apart.
+
+    Ages prove nothing.
+    """
+    return sorted(node for node, beat in after.items() if beat and beat != before.get(node, beat))

@@ -1,0 +1,1 @@
+"""Lives of jobs and their attempts, and when they may begin."""

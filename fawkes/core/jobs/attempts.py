@@ -1,0 +1,129 @@
+"""What became of an attempt to run a job? Facts about its launcher and its applications in, a verdict out.
+
+An attempt is over only when its launcher says so, or a ResourceManager that has finished its recovery. Applications
+that are not known (None) are never taken for none: a second attempt would run beside the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fawkes.core.values.events import Progress
+from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Cause, Launcher
+
+#: a shell adds this to the number of the signal that ended a command
+_SIGNALS = 128
+_LAUNCHER_GONE = "its launcher is gone"
+#: what another attempt would meet just the same; input that is missing may be another job's output, and come yet
+_LASTING = frozenset({Cause.OUTPUT_EXISTS, Cause.NO_CLASS})
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How an attempt goes on or ended; ``error`` says why it failed."""
+
+    progress: Progress
+    error: str = ""
+
+
+def may_begin(seen: Attempt) -> bool:
+    """Whether the command of an attempt may be begun: nothing of it was, and YARN is known to run nothing of it."""
+    return seen.launcher in (Launcher.ABSENT, Launcher.UNBORN) and seen.applications == ()
+
+
+def live(seen: Attempt) -> bool:
+    """Whether an application of the attempt is known to run."""
+    return any(one.life is AppLife.LIVE for one in seen.applications or ())
+
+
+def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool) -> Verdict | None:
+    """What the facts say of an attempt; None while they do not say anything.
+
+    ``began``: it was seen to run before. ``cancelling``: somebody asked for its end. ``lasted``: it has been so for
+    ``quiet_us``. Then a client without an application counts as running, and one that left nothing behind as gone:
+    before, it may be just about to begin.
+    """
+    if seen.refused:
+        return Verdict(Progress.REFUSED, seen.refused)
+    match seen.launcher:
+        case Launcher.NOT_KNOWN:
+            return None
+        case Launcher.RUNNING:
+            return Verdict(Progress.RUNNING) if seen.applications or seen.own or lasted else None
+        case Launcher.FINISHED if seen.exit == 0:
+            return Verdict(Progress.SUCCEEDED)
+    if seen.applications is None:
+        return None
+    if live(seen):
+        return Verdict(Progress.RUNNING)
+    if seen.launcher is Launcher.LOST and not seen.applications and not lasted:
+        return None
+    if cancelling or seen.cancelled:
+        return Verdict(Progress.CANCELLED)
+    if seen.launcher is Launcher.FINISHED:
+        return _finished(seen, seen.applications)
+    return _without_client(seen, seen.applications, began=began or seen.launcher is Launcher.LOST)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyCourse:
+    """An attempt to copy what an MR-cluster loads or saves, from look to look.
+
+    ``began``: something of it was seen, or was begun. ``seen`` is how it stands, ``since_us`` since when, ``at_us`` is
+    the time of the last look.
+    """
+
+    began: bool = False
+    seen: Attempt | None = None
+    since_us: int = 0
+    at_us: int = 0
+
+    def after(self, seen: Attempt, at_us: int) -> CopyCourse:
+        """The course after one more look, at ``at_us``."""
+        began = self.began or seen.launcher not in (Launcher.ABSENT, Launcher.UNBORN, Launcher.NOT_KNOWN)
+        return CopyCourse(began, seen, self.since_us if seen == self.seen else at_us, at_us)
+
+    def verdict(self, quiet_us: int) -> Verdict | None:
+        """As `judge`, with patience for what left nothing behind; None while nothing is known.
+
+        The ApplicationMaster does the last step of a copy: when all applications have succeeded, everything was copied,
+        however the client ended.
+        """
+        seen = self.seen
+        if seen is None:
+            return None
+        lasted = self.at_us - self.since_us >= quiet_us
+        verdict = judge(seen, began=self.began, cancelling=False, lasted=lasted)
+        ended = verdict is not None and verdict.progress is Progress.FAILED
+        if ended and seen.applications and _all_succeeded(seen.applications):
+            return Verdict(Progress.SUCCEEDED)
+        return verdict
+
+
+def _finished(seen: Attempt, applications: Sequence[AppSeen]) -> Verdict:
+    """A client ended badly: that says nothing about its job when it was killed, or had lost sight of it."""
+    blind = (seen.exit or 0) > _SIGNALS and not seen.own
+    blind = blind or (seen.single and seen.lost_sight)
+    if blind and applications and _all_succeeded(applications):
+        return Verdict(Progress.SUCCEEDED)
+    if not applications and seen.cause in _LASTING:
+        return Verdict(Progress.REFUSED, seen.words)
+    return Verdict(Progress.FAILED, seen.words or f"exit code {'unknown' if seen.exit is None else seen.exit}")
+
+
+def _without_client(seen: Attempt, applications: Sequence[AppSeen], *, began: bool) -> Verdict | None:
+    """A client left no result; one that was never begun is begun when its deadline has passed."""
+    if not applications:
+        return Verdict(Progress.FAILED, f"{_LAUNCHER_GONE}, and YARN has no application of it") if began else None
+    if _all_succeeded(applications):
+        if not seen.own:
+            return Verdict(Progress.SUCCEEDED)
+        return Verdict(
+            Progress.FAILED, f"{_LAUNCHER_GONE}; the {len(applications)} applications that it ran have ended"
+        )
+    return Verdict(Progress.FAILED, seen.words or applications[-1].said or _LAUNCHER_GONE)
+
+
+def _all_succeeded(applications: Sequence[AppSeen]) -> bool:
+    return all(one.life is AppLife.SUCCEEDED for one in applications)

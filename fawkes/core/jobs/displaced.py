@@ -1,0 +1,61 @@
+"""What becomes of jobs when the masters of their MR-cluster have moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fawkes.core.jobs import jobs
+from fawkes.core.state.draft import Draft
+from fawkes.core.values.events import JobObserved, Progress
+from fawkes.core.values.keys import Key
+from fawkes.core.values.model import ClusterState, Facts, JobLife, JobState, Plain
+from fawkes.core.values.tags import tag_of
+
+_OWN = "its masters were lost, and a command of its own is not begun a second time by itself"
+
+
+def rows(facts: Facts, name: str) -> list[Plain]:
+    """The rows of a fact; empty where it is not known."""
+    found = facts.get(name)
+    return list(found) if isinstance(found, Sequence) and not isinstance(found, str) else []
+
+
+def follow(draft: Draft, cluster: ClusterState, facts: Facts) -> None:
+    """Applications go on under the new masters; what is not one yet, or has lost its client, does not."""
+    known = {str(tag) for row in rows(facts, "known") if isinstance(row, Mapping) for tag in _tags(row)}
+    for job in draft.busy_of(cluster.id):
+        begun = draft.pending(Key.JOB.of(job.id))
+        if tag_of(job.id, job.attempt) in known and begun is not None:
+            draft.again(begun)
+        else:
+            _restart(draft, job)
+
+
+def _tags(row: Mapping[str, Plain]) -> Sequence[Plain]:
+    tags = row.get("tags")
+    return tags if isinstance(tags, list | tuple) else ()
+
+
+def displace(draft: Draft, cluster: ClusterState, facts: Facts) -> None:
+    """What ran under the old masters has ended with them: by its history it has succeeded, else it begins again."""
+    finished = set(map(str, rows(facts, "finished")))
+    for job in draft.busy_of(cluster.id):
+        # The first application of a command of its own may have been one of several.
+        if job.application and job.application in finished and not job.own:
+            jobs.observed(draft, _ends(draft, job, Progress.SUCCEEDED))
+        else:
+            _restart(draft, job)
+
+
+def _restart(draft: Draft, job: JobState) -> None:
+    """What ran of an attempt has ended with its masters: the job begins again, unless it must not."""
+    if job.life is JobLife.CANCELLING:
+        jobs.observed(draft, _ends(draft, job, Progress.CANCELLED))
+    elif job.own:
+        jobs.observed(draft, _ends(draft, job, Progress.FAILED, _OWN))
+    else:
+        jobs.displaced(draft, job)
+
+
+def _ends(draft: Draft, job: JobState, progress: Progress, error: str = "") -> JobObserved:
+    return JobObserved(at_us=draft.at_us, job=job.id, attempt=job.attempt, progress=progress, error=error)

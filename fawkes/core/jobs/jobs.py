@@ -1,0 +1,418 @@
+"""The FIFO queue of MR-jobs of one MR-cluster: release, cancel, retry, result (design section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fawkes.core.jobs import attempts, deadlines, service
+from fawkes.core.state import alerts, backoff
+from fawkes.core.state.draft import Draft
+from fawkes.core.values.effects import CancelJob, StartJob
+from fawkes.core.values.events import AttemptSeen, CancelAsked, JobObserved, Progress, Submitted
+from fawkes.core.values.keys import Key, split
+from fawkes.core.values.lifecycle import ENDED_JOBS
+from fawkes.core.values.model import (
+    ClusterAlert,
+    ClusterId,
+    ClusterLife,
+    ClusterState,
+    Facts,
+    JobId,
+    JobLife,
+    JobState,
+    Reason,
+)
+from fawkes.core.values.sight import Attempt, Launcher
+
+_ENDS = {
+    Progress.SUCCEEDED: JobLife.SUCCEEDED,
+    Progress.FAILED: JobLife.FAILED,
+    Progress.REFUSED: JobLife.FAILED,
+    Progress.CANCELLED: JobLife.CANCELLED,
+}
+#: a running job has no deadline of its own; its effect is started again after a restart, to be watched
+_FOR_EVER_US = 10 * 365 * 86_400 * 1_000_000
+#: why a job is stopped that then counts as failed, or as killed; any other stop is a cancellation
+_TOO_LONG, _TOO_LATE = "its time limit has passed", "its deadline has passed"
+_HOPELESS = "its deadline cannot be met"
+
+
+def submitted(draft: Draft, event: Submitted) -> None:
+    """A job is queued; the first one of a dormant MR-cluster asks for its nodes.
+
+    The id of a job that has ended stays taken: YARN would take the new one for the old.
+    """
+    spec = event.spec
+    cluster = draft.cluster(spec.cluster)
+    if cluster is None or cluster.life in (ClusterLife.SAVING, ClusterLife.RETIRING):
+        draft.reply(event.ask, Reason("no-such-cluster", {"cluster": spec.cluster}))
+        return
+    if spec.id in draft.view.jobs or draft.view.had_job(spec.cluster, spec.id):
+        draft.reply(event.ask, Reason("job-exists", {"job": spec.id}))
+        return
+    if draft.admission is not None and spec.unkept and not draft.settings.admit_unkept:
+        draft.reply(event.ask, Reason("no-promise", {"job": spec.id, "error": spec.unkept}))
+        return
+    order = draft.view.backlog(spec.cluster).last_order + 1
+    job = JobState(spec=spec, submitted_us=event.at_us, order=order)
+    draft.put_job(job)
+    draft.say("job-queued", job=spec.id, cluster=spec.cluster, by=event.by)
+    _watch_deadline(draft, job)
+    if cluster.life is ClusterLife.DORMANT:
+        draft.put_cluster(replace(cluster, life=ClusterLife.WAITING, requested_us=event.at_us))
+    elif cluster.idle_us is not None:
+        draft.put_cluster(replace(alerts.ended(cluster, ClusterAlert.IDLE), idle_us=None))
+    draft.reply(event.ask, job=spec.id)
+    release(draft, spec.cluster, asks=spec.id)
+
+
+def _watch_deadline(draft: Draft, job: JobState) -> None:
+    if draft.admission is not None and job.due_us is not None:
+        draft.expect(Key.DEADLINE.of(job.id), max(0, job.due_us - draft.at_us))
+
+
+def watch_deadlines(draft: Draft) -> None:
+    """An engine takes over, perhaps with an admission policy where there was none.
+
+    Deadlines count from the submission, also while no controller ran: those that are pending may have been put off.
+    """
+    for name in draft.view.jobs:
+        job = draft.job(name)
+        pending = draft.pending(Key.DEADLINE.of(name))
+        if job is not None and (pending is None or pending.deadline_us != job.due_us):
+            _watch_deadline(draft, job)
+
+
+def release(draft: Draft, cluster: ClusterId, asks: JobId | None = None) -> None:
+    """Hand jobs to YARN that may begin now; the job that ``asks`` is told why it waits."""
+    state = draft.cluster(cluster)
+    if state is None or not state.active or state.moving is not None:
+        return
+    if why := service.holds(state):
+        if asks is not None:
+            draft.say("job-held", job=asks, cluster=cluster, error=why)
+        return
+    latest = draft.view.latest(cluster)
+    if draft.admission is None:
+        _next_in_line(draft, state, None if latest is None else (latest.sample.at_us, latest.waiting_in_yarn))
+        return
+    slots, master = (None, 0) if latest is None else (latest.sample.slots_total, latest.sample.master_slots)
+    let_in(draft, state, deadlines.look(draft, state, slots, master), asks)
+
+
+def read(draft: Draft, cluster: ClusterId, seen: tuple[int, int], found: deadlines.Pass | None) -> None:
+    """A reading that this decision adds: its time, how many tasks wait by it, and what admission says with it."""
+    state = draft.cluster(cluster)
+    if state is None or not state.active or state.moving is not None or service.holds(state):
+        return
+    if draft.admission is None:
+        _next_in_line(draft, state, seen)
+    else:
+        let_in(draft, state, found, None)
+
+
+def let_in(draft: Draft, cluster: ClusterState, found: deadlines.Pass | None, asks: JobId | None) -> None:
+    """Carry out what an admission policy says: drop, or begin while there is room for tasks and ApplicationMaster."""
+    verdicts = () if found is None else found.verdicts
+    room, running = 0 if found is None else found.room, len(draft.busy_of(cluster.id))
+    for verdict in verdicts:
+        if not (verdict.cpus or verdict.drop or verdict.job == asks):
+            continue
+        job = draft.job(JobId(verdict.job))
+        if found is None or job is None or job.life is not JobLife.QUEUED:
+            continue
+        numbers = deadlines.numbers(verdict, found.free, found.total)
+        if verdict.drop:
+            _dropped(draft, job, numbers)
+        elif verdict.cpus and verdict.cpus + found.master <= room and running < cluster.spec.max_running_jobs:
+            room, running = room - verdict.cpus - found.master, running + 1
+            granted = replace(job, granted=verdict.cpus, granted_of=found.total, granted_why=dict(verdict.why))
+            draft.say("job-admitted", job=job.id, cluster=job.cluster, cpus=verdict.cpus, **numbers)
+            _start(draft, granted)
+        elif job.id == asks:
+            draft.reasons.append(deadlines.waits(job, cluster, running, numbers))
+    asking = None if asks is None or found is not None else draft.job(asks)
+    if asking is not None:
+        draft.reasons.append(deadlines.waits(asking, cluster, running, {}))
+
+
+def _dropped(draft: Draft, job: JobState, numbers: Facts) -> None:
+    """A job that waits is not let in any more."""
+    _settle(draft, job)
+    now_us = draft.at_us
+    why = _TOO_LATE if job.due_us is not None and job.due_us <= now_us else _HOPELESS
+    draft.put_job(replace(job, life=JobLife.DROPPED, started_us=now_us, finished_us=now_us, why=why))
+    draft.say("job-dropped", job=job.id, cluster=job.cluster, error=why, **numbers)
+
+
+def _next_in_line(draft: Draft, state: ClusterState, seen: tuple[int, int] | None) -> None:
+    """Hand the head of the queue to YARN when nothing of an earlier job is pending and few enough jobs run.
+
+    Whether something is pending is known from a reading that is younger than the latest start: ``seen`` is its time,
+    and how many tasks wait by it.
+    """
+    cluster = state.id
+    running = draft.busy_of(cluster)
+    if len(running) >= state.spec.max_running_jobs:
+        return
+    if any(j.life in (JobLife.STARTING, JobLife.CANCELLING) for j in running):
+        return
+    if running and (seen is None or seen[0] <= max(j.started_us or 0 for j in running) or seen[1] > 0):
+        return
+    head = draft.head_of(cluster)
+    if head is not None:
+        _start(draft, head)
+
+
+def _start(draft: Draft, job: JobState) -> None:
+    draft.put_job(replace(job, life=JobLife.STARTING, started_us=None))
+    draft.say("job-released", job=job.id, cluster=job.cluster, attempt=job.attempt)
+    effect = StartJob(job.id, job.cluster, job.attempt, job.spec, job.granted)
+    draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
+
+
+def attempt_seen(draft: Draft, event: AttemptSeen) -> None:
+    """How an attempt stands: judged, and acted on when that says anything."""
+    job = draft.view.jobs.get(event.job)
+    if job is None or job.attempt != event.attempt or job.life is JobLife.QUEUED:
+        draft.say("late-answer", job=event.job, attempt=event.attempt, seen=event.seen.launcher)
+        return
+    if between(draft, job):
+        return
+    seen = event.seen
+    if seen.own and not job.own:
+        job = replace(job, own=True)
+        draft.put_job(job)
+    cancelling = job.life is JobLife.CANCELLING
+    verdict = attempts.judge(seen, began=_began(job), cancelling=cancelling, lasted=False)
+    if cancelling and attempts.live(seen) and seen.launcher is not Launcher.RUNNING:
+        # Its client was ended before the ResourceManager knew of this application.
+        effect = CancelJob(job.id, job.cluster, job.attempt)
+        draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
+    elif verdict is not None:
+        observed(draft, _observed(event, verdict, f"fawkes logs {job.cluster} --job {job.id}"))
+    else:
+        _undecided(draft, job, seen)
+
+
+def between(draft: Draft, job: JobState) -> bool:
+    """Whether its masters are being moved: until that is done nobody can say how an attempt stands."""
+    cluster = draft.cluster(job.cluster)
+    return cluster is not None and cluster.moving is not None and cluster.moving.begun
+
+
+def displaced(draft: Draft, job: JobState) -> None:
+    """An attempt has ended with its masters: the job begins again, and that is no retry."""
+    _settle(draft, job)
+    again = replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, displaced=job.displaced + 1)
+    again = replace(again, started_us=None, seen=None, application="", granted=0, granted_of=0, granted_why={})
+    again = replace(again, waits=None)
+    draft.put_job(again)
+    draft.say("displaced", job=job.id, cluster=job.cluster, attempt=again.attempt)
+    _watch_deadline(draft, again)
+
+
+def _began(job: JobState) -> bool:
+    """Whether something of the attempt was seen before."""
+    known = job.seen is not None and job.seen.launcher in (Launcher.RUNNING, Launcher.LOST)
+    return known or job.life is not JobLife.STARTING
+
+
+def _undecided(draft: Draft, job: JobState, seen: Attempt) -> None:
+    """Facts that say nothing yet: they may when they last; what could not be worked on is tried again soon."""
+    quiet, before = Key.QUIET.of(job.id), None if job.seen is None else job.seen.launcher
+    if seen.launcher is Launcher.NOT_KNOWN:
+        draft.settle(quiet)
+    else:
+        draft.put_job(replace(job, seen=seen))
+    if seen.launcher in (Launcher.RUNNING, Launcher.LOST) and (draft.pending(quiet) is None or seen.launcher != before):
+        draft.expect(quiet, draft.settings.quiet_us)
+    if seen.error and job.life in (JobLife.STARTING, JobLife.CANCELLING):
+        _sooner(draft, Key.JOB.of(job.id))
+
+
+def _lasted(draft: Draft, job: JobState) -> None:
+    """How an attempt stood when that was not enough to judge it has lasted."""
+    if job.seen is None:
+        return
+    event = AttemptSeen(at_us=draft.at_us, job=job.id, attempt=job.attempt, seen=job.seen)
+    cancelling = job.life is JobLife.CANCELLING
+    verdict = attempts.judge(job.seen, began=True, cancelling=cancelling, lasted=True)
+    if verdict is not None:
+        observed(draft, _observed(event, verdict, f"fawkes logs {job.cluster} --job {job.id}"))
+
+
+def _sooner(draft: Draft, key: str) -> None:
+    """What could not be begun or ended is tried again after a wait that doubles, not only at its deadline."""
+    pending = draft.pending(key)
+    if pending is not None:
+        wait_us = backoff.wait_us(draft.settings, pending.tries)
+        draft.expect(key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+
+
+def _observed(event: AttemptSeen, verdict: attempts.Verdict, log: str) -> JobObserved:
+    seen = event.seen
+    first, last = (seen.applications[0], seen.applications[-1]) if seen.applications else (None, None)
+    ended = verdict.progress is not Progress.RUNNING
+    good = verdict.progress in (Progress.SUCCEEDED, Progress.RUNNING)
+    return JobObserved(
+        at_us=event.at_us,
+        job=event.job,
+        attempt=event.attempt,
+        progress=verdict.progress,
+        application=first.id if first else "",
+        started_us=(first.started_us if first else None) or seen.began_us,
+        finished_us=((last.finished_us if last else None) or seen.ended_us) if ended else None,
+        error=verdict.error,
+        log="" if good else log,
+    )
+
+
+def observed(draft: Draft, event: JobObserved) -> None:
+    """What became of an attempt; answers about older attempts are history."""
+    job = draft.job(event.job)
+    if job is None or job.attempt != event.attempt or job.life is JobLife.QUEUED:
+        draft.say("late-answer", job=event.job, attempt=event.attempt, progress=event.progress)
+        return
+    if event.progress is Progress.RUNNING:
+        if job.life is JobLife.STARTING:
+            _runs(draft, job, event)
+        else:
+            _runs_on(draft, job, event)
+        return
+    _settle(draft, job)
+    if event.application or event.log:
+        job = replace(job, application=event.application or job.application, log=event.log or job.log)
+    retry = event.progress is Progress.FAILED and job.life is not JobLife.CANCELLING
+    if retry and job.attempt - job.displaced <= job.spec.retries:
+        again = replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, started_us=None, seen=None)
+        again = replace(again, granted=0, granted_of=0, granted_why={}, waits=None)
+        draft.put_job(again)
+        draft.say("retry", job=job.id, cluster=job.cluster, attempt=job.attempt + 1, error=event.error)
+        _watch_deadline(draft, again)
+    else:
+        _end(draft, job, event)
+    release(draft, job.cluster)
+
+
+def _settle(draft: Draft, job: JobState) -> None:
+    for key in (Key.JOB, Key.LIMIT, Key.QUIET, Key.DEADLINE):
+        draft.settle(key.of(job.id))
+
+
+def _seen_us(said_us: int | None, after_us: int, at_us: int) -> int:
+    """YARN's own time of something, within what is possible: its clock may differ from ours."""
+    return max(after_us, min(at_us if said_us is None else said_us, at_us))
+
+
+def _runs(draft: Draft, job: JobState, event: JobObserved) -> None:
+    started_us = _seen_us(event.started_us, job.submitted_us, event.at_us)
+    job = replace(job, life=JobLife.RUNNING, started_us=started_us, application=event.application, seen=None)
+    draft.put_job(job)
+    effect = StartJob(job.id, job.cluster, job.attempt, job.spec, job.granted)
+    draft.settle(Key.QUIET.of(job.id))
+    draft.expect(Key.JOB.of(job.id), _FOR_EVER_US, effect=effect, version=job.attempt)
+    if job.spec.time_limit_us is not None:
+        draft.expect(Key.LIMIT.of(job.id), max(0, started_us + job.spec.time_limit_us - draft.at_us))
+
+
+def _runs_on(draft: Draft, job: JobState, event: JobObserved) -> None:
+    """A job that runs is seen to run: one that was taken for lost is not, and its application may be news."""
+    known = replace(job, seen=None, application=job.application or event.application)
+    if known != job:
+        draft.put_job(known)
+        draft.settle(Key.QUIET.of(job.id))
+
+
+def _end(draft: Draft, job: JobState, event: JobObserved) -> None:
+    life = _ENDS[event.progress]
+    if life is JobLife.CANCELLED:
+        life = {_TOO_LONG: JobLife.FAILED, _TOO_LATE: JobLife.KILLED}.get(job.why, life)
+    why = "" if life is JobLife.SUCCEEDED else job.why or event.error
+    said_us = job.started_us if event.started_us is None else event.started_us
+    started_us = _seen_us(said_us, job.submitted_us, event.at_us)
+    finished_us = _seen_us(event.finished_us, started_us, event.at_us)
+    job = replace(job, life=life, started_us=started_us, finished_us=finished_us, why=why, waits=None)
+    draft.put_job(job)
+    code = {
+        JobLife.SUCCEEDED: "job-succeeded",
+        JobLife.FAILED: "job-failed",
+        JobLife.KILLED: "job-killed",
+    }.get(life, "job-cancelled")
+    draft.say(code, job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log=job.log)
+    deadlines.ended(draft, job)
+
+
+def cancel_asked(draft: Draft, event: CancelAsked) -> None:
+    """A waiting job is cancelled at once, a running one is asked to stop."""
+    job = draft.view.jobs.get(event.job)
+    if job is None:
+        draft.reply(event.ask, Reason("no-such-job", {"job": event.job}))
+        return
+    cancel(draft, job, "")
+    draft.say("cancel-asked", job=job.id, by=event.by)
+    draft.reply(event.ask, job=job.id)
+    release(draft, job.cluster)
+
+
+def cancel(draft: Draft, job: JobState, why: str) -> None:
+    """Stop a job, ``why`` it is (empty: somebody takes it back); one that waits ends at once."""
+    if job.life is JobLife.QUEUED:
+        draft.settle(Key.DEADLINE.of(job.id))
+        _cancelled(draft, job, why)
+    elif job.life is not JobLife.CANCELLING:
+        draft.settle(Key.LIMIT.of(job.id))
+        draft.settle(Key.QUIET.of(job.id))
+        draft.put_job(replace(job, life=JobLife.CANCELLING, why=why))
+        effect = CancelJob(job.id, job.cluster, job.attempt)
+        draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
+
+
+def end_with_cluster(draft: Draft, job: JobState) -> None:
+    """The nodes that a job ran on, or was to run on, are wiped: nobody will ever say what became of it."""
+    _settle(draft, job)
+    _cancelled(draft, job, job.why or "its MR-cluster has ended")
+
+
+def _cancelled(draft: Draft, job: JobState, why: str) -> None:
+    started_us = draft.at_us if job.started_us is None else job.started_us
+    ended = replace(job, life=JobLife.CANCELLED, started_us=started_us, finished_us=draft.at_us, why=why or "cancelled")
+    ended = replace(ended, waits=None)
+    draft.put_job(ended)
+    draft.say("job-cancelled", job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log=job.log)
+
+
+def _deadline_passes(draft: Draft, job: JobState) -> None:
+    """The admission policy may end a job now; any other runs, or waits, on."""
+    if job.life is not JobLife.CANCELLING and deadlines.is_late(draft, job):
+        if job.life is JobLife.QUEUED:
+            _dropped(draft, job, {})
+        else:
+            draft.say("deadline", job=job.id, cluster=job.cluster, deadline_us=job.spec.deadline_us)
+            cancel(draft, job, _TOO_LATE)
+    release(draft, job.cluster)
+
+
+def over_time(draft: Draft, key: str) -> None:
+    """A deadline of a job has passed: its time limit, or an answer about its start or its cancellation."""
+    kind, name = split(key)
+    job = draft.view.jobs.get(JobId(name))
+    pending = draft.pending(key)
+    if job is None or pending is None or job.life in ENDED_JOBS:
+        draft.settle(key)
+    elif kind in (Key.QUIET, Key.JOB) and between(draft, job):
+        wait_us = draft.settings.start_job_us
+        draft.expect(key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+    elif kind is Key.QUIET:
+        draft.settle(key)
+        _lasted(draft, job)
+    elif kind is Key.LIMIT:
+        draft.say("time-limit", job=job.id, cluster=job.cluster, limit_us=job.spec.time_limit_us)
+        cancel(draft, job, _TOO_LONG)
+    elif kind is Key.DEADLINE:
+        draft.settle(key)
+        _deadline_passes(draft, job)
+    elif pending.effect is not None:
+        draft.say("asked-again", effect=key, tries=pending.tries + 1)
+        within_us = max(draft.settings.start_job_us, backoff.wait_us(draft.settings, pending.tries + 1))
+        draft.act(pending.effect, within_us=within_us, version=pending.version, tries=pending.tries + 1)

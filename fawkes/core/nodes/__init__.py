@@ -1,0 +1,1 @@
+"""Which node comes, goes, or takes the place of another."""

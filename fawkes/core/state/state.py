@@ -1,0 +1,466 @@
+"""The state of the ledger and `evolve`, the one place that changes it.
+
+The engine owns the one State. Deciding reads it as a `View`. The indexes are kept here, so that a step costs what it
+touches: no function below walks the whole pool.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.state.counts import (
+    Counts,
+    FreeIds,
+    Held,
+    Place,
+    Ranked,
+    can_be_given,
+    lack,
+    place,
+    short_of_core,
+    surplus,
+)
+from fawkes.core.state.view import View
+from fawkes.core.values.backlog import Backlog
+from fawkes.core.values.decision import (
+    AddSample,
+    Change,
+    DropPending,
+    PutClock,
+    PutClosing,
+    PutCluster,
+    PutJob,
+    PutLearned,
+    PutNode,
+    PutPause,
+    PutPending,
+    PutRules,
+    PutTick,
+    PutWake,
+)
+from fawkes.core.values.lifecycle import ENDED_JOBS, PROMISED, QUEUED
+from fawkes.core.values.model import (
+    Closing,
+    ClusterId,
+    ClusterLife,
+    ClusterState,
+    JobId,
+    JobState,
+    NodeId,
+    NodeLife,
+    NodeState,
+    Plain,
+    Role,
+)
+from fawkes.core.values.window import Window
+
+__all__ = ["NO_TICK", "State", "View", "evolve"]
+
+NO_TICK = PutTick(
+    tick=0,
+    at_us=0,
+    targets={},
+    weights={},
+    over=0,
+    reconfigurations=0,
+    moved_us=(),
+    memory={},
+    measured=False,
+)
+
+_NOTHING_HELD = Held()
+_NO_JOBS = Backlog()
+#: when something happened that never did: a simulated run begins at 0, and nothing has to settle then
+_LONG_AGO_US = -(10**18)
+#: the stages of a move that are timed, each by how it ends when all goes well
+_STAGES = frozenset(
+    {
+        (NodeLife.JOINING, NodeLife.SERVING),
+        (NodeLife.DRAINING, NodeLife.EVACUATING),
+        (NodeLife.DRAINING, NodeLife.CLEANING),
+        (NodeLife.EVACUATING, NodeLife.CLEANING),
+        (NodeLife.CLEANING, NodeLife.FREE),
+    }
+)
+#: the latest of so many counts as much as all before
+_RECENT = 8
+
+
+@dataclass(slots=True)
+class Holding:
+    """What one MR-cluster holds: its nodes, their capacity, and the integral of it since ``since_us`` (eq. 2)."""
+
+    since_us: int
+    at_us: int
+    nodes: set[NodeId] = field(default_factory=set)
+    held: Held = field(default_factory=Held)
+    capacity_milli: int = 0
+    area: int = 0
+
+    def advance(self, at_us: int) -> None:
+        """Integrate the capacity held up to ``at_us`` (thousandths times microseconds, exact)."""
+        if at_us > self.at_us:
+            self.area += self.capacity_milli * (at_us - self.at_us)
+            self.at_us = at_us
+
+    def restart(self, at_us: int) -> None:
+        """Begin a new interval."""
+        self.area, self.since_us, self.at_us = 0, at_us, at_us
+
+
+class State:
+    """The state of one pool. Only `evolve` changes it."""
+
+    def __init__(self) -> None:
+        self.now_us = 0
+        self.rules: PutRules | None = None
+        self.nodes: dict[NodeId, NodeState] = {}
+        self.clusters: dict[ClusterId, ClusterState] = {}
+        self.jobs: dict[JobId, JobState] = {}
+        self.pending: dict[str, PutPending] = {}
+        self.counts = Counts()
+        self.free_at: dict[Place, FreeIds] = {}
+        self.queue: dict[ClusterId, None] = {}
+        self.promised = 0
+        self.grown_us = _LONG_AGO_US
+        self.shrunk_us = _LONG_AGO_US
+        self.last_tick = NO_TICK
+        self.needy = Ranked()
+        self.donors = Ranked()
+        self.short: dict[ClusterId, None] = {}
+        self.paused = ""
+        self.closing: Closing | None = None
+        self.clock: PutClock | None = None
+        self.wake_us: int | None = None
+        self.learned: dict[str, Plain] = {}
+        self._holdings: dict[ClusterId, Holding] = {}
+        self._backlogs: dict[ClusterId, Backlog] = {}
+        self._job_ids: dict[ClusterId, set[str]] = {}
+        self._versions: dict[ClusterId, int] = {}
+        self._windows: dict[ClusterId, deque[AddSample]] = {}
+        self._latest: dict[ClusterId, AddSample] = {}
+        self._deadlines: list[tuple[int, str]] = []
+        self._unranked: dict[ClusterId, None] = {}
+        self._took_us: dict[NodeLife, int] = {}
+
+    def nodes_of(self, cluster: ClusterId) -> Set[NodeId]:
+        """The nodes that an MR-cluster holds physically."""
+        holding = self._holdings.get(cluster)
+        return holding.nodes if holding else frozenset()
+
+    def held(self, cluster: ClusterId) -> Held:
+        """How many nodes of an MR-cluster are what."""
+        holding = self._holdings.get(cluster)
+        return holding.held if holding else _NOTHING_HELD
+
+    def mean_held_milli(self, cluster: ClusterId, at_us: int) -> float:
+        """The mean capacity held since the last tick, in thousandths."""
+        holding = self._holdings.get(cluster)
+        if holding is None:
+            return 0.0
+        span = at_us - holding.since_us
+        if span <= 0:
+            return float(holding.capacity_milli)
+        return (holding.area + holding.capacity_milli * (at_us - holding.at_us)) / span
+
+    def jobs_of(self, cluster: ClusterId) -> Mapping[JobId, JobState]:
+        """The jobs of an MR-cluster that have not ended, in the order of their submission."""
+        return self.backlog(cluster).jobs
+
+    def backlog(self, cluster: ClusterId) -> Backlog:
+        """The same jobs, with the head of their queue."""
+        return self._backlogs.get(cluster, _NO_JOBS)
+
+    def had_job(self, cluster: ClusterId, job: JobId) -> bool:
+        """Whether an MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
+        return job.lower() in self._job_ids.get(cluster, ())
+
+    def first_version(self, cluster: ClusterId) -> int:
+        """The version with which a new MR-cluster of this name begins.
+
+        It is above every version of its predecessors, so that no late answer about them is taken for one about it; 0
+        for a name that was never used.
+        """
+        return self._versions[cluster] + 1 if cluster in self._versions else 0
+
+    def window(self, cluster: ClusterId, since_us: int, base_us: int | None = None) -> Window:
+        """The samples after ``since_us``, and the last one before them that is after ``base_us`` (None: any)."""
+        kept = [entry.sample for entry in self._windows.get(cluster, ())]
+        within = tuple(sample for sample in kept if sample.at_us > since_us)
+        older = kept[: len(kept) - len(within)]
+        recent = [sample for sample in older[-1:] if base_us is None or sample.at_us > base_us]
+        return Window(cluster, within, recent[0] if recent else None)
+
+    def latest(self, cluster: ClusterId) -> AddSample | None:
+        """The latest reading; None before the first."""
+        return self._latest.get(cluster)
+
+    def took_s(self, life: NodeLife) -> float | None:
+        """How long nodes are in a stage of a move, a mean in which late ones count more; None before the first."""
+        took_us = self._took_us.get(life)
+        return None if took_us is None else took_us / SECOND_US
+
+    def due(self, at_us: int) -> list[PutPending]:
+        """What is pending with a deadline not after ``at_us``, earliest first."""
+        found: dict[str, PutPending] = {}
+        while self._deadlines and self._deadlines[0][0] <= at_us:
+            deadline, key = heapq.heappop(self._deadlines)
+            pending = self.pending.get(key)
+            if pending is not None and pending.deadline_us == deadline:
+                found[key] = pending
+        for key, pending in found.items():
+            heapq.heappush(self._deadlines, (pending.deadline_us, key))
+        return list(found.values())
+
+    def earliest_us(self, without: Set[str]) -> int | None:
+        """The earliest deadline of what is pending, less the keys in ``without``."""
+        skipped = []
+        earliest = None
+        while self._deadlines:
+            deadline, key = self._deadlines[0]
+            pending = self.pending.get(key)
+            if pending is None or pending.deadline_us != deadline:
+                heapq.heappop(self._deadlines)
+            elif key in without:
+                skipped.append(heapq.heappop(self._deadlines))
+            else:
+                earliest = deadline
+                break
+        for entry in skipped:
+            heapq.heappush(self._deadlines, entry)
+        return earliest
+
+    def _holding(self, cluster: ClusterId) -> Holding:
+        holding = self._holdings.get(cluster)
+        if holding is None:
+            holding = self._holdings[cluster] = Holding(self.now_us, self.now_us)
+        return holding
+
+    def put_node(self, new: NodeState) -> None:
+        """Replace a node and move it between the indexes."""
+        old = self.nodes.get(new.node.id)
+        if old is not None:
+            self._count(old, -1)
+            if old.life is NodeLife.JOINING and new.life is NodeLife.SERVING and new.role is not Role.CORE:
+                self.grown_us = self.now_us
+            if old.life is NodeLife.CLEANING and new.life is NodeLife.FREE:
+                self.shrunk_us = self.now_us
+            self._time(old, new)
+        self.nodes[new.node.id] = new
+        self._count(new, +1)
+
+    def _time(self, old: NodeState, new: NodeState) -> None:
+        """Note how long a stage of a move took, when moves must pay."""
+        if (old.life, new.life) not in _STAGES or self.rules is None or not self.rules.settings.moves_must_pay:
+            return
+        took_us = self.now_us - old.since_us
+        known_us = self._took_us.get(old.life)
+        self._took_us[old.life] = took_us if known_us is None else known_us + (took_us - known_us) // _RECENT
+
+    def stages(self) -> Mapping[NodeLife, int]:
+        """How long the stages of a move take, in microseconds."""
+        return self._took_us
+
+    def _count(self, state: NodeState, sign: int) -> None:
+        self.counts.add(state, sign)
+        if can_be_given(state):
+            free = self.free_at.setdefault(place(state.node), FreeIds())
+            (free.add if sign > 0 else free.discard)(state.node.id)
+        if state.owner is not None:
+            holding = self._holding(state.owner)
+            holding.advance(self.now_us)
+            holding.capacity_milli += sign * state.node.capacity_milli
+            holding.held.add(state, sign)
+            (holding.nodes.add if sign > 0 else holding.nodes.discard)(state.node.id)
+            self._unranked[state.owner] = None
+
+    def put_cluster(self, new: ClusterState) -> None:
+        """Replace an MR-cluster; one that is gone leaves with all that was kept for it."""
+        old = self.clusters.get(new.id)
+        self._unranked[new.id] = None
+        self.promised += _promise(new) - (0 if old is None else _promise(old))
+        if new.life not in QUEUED:
+            self.queue.pop(new.id, None)
+        elif new.id not in self.queue:
+            self.queue[new.id] = None
+        if new.life is ClusterLife.GONE:
+            self._versions[new.id] = new.version
+            self._forget(new.id)
+            return
+        self.clusters[new.id] = new
+        if new.active and not (old and old.active):
+            self._holding(new.id).restart(self.now_us)
+
+    def _forget(self, cluster: ClusterId) -> None:
+        """A later MR-cluster of the same name must not find targets or a memory of this one."""
+        self.clusters.pop(cluster, None)
+        self.learned.pop(cluster, None)
+        for kept in (self._holdings, self._backlogs, self._job_ids, self._windows, self._latest):
+            kept.pop(cluster, None)
+        last = self.last_tick
+        if cluster in last.targets or cluster in last.memory:
+            self.last_tick = replace(
+                last,
+                targets={c: n for c, n in last.targets.items() if c != cluster},
+                memory={c: kept for c, kept in last.memory.items() if c != cluster},
+            )
+
+    def put_job(self, new: JobState) -> None:
+        """Replace a job; one that has ended leaves, but its id stays taken while its MR-cluster lives."""
+        self._backlogs.setdefault(new.cluster, Backlog()).put(new)
+        self._job_ids.setdefault(new.cluster, set()).add(new.id.lower())
+        if new.life in ENDED_JOBS:
+            self.jobs.pop(new.id, None)
+        else:
+            self.jobs[new.id] = new
+
+    def put_pending(self, new: PutPending) -> None:
+        """Note a deadline; the heap forgets older ones of the key when they come up, or when they are too many."""
+        self.pending[new.key] = new
+        heapq.heappush(self._deadlines, (new.deadline_us, new.key))
+        if len(self._deadlines) > 2 * len(self.pending) + 64:
+            self._deadlines = [(pending.deadline_us, key) for key, pending in self.pending.items()]
+            heapq.heapify(self._deadlines)
+
+    def drop_pending(self, change: DropPending) -> None:
+        """Forget what was pending under this key."""
+        self.pending.pop(change.key, None)
+
+    def add_sample(self, change: AddSample) -> None:
+        """Add a sample and drop those that are too old: of these the last is kept, the windows to come grow from it."""
+        kept = self._windows.setdefault(change.cluster, deque())
+        kept.append(change)
+        while len(kept) > 1 and kept[1].sample.at_us <= change.keep_from_us:
+            kept.popleft()
+        self._latest[change.cluster] = change
+
+    def put_tick(self, change: PutTick) -> None:
+        """Remember a tick; a measured one begins a new interval of eq. 2."""
+        self._unranked.update(dict.fromkeys([*self.last_tick.targets, *change.targets]))
+        self.last_tick = change
+        if change.measured:
+            for holding in self._holdings.values():
+                holding.restart(self.now_us)
+
+    def put_clock(self, change: PutClock) -> None:
+        """Move along what durations are measured from and no other change says: samples, rests, intervals of eq. 2."""
+        self.clock = change
+        by_us = change.uncounted_us
+        if not by_us:
+            return
+        self._latest = {c: _later(sample, by_us) for c, sample in self._latest.items()}
+        self._windows = {c: deque(_later(one, by_us) for one in kept) for c, kept in self._windows.items()}
+        self.grown_us += by_us
+        self.shrunk_us += by_us
+        for holding in self._holdings.values():
+            holding.since_us += by_us
+            holding.at_us += by_us
+
+    def rank(self) -> None:
+        """Put the MR-clusters that were touched at their places among the others."""
+        for name in self._unranked:
+            cluster, held = self.clusters.get(name), self.held(name)
+            self.needy.put(name, lack(cluster, held, self.last_tick.targets.get(name)))
+            self.donors.put(name, surplus(cluster, held))
+            master = self.nodes.get(cluster.master) if cluster is not None and cluster.master is not None else None
+            if short_of_core(cluster, held, master):
+                self.short[name] = None
+            else:
+                self.short.pop(name, None)
+        self._unranked.clear()
+
+    def samples(self) -> list[AddSample]:
+        """Every sample that a window still has."""
+        return [sample for kept in self._windows.values() for sample in kept]
+
+    def intervals(self) -> dict[ClusterId, tuple[int, int, int]]:
+        """For each MR-cluster the interval of eq. 2 so far: since when, until when, integral."""
+        return {c: (held.since_us, held.at_us, held.area) for c, held in self._holdings.items()}
+
+    def job_ids(self) -> Mapping[ClusterId, Set[str]]:
+        """The ids of all jobs that each MR-cluster was ever given."""
+        return self._job_ids
+
+    def versions(self) -> Mapping[ClusterId, int]:
+        """The last version of each MR-cluster that is gone, by name: one number for each name, kept for ever."""
+        return self._versions
+
+    def restore(
+        self,
+        *,
+        queue: Iterable[ClusterId],
+        intervals: Mapping[ClusterId, tuple[int, int, int]],
+        job_ids: Mapping[ClusterId, Iterable[str]],
+        versions: Mapping[ClusterId, int],
+        moved_us: tuple[int, int],
+        stages: Mapping[NodeLife, int],
+    ) -> None:
+        """Put back what no change says (`core.picture`)."""
+        self.queue = dict.fromkeys(queue)
+        self._job_ids = {cluster: set(ids) for cluster, ids in job_ids.items()}
+        self._versions = dict(versions)
+        self.grown_us, self.shrunk_us = moved_us
+        self._took_us = dict(stages)
+        for cluster, (since_us, at_us, area) in intervals.items():
+            holding = self._holding(cluster)
+            holding.since_us, holding.at_us, holding.area = since_us, at_us, area
+
+    def apply(self, change: Change) -> None:
+        """Apply one change."""
+        match change:
+            case PutNode():
+                self.put_node(change.state)
+            case PutCluster():
+                self.put_cluster(change.state)
+            case PutJob():
+                self.put_job(change.state)
+            case PutPending():
+                self.put_pending(change)
+            case DropPending():
+                self.drop_pending(change)
+            case AddSample():
+                self.add_sample(change)
+            case _:
+                self.apply_rest(change)
+
+    def apply_rest(self, change: PutTick | PutLearned | PutPause | PutClosing | PutRules | PutWake | PutClock) -> None:
+        """Apply a change of which there is one in the whole state."""
+        match change:
+            case PutTick():
+                self.put_tick(change)
+            case PutLearned():
+                self.learned[change.cluster] = change.memory
+            case PutPause():
+                self.paused = change.reason
+            case PutClosing():
+                self.closing = change.closing
+            case PutRules():
+                self.rules = change
+            case PutWake():
+                self.wake_us = change.at_us
+            case PutClock():
+                self.put_clock(change)
+
+
+def _later(sample: AddSample, by_us: int) -> AddSample:
+    """The same sample, by so much later."""
+    moved = replace(sample.sample, at_us=sample.sample.at_us + by_us)
+    work = tuple(replace(row, since_us=row.since_us + by_us) for row in sample.work)
+    strays = {name: since_us + by_us for name, since_us in sample.strays.items()}
+    return replace(sample, sample=moved, keep_from_us=sample.keep_from_us + by_us, work=work, strays=strays)
+
+
+def _promise(cluster: ClusterState) -> int:
+    return cluster.spec.min_nodes if cluster.life in PROMISED else 0
+
+
+def evolve(state: State, at_us: int, changes: Iterable[Change]) -> None:
+    """Apply the changes of one decision, in order; ``at_us`` is the time of its event."""
+    state.now_us = max(state.now_us, at_us)
+    for change in changes:
+        state.apply(change)
+    state.rank()

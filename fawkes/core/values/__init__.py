@@ -1,0 +1,1 @@
+"""Values that events, effects and decisions are made of."""

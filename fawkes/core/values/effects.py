@@ -1,0 +1,421 @@
+"""Effects: what should be. The world reconciles; the latest goal for a key wins.
+
+Each effect ends as events: `NodeObserved` for what concerns one node, `Done` or `Failed` for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, NodeId, Reason, Role, Standby
+from fawkes.core.values.proof import Proof
+
+
+class Goal(StrEnum):
+    """What a member of an MR-cluster should be."""
+
+    SERVING = "serving"
+    DRAINING = "draining"
+    EVACUATING = "evacuating"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One line of a membership document.
+
+    ``leave_us`` is the graceful time for running tasks of a draining node; 0 kills them at once.
+    """
+
+    goal: Goal
+    role: Role
+    generation: int
+    leave_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Who belongs to an MR-cluster, and how. A node that is not named is out.
+
+    A decision and the ledger leave ``members`` empty; the engine fills it in from the state (`members.py: in_full`), so
+    a world always gets all of them. Ledgers of earlier versions hold the members; nothing reads them.
+
+    Ends as `Done` once the masters know it; how they see the members from then on is told as `NodeSeen`. ``afresh``:
+    the masters are told again even if nothing is new, because they show something else than they were told.
+    ``master``, ``copy_on`` and ``standby`` are filled in as well: the node of the masters, the one that has the second
+    copy of their data, and the second NameNode with its journal; None while there is none.
+    """
+
+    cluster: ClusterId
+    version: int
+    members: Mapping[NodeId, Member] = field(default_factory=dict)
+    afresh: bool = False
+    master: NodeId | None = None
+    copy_on: NodeId | None = None
+    standby: Standby | None = None
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"membership:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What should run on a node: the daemons of ``role`` for ``cluster``, or nothing, wiped and verified (role None).
+
+    ``leaving``: its DataNode alone, so that HDFS can copy its blocks away. ``proof`` is what must be shown by a report
+    taken right before the wipe; None where nothing of a running MR-cluster can be on the node, or was given up.
+    Ends as `NodeObserved` serving, clean, held (the proof failed, nothing was touched) or failed.
+    """
+
+    node: NodeId
+    cluster: ClusterId
+    role: Role | None
+    generation: int
+    leaving: bool = False
+    proof: Proof | None = None
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"host:{self.node}"
+
+
+@dataclass(frozen=True, slots=True)
+class Deploy:
+    """Masters on the first node, storage and computing on all; Done once the first job would be accepted.
+
+    With ``standby`` the journal and the second NameNode are brought up as well. Done does not wait for that one:
+    `StandbySeen` tells when it follows. ``anew``: a node was replaced, so that what an earlier
+    try started is stopped first.
+    """
+
+    cluster: ClusterId
+    version: int
+    spec: ClusterSpec
+    members: Mapping[NodeId, Member]
+    master: NodeId
+    standby: Standby | None = None
+    anew: bool = False
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"cluster:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The input sets from persistent storage, spread over all core nodes; Done with bytes and skew."""
+
+    cluster: ClusterId
+    version: int
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"cluster:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """The output folders to persistent storage; Done only when checksums agree and nothing of users came meanwhile.
+
+    ``undeclared``: what lies in HDFS outside of the declared folders is given up. ``applications``: what users run on
+    YARN is given up. What clients hold open below the outputs is closed before HDFS takes no more writes, and told as
+    ``closed``; a try waits for that up to ``close_us``, and files that are open by then are not saved. 0: none is.
+    """
+
+    cluster: ClusterId
+    version: int
+    undeclared: bool = False
+    applications: bool = False
+    close_us: int = 0
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"cluster:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    """Nothing of an MR-cluster is to be brought up, loaded or saved any more; Done once nothing is under way for that.
+
+    Its nodes have goals of their own and do not wait for this: a step that comes late finds its node closed.
+    """
+
+    cluster: ClusterId
+    version: int
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"cluster:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What lies in HDFS outside of what is declared, and which applications are not ours.
+
+    Ends as `Done` with the facts ``undeclared`` and ``applications`` (lists; None: not known) or `Failed`. ``request``
+    is why it was asked for: the core's own words, which it needs when the answer comes.
+    """
+
+    cluster: ClusterId
+    version: int
+    request: Facts
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"survey:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class LookAtMasters:
+    """What can be said of masters that are to go from ``old`` to ``to``: asked right before that is decided.
+
+    Ends as `Done` with fresh facts. ``old``: ``answers``, ``stopped``, ``runs`` or ``silent``; ``image``: whether a
+    usable image of its NameNode lies there, None: not known; ``copied_us``, ``txid``, ``copy_at``: until when the
+    newest kept copy has everything, its last transaction, and where it is (``copied_us`` None: there is no copy);
+    ``reached``: the other members that answer; ``applications``: what YARN runs, None: not known. With a second
+    NameNode also ``standby``: what the NameNode on ``to`` says that it is, ``standby`` or ``active``, None: not known;
+    ``journal``: the nodes of the journal that answer. Of masters that stay where they are also ``edits``: ``whole``
+    when the NameNode's own disk has an image and every change after it, ``gap`` when it lacks some, None: not known.
+    Else `Failed`.
+    """
+
+    cluster: ClusterId
+    version: int
+    old: NodeId
+    to: NodeId
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"masters:{self.cluster}"
+
+    @property
+    def move_version(self) -> int:
+        """The version of the move that follows when nothing comes between."""
+        return self.version + 1
+
+
+@dataclass(frozen=True, slots=True)
+class MoveMasters:
+    """The masters of an MR-cluster on ``to``, from the data of the old ones or else the kept copy; none on ``old``.
+
+    ``planned``: they work until then, so that nothing is lost; else they are stopped first where their node answers,
+    and nothing is done while they answer. Ends as `Done` with ``txid`` and ``copied_us`` of the copy that was used
+    (``copied_us`` None: it had everything), ``reached`` members, ``missing`` and ``missing_files``, ``open`` files,
+    ``finished`` applications by their history and ``ended`` ones that could not go on, and ``lost_...`` what the copy
+    lacked (`core.lost_writes.rows`). Or as `Failed`, with ``alive`` when the masters answer after all, ``untouched``
+    when nothing was begun on ``to``, ``gone`` when new masters were begun there and their disk has lost their data,
+    ``unreadable`` when the data on ``old`` cannot be read.
+
+    ``from_copy``: the data on ``old`` does not count as everything, although its image is there.
+
+    ``standby``: the second NameNode on ``to`` takes over, by the journal and not by a copy. The first one cannot write
+    to the journal any more, whether it was stopped or not. Then applications go on: ``known`` are those with a tag of
+    ours that the ResourceManager on ``to`` has recovered, ended ones included, each with ``id`` and ``tags``.
+
+    A NodeManager that does not find the new ResourceManager within ``follow_us`` is started again, and what it runs
+    ends. A member that is not back after ``rejoin_us`` (in a takeover after both) is left behind; 0: for ever.
+    """
+
+    cluster: ClusterId
+    version: int
+    old: NodeId
+    to: NodeId
+    planned: bool
+    standby: bool = False
+    from_copy: bool = False
+    follow_us: int = 0
+    rejoin_us: int = 0
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"masters:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class ArmStandby:
+    """A second NameNode on ``standby.node``, and the journal on ``standby.journal``; the masters go on meanwhile.
+
+    ``before`` is the journal until now: most of its nodes must answer when the two differ. Ends as `Done` once the
+    second NameNode follows the journal, with ``journal``: the nodes of it that answer; or as `Failed`. A second
+    NameNode on another node is stopped, and so are parts of the journal on nodes that are no longer in it; their files
+    are set aside, never deleted. One that has an image of its own, and does not follow within ``follow_us`` (0: for
+    ever), begins anew.
+
+    ``before`` is empty while there is no journal: one begins with all that the NameNode has, which starts again for
+    that, and no second NameNode is brought up. A member that is not back after ``rejoin_us`` (0: for ever) is left
+    behind. Ends as `Done` once the NameNode writes to it; or as `Failed`, with ``alive`` when it goes on without one,
+    as before.
+    """
+
+    cluster: ClusterId
+    version: int
+    master: NodeId
+    standby: Standby
+    before: tuple[NodeId, ...]
+    follow_us: int = 0
+    rejoin_us: int = 0
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"masters:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class StartJob:
+    """Run a job exactly once for each attempt; ends as `JobObserved`.
+
+    At no time may more than ``granted`` of its tasks run, its ApplicationMaster apart; 0: as many as there is room for.
+    """
+
+    job: JobId
+    cluster: ClusterId
+    attempt: int
+    spec: JobSpec
+    granted: int = 0
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"job:{self.job}"
+
+
+@dataclass(frozen=True, slots=True)
+class CancelJob:
+    """Stop a job; ends as `JobObserved`."""
+
+    job: JobId
+    cluster: ClusterId
+    attempt: int
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"job:{self.job}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndAttempts:
+    """Attempts of tasks that lost their containers are ended, so that their tasks begin again elsewhere.
+
+    Each is looked at once more right before: one whose container is known by then goes on. Ends as `Done` with the fact
+    ``ended``, or `Failed`.
+    """
+
+    cluster: ClusterId
+    version: int
+    attempts: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"strays:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class CountWork:
+    """The time of all tasks of an attempt that has succeeded, by Hadoop's own counters.
+
+    Ends as `Done` with the fact ``work_us``, or `Failed` while nobody can tell. ``done`` is what else the admission
+    policy learns of the job: the core's own words, which it needs when the answer comes.
+    """
+
+    job: JobId
+    cluster: ClusterId
+    attempt: int
+    application: str
+    done: Facts
+
+    @property
+    def key(self) -> str:
+        """What a newer goal of the same key replaces."""
+        return f"work:{self.job}"
+
+
+@dataclass(frozen=True, slots=True)
+class WakeAt:
+    """A `Woke` event at this time or soon after; a later WakeAt replaces it."""
+
+    at_us: int
+
+    @property
+    def key(self) -> str:
+        """There is one timer."""
+        return "wake"
+
+
+@dataclass(frozen=True, slots=True)
+class EndControl:
+    """Every MR-cluster is gone and every node is clean: the nodes forget the pool, and the controller ends."""
+
+    by: str
+
+    @property
+    def key(self) -> str:
+        """There is one end."""
+        return "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to whoever asked (``to`` is the `ask` of the event); ``refused`` says why not."""
+
+    to: str
+    refused: Reason | None
+    facts: Mapping[str, object]
+
+    @property
+    def key(self) -> str:
+        """Each question has one answer."""
+        return f"reply:{self.to}"
+
+
+Effect = (
+    Membership
+    | Host
+    | Deploy
+    | Load
+    | Save
+    | Retire
+    | Survey
+    | LookAtMasters
+    | MoveMasters
+    | ArmStandby
+    | StartJob
+    | CancelJob
+    | EndAttempts
+    | CountWork
+    | WakeAt
+    | EndControl
+    | Reply
+)
+EFFECTS: tuple[type[Effect], ...] = (
+    Membership,
+    Host,
+    Deploy,
+    Load,
+    Save,
+    Retire,
+    Survey,
+    LookAtMasters,
+    MoveMasters,
+    ArmStandby,
+    StartJob,
+    CancelJob,
+    EndAttempts,
+    CountWork,
+    WakeAt,
+    EndControl,
+    Reply,
+)

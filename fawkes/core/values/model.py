@@ -1,0 +1,531 @@
+"""The values of the core: nodes, MR-clusters, jobs, readings, reasons.
+
+All are immutable. Times are integers in microseconds since the epoch (`_us`), sizes integers in bytes. A reading that
+is missing is None, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NewType
+
+from fawkes.core.values.sight import Attempt, Service, Sight, Stray, Work
+
+NodeId = NewType("NodeId", str)
+ClusterId = NewType("ClusterId", str)
+JobId = NewType("JobId", str)
+
+JOURNAL_NODES = 3
+"""Core nodes that the journal of an MR-cluster is on: of three, one may be lost."""
+
+#: None, bool, int, float, str, and lists and string-keyed mappings of them
+Plain = object
+Facts = Mapping[str, Plain]
+
+
+class Role(StrEnum):
+    """What a node does for its MR-cluster (paper section 3)."""
+
+    CORE = "core"
+    TRANSIENT = "transient"
+    TRANSIENT_CORE = "transient-core"
+
+
+class NodeLife(StrEnum):
+    """Where a node stands; the edges are in `lifecycle.NODE_EDGES`."""
+
+    FREE = "free"
+    JOINING = "joining"
+    SERVING = "serving"
+    DRAINING = "draining"
+    EVACUATING = "evacuating"
+    CLEANING = "cleaning"
+    LOST = "lost"
+    OUT = "out"
+
+
+class ClusterLife(StrEnum):
+    """Where an MR-cluster stands; the edges are in `lifecycle.CLUSTER_EDGES`."""
+
+    DORMANT = "dormant"
+    WAITING = "waiting"
+    ADMITTED = "admitted"
+    DEPLOYING = "deploying"
+    LOADING = "loading"
+    RUNNING = "running"
+    SAVING = "saving"
+    RETIRING = "retiring"
+    GONE = "gone"
+
+
+class NodeAlert(StrEnum):
+    """What the alert of a node is about; `alerts.kind_of` says it for ledgers of earlier versions, too."""
+
+    LOST = "lost"
+    """It does not answer, or does not do its work."""
+    HELD = "held"
+    """It keeps its data, which was not shown to be elsewhere."""
+    UNCLEAN = "unclean"
+    """It could not be wiped."""
+    WAITS = "waits"
+    """It leaves once another core node has taken over."""
+    LATE = "late"
+    """It has waited for the same thing for long while it came up or was wiped."""
+    NO_RELEASE = "no release"
+    """The controller has not the release of Hadoop that the node needs."""
+    SILENT = "silent"
+    """It belongs to nobody and does not answer: no MR-cluster gets it before it does."""
+
+
+class ClusterAlert(StrEnum):
+    """What the alert of an MR-cluster is about; `alerts.every` says it for ledgers of earlier versions."""
+
+    WAITS = "waits"
+    """It waits for nodes; the alert ends once they are on their way."""
+    STAGE = "stage"
+    """Its deployment, load or save did not succeed, and is tried again; the alert ends with that stage."""
+    NODE = "node"
+    """A lost node may hold data of it; the alert ends when the node is back or leaves."""
+    IDLE = "idle"
+    """It has been idle for long and is kept all the same; the alert ends with the idleness."""
+    UNREADABLE = "unreadable"
+    """Its masters do not report what it does; the alert ends with the next reading."""
+    MISSING = "missing-blocks"
+    """Its NameNode counts missing blocks; the alert ends when it counts none."""
+    STUCK = "stuck"
+    """Its jobs hold slots, but none of their tasks has run for long; the alert ends when one runs or none waits."""
+    SILENT = "silent"
+    """Nothing was heard of its masters for too long; the alert ends when they answer."""
+    MEMBERS = "members"
+    """A member list did not get to its masters; the alert ends with the next list that does."""
+    MASTERS = "masters"
+    """They cannot go to another node yet; the alert ends when they answer, or have moved."""
+    COPY = "no-copy"
+    """What the NameNode knows is on one disk alone; the alert ends with the next copy."""
+    WRITES = "lost-writes"
+    """Masters came back from a copy that lacked them; the alert ends with `fawkes retry`."""
+    STANDBY = "standby"
+    """The second NameNode does not follow the journal, or that is not whole; the alert ends when all is."""
+    NO_WRITES = "no-writes"
+    """Its HDFS takes no writes; the alert ends once it has taken them again for a while (`core.service`)."""
+    NO_RUNS = "no-runs"
+    """Its YARN takes no applications, or has no node to run them on; the alert ends as that of NO_WRITES does."""
+    ADMISSION = "admission"
+    """The policy that lets its jobs in raised, or gave a verdict that cannot be; it ends with the next usable one."""
+
+
+class MoveCause(StrEnum):
+    """Why the masters of an MR-cluster go to another core node."""
+
+    LOST = "lost"
+    """They do not answer, or their disk is gone."""
+    ASKED = "asked"
+    """An operator asked for it."""
+    LEAVES = "leaves"
+    """Their node goes out of service."""
+    RESTORE = "restore"
+    """An operator brings the MR-cluster back from its kept copy, whatever that lacks."""
+    JOURNAL = "journal"
+    """They stay, and start again with a new journal."""
+
+
+class Promise(StrEnum):
+    """What an MR-cluster keeps when the disk of its masters is lost."""
+
+    KEPT = "kept"
+    """All but the last moments: what the masters know is copied all the time."""
+    STANDBY = "standby"
+    """All that was acknowledged: a second NameNode follows a journal on three nodes."""
+
+
+class JobLife(StrEnum):
+    """Where an MR-job stands; the edges are in `lifecycle.JOB_EDGES`."""
+
+    QUEUED = "queued"
+    STARTING = "starting"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    DROPPED = "dropped"
+    """It was not let in: its deadline could not be met, or had passed while it waited."""
+    KILLED = "killed"
+    """It was ended because its deadline had passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """An alert of an MR-cluster: what it is about, and its text."""
+
+    about: ClusterAlert
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something was or was not done: a stable code (see `report.explain`) and the numbers behind it."""
+
+    code: str
+    facts: Facts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """What the inventory says about a node. ``capacity_milli`` is its share unit in thousandths.
+
+    ``details`` is for the world alone: how the node is reached, also after the inventory has forgotten it.
+    """
+
+    id: NodeId
+    site: str = ""
+    capacity_milli: int = 1000
+    may_core: bool = True
+    details: Facts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeState:
+    """A node and what the ledger says about it.
+
+    ``generation`` counts the hand-overs of this node: answers about an older one are history. ``keep_out`` is the
+    reason why the node shall go out of service as soon as it is clean, ``back_us`` when a quarantine ends.
+    ``failures`` counts how many times in a row it did not come up. ``unlisted``: the inventory does not name it.
+
+    ``sight`` is how its masters saw it last. ``leaving``: it was lost while it left with data; it goes on leaving when
+    it is back. ``missing_before`` are the files of which blocks were missing before it began to leave; None: not
+    known. ``discard``: an administrator gave up what is on it. ``alert_kind`` is None without an ``alert``, and where
+    an earlier version has stored it.
+    """
+
+    node: Node
+    life: NodeLife = NodeLife.FREE
+    owner: ClusterId | None = None
+    role: Role | None = None
+    generation: int = 0
+    since_us: int = 0
+    why: Reason = Reason("new")
+    tick: int = 0
+    keep_out: str = ""
+    back_us: int | None = None
+    failures: int = 0
+    alert: str = ""
+    unlisted: bool = False
+    sight: Sight | None = None
+    leaving: bool = False
+    missing_before: tuple[str, ...] | None = None
+    discard: bool = False
+    alert_kind: NodeAlert | None = None
+
+    @property
+    def stores(self) -> bool:
+        """Whether blocks of its MR-cluster may lie on it."""
+        return self.role in (Role.CORE, Role.TRANSIENT_CORE)
+
+    @property
+    def kept_out(self) -> bool:
+        """Whether the node goes out of service once it is clean, and stays there."""
+        return bool(self.keep_out) or self.unlisted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSpec:
+    """An MR-cluster as requested. ``details`` is for the world alone: data, outputs, Hadoop version, overrides."""
+
+    id: ClusterId
+    min_nodes: int
+    max_nodes: int | None = None
+    growth: Role | None = None
+    replication: int = 3
+    deploy_on_first_job: bool = False
+    idle_us: int | None = None
+    max_running_jobs: int = 4
+    details: Facts = field(default_factory=dict)
+    masters: Promise = Promise.KEPT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MastersMove:
+    """The masters of an MR-cluster are to go from the core node ``old`` to another one (`core.masters`).
+
+    ``since_us`` is since when they do not answer, or when somebody asked. ``to`` is None until a node is chosen. With
+    ``now`` running jobs are not waited for. ``begun``: the deed is under way, so that only its end counts; a try of it
+    has ``failed``, and may have ``written`` on the new node. ``unreadable``: the image of the old masters is there,
+    and their edits cannot be read.
+    """
+
+    cause: MoveCause
+    since_us: int
+    old: NodeId
+    to: NodeId | None = None
+    by: str = ""
+    now: bool = False
+    begun: bool = False
+    failed: bool = False
+    written: bool = False
+    unreadable: bool = False
+
+    @property
+    def planned(self) -> bool:
+        """Whether the masters work until they are moved: then nothing is lost."""
+        return self.cause in (MoveCause.ASKED, MoveCause.LEAVES, MoveCause.JOURNAL)
+
+    @property
+    def gives_way(self) -> bool:
+        """Whether it can be called off for anything else: masters that only wait to start again."""
+        return self.cause is MoveCause.JOURNAL and not self.begun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standby:
+    """The second NameNode of an MR-cluster, and the journal which the first one writes and the second one follows.
+
+    ``journal`` are three core nodes, the masters' among them. ``node`` is the one with the second NameNode; None while
+    no node can have it. ``ready``: it was seen to follow, so that it can take over (`core.standby`). ``ahead``: the
+    other NameNode may have written the journal since, so that the masters' disk alone does not have everything.
+    """
+
+    journal: tuple[NodeId, ...]
+    node: NodeId | None = None
+    ready: bool = False
+    ahead: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterState:
+    """An MR-cluster and what the ledger says about it.
+
+    ``version`` numbers its membership documents. ``wait_us``, ``load_us``, ``save_us`` are the paper's w^C, l^D, b^D;
+    ``deploy_us`` is the time between them. ``active_us`` is when loading ended. ``idle_us`` is since when it has had
+    nothing waiting and nothing running. ``unreadable_us`` is since when it could not be read, ``still_us`` since when
+    tasks have waited and none has run (`core.stuck`); None until that has lasted. ``silent_us`` is since when its
+    masters do not answer. ``moving``: its masters are to go to
+    another node, or to start again. ``standby`` is None without a second NameNode: none was asked for, or masters were
+    brought back from a copy, which ends the journal until there is a new one (`core.journal`). On nodes that are
+    ``shut_out`` former masters may still run, as long as they are lost. ``alert`` is the worst of its alerts, of the
+    kind ``alert_kind``: None without an alert, and where an earlier version has stored it. ``further`` are the others,
+    the worst first (`core.alerts`). ``service`` is what its masters said last of what users need; None: not known.
+    """
+
+    spec: ClusterSpec
+    life: ClusterLife = ClusterLife.WAITING
+    since_us: int = 0
+    requested_us: int = 0
+    version: int = 0
+    master: NodeId | None = None
+    active_us: int | None = None
+    idle_us: int | None = None
+    unreadable_us: int | None = None
+    still_us: int | None = None
+    wait_us: int | None = None
+    deploy_us: int | None = None
+    load_us: int | None = None
+    save_us: int | None = None
+    discard: bool = False
+    failed: str = ""
+    alert: str = ""
+    moving: MastersMove | None = None
+    standby: Standby | None = None
+    shut_out: tuple[NodeId, ...] = ()
+    alert_kind: ClusterAlert | None = None
+    further: tuple[Alert, ...] = ()
+    service: Service | None = None
+    silent_us: int | None = None
+
+    @property
+    def id(self) -> ClusterId:
+        """The id of the MR-cluster."""
+        return self.spec.id
+
+    @property
+    def active(self) -> bool:
+        """From the end of loading to the start of saving (facts, section 1)."""
+        return self.life is ClusterLife.RUNNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSpec:
+    """An MR-job as submitted. ``details`` is for the world alone: jar, class, arguments, properties.
+
+    ``tasks`` and ``input_bytes`` describe its demand while it waits; ``tasks_estimated`` says that nobody knows better.
+    ``deadline_us`` counts from the submission. ``unkept`` says why no grant of CPUs can be kept; empty when it can.
+    ``work_us`` is the time of all its tasks, known beforehand only offline, for an oracle.
+    """
+
+    id: JobId
+    cluster: ClusterId
+    retries: int = 0
+    time_limit_us: int | None = None
+    reference_us: int | None = None
+    tasks: int = 1
+    tasks_estimated: bool = True
+    input_bytes: int | None = None
+    details: Facts = field(default_factory=dict)
+    deadline_us: int | None = None
+    unkept: str = ""
+    work_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobState:
+    """An MR-job and what the ledger says about it; attempts count from 1.
+
+    ``seen`` is how its attempt stood when that was not enough to judge it. An admission policy let it in with
+    ``granted`` CPUs of ``granted_of``, for the reasons in ``granted_why``; 0 when none did. ``displaced`` counts the
+    attempts that ended because masters were lost or moved: these are no retries. ``own``: it is a command of its own,
+    which need not have an application and may have several. ``waits`` says what it waits for once nothing of it has
+    moved for long (`core.standing`).
+    """
+
+    spec: JobSpec
+    life: JobLife = JobLife.QUEUED
+    submitted_us: int = 0
+    order: int = 0
+    attempt: int = 1
+    started_us: int | None = None
+    finished_us: int | None = None
+    application: str = ""
+    why: str = ""
+    log: str = ""
+    seen: Attempt | None = None
+    granted: int = 0
+    granted_of: int = 0
+    granted_why: Mapping[str, float] = field(default_factory=dict)
+    displaced: int = 0
+    own: bool = False
+    waits: Reason | None = None
+
+    @property
+    def id(self) -> JobId:
+        """The id of the job."""
+        return self.spec.id
+
+    @property
+    def cluster(self) -> ClusterId:
+        """The MR-cluster that runs it."""
+        return self.spec.cluster
+
+    @property
+    def wait_us(self) -> int | None:
+        """w^J: from submission to the start of its (last) execution."""
+        return None if self.started_us is None else self.started_us - self.submitted_us
+
+    @property
+    def run_us(self) -> int | None:
+        """s^J: its execution time."""
+        if self.started_us is None or self.finished_us is None:
+            return None
+        return self.finished_us - self.started_us
+
+    @property
+    def due_us(self) -> int | None:
+        """When its deadline is; None without one. A retry has that of the first attempt."""
+        return None if self.spec.deadline_us is None else self.submitted_us + self.spec.deadline_us
+
+    @property
+    def met(self) -> bool | None:
+        """Whether it succeeded by its deadline, to the microsecond; None while it runs and for one without."""
+        if self.due_us is None or self.finished_us is None:
+            return None
+        return self.life is JobLife.SUCCEEDED and self.finished_us <= self.due_us
+
+    @property
+    def slowdown(self) -> float | None:
+        """Response time over the reference time (facts, section 7); None without a reference."""
+        if self.finished_us is None or not self.spec.reference_us:
+            return None
+        return (self.finished_us - self.submitted_us) / self.spec.reference_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the masters of one MR-cluster said at one moment, what users submitted by themselves included.
+
+    ``waiting`` means no task started. ``tasks_ready`` are the waiting tasks that lack nothing but room: reduces whose
+    maps have not got far enough are not among them (None: all that wait are). ``waiting_tags`` has a tag for each
+    waiting application that Fawkes started: so the core knows its own jobs. ``jobs_done`` and ``tasks_done`` count
+    since deployment. ``output_bytes`` is what was written since activation. ``node_bytes``, ``node_masters`` speak of
+    nodes that may leave: HDFS bytes, ApplicationMasters. ``hdfs_ops`` counts what users and their jobs asked of the
+    NameNode: a change is use. ``jobs_foreign`` are those of the waiting and running jobs that Fawkes did not submit.
+    ``missing_blocks`` is the NameNode's own count: it lags, so that 0 proves nothing. ``master_slots`` of the slots go
+    to each ApplicationMaster; ``masters`` counts those that hold a container.
+    ``work`` has how far each attempt of a job has got that YARN knows (None: not known). ``strays`` are tasks without a
+    container, users' own included; of ``silent`` applications it is not known whether they have such.
+    ``error`` is why it could not be read; then nothing else counts.
+    """
+
+    cluster: ClusterId
+    error: str = ""
+    jobs_waiting: int | None = None
+    jobs_running: int | None = None
+    tasks_waiting: int | None = None
+    tasks_running: int | None = None
+    tasks_ready: int | None = None
+    waiting_tags: tuple[str, ...] = ()
+    slots_used: int | None = None
+    slots_total: int | None = None
+    output_bytes: int | None = None
+    storage_bytes: int | None = None
+    jobs_done: int | None = None
+    tasks_done: int | None = None
+    hdfs_ops: int | None = None
+    jobs_foreign: int | None = None
+    missing_blocks: int | None = None
+    masters: int | None = None
+    master_slots: int = 0
+    node_bytes: Mapping[NodeId, int] = field(default_factory=dict)
+    node_masters: Mapping[NodeId, int] = field(default_factory=dict)
+    work: tuple[Work, ...] | None = None
+    strays: tuple[Stray, ...] = ()
+    silent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A reading together with Fawkes's own queue: what policies see of one moment.
+
+    ``job_slowdown`` is the mean over running and waiting jobs of elapsed over reference time; ``without_reference``
+    counts the jobs left out. ``bytes_waiting`` is the input of the waiting jobs. ``cpus_wanted`` is what an admission
+    policy granted the jobs that run, and what the waiting ones ask for that can meet their deadlines; None without one.
+    """
+
+    at_us: int
+    jobs_waiting: int | None = None
+    jobs_running: int | None = None
+    tasks_waiting: int | None = None
+    tasks_running: int | None = None
+    bytes_waiting: int | None = None
+    slots_used: int | None = None
+    slots_total: int | None = None
+    output_bytes: int | None = None
+    storage_bytes: int | None = None
+    jobs_done: int | None = None
+    tasks_done: int | None = None
+    hdfs_ops: int | None = None
+    job_slowdown: float | None = None
+    without_reference: int = 0
+    masters: int | None = None
+    master_slots: int = 0
+    cpus_wanted: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The whole pool is to be given back: who asked, and how far that is.
+
+    ``surveyed`` are the MR-clusters whose survey was answered, ``answered_us`` when each of these was, ``refusals``
+    what the answers say against it. ``asked_us`` is when somebody asked. Once it is ``agreed``, every MR-cluster goes.
+    """
+
+    by: str
+    ask: str
+    discard: bool = False
+    force: bool = False
+    dry_run: bool = False
+    surveyed: tuple[ClusterId, ...] = ()
+    refusals: tuple[Reason, ...] = ()
+    agreed: bool = False
+    asked_us: int = 0
+    answered_us: tuple[int, ...] = ()

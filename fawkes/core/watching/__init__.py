@@ -1,0 +1,1 @@
+"""What facts about nodes mean: lost, drained, late, stuck, left behind."""

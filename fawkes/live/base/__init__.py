@@ -1,0 +1,1 @@
+"""Times, timers, waits and files of the live world."""

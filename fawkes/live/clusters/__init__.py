@@ -1,0 +1,1 @@
+"""Real MR-clusters: deployed, with nodes that join and leave."""

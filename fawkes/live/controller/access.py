@@ -1,0 +1,231 @@
+"""Who may ask the controller for what: ranks by Unix group, and what belongs to whom.
+
+The kernel says who is at the other end of a connection. Whoever has no rank is not even listened to.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+from fawkes.base.errors import ConfigError, RefusedError
+from fawkes.config.clusters.details import FILE_SECRET, ClusterDetails, JobDetails
+from fawkes.config.settings.settings import AccessTable
+from fawkes.core.state.state import View
+from fawkes.core.values.decision import PutCluster
+from fawkes.core.values.events import CancelAsked, Event, ReleaseAsked, Requested, Submitted
+from fawkes.core.values.model import Facts, JobId
+from fawkes.engine.ports import Entry
+from fawkes.live.controller.endpoint import Peer
+
+SHARED = "shared"
+"""The folder of a site with the files that users may name in their MR-clusters and jobs."""
+#: what every viewer may ask; what is not listed anywhere is for operators
+_VIEWS = frozenset({"board", "clusters", "copies", "jobs", "nodes", "ledger", "releases"})
+#: what a user may ask about an MR-cluster of his own
+_OWN_VIEWS = frozenset({"at-stake", "env", "logs", "history"})
+_REMOTE = ("hdfs://", "webhdfs://")
+
+
+class Rank(IntEnum):
+    """What somebody may do: each rank may do all that those below it may."""
+
+    NOBODY = 0
+    VIEWER = 1
+    USER = 2
+    OPERATOR = 3
+
+
+@dataclass(frozen=True)
+class Access:
+    """The groups of each rank, by number. The controller's own user and root are operators without one."""
+
+    viewers: frozenset[int] = frozenset()
+    users: frozenset[int] = frozenset()
+    operators: frozenset[int] = frozenset()
+
+    @property
+    def open(self) -> bool:
+        """Whether anybody but the controller's own user and root may ask."""
+        return bool(self.viewers or self.users or self.operators)
+
+    def rank(self, peer: Peer, own_uid: int) -> Rank:
+        """The highest rank of a peer."""
+        if peer.uid in (own_uid, 0) or peer.groups & self.operators:
+            return Rank.OPERATOR
+        if peer.groups & self.users:
+            return Rank.USER
+        return Rank.VIEWER if peer.groups & self.viewers else Rank.NOBODY
+
+
+def access_of(table: AccessTable, file: Path) -> Access:
+    """The groups that ``[access]`` names; ConfigError with file and key for one that this machine does not have."""
+    return Access(
+        viewers=_numbers(table.viewers, file, "viewers"),
+        users=_numbers(table.users, file, "users"),
+        operators=_numbers(table.operators, file, "operators"),
+    )
+
+
+def _numbers(names: Iterable[str], file: Path, key: str) -> frozenset[int]:
+    found = set()
+    for name in names:
+        try:
+            found.add(grp.getgrnam(name).gr_gid)
+        except KeyError:
+            raise ConfigError(
+                f"there is no group {name!r} on this machine",
+                file=str(file),
+                key=f"access.{key}",
+                hint=f"Name one that `getent group` lists, or create it with `groupadd {name}`",
+            ) from None
+    return frozenset(found)
+
+
+class Owners:
+    """Who asked for each MR-cluster, as the ledger has it; told of new ones by `learn`. Safe for any thread."""
+
+    def __init__(self, requests: Callable[[], Iterable[Entry]], view: View) -> None:
+        """``requests`` reads the steps of the ledger in which an MR-cluster was requested."""
+        self._requests = requests
+        self._view = view
+        self._lock = threading.Lock()
+        self._by: dict[str, str] = {}
+
+    def learn(self, event: Event) -> None:
+        """An event was agreed to."""
+        if isinstance(event, Requested):
+            with self._lock:
+                self._by[event.spec.id] = event.by
+
+    def of_cluster(self, name: str) -> str | None:
+        """Who requested an MR-cluster; None for one that nobody did."""
+        with self._lock:
+            if name not in self._by:
+                self._by.update(_agreed(self._requests()))
+            return self._by.get(name)
+
+    def of_job(self, name: str) -> str | None:
+        """Who requested the MR-cluster of a job that has not ended; None when there is none."""
+        job = self._view.jobs.get(JobId(name))
+        return None if job is None else self.of_cluster(job.cluster)
+
+
+def _agreed(requests: Iterable[Entry]) -> Iterator[tuple[str, str]]:
+    for entry in requests:
+        event = entry.event
+        if isinstance(event, Requested) and any(isinstance(each, PutCluster) for each in entry.decision.changes):
+            yield event.spec.id, event.by
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Decides about one request at a time. ``shared`` is the folder whose files users may name."""
+
+    access: Access
+    owners: Owners | None
+    shared: Path
+    own_uid: Callable[[], int] = os.geteuid
+
+    def rank(self, peer: Peer) -> Rank:
+        """The rank of a peer; RefusedError when it has none."""
+        rank = self.access.rank(peer, self.own_uid())
+        if rank is Rank.NOBODY:
+            more = ", and members of the groups in [access] of fawkes.toml" * self.access.open
+            hint = f"Only root and the user that it runs as may do so{more}"
+            raise RefusedError(f"{peer.name} may not command this controller", hint=hint)
+        return rank
+
+    def ask(self, peer: Peer, query: str, parameters: Mapping[str, str]) -> None:
+        """RefusedError unless the peer may see the answer to a query."""
+        rank = self.rank(peer)
+        if rank is Rank.OPERATOR or query in _VIEWS:
+            return
+        if query not in _OWN_VIEWS:
+            raise _for(Rank.OPERATOR, peer, f"ask for /{query}")
+        if rank < Rank.USER:
+            raise _for(Rank.USER, peer, f"ask for /{query}")
+        self._check_owner(peer, parameters.get("cluster", ""))
+
+    def act(self, peer: Peer, verb: str, event: Event | None) -> None:
+        """RefusedError unless the peer may cause this event; None is the end of the controller."""
+        rank = self.rank(peer)
+        if rank is Rank.OPERATOR:
+            return
+        if not isinstance(event, Requested | Submitted | ReleaseAsked | CancelAsked):
+            raise _for(Rank.OPERATOR, peer, verb)
+        if rank < Rank.USER:
+            raise _for(Rank.USER, peer, verb)
+        match event:
+            case Requested(spec=spec):
+                if self._owner(spec.id) is not None:
+                    self._check_owner(peer, spec.id)
+                self._check_files(peer, _files_of_cluster(spec.details))
+            case Submitted(spec=spec):
+                self._check_owner(peer, spec.cluster)
+                self._check_files(peer, _files_of_job(spec.details))
+                _check_secrets(peer, spec.details)
+            case ReleaseAsked(cluster=cluster):
+                self._check_owner(peer, cluster)
+            case CancelAsked(job=job):
+                if self.owners is None or self.owners.of_job(job) != peer.name:
+                    raise RefusedError(f"{peer.name} may not cancel job {job!r}", hint=_YOURS.format(what="jobs"))
+
+    def _owner(self, cluster: str) -> str | None:
+        return None if self.owners is None else self.owners.of_cluster(cluster)
+
+    def _check_owner(self, peer: Peer, cluster: str) -> None:
+        if self._owner(cluster) != peer.name:
+            name = f"MR-cluster {cluster!r}" if cluster else "the whole pool"
+            raise RefusedError(f"{name} does not belong to {peer.name}", hint=_YOURS.format(what="jobs and data"))
+
+    def _check_files(self, peer: Peer, files: Mapping[str, str]) -> None:
+        """The controller reads and writes with its own rights, which are not those of the user who asks."""
+        shared = self.shared.resolve()
+        for name, key in files.items():
+            if not Path(os.path.realpath(name)).is_relative_to(shared):
+                raise RefusedError(
+                    f"{peer.name} may not name the controller's file {name!r}",
+                    where=key,
+                    hint=f"Users name files below {shared}, which operators fill, or hdfs:// URLs",
+                )
+
+
+_YOURS = "Users act on {what} of the MR-clusters that they have requested; `fawkes explain` shows who requested one"
+
+
+def _for(rank: Rank, peer: Peer, what: str) -> RefusedError:
+    names = f"{rank.name.lower()}s"
+    hint = f"That is for {names}: groups in access.{names} of fawkes.toml, the controller's own user, and root"
+    return RefusedError(f"{peer.name} may not {what}", hint=hint)
+
+
+def _check_secrets(peer: Peer, facts: Facts) -> None:
+    """The controller's environment and the site's secrets are not those of the user who asks."""
+    for key, reference in JobDetails.of(facts).secrets.items():
+        if set(reference) != {FILE_SECRET}:
+            raise RefusedError(
+                f"{peer.name} may not use the controller's secrets",
+                where=key,
+                hint=f"Users name a file below {SHARED}/ of the site, as {{ file = ... }}",
+            )
+
+
+def _files_of_cluster(facts: Facts) -> dict[str, str]:
+    details = ClusterDetails.of(facts)
+    files = {one.source: "data.source" for one in details.data} | {
+        one.save_to: "outputs.save_to" for one in details.outputs
+    }
+    return {name: key for name, key in files.items() if not name.startswith(_REMOTE)}
+
+
+def _files_of_job(facts: Facts) -> dict[str, str]:
+    details = JobDetails.of(facts)
+    files = {details.jar: "jar", details.pig: "pig", **dict.fromkeys(details.files, "files")}
+    files |= {one[FILE_SECRET]: "secrets" for one in details.secrets.values() if FILE_SECRET in one}
+    return {name: key for name, key in files.items() if name}

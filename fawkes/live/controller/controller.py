@@ -1,0 +1,503 @@
+"""The controller: the engine, the ledger, the live world and the commands' socket put together, and their end."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from types import FrameType
+
+import fawkes
+from fawkes.base.catalog import Found
+from fawkes.base.errors import ElsewhereError, FawkesError, FullError
+from fawkes.base.units import SECOND_US
+from fawkes.config.nodes.inventory import Inventory, InventoryNode, inventory_node
+from fawkes.config.settings.settings import SiteSettings
+from fawkes.config.site.site import Site
+from fawkes.core.clusters.closing import longest_us
+from fawkes.core.clusters.keeping import copies_needed
+from fawkes.core.clusters.picture import picture
+from fawkes.core.deciding.ruling import BEAT_US, Standing, Verdict
+from fawkes.core.state import backoff
+from fawkes.core.state.state import State
+from fawkes.core.state.view import View
+from fawkes.core.values.effects import CountWork, Reply, Survey
+from fawkes.core.values.events import Event, PolicyText, Requested, Started
+from fawkes.core.values.lifecycle import HELD
+from fawkes.core.values.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState
+from fawkes.core.values.record import to_plain
+from fawkes.engine import Engine
+from fawkes.engine.ports import Entry
+from fawkes.live.base import limits
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock, Mark
+from fawkes.live.clusters.deploy import Deployer
+from fawkes.live.clusters.hosts import Hosts
+from fawkes.live.clusters.log_keeper import LogKeeper, LogRoom
+from fawkes.live.clusters.membership import MembershipKeeper
+from fawkes.live.clusters.stages import Stages
+from fawkes.live.controller import ruling
+from fawkes.live.controller.access import SHARED, Access, Gate, Owners, access_of
+from fawkes.live.controller.answers import answers
+from fawkes.live.controller.check import fleet_of
+from fawkes.live.controller.control import ControlServer
+from fawkes.live.controller.data_answers import DataAnswers
+from fawkes.live.controller.free_nodes import FreeNodes
+from fawkes.live.controller.restoring import Restorer
+from fawkes.live.controller.ruling import Reign
+from fawkes.live.controller.world import Hands, LiveWorld
+from fawkes.live.eyes.measure import Sampler
+from fawkes.live.eyes.sampling import Sampling
+from fawkes.live.eyes.service import ServiceWatch
+from fawkes.live.eyes.survey import survey
+from fawkes.live.eyes.watch import Watch
+from fawkes.live.eyes.work import work_us
+from fawkes.live.hadoop.doors import DoorKeys, Doors
+from fawkes.live.hadoop.ha import Pair
+from fawkes.live.hadoop.own_code import open_to_others, own_code
+from fawkes.live.hadoop.policies import read_admission, read_policy
+from fawkes.live.hadoop.releases import Releases, provide_needed, refuse_without_release, releases
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.hadoop.users import refuse_shared_user, refuse_unfit_user
+from fawkes.live.jobs.jobs import Jobs
+from fawkes.live.kerberos.kerberos import Kerberos
+from fawkes.live.kerberos.secrets import FOLDER as SECRETS
+from fawkes.live.kerberos.secrets import Secrets
+from fawkes.live.masters.keeping import Keeper
+from fawkes.live.masters.moving import MastersMover
+from fawkes.live.masters.standby import StandbyWatch
+from fawkes.live.nodes.clusters import Clusters
+from fawkes.live.nodes.fleet import Fleet
+from fawkes.live.nodes.ground import Ground, Identity, new_controller
+from fawkes.live.nodes.playbooks import lease, played, site_playbooks
+from fawkes.live.nodes.processes import gone
+from fawkes.live.nodes.upload import Upload
+from fawkes.live.wire.rest import Deadline
+from fawkes.playbook.dist import pieces
+from fawkes.playbook.dist.compile.compiled import DOORS, SECURE_IO
+from fawkes.policy.worker.policies import load_admission, load_weighting
+from fawkes.report import history
+from fawkes.store.health import boot
+from fawkes.store.place import place_of, same_place
+from fawkes.store.private import make_private
+from fawkes.store.remembered import remembered
+from fawkes.store.schema import CLAIM, CLOCK, SEAL
+from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
+
+_log = logging.getLogger(__name__)
+#: steps between two pictures of the state in the ledger: some hours of samples, a second of replay
+PICTURE_EVERY = 2000
+_CAPACITY_UNIT = 1000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a controller is started with, all of it checked."""
+
+    site: Site
+    inventory: Inventory
+    settings: SiteSettings
+    policy: PolicyText
+    shadow: bool
+    access: Access
+    playbooks: tuple[Found, ...]
+    notes: tuple[str, ...]
+    admission: PolicyText | None = None
+
+
+def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | None = None) -> Plan:
+    """Read and check everything before anything is touched; ConfigError names file, key and what would be right."""
+    inventory = site.inventory()
+    settings = site.settings(preset=preset, policy=policy)
+    access = access_of(settings.access, site.settings_file)
+    notes = (site.settings_line(preset=preset), *own_code(site, settings), *open_to_others(site))
+    books = site_playbooks(settings.playbooks, site.root, site.settings_file)
+    text = read_policy(settings.policy, settings.core)
+    admission = None
+    if settings.admission is not None:
+        admission = read_admission(settings.admission, settings.core, file=str(site.settings_file))
+    return Plan(site, inventory, settings, text, shadow, access, books, notes, admission)
+
+
+def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
+    """The event with which a controller starts: its identity, the inventory, settings and policy."""
+    nodes = tuple(
+        Node(
+            id=NodeId(node.name),
+            site=node.site,
+            capacity_milli=round(node.capacity * _CAPACITY_UNIT),
+            may_core=node.may_core,
+            details=node.plain(),
+        )
+        for node in plan.inventory.nodes
+    )
+    return Started(
+        at_us=at_us,
+        version=fawkes.__version__,
+        pool=identity.pool,
+        epoch=identity.epoch,
+        controller=identity.controller,
+        settings=plan.settings.core,
+        nodes=nodes,
+        policy=plan.policy,
+        shadow=plan.shadow,
+        admission=plan.admission,
+    )
+
+
+def _keep_pictures(ledger: Ledger, last: int, clock: Clock) -> Callable[[int, State], None]:
+    """Stores a picture so many steps after the ``last``, so that a start never replays many more than these.
+
+    With each picture, at first and when the clock was set, the ledger gets a note of how the clocks stand.
+    """
+    noted: object = ledger
+
+    def keep(seq: int, state: State) -> None:
+        nonlocal last, noted
+        # The step is stored and done. What finds no room now is stored after the next one.
+        with suppress(FullError):
+            if noted is not state.clock or seq - last >= PICTURE_EVERY:
+                ledger.put_note(CLOCK, clock.mark(boot()).text())
+                noted = state.clock
+            if seq - last >= PICTURE_EVERY:
+                ledger.snapshot(seq, to_plain(picture(state)))
+                last = seq
+
+    return keep
+
+
+class Controller:
+    """One controller of one site, from `run` to its end."""
+
+    def __init__(self, plan: Plan, say: Callable[[str], None], take_over: Callable[[str], None] | None = None) -> None:
+        """``take_over`` asks the user about a copied or moved state folder; RefusedError when the user says no."""
+        self._plan = plan
+        self._say = say
+        self._take_over = take_over
+        self._stack = ExitStack()
+        self._problem: FawkesError | None = None
+        self._for_good = False
+        self._world: LiveWorld | None = None
+        self._membership: MembershipKeeper | None = None
+        self._clear_copies: Callable[[], None] = lambda: None
+        self._control_server: ControlServer | None = None
+
+    def run(self) -> None:
+        """Control the pool until somebody stops it. ElsewhereError when another controller holds folder or nodes."""
+        for note in self._plan.notes:
+            self._say(note)
+        with self._stack:
+            self._stack.enter_context(played(self._plan.playbooks))
+            engine, world, started = self._build()
+            self._world = world
+            self._on_signals(world)
+            if not engine.offer(started):
+                return
+            self._accepted(world)
+            if self._membership is not None and not self._plan.shadow:
+                threading.Thread(target=self._membership.equip, name="equip", daemon=True).start()
+            self._say(f"Fawkes {fawkes.__version__} controls pool {started.pool}, epoch {started.epoch}")
+            engine.run()
+            if self._for_good:
+                self._give_back(world.ground, engine.view)
+                self._clear_copies()
+        if self._problem is not None:
+            raise self._problem
+
+    def _build(self) -> tuple[Engine, LiveWorld, Started]:
+        site, stack, ssh = self._plan.site, self._stack, self._plan.settings.ssh
+        if not (site.state_dir / LEDGER_FILE).exists():
+            # Before anything is made: a refused start leaves no empty ledger behind.
+            with closing(fleet_of(self._plan.inventory, self._plan.inventory.nodes, ssh)) as first:
+                self._judge(None, State(), ruling.look(first, self._plan.inventory.nodes, within_s=ssh.answer_s))
+        reachable = make_private(site.state_dir)
+        if reachable:
+            self._say(f"{site.state_dir}: other users could reach {reachable} files and folders in it; now they cannot")
+        ledger = Ledger(site.state_dir)
+        stack.callback(ledger.close)
+        state, pictured = remembered(ledger)
+        self._tell_preset(state)
+        known = self._known_nodes(state)
+        fleet = fleet_of(self._plan.inventory, known, ssh)
+        stack.callback(fleet.close)
+        seen = ruling.look(fleet, known, within_s=ssh.answer_s)
+        verdict = self._judge(ledger, state, seen)
+        identity = Identity(self._plan.inventory.pool, verdict.epoch, new_controller())
+        clusters = Clusters()
+        clusters.adopt(state)
+        if not self._plan.shadow:
+            provide_needed(state, self._say, self._fetch)
+        ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
+        mailbox = Mailbox(Clock(state.now_us))
+        world = LiveWorld(
+            mailbox,
+            ground,
+            clusters,
+            threads=max(32, ssh.fanout),
+            reply=self._reply,
+            ended=self._ended,
+            refused=self._refused,
+            held_up=self._held_up,
+        )
+        stack.callback(world.close)
+        self._reign = Reign(ground, lambda: [one.master for one in clusters.all()], self._refused)
+        self._claimed = [lease.node for lease in verdict.leases]
+        self._ledger = ledger
+        if verdict.standing is not Standing.RULES:
+            self._claim_first(ledger, identity)
+        setup, stages, restorer = self._equip(world, fleet, state)
+        keep = _keep_pictures(ledger, pictured, mailbox.clock)
+        engine = Engine(world, ledger, load_weighting, state, keep, load_admission)
+        control = self._control(world, state, setup, fleet, stages, restorer)
+        self._control_server = control
+        stack.callback(control.close)
+        now, before = mailbox.clock.mark(boot()), Mark.of(ledger.note(CLOCK))
+        steady_us, stepped_us = (None, 0) if before is None else before.since(now, state.now_us)
+        started = first_event(self._plan, identity, now.at_us)
+        return engine, world, replace(started, steady_us=steady_us, stepped_us=stepped_us)
+
+    def _tell_preset(self, state: View) -> None:
+        """Say when another preset counted for this pool until now: an empty file changes it without a word."""
+        before, now = state.rules and state.rules.settings.preset, self._plan.settings.core.preset
+        if before and before != now:
+            self._say(f"the settings have changed: the preset was {before} until now, and is {now}")
+
+    def _judge(self, ledger: Ledger | None, state: State, seen: ruling.Look) -> Verdict:
+        pool, where = self._plan.inventory.pool, str(self._plan.site.state_dir)
+        return ruling.rule(ledger, state, seen, pool=pool, where=where, take_over=self._take_over)
+
+    def _claim_first(self, ledger: Ledger, identity: Identity) -> None:
+        """Take the nodes over before this start is stored: one that another was quicker with changes nothing."""
+        ledger.put_note(CLAIM, f"{identity.epoch} {identity.controller}")
+        try:
+            self._reign.claim_in_turn(self._claimed)
+        except ElsewhereError:
+            ledger.put_note(CLAIM, "")
+            raise
+
+    def _accepted(self, world: LiveWorld) -> None:
+        """This start is stored: the ledger is sealed where it lies, and the nodes learn of it."""
+        self._ledger.beat()
+        world.every("alive", BEAT_US, self._ledger.beat)
+        with suppress(FullError):
+            if not same_place(self._ledger.note(SEAL), here := place_of(self._ledger.path)):
+                self._ledger.put_note(SEAL, here)
+            self._ledger.put_note(CLAIM, "")
+        if not self._plan.shadow:
+            threading.Thread(target=self._reign.claim, args=(self._claimed,), name="claim", daemon=True).start()
+            world.every("beat", BEAT_US, self._reign.beat)
+
+    def _fetch(self, wanted: pieces.Piece) -> None:
+        pieces.provide([wanted], say=self._say)
+
+    def _equip(self, world: LiveWorld, fleet: Fleet, state: View) -> tuple[Setup, Stages, Restorer]:
+        settings = self._plan.settings.core
+        ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
+        cached = Releases(
+            self._fetch,
+            self._say,
+            wait_us=lambda tries: backoff.wait_us(settings, tries),
+            now_us=world.mailbox.clock.now_us,
+        )
+        self._stack.callback(cached.close)
+        keys = DoorKeys(self._plan.site.state_dir / "keys")
+        keys.keep(state.clusters)
+        doors = Doors(keys, lambda: cached.jar(DOORS))
+        kerberos = self._kerberos = Kerberos(
+            self._plan.settings.kerberos,
+            self._plan.site.state_dir / "tls",
+            {one.user for one in ground.nodes.values()},
+            lambda: cached.jar(SECURE_IO),
+        )
+        kerberos.keep(state.clusters)
+        setup = Setup(ground, fleet.shell(), cached, doors, Secrets(self._plan.site.root / SECRETS), kerberos)
+        membership = self._membership = MembershipKeeper(
+            ground, clusters, setup, workers_s=self._plan.settings.ssh.answer_s
+        )
+        folder = self._plan.site.state_dir / "logs"
+        membership.adopt(state)
+        keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
+        keeper.clear()
+        watch = Watch(
+            clusters,
+            setup,
+            mailbox,
+            partial(gone, ground),
+            heard_us=settings.heard_us,
+            progress_us=settings.sample_every_us,
+        )
+        self._stack.callback(watch.close)
+        hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see, world.waits)
+        deployer = Deployer(ground, clusters, setup, membership, world.stopping, world.waits)
+        upload = Upload(fleet)
+        stages = Stages(
+            ground, clusters, setup, upload, world.stopping, world.waits, settings=settings, now_us=mailbox.clock.now_us
+        )
+        service = ServiceWatch(clusters, setup, mailbox)
+        self._stack.callback(service.close)
+        over = partial(_over, state)
+        jobs = Jobs(ground, clusters, setup, mailbox, upload, over, service.look_now)
+        self._stack.callback(jobs.close)
+        sampler = Sampler(min(settings.sample_every_us / SECOND_US, limits.READING_S))
+        self._stack.callback(sampler.close)
+        sampling = Sampling(clusters, setup, sampler, mailbox.clock)
+        self._stack.callback(sampling.close)
+
+        def survey_of(effect: Survey) -> Facts:
+            return _survey(clusters, setup, effect, Deadline.after(settings.membership_us / SECOND_US))
+
+        def work_of(effect: CountWork) -> Facts:
+            # As long as the core waits for the answer.
+            return _work(clusters, setup, effect, Deadline.after(settings.start_job_us / SECOND_US))
+
+        copies = Keeper(
+            ground, clusters, fleet, mailbox, self._plan.site.state_dir / "kept", setup, self._plan.settings.keep
+        )
+        self._stack.callback(copies.close)
+        mover = MastersMover(ground, clusters, setup, membership, copies, world.stopping)
+        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, mover)
+        world.equip(hands, watch, sampling.round, settings.sample_every_us)
+        second = StandbyWatch(clusters, Pair(ground, setup), mailbox, behind_us=settings.standby_us)
+        self._stack.callback(second.close)
+        world.every("service", limits.SERVICE_EVERY_US, service.round)
+        world.every("standby", self._plan.settings.keep_every_us, second.round)
+        if not self._plan.shadow:
+            # Whoever only watches must not claim a lease: the second copy would be written under it.
+            world.every("copies", self._plan.settings.keep_every_us, copies.round)
+            free = FreeNodes(ground, mailbox, lambda: _free(state))
+            self._stack.callback(free.close)
+            world.every("free", limits.FREE_EVERY_US, free.round)
+            world.every("second lists", limits.CATCH_UP_EVERY_US, membership.catch_up)
+            world.every("members that joined again", limits.TAKE_BACK_EVERY_US, membership.take_back)
+            self._clear_copies = lambda: copies.clear(lambda name: self._copies_needed(state, name))
+            world.every("old copies", limits.CLEAR_EVERY_US, self._clear_copies)
+
+        return setup, stages, Restorer(ground, clusters, setup, fleet, copies, mover.look, mailbox.clock.now_us)
+
+    def _control(
+        self, world: LiveWorld, state: State, setup: Setup, fleet: Fleet, stages: Stages, restorer: Restorer
+    ) -> ControlServer:
+        folder = self._plan.site.state_dir
+        data = DataAnswers(state, world.clusters, setup, world.ground, fleet, stages, folder / "logs")
+
+        acts = not self._plan.shadow
+
+        def post(event: Event) -> None:
+            if acts:
+                refuse_without_release(event, state)
+                refuse_shared_user(event, state)
+                refuse_unfit_user(event, world.ground)
+                self._kerberos.refuse(event)
+            world.mailbox.post(event)
+
+        access = self._plan.access
+
+        def requests() -> list[Entry]:
+            with closing(LedgerReader(folder)) as reader:
+                return list(reader.entries(kinds=[Requested.__name__]))
+
+        return ControlServer(
+            self._plan.site.control_dir if access.open else folder,
+            post,
+            {
+                **answers(state, lambda: LedgerReader(folder)),
+                **data.queries(),
+                **restorer.queries(),
+                "ledger": lambda _: world.ledger_row(),
+                "releases": lambda _: releases(acts=acts),
+            },
+            world.mailbox.clock.now_us,
+            stop=lambda by: self._stop(world, f"{by} asked for it"),
+            gate=Gate(access, Owners(requests, state), self._plan.site.root / SHARED),
+            answer_within_s=longest_us(self._plan.settings.core) / SECOND_US + limits.CORE_ANSWER_S,
+        )
+
+    def _known_nodes(self, state: View) -> tuple[InventoryNode, ...]:
+        """The nodes of the inventory, and those that it has forgotten while something of the pool is on them."""
+        listed = {node.name for node in self._plan.inventory.nodes}
+        forgotten = [
+            inventory_node(node.node.details)
+            for name, node in state.nodes.items()
+            if name not in listed and node.life in HELD and node.node.details
+        ]
+        return (*self._plan.inventory.nodes, *forgotten)
+
+    def _on_signals(self, world: LiveWorld) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            self._stop(world, signal.Signals(number).name)
+
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, stop)
+
+    def _stop(self, world: LiveWorld, why: str, *, for_good: bool = False) -> None:
+        self._for_good = for_good
+        rest = "" if for_good else "; nodes, MR-clusters and jobs keep running, and `fawkes run` controls them again"
+        self._say(f"stopping{' for good' * for_good}: {why}{rest}")
+        world.stop()
+
+    def _copies_needed(self, state: View, cluster: ClusterId) -> bool:
+        if cluster in state.clusters:
+            return True
+        with closing(LedgerReader(self._plan.site.state_dir)) as reader:
+            return copies_needed(next((one for one in history.clusters(reader) if one.id == cluster), None))
+
+    def _give_back(self, ground: Ground, view: View) -> None:
+        """Nodes that nobody holds forget the pool: otherwise they would refuse one with a ledger of its own."""
+        had = {n for n in ground.nodes if view.nodes[n].generation or n in self._claimed}
+        free = [n for n in ground.nodes if view.nodes[n].owner is None and n in had]
+        scripts = {node: lease.forget(ground.lease(node, ClusterId(""), 0)) for node in free}
+        for node, outcome in ground.run_on(scripts, "giving the node back for good").items():
+            if isinstance(outcome, FawkesError):
+                _log.warning("%s still has the lease of the pool: %s", node, outcome)
+
+    def _ended(self, by: str) -> None:
+        if self._world is not None:
+            self._stop(self._world, f"{by} released the whole pool, and every node is clean", for_good=True)
+
+    def _reply(self, effect: Reply) -> None:
+        if self._control_server is not None:
+            self._control_server.reply(effect)
+
+    def _held_up(self, error: FullError) -> None:
+        if self._control_server is not None:
+            hint = "Free some space. Fawkes may then still do what you asked for: check with `fawkes status`"
+            self._control_server.hold_up(FullError(f"not stored yet: {error.what}", where=error.where, hint=hint))
+
+    def _refused(self, error: FawkesError) -> None:
+        """A node knows a newer controller: this one must not act any more."""
+        if self._problem is None:
+            self._problem = error
+            if self._world is not None:
+                self._world.stop()
+
+
+def _over(view: View, cluster: ClusterId, job: JobId, attempt: int) -> bool:
+    """Whether an attempt has ended by the ledger; a job that the ledger never had is somebody else's to end."""
+    known = view.jobs.get(job)
+    return view.had_job(cluster, job) and (known is None or known.attempt != attempt)
+
+
+def _survey(clusters: Clusters, setup: Setup, effect: Survey, deadline: Deadline) -> Facts:
+    cluster = clusters.get(effect.cluster)
+    if cluster is None:
+        raise FawkesError("it is not running, so its data cannot be listed", where=effect.cluster)
+    return survey(cluster, setup, deadline=deadline)
+
+
+def _work(clusters: Clusters, setup: Setup, effect: CountWork, deadline: Deadline) -> Facts:
+    cluster = clusters.get(effect.cluster)
+    if cluster is None:
+        raise FawkesError("it is not running, so nobody has the counters of its jobs", where=effect.cluster)
+    return {"work_us": work_us(setup.masters(cluster), effect, deadline)}
+
+
+def _free(state: View) -> list[NodeState]:
+    """The nodes that belong to nobody."""
+    return [known for known in list(state.nodes.values()) if known.life is NodeLife.FREE]

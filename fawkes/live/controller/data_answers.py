@@ -1,0 +1,224 @@
+"""What a running controller answers about data, configuration, logs and histories.
+
+These are ``GET /at-stake``, ``/env``, ``/logs`` and ``/history``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from fawkes.base.errors import FawkesError, HostError, UserError, cut
+from fawkes.base.units import show_bytes
+from fawkes.config.clusters.details import ClusterDetails
+from fawkes.config.files.fields import Name
+from fawkes.core.state.state import View
+from fawkes.core.values.model import ClusterId, ClusterLife, JobId, NodeId, Plain
+from fawkes.core.values.tags import tag_of
+from fawkes.live.base import limits
+from fawkes.live.clusters.log_keeper import LIMIT_BYTES
+from fawkes.live.clusters.stages import Stages, stake_row
+from fawkes.live.controller.control import Query
+from fawkes.live.eyes.history import histories
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.fleet import Fleet
+from fawkes.live.nodes.ground import Ground
+from fawkes.live.nodes.playbooks import node as node_book
+from fawkes.live.wire import masters
+from fawkes.live.wire.rest import Deadline
+from fawkes.playbook.dist.cache import dist_dir
+
+#: of the logs of one node: their bytes, and what tar adds to each file
+_MOST_BYTES = 2 * LIMIT_BYTES
+_DIGITS = 9
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
+#: lives of an MR-cluster in which it may have data that nobody else has
+_AT_STAKE = frozenset({ClusterLife.LOADING, ClusterLife.RUNNING, ClusterLife.SAVING})
+
+
+class DataAnswers:
+    """Asks nodes and masters on behalf of commands."""
+
+    def __init__(
+        self, view: View, clusters: Clusters, setup: Setup, ground: Ground, fleet: Fleet, stages: Stages, kept: Path
+    ) -> None:
+        self._view = view
+        self._clusters = clusters
+        self._setup = setup
+        self._ground = ground
+        self._fleet = fleet
+        self._stages = stages
+        self._kept = kept
+
+    def queries(self) -> dict[str, Query]:
+        """Queries for `ControlServer`."""
+        return {"at-stake": self._at_stake, "env": self._env, "logs": self._logs, "history": self._history}
+
+    def _at_stake(self, asked: Mapping[str, str]) -> Plain:
+        """Nothing of an MR-cluster that is still being deployed: its HDFS is not there yet."""
+        rows: list[dict[str, Plain]] = []
+        for cluster in self._clusters.all():
+            state = self._view.clusters.get(cluster.id)
+            if asked.get("cluster") not in (None, cluster.id) or state is None or state.life not in _AT_STAKE:
+                continue
+            try:
+                rows += self._stages.at_stake(cluster)
+            except FawkesError:
+                rows += _unknown(cluster)
+        return rows
+
+    def _env(self, asked: Mapping[str, str]) -> Plain:
+        cluster = self._cluster(asked)
+        details: ClusterDetails = cluster.details
+        local = details.release_dir or str(dist_dir() / f"hadoop-{details.hadoop_version}")
+        return {"release_dir": local, "java_home": None, "files": self._setup.client(cluster)}
+
+    def _logs(self, asked: Mapping[str, str]) -> Plain:
+        name = _cluster_name(asked.get("cluster", ""))
+        wanted = asked.get("node")
+        job = asked.get("job", "")
+        lines = asked.get("lines", "200")
+        if not (lines.isascii() and lines.isdigit()) or len(lines) > _DIGITS:
+            hint = "It must be a whole number; 0 means all lines"
+            raise UserError(f"{cut(lines)!r} is not a number of lines", where="lines", hint=hint)
+        live = self._clusters.get(name)
+        if live is None:
+            return self._from_kept(name, wanted, job, int(lines))
+        nodes = sorted(self._view.nodes_of(name)) if wanted is None else [NodeId(wanted)]
+        if job and wanted is None:
+            nodes = [live.master]
+        return self._from_nodes(live, nodes, job, int(lines))
+
+    def _history(self, asked: Mapping[str, str]) -> Plain:
+        """What Hadoop says of the applications of an attempt of a job, one after the other; read only.
+
+        They are found by their tag; where the ResourceManager has forgotten them, by ``application``.
+        """
+        cluster, job = self._cluster(asked), JobId(asked.get("job", ""))
+        if not asked.get("attempt", "").isdecimal():
+            raise UserError("the number of the attempt is missing", where="attempt")
+        addresses, deadline = self._setup.masters(cluster), Deadline.after(limits.HISTORY_S)
+        tag = tag_of(job, int(asked["attempt"]))
+        found = masters.applications(addresses, deadline, tag=tag)
+        if not found and asked.get("application"):
+            found = (masters.Application(id=asked["application"]),)
+        return histories(addresses, found, deadline)
+
+    def _from_nodes(self, cluster: LiveCluster, nodes: list[NodeId], job: str, lines: int) -> Iterator[Plain]:
+        """The logs of each node; FawkesError only if none gives any, else what failed is a piece among the others."""
+        failed: list[FawkesError] = []
+        for node in nodes:
+            if node not in self._ground.nodes:
+                raise UserError(f"there is no node {node!r}", where="--node")
+            sink = _Sink()
+            script = node_book.collect_logs(self._ground.folders(node, cluster.id), limit_bytes=LIMIT_BYTES)
+            try:
+                self._fleet.run(node, script, limits.SHOWN_LOGS_S, sink=sink)
+            except (FawkesError, _TooLargeError) as error:
+                failed.append(error if isinstance(error, FawkesError) else HostError(str(error), host=node))
+                if len(failed) == len(nodes):
+                    raise failed[0] from error
+                yield _not_read(node, str(failed[-1]))
+                continue
+            sink.seek(0)
+            yield from _pieces(sink, node, job, lines)
+
+    def _from_kept(self, cluster: ClusterId, wanted: str | None, job: str, lines: int) -> Iterator[Plain]:
+        """The logs that were kept when the nodes were wiped."""
+        for path in sorted((self._kept / cluster).glob("*.tar.gz")):
+            node = path.name.split(".", 1)[0]
+            if wanted in (None, node):
+                try:
+                    with path.open("rb") as stream:
+                        yield from _pieces(stream, node, job, lines)
+                except FileNotFoundError:
+                    # Newer logs took its room meanwhile.
+                    continue
+
+    def _cluster(self, asked: Mapping[str, str]) -> LiveCluster:
+        cluster = self._clusters.get(ClusterId(asked.get("cluster", "")))
+        if cluster is None:
+            raise FawkesError(f"{asked.get('cluster')} is not running", hint="`fawkes status` shows its state")
+        return cluster
+
+
+def _unknown(cluster: LiveCluster) -> list[dict[str, Plain]]:
+    """What may be at stake in an MR-cluster whose NameNode cannot be asked: its outputs, and anything else."""
+    rows = [stake_row(cluster, output.path, save_to=output.save_to) for output in cluster.details.outputs]
+    return [*rows, stake_row(cluster, "/")]
+
+
+def _cluster_name(name: str) -> ClusterId:
+    """The name becomes that of a folder: UserError for one that no MR-cluster can have."""
+    try:
+        return ClusterId(_NAME.validate_python(name))
+    except ValidationError:
+        hint = "`fawkes status --all` lists the names"
+        raise UserError(f"{cut(name)!r} is not the name of an MR-cluster", where="cluster", hint=hint) from None
+
+
+class _TooLargeError(OSError):
+    """There are more bytes than logs may have."""
+
+    def __str__(self) -> str:
+        return f"its logs have more than {show_bytes(_MOST_BYTES)}"
+
+
+class _Sink(io.BytesIO):
+    """Takes as many bytes as logs may have, whatever the node sends."""
+
+    def write(self, data: Any) -> int:
+        """As its base; _TooLargeError when it is too much."""
+        if self.tell() + len(data) > _MOST_BYTES:
+            raise _TooLargeError
+        return super().write(data)
+
+
+def _not_read(node: str, why: str) -> Plain:
+    return {"node": node, "file": "(not read)", "text": f"{why}\n"}
+
+
+def _pieces(stream: IO[bytes], node: str, job: str, lines: int) -> Iterator[Plain]:
+    """The text files of an archive of logs: those of daemons and launchers, or what belongs to one job.
+
+    An archive that cannot be read, or that has more in it than logs may have, is a piece that says so.
+    """
+    try:
+        with gzip.GzipFile(fileobj=stream) as packed:
+            text = packed.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise _TooLargeError
+        with tarfile.open(fileobj=io.BytesIO(text), mode="r:") as archive:
+            for member in sorted(archive.getmembers(), key=lambda m: m.name):
+                if member.isfile() and _wanted(member.name, job):
+                    yield from _piece(archive, member, node, lines)
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        yield _not_read(node, str(error) if isinstance(error, _TooLargeError) else f"its logs are damaged: {error}")
+
+
+def _piece(archive: tarfile.TarFile, member: tarfile.TarInfo, node: str, lines: int) -> Iterator[Plain]:
+    if member.size > _MOST_BYTES:
+        # A sparse file has no bytes in the archive, and all of them in memory.
+        raise _TooLargeError
+    file = archive.extractfile(member)
+    text = file.read().decode(errors="replace") if file is not None else ""
+    # A line ends with a line feed, whatever else a job has written.
+    kept = _LINES.findall(text)[-lines:]
+    if kept:
+        yield {"node": node, "file": member.name, "text": "".join(kept)}
+
+
+def _wanted(name: str, job: str) -> bool:
+    if job:
+        return name.startswith(f"jobs/{job}.") and "/conf/" not in name
+    return name.startswith(("logs/", "nm-logs/")) or (name.startswith("jobs/") and "/conf/" not in name)

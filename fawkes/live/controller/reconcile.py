@@ -1,0 +1,213 @@
+"""Goals by key, worked on one at a time for each key; the latest goal wins, and no MR-cluster takes all hands."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from enum import Enum
+
+from fawkes.core.values.effects import (
+    ArmStandby,
+    CancelJob,
+    CountWork,
+    Deploy,
+    Effect,
+    EndAttempts,
+    EndControl,
+    Host,
+    Load,
+    LookAtMasters,
+    Membership,
+    MoveMasters,
+    Reply,
+    Retire,
+    Save,
+    StartJob,
+    Survey,
+    WakeAt,
+)
+
+_log = logging.getLogger(__name__)
+
+#: hands beyond those that are shared: one for each kind of work of each MR-cluster, however many hang
+_RESERVE = 1000
+
+
+class Work(Enum):
+    """Kinds of goals. Each has hands of its own: what hangs in one kind never holds up another."""
+
+    ORDERS = "orders"
+    """What must not wait: cancel a job, tell the masters who leaves, give up a stage."""
+    LEAVING = "leaving"
+    """Nodes to be wiped."""
+    JOINING = "joining"
+    """Nodes to be brought up until their masters know them; one that never comes keeps its hand to its deadline."""
+    STARTS = "starts"
+    """Jobs to be begun."""
+    COUNTS = "counts"
+    """The work of ended jobs to be asked for, stray tasks to be ended: who is asked for that may take its time."""
+    MASTERS = "masters"
+    """Masters to be looked at or moved, whatever hangs on the ones that are lost."""
+    STAGES = "stages"
+    """An MR-cluster to be deployed, loaded or saved: one for each, for hours perhaps."""
+
+
+Place = tuple[Work, str]
+
+
+def place_of(effect: Effect) -> Place:
+    """The kind of work that a goal is, and the MR-cluster whose hands do it."""
+    match effect:
+        case CancelJob() | Membership() | Retire() | Survey():
+            return Work.ORDERS, effect.cluster
+        case Host():
+            return (Work.LEAVING if effect.role is None else Work.JOINING), effect.cluster
+        case StartJob():
+            return Work.STARTS, effect.cluster
+        case CountWork() | EndAttempts():
+            return Work.COUNTS, effect.cluster
+        case LookAtMasters() | MoveMasters() | ArmStandby():
+            return Work.MASTERS, effect.cluster
+        case Deploy() | Load() | Save():
+            return Work.STAGES, effect.cluster
+        case WakeAt() | EndControl() | Reply():
+            return Work.ORDERS, ""
+
+
+class _Shares:
+    """The hands of one kind of work, and the goals that wait for them, by MR-cluster."""
+
+    def __init__(self, shared: int) -> None:
+        self._shared = shared
+        self._busy: Counter[str] = Counter()
+        self._waiting: dict[str, dict[str, None]] = {}
+
+    def add(self, cluster: str, key: str) -> None:
+        """A goal waits for a hand."""
+        self._waiting.setdefault(cluster, {})[key] = None
+
+    def remove(self, cluster: str, key: str) -> None:
+        """It waits no more."""
+        keys = self._waiting[cluster]
+        del keys[key]
+        if not keys:
+            del self._waiting[cluster]
+
+    def begin(self) -> tuple[str, str] | None:
+        """The MR-cluster and the key of the goal to work on next; None while there is no hand for any.
+
+        Each MR-cluster has one hand of its own and may take half of those that are free: the others find some
+        however many of its goals hang. Among those that may, the one with the fewest hands is next.
+        """
+        free = self._shared - self._busy.total()
+        able = [cluster for cluster in self._waiting if self._busy[cluster] < max(1, free)]
+        if not able:
+            return None
+        # The first of equals is the one that has waited longest: it goes to the end when it has begun.
+        cluster = min(able, key=lambda name: self._busy[name])
+        keys = self._waiting.pop(cluster)
+        key = next(iter(keys))
+        del keys[key]
+        if keys:
+            self._waiting[cluster] = keys
+        self._busy[cluster] += 1
+        return cluster, key
+
+    def end(self, cluster: str) -> None:
+        """A hand of an MR-cluster is free again."""
+        self._busy[cluster] -= 1
+        if not self._busy[cluster]:
+            del self._busy[cluster]
+
+
+class Reconciler:
+    """Hands each goal to ``act`` on a bounded number of threads; ``act`` never runs twice at once for a key.
+
+    A goal that arrives while an older one of its key is worked on is taken up right after it; goals in between are
+    skipped. ``act`` reports by posting events and asks `is_current` before it does anything that a newer goal forbids.
+
+    One MR-cluster alone works on up to ``threads`` goals of a kind (`Work`) at once; all together on twice as many,
+    and one more for each MR-cluster.
+    """
+
+    def __init__(self, act: Callable[[Effect], None], threads: int) -> None:
+        self._act = act
+        self._shares = {work: _Shares(0 if work is Work.STAGES else 2 * threads) for work in Work}
+        most = 2 * threads * len(Work) + _RESERVE
+        self._pool = ThreadPoolExecutor(max_workers=most, thread_name_prefix="hands")
+        self._lock = threading.Lock()
+        self._goals: dict[str, Effect] = {}
+        self._queued: dict[str, Place] = {}
+        self._busy: set[str] = set()
+        self._closed = False
+
+    def want(self, effect: Effect) -> None:
+        """This is the goal of its key from now on."""
+        with self._lock:
+            if self._closed:
+                return
+            self._goals[effect.key] = effect
+            if effect.key not in self._busy:
+                self._queue(effect)
+                self._begin()
+
+    def is_current(self, effect: Effect) -> bool:
+        """Whether no newer goal of the key has arrived and work goes on at all."""
+        with self._lock:
+            return not self._closed and self._goals.get(effect.key) is effect
+
+    def goal(self, key: str) -> Effect | None:
+        """The latest goal of a key; None when there was none."""
+        with self._lock:
+            return self._goals.get(key)
+
+    def forget(self, key: str) -> None:
+        """The goal of this key is reached and needs no memory."""
+        with self._lock:
+            self._goals.pop(key, None)
+
+    def close(self) -> None:
+        """Take no more goals; what is being worked on notices by `is_current` and is not waited for."""
+        with self._lock:
+            self._closed = True
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _queue(self, effect: Effect) -> None:
+        """Let a goal wait for a hand of its kind: a wipe does not wait where the join that it replaces did."""
+        place, before = place_of(effect), self._queued.get(effect.key)
+        if before == place:
+            return
+        if before is not None:
+            self._shares[before[0]].remove(before[1], effect.key)
+        self._queued[effect.key] = place
+        self._shares[place[0]].add(place[1], effect.key)
+
+    def _begin(self) -> None:
+        """Give every free hand a goal that it may take."""
+        for work, shares in self._shares.items():
+            while (found := shares.begin()) is not None:
+                cluster, key = found
+                del self._queued[key]
+                self._busy.add(key)
+                self._pool.submit(self._work, key, (work, cluster))
+
+    def _work(self, key: str, place: Place) -> None:
+        with self._lock:
+            effect = self._goals.get(key)
+        if effect is not None:
+            try:
+                self._act(effect)
+            except Exception:
+                _log.exception("a defect while working on %s", key)
+        with self._lock:
+            self._busy.discard(key)
+            self._shares[place[0]].end(place[1])
+            if self._closed:
+                return
+            latest = self._goals.get(key)
+            if latest is not None and latest is not effect:
+                self._queue(latest)
+            self._begin()

@@ -1,0 +1,328 @@
+"""Before an MR-cluster is restored from its kept copy: what would come back, and what not. Nothing is begun here.
+
+The copy is read on the node that would get the masters, in a folder of its own. Blocks are looked for on the disks of
+all members that answer. A block that was not found is not known to be gone: a node that is silent may have it.
+"""
+
+from __future__ import annotations
+
+import logging
+import tarfile
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+from fawkes.base.errors import FawkesError, HostError, RefusedError, UserError
+from fawkes.core.nodes.salvage import Block, Comparison, Fate, Replicas, Salvage
+from fawkes.core.values.effects import LookAtMasters
+from fawkes.core.values.model import ClusterId, Facts, NodeId, Plain, Role
+from fawkes.live.base import limits
+from fawkes.live.controller.control import Query
+from fawkes.live.edits.image_xml import ImageReader
+from fawkes.live.masters.found_blocks import BlockList
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.ground import Ground
+from fawkes.live.nodes.playbooks import restoring as book
+from fawkes.live.nodes.ssh import Result
+from fawkes.playbook import Lease, Script, failure
+
+_log = logging.getLogger(__name__)
+
+#: beginning and ending a segment of edits: what a NameNode adds when it saves its namespace
+_OF_THE_MERGE = 2
+_STAND_STILL = ("stopped", "runs")
+
+
+class Copy(Protocol):
+    """The controller's copy of the masters' data: image, edits and VERSION lie in the folder ``nn`` of it."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        ...
+
+    @property
+    def copied_us(self) -> int:
+        """Up to when it has everything, by the controller's clock."""
+        ...
+
+
+class Copies(Protocol):
+    """Who keeps the copies."""
+
+    def newest(self, cluster: ClusterId) -> Copy | None:
+        """The controller's copy; None: there is none of this MR-cluster that a NameNode could start from."""
+        ...
+
+    def fetch(self, cluster: ClusterId, node: NodeId) -> Copy:
+        """The second copy on a node becomes the controller's; FawkesError when it cannot."""
+        ...
+
+
+class Carrier(Protocol):
+    """Runs scripts on nodes and carries bytes to and from them; `live.fleet.Fleet` is the real one."""
+
+    def run(
+        self,
+        node: str,
+        script: Script,
+        deadline_s: float,
+        stdin: BinaryIO | None = None,
+        sink: BinaryIO | None = None,
+    ) -> Result:
+        """How the script ended; HostError when it could not be run to its end."""
+        ...
+
+
+class Programs(Protocol):
+    """Hadoop's programs on a node; `live.setup.Setup` has the real ones."""
+
+    def offline_argv(self, cluster: LiveCluster, node: NodeId, program: str) -> list[str]:
+        """The command of ``namenode`` or ``oiv`` on a node, without arguments of its own."""
+        ...
+
+    def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
+        """What it finds in its environment."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which namespace a copy is of, as its VERSION says."""
+
+    cluster: str
+    block_pool: str
+
+
+def origin_of(version: str) -> Origin | None:
+    """The namespace of a VERSION file; None when it says none."""
+    rows = dict(line.split("=", 1) for line in version.splitlines() if "=" in line)
+    cluster, pool = rows.get("clusterID", ""), rows.get("blockpoolID", "")
+    return Origin(cluster, pool) if cluster and pool else None
+
+
+class Restorer:
+    """Answers ``GET /restore`` and ``GET /copies``; see `answer` and `copies`."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        clusters: Clusters,
+        programs: Programs,
+        carrier: Carrier,
+        copies: Copies,
+        look: Callable[[LookAtMasters], Facts],
+        now: Callable[[], int],
+    ) -> None:
+        """``look`` takes a fresh look at masters; ``now`` is the controller's time (us)."""
+        self._ground = ground
+        self._clusters = clusters
+        self._programs = programs
+        self._carrier = carrier
+        self._copies = copies
+        self._look = look
+        self._now = now
+        self._lock = threading.Lock()
+        self._busy: set[ClusterId] = set()
+
+    def queries(self) -> dict[str, Query]:
+        """Queries for `ControlServer`: ``restore`` (`answer`) and ``copies[?cluster=]`` (`copies`)."""
+        return {"restore": self.answer, "copies": self.copies}
+
+    def copies(self, asked: Mapping[str, str]) -> Plain:
+        """A row for each MR-cluster with masters, or the one that is asked for: how old the controller's copy is.
+
+        ``age_us`` None: there is no copy that a NameNode could start from.
+        """
+        rows: list[Plain] = []
+        for cluster in self._clusters.all():
+            if asked.get("cluster") in (None, cluster.id):
+                copy = self._copies.newest(cluster.id)
+                age_us = None if copy is None else max(0, self._now() - copy.copied_us)
+                rows.append({"cluster": cluster.id, "age_us": age_us})
+        return rows
+
+    def answer(self, asked: Mapping[str, str]) -> Plain:
+        """The pieces: ``{"doing": TEXT}``, and at last ``{"found": FACTS}``.
+
+        RefusedError while the masters answer, without a copy, for a copy of another MR-cluster, and while somebody
+        else asks the same; UserError for a node that cannot have the masters; HostError when that cannot be used.
+        """
+        cluster = self._clusters.get(ClusterId(asked.get("cluster", "")))
+        if cluster is None:
+            raise UserError(f"{asked.get('cluster', '')!r} is not an MR-cluster with masters", where="cluster")
+        to = NodeId(asked.get("to", ""))
+        member = cluster.members.get(to)
+        if member is None or member.role is not Role.CORE or not self._ground.nodes[to].may_core:
+            hint = f"Its core nodes are {', '.join(cluster.core)}"
+            raise UserError(f"{to!r} is not a core node of {cluster.id}", where="to", hint=hint)
+        return self._pieces(cluster, to)
+
+    def _pieces(self, cluster: LiveCluster, to: NodeId) -> Iterator[Plain]:
+        with self._alone(cluster.id):
+            yield {"doing": f"asking the members of {cluster.id} and its masters on {cluster.master}"}
+            seen = self._look(LookAtMasters(cluster.id, cluster.version, cluster.master, to))
+            _check(cluster, seen)
+            facts: dict[str, Plain] = {key: seen.get(key) for key in ("old", "image", "copied_us", "txid", "reached")}
+            facts |= {"cluster": cluster.id, "master": cluster.master, "to": to, "now_us": self._now()}
+            if seen.get("old") in _STAND_STILL and seen.get("image") is True:
+                yield {"found": {**facts, "files": []}}
+                return
+            copy, origin = self._copy(cluster, seen.get("copy_at"))
+            facts["copied_us"] = copy.copied_us
+            storing = [n for n, m in sorted(cluster.members.items()) if m.role is not Role.TRANSIENT]
+            reached = {*cast("list[NodeId]", seen.get("reached") or []), *_own(cluster, seen)}
+            asked = [n for n in storing if n in reached]
+            yield {"doing": f"listing the blocks on {len(asked)} of {len(storing)} nodes that store data"}
+            replicas, read = self._blocks(cluster, asked, origin)
+            yield {"doing": f"reading the copy on {to}"}
+            salvage, transaction = self._read(cluster, to, copy, replicas)
+            silent: list[Plain] = [n for n in storing if n not in read]
+            yield {"found": {**facts, **_rows(salvage), "txid": transaction, "silent": silent}}
+
+    @contextmanager
+    def _alone(self, cluster: ClusterId) -> Iterator[None]:
+        with self._lock:
+            if cluster in self._busy:
+                raise RefusedError("somebody else looks at its kept copy at this moment", where=cluster)
+            self._busy.add(cluster)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._busy.discard(cluster)
+
+    def _copy(self, cluster: LiveCluster, at: Plain) -> tuple[Copy, Origin]:
+        """The copy, and what it is of; the second one is fetched from its node ``at`` where the controller has none."""
+        copy = self._copies.newest(cluster.id)
+        if copy is None and isinstance(at, str) and at in cluster.members:
+            copy = self._copies.fetch(cluster.id, NodeId(at))
+        if copy is None:
+            raise RefusedError(
+                "there is no kept copy of its masters' data",
+                where=cluster.id,
+                hint="Nothing was changed. Bring the disk of the masters' node back, or give the MR-cluster up: "
+                f"`fawkes release {cluster.id} --discard-data --force`",
+            )
+        try:
+            origin = origin_of((copy.folder / "nn" / "VERSION").read_text())
+        except OSError as error:
+            raise FawkesError(f"the copy cannot be read ({error.strerror})", where=str(copy.folder)) from error
+        wanted = f"{self._ground.identity.pool}-{cluster.id}"
+        if origin is None or origin.cluster != wanted:
+            found = "nothing that is known" if origin is None else origin.cluster
+            raise RefusedError(
+                f"the kept copy is of {found}, not of {wanted}", where=str(copy.folder), hint="No node was changed"
+            )
+        return copy, origin
+
+    def _blocks(self, cluster: LiveCluster, nodes: list[NodeId], origin: Origin) -> tuple[Replicas, list[NodeId]]:
+        """The replicas on nodes, and the nodes that could be read; RefusedError for blocks of another namespace."""
+
+        def one(node: NodeId) -> tuple[Replicas, frozenset[str]] | HostError:
+            script = book.blocks(self._ground.folders(node, cluster.id), origin.block_pool)
+            listed = BlockList(node)
+            try:
+                result = self._carrier.run(node, script, limits.BLOCK_LIST_S, sink=cast(BinaryIO, listed))
+                return listed.end() if result.exit == 0 else HostError(result.stderr.strip()[-200:], host=node)
+            except HostError as error:
+                return error
+
+        with ThreadPoolExecutor(max(1, len(nodes)), thread_name_prefix="blocks") as threads:
+            found = dict(zip(nodes, threads.map(one, nodes), strict=True))
+        whole: set[Block] = set()
+        begun: set[int] = set()
+        for node, each in found.items():
+            if isinstance(each, HostError):
+                _log.info("%s", each)
+                continue
+            replicas, pools = each
+            if pools and origin.block_pool not in pools:
+                raise RefusedError(
+                    f"it has blocks of {', '.join(sorted(pools))}, and the kept copy is of {origin.block_pool}",
+                    where=node,
+                    hint="The copy is of an earlier MR-cluster of this name. No node was changed",
+                )
+            whole |= replicas.whole
+            begun |= replicas.begun
+        return Replicas(whole, begun), [n for n, each in found.items() if not isinstance(each, HostError)]
+
+    def _read(self, cluster: LiveCluster, to: NodeId, copy: Copy, replicas: Replicas) -> tuple[Salvage, int]:
+        """The files of the copy against the replicas, and its last transaction."""
+        right = self._ground.lease(to, cluster.id, cluster.members[to].generation)
+        merge, viewer = (self._programs.offline_argv(cluster, to, program) for program in ("namenode", "oiv"))
+        env = self._programs.environment(cluster, to)
+        try:
+            with tempfile.TemporaryFile() as packed:
+                _pack(copy.folder / "nn", packed)
+                self._carrier.run(to, book.receive(right), limits.MERGE_S, stdin=packed).check("bringing the copy")
+            merged = self._ground.run(to, book.merge(right, merge, env), "reading the copy", within_s=limits.MERGE_S)
+            comparison = Comparison(replicas)
+            image = ImageReader(comparison.add)
+            script = book.as_xml(right.folders, merged.get("image", ""), viewer, env)
+            result = self._carrier.run(to, script, limits.MERGE_S, sink=cast(BinaryIO, image))
+            if result.exit != 0:
+                raise failure(to, "reading the image", result.exit, result.stderr)
+            transaction = image.end().transaction - _OF_THE_MERGE
+            return comparison.outcome(image.paths()), transaction
+        finally:
+            self._drop(to, right)
+
+    def _drop(self, node: NodeId, right: Lease) -> None:
+        try:
+            self._ground.run(node, book.drop(right), "removing what was read")
+        except FawkesError as error:
+            _log.warning("the copy that was read stays until the next look: %s", error)
+
+
+def _check(cluster: LiveCluster, seen: Facts) -> None:
+    """RefusedError unless the masters are seen not to answer."""
+    old = seen.get("old")
+    if old == "answers":
+        raise RefusedError(
+            "its masters answer, so there is nothing to restore",
+            where=cluster.id,
+            hint="Nothing was changed. `fawkes move-masters` moves masters that answer",
+        )
+    if old != "silent" and old not in _STAND_STILL:
+        hint = f"Nothing was changed. Try again; `fawkes explain --cluster {cluster.id}` says more"
+        raise RefusedError("it is not known whether its masters still run", where=cluster.id, hint=hint)
+
+
+def _own(cluster: LiveCluster, seen: Facts) -> list[NodeId]:
+    """The masters' own node stores data as well; none when it does not answer."""
+    return [cluster.master] if seen.get("old") in _STAND_STILL else []
+
+
+def _pack(folder: Path, into: BinaryIO) -> None:
+    """A tar of the files of a copy, from its begin."""
+    try:
+        with tarfile.open(fileobj=into, mode="w") as tar:
+            for path in sorted(folder.iterdir()):
+                if path.is_file() and not path.name.endswith(".new"):
+                    tar.add(path, arcname=path.name, recursive=False)
+    except OSError as error:
+        raise FawkesError(f"the copy cannot be read ({error.strerror or error})", where=str(folder)) from error
+    into.seek(0)
+
+
+def _rows(salvage: Salvage) -> dict[str, Plain]:
+    """A row for each fate, and the blocks that no file has."""
+    rows: list[Plain] = [
+        {
+            "fate": fate.value,
+            "files": share.files,
+            "bytes": share.size,
+            "named": [
+                {"path": one.path, "bytes": one.size, "missing": one.missing, "blocks": one.blocks}
+                for one in share.named
+            ],
+        }
+        for fate, share in ((each, salvage.shares[each]) for each in Fate)
+    ]
+    return {"files": rows, "strangers": salvage.strangers}

@@ -1,0 +1,333 @@
+"""The World of real nodes: effects become goals that hands reach over SSH, what they see becomes events."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from fawkes.base.errors import ElsewhereError, FawkesError, FullError, NodeRefusedError, RefusedError
+from fawkes.core.values.effects import (
+    ArmStandby,
+    CancelJob,
+    CountWork,
+    Deploy,
+    Effect,
+    EndAttempts,
+    EndControl,
+    Host,
+    Load,
+    LookAtMasters,
+    Membership,
+    MoveMasters,
+    Reply,
+    Retire,
+    Save,
+    StartJob,
+    Survey,
+    WakeAt,
+)
+from fawkes.core.values.events import Condition, Done, Event, Failed, NodeObserved, Sampled, Woke
+from fawkes.core.values.model import Facts, Plain
+from fawkes.live.base import limits
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Timers
+from fawkes.live.base.waits import Waits
+from fawkes.live.clusters.deploy import Deployer
+from fawkes.live.clusters.hosts import Hosts, NoImageError, NotProvenError, Reached
+from fawkes.live.clusters.membership import MembershipKeeper
+from fawkes.live.clusters.stages import Stages
+from fawkes.live.controller.reconcile import Reconciler
+from fawkes.live.data.saved import UnsavedError
+from fawkes.live.eyes.watch import Watch
+from fawkes.live.hadoop.releases import MissingReleaseError
+from fawkes.live.jobs.jobs import Jobs
+from fawkes.live.masters.succession import GoneError, StayError, UntouchedError
+from fawkes.live.nodes.clusters import Clusters
+from fawkes.live.nodes.ground import Ground
+from fawkes.live.nodes.ssh import ConnectionState, SshError
+
+_log = logging.getLogger(__name__)
+
+
+OfCluster = Deploy | Load | Save | Retire | Survey | Membership | LookAtMasters | MoveMasters | ArmStandby
+"""Goals of an MR-cluster that end as `Done` or `Failed` with its version."""
+
+
+class MasterHands(Protocol):
+    """Who looks at the masters of an MR-cluster and moves them."""
+
+    def reach(self, effect: LookAtMasters | MoveMasters | ArmStandby, current: Callable[[], bool]) -> Facts | None:
+        """The facts by which the goal ends, all of them fresh; FawkesError when it cannot be reached now.
+
+        None when a newer goal came. A move that is run again finishes what was begun.
+        """
+
+
+@dataclass(frozen=True)
+class Hands:
+    """Who reaches which goals."""
+
+    deployer: Deployer
+    hosts: Hosts
+    membership: MembershipKeeper
+    stages: Stages
+    jobs: Jobs
+    survey: Callable[[Survey], Facts]
+    count_work: Callable[[CountWork], Facts]
+    masters: MasterHands
+
+
+class LiveWorld:
+    """Holds the queue of events, the goals, the timers and the regular rounds together.
+
+    ``reply`` takes the answers to commands; ``refused`` is told once when a node says that another controller has
+    taken over: this one must stop. ``held_up`` is told when the ledger's disk is full: whoever waits for an answer
+    must not wait for that.
+    """
+
+    def __init__(
+        self,
+        mailbox: Mailbox,
+        ground: Ground,
+        clusters: Clusters,
+        *,
+        threads: int,
+        reply: Callable[[Reply], None],
+        ended: Callable[[str], None],
+        refused: Callable[[FawkesError], None],
+        held_up: Callable[[FullError], None] = lambda error: None,
+    ) -> None:
+        self.mailbox = mailbox
+        self.ground = ground
+        self.clusters = clusters
+        self.goals = Reconciler(self._act, threads)
+        self.stopping = threading.Event()
+        self.waits = Waits(mailbox)
+        self._reply = reply
+        self._ended = ended
+        self._refused = refused
+        self._held_up = held_up
+        self._timers = Timers(mailbox.clock, lambda: mailbox.tell(lambda at: Woke(at_us=at)), mailbox.look)
+        self._hands: Hands | None = None
+
+    def equip(self, hands: Hands, watch: Watch, sample: Callable[[], Sampled | None], sample_every_us: int) -> None:
+        """Hands and eyes; they need the world to be there first."""
+        self._hands = hands
+
+        def sampled() -> None:
+            event = sample()
+            if event is not None:
+                self.mailbox.post(event)
+
+        self._timers.every("samples", sample_every_us, sampled)
+        self._timers.every("watch", limits.WATCH_EVERY_US, watch.round)
+        self._timers.every("jobs", limits.JOBS_EVERY_US, hands.jobs.round)
+        self._timers.every("waits", limits.WAITS_EVERY_US, self.waits.round)
+
+    def every(self, name: str, period_us: int, do: Callable[[], None]) -> None:
+        """Call ``do`` every ``period_us`` while the world works."""
+        self._timers.every(name, period_us, do)
+
+    def next_event(self) -> Event | None:
+        """The next event; waits for it. None once the controller stops."""
+        if self.mailbox.refusal is not None:
+            _log.warning("the ledger's disk has room again: the controller continues")
+            self.mailbox.release()
+        return self.mailbox.take()
+
+    def wait_for_room(self, error: FullError) -> bool:
+        """Wait a moment for the ledger's disk; False once the controller stops.
+
+        Hands and eyes go on; nothing new is decided, and people are refused, until the next event is asked for.
+        """
+        if self.mailbox.refusal is None:
+            hint = "Nothing was done. Free some space there, then repeat the command; the controller needs no restart"
+            self.mailbox.hold(RefusedError(f"the ledger cannot be written: {error.what}", where=error.where, hint=hint))
+            _log.error("%s. Nothing is decided until there is room; MR-clusters and jobs keep running", error)
+            self._held_up(error)
+        return self.mailbox.wait(limits.ROOM_EVERY_S)
+
+    def ledger_row(self) -> dict[str, Plain]:
+        """How the ledger is, for the commands: why nothing is stored at the moment (empty when all is).
+
+        ``event`` is the kind of event that the engine works on, for ``event_s`` seconds; empty while it waits for one.
+        """
+        refusal = self.mailbox.refusal
+        event, event_s = self.mailbox.at_work()
+        trouble = "" if refusal is None else f"{refusal.where}: {refusal.what}"
+        return {"trouble": trouble, "event": event, "event_s": event_s}
+
+    def start(self, effects: Iterable[Effect]) -> None:
+        """Take these goals over; returns at once."""
+        for effect in effects:
+            match effect:
+                case WakeAt():
+                    self._timers.wake_at(effect.at_us)
+                case Reply():
+                    self._reply(effect)
+                case EndControl():
+                    self._ended(effect.by)
+                case _:
+                    self.goals.want(effect)
+
+    def stop(self) -> None:
+        """End the run after the events that are there already; nodes, MR-clusters and jobs go on."""
+        self.mailbox.end()
+
+    def close(self) -> None:
+        """Stop working; leave everything outside as it is."""
+        self.stopping.set()
+        self._timers.close()
+        self.goals.close()
+
+    def _act(self, effect: Effect) -> None:
+        if self._hands is None or not self.goals.is_current(effect):
+            return
+        try:
+            self._reach(self._hands, effect)
+        except ElsewhereError as error:
+            self._refused(error)
+            self._not_reached(effect, error)
+        except FawkesError as error:
+            self._not_reached(effect, error)
+        except Exception as error:
+            _log.exception("a defect while working on %s", effect.key)
+            self._not_reached(effect, FawkesError(f"a defect: {type(error).__name__}: {error}"))
+        finally:
+            self.waits.over(effect.key)
+
+    def _reach(self, hands: Hands, effect: Effect) -> None:
+        match effect:
+            case Host():
+                self._seen(effect, hands.hosts.reach(effect, lambda: self._wanted(effect)))
+            case StartJob():
+                hands.jobs.start(effect)
+            case CancelJob():
+                hands.jobs.cancel(effect)
+            case CountWork():
+                self._done(effect, effect.attempt, hands.count_work(effect))
+            case EndAttempts():
+                self._done(effect, effect.version, hands.jobs.end_attempts(effect))
+            case _ if isinstance(effect, OfCluster):
+                self._done(effect, effect.version, self._work(hands, effect))
+
+    def _wanted(self, effect: Effect) -> bool:
+        return self.goals.is_current(effect) and not self.stopping.is_set()
+
+    def _work(self, hands: Hands, effect: OfCluster) -> Facts | None:
+        """Reach a goal of an MR-cluster; None when it was overtaken by a newer one."""
+        match effect:
+            case Deploy():
+                return hands.deployer.deploy(effect, lambda: self._wanted(effect))
+            case Load():
+                loaded = hands.stages.load(effect, lambda: self._wanted(effect))
+                if loaded is not None:
+                    hands.membership.keep(effect.cluster)
+                return loaded
+            case Save():
+                return hands.stages.save(effect, lambda: self._wanted(effect))
+            case Survey():
+                return hands.survey(effect)
+            case LookAtMasters() | MoveMasters() | ArmStandby():
+                return hands.masters.reach(effect, lambda: self._wanted(effect))
+            case Retire():
+                # Not before the stage that it ends has let go: that would make the MR-cluster known again.
+                self.clusters.remove(effect.cluster)
+                return {}
+            case Membership():
+                if self.clusters.get(effect.cluster) is None:
+                    raise FawkesError("it is no longer running", where=effect.cluster)
+                return hands.membership.apply(effect)
+
+    def _done(self, effect: Effect, version: int, facts: Facts | None) -> None:
+        """``facts`` None: the goal was overtaken by a newer one.
+
+        What was reached when nobody wanted it any more is not told: an MR-cluster of the same name, whose versions
+        begin anew, may be under way by then.
+        """
+        if facts is not None and self.goals.is_current(effect):
+            self.mailbox.tell(lambda at: Done(at_us=at, effect=effect.key, version=version, facts=facts))
+
+    def _seen(self, effect: Host, reached: Reached | None) -> None:
+        if reached is not None:
+            self.mailbox.tell(
+                lambda at: NodeObserved(
+                    at_us=at,
+                    node=effect.node,
+                    generation=effect.generation,
+                    condition=reached.condition,
+                    facts=reached.facts,
+                )
+            )
+
+    def _not_reached(self, effect: Effect, error: FawkesError) -> None:
+        _log.warning("%s: %s", effect.key, error)
+        if self._hands is None or not self.goals.is_current(effect):
+            return
+        match effect:
+            case Host():
+                condition = Condition.HELD if isinstance(error, NotProvenError) else Condition.FAILED
+                self.mailbox.tell(
+                    lambda at: NodeObserved(
+                        at_us=at,
+                        node=effect.node,
+                        generation=effect.generation,
+                        condition=condition,
+                        error=str(error),
+                        facts=_facts_of_host(error),
+                    )
+                )
+            case CountWork():
+                self._failed(effect, effect.attempt, error)
+            case _ if isinstance(effect, OfCluster | EndAttempts):
+                self._failed(effect, effect.version, error)
+            case StartJob() | CancelJob():
+                self._hands.jobs.refused(effect, error)
+
+    def _failed(self, effect: Effect, version: int, error: FawkesError) -> None:
+        self.mailbox.tell(
+            lambda at: Failed(
+                at_us=at,
+                effect=effect.key,
+                version=version,
+                error=str(error),
+                final=_final(error),
+                facts=_facts(error),
+            )
+        )
+
+
+def _facts_of_host(error: FawkesError) -> Facts:
+    """What the core is told of a node that was not reached, besides the error."""
+    if isinstance(error, MissingReleaseError):
+        return {"no_release": True}
+    if isinstance(error, NoImageError):
+        return {"no_image": True}
+    return {"refused": True} if isinstance(error, NodeRefusedError) else {}
+
+
+def _facts(error: FawkesError) -> Facts:
+    """What the core and people are told of a stage that failed, besides its error."""
+    if isinstance(error, NodeRefusedError):
+        return {"refused": error.host}
+    if isinstance(error, MissingReleaseError):
+        return {"no_release": True} if error.failed else {}
+    if isinstance(error, SshError) and error.state is not ConnectionState.TOO_MUCH:
+        return {"away": error.host}
+    if isinstance(error, StayError):
+        return error.facts
+    if isinstance(error, GoneError):
+        return {"gone": True}
+    if isinstance(error, UntouchedError):
+        return {"untouched": True, "unreadable": error.unreadable}
+    return error.facts if isinstance(error, UnsavedError) else {}
+
+
+def _final(error: FawkesError) -> bool:
+    """Whether trying again is useless: what the user wrote must change first."""
+    from fawkes.base.errors import UserError
+
+    return isinstance(error, UserError)

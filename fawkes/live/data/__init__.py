@@ -1,0 +1,1 @@
+"""Data of MR-clusters: loaded, saved, restored, and proved to be there."""

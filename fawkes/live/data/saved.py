@@ -1,0 +1,298 @@
+"""Folders of persistent storage to which outputs were saved: what they have to prove it, and how they are compared.
+
+A saved folder has a ``MANIFEST.sha256`` that ``sha256sum -c`` understands, and files with the times of those in HDFS.
+No link is followed: see `live.safe_folder`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from fawkes.base.errors import FawkesError, RefusedError
+from fawkes.config.clusters.details import Output
+from fawkes.core.values.model import Facts
+from fawkes.live.data.loading import StoppedError
+from fawkes.live.data.safe_folder import SafeFolder
+from fawkes.live.data.sources import SourceFile, fingerprint
+from fawkes.live.wire.crc import HdfsDigest, Kind, kind_of
+from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError, HdfsFile, Summary
+
+MANIFEST = "MANIFEST.sha256"
+OPEN = "is still being written"
+"""Why a file that is known to be open is not saved."""
+
+_PIECE = 1 << 20
+#: how many files an error names
+_NAMED = 3
+#: ... and how many its facts list: they lie in the ledger, once for each try
+_LISTED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaved:
+    """A file or folder of HDFS that could not be saved, and why."""
+
+    path: str
+    why: str
+
+
+class UnsavedError(FawkesError):
+    """Some files could not be saved. All others are saved and verified; a later try reads only what is missing.
+
+    ``facts`` are for the ledger: ``unsaved`` (rows of ``path`` and ``why``), of how many (``unsaved_count``), and
+    ``outputs``, the folders that are saved whole.
+    """
+
+    def __init__(self, unsaved: Sequence[Unsaved], *, where: str = "", outputs: Sequence[Facts] = ()) -> None:
+        """``unsaved`` has at least one row; the first few are named in the message."""
+        self.unsaved = tuple(unsaved)
+        named = "; ".join(f"{one.path} ({one.why})" for one in self.unsaved[:_NAMED])
+        more = len(self.unsaved) - _NAMED
+        super().__init__(
+            f"not everything could be saved: {named}{f'; and {more} more' if more > 0 else ''}",
+            where=where,
+            hint="Everything else is saved and verified; the next attempt copies only what is missing",
+        )
+        self.facts: Facts = {
+            "outputs": [dict(output) for output in outputs],
+            "unsaved": [asdict(one) for one in self.unsaved[:_LISTED]],
+            "unsaved_count": len(self.unsaved),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Stake:
+    """What would be lost with the MR-cluster: an output folder in HDFS, its bytes and files, whether it is saved.
+
+    Saved means here: as many files, of the same names, sizes and times, lie at ``save_to`` with a manifest. What was
+    saved to another HDFS cannot be seen from here, and counts as not saved.
+    """
+
+    path: str
+    save_to: str
+    size: int
+    files: int
+    saved: bool
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """Of one file here: for the manifest, and as HDFS would say it."""
+
+    sha256: str
+    hdfs: str
+
+
+def verify(hdfs: Hdfs, output: str, target: Path, *, stop: Callable[[], bool] = lambda: False) -> None:
+    """Compare a saved folder with its manifest and with HDFS, byte for byte; nothing happens when all agree.
+
+    RefusedError names the first file that differs, is missing or is too much; UnsavedError those that cannot be
+    compared, because HDFS cannot give their checksums any more.
+    """
+    files = (file for file in hdfs.below(output) if not file.folder)
+    if unsaved := compare(hdfs, output, target, stop, files):
+        raise UnsavedError(unsaved, where=str(target))
+
+
+def compare(
+    hdfs: Hdfs, output: str, target: Path, stop: Callable[[], bool], listed: Iterable[HdfsFile]
+) -> list[Unsaved]:
+    """The files that cannot be compared; RefusedError as for `verify`."""
+    unsaved = []
+    with saved_folder(target) as folder:
+        manifest = _read_manifest(folder)
+        files = {file.path.removeprefix(f"{output}/"): file for file in listed}
+        for name in sorted(files.keys() | manifest.keys()):
+            if stop():
+                raise StoppedError("the comparison was stopped", where=output)
+            try:
+                why = _difference(hdfs, files.get(name), folder, name, manifest.get(name))
+            except HdfsFailedError as error:
+                if error.unreachable:
+                    hdfs.status(output)
+                unsaved.append(Unsaved(f"{output}/{name}", error.what))
+                continue
+            if why:
+                raise RefusedError(
+                    f"{name} {why}",
+                    where=str(target),
+                    hint=f"Move this folder away or save {output} to another one; it is not overwritten",
+                )
+    return unsaved
+
+
+def unfinished(hdfs: Hdfs, path: str, is_open: Callable[[str], bool], readers: int = 4) -> list[Unsaved]:
+    """The files below a folder of HDFS that are still being written, or of which HDFS has lost a block.
+
+    Those that are known to be open are not asked for.
+    """
+
+    def look(file: HdfsFile) -> Unsaved | None:
+        if is_open(file.path):
+            return Unsaved(file.path, OPEN)
+        try:
+            hdfs.checksum(file.path)
+        except HdfsFailedError as error:
+            if error.unreachable:
+                hdfs.status(path)
+            return Unsaved(file.path, error.what)
+        return None
+
+    files = [file for file in hdfs.below(path) if not file.folder]
+    with ThreadPoolExecutor(max_workers=readers, thread_name_prefix="look") as pool:
+        return [found for found in pool.map(look, files) if found is not None]
+
+
+def _difference(hdfs: Hdfs, file: HdfsFile | None, folder: SafeFolder, name: str, sha256: str | None) -> str:
+    """Why a saved file is not the one in HDFS; empty when it is."""
+    if file is None:
+        return "is no longer in HDFS"
+    if sha256 is None:
+        return "is in HDFS but was not saved"
+    try:
+        opened = folder.read(name)
+    except (OSError, ValueError):
+        opened = None
+    if opened is None:
+        return f"is listed in {MANIFEST} but is missing"
+    with opened:
+        size = os.fstat(opened.fileno()).st_size
+        if size != file.size:
+            return f"has {size} bytes here, but {file.size} in HDFS"
+        said = hdfs.checksum(file.path)
+        kind = kind_of(said) or Kind(None)
+        digests = digests_of(pieces_of(opened), kind, lambda piece: None)
+    if digests.sha256 != sha256:
+        return f"was changed after {MANIFEST} was written"
+    return "" if hdfs.holds(file.path, digests.hdfs, kind, said) else "differs from the file in HDFS"
+
+
+def at_stake(hdfs: Hdfs, outputs: Iterable[Output]) -> list[Stake]:
+    """Each output folder with what is in it, and whether that is saved; folders that are not there have nothing."""
+    return [_stake(hdfs, output) for output in outputs]
+
+
+def _stake(hdfs: Hdfs, output: Output) -> Stake:
+    summary = hdfs.summary(output.path) or Summary(0, 0)
+    saved = not summary.files or _looks_saved(hdfs, output)
+    entry = hdfs.status(output.path)
+    owner = entry.owner if entry is not None else ""
+    return Stake(output.path, output.save_to, summary.size, summary.files, saved, owner)
+
+
+def _looks_saved(hdfs: Hdfs, output: Output) -> bool:
+    if output.save_to.startswith("hdfs:"):
+        return False
+    try:
+        with SafeFolder.at(Path(output.save_to)) as folder:
+            here = folder.size(MANIFEST) is not None and fingerprint(_saved_files(folder))
+    except OSError:
+        return False
+    return bool(here) and here == fingerprint(files_below(hdfs, output.path))
+
+
+def _saved_files(folder: SafeFolder) -> Iterator[SourceFile]:
+    """What lies in a saved folder; a link or anything else that was not saved has no size, as no file of HDFS has."""
+    for name, found in folder.below():
+        if not stat.S_ISDIR(found.st_mode) and name != MANIFEST:
+            size = found.st_size if stat.S_ISREG(found.st_mode) else -1
+            yield SourceFile(name, size, found.st_mtime_ns // 1_000_000)
+
+
+def files_below(hdfs: Hdfs, path: str) -> Iterator[SourceFile]:
+    """The files below a folder of HDFS, for `sources.fingerprint`."""
+    for file in hdfs.below(path):
+        if not file.folder:
+            yield SourceFile(file.path.removeprefix(f"{path}/"), file.size, file.changed_ms)
+
+
+def digests_of(pieces: Iterator[bytes], kind: Kind, use: Callable[[bytes], None]) -> Digests:
+    """The digests of some bytes; each piece is also put to ``use``."""
+    sha256, hdfs = hashlib.sha256(), HdfsDigest(kind)
+    for piece in pieces:
+        use(piece)
+        sha256.update(piece)
+        hdfs.update(piece)
+    return Digests(sha256.hexdigest(), hdfs.hexdigest())
+
+
+def pieces_of(opened: BinaryIO) -> Iterator[bytes]:
+    """The bytes of an open file, in pieces."""
+    while piece := opened.read(_PIECE):
+        yield piece
+
+
+def flush(out: BinaryIO) -> None:
+    """Put on disk what was written to a file."""
+    out.flush()
+    os.fsync(out.fileno())
+
+
+def manifest_line(name: str, sha256: str) -> str:
+    """A line of sha256sum, which marks and escapes names that would break it."""
+    if "\\" in name or "\n" in name:
+        name = name.replace("\\", "\\\\").replace("\n", "\\n")
+        return f"\\{sha256}  {name}\n"
+    return f"{sha256}  {name}\n"
+
+
+def _read_manifest(folder: SafeFolder) -> dict[str, str]:
+    """SHA-256 by name; RefusedError when the folder was not saved by Fawkes."""
+    opened = folder.read(MANIFEST)
+    if opened is None:
+        raise RefusedError(
+            f"exists already and has no {MANIFEST}",
+            where=str(folder.path),
+            hint="Move it away or save to another folder; it is not overwritten",
+        )
+    with opened:
+        text = opened.read().decode("utf-8", "surrogateescape")
+    found = {}
+    for line in text.split("\n"):
+        digest, _, name = line.removeprefix("\\").partition("  ")
+        if line.startswith("\\"):
+            name = re.sub(r"\\(.)", lambda match: "\n" if match[1] == "n" else match[1], name)
+        if name:
+            found[name] = digest
+    return found
+
+
+def no_folder(path: Path, found: os.stat_result) -> RefusedError:
+    """The refusal of something that is in the place of a folder."""
+    link = stat.S_ISLNK(found.st_mode)
+    hint = "Remove it, or save to the folder that it leads to" if link else "Remove it"
+    return RefusedError("is a link, which is not followed" if link else "is not a folder", where=str(path), hint=hint)
+
+
+@contextmanager
+def saved_folder(target: Path) -> Iterator[SafeFolder]:
+    """A folder that was saved; RefusedError for a link in its place."""
+    with on_disk(target):
+        found = target.lstat()
+        if not stat.S_ISDIR(found.st_mode):
+            raise no_folder(target, found)
+        with SafeFolder.at(target) as folder:
+            yield folder
+
+
+@contextmanager
+def on_disk(path: Path) -> Iterator[None]:
+    """What the file system does not do, as an error that says where."""
+    try:
+        yield
+    except OSError as error:
+        raise FawkesError(
+            f"cannot be saved ({error.strerror or error})",
+            where=str(path),
+            hint="No node is released before the outputs are saved; the next attempt uses what has been written so far",
+        ) from error

@@ -1,0 +1,1 @@
+"""Image and edits of a NameNode: read, checked, patched and kept."""

@@ -1,0 +1,1 @@
+"""What is measured and looked at: masters, nodes, blocks, queues."""

@@ -1,0 +1,461 @@
+"""Readings of MR-clusters: what their masters say at one moment, as the core wants to know it.
+
+An ApplicationMaster that does not answer is ordinary (its job has just ended, or has just begun): then the
+ResourceManager's own figures for that application count. Only a lost ResourceManager or NameNode makes an MR-cluster
+unreadable. What each field counts is told in docs/decisions/measuring-and-data.md.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fawkes.core.values.model import ClusterId, NodeId, Reading
+from fawkes.core.values.sight import Stray, Work
+from fawkes.live.base import limits
+from fawkes.live.eyes.strays import strays_of
+from fawkes.live.wire.masters import (
+    ENDED_STATES,
+    LIVE_STATES,
+    RUNNING,
+    Application,
+    ComputeNode,
+    MasterAddresses,
+    Target,
+    application,
+    applications,
+    percent,
+    resource_manager_nodes,
+    storage,
+    volumes,
+)
+from fawkes.live.wire.rest import Deadline, UnreadableError, close_session, count, get_json, listed
+from fawkes.live.wire.webhdfs import read_mark
+
+#: applications with a tag that begins so are Fawkes's own
+OWN_TAGS = "fawkes"
+
+MAPREDUCE = "MAPREDUCE"
+
+#: What users and their jobs do, by the NameNode's own counters. Looking (listings, states of files) is left out: the
+#: JobHistory server does that all the time, and so do we. Each of these stood still on a real MR-cluster without users.
+_USE = (
+    "CreateFileOps",
+    "FilesCreated",
+    "FilesAppended",
+    "FilesTruncated",
+    "FilesRenamed",
+    "DeleteFileOps",
+    "AddBlockOps",
+    "GetBlockLocations",
+)
+#: All ApplicationMasters together leave the rest of the round to the ResourceManager's own figures.
+_MASTERS_PART = 0.6
+#: The ResourceManager lists an ended application a little after the time that it gives for its end.
+_LATE_US = 60_000_000
+
+
+def is_ours(application: Application) -> bool:
+    """Whether Fawkes submitted it, for a user or to copy data; users may give jobs to YARN themselves."""
+    return any(tag.startswith(OWN_TAGS) for tag in application.tags)
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """Tasks of one application at one moment; ``ready`` are those of the waiting ones that lack nothing but room.
+
+    ``progress`` is what `core.sight.Work` says; None where its ApplicationMaster does not answer. ``inside``: they run
+    in the ApplicationMaster's own container.
+    """
+
+    waiting: int = 0
+    running: int = 0
+    done: int = 0
+    ready: int = 0
+    progress: float | None = None
+    inside: bool = False
+
+    @property
+    def started(self) -> bool:
+        """Whether the application has got as far as its first task."""
+        return self.running > 0 or self.done > 0
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a reader keeps between the readings of one MR-cluster, so that nothing old is asked for twice.
+
+    ``tasks`` are the most tasks done that each live application has shown, ``counted`` the applications whose end
+    has been counted; both are as long as what is live or has just ended. Each ApplicationMaster, and the JobHistory
+    server, may take ``master_s``.
+    """
+
+    jobs_done: int = 0
+    tasks_done: int = 0
+    tasks: dict[str, int] = field(default_factory=dict)
+    counted: dict[str, int] = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)
+    mark_bytes: int | None = None
+    master_s: float = limits.APPLICATION_MASTER_S
+
+
+def read_cluster(target: Target, memory: Memory, deadline: Deadline) -> Reading:
+    """One reading before the deadline; with ``error`` when ResourceManager or NameNode did not answer."""
+    try:
+        return _read(target, memory, deadline)
+    except UnreadableError as error:
+        return Reading(cluster=target.cluster, error=str(error))
+
+
+def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
+    masters = target.masters
+    live = [one for one in applications(masters, deadline, states=LIVE_STATES) if one.id not in memory.counted]
+    nodes = resource_manager_nodes(masters, deadline)
+    hdfs = storage(masters, deadline)
+    disk = volumes(masters, deadline).get("DISK")
+    if memory.mark_bytes is None:
+        memory.mark_bytes = read_mark(masters, deadline)
+    ops = hdfs_ops(masters, deadline)
+    tasks = _tasks(masters, live, memory, deadline)
+    _count_ended(masters, memory, deadline)
+    # Whoever ended while the masters were asked does not run as well.
+    live = [one for one in live if one.id not in memory.counted]
+    tasks = {name: seen for name, seen in tasks.items() if name not in memory.counted}
+    memory.tasks = {name: done for name, done in memory.tasks.items() if name in tasks}
+    waiting = [one for one in live if one.id in tasks and not tasks[one.id].started]
+    used, total = slots(nodes.values(), target.task_mb, target.task_vcores)
+    strays, silent = _strays(masters, live, tasks, deadline)
+    return Reading(
+        cluster=target.cluster,
+        jobs_waiting=len(waiting),
+        jobs_running=len(tasks) - len(waiting),
+        tasks_waiting=sum(one.waiting for one in tasks.values()),
+        tasks_running=sum(one.running for one in tasks.values()),
+        tasks_ready=sum(one.ready for one in tasks.values()),
+        waiting_tags=tuple(sorted(t for one in waiting for t in one.tags if t.startswith(OWN_TAGS))),
+        slots_used=used,
+        slots_total=total,
+        master_slots=target.master_slots,
+        output_bytes=_output(hdfs.used_bytes, memory.mark_bytes),
+        storage_bytes=disk.total_bytes if disk else hdfs.total_bytes,
+        jobs_done=memory.jobs_done,
+        tasks_done=memory.tasks_done + sum(memory.tasks.values()),
+        missing_blocks=hdfs.missing_blocks,
+        hdfs_ops=ops,
+        jobs_foreign=sum(one.id in tasks and not is_ours(one) for one in live),
+        node_bytes={
+            NodeId(name): node.used_bytes
+            for name, node in hdfs.nodes.items()
+            if node.alive and node.used_bytes is not None
+        },
+        node_masters=_masters_on(masters, live),
+        masters=sum(one.state == RUNNING and bool(one.master) for one in live),
+        work=_work(live, tasks),
+        strays=strays,
+        silent=silent,
+    )
+
+
+def slots(nodes: Iterable[ComputeNode], task_mb: int, task_vcores: int) -> tuple[int, int]:
+    """Used and configured slots of the NodeManagers that run; a node that drains offers none.
+
+    A node holds ``min(memory // task_mb, vcores // task_vcores)`` map tasks, and never fewer than the containers that
+    are on it: those of ApplicationMasters and reduce tasks may be of other sizes.
+    """
+    used = total = 0
+    for node in nodes:
+        if node.state == RUNNING:
+            room = node.memory_mb // max(1, task_mb)
+            if task_vcores:
+                room = min(room, node.vcores // task_vcores)
+            used += node.containers
+            total += max(room, node.containers)
+    return used, total
+
+
+def hdfs_ops(masters: MasterAddresses, deadline: Deadline) -> int | None:
+    """How often HDFS was read or changed since the NameNode started; None when it does not count all ways of use."""
+    url = f"{masters.namenode}/jmx"
+    document = get_json(url, deadline, {"qry": "Hadoop:service=NameNode,name=NameNodeActivity"}, key=masters.key)
+    beans = listed({"jmx": document}, "jmx", "beans", url)
+    figures = [count(beans[0].get(name)) for name in _USE] if beans else [None]
+    known = [figure for figure in figures if figure is not None]
+    return sum(known) if len(known) == len(figures) else None
+
+
+def _output(used_bytes: int | None, mark_bytes: int | None) -> int | None:
+    return None if used_bytes is None or mark_bytes is None else max(0, used_bytes - mark_bytes)
+
+
+def _masters_on(masters: MasterAddresses, live: Iterable[Application]) -> dict[NodeId, int]:
+    found: dict[NodeId, int] = {}
+    for one in live:
+        node = masters.node(one.master) if one.master else None
+        if node is not None:
+            found[node] = found.get(node, 0) + 1
+    return found
+
+
+# --- the tasks of live applications
+
+
+def _tasks(
+    masters: MasterAddresses, live: Sequence[Application], memory: Memory, deadline: Deadline
+) -> dict[str, Tasks]:
+    """The tasks of each application that has not ended by now.
+
+    One without an ApplicationMaster has one task as far as anybody knows. Those whose ApplicationMaster said nothing
+    last time are asked last.
+    """
+    patience = deadline.within(deadline.left() * _MASTERS_PART)
+    found: dict[str, Tasks] = {}
+    silent: set[str] = set()
+    for one in sorted(live, key=lambda one: one.id in memory.silent):
+        if one.state != RUNNING:
+            found[one.id] = Tasks(waiting=1, ready=1)
+            continue
+        answer = _ask_master(masters, one, patience.within(memory.master_s)) if one.kind == MAPREDUCE else None
+        if answer is None and one.kind == MAPREDUCE:
+            silent.add(one.id)
+        tasks = answer or _ask_resource_manager(masters, one, memory, deadline)
+        if tasks is not None:
+            found[one.id] = tasks
+            memory.tasks[one.id] = max(tasks.done, memory.tasks.get(one.id, 0))
+    memory.silent = silent
+    return found
+
+
+def _ask_master(masters: MasterAddresses, one: Application, deadline: Deadline) -> Tasks | None:
+    """What the ApplicationMaster of a MapReduce job says, by way of the ResourceManager; None when it says nothing."""
+    url = f"{masters.resource_manager}/proxy/{one.id}/ws/v1/mapreduce/jobs"
+    try:
+        jobs = listed(get_json(url, deadline, key=masters.key), "jobs", "job", url)
+    except UnreadableError:
+        return None
+    return mapreduce_tasks(jobs[0]) if jobs else None
+
+
+def mapreduce_tasks(job: Mapping[str, Any]) -> Tasks | None:
+    """Tasks of a MapReduce job that was described by its ApplicationMaster; None when a figure is missing.
+
+    What has neither started nor ended waits. The pending counts of the description leave out tasks that the
+    ApplicationMaster has not scheduled yet; a job that is not split yet counts as one task.
+    """
+    names = [f"{kind}{what}" for kind in ("maps", "reduces") for what in ("Total", "Completed", "Running")]
+    figures = [figure for name in names if (figure := count(job.get(name))) is not None]
+    if len(figures) != len(names):
+        return None
+    maps, maps_done, maps_running, reduces, reduces_done, reduces_running = figures
+    progress = sum(percent(job.get(f"{kind}Progress")) or 0.0 for kind in ("map", "reduce"))
+    if maps + reduces == 0:
+        return Tasks(waiting=1, ready=1, progress=progress)
+    maps_waiting = max(0, maps - maps_done - maps_running)
+    reduces_waiting = max(0, reduces - reduces_done - reduces_running)
+    # While maps run, reduces wait for these; a next job that had to wait for the reduces would leave their room empty.
+    ready = maps_waiting or (0 if maps_running else reduces_waiting)
+    return Tasks(
+        waiting=maps_waiting + reduces_waiting,
+        running=maps_running + reduces_running,
+        done=maps_done + reduces_done,
+        ready=ready,
+        progress=progress,
+        inside=job.get("uberized") is True,
+    )
+
+
+def _ask_resource_manager(
+    masters: MasterAddresses, one: Application, memory: Memory, deadline: Deadline
+) -> Tasks | None:
+    """Containers asked for and containers held, for tasks; None when the application has ended in between."""
+    now = application(masters, one.id, deadline)
+    if now is None or now.ended:
+        return None
+    running = max(0, now.containers - 1)
+    done = memory.tasks.get(one.id, 0)
+    waiting = now.pending if running or done else max(1, now.pending)
+    progress = None if one.kind == MAPREDUCE else now.progress
+    return Tasks(waiting, running, done, waiting, progress)
+
+
+def _work(live: Iterable[Application], tasks: Mapping[str, Tasks]) -> tuple[Work, ...]:
+    """How far Fawkes's own attempts have got, by tag: what a command runs has several applications with one."""
+    found: dict[str, Work] = {}
+    for one in live:
+        for tag in one.tags if one.id in tasks else ():
+            if tag.startswith(OWN_TAGS):
+                now = _work_of(one, tag, tasks[one.id])
+                found[tag] = _together(found[tag], now) if tag in found else now
+    return tuple(found[tag] for tag in sorted(found))
+
+
+def _work_of(one: Application, tag: str, tasks: Tasks) -> Work:
+    master = one.state == RUNNING and bool(one.master)
+    if master and tasks.progress is None:
+        return Work(tag=tag, application=one.id, master=True)
+    counts = {"waiting": tasks.waiting, "running": tasks.running, "done": tasks.done}
+    return Work(tag=tag, application=one.id, master=master, progress=tasks.progress or 0.0, **counts)
+
+
+def _together(first: Work, second: Work) -> Work:
+    """The work of two applications with the same tag; it is known by the first."""
+
+    def both(name: str) -> Any:
+        one, other = getattr(first, name), getattr(second, name)
+        return None if one is None or other is None else one + other
+
+    counts = {name: both(name) for name in ("waiting", "running", "done", "progress")}
+    return replace(first, master=first.master or second.master, **counts)
+
+
+def _strays(
+    masters: MasterAddresses, live: Iterable[Application], tasks: Mapping[str, Tasks], deadline: Deadline
+) -> tuple[tuple[Stray, ...], tuple[str, ...]]:
+    """The stray tasks of all MapReduce applications, and the applications of which that is not known.
+
+    Only where more tasks run than there are containers for them: to look at each task would take too long.
+    """
+    found: list[Stray] = []
+    silent = []
+    for one in live:
+        now = tasks.get(one.id)
+        if now is None or one.kind != MAPREDUCE or one.state != RUNNING or now.inside:
+            continue
+        try:
+            if now.progress is None:
+                silent.append(one.id)
+            elif now.running > max(0, one.containers - 1):
+                found += strays_of(masters, one.id, deadline)
+        except UnreadableError:
+            silent.append(one.id)
+    return tuple(found), tuple(silent)
+
+
+# --- applications that have ended
+
+
+def _count_ended(masters: MasterAddresses, memory: Memory, deadline: Deadline) -> None:
+    """Count each application that has ended since the last reading, once: jobs that succeeded, tasks of all."""
+    last_us = max(memory.counted.values(), default=0)
+    since_us = max(0, last_us - _LATE_US)
+    listing = applications(masters, deadline, states=ENDED_STATES, finished_since_us=since_us)
+    fresh = [one for one in listing if one.id not in memory.counted and (one.finished_us or 0) >= since_us]
+    if not fresh:
+        return
+    history = _history(masters, min(one.started_us for one in fresh), deadline.within(memory.master_s))
+    for one in fresh:
+        seen = memory.tasks.pop(one.id, 0)
+        memory.jobs_done += one.succeeded
+        memory.tasks_done += max(seen, history.get(one.id.replace("application", "job", 1), 0))
+        memory.counted[one.id] = one.finished_us or 0
+    newest_us = max(memory.counted.values())
+    memory.counted = {name: at for name, at in memory.counted.items() if at >= newest_us - 2 * _LATE_US}
+
+
+def _history(masters: MasterAddresses, started_us: int, deadline: Deadline) -> dict[str, int]:
+    """Tasks done by each MapReduce job that began at or after ``started_us``, by the JobHistory server.
+
+    Nothing when there is none or it does not answer: then the ApplicationMasters' last words count.
+    """
+    if not masters.history:
+        return {}
+    url = f"{masters.history}/ws/v1/history/mapreduce/jobs"
+    # The ApplicationMaster dates its start by the clock of its own host.
+    params = {"startedTimeBegin": str(max(1, (started_us - _LATE_US) // 1000))}
+    try:
+        rows = listed(get_json(url, deadline, params, key=masters.key), "jobs", "job", url)
+    except UnreadableError:
+        return {}
+    found = {}
+    for row in rows:
+        maps, reduces = count(row.get("mapsCompleted")), count(row.get("reducesCompleted"))
+        if maps is not None and reduces is not None:
+            found[str(row.get("id"))] = maps + reduces
+    return found
+
+
+# --- all MR-clusters at once
+
+
+class Sampler:
+    """Reads all MR-clusters at once, each in a thread of its own, and gives up those that are late.
+
+    A thread that was given up is not joined by a second one: until it ends, its MR-cluster cannot be read.
+    """
+
+    def __init__(self, deadline_s: float) -> None:
+        self._deadline_s = deadline_s
+        self._readers: dict[ClusterId, _Reader] = {}
+
+    def sample(self, targets: Sequence[Target]) -> tuple[Reading, ...]:
+        """One reading for each target, in their order, within the deadline; one at a time."""
+        self._forget({target.cluster for target in targets})
+        deadline = Deadline.after(self._deadline_s)
+        answers: queue.SimpleQueue[Reading] = queue.SimpleQueue()
+        found: dict[ClusterId, Reading] = {}
+        for target in targets:
+            reader = self._reader(target)
+            if reader.busy.is_set():
+                found[target.cluster] = Reading(cluster=target.cluster, error="the previous reading is still under way")
+            else:
+                reader.read(target, deadline, answers)
+        while len(found) < len(targets):
+            try:
+                reading = answers.get(timeout=max(0.0, deadline.left()))
+            except queue.Empty:
+                break
+            found[reading.cluster] = reading
+        late = f"no answer within {self._deadline_s:g} s"
+        return tuple(found.get(t.cluster) or Reading(cluster=t.cluster, error=late) for t in targets)
+
+    def close(self) -> None:
+        """End the threads that wait; those that were given up end by themselves."""
+        self._forget(set())
+
+    def _reader(self, target: Target) -> _Reader:
+        reader = self._readers.get(target.cluster)
+        if reader is None or reader.masters != target.masters.resource_manager:
+            if reader is not None:
+                reader.end()
+            reader = self._readers[target.cluster] = _Reader(target)
+        return reader
+
+    def _forget(self, keep: set[ClusterId]) -> None:
+        for cluster in [cluster for cluster in self._readers if cluster not in keep]:
+            self._readers.pop(cluster).end()
+
+
+_Order = tuple[Target, Deadline, "queue.SimpleQueue[Reading]"]
+
+
+class _Reader:
+    """The thread that reads one MR-cluster, with its memory; it keeps its connections from reading to reading."""
+
+    def __init__(self, target: Target) -> None:
+        self.masters = target.masters.resource_manager
+        self.busy = threading.Event()
+        self._orders: queue.SimpleQueue[_Order | None] = queue.SimpleQueue()
+        threading.Thread(target=self._work, name=f"read-{target.cluster}", daemon=True).start()
+
+    def read(self, target: Target, deadline: Deadline, answers: queue.SimpleQueue[Reading]) -> None:
+        """Begin a reading; it is put into ``answers``."""
+        self.busy.set()
+        self._orders.put((target, deadline, answers))
+
+    def end(self) -> None:
+        """End the thread once it has nothing to do."""
+        self._orders.put(None)
+
+    def _work(self) -> None:
+        memory = Memory()
+        while (order := self._orders.get()) is not None:
+            target, deadline, answers = order
+            try:
+                reading = read_cluster(target, memory, deadline)
+            except Exception as error:
+                reading = Reading(cluster=target.cluster, error=f"the answers cannot be understood: {error!r}")
+            self.busy.clear()
+            answers.put(reading)
+        close_session()

@@ -1,0 +1,81 @@
+"""One round of readings over all MR-clusters that work; none waits for another's nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Protocol
+
+from fawkes.base.errors import FawkesError
+from fawkes.core.values.events import Sampled
+from fawkes.core.values.model import ClusterId, NodeId, Reading
+from fawkes.live.base import limits
+from fawkes.live.base.timers import Clock
+from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
+from fawkes.live.wire.masters import Target
+
+
+class Reader(Protocol):
+    """Reads what it is given, within a time of its own; `measure.Sampler` is the real one."""
+
+    def sample(self, targets: Sequence[Target]) -> tuple[Reading, ...]:
+        """One reading for each target."""
+        ...
+
+
+class Targets(Protocol):
+    """Says where and how to read an MR-cluster; `setup.Setup` is the real one, and asks its nodes the first time."""
+
+    def target(self, cluster: LiveCluster) -> Target:
+        """FawkesError when its nodes do not say."""
+        ...
+
+
+class Sampling:
+    """Makes `Sampled` events. An MR-cluster whose nodes cannot be asked how to read it is unreadable by itself."""
+
+    def __init__(self, clusters: Clusters, targets: Targets, reader: Reader, clock: Clock) -> None:
+        self._clusters = clusters
+        self._targets = targets
+        self._reader = reader
+        self._clock = clock
+        self._threads = ThreadPoolExecutor(max_workers=MOST_CLUSTERS, thread_name_prefix="targets")
+        self._known: dict[tuple[ClusterId, NodeId], Future[Target]] = {}
+
+    def round(self) -> Sampled | None:
+        """A reading of each MR-cluster that works; None when there is none."""
+        working = [cluster for cluster in self._clusters.all() if cluster.working]
+        if not working:
+            return None
+        keys = {(cluster.id, cluster.master): cluster for cluster in working}
+        self._known = {key: found for key, found in self._known.items() if key in keys}
+        for key, cluster in keys.items():
+            if key not in self._known:
+                self._known[key] = self._threads.submit(self._targets.target, cluster)
+        wait(self._known.values(), timeout=limits.TARGETS_S)
+        readings: list[Reading] = []
+        targets: list[Target] = []
+        for key in keys:
+            found = self._found(key)
+            if isinstance(found, Reading):
+                readings.append(found)
+            else:
+                targets.append(found)
+        if targets:
+            readings += self._reader.sample(targets)
+        return Sampled(at_us=self._clock.now_us(), readings=tuple(sorted(readings, key=lambda one: one.cluster)))
+
+    def close(self) -> None:
+        """Ask nobody any more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _found(self, key: tuple[ClusterId, NodeId]) -> Target | Reading:
+        """Where to read, or why not; what failed is asked for again the next time."""
+        known = self._known[key]
+        if not known.done():
+            return Reading(cluster=key[0], error=f"{key[1]} has not reported how to read its MR-cluster")
+        try:
+            return known.result()
+        except FawkesError as error:
+            del self._known[key]
+            return Reading(cluster=key[0], error=str(error))

@@ -1,0 +1,1 @@
+"""Hadoop's configuration, its processes, and the doors that they listen at."""

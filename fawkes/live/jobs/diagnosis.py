@@ -1,0 +1,72 @@
+"""Why a job failed, in its own words: those of the task that ended it, of the ResourceManager, or of its client."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from fawkes.core.values.sight import Cause
+from fawkes.live.wire.masters import Application, MasterAddresses
+from fawkes.live.wire.rest import Deadline, UnreadableError, get_json, listed
+
+_CHATTER = re.compile(r"\S+ \S+ (INFO|WARN|DEBUG) ")
+_TELLING = ("Exception", "Error", "error")
+_TASK = re.compile(r"task_\d+_\d+_[mr]_\d+")
+#: what a client that gave nothing to YARN may have said, and how it is told
+_CAUSES = (
+    (
+        Cause.OUTPUT_EXISTS,
+        re.compile(r"Output directory (\S+) already exists"),
+        "its output folder {} exists already: give it another one, or remove that one",
+    ),
+    (
+        Cause.NO_CLASS,
+        re.compile(r"(?:ClassNotFoundException:|Could not find or load main class) (\S+)"),
+        "there is no class {} in its jar or in Hadoop: correct its name",
+    ),
+)
+
+
+def why_failed(masters: MasterAddresses, applications: Iterable[Application], stderr: str, deadline: Deadline) -> str:
+    """What the failed task said; else the ResourceManager about its application; else the client's last words.
+
+    Empty when nobody said anything.
+    """
+    for application in applications:
+        if application.ended and not application.succeeded and application.diagnostics:
+            said = application.diagnostics.strip().split("\n")[0].strip()
+            task = task_error(masters, application, deadline)
+            return f"{said}: {task}" if task else said
+    words = [line.strip() for line in stderr.split("\n") if line.strip() and not line.lstrip().startswith("at ")]
+    telling = [line for line in words if any(word in line for word in _TELLING) and _CHATTER.match(line) is None]
+    # Pig's last error is one of its own; which input was missing it says before that.
+    unread = [line for line in words if line.startswith("Failed to read data from")]
+    return (unread or telling or words or [""])[-1].removeprefix("Caused by: ")
+
+
+def cause_of(stderr: str) -> tuple[Cause, str]:
+    """Why a client gave nothing to YARN, and that in words; not known, and empty, when it said something else."""
+    for cause, pattern, words in _CAUSES:
+        if found := pattern.search(stderr):
+            what = found[1] if cause is Cause.NO_CLASS else urlsplit(found[1]).path
+            return cause, words.format(what)
+    return Cause.NOT_KNOWN, ""
+
+
+def task_error(masters: MasterAddresses, application: Application, deadline: Deadline) -> str:
+    """The first line of what a failed task said last; empty where nobody knows.
+
+    A ResourceManager tells only which task failed.
+    """
+    named = _TASK.search(application.diagnostics)
+    if named is None or not masters.history:
+        return ""
+    job = application.id.replace("application", "job", 1)
+    url = f"{masters.history}/ws/v1/history/mapreduce/jobs/{job}/tasks/{named[0]}/attempts"
+    try:
+        attempts = listed(get_json(url, deadline, key=masters.key), "taskAttempts", "taskAttempt", url)
+    except UnreadableError:
+        return ""
+    said = [str(one.get("diagnostics") or "").strip() for one in attempts if one.get("state") == "FAILED"]
+    return next((text.split("\n")[0].strip().removeprefix("Error: ") for text in reversed(said) if text), "")

@@ -1,0 +1,1 @@
+"""Kerberos and TLS for MR-clusters that want them."""

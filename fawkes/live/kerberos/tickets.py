@@ -1,0 +1,177 @@
+"""Tickets of the controller for one MR-cluster, from the keytab of that MR-cluster.
+
+This is the only module that uses the library of Kerberos (extra ``kerberos``).
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import os
+import threading
+from pathlib import Path
+
+import gssapi
+from gssapi.exceptions import ExpiredCredentialsError
+from gssapi.raw.misc import GSSError
+
+from fawkes.live.base import limits
+from fawkes.live.kerberos.keytab import Principal, TicketError
+
+_caches = itertools.count(1)
+
+
+def use_krb5_conf(path: Path) -> None:
+    """Let this process find the site's KDCs; before the first ticket."""
+    os.environ["KRB5_CONFIG"] = str(path)
+
+
+class Tickets:
+    """Gets and renews tickets of one principal; safe for any thread."""
+
+    def __init__(self, principal: Principal, keytab: Path) -> None:
+        self._principal = principal
+        self._keytab = keytab
+        self._lock = threading.Lock()
+        self._own: gssapi.Credentials | None = None
+        self._life_s = 0.0
+
+    def check(self) -> None:
+        """Get a ticket; TicketError with the reason of the KDC or the library."""
+        self._credentials()
+
+    def proof(self, server: Principal) -> str:
+        """A new SPNEGO token for a web server, in base64, for one request; TicketError."""
+        context = self._context(server, gssapi.OID.from_int_seq("1.3.6.1.5.5.2"))
+        return base64.b64encode(self._step(context, None) or b"").decode()
+
+    def session(self, server: Principal) -> Session:
+        """The beginning of a private conversation over RPC; TicketError."""
+        return Session(self._context(server, gssapi.MechType.kerberos), self._keytab)
+
+    def _context(self, server: Principal, mechanism: gssapi.OID) -> gssapi.SecurityContext:
+        name = gssapi.Name(str(server), gssapi.NameType.kerberos_principal)
+        return gssapi.SecurityContext(name=name, creds=self._credentials(), usage="initiate", mech=mechanism)
+
+    def _step(self, context: gssapi.SecurityContext, token: bytes | None) -> bytes | None:
+        return _step(context, token, self._keytab)
+
+    def _credentials(self) -> gssapi.Credentials:
+        with self._lock:
+            try:
+                # A site may issue tickets that live for less than what is to spare of others.
+                if self._own is None or _left_s(self._own) < min(limits.TICKET_SPARE_S, self._life_s / 2):
+                    self._own = gssapi.Credentials(
+                        name=gssapi.Name(str(self._principal), gssapi.NameType.kerberos_principal),
+                        usage="initiate",
+                        store={
+                            "client_keytab": f"FILE:{self._keytab}",
+                            "ccache": f"MEMORY:fawkes-{os.getpid()}-{next(_caches)}",
+                        },
+                    )
+                    self._life_s = _left_s(self._own)
+            except GSSError as error:
+                # The KDC may be down, and what is to spare of the old ticket is for that.
+                if self._own is None or _left_s(self._own) <= 0:
+                    raise _no_ticket(error, self._keytab) from error
+            return self._own
+
+
+def _left_s(credentials: gssapi.Credentials) -> float:
+    """How long a ticket is still good for; less than nothing when it has run out."""
+    try:
+        return float(credentials.lifetime)
+    except ExpiredCredentialsError:
+        return -1.0
+
+
+class Session:
+    """The client's side of SASL's GSSAPI mechanism (RFC 4752), and what it encrypts afterwards."""
+
+    def __init__(self, context: gssapi.SecurityContext, keytab: Path) -> None:
+        self._context = context
+        self._keytab = keytab
+        self._wraps = False
+
+    def begin(self) -> bytes:
+        """The first token for the server; TicketError."""
+        return _step(self._context, None, self._keytab) or b""
+
+    def answer(self, token: bytes) -> bytes:
+        """The answer to a token of the server; TicketError."""
+        if not self._context.complete:
+            return _step(self._context, token, self._keytab) or b""
+        return self._choose(token)
+
+    def _choose(self, token: bytes) -> bytes:
+        """The server offers its levels of protection; the strongest is taken."""
+        offer = self._unwrap(token)
+        if len(offer) != _OFFER_BYTES:
+            raise TicketError("the offer of the server is not one of SASL")
+        level = max((one for one in _LEVELS if offer[0] & one), default=0)
+        if not level:
+            raise TicketError("the server offers no protection that SASL knows")
+        self._wraps = level != _PLAIN
+        most = offer[1:] if self._wraps else b"\0\0\0"
+        return bytes(self._context.wrap(bytes([level]) + most, False).message)
+
+    @property
+    def wraps(self) -> bool:
+        """Whether what follows must be wrapped."""
+        return self._wraps
+
+    def wrap(self, data: bytes) -> bytes:
+        """The encrypted form of what is sent."""
+        return bytes(self._context.wrap(data, True).message)
+
+    def unwrap(self, data: bytes) -> bytes:
+        """What was received; TicketError when it was changed on its way."""
+        return self._unwrap(data)
+
+    def _unwrap(self, data: bytes) -> bytes:
+        try:
+            return bytes(self._context.unwrap(data).message)
+        except GSSError as error:
+            raise TicketError(f"the answer cannot be decrypted ({_reason(error)})") from error
+
+
+_OFFER_BYTES = 4
+_PLAIN = 1
+_LEVELS = (_PLAIN, 2, 4)
+
+
+def _step(context: gssapi.SecurityContext, token: bytes | None, keytab: Path) -> bytes | None:
+    try:
+        answer: bytes | None = context.step(token)
+        return answer
+    except GSSError as error:
+        raise _no_ticket(error, keytab) from error
+
+
+def _no_ticket(error: GSSError, keytab: Path) -> TicketError:
+    reason = _reason(error)
+    return TicketError(f"the KDC gave no ticket: {reason}", where=str(keytab), hint=_hint(reason.lower()))
+
+
+def _hint(reason: str) -> str:
+    for words, hint in _HINTS.items():
+        if words in reason:
+            return hint
+    return "Try `kinit -k -t` with that keytab on this machine"
+
+
+_HINTS = {
+    "expired": "Extend the principal's life at the KDC (`kadmin modprinc -expire`), or make a new keytab",
+    "preauthentication failed": "Its keys are older than the KDC's: make the keytab again with `kadmin ktadd`",
+    "password incorrect": "Its keys are older than the KDC's: make the keytab again with `kadmin ktadd`",
+    "not found in kerberos database": "Create the principal at the KDC with `kadmin addprinc -randkey`",
+    "cannot contact any kdc": "Check [realms] in krb5.conf, and that a KDC runs there",
+    "cannot find kdc": "Name the realm's KDC in [realms] of krb5.conf",
+    "clock skew": "Let chrony or ntpd set the clock of this machine and that of the KDC",
+}
+
+
+def _reason(error: GSSError) -> str:
+    """What the library says about the mechanism, which is the useful half."""
+    parts = error.get_all_statuses(error.min_code, False) if error.min_code else []
+    return "; ".join(part for part in parts if part) or str(error)

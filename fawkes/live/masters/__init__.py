@@ -1,0 +1,1 @@
+"""Masters of real Hadoop: moved, taken over, followed by a second NameNode."""

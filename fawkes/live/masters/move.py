@@ -1,0 +1,379 @@
+"""One move of masters: the old ones are stopped, their data is brought to the new node, the members follow.
+
+Each step may be repeated after a crash of the controller. The point of no return is the mark in the NameNode's folder
+of the new node, written right before its NameNode starts: before it all goes back, after it all goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from fawkes.base.errors import FawkesError, HostError
+from fawkes.core.values.effects import MoveMasters
+from fawkes.core.values.model import Facts, NodeId, Plain, Role
+from fawkes.core.values.proof import NAMED
+from fawkes.live.base import limits
+from fawkes.live.clusters.given import Given
+from fawkes.live.data.left_open import LeftOpen
+from fawkes.live.edits.kept_copy import KeptCopy, MastersDataError
+from fawkes.live.edits.stamps import leap_of
+from fawkes.live.eyes import history
+from fawkes.live.eyes.measure import is_ours
+from fawkes.live.hadoop.orders import give
+from fawkes.live.hadoop.ports import Ports
+from fawkes.live.jobs import half_done
+from fawkes.live.masters.handover import Handover, careful
+from fawkes.live.masters.lost_writes import find
+from fawkes.live.masters.skipping import skipping
+from fawkes.live.masters.succession import GoneError, Means, Standing, StayError, UntouchedError
+from fawkes.live.nodes.clusters import LiveCluster
+from fawkes.live.nodes.playbooks import hadoop
+from fawkes.live.nodes.playbooks import moving as book
+from fawkes.live.nodes.playbooks import standby as pair
+from fawkes.live.wire import masters
+from fawkes.live.wire.hadoop_rpc import REFRESH_NAMENODES, call
+from fawkes.live.wire.masters import Application, MasterAddresses
+from fawkes.live.wire.rest import Deadline
+from fawkes.live.wire.webhdfs import Hdfs
+
+_log = logging.getLogger(__name__)
+_MAPREDUCE = "MAPREDUCE"
+#: applications that have succeeded and are told: those of running jobs are among the newest
+_TOLD = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    """What the new masters were given: the last transaction, and up to when it has everything (None: nothing lacks).
+
+    ``stamp`` and ``pool``: newer blocks of this block pool are not in it.
+    """
+
+    txid: int
+    copied_us: int | None
+    stamp: int | None = None
+    pool: str = ""
+
+
+class Move(Handover):
+    """One try to move masters by the data of the old ones, or by the kept copy."""
+
+    def __init__(self, means: Means, effect: MoveMasters, before: LiveCluster, current: Callable[[], bool]) -> None:
+        # What was copied is the data of one NameNode: a journal ends with such a move.
+        super().__init__(means, effect, before, replace(before, master=effect.to, standby=None), current)
+        self._note = Given(effect.version, effect.to, before.members[effect.to].generation)
+        self._given = False
+
+    def do(self) -> Facts | None:
+        """One try, from the beginning or from where an earlier one was cut off."""
+        means, name = self._means, self._before.id
+        self._reached = means.reached(self._before, [n for n in self._before.members if n != self._old])
+        notes, nothing = means.copies.given, replace(self._note, begun=False)
+        self._given, untouched = notes.has(name, self._note), notes.has(name, nothing)
+        # Without a note a disk that was lost cannot say what was on it.
+        if self._to not in self._reached and not ((self._given or untouched) and self._take(self._to)):
+            raise self._without_it(untouched=untouched)
+        brought = self._begun()
+        if brought is None:
+            if not (self._given or untouched):
+                notes.put(name, nothing)
+            try:
+                brought = self._bring()
+            except StayError:
+                means.clusters.end_move(name, self._old)
+                raise
+        else:
+            if self._old != self._to:
+                self._stop_old()
+            self._end_journal(at for at in self._reached if at != self._old)
+            self._lead()
+        if brought is None:
+            means.clusters.end_move(name, self._old)
+            return None
+        if brought.copied_us is not None:
+            # DataNodes have blocks of the moments that the copy lacks. They are told by `_lost_writes`, and nothing is
+            # deleted for some time.
+            self._thaw = "hdfs-open"
+        # Before the new NameNode takes files: an old one that nobody can stop keeps no DataNode that was reached.
+        self._lead_datanodes()
+        self._start(brought)
+        if not self._wait():
+            return None
+        facts = self._settle(brought)
+        means.clusters.arm(name, None)
+        means.clusters.end_move(name, self._to, {self._old} - set(self._reached))
+        return facts
+
+    def _end_journal(self, nodes: Iterable[NodeId]) -> None:
+        """What the journal has is another history than that of the copy: it ends, and so does a second NameNode."""
+        scripts = {
+            at: pair.end_journal(self._means.lease(self._before, at), namenode=at != self._old)
+            for at in nodes
+            if at in self._before.journal
+        }
+        self._ground.all_well(self._ground.run_on(scripts, "ending the journal", within_s=limits.STEP_S))
+
+    # -- before the point of no return
+
+    def _without_it(self, *, untouched: bool) -> FawkesError:
+        """What a try ends with whose new node does not answer; masters that can go on where they were do so.
+
+        Only where it is noted that the new node is ``untouched``: others may have taken files there.
+        """
+        name, old = self._before.id, self._old
+        error = HostError(f"it does not answer, so it cannot run the masters of {name}", host=self._to)
+        if not untouched:
+            return error
+        if not self._effect.planned:
+            return UntouchedError(error)
+        standing, objection = self._means.standing(self._before, old), None
+        if standing.state != "answers":
+            objection = self._no_source(standing)
+            if objection is None and self._take(old):
+                self._go_back(error)
+        self._means.clusters.end_move(name, old)
+        return objection or StayError(f"{self._to} does not answer, so its masters stay on {old}", where=name)
+
+    def _no_source(self, standing: Standing) -> StayError | None:
+        """Why masters that somebody wants elsewhere cannot be moved without loss; None when they can."""
+        if standing.state != "silent" and standing.image is True:
+            return None
+        why = "does not answer" if standing.state == "silent" else "has no readable image of the NameNode"
+        silent = standing.state != "answers"
+        return StayError(f"it {why}, so its masters cannot be moved without loss", where=self._old, silent=silent)
+
+    def _begun(self) -> _Brought | None:
+        """What an earlier try brought to the new node; None when it did not come to its point of no return.
+
+        GoneError when it did, and its data is gone: the NameNode there may have taken files.
+        """
+        script = book.look(self._means.lease(self._before, self._to))
+        facts = self._ground.run(self._to, script, "looking at the masters", within_s=limits.STEP_S)
+        image = facts.get("image")
+        if self._given and image != "yes":
+            if image == "no":
+                raise GoneError(f"it was given the masters of {self._before.id}, and their data is gone", host=self._to)
+            raise HostError("its disk does not tell whether it has the data of its masters", host=self._to)
+        here = (facts.get("moved.from"), facts.number("moved.version")) == (self._old, self._effect.version)
+        if not here or image != "yes":
+            return None
+        txid, stamp = facts.number("moved.txid") or 0, facts.number("moved.stamp")
+        return _Brought(txid, facts.number("moved.copied_us"), stamp, facts.get("moved.pool", ""))
+
+    def _bring(self) -> _Brought | None:
+        """Stop the old masters, put their data on the new node, tell the members. None: a newer goal came."""
+        effect, means = self._effect, self._means
+        standing = means.standing(self._before, self._old)
+        if standing.state == "answers" and not effect.planned:
+            raise StayError("its masters answer, so they stay where they are", where=self._before.id)
+        if effect.planned and (objection := self._no_source(standing)):
+            raise objection
+        if not self._current():
+            return None
+        # Only now: masters that answer need their journal.
+        self._end_journal(at for at in self._reached if at != self._old)
+        try:
+            copy, whole = self._data(standing)
+            if not self._current():
+                raise FawkesError("a newer goal came", where=self._before.id)
+            means.copies.place(copy, self._to, means.lease(self._before, self._to))
+            self._lead()
+            means.copies.given.put(self._before.id, self._note)
+        except FawkesError as error:
+            if effect.planned:
+                self._go_back(error)
+                raise StayError(f"its masters stay on {self._old}: {error.what}", where=self._before.id) from error
+            raise UntouchedError(error) from error
+        return self._mark(_Brought(copy.transaction, None if whole else copy.copied_us), copy)
+
+    def _data(self, standing: Standing) -> tuple[KeptCopy, bool]:
+        """The copy that the new masters get, and whether it has everything; the old ones are stopped if they can be."""
+        copies, name = self._means.copies, self._before.id
+        copy = copies.newest(name)
+        if standing.state != "silent":
+            self._stop_old()
+            if standing.image is True and not self._effect.from_copy:
+                return copies.top_up(name, self._old), True
+        if copy is not None and standing.image is True:
+            # What the old disk has beyond the copy is taken along as far as it can be read; that may not be all.
+            with suppress(MastersDataError):
+                copy = replace(copies.top_up(name, self._old), copied_us=copy.copied_us)
+        if copy is None:
+            _, _, at = self._means.copied(self._before, self._reached)
+            if at is None:
+                raise FawkesError("there is no copy of the data of its masters", where=name)
+            copy = copies.fetch(name, NodeId(at))
+        return copy, False
+
+    def _go_back(self, why: FawkesError) -> None:
+        """Start the masters on their old node again: nothing was begun elsewhere."""
+        _log.warning("%s: its masters stay on %s: %s", self._before.id, self._old, why)
+        before, old = self._before, self._old
+        try:
+            self._tell(before, old, [n for n in self._reached if n in before.members])
+            daemons = self._setup.daemons(before, old, Role.CORE)
+            self._ground.run(old, hadoop.start(self._means.lease(before, old), daemons), "starting the masters again")
+        except FawkesError as error:
+            raise UntouchedError(error) from why
+
+    def _lead(self) -> None:
+        """Write the configuration of the members that were reached: they work for the new masters when started again.
+
+        The old masters are shut out: a node that was not reached is on no list of addresses.
+        """
+        self._tell(self._after, self._to, self._reached)
+
+    def _mark(self, brought: _Brought, copy: KeptCopy) -> _Brought:
+        """The point of no return. What may lack its last edits gets numbers for blocks that nobody has used."""
+        facts: dict[str, str | int] = {"from": self._old, "version": self._effect.version, "txid": brought.txid}
+        right = self._means.lease(self._before, self._to)
+        if brought.copied_us is None:
+            script = book.arrived(right, facts)
+        else:
+            edits, image, stamp = skipping(copy.files, copy.transaction, self._effect.version)
+            brought = replace(brought, stamp=stamp, pool=copy.origin.block_pool)
+            facts |= {"copied_us": brought.copied_us or 0, "stamp": stamp, "pool": brought.pool}
+            changes = [book.ends_with(tail.name, tail.size, tail.at, tail.data) for tail in (image, edits)]
+            script = book.arrived(right, facts, changes)
+        self._ground.run(self._to, script, "noting where the masters came from")
+        return brought
+
+    # -- from the point of no return on
+
+    def _start(self, brought: _Brought) -> None:
+        """Masters on the new node, NodeManagers on all."""
+        cluster, to = self._after, self._to
+        daemons = {
+            at: [
+                d if brought.copied_us is None else careful(d)
+                for d in self._setup.daemons(cluster, at, cluster.members[at].role)
+                if d.name != "datanode"
+            ]
+            for at in [*self._computing(), to]
+        }
+        scripts = {at: hadoop.start(self._means.lease(cluster, at), which) for at, which in daemons.items()}
+        self._drop(self._ground.run_on(scripts, "starting daemons", within_s=limits.STEP_S), but=to)
+
+    def _lead_datanodes(self) -> None:
+        """DataNodes leave the old NameNode for the new one as they run; one that does not is started again.
+
+        So are those that had two NameNodes. As they run they would drop the name of the pair only when the last of
+        the two was found to be silent, and with it the blocks that they serve to the new one by then.
+        """
+        storing = self._storing()
+        daemons = {at: self._setup.daemons(self._after, at, self._after.members[at].role) for at in storing}
+        if self._before.standby is None:
+            for at in storing:
+                self._lead_datanode(at)
+        starts = {
+            at: hadoop.start(self._means.lease(self._after, at), [d for d in daemons[at] if d.name == "datanode"])
+            for at in storing
+        }
+        self._drop(self._ground.run_on(starts, "starting DataNodes", within_s=limits.STEP_S), but=self._to)
+
+    def _lead_datanode(self, at: NodeId) -> None:
+        node, right = self._ground.nodes[at], self._means.lease(self._after, at)
+        deadline, session = Deadline.after(limits.ORDER_S), self._setup.session(self._after)
+        try:
+            way, port = self._ground.through(at), Ports().datanode_ipc
+            call(node.data_address, port, REFRESH_NAMENODES, node.user, deadline, way, session)
+            address = self._ground.nodes[self._to].data_address
+            self._ground.run(at, book.following(right, ["datanode"], address), "noting its masters")
+        except FawkesError as error:
+            _log.info("%s: its DataNode is started again: %s", at, error)
+
+    def _settle(self, brought: _Brought) -> Facts:
+        """End what cannot go on, look at every file, and make the old node a plain member."""
+        addresses = self._setup.masters(self._after)
+        finished, ended, gone = self._end_applications(addresses)
+        found, opened = self._files(addresses)
+        # No container has survived: the writers are gone.
+        closed = LeftOpen(self._ground, self._setup, self._after).close_ended(gone)
+        # Before the old node's data is set aside; its DataNode and its logs stay where they are.
+        lost = self._lost_writes(brought, addresses)
+        if self._old in self._reached:
+            self._end_journal([self._old])
+        if self._old in self._reached and self._old != self._to:
+            self._ground.run(
+                self._old,
+                book.retire(self._means.lease(self._after, self._old)),
+                "setting data aside",
+                within_s=limits.STEP_S,
+            )
+        self._means.membership.forget(self._after.id)
+        return {
+            "txid": brought.txid,
+            "copied_us": brought.copied_us,
+            "reached": sorted(self._reached),
+            "missing": list(found.missing),
+            "missing_files": found.missing_files,
+            "open": [path for path in opened if path not in closed][:NAMED],
+            "finished": finished,
+            "ended": ended,
+            **lost,
+        }
+
+    def _lost_writes(self, brought: _Brought, addresses: MasterAddresses) -> Facts:
+        """What the copy lacked, by its traces; empty where the new masters have everything."""
+        if brought.stamp is None or not brought.pool:
+            return {}
+        storing = [n for n, member in self._after.members.items() if member.role is not Role.TRANSIENT]
+        asked = [n for n in storing if n in self._reached]
+        skipped = leap_of(self._effect.version)
+        found = find(self._ground, self._after.id, asked, brought.pool, brought.stamp, skipped)
+        return found.facts([n for n in storing if n not in asked], addresses)
+
+    def _end_applications(self, addresses: MasterAddresses) -> tuple[list[Plain], list[Plain], list[str]]:
+        """Ids of applications that have succeeded, rows of those that could not go on, and ids of all that have ended.
+
+        No ApplicationMaster has survived. One whose history says that it succeeded, or whose output is committed, is
+        finished, whatever the ResourceManager recovered; a second attempt of it would run its work again. The output
+        of others is set aside, for it would be in the way of the job that begins again.
+        """
+        known = masters.all_applications(addresses, Deadline.after(limits.ANSWER_S), tag="")
+        newest = [one for one in known if is_ours(one)][-_TOLD:]
+        finished = [one.id for one in newest if one.succeeded or self._has_finished(addresses, one)]
+        ended: list[Plain] = []
+        for one in (one for one in known if not one.ended):
+            if one.id not in finished:
+                ended.append({"id": one.id, "name": one.name, "user": one.user, **_tags(one)})
+                self._set_aside(addresses, one)
+            self._kill(one)
+        return list(finished), ended, [one.id for one in known]
+
+    def _set_aside(self, addresses: MasterAddresses, one: Application) -> None:
+        """Set the output of a job aside that begins again; where that fails the job will say what is in its way."""
+        if not is_ours(one) or one.kind != _MAPREDUCE:
+            return
+        try:
+            hdfs = Hdfs.of(addresses, patience_s=limits.ORDER_S)
+            if aside := half_done.set_aside(hdfs, half_done.staging(one, self._setup.settings(self._after))):
+                _log.info("%s: the unfinished output of %s is in %s", self._after.id, one.id, aside)
+        except FawkesError as error:
+            _log.warning("%s: the unfinished output of %s is still there: %s", self._after.id, one.id, error)
+
+    def _has_finished(self, addresses: MasterAddresses, one: Application) -> bool:
+        """Whether an application succeeded that was cut off, or was ended by an earlier try."""
+        if one.kind != _MAPREDUCE or (one.ended and one.state != "KILLED"):
+            return False
+        if history.succeeded(addresses, one.id, Deadline.after(limits.ANSWER_S)):
+            return True
+        return half_done.committed(Hdfs.of(addresses), half_done.staging(one, self._setup.settings(self._after)))
+
+    def _kill(self, one: Application) -> None:
+        cluster, to = self._after, self._to
+        right = self._means.lease(cluster, to)
+
+        def by_client() -> None:
+            commands = {"kill": self._setup.kill_argv(cluster, one.id)}
+            self._ground.run(to, hadoop.order(right, commands, self._setup.environment(cluster, to)), "ending it")
+
+        give(self._ground, cluster, self._setup.kill_order(cluster, one.id), by_client)
+
+
+def _tags(one: Application) -> dict[str, Plain]:
+    """By which the ledger knows whose job it was."""
+    return {"tags": list(one.tags)} if is_ours(one) else {}

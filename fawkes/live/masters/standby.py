@@ -1,0 +1,146 @@
+"""Eyes on the second NameNode of each MR-cluster and on its journal. What follows is decided in `core.standby`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import StandbySeen
+from fawkes.core.values.model import ClusterId, NodeId, Standby
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.hadoop import ha
+from fawkes.live.hadoop.ha import Pair
+from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
+from fawkes.live.wire.rest import UnreadableError
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is not whole: which part on which node, and how."""
+
+    part: str
+    node: NodeId
+    how: str
+
+    def __str__(self) -> str:
+        """For people."""
+        return f"the {self.part} on {self.node} {self.how}"
+
+
+@dataclass(slots=True)
+class Course:
+    """How far the first NameNode was, and when: by that it is known for how long the second one has been behind."""
+
+    marks: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=1000))
+
+    def note(self, now_s: float, txid: int) -> None:
+        """The first one has come to this transaction."""
+        if not self.marks or txid > self.marks[-1][1]:
+            self.marks.append((now_s, txid))
+
+    def behind_s(self, now_s: float, txid: int) -> float:
+        """For how long the first one has had something that comes after this transaction."""
+        while self.marks and self.marks[0][1] <= txid:
+            self.marks.popleft()
+        return now_s - self.marks[0][0] if self.marks else 0.0
+
+
+@dataclass(slots=True)
+class _Eye:
+    """The looks at one MR-cluster; ``told`` is what was told last, without its words."""
+
+    told: tuple[NodeId, bool, frozenset[tuple[str, NodeId]]] | None = None
+    course: Course = field(default_factory=Course)
+    look: Future[None] | None = None
+
+
+class StandbyWatch:
+    """Looks at all MR-clusters side by side; one look at a time for each.
+
+    A second NameNode that has been behind the first one for more than ``behind_us`` is not ready; 0: it always is.
+    """
+
+    def __init__(self, clusters: Clusters, pair: Pair, mailbox: Mailbox, *, behind_us: int) -> None:
+        self._clusters = clusters
+        self._pair = pair
+        self._mailbox = mailbox
+        self._behind_s = behind_us / SECOND_US
+        self._threads = ThreadPoolExecutor(max_workers=MOST_CLUSTERS, thread_name_prefix="standby")
+        self._eyes: dict[ClusterId, _Eye] = {}
+
+    def round(self) -> None:
+        """Begin a look at each MR-cluster with a second NameNode whose last look has ended."""
+        known = {c.id: c for c in self._clusters.all() if c.ready and c.second is not None}
+        for gone in set(self._eyes) - set(known):
+            del self._eyes[gone]
+        for cluster in known.values():
+            eye = self._eyes.setdefault(cluster.id, _Eye())
+            if self._clusters.moving(cluster.id) is None and (eye.look is None or eye.look.done()):
+                eye.look = self._threads.submit(self._look, cluster, eye)
+
+    def close(self) -> None:
+        """Begin no more looks."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _look(self, cluster: LiveCluster, eye: _Eye) -> None:
+        try:
+            if cluster.standby is not None and cluster.second is not None:
+                self._look_at(cluster, cluster.standby, cluster.second, eye)
+        except Exception:
+            _log.exception("a defect while looking at the second NameNode of %s", cluster.id)
+
+    def _look_at(self, cluster: LiveCluster, standby: Standby, second: NodeId, eye: _Eye) -> None:
+        journal = self._pair.journal(cluster, standby.journal)
+        follows = self._follows(cluster, second, eye.course)
+        away = [
+            Problem("JournalNode", at, _no_answer(seen))
+            for at, seen in journal.items()
+            if isinstance(seen, UnreadableError)
+        ]
+        ready = follows is None and 2 * (len(journal) - len(away)) > len(journal)
+        problems = [*([] if follows is None else [follows]), *away]
+        now = self._clusters.get(cluster.id)
+        if now is None or now.standby is None or now.second != second or self._clusters.moving(cluster.id) is not None:
+            # Something else is wanted by now: this is no answer to it.
+            return
+        essence = (second, ready, frozenset((each.part, each.node) for each in problems))
+        if essence != eye.told:
+            eye.told = essence
+            error = "; ".join(map(str, problems))
+            _log.info("%s: its second NameNode %s: %s", cluster.id, "is ready" if ready else "is not ready", error)
+            self._mailbox.tell(
+                lambda at: StandbySeen(at_us=at, cluster=cluster.id, node=second, ready=ready, error=error)
+            )
+
+    def _follows(self, cluster: LiveCluster, second: NodeId, course: Course) -> Problem | None:
+        """What is wrong with the second NameNode; None when it is a standby that follows the first one."""
+        first: ha.NameNode | None = None
+        with suppress(UnreadableError):
+            first = self._pair.namenode(cluster, cluster.master)
+            course.note(time.monotonic(), first.txid)
+        try:
+            found = self._pair.namenode(cluster, second)
+        except UnreadableError as error:
+            return Problem("second NameNode", second, _no_answer(error))
+        if found.state != ha.STANDBY:
+            return Problem("second NameNode", second, f"says that it is {found.state}")
+        if not found.follows(first or found):
+            return Problem("second NameNode", second, "does not know yet where blocks are")
+        behind_s = course.behind_s(time.monotonic(), found.txid)
+        if self._behind_s and behind_s > self._behind_s:
+            return Problem("second NameNode", second, f"is {behind_s:.0f} s behind the first one")
+        return None
+
+
+def _no_answer(error: UnreadableError) -> str:
+    """How a daemon did not say how it is: one whose doors are closed, or that is still starting, does answer."""
+    if error.status is None:
+        return f"does not answer ({error.why})"
+    return f"answers, but does not report its state ({error.why})"

@@ -1,0 +1,1 @@
+"""Nodes over SSH: connections, host keys, playbooks, files."""

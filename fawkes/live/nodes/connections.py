@@ -1,0 +1,209 @@
+"""The connections to one host, and the sessions and forwarded ports on them.
+
+One connection is enough for most servers. Where sshd lets no further session on it (MaxSessions), another one is
+opened. Where sshd forwards nothing, a session does the work of a forwarded port.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import paramiko
+from paramiko import common
+
+from fawkes.base.errors import HostError
+from fawkes.live.nodes.jump import JumpHosts
+from fawkes.live.nodes.known_hosts import KnownHosts
+from fawkes.live.nodes.relay import NotTakenError, relay
+from fawkes.live.nodes.ssh import ConnectionState, HostAddress, SshDeadlineError, SshError, open_connection
+
+_BROKEN = (OSError, EOFError, paramiko.SSHException)
+
+# paramiko calls each refused channel an error. Here a refusal is an answer, and who asked tells it if it matters.
+logging.getLogger("paramiko.transport").addFilter(lambda record: "open FAILED" not in str(record.msg))
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A login that failed, and when (monotonic) it had begun."""
+
+    began: float
+    error: SshError
+
+
+class _Connection:
+    """One connection, and the sessions that we have on it."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._sessions: list[paramiko.Channel] = []
+        self._most: int | None = None
+        #: false once its sshd has refused to forward a port
+        self.forwards = True
+
+    @property
+    def alive(self) -> bool:
+        """True if it was open a moment ago."""
+        return bool(self._connection.is_connected)
+
+    @property
+    def full(self) -> bool:
+        """True if it has as many sessions as it had when its sshd refused another one."""
+        self._sessions = [channel for channel in self._sessions if not channel.closed]
+        return self._most is not None and len(self._sessions) >= self._most
+
+    def session(self, limit_s: float) -> paramiko.Channel:
+        """A new session; paramiko.ChannelException when its sshd refuses it, other errors when it does not answer."""
+        try:
+            channel: paramiko.Channel = self._connection.transport.open_session(timeout=limit_s)
+        except paramiko.ChannelException:
+            # A session that has just been closed here may last a moment longer there: without one of ours open, the
+            # refusal says nothing about how many there may be.
+            self._most = len(self._sessions) or None
+            raise
+        self._sessions.append(channel)
+        return channel
+
+    def port(self, address: str, port: int, limit_s: float) -> paramiko.Channel:
+        """A forwarded port; errors as for `session`."""
+        channel: paramiko.Channel = self._connection.transport.open_channel(
+            "direct-tcpip", (address, port), ("127.0.0.1", 0), timeout=limit_s
+        )
+        return channel
+
+    def close(self) -> None:
+        """Close it, with all that is on it."""
+        self._connection.client.close()
+
+
+class Connections:
+    """The connections to one host: as few as its sshd lets us do with.
+
+    A login that failed is the answer to everybody who had asked before it began. Else each of them would wait for a
+    login of his own, one after another, and a question about a host without power would take minutes.
+    """
+
+    def __init__(self, address: HostAddress, known: KnownHosts, jumps: JumpHosts, connect_s: float) -> None:
+        self._address = address
+        self._known = known
+        self._jumps = jumps
+        self._connect_s = connect_s
+        self._lock = threading.Lock()
+        self._open: list[_Connection] = []
+        self._failure: _Failure | None = None
+
+    def session(self, asked: float, until: float) -> paramiko.Channel:
+        """A fresh session on a connection that is there, or else on a new one; SshError when there is none."""
+        with within(self._lock, until, self._address.node):
+            for connection in self._alive():
+                if connection.full:
+                    continue
+                try:
+                    return connection.session(self._answer_s(until))
+                except paramiko.ChannelException:
+                    continue
+                except _BROKEN:
+                    # If it is there and silent, the others are no better, and each would take the same time.
+                    silent = connection.alive
+                    connection.close()
+                    if silent:
+                        self.drop()
+                        break
+            connection = self._new(asked, until)
+            try:
+                return connection.session(self._answer_s(until))
+            except _BROKEN as error:
+                connection.close()
+                said = f" ({error})" if str(error) else ""
+                raise SshError(
+                    f"the login succeeded, but no shell started{said}",
+                    host=self._address.node,
+                    state=ConnectionState.NO_ANSWER,
+                    hint="Check that MaxSessions of its sshd is at least 1",
+                ) from error
+
+    def port(self, address: str, port: int, until: float) -> paramiko.Channel:
+        """A connection that the host opens for us; OSError when it does not.
+
+        NotTakenError (one as well) when the host does, and the address does not take the connection.
+        """
+        asked = time.monotonic()
+        node = self._address.node
+        try:
+            with within(self._lock, until, node):
+                connection = next(iter(self._alive()), None) or self._new(asked, until)
+            channel = self._forwarded(connection, address, port, until) if connection.forwards else None
+            if channel is None:
+                channel = self.session(asked, until)
+                relay(channel, address, port, left(until))
+        except NotTakenError as error:
+            raise NotTakenError(f"{node} does not get through to {address} port {port}: {error}") from error
+        except (HostError, OSError, EOFError, paramiko.SSHException) as error:
+            raise ConnectionError(f"{node} did not connect to it: {error}") from error
+        channel.settimeout(left(until))
+        return channel
+
+    def drop(self) -> None:
+        """Close all connections; the next use opens another."""
+        for connection in list(self._open):
+            connection.close()
+
+    def _alive(self) -> list[_Connection]:
+        """The connections that are open, for who holds the lock."""
+        self._open = [connection for connection in self._open if connection.alive]
+        return self._open
+
+    def _forwarded(self, connection: _Connection, address: str, port: int, until: float) -> paramiko.Channel | None:
+        """A forwarded port; None where its sshd forwards none."""
+        try:
+            return connection.port(address, port, left(until))
+        except paramiko.ChannelException as error:
+            if error.code == common.OPEN_FAILED_CONNECT_FAILED:
+                raise NotTakenError(str(error.text)) from error
+            if error.code != common.OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED:
+                raise
+            connection.forwards = False
+            return None
+
+    def _new(self, asked: float, until: float) -> _Connection:
+        """A new connection, for who holds the lock."""
+        failure, began = self._failure, time.monotonic()
+        if failure is not None and failure.began >= asked:
+            error = failure.error
+            raise SshError(error.what, host=error.host, state=error.state, hint=error.hint)
+        try:
+            dial = self._jumps.dial(self._address, until)
+            connection = _Connection(open_connection(self._address, self._known, self._connect_s, until, dial))
+        except SshError as error:
+            # A login that was cut short says nothing about the host.
+            self._failure = _Failure(began, error) if until - began >= self._connect_s else None
+            raise
+        self._failure = None
+        self._open.append(connection)
+        return connection
+
+    def _answer_s(self, until: float) -> float:
+        return min(self._connect_s, left(until))
+
+
+def left(until: float) -> float:
+    """The seconds until then (monotonic), never quite none."""
+    return max(0.05, until - time.monotonic())
+
+
+@contextmanager
+def within(lock: threading.Lock | threading.BoundedSemaphore, until: float, node: str) -> Iterator[None]:
+    """Hold a lock; SshDeadlineError when others hold it until then (monotonic)."""
+    if not lock.acquire(timeout=max(0.0, until - time.monotonic())):
+        what = "all SSH sessions to it were busy until the deadline"
+        raise SshDeadlineError(what, host=node, state=ConnectionState.TIMED_OUT)
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,159 @@
+"""What every part of the live world stands on: the pool's nodes, the right to change them, and a way to run scripts."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import socket
+import uuid
+from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from fawkes.base.errors import FawkesError, HostError
+from fawkes.config.nodes.inventory import InventoryNode
+from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.live.nodes.ssh import Result
+from fawkes.live.wire.hadoop_rpc import Connect, Connection
+from fawkes.playbook import Facts, Folders, Lease, Script, failure, read_facts
+
+_log = logging.getLogger(__name__)
+_LONGEST_HOST = 40
+
+
+class Shell(Protocol):
+    """Runs scripts on nodes; `live.ssh.Fleet` is the real one."""
+
+    def run(self, node: str, script: Script, deadline_s: float) -> Result:
+        """How the script ended; HostError or DeadlineError when it could not be run to its end."""
+        ...
+
+    def connect(self, node: str, address: str, port: int, limit_s: float) -> Connection:
+        """A connection that the node opens for us; OSError when it does not."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which controller this is: nodes refuse an older epoch, and another controller of the same one."""
+
+    pool: str
+    epoch: int
+    controller: str
+
+
+def new_controller() -> str:
+    """An id that no controller has had: host, process and chance; `report.words.facts.controller_name` reads it."""
+    host = re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname()).strip("-")[:_LONGEST_HOST] or "host"
+    return f"{host}.{os.getpid()}.{uuid.uuid4().hex[:12]}"
+
+
+class _Nodes(dict[NodeId, InventoryNode]):
+    """Nodes by id; one that nobody can say how to reach is an error that names it."""
+
+    def __missing__(self, node: NodeId) -> InventoryNode:
+        hint = "Put it back into inventory.toml until `fawkes nodes` shows that it is empty"
+        raise HostError("neither the inventory nor the ledger has its address", host=node, hint=hint)
+
+
+def no_group(facts: Facts) -> str | None:
+    """Why a node has no control group, by the facts of a script; "" if it has one, None if they do not say."""
+    if "group" not in facts:
+        return None
+    return "" if facts["group"] == "yes" else facts.get("group.why") or "it did not say why"
+
+
+class Ground:
+    """The nodes of the pool and how scripts get there; ``names`` are all names and addresses of the nodes.
+
+    ``threads`` is how many nodes one call of `run_on` reaches at once.
+    """
+
+    def __init__(
+        self, nodes: Iterable[InventoryNode], identity: Identity, shell: Shell, *, command_s: float, threads: int
+    ) -> None:
+        self.nodes: Mapping[NodeId, InventoryNode] = _Nodes({NodeId(node.name): node for node in nodes})
+        self.names: Mapping[str, NodeId] = {
+            key: node for node, facts in self.nodes.items() for key in (node, facts.address, facts.data_address)
+        }
+        self.identity = identity
+        self.shell = shell
+        self.command_s = command_s
+        self._most = threads
+
+    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Lease:
+        """The right of this controller to change a node for an MR-cluster."""
+        return Lease(
+            node=node,
+            work_dir=PurePosixPath(self.nodes[node].work_dir),
+            pool=self.identity.pool,
+            cluster=cluster,
+            generation=generation,
+            epoch=self.identity.epoch,
+            controller=self.identity.controller,
+        )
+
+    def folders(self, node: NodeId, cluster: ClusterId) -> Folders:
+        """Where the things of an MR-cluster lie on a node."""
+        return Folders(work_dir=PurePosixPath(self.nodes[node].work_dir), cluster=cluster)
+
+    def through(self, node: NodeId) -> Connect:
+        """Opens connections by way of a node: a door that knows the node's address lets them in."""
+
+        def connect(address: str, port: int, limit_s: float, /) -> Connection:
+            return self.shell.connect(node, address, port, limit_s)
+
+        return connect
+
+    def run(
+        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
+    ) -> Facts:
+        """The facts of a script that ended with 0 or a ``fine`` exit code.
+
+        FawkesError for any other: the node, what was being done, and why it failed.
+        """
+        result = self.shell.run(node, script, within_s or self.command_s)
+        if result.exit != 0 and result.exit not in fine:
+            _log.info("%s: %s ended with %s: %s", node, doing, result.exit, result.stderr.strip()[-2000:])
+            raise failure(node, doing, result.exit, result.stderr)
+        return read_facts(result.stdout)
+
+    def look(self, node: NodeId, script: Script, *, within_s: float | None = None) -> tuple[Facts, Result]:
+        """The facts of a script that only looks, whatever its exit code."""
+        result = self.shell.run(node, script, within_s or self.command_s)
+        return read_facts(result.stdout), result
+
+    def run_on(
+        self,
+        scripts: Mapping[NodeId, Script],
+        doing: str,
+        *,
+        within_s: float | None = None,
+        fine: Collection[int] = (),
+    ) -> dict[NodeId, Facts | FawkesError]:
+        """Run a script of its own on each node, so many at once; facts, or why not, for each."""
+
+        def one(node: NodeId) -> Facts | FawkesError:
+            try:
+                return self.run(node, scripts[node], doing, within_s=within_s, fine=fine)
+            except FawkesError as error:
+                return error
+
+        # Threads of its own: hosts that hang for one MR-cluster must not keep those of another waiting.
+        most = max(1, min(self._most, len(scripts)))
+        with ThreadPoolExecutor(max_workers=most, thread_name_prefix="fan") as threads:
+            return dict(zip(scripts, threads.map(one, scripts), strict=True))
+
+    def all_well(self, outcomes: Mapping[NodeId, Facts | FawkesError]) -> dict[NodeId, Facts]:
+        """The facts of every node; the first error, by node, when one failed."""
+        for _, outcome in sorted(outcomes.items()):
+            if isinstance(outcome, FawkesError):
+                raise outcome
+        return {node: outcome for node, outcome in outcomes.items() if isinstance(outcome, Facts)}
+
+    def addresses(self, nodes: Iterable[NodeId]) -> list[str]:
+        """The addresses on which Hadoop speaks, sorted."""
+        return sorted(self.nodes[node].data_address for node in nodes)

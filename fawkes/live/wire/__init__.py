@@ -1,0 +1,1 @@
+"""What Hadoop speaks: RPC, REST, WebHDFS."""

@@ -1,0 +1,225 @@
+"""What records show of each constant: one figure for each time that something was done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, median, pstdev
+
+from fawkes.base.errors import ConfigError, RefusedError
+from fawkes.base.reading import MIB, read_text
+from fawkes.base.units import SECOND_US
+from fawkes.config.workloads.scenarios import load_scenario
+from fawkes.core.values.model import JobLife, JobState
+from fawkes.offline.calibrate.fit import LEAST
+from fawkes.offline.calibrate.starts import Start, alone_us, by_node, crowded_us, met
+from fawkes.offline.record.folder import HISTORY, Record, history_file
+from fawkes.offline.record.hadoop import MAP, Application, applications_in
+from fawkes.offline.record.measured import Coming, Seen, comings_in, job_starts, seen_in
+from fawkes.offline.scenarios.demands import Known
+from fawkes.report import history
+from fawkes.sim.hadoop.constants import DAS4
+from fawkes.sim.hadoop.profile import profile_of
+
+_MOST_BYTES = 256 * MIB
+
+#: jobs with fewer maps say little of how much tasks differ
+_LEAST_MAPS = 6
+#: maps that use and read less than this do little but start
+_LITTLE_US = SECOND_US
+_LITTLE_BYTES = 10_000_000
+#: what takes longer beside other things that start or work on the same cores
+_BESIDE = ("join", "job_begin")
+
+
+@dataclass(slots=True)
+class Observations:
+    """Figures by the name of the constant in ``[model]``: microseconds, bytes a second, or a share (spread)."""
+
+    values: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, name: str, figures: Iterator[float] | Sequence[float]) -> None:
+        """More figures of one constant."""
+        self.values.setdefault(name, []).extend(figures)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A job that succeeded, with what Hadoop's history has of its last attempt (nothing, where it has none)."""
+
+    job: JobState
+    known: Known
+    applications: tuple[Application, ...]
+
+
+def observed(records: Sequence[Record]) -> Observations:
+    """All that the records show together; RefusedError when one is not complete."""
+    found = Observations()
+    shared: list[tuple[list[Run], float]] = []
+    for record in records:
+        with record.ledger() as ledger:
+            _of_ledger(found, seen_in(ledger, record.span))
+            runs = runs_of(record, [job for job in history.jobs(ledger) if _ran(job, record)])
+            begun = job_starts(ledger)
+            comings = comings_in(ledger, record.span)
+        found.add("job_start", _job_starts(runs, begun))
+        model = load_scenario(record.scenario).model
+        # Nodes come on cores of their own, unless all share them.
+        busy = [Start(one.begin_us, one.end_us) for one in comings if model.shared_cores]
+        _of_joins(found, runs, comings, shared=bool(model.shared_cores))
+        _of_runs(found, runs, busy)
+        _of_starts(found, runs, begun, busy, model.cores or DAS4.cores, shared=bool(model.shared_cores))
+        if model.shared_cores:
+            shared.append((_undisturbed(runs, busy), model.cores or DAS4.cores))
+    for name in _BESIDE:
+        # What it takes by itself is the constant; where that was seldom seen, the quickest quarter comes closest to it.
+        beside = sorted(found.values.pop(f"{name} beside others", []))
+        if len(found.values.get(name, ())) < LEAST:
+            found.add(name, beside[: max(LEAST, len(beside) // 4)])
+    # What a start costs must be known before the cores can be seen behind it, and the cores before its cost in theirs.
+    crowds = found.values.pop("crowd", [])
+    if crowds:
+        for runs, cores in shared:
+            found.add("cores", list(_cores(runs, cores, median(crowds))))
+        seen = found.values.get("cores", [])
+        cores = median(seen if len(seen) >= LEAST else [cores for _, cores in shared] or [DAS4.cores])
+        found.add("task_start_cpu", [each_us * cores for each_us in crowds])
+    return found
+
+
+def _ran(job: JobState, record: Record) -> bool:
+    return job.id in record.known and job.life is JobLife.SUCCEEDED
+
+
+def runs_of(record: Record, jobs: Sequence[JobState]) -> list[Run]:
+    """The recorded jobs with their histories; RefusedError when a file of them cannot be understood."""
+    return [Run(job, record.known[job.id], _applications(record, job)) for job in jobs]
+
+
+def _applications(record: Record, job: JobState) -> tuple[Application, ...]:
+    file = record.folder / HISTORY / history_file(job)
+    if job.id in record.missing:
+        return ()
+    try:
+        return applications_in(json.loads(read_text(file, most=_MOST_BYTES)))
+    except (ConfigError, ValueError, KeyError, TypeError, RecursionError) as error:
+        hint = "Take another copy of the record, or record the span again"
+        raise RefusedError(f"cannot be understood ({error!r})", where=str(file), hint=hint) from None
+
+
+def _of_ledger(found: Observations, seen: Seen) -> None:
+    for name in ("deploy", "drain", "clean"):
+        found.add(name, [float(us) for us in getattr(seen, f"{name}_us")])
+    found.add("disk", [float(rate) for rate in seen.load_bytes_s])
+
+
+def _of_joins(found: Observations, runs: Sequence[Run], comings: Sequence[Coming], *, shared: bool) -> None:
+    spans = [(one, Start(one.begin_us, one.end_us)) for one in comings]
+    others = [span for _, span in spans] if shared else []
+    others += [_span(one) for run in runs for one in run.applications if shared]
+    for one, span in spans:
+        if one.joined:
+            name = "join beside others" if met(span, others) else "join"
+            found.add(name, [float(one.end_us - one.begin_us)])
+
+
+def _span(one: Application) -> Start:
+    return Start(one.began_us, one.ended_us)
+
+
+def _undisturbed(runs: Sequence[Run], comings: Sequence[Start]) -> list[Run]:
+    """The jobs with which no other one was under way, and while which no node came."""
+    spans = [(run, _span(one)) for run in runs for one in run.applications]
+    disturbed = {
+        id(run)
+        for run, span in spans
+        if met(span, comings) or met(span, (other for of, other in spans if of is not run))
+    }
+    return [run for run in runs if id(run) not in disturbed]
+
+
+def _job_starts(runs: Sequence[Run], begun: Mapping[tuple[str, int], int]) -> Iterator[float]:
+    """From Fawkes's queue to YARN: the client's JVM."""
+    for run in runs:
+        began_us = begun.get((run.job.id, run.job.attempt))
+        if began_us is not None and run.job.started_us is not None:
+            yield float(max(0, run.job.started_us - began_us))
+
+
+def _of_runs(found: Observations, runs: Sequence[Run], comings: Sequence[Start]) -> None:
+    every = [one for run in runs for one in run.applications if one.tasks]
+    spans = [(one, _span(one)) for one in every]
+    for one in every:
+        begin = Start(one.began_us, max(one.began_us, one.tasks[0].start_us))
+        beside = met(begin, comings) or met(begin, (span for of, span in spans if of is not one))
+        found.add("job_begin beside others" if beside else "job_begin", [float(begin.end_us - begin.begin_us)])
+    for run in runs:
+        for one in run.applications:
+            if one.tasks:
+                last_us = max(task.finish_us for task in one.tasks)
+                found.add("job_end", [float(max(0, one.ended_us - last_us))])
+            times = [task.took_us for task in one.runs(MAP)]
+            if len(times) >= _LEAST_MAPS and fmean(times) > 0:
+                # Tasks that sleep do so as long as they are told: their times differ by their starts.
+                found.add("spread", [0.0 if run.known is Known.SPEC else pstdev(times) / fmean(times)])
+
+
+def _of_starts(
+    found: Observations,
+    runs: Sequence[Run],
+    begun: Mapping[tuple[str, int], int],
+    comings: Sequence[Start],
+    cores: float,
+    *,
+    shared: bool,
+) -> None:
+    starts: list[Start] = []
+    busy = [*comings]
+    for run in runs:
+        # Its client and its ApplicationMaster start as well, and take as much of the cores as tasks do.
+        begin_us = begun.get((run.job.id, run.job.attempt), run.job.started_us or 0)
+        busy += [Start(begin_us, one.tasks[0].start_us) for one in run.applications[:1] if one.tasks]
+        for one in run.applications:
+            own_us = _own_us(run, one)
+            if own_us is None:
+                busy += [Start(task.start_us, task.finish_us, task.node) for task in one.tasks]
+            else:
+                starts += _starts(one, own_us)
+    for group in [starts] if shared else by_node(starts):
+        here = busy if shared else [one for one in busy if one.node == group[0].node]
+        found.add("task_start", [float(us) for us in alone_us(group, here)])
+        found.add("crowd", [float(us) for us in crowded_us(group, here, cores)])
+
+
+def _cores(runs: Sequence[Run], cores: float, each_us: float) -> Iterator[float]:
+    """How many cores the tasks of computing jobs had, one figure for each job with more maps than ``cores``.
+
+    On cores that other programs use as well these are fewer than the machine has. ``each_us`` is by how much each start
+    makes the maps last longer.
+    """
+    for run in runs:
+        for one in run.applications if run.known is Known.HISTORY else ():
+            maps = one.runs(MAP)
+            if len(maps) > cores:
+                lasted_us = max(task.finish_us for task in maps) - maps[0].start_us
+                rest_us = lasted_us - len(maps) * each_us
+                if rest_us > 0:
+                    yield 1000 * one.counter("CPU_MILLISECONDS", of_maps=True) / rest_us
+
+
+def _own_us(run: Run, one: Application) -> int | None:
+    """What a map takes beyond its start: its sleep, or next to nothing; None where that is not known."""
+    if run.known is Known.SPEC:
+        return profile_of(run.job.spec).map_us
+    each_us = 1000 * one.counter("CPU_MILLISECONDS", of_maps=True) / max(1, one.maps)
+    read = one.counter("HDFS_BYTES_READ", of_maps=True) / max(1, one.maps)
+    little = run.known is Known.HISTORY and each_us <= _LITTLE_US and read <= _LITTLE_BYTES
+    return round(each_us) if little else None
+
+
+def _starts(one: Application, own_us: int) -> Iterator[Start]:
+    """The starts of the maps of a job that does ``own_us`` of work in each."""
+    for task in one.runs(MAP):
+        if task.took_us >= own_us:
+            yield Start(task.start_us, task.finish_us - own_us, task.node)

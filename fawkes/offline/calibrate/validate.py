@@ -1,0 +1,138 @@
+"""How well fitted constants predict runs that they were not fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from fawkes.base.catalog import Catalog
+from fawkes.config.site.site import Site
+from fawkes.config.workloads.model import ModelTable
+from fawkes.config.workloads.scenarios import load_scenario
+from fawkes.offline.outcomes.beside import Beside, beside
+from fawkes.offline.record.folder import Record
+from fawkes.offline.scenarios.demands import Known
+from fawkes.offline.scenarios.plan import shaken_scenario
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.scenarios.scenario import simulate
+
+#: simulated runs whose tasks differ by chance; a job's time is their median
+RUNS = 5
+#: the goal of calibration: the median error, and that of nine jobs of ten
+GOAL, GOAL_90 = 0.05, 0.15
+
+#: what a site's configuration says, not its machines: it holds for the record that it stands in
+_GIVEN = ("map_slots", "reduce_slots", "slots", "shared_cores", "cores", "network_bytes_s")
+_KINDS = {Known.SPEC: "sleeping", Known.HISTORY: "computing", Known.LEDGER: "by run time"}
+#: kinds of jobs of which more is known than how long they ran
+JUDGED = (_KINDS[Known.SPEC], _KINDS[Known.HISTORY])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobError:
+    """A job of a validation record; ``kind`` is sleeping, computing, or by run time (not judged)."""
+
+    record: str
+    job: str
+    kind: str
+    recorded_s: float
+    simulated_s: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Absolute errors of the jobs of one kind over all records, or the makespans' (kind ``makespan``)."""
+
+    kind: str
+    n: int
+    median: float
+    q90: float
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """All jobs, and the makespans of each record: name, recorded and simulated seconds."""
+
+    jobs: tuple[JobError, ...]
+    makespans: tuple[tuple[str, float, float], ...]
+
+    def summaries(self) -> tuple[Summary, ...]:
+        """Sleeping, computing, both, makespans; kinds without any are left out."""
+        judged = [row for row in self.jobs if row.kind in JUDGED]
+        groups = {kind: [abs(row.error) for row in judged if row.kind == kind] for kind in JUDGED}
+        groups["all jobs"] = [abs(row.error) for row in judged]
+        makespans = [abs(simulated / recorded - 1) for _, recorded, simulated in self.makespans if recorded]
+        return tuple(_summary(kind, errors) for kind, errors in (*groups.items(), ("makespan", makespans)) if errors)
+
+    @property
+    def reached(self) -> bool:
+        """Whether all jobs together are within the goal."""
+        return any(one.kind == "all jobs" and one.median <= GOAL and one.q90 <= GOAL_90 for one in self.summaries())
+
+    def plain(self) -> dict[str, Any]:
+        """As values for JSON."""
+        return {
+            "jobs": [asdict(row) for row in self.jobs],
+            "makespans": [
+                {"record": name, "recorded_s": recorded, "simulated_s": simulated}
+                for name, recorded, simulated in self.makespans
+            ],
+            "summary": [asdict(row) for row in self.summaries()],
+            "goal": {"median": GOAL, "q90": GOAL_90, "reached": self.reached},
+        }
+
+
+def _summary(kind: str, errors: Sequence[float]) -> Summary:
+    return Summary(kind=kind, n=len(errors), median=median(errors), q90=float(np.quantile(errors, 0.9)))
+
+
+def validated(
+    records: Sequence[Record], model: ModelTable, step: Callable[[str], None], *, runs_of_each: int = RUNS
+) -> Validation:
+    """Simulate each record by the fitted constants alone, and hold it against what happened."""
+    jobs: list[JobError] = []
+    makespans = []
+    for record in records:
+        runs = _simulated(record, model, runs_of_each)
+        name = record.folder.name
+        times: dict[str, list[float]] = {}
+        for row in (row for run in runs for row in run.jobs):
+            times.setdefault(row.job, []).append(row.simulated_s)
+        for row in runs[0].jobs:
+            simulated_s = median(times[row.job])
+            jobs.append(
+                JobError(
+                    record=name,
+                    job=row.job,
+                    kind=_KINDS[record.known[row.job]],
+                    recorded_s=row.recorded_s,
+                    simulated_s=simulated_s,
+                    error=simulated_s / row.recorded_s - 1 if row.recorded_s else 0.0,
+                )
+            )
+        spans = [run.simulated_makespan_s for run in runs]
+        makespans.append((name, runs[0].recorded_makespan_s, median(spans)))
+        step(name)
+    return Validation(tuple(jobs), tuple(makespans))
+
+
+def _simulated(record: Record, model: ModelTable, count: int) -> list[Beside]:
+    catalog = Catalog(site=record.folder)
+    given = load_scenario(record.scenario).model
+    said = {name: getattr(given, name) for name in _GIVEN if getattr(given, name) is not None}
+    fitted = {name: getattr(model, name) for name in model.model_fields_set}
+    plan = read_plan(
+        Site(record.folder), catalog, str(record.scenario), model=ModelTable().model_copy(update=said | fitted)
+    )
+    scenario = plan.scenario(catalog)
+    runs = []
+    with record.ledger() as ledger:
+        for replay in range(1, count + 1):
+            one = shaken_scenario(scenario, plan.demands, seed=plan.seed, replay=replay, spread_us=0)
+            runs.append(beside(ledger, simulate(one), record.span.times))
+    return runs

@@ -1,0 +1,195 @@
+"""What lost masters cost in one run, from its store: time without them, jobs that began again, work done in vain."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.decision import Decision, PutCluster
+from fawkes.core.values.effects import ArmStandby
+from fawkes.core.values.events import Done, Event, MastersSeen
+from fawkes.core.values.keys import Key, split
+from fawkes.core.values.lifecycle import WITH_MASTERS
+from fawkes.core.values.model import ClusterState, JobId
+from fawkes.sim.hadoop.model import TaskEvent
+from fawkes.store.base import Reader
+
+#: processor time of a daemon's start, and what a second NameNode takes of a core while nobody writes: measured on real
+#: Hadoop (docs/method.md)
+NAMENODE_S, JOURNALNODE_S, IDLE_CORES = 3.8, 2.0, 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MastersLost:
+    """What lost and moved masters cost an MR-cluster, or all of them together.
+
+    ``masters_away_s`` is the time in which its masters did not serve, from their loss on. Of ``masters_moves`` that
+    ended, the copies that were used lacked the writes of the last ``masters_lacks_s`` in all. ``jobs_again`` jobs had
+    to begin again; ``work_again_s`` is the time of the tasks that they had run by then, in task-seconds, None when
+    nobody kept it.
+    """
+
+    masters_away_s: float
+    masters_moves: int
+    masters_lacks_s: float
+    jobs_again: int
+    work_again_s: float | None
+    standby_s: float
+    standby_cpu_s: float
+
+
+MASTERS = tuple(each.name for each in fields(MastersLost))
+"""The keys that an outcome has only where nodes are lost."""
+
+
+@dataclass(slots=True)
+class _Cluster:
+    """What a store says of the masters of one MR-cluster; ``since_us`` is when they were lost, if they are away."""
+
+    since_us: int | None = None
+    away_us: int = 0
+    moves: int = 0
+    lacks_us: int = 0
+    again: list[tuple[JobId, int]] = field(default_factory=list)
+    ready_since_us: int | None = None
+    runs_since_us: int | None = None
+    ready_us: int = 0
+    runs_us: int = 0
+    starts_s: float = 0.0
+
+    def has(self, state: ClusterState, at_us: int) -> None:
+        """How its second NameNode stands from now on."""
+        standby = state.standby if state.life in WITH_MASTERS else None
+        ready = standby is not None and standby.ready
+        if ready != (self.ready_since_us is not None):
+            self.ready_us += 0 if self.ready_since_us is None else at_us - self.ready_since_us
+            self.ready_since_us = at_us if ready else None
+        if (standby is not None) != (self.runs_since_us is not None):
+            self.runs_us += 0 if self.runs_since_us is None else at_us - self.runs_since_us
+            self.runs_since_us = None if standby is None else at_us
+            self.starts_s += 0.0 if standby is None else NAMENODE_S + JOURNALNODE_S * len(standby.journal)
+
+    def arms(self, effect: ArmStandby) -> None:
+        """A second NameNode was brought up again; with another journal both were, and a JournalNode.
+
+        A program as large as a NameNode begins a new journal where there was none: `has` counts what it brings up.
+        """
+        new = len(set(effect.standby.journal) - set(effect.before)) if effect.before else 0
+        self.starts_s += NAMENODE_S * (2 if new else 1) + JOURNALNODE_S * new
+
+    def end(self, at_us: int) -> None:
+        """The run ends."""
+        self.serve(at_us)
+        self.ready_us += 0 if self.ready_since_us is None else at_us - self.ready_since_us
+        self.runs_us += 0 if self.runs_since_us is None else at_us - self.runs_since_us
+
+    def away(self, at_us: int) -> None:
+        if self.since_us is None:
+            self.since_us = at_us
+
+    def serve(self, at_us: int) -> None:
+        if self.since_us is not None:
+            self.away_us += at_us - self.since_us
+            self.since_us = None
+
+    def cost(self, tasks_us: Mapping[tuple[JobId, int], int] | None) -> MastersLost:
+        return MastersLost(
+            masters_away_s=self.away_us / SECOND_US,
+            masters_moves=self.moves,
+            masters_lacks_s=self.lacks_us / SECOND_US,
+            jobs_again=len(self.again),
+            work_again_s=None if tasks_us is None else sum(tasks_us.get(a, 0) for a in self.again) / SECOND_US,
+            standby_s=self.ready_us / SECOND_US,
+            standby_cpu_s=self.starts_s + IDLE_CORES * self.runs_us / SECOND_US,
+        )
+
+
+def masters_lost(store: Reader, tasks: Sequence[TaskEvent] | None = None) -> dict[str, MastersLost]:
+    """What lost masters cost each MR-cluster that had any; ``tasks`` are the starts and ends of attempts, if kept."""
+    found: dict[str, _Cluster] = {}
+    arming: dict[str, ArmStandby] = {}
+    at_us = 0
+    for entry in store.entries():
+        at_us = entry.event.at_us
+        if isinstance(entry.event, MastersSeen):
+            cluster = found.setdefault(entry.event.cluster, _Cluster())
+            (cluster.away if entry.event.error else cluster.serve)(at_us)
+        for reason in entry.decision.reasons:
+            name = reason.facts.get("cluster")
+            if isinstance(name, str):
+                _saw(found, name, reason.code, reason.facts, at_us)
+        _stands(found, arming, entry.event, entry.decision)
+    for cluster in found.values():
+        cluster.end(at_us)
+    tasks_us = None if tasks is None else _tasks_us(tasks)
+    return {name: cluster.cost(tasks_us) for name, cluster in found.items()}
+
+
+def _stands(found: dict[str, _Cluster], arming: dict[str, ArmStandby], event: Event, decision: Decision) -> None:
+    """What a step says of second NameNodes; ``arming`` are those that are being brought up."""
+    if isinstance(event, Done) and split(event.effect)[0] is Key.MASTERS:
+        effect = arming.get(event.effect)
+        if effect is not None and effect.version == event.version:
+            found[effect.cluster].arms(effect)
+    arming.update((effect.key, effect) for effect in decision.effects if isinstance(effect, ArmStandby))
+    for change in decision.changes:
+        if isinstance(change, PutCluster) and (change.state.standby is not None or change.state.id in found):
+            found.setdefault(change.state.id, _Cluster()).has(change.state, event.at_us)
+
+
+def _saw(found: dict[str, _Cluster], name: str, code: str, facts: Mapping[str, object], at_us: int) -> None:
+    match code:
+        case "masters-move":
+            # Planned ones serve until now.
+            found.setdefault(name, _Cluster()).away(at_us)
+        case "masters-moved":
+            cluster = found.setdefault(name, _Cluster())
+            cluster.serve(at_us)
+            cluster.moves += 1
+            lacks = facts.get("lacks_us")
+            cluster.lacks_us += lacks if isinstance(lacks, int) else 0
+        case "displaced":
+            attempt = facts.get("attempt")
+            if isinstance(attempt, int):
+                found.setdefault(name, _Cluster()).again.append((JobId(str(facts.get("job"))), attempt - 1))
+        case "gone" if name in found:
+            found[name].serve(at_us)
+
+
+def total_of(costs: Sequence[MastersLost]) -> MastersLost:
+    """Of several MR-clusters together."""
+    work = [cost.work_again_s for cost in costs if cost.work_again_s is not None]
+    return MastersLost(
+        masters_away_s=math.fsum(cost.masters_away_s for cost in costs),
+        masters_moves=sum(cost.masters_moves for cost in costs),
+        masters_lacks_s=math.fsum(cost.masters_lacks_s for cost in costs),
+        jobs_again=sum(cost.jobs_again for cost in costs),
+        work_again_s=math.fsum(work) if len(work) == len(costs) else None,
+        standby_s=math.fsum(cost.standby_s for cost in costs),
+        standby_cpu_s=math.fsum(cost.standby_cpu_s for cost in costs),
+    )
+
+
+NO_LOSS = total_of(())
+
+
+def spans_us(tasks: Sequence[TaskEvent]) -> Iterator[tuple[TaskEvent, int]]:
+    """The end of each attempt of a task, with how long it had run; those that still run are not there."""
+    since: dict[tuple[JobId, int, int], int] = {}
+    for event in tasks:
+        attempt = (event.job, event.attempt, event.number)
+        if event.what == "start":
+            since[attempt] = event.at_us
+        else:
+            yield event, event.at_us - since.pop(attempt)
+
+
+def _tasks_us(tasks: Sequence[TaskEvent]) -> Mapping[tuple[JobId, int], int]:
+    """The time of all tasks of each attempt of a job, those that were killed included."""
+    spent: Counter[tuple[JobId, int]] = Counter()
+    for event, span_us in spans_us(tasks):
+        spent[event.job, event.attempt] += span_us
+    return spent

@@ -1,0 +1,175 @@
+"""What happened, as the text of a scenario that asks for it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from fawkes.base.units import MOST_DURATION_US, show_time
+from fawkes.config.files.loader import written
+from fawkes.config.workloads.model import ModelTable
+from fawkes.core.values.model import ClusterState, Facts, JobState, Promise
+from fawkes.offline.record import toml
+from fawkes.offline.record.measured import Seen
+from fawkes.offline.record.settings import code_of, settings_table
+from fawkes.offline.record.span import RecordedSpan
+from fawkes.offline.scenarios.scenario import LIMIT_US
+
+JOBS_FILE, DEMANDS_FILE, MODEL_FILE = "jobs.jobs.csv", "demands.csv", "model.toml"
+
+#: what the model has and the measured times of a site contain already: the way of the news of a task's end, streams
+#: that wait for each other, seeks
+INCLUDED: Mapping[str, str | float] = {"task_end": "0s", "serial": 0.0, "disk_seek": 0.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Platform:
+    """The machine below the nodes: ``cores`` of each, or of all together where they share one (a lab).
+
+    ``network_bytes_s`` is the limit of each node's network; None is the default.
+    """
+
+    cores: int | None = None
+    shared_cores: bool = False
+    network_bytes_s: int | None = None
+
+    def said(self) -> dict[str, Any]:
+        """As keys of ``[model]``."""
+        network = None if self.network_bytes_s is None else toml.size(self.network_bytes_s)
+        return {"shared_cores": self.shared_cores or None, "cores": self.cores, "network": network}
+
+
+def scenario_text(
+    recorded: RecordedSpan,
+    seen: Seen,
+    platform: Platform,
+    *,
+    title: str,
+    policy_file: str,
+    admission_file: str = "",
+    calibrated: ModelTable | None,
+) -> str:
+    """The scenario; ``policy_file`` is beside it, and so is ``admission_file``, if there was an admission policy.
+
+    ``calibrated`` are the constants of the file ``model.toml`` beside it, if there is one.
+    """
+    return "\n".join(
+        [
+            *_head(recorded, title),
+            *_pool(recorded),
+            *_settings(recorded, policy_file, admission_file),
+            *_model(recorded, seen, platform, calibrated),
+            *_clusters(recorded),
+            "",
+        ]
+    )
+
+
+def data_of(details: Facts) -> list[tuple[str, int | None]]:
+    """The input sets of an MR-cluster: the folder in HDFS and the bytes, None where nobody knows."""
+    data = details.get("data")
+    sets = [one for one in data if isinstance(one, Mapping)] if isinstance(data, list | tuple) else []
+    return [(str(one.get("to")), size if isinstance(size := one.get("size_bytes"), int) else None) for one in sets]
+
+
+def _head(recorded: RecordedSpan, title: str) -> Iterator[str]:
+    span = recorded.span
+    yield f"# Recorded from {show_time(span.since_us)} to {show_time(span.until_us)} by `fawkes record`."
+    yield from toml.table({"title": title, "limit": toml.duration(max(LIMIT_US, 10 * (span.until_us - span.since_us)))})
+
+
+def _pool(recorded: RecordedSpan) -> Iterator[str]:
+    yield from ("", "[pool]")
+    yield from toml.rows(
+        "node",
+        (
+            {"id": node.id}
+            | ({"site": node.site} if node.site else {})
+            | ({"capacity": node.capacity_milli / 1000} if node.capacity_milli != 1000 else {})
+            | ({} if node.may_core else {"core": False})
+            for node in recorded.rules.nodes
+        ),
+    )
+
+
+def _settings(recorded: RecordedSpan, policy_file: str, admission_file: str) -> Iterator[str]:
+    yield from ("", "[settings]")
+    yield from toml.table(settings_table(recorded.rules.settings, policy_file, admission_file))
+
+
+def _model(recorded: RecordedSpan, seen: Seen, platform: Platform, calibrated: ModelTable | None) -> Iterator[str]:
+    yield from ("", "[model]")
+    if calibrated is not None:
+        yield f"from = {toml.value(MODEL_FILE)}"
+    slots = {"map_slots": 0, "slots": recorded.node_slots} if recorded.node_slots else {}
+    said = {
+        name: value for name, value in platform.said().items() if calibrated is None or name not in written(calibrated)
+    }
+    yield from toml.table({**slots, **said}, notes={"slots": "by most readings"})
+    if calibrated is None:
+        yield from toml.table(INCLUDED, notes=dict.fromkeys(INCLUDED, "within what was measured"))
+        yield from _measured(seen)
+
+
+def _measured(seen: Seen) -> Iterator[str]:
+    """What the ledger tells by itself. Times of jobs are not among it: they are what the model is held against."""
+    for name, values in (("deploy", seen.deploy_us), ("join", seen.join_us), ("clean", seen.clean_us)):
+        if values:
+            note = f"median of {len(values)} in this ledger"
+            yield from toml.table({name: toml.duration(round(median(values)))}, notes={name: note})
+    if seen.drain_us:
+        note = f"least of {len(seen.drain_us)} in this ledger"
+        yield from toml.table({"drain": toml.duration(min(seen.drain_us))}, notes={"drain": note})
+    if seen.load_bytes_s:
+        note = f"median of {len(seen.load_bytes_s)} loads in this ledger"
+        yield from toml.table({"disk": toml.size(round(median(seen.load_bytes_s)))}, notes={"disk": note})
+
+
+def _clusters(recorded: RecordedSpan) -> Iterator[str]:
+    for state in recorded.clusters:
+        mine = [job for job in recorded.jobs if job.cluster == state.id]
+        yield from _cluster(state, mine, recorded)
+    if recorded.jobs:
+        # The jobs of the table name their MR-clusters themselves.
+        yield from ("", "[[load]]")
+        yield from toml.table({"cluster": recorded.clusters[0].id, "trace": JOBS_FILE, "demands": DEMANDS_FILE})
+
+
+def _cluster(state: ClusterState, jobs: Sequence[JobState], recorded: RecordedSpan) -> Iterator[str]:
+    spec = state.spec
+    sets = [(f"{spec.id[:50]}-{number}", to, size) for number, (to, size) in enumerate(data_of(spec.details), 1)]
+    for name, _, size in sets:
+        if size:
+            yield from ("", "[[generate]]")
+            yield from toml.table({"name": name, "kind": "records", "size": toml.size(size)})
+    yield from ("", "[[cluster]]")
+    yield from toml.table(
+        {
+            "id": spec.id,
+            "at": toml.duration(max(0, state.requested_us - recorded.span.since_us)),
+            "min_nodes": spec.min_nodes,
+            "max_nodes": spec.max_nodes,
+            "growth": None if spec.growth is None else code_of(spec.growth),
+            "replication": spec.replication,
+            "deploy": "first-job" if spec.deploy_on_first_job else None,
+            "idle_time": None if spec.idle_us is None else _idle_time(spec.idle_us + _gap_us(state, jobs)),
+            "max_running_jobs": spec.max_running_jobs,
+            "masters": None if spec.masters is Promise.KEPT else spec.masters.value,
+        }
+    )
+    data = [{"from": f"generated:{name}", "to": to} for name, to, size in sets if size]
+    if data:
+        yield from toml.rows("data", data)
+
+
+def _idle_time(us: int) -> str:
+    return toml.duration(us) if us <= MOST_DURATION_US else "never"
+
+
+def _gap_us(state: ClusterState, jobs: Iterable[JobState]) -> int:
+    """The longest time between two of its jobs: under a faster policy it must not be gone before the next one."""
+    times = [state.requested_us, *sorted(job.submitted_us for job in jobs)]
+    return max((later - sooner for sooner, later in pairwise(times)), default=0)

@@ -1,0 +1,55 @@
+"""Writing TOML: the standard library only reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fawkes.base.units import SECOND_US
+
+
+def value(one: Any) -> str:
+    """A value on one line: text, number, truth, list or inline table."""
+    if isinstance(one, bool):
+        return "true" if one else "false"
+    if isinstance(one, str):
+        # DEL is a control character to TOML and none to JSON.
+        return json.dumps(one, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(one, Mapping):
+        return f"{{ {', '.join(f'{key(name)} = {value(each)}' for name, each in one.items())} }}" if one else "{}"
+    if isinstance(one, list | tuple):
+        return f"[{', '.join(map(value, one))}]"
+    return repr(one)
+
+
+def key(name: str) -> str:
+    """A key, in quotes where it needs them."""
+    return name if name and all(c.isascii() and (c.isalnum() or c in "_-") for c in name) else value(name)
+
+
+def table(said: Mapping[str, Any], *, notes: Mapping[str, str] = {}) -> Iterable[str]:
+    """A line for each key, with a comment behind those that ``notes`` have; None is left out."""
+    for name, one in said.items():
+        if one is not None:
+            note = f"  # {' '.join(notes[name].split())}" if name in notes else ""
+            yield f"{key(name)} = {value(one)}{note}"
+
+
+def rows(name: str, each: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    """A list of inline tables, one on a line."""
+    yield f"{name} = ["
+    for one in each:
+        yield f"    {value(one)},"
+    yield "]"
+
+
+def duration(us: int) -> str:
+    """A duration to the microsecond, such as ``90s`` or ``0.75s``, as it is read back."""
+    seconds, rest = divmod(us, SECOND_US)
+    return f"{seconds}.{rest:06d}".rstrip("0") + "s" if rest else f"{seconds}s"
+
+
+def size(count: int) -> str:
+    """A size to the byte, as it is read back."""
+    return f"{count}B"

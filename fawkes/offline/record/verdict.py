@@ -1,0 +1,124 @@
+"""How well a recorded run is reproduced, in numbers and in one line that stands before any ranking."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from fawkes.offline.outcomes.beside import Beside
+from fawkes.offline.scenarios.demands import Known
+
+#: the effects that are looked for are as large (section 7.2: 25 % between TD and None)
+BOUND = 0.25
+
+_WORDS = {
+    Known.SPEC: "by their own description",
+    Known.HISTORY: "by Hadoop's history",
+    Known.LEDGER: "by their run time alone",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Up to which errors a run counts as reproduced: the median of the jobs' absolute errors, and the makespan's."""
+
+    job: float = BOUND
+    makespan: float = BOUND
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """A recorded run beside its simulation under the recorded policy and settings.
+
+    Errors are shares. ``job_error`` and ``job_error_90`` are the median and the 90 % quantile of the absolute errors of
+    the jobs that are judged: those that are known by more than their run time, if there are any. None without jobs.
+    """
+
+    both: Beside
+    policy: str
+    known: Mapping[str, Known]
+    left_out: int
+    bounds: Bounds
+
+    @property
+    def judged(self) -> list[float]:
+        """The absolute errors of the jobs that are judged."""
+        rows = [row for row in self.both.jobs if self.known.get(row.job) is not Known.LEDGER] or list(self.both.jobs)
+        return [abs(row.error) for row in rows]
+
+    @property
+    def job_error(self) -> float | None:
+        """The median."""
+        return median(self.judged) if self.judged else None
+
+    @property
+    def job_error_90(self) -> float | None:
+        """The 90 % quantile."""
+        return float(np.quantile(self.judged, 0.9)) if self.judged else None
+
+    @property
+    def makespan_error(self) -> float | None:
+        """Simulated / recorded - 1."""
+        recorded = self.both.recorded_makespan_s
+        return self.both.simulated_makespan_s / recorded - 1 if recorded else None
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether both errors are within their bounds."""
+        job, makespan = self.job_error, self.makespan_error
+        return (
+            job is not None
+            and makespan is not None
+            and job <= self.bounds.job
+            and abs(makespan) <= self.bounds.makespan
+        )
+
+    def line(self) -> str:
+        """The honesty line."""
+        within = f"{_percent(self.bounds.job)} for job times and {_percent(self.bounds.makespan)} for the makespan"
+        head = (
+            f"Reproduced within {within}"
+            if self.reproduced
+            else f"NOT reproduced within {within}: do not trust the ranking below"
+        )
+        return (
+            f"{head}. {self.policy} as recorded: {len(self.judged)} jobs, median error {_percent(self.job_error)} "
+            f"(90 % of them within {_percent(self.job_error_90)}); makespan {self.both.recorded_makespan_s:.0f} s "
+            f"recorded, {self.both.simulated_makespan_s:.0f} s simulated; {self.both.likeness:.0%} of the decisions in "
+            f"the same order. Jobs known {self._sources()}{self._left_out()}."
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """As values for JSON."""
+        return {
+            "reproduced": self.reproduced,
+            "policy": self.policy,
+            "job_error": self.job_error,
+            "job_error_90": self.job_error_90,
+            "jobs_judged": len(self.judged),
+            "makespan_error": self.makespan_error,
+            "likeness": self.both.likeness,
+            "bounds": {"job": self.bounds.job, "makespan": self.bounds.makespan},
+            "known": {str(kind): count for kind, count in self._counts().items()},
+            "left_out": self.left_out,
+            "beside": self.both.plain(),
+        }
+
+    def _counts(self) -> Counter[Known]:
+        return Counter(self.known.values())
+
+    def _sources(self) -> str:
+        counts = self._counts()
+        return ", ".join(f"{words} ({counts[kind]})" for kind, words in _WORDS.items() if counts[kind])
+
+    def _left_out(self) -> str:
+        return f"; {self.left_out} skipped, see record.json" if self.left_out else ""
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"

@@ -1,0 +1,130 @@
+"""A record under other policies and settings: first as it was, held against what happened, then all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fawkes.base.catalog import Catalog, Found
+from fawkes.config.site.site import Site
+from fawkes.config.workloads.changes import Changes
+from fawkes.config.workloads.model import ModelTable
+from fawkes.offline.outcomes.beside import beside
+from fawkes.offline.outcomes.statistics import CANNOT_TELL, table_of
+from fawkes.offline.record.folder import Record
+from fawkes.offline.record.verdict import Bounds, Verdict
+from fawkes.offline.runs.grid import Cell, Grid, GridFolder, run_cell
+from fawkes.offline.runs.grid import grid_of as all_of
+from fawkes.offline.runs.work import Row, Runner, finish
+from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.read import read_plan
+from fawkes.offline.scenarios.scenario import Scenario, simulate
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A record as a plan, and the scenario of the recorded policy and settings, without wishes.
+
+    ``plan_with`` gives the plan with changed keys of the scenario, without reference times.
+    """
+
+    record: Record
+    plan: Plan
+    recorded: Scenario
+    plan_with: Callable[[Changes], Plan]
+
+
+def question_of(record: Record, catalog: Catalog, model: ModelTable | None = None) -> Question:
+    """The plan of a record's scenario with its reference times; ConfigError names what is wrong in it.
+
+    ``model`` stands instead of the scenario's.
+    """
+
+    def plan_with(changes: Changes) -> Plan:
+        return read_plan(Site(record.folder), catalog, str(record.scenario), model=model, changes=changes)
+
+    plan = plan_with({})
+    recorded = plan.scenario(catalog)
+    return Question(record, plan.with_references(recorded), recorded, plan_with)
+
+
+def verdict_of(question: Question, bounds: Bounds) -> Verdict:
+    """The recorded policy and settings, simulated once, beside what happened."""
+    record = question.record
+    store = simulate(asked(question.recorded, question.plan.demands))
+    with record.ledger() as ledger:
+        both = beside(ledger, store, record.span.times)
+    return Verdict(
+        both=both,
+        policy=question.recorded.policy.name,
+        known=record.known,
+        left_out=len(record.left_out),
+        bounds=bounds,
+    )
+
+
+def grid_of(
+    question: Question,
+    catalog: Catalog,
+    policies: Sequence[Found],
+    variants: Mapping[str, Mapping[str, Any]],
+    *,
+    replays: int,
+    spread_us: int,
+) -> Grid:
+    """Each policy under each variant of the settings; the recorded ones hold where a variant says nothing."""
+    return all_of(
+        question.plan_with,
+        catalog,
+        policies,
+        variants,
+        replays=replays,
+        spread_us=spread_us,
+        name=question.record.folder.resolve().name,
+    )
+
+
+class _Kept:
+    """Rows in memory, for a grid that nobody asked to keep."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Cell, Row] = {}
+
+    def row(self, item: Cell) -> Row | None:
+        """The row of a run that is done."""
+        return self._rows.get(item)
+
+    def keep(self, item: Cell, row: Row) -> None:
+        """Remember it."""
+        self._rows[item] = row
+
+
+def ranked(
+    grid: Grid,
+    baseline: str,
+    run: Runner,
+    step: Callable[[str], None],
+    folder: Path | None = None,
+    *,
+    anew: bool = False,
+) -> list[dict[str, Any]]:
+    """A row for each policy and variant as `table_of` gives it, best first: least mean slowdown, then makespan.
+
+    Policies without any slowdown come last. With a ``folder`` rows are kept there, and those that it has are not run
+    again, unless they are of other code and ``anew`` is given (`GridFolder`).
+    """
+    kept = _Kept() if folder is None else GridFolder(folder, grid, anew=anew)
+    rows = finish(partial(run_cell, grid), grid.cells, kept, run, step)
+    table = table_of(rows, baseline)
+    table.sort(key=lambda row: (row["slowdown_mean"] is None, row["slowdown_mean"], row["makespan_s"]))
+    return [{"rank": number, **row} for number, row in enumerate(table, 1)]
+
+
+def believed(rows: Sequence[Mapping[str, Any]], verdict: Verdict) -> list[dict[str, Any]]:
+    """The rows, whose verdicts are `CANNOT_TELL` when the model does not reproduce what happened."""
+    if verdict.reproduced:
+        return [dict(row) for row in rows]
+    return [{**row, "verdict": CANNOT_TELL if row["verdict"] else None} for row in rows]

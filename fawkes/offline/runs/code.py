@@ -1,0 +1,34 @@
+"""Which code made a row: a digest of all sources that decide and simulate."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import fawkes
+
+SOURCES = (
+    "core", "sim", "offline/outcomes", "offline/runs", "offline/scenarios", "workload", "engine", "policy/__init__.py",
+    "base/units.py",
+)  # fmt: skip
+"""Folders and files of the package on which the figures of a run depend; policies and constants are in its variant."""
+
+
+@cache
+def code_digest() -> str:
+    """The digest of this Fawkes, 16 hexadecimal digits; the same wherever the same sources lie."""
+    return digest_of(Path(fawkes.__file__).parent, SOURCES)
+
+
+def digest_of(package: Path, sources: Iterable[str]) -> str:
+    """The digest of the Python files in some folders and files of a package: their places and their bytes."""
+    found = hashlib.sha256()
+    for source in sources:
+        place = package / source
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            data = file.read_bytes()
+            found.update(f"{file.relative_to(package).as_posix()} {len(data)}\n".encode())
+            found.update(data)
+    return found.hexdigest()[:16]

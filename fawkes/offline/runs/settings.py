@@ -1,0 +1,57 @@
+"""Settings as the command line gives them: ``tau=5,10,20``."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fawkes.base.errors import UserError
+
+
+def value_of(text: str) -> Any:
+    """A number, true or false, or a list as TOML reads them; anything else is text, with or without quotes."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, bool | int | float | str | list) else text
+
+
+def values_of(said: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The values by key; UserError when a key is given twice."""
+    values: dict[str, Any] = {}
+    for key, text in said:
+        if key in values:
+            raise UserError(f"{key!r} is set twice", where="--set", hint="Set each key only once")
+        values[key] = value_of(text)
+    return values
+
+
+_PART = re.compile(r"""(?:[^,"'\[]|"[^"]*"|'[^']*'|\[[^]]*\]|["'\[])+""")
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in _PART.findall(text) if part.strip()]
+
+
+def variants_of(said: Iterable[tuple[str, str]]) -> dict[str, Mapping[str, Any]]:
+    """Every combination of values that commas divide, by a label such as ``tau=5 period=60s``; one without settings.
+
+    Commas in quotes and brackets divide nothing. UserError when a key or one of its values is given twice.
+    """
+    choices: dict[str, list[str]] = {}
+    for key, text in said:
+        if key in choices:
+            raise UserError(f"{key!r} is set twice", where="--set", hint="Write its values with commas: tau=5,10,20")
+        choices[key] = _parts(text)
+        if len(set(choices[key])) < len(choices[key]):
+            raise UserError(f"{key}={text} has a value twice", where="--set", hint="Give each value once")
+    found: dict[str, Mapping[str, Any]] = {}
+    for combination in itertools.product(*choices.values()):
+        pairs = dict(zip(choices, combination, strict=True))
+        label = " ".join(f"{key}={text}" for key, text in pairs.items())
+        found[label] = {key: value_of(text) for key, text in pairs.items()}
+    return found

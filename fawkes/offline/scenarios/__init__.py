@@ -1,0 +1,1 @@
+"""From a scenario's file to a plan that can be run."""

@@ -1,0 +1,127 @@
+"""What one task of each job asks of the machine, as a table beside a trace.
+
+A trace says how long tasks take, or how many bytes they move; of processor time it knows nothing. The table has it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from pathlib import Path
+
+from fawkes.base.errors import ConfigError, cut
+from fawkes.base.reading import MIB, read_text
+from fawkes.base.units import MOST_BYTES
+from fawkes.core.values.model import JobSpec
+from fawkes.offline.scenarios.load import Coming
+from fawkes.sim.hadoop.profile import Profile
+
+
+class Known(StrEnum):
+    """From what a demand is known: the job's own description, Hadoop's history, or its run time alone."""
+
+    SPEC = "spec"
+    HISTORY = "history"
+    LEDGER = "ledger"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the tasks of a job ask for, without their starts.
+
+    ``told_tasks`` and ``told_bytes`` are its demand as it was submitted, which is all that a controller knows while it
+    waits: None where nobody said. ``reference_us`` is its reference time, when it was given one.
+    """
+
+    profile: Profile
+    known: Known
+    told_tasks: int | None = None
+    told_bytes: int | None = None
+    reference_us: int | None = None
+
+
+#: jobs of Hadoop are no gangs; records of earlier versions have these columns, too
+_FIGURES = tuple(one.name for one in fields(Profile) if one.name != "gang")
+_TOLD = ("told_tasks", "told_bytes", "reference_us")
+_MOST_BYTES = 256 * MIB
+COLUMNS = ("job", "known", *_TOLD, *_FIGURES)
+
+
+def write_demands(path: Path, asked: Mapping[str, Asked]) -> None:
+    """The table as CSV, by job; the same values give the same bytes."""
+    with path.open("w", encoding="utf-8", newline="") as out:
+        rows = csv.writer(out, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for job, one in sorted(asked.items()):
+            told = ["" if (value := getattr(one, name)) is None else value for name in _TOLD]
+            rows.writerow([job, one.known, *told, *(getattr(one.profile, name) for name in _FIGURES)])
+
+
+def read_demands(path: Path) -> dict[str, Asked]:
+    """The demand of each job; ConfigError names file and line of what is wrong."""
+    text = read_text(path, most=_MOST_BYTES, hint="`fawkes record` writes it")
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error as error:
+        raise ConfigError(f"is no CSV ({error})", file=str(path)) from None
+    if not rows or tuple(rows[0]) != COLUMNS:
+        raise ConfigError(
+            "does not have the expected columns", file=str(path), key="line 1", hint=f"They are {','.join(COLUMNS)}"
+        )
+    found: dict[str, Asked] = {}
+    for line, row in enumerate(rows[1:], 2):
+        if row and row[0] in found:
+            raise ConfigError(f"the job {row[0]!r} appears twice", file=str(path), key=f"line {line}")
+        found[row[0] if row else ""] = _read(row, path, line)
+    return found
+
+
+def _read(row: Sequence[str], path: Path, line: int) -> Asked:
+    try:
+        if len(row) != len(COLUMNS):
+            raise ValueError(f"has {len(row)} fields, but there are {len(COLUMNS)} columns")
+        values = {name: _whole(text) if text else None for name, text in zip(COLUMNS[2:], row[2:], strict=True)}
+        figures = {name: values[name] or 0 for name in _FIGURES}
+        negative = next((name for name, value in values.items() if (value or 0) < 0), None)
+        if negative:
+            raise ValueError(f"{negative} is negative")
+        large = next((name for name, value in values.items() if (value or 0) > MOST_BYTES), None)
+        if large:
+            raise ValueError(f"{large} is more than {MOST_BYTES:,}")
+        if figures["maps"] + figures["reduces"] < 1:
+            raise ValueError("has no task")
+        told = {name: values[name] for name in _TOLD}
+        return Asked(profile=Profile(**figures), known=Known(row[1]), **told)
+    except ValueError as error:
+        raise ConfigError(str(error), file=str(path), key=f"line {line}", hint="Whole numbers of at least 0") from None
+
+
+def _whole(text: str) -> int:
+    if not text.removeprefix("-").isdecimal() or len(text) > 20:
+        raise ValueError(f"{cut(text)!r} is no whole number")
+    return int(text)
+
+
+def with_demands(jobs: Iterable[Coming], asked: Mapping[str, Asked]) -> tuple[Coming, ...]:
+    """The jobs with what the table says of them; one that it does not have stays as it is."""
+    return tuple(
+        one if one.spec.id not in asked else replace(one, spec=_asking(one.spec, asked[one.spec.id])) for one in jobs
+    )
+
+
+def _asking(spec: JobSpec, asked: Asked) -> JobSpec:
+    return replace(
+        _with_profile(spec, asked.profile),
+        tasks=asked.told_tasks or 1,
+        tasks_estimated=asked.told_tasks is None,
+        input_bytes=asked.told_bytes,
+        reference_us=asked.reference_us,
+    )
+
+
+def _with_profile(spec: JobSpec, profile: Profile) -> JobSpec:
+    plain = {name: getattr(profile, name) for name in _FIGURES}
+    return replace(spec, details={**spec.details, "profile": plain})

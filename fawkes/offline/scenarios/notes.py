@@ -1,0 +1,90 @@
+"""What a reader of the figures must know: where the model does something else than a real pool would."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.decision import PutCluster
+from fawkes.core.values.lifecycle import WITH_MASTERS
+from fawkes.core.values.model import ClusterId, ClusterLife, NodeLife, Role
+from fawkes.engine import Engine
+from fawkes.offline.scenarios.applications import guesses
+from fawkes.sim.events.steps import Loss
+from fawkes.store.base import Reader
+from fawkes.workload.formats.history import FAILED
+from fawkes.workload.model import Trace, TraceJob
+
+
+class Copies:
+    """Watches a run for MR-clusters that lose as many core nodes at once as they keep copies of a block.
+
+    The model does not know which blocks these nodes had: it lets jobs succeed that would find their input gone.
+    ``lost`` is the largest number of such nodes, by MR-cluster. A run without ``losses`` is not looked at.
+    """
+
+    def __init__(self, losses: Sequence[Loss]) -> None:
+        self.lost: dict[str, int] = {}
+        self._losses = losses
+
+    def __call__(self, engine: Engine) -> None:
+        """Look at the state after a step."""
+        if not self._losses:
+            return
+        view = engine.view
+        gone: dict[str, int] = {}
+        for node in view.nodes.values():
+            if node.life is NodeLife.LOST and node.owner is not None and node.role is not Role.TRANSIENT:
+                gone[node.owner] = gone.get(node.owner, 0) + 1
+        for cluster in view.clusters.values():
+            count = gone.get(cluster.spec.id, 0)
+            if cluster.life is ClusterLife.RUNNING and count >= cluster.spec.replication:
+                self.lost[cluster.spec.id] = max(count, self.lost.get(cluster.spec.id, 0))
+
+
+def copies_note(lost: Mapping[str, int]) -> str:
+    """What ``Copies.lost`` means for the figures; empty when nothing was lost."""
+    if not lost:
+        return ""
+    told = ", ".join(f"{name} ({count} nodes)" for name, count in sorted(lost.items()))
+    return (
+        f"core nodes with all copies of some blocks may have been lost at once: {told}. On a real pool jobs that read "
+        "these blocks fail; in the model they succeed, so the figures are too good"
+    )
+
+
+def trace_notes(trace: Trace, used: Sequence[TraceJob]) -> list[str]:
+    """Notes on jobs that were skipped or mended, and on guesses for the used ones; each line names the trace."""
+    told = [f"{what} {lines}" for what, lines in (("skipped", trace.dropped), ("mended", trace.mended)) if lines.total]
+    if FAILED in trace.mended.counts:
+        told.append("a job that did not succeed is simulated as one that succeeds")
+    return [f"{trace.source}: {line}" for line in (*told, *guesses(used))]
+
+
+def struck_nobody(store: Reader, losses: Sequence[Loss]) -> list[str]:
+    """The losses of masters at a time at which their MR-cluster had none, as ``NAME at N s``: no node was lost."""
+    waiting = sorted((loss for loss in losses if loss.masters_of is not None), key=lambda loss: -loss.at_us)
+    serving: dict[ClusterId, bool] = {}
+    found: list[str] = []
+
+    def judge(until_us: float) -> None:
+        while waiting and waiting[-1].at_us < until_us:
+            loss = waiting.pop()
+            if loss.masters_of is not None and not serving.get(loss.masters_of, False):
+                found.append(f"{loss.masters_of} at {loss.at_us / SECOND_US:g} s")
+
+    for entry in store.entries():
+        judge(entry.event.at_us)
+        for change in entry.decision.changes:
+            if isinstance(change, PutCluster):
+                life = change.state.life
+                serving[change.state.id] = life in WITH_MASTERS and life is not ClusterLife.DEPLOYING
+    judge(float("inf"))
+    return found
+
+
+def nobody_note(found: Sequence[str]) -> str:
+    """What `struck_nobody` means for the figures; empty when each loss struck a node."""
+    if not found:
+        return ""
+    return f"losses of masters struck no node, because the MR-cluster had no masters then: {', '.join(found)}"

@@ -1,0 +1,215 @@
+"""What a scenario says, before a policy and settings are chosen: one plan gives the scenarios of a whole grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from fawkes.base.catalog import Catalog, Found
+from fawkes.base.errors import ConfigError
+from fawkes.config.clusters.clusters import cluster_spec
+from fawkes.config.settings.settings import settings_of
+from fawkes.config.workloads.changes import blamed, changed
+from fawkes.config.workloads.scenarios import scenario_of
+from fawkes.core.values.events import PolicyText
+from fawkes.core.values.model import Node
+from fawkes.core.values.settings import Settings
+from fawkes.offline.scenarios.load import Coming, Demand, paper, referenced, shaken, wishes
+from fawkes.offline.scenarios.machine import bounds_of, constants_of, delays_of, inventory_of
+from fawkes.offline.scenarios.paper import EXPERIMENTS
+from fawkes.offline.scenarios.reference import reference_times
+from fawkes.offline.scenarios.scenario import LIMIT_US, Scenario, pool_of
+from fawkes.policy.worker.asking import USUAL, Bounds
+from fawkes.policy.worker.policies import admission_loader, policy_text
+from fawkes.sim.events.steps import Delays, Loss
+from fawkes.sim.hadoop.constants import DAS4, PAPER, Constants
+from fawkes.sim.hadoop.nominal import nominal_work_us
+from fawkes.sim.hadoop.profile import profile_of
+from fawkes.workload.seeds import rng
+
+#: seed of a scenario that names none
+SEED = 1
+_RIGID = "all processors of a rigid job start at once"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Pool, model and demands; ``settings`` are the keys of ``fawkes.toml`` that the scenario gives.
+
+    ``file`` is where they stand, for errors; a policy's path is relative to ``base``. Jobs of the MR-clusters in
+    ``unreferenced`` get no reference times by simulation. ``notes`` say what was skipped, mended or made up in traces.
+    """
+
+    name: str
+    title: str = ""
+    nodes: tuple[Node, ...]
+    settings: Mapping[str, Any]
+    demands: tuple[Demand, ...]
+    seed: int = SEED
+    constants: Constants = DAS4
+    delays: Delays = field(default_factory=Delays)
+    losses: tuple[Loss, ...] = ()
+    limit_us: int = LIMIT_US
+    file: str = ""
+    base: Path = field(default_factory=Path)
+    unreferenced: frozenset[str] = frozenset()
+    bounds: Bounds = USUAL
+    notes: tuple[str, ...] = ()
+
+    def scenario(self, catalog: Catalog, *, policy: Found | None = None, changes: Mapping[str, Any] = {}) -> Scenario:
+        """The scenario under a policy (default: that of the settings) and with changed settings, without wishes.
+
+        ConfigError names the key that is wrong, in the file or in ``--set``.
+        """
+        said = _changed(self.settings, changes)
+        place = "--set" if changes else self.file
+        found = settings_of(said, file=place, base=self.base, catalog=catalog, key="settings", policy=policy)
+        text = policy_text(found.policy.title, str(found.policy.path), found.policy.text())
+        let_in = None if found.admission is None else self._admission(found.admission, found.core, place)
+        return Scenario(
+            name=self.name,
+            file=self.file,
+            nodes=self.nodes,
+            settings=self._known(found.core),
+            policy=text,
+            admission=let_in,
+            wishes=(),
+            constants=self.constants,
+            delays=self.delays,
+            losses=self.losses,
+            limit_us=self.limit_us,
+            seed=self.seed,
+            bounds=self.bounds,
+        )
+
+    def _admission(self, found: Found, settings: Settings, place: str) -> PolicyText:
+        """The admission policy, loaded once; ConfigError names the file, or the parameter in ``place``."""
+        text = policy_text(found.title, str(found.path), found.text())
+        try:
+            admission_loader(self.bounds)(text, settings.admission_parameters)
+        except ConfigError as error:
+            if not error.key.startswith("admission_parameters"):
+                raise
+            raise ConfigError(error.what, file=place, key=error.key, hint=error.hint) from None
+        return text
+
+    def _known(self, settings: Settings) -> Settings:
+        """Where moves must pay, the settings with what the model says of shared cores and the link between sites."""
+        of = self.constants
+        if not settings.moves_must_pay:
+            return settings
+        return replace(
+            settings,
+            shared_cores=settings.shared_cores or (of.cores if of.shared_cores else 0.0),
+            site_link_bytes_s=settings.site_link_bytes_s or (int(of.site_bytes_s) if isfinite(of.site_bytes_s) else 0),
+        )
+
+    def with_references(self, scenario: Scenario) -> Plan:
+        """The plan with the reference time of each job that had none, by simulation in the scenario's model."""
+        wanted = [demand for demand in self.demands if demand.spec.id not in self.unreferenced]
+        return replace(self, demands=referenced(self.demands, reference_times(scenario, wanted)))
+
+
+def asked(scenario: Scenario, demands: Sequence[Demand]) -> Scenario:
+    """The scenario with these demands as its wishes, whose jobs say what its admission policy must know.
+
+    ConfigError when that policy cannot be loaded.
+    """
+    if scenario.admission is not None:
+        demands = told(demands, scenario.admission, scenario)
+    return replace(scenario, wishes=wishes(demands, scenario.settings.idle_us))
+
+
+def told(demands: Sequence[Demand], policy: PolicyText, scenario: Scenario) -> tuple[Demand, ...]:
+    """The jobs as an admission policy meets them: with their work for an oracle; rigid ones keep no grant."""
+    admission = admission_loader(scenario.bounds)(policy, scenario.settings.admission_parameters)
+
+    def change(jobs: Sequence[Coming]) -> Iterable[Coming]:
+        for one in jobs:
+            profile = profile_of(one.spec)
+            work_us = nominal_work_us(profile, scenario.constants) if admission.needs_work else None
+            unkept = one.spec.unkept or (_RIGID if profile.gang else "")
+            yield replace(one, spec=replace(one.spec, work_us=work_us, unkept=unkept))
+
+    return tuple(demand.mapped(change) for demand in demands)
+
+
+def shaken_scenario(
+    scenario: Scenario, demands: Sequence[Demand], *, seed: int, replay: int, spread_us: int
+) -> Scenario:
+    """The scenario of one replay: the same for each policy that meets it."""
+    chances = rng(seed, "tasks", str(replay)).getrandbits(63)
+    return asked(replace(scenario, seed=chances), shaken(demands, seed, replay, spread_us))
+
+
+def paper_plan(name: str, seed: int | None = None, changes: Mapping[str, Any] = {}) -> Plan:
+    """The plan of ``WKLD-A`` to ``WKLD-E`` by its name in capitals; ``changes`` as those of a file (`read_plan`).
+
+    UserError when the paper has no such workload, ConfigError for a wrong change.
+    """
+    seed = SEED if seed is None else seed
+    demands = paper(name, seed)
+    experiment = EXPERIMENTS[name]
+    plan = Plan(
+        name=name,
+        title=f"{name} of the paper",
+        nodes=pool_of(experiment.nodes),
+        settings=experiment.settings,
+        demands=demands,
+        constants=PAPER,
+        seed=seed,
+        file=name,
+    )
+    return _paper_with(plan, changes) if changes else plan
+
+
+def _paper_with(plan: Plan, changes: Mapping[str, Any]) -> Plan:
+    """A plan of the paper with other keys: as if a file described its machine and its MR-clusters."""
+    path = Path(plan.file)
+    clusters = [
+        {"id": demand.spec.id, "min_nodes": demand.spec.min_nodes, "replication": demand.spec.replication}
+        for demand in plan.demands
+    ]
+    said = {"pool": {"nodes": len(plan.nodes)}, "cluster": clusters}
+    with blamed(path, changes):
+        table = scenario_of(changed(said, changes), path)
+        inventory, nodes = inventory_of(table, path, None)
+        specs = [
+            cluster_spec(one, file=plan.file, folder=Path(), inventory=inventory, key=f"cluster[{one.id}]")
+            for one in table.cluster
+        ]
+    demands = tuple(
+        replace(demand, spec=replace(spec, details=demand.spec.details))
+        for demand, spec in zip(plan.demands, specs, strict=True)
+    )
+    return replace(
+        plan,
+        nodes=nodes,
+        demands=demands,
+        constants=constants_of(table.model, None, plan.constants),
+        delays=delays_of(table.model),
+        bounds=bounds_of(table.bounds),
+    )
+
+
+def _changed(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with others over them; a dot in a key names a table, and of tau and share_error the new one counts."""
+    result: dict[str, Any] = dict(said)
+    for key, value in sorted(changes.items(), key=lambda change: change[0] != "admission"):
+        table, dot, name = key.partition(".")
+        if dot:
+            below = result.get(table, {})
+            result[table] = {**below, name: value} if isinstance(below, Mapping) else {name: value}
+            continue
+        if key in ("tau", "share_error"):
+            result.pop("tau", None)
+            result.pop("share_error", None)
+        if key == "admission" and str(value).casefold() != str(result.get(key, "fifo")).casefold():
+            # What is set for one admission policy is nothing for another.
+            for other in ("admission_parameters", "learn_from_pool", "admit_unkept"):
+                result.pop(other, None)
+        result[key] = value
+    return result

@@ -1,0 +1,1 @@
+"""Chapters 4 and 5 of the dissertation on deadlines."""

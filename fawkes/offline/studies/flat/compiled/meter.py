@@ -1,0 +1,98 @@
+"""What is measured while the compiled pool runs: sums that change with each grant, samples, idle groups of CPUs."""
+
+from __future__ import annotations
+
+from fawkes.offline.studies.flat.compiled.heaps import compiled
+from fawkes.offline.studies.flat.jobs import Floats, Ints
+from fawkes.offline.studies.flat.metrics import BATCH_S, EDGES_S, GROUPS, SAMPLE_S
+
+#: places in the floats of a meter: times, the integral of busy CPUs, and the next sample
+NOW, HORIZON, NEXT_SAMPLE, BUSY = range(4)
+#: over active jobs: the sums of F and of F^2; over classes of demand the sum of (sum A)^2 / sum A^2; jobs; running jobs
+PARTS, SQUARES, CLASSES, ACTIVE, HOLDING = range(4, 9)
+#: samples; mean and sum of squared differences of fairness and of equality; seconds with an idle group of each size
+SAMPLES, MEAN, SPREAD, EXISTS = 9, 10, 12, 14
+SIZE = 16
+
+
+@compiled
+def change(m: Floats, sums: Ints, demand: int, before: int, after: int) -> None:
+    """A job of this demand holds ``after`` CPUs instead of ``before``; ``sums`` has for each demand sum A, sum A^2."""
+    if sums[demand, 1] > 0:
+        m[CLASSES] -= sums[demand, 0] * sums[demand, 0] / sums[demand, 1]
+    sums[demand, 0] += after - before
+    sums[demand, 1] += after * after - before * before
+    if sums[demand, 1] > 0:
+        m[CLASSES] += sums[demand, 0] * sums[demand, 0] / sums[demand, 1]
+    was, now = before / demand, after / demand
+    m[PARTS] += now - was
+    m[SQUARES] += now * now - was * was
+    m[HOLDING] += (after > 0) - (before > 0)
+    if m[HOLDING] == 0:
+        # What rounding has left over must not stay.
+        m[PARTS] = 0.0
+        m[SQUARES] = 0.0
+        m[CLASSES] = 0.0
+
+
+@compiled
+def pass_until(m: Floats, batches: Floats, now: float, idle: int, capacity: int, inclusive: bool) -> None:
+    """Time goes on to ``now`` with so many idle CPUs; samples before it, or up to it, are taken."""
+    until = min(now, m[HORIZON])
+    if until > m[NOW]:
+        m[BUSY] += (until - m[NOW]) * (capacity - idle)
+        for g in range(len(GROUPS)):
+            if idle >= GROUPS[g]:
+                m[EXISTS + g] += until - m[NOW]
+        m[NOW] = until
+    while m[NEXT_SAMPLE] < until or (inclusive and m[NEXT_SAMPLE] == now and now <= m[HORIZON]):
+        _sample(m, batches)
+        m[NEXT_SAMPLE] += SAMPLE_S
+
+
+@compiled
+def _sample(m: Floats, batches: Floats) -> None:
+    if m[HOLDING] == 0:
+        return
+    m[SAMPLES] += 1
+    batch = int(m[NEXT_SAMPLE] // BATCH_S)
+    batches[batch, 0] += 1
+    fairness = m[PARTS] * m[PARTS] / (m[ACTIVE] * m[SQUARES])
+    equality = m[CLASSES] / m[ACTIVE]
+    for which in range(2):
+        value = fairness if which == 0 else equality
+        # Welford: the sum of squares would lose the variance.
+        off = value - m[MEAN + which]
+        m[MEAN + which] += off / m[SAMPLES]
+        m[SPREAD + which] += off * (value - m[MEAN + which])
+        batches[batch, 1 + which] += value
+
+
+@compiled
+def idle_changed(begun: Floats, counts: Ints, now: float, before: int, after: int) -> None:
+    """At the end of an instant ``after`` CPUs are idle instead of ``before``.
+
+    ``begun`` has since when each group is idle, ``counts`` how many idle intervals ended in each bin of `EDGES_S`.
+    """
+    for g in range(len(GROUPS)):
+        had, has = before // GROUPS[g], after // GROUPS[g]
+        for group in range(had, has):
+            begun[g, group] = now
+        for group in range(has, had):
+            _count(counts, g, now - begun[g, group])
+
+
+@compiled
+def close(m: Floats, begun: Floats, counts: Ints, idle: int) -> None:
+    """At the horizon: groups that are idle still count as long as they have been."""
+    for g in range(len(GROUPS)):
+        for group in range(idle // GROUPS[g]):
+            _count(counts, g, m[HORIZON] - begun[g, group])
+
+
+@compiled
+def _count(counts: Ints, g: int, duration: float) -> None:
+    at = 0
+    while at < len(EDGES_S) and duration > EDGES_S[at]:
+        at += 1
+    counts[g, at] += 1

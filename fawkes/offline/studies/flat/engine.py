@@ -1,0 +1,142 @@
+"""Runs of the compiled pool: arrays in, an outcome out. The compiled code is kept on disk."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fawkes
+from fawkes.base.paths import cache_dir
+from fawkes.offline.runs.code import digest_of
+from fawkes.offline.studies.flat.allocators import Allocator, settings_of
+from fawkes.offline.studies.flat.compiled import layout, meter
+from fawkes.offline.studies.flat.jobs import Floats, Ints, Jobs
+from fawkes.offline.studies.flat.metrics import BATCH_S, EDGES_S, GROUPS, IdleGroups, Mean, Outcome
+
+
+def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> Outcome:
+    """Share so many CPUs among the jobs as a bundled policy does; ValueError for jobs without deadlines set.
+
+    UserError as `settings_of`.
+    """
+    if jobs.deadline_s is None:
+        raise ValueError(f"{jobs.name} has no deadlines")
+    from fawkes.offline.studies.flat.compiled.entry import POINTERS
+    from fawkes.offline.studies.flat.compiled.pool import Pool
+
+    settings = settings_of(allocator, capacity)
+    horizon = jobs.span_s
+    count = len(jobs)
+    batches = np.zeros((int(horizon // BATCH_S) + 1, 3))
+    meters = np.zeros(meter.SIZE)
+    meters[meter.HORIZON] = horizon
+    most = np.minimum(jobs.tasks, capacity)
+    counters = np.zeros(layout.COUNTERS, np.int64)
+    counters[layout.FREE] = counters[layout.LAST_IDLE] = capacity
+    ends, finish, start = np.zeros(count, np.int64), np.full(count, np.nan), np.full(count, np.nan)
+    granted, consumed = np.zeros(count, np.int64), np.zeros(count)
+    idle_counts = np.zeros((len(GROUPS), len(EDGES_S) + 1), np.int64)
+
+    def whole(size: int = count) -> Ints:
+        return np.zeros(size, np.int64)
+
+    pool = Pool(
+        submit=_whole(jobs.submit_s), work=_whole(jobs.work_s), deadline=_whole(jobs.deadline_s), most=most,
+        tasks=np.ascontiguousarray(jobs.tasks, np.int64),
+        by_deadline=np.argsort(jobs.submit_s + jobs.deadline_s, kind="stable"),
+        s=settings, n=counters, known=np.zeros(layout.MEMORY),
+        recent=np.zeros((max(1, int(settings[layout.WINDOW])), 2)),
+        ends=ends, finish=finish, start=start, granted=granted, consumed=consumed,
+        since=np.zeros(count), left=np.zeros(count), share=np.ones(count),
+        waiting=whole(), running=whole(), running_at=whole() - 1, filling=whole(), filling_at=whole() - 1,
+        held=np.zeros(count), asks=whole(2 * count), asked=whole(), keys=np.zeros(count),
+        m=meters, batches=batches, sums=np.zeros((int(most.max(initial=0)) + 1, 2), np.int64),
+        idle_since=np.zeros((len(GROUPS), capacity // min(GROUPS) + 1)), idle_counts=idle_counts,
+    )  # fmt: skip
+    _kept().run(np.array([field.ctypes.data for field in pool[:POINTERS]]), count, *pool[POINTERS:])
+    return Outcome(
+        ends.astype(np.int8), finish, start, granted, consumed, jobs.work_s,
+        utilisation=float(meters[meter.BUSY]) / (horizon * capacity) if horizon else 0.0,
+        fairness=_mean(meters, batches, 0),
+        equality=_mean(meters, batches, 1),
+        idle=tuple(idle_groups(size, float(meters[meter.EXISTS + at]), horizon, idle_counts[at])
+                   for at, size in enumerate(GROUPS)),
+    )  # fmt: skip
+
+
+def _whole(column: Floats) -> Floats:
+    """A column without gaps: compiled functions see its place in memory alone."""
+    return np.ascontiguousarray(column, np.float64)
+
+
+def _mean(meters: Floats, batches: Floats, which: int) -> Mean:
+    count = int(meters[meter.SAMPLES])
+    variance = float(meters[meter.SPREAD + which]) / (count - 1) if count > 1 else 0.0
+    full = batches[batches[:, 0] > 0]
+    return Mean(count, float(meters[meter.MEAN + which]), variance, tuple((full[:, 1 + which] / full[:, 0]).tolist()))
+
+
+def idle_groups(size: int, exists_s: float, horizon_s: float, bins: Ints) -> IdleGroups:
+    """What the bins of idle intervals say; ``bins`` has one more than `EDGES_S`."""
+    total = int(bins.sum())
+    longer = tuple((1 - np.cumsum(bins)[:-1] / total).tolist()) if total else ()
+    return IdleGroups(size, exists_s / horizon_s if horizon_s else 0.0, total, longer)
+
+
+class _Code:
+    """The compiled function, from disk where it has been compiled before."""
+
+    def __init__(self) -> None:
+        import numba
+        from numba import njit
+
+        from fawkes.offline.studies.flat.compiled.entry import run_at
+
+        options: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+        place = folder()
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            # Nothing can be kept: it is compiled for each process.
+            self.run: Callable[..., None] = njit(**options)(run_at)
+            return
+        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(place)
+        try:
+            self.run = njit(cache=True, **options)(run_at)
+        finally:
+            numba.config.CACHE_DIR = before
+
+
+@cache
+def _kept() -> _Code:
+    return _Code()
+
+
+def compile_pool() -> None:
+    """See to it that the compiled pool is on disk, for processes to come; half a minute where it is not."""
+    one = np.ones(1)
+    jobs = Jobs("one", np.zeros(1), np.ones(1, np.int64), one, deadline_s=one)
+    run_compiled(jobs, 1, Allocator("BASELINE"))
+
+
+def folder() -> Path:
+    """Where the compiled code of this version is kept, there or not."""
+    tools = f"{sys.version} {platform.machine()} {version('numba')} {version('llvmlite')}"
+    sources = digest_of(
+        Path(fawkes.__file__).parent, ("offline/studies/flat/compiled", "offline/studies/flat/metrics.py")
+    )
+    return cache_dir() / "flat" / digest_of_text(tools + sources)
+
+
+def digest_of_text(text: str) -> str:
+    """16 hexadecimal digits for a text."""
+    import hashlib
+
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

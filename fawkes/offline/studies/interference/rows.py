@@ -1,0 +1,86 @@
+"""What a run of the study says, as rows for tables and curves for pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.state.admitting import Admission
+from fawkes.offline.studies.interference.course import Course
+from fawkes.offline.studies.interference.manager import run
+from fawkes.offline.studies.interference.values import Remedy, Study
+
+#: how each manager is called, by its remedy
+MANAGERS = {
+    Remedy.NONE: "offers",
+    Remedy.REVOKE: "revocation",
+    Remedy.ADMIT: "admission",
+    Remedy.RELEASE: "full release",
+}
+FAWKES = "Fawkes"
+
+Points = list[tuple[float, float]]
+"""A step function: seconds and the value from then on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What came of a framework under a manager; seconds from the start of the run, None for what never happened."""
+
+    manager: str
+    framework: str
+    at_s: float
+    first_task_s: float | None
+    finished_s: float | None
+    stuck_s: float
+    lost_tasks: int | None
+    dropped_jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """CPUs that a framework holds, those where its tasks run, and from when to when it stood still (seconds)."""
+
+    manager: str
+    framework: str
+    held: Points
+    used: Points
+    stuck: list[tuple[float, float]]
+
+
+def played(study: Study, remedy: Remedy, admission: Admission) -> tuple[list[Row], list[Curve]]:
+    """Rows and curves of a study under one remedy."""
+    course = run(replace(study, remedy=remedy), admission)
+    return rows_of(course), curves_of(course)
+
+
+def rows_of(course: Course) -> list[Row]:
+    """A row for each framework, in the order of registration."""
+    return [
+        Row(
+            manager=MANAGERS[course.study.remedy],
+            framework=one.framework,
+            at_s=one.registered_us / SECOND_US,
+            first_task_s=None if one.first_us is None else one.first_us / SECOND_US,
+            finished_s=None if one.finished_us is None else one.finished_us / SECOND_US,
+            stuck_s=one.stuck_us / SECOND_US,
+            lost_tasks=one.lost_tasks,
+            dropped_jobs=len(one.dropped),
+        )
+        for one in course.ended.values()
+    ]
+
+
+def curves_of(course: Course) -> list[Curve]:
+    """The curves of each framework."""
+    found = []
+    for name in course.ended:
+        held, used = [], []
+        for moment in course.moments:
+            share = moment.shares.get(name)
+            if share is not None:
+                held.append((moment.at_us / SECOND_US, share.held.cpu_milli / 1000))
+                used.append((moment.at_us / SECOND_US, share.used.cpu_milli / 1000))
+        stuck = [(since / SECOND_US, until / SECOND_US) for since, until in course.stuck_spans(name)]
+        found.append(Curve(MANAGERS[course.study.remedy], name, held, used, stuck))
+    return found

@@ -1,0 +1,181 @@
+"""Section 6: one MR-cluster of the model by itself, without a controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import cache
+from statistics import fmean
+from typing import Any
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import StartJob
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId, Role
+from fawkes.offline.scenarios.applications import profile_of_job
+from fawkes.offline.studies.paper.judging.fixed import (
+    CHANCES,
+    IDLE_BYTES,
+    MICRO_NODES,
+    MIN_NODES,
+    REDUCES_PER_NODE,
+    REPLICAS,
+    Model,
+)
+from fawkes.sim.events.steps import next_look_us
+from fawkes.sim.hadoop.cluster import SimCluster
+from fawkes.sim.hadoop.constants import Constants
+from fawkes.sim.hadoop.flows import Flows
+from fawkes.sim.hadoop.machine import Common, Owner
+from fawkes.sim.hadoop.profile import Profile
+from fawkes.sim.hadoop.tasks import Copy, SimJob
+from fawkes.workload.making.classes import APPLICATIONS, COMPUTE, GB, STAGES, chain
+from fawkes.workload.model import TraceJob
+
+ROLES = {"TR": Role.TRANSIENT, "TC": Role.TRANSIENT_CORE}
+_C = ClusterId("c")
+
+
+def profile(job: TraceJob, model: Model) -> Profile:
+    """What a job asks of the machine, with the model's factors on its processor time."""
+    plain = profile_of_job(job)
+    compute = job.application in STAGES and STAGES[job.application].kind == COMPUTE
+    factor = model.factor("cpu_compute" if compute else "cpu_disk")
+    return replace(
+        plain,
+        map_cpu_us=round(plain.map_cpu_us * factor),
+        reduce_cpu_us=round(plain.reduce_cpu_us * model.factor("cpu_reduce")),
+    )
+
+
+class Bench:
+    """An MR-cluster and its clock; tasks take their chances from ``seed``."""
+
+    def __init__(
+        self,
+        constants: Constants,
+        core: int,
+        others: int = 0,
+        role: Role = Role.CORE,
+        sites: int = 1,
+        seed: int = CHANCES[0],
+    ) -> None:
+        self.flows: Flows[Owner] = Flows()
+        self.cluster = SimCluster(_C, self.flows, constants, Common(constants), seed)
+        self._look_us = constants.decommission_us
+        self._seen: set[Copy] = set()
+        self.others = [NodeId(f"other-{number:03d}") for number in range(others)]
+        names = [NodeId(f"core-{number:03d}") for number in range(core)]
+        for number, name in enumerate(names):
+            self.cluster.join(name, Role.CORE, f"site-{number * sites // core}")
+        for name in self.others:
+            self.cluster.join(name, role, "site-0")
+
+    def over(self) -> Iterator[SimJob | Copy]:
+        """Jobs as they end, and copies as HDFS sees that they have, until nothing is under way."""
+        while self.flows.next_us() is not None:
+            for flow in self.flows.end():
+                cluster, owner = flow.owner
+                found = cluster.flow_ended(owner, flow)
+                if isinstance(found, Copy) and found not in self._seen:
+                    self._seen.add(found)
+                    wait_us = next_look_us(self.flows.now_us, self._look_us) - self.flows.now_us
+                    machine = cluster.machine
+                    found.flows.update(machine.begin(machine.start(wait_us, 0), (cluster, found)))
+                elif found is not None:
+                    yield found
+
+    def submit(self, name: str, asked: Profile) -> None:
+        """A job begins now."""
+        spec = JobSpec(id=JobId(name), cluster=_C, details={"profile": asdict(asked)})
+        self.cluster.submit(StartJob(spec.id, _C, 1, spec))
+
+    def run(self, jobs: Sequence[Profile]) -> float:
+        """Jobs one after another; seconds from the first submission to the last end. Nodes that are empty leave."""
+        left = list(enumerate(jobs))
+        number, first = left.pop(0)
+        self.submit(str(number), first)
+        end_us = 0
+        for found in self.over():
+            if isinstance(found, Copy):
+                self.cluster.leave(found.of)
+                continue
+            end_us = self.flows.now_us
+            if left:
+                number, following = left.pop(0)
+                self.submit(str(number), following)
+        return end_us / SECOND_US
+
+    def evacuate(self, names: Sequence[NodeId], held_bytes: int) -> None:
+        """Nodes stop working and what they hold is copied to the others, all at once (delayed preemption, 4.2.2)."""
+        for name in names:
+            self.cluster.stored[name] = held_bytes
+            self.cluster.drain(name)
+        for name in names:
+            self.cluster.evacuate(name, name)
+
+
+def jobs_of(code: str, nodes: int, model: Model) -> list[Profile]:
+    """The jobs of an application on the input of Table 1, with two reduces for each node."""
+    size = f"{APPLICATIONS[code].input_bytes // GB}GB"
+    reduces = max(1, round(nodes * REDUCES_PER_NODE * model.factor("reduces")))
+    return [profile(job, model) for job in chain(code, code, size, reduces=reduces)]
+
+
+def chances(once: Callable[[int], float], seeds: Sequence[int] = CHANCES) -> dict[str, Any]:
+    """``seconds`` is the mean over the seeds of the tasks' chances, ``each_s`` with each of them."""
+    found = [once(seed) for seed in seeds]
+    return {"seconds": fmean(found), "each_s": found}
+
+
+def application_s(
+    model: Model,
+    app: str,
+    core: int,
+    role: str,
+    others: int,
+    sites: int = 1,
+    link: float = 1.0,
+    seed: int = CHANCES[0],
+) -> float:
+    """Seconds that an application takes on so many core nodes, evenly on so many sites, and nodes of another role.
+
+    ``link`` is the part that the link between the sites has of its capacity.
+    """
+    constants = replace(model.constants, site_bytes_s=model.constants.site_bytes_s * link)
+    bench = Bench(constants, core, others, ROLES.get(role, Role.CORE), sites, seed)
+    return bench.run(jobs_of(app, core + others, model))
+
+
+def removal_idle_s(model: Model, removed: int, together: bool) -> dict[str, float]:
+    """``total_s`` until the last node has left, and ``node_s``, the mean time of one (section 6.4, Figure 5a).
+
+    The nodes that stay take the copies, so all of them are core nodes here.
+    """
+    bench = Bench(model.constants, MICRO_NODES - removed, removed, Role.TRANSIENT_CORE)
+    left, began, times = list(bench.others), 0, list[float]()
+    first = left if together else left[:1]
+    left = left[len(first) :]
+    bench.evacuate(first, IDLE_BYTES)
+    for found in bench.over():
+        if isinstance(found, Copy):
+            bench.cluster.leave(found.of)
+            times.append((bench.flows.now_us - began) / SECOND_US)
+            if left:
+                began = bench.flows.now_us
+                bench.evacuate([left.pop(0)], IDLE_BYTES)
+    return {"total_s": bench.flows.now_us / SECOND_US, "node_s": sum(times) / len(times)}
+
+
+def removal_busy_s(model: Model, app: str, removed: int, seed: int = CHANCES[0]) -> float:
+    """Seconds of an application when nodes begin to leave at its start, each with its part of three replicas of the
+    input (section 6.4, the worst case: transient-core nodes store as much as core nodes, which they are here).
+    """
+    bench = Bench(model.constants, MICRO_NODES - removed, removed, Role.TRANSIENT_CORE, seed=seed)
+    bench.evacuate(bench.others, APPLICATIONS[app].input_bytes * REPLICAS // MICRO_NODES)
+    return bench.run(jobs_of(app, MICRO_NODES, model))
+
+
+@cache
+def reference_us(constants: Constants, asked: Profile) -> int:
+    """Alone on a static MR-cluster of 10 nodes, in microseconds (facts, section 7): the mean over the seeds."""
+    return round(fmean(Bench(constants, MIN_NODES, seed=seed).run([asked]) for seed in CHANCES) * SECOND_US)

@@ -1,0 +1,1 @@
+"""Rules that were fixed before the runs, and the verdicts by them."""

@@ -1,0 +1,505 @@
+"""All that a file in ``playbooks/`` may import: scripts as values, the lease that guards a node, facts, tasks.
+
+A playbook step is a pure function that returns a :class:`Script`. It is made by :func:`reading` (looks, changes
+nothing) or by :func:`changing`, which puts the check of the node's lease around it, so that no step can forget it.
+What a script learnt it prints as facts, ``@key=value``, which :func:`read_facts` reads back.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import PurePosixPath
+from typing import Any, ClassVar
+
+from fawkes.base.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError, UserError
+from fawkes.playbook.prelude import PRELUDE
+from fawkes.playbook.script import Facts, Script, Secret, Value, read_facts
+
+__all__ = [
+    "Exit",
+    "Facts",
+    "Folders",
+    "Lease",
+    "RefusedError",
+    "Script",
+    "Secret",
+    "UserError",
+    "Value",
+    "changing",
+    "failure",
+    "hand_lease",
+    "kept_text",
+    "lease_change",
+    "play",
+    "read_facts",
+    "reading",
+    "reading_in",
+    "task",
+]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+class Exit(IntEnum):
+    """Exit codes of playbook scripts that mean something of their own (above those of programs, below signals)."""
+
+    CLEAN_FAILED = 70
+    """Something of an MR-cluster is still on the node."""
+    SUPERSEDED = 71
+    """A newer version was written already."""
+    EMPTY_INCLUDE = 72
+    """The include list would be empty, which admits everybody."""
+    CANNOT_WRITE = 73
+    """The work folder cannot be made or written."""
+    SHARED_FOLDER = 74
+    """The work folder belongs to another node: it is shared or was copied."""
+    BUSY = 75
+    """Another script held the node's lock for too long."""
+    NOT_TAKEN = 76
+    """Nobody holds the node: the MR-cluster must take it first."""
+    FOREIGN = 77
+    """Another pool holds the node."""
+    FENCED = 78
+    """A newer controller, or another one of the same epoch, has taken over."""
+    HELD = 79
+    """Another MR-cluster, or another generation of this one, holds the node."""
+    NOT_EMPTY = 80
+    """A folder that must be empty is not."""
+    DIED = 81
+    """A daemon ended soon after its start."""
+    CLOSED = 82
+    """The MR-cluster was told to leave the node: nothing is done there for it any more but the wipe."""
+    DAMAGED = 83
+    """The file that should say who holds the node is no lease: empty, cut off, or garbage."""
+    UNFIT_USER = 84
+    """The MR-cluster's own Unix user cannot be used on the node."""
+
+
+_REFUSED_ALONE = (
+    "Nothing was changed there. Show the lease with `fab -H {node} --search-root playbooks --collection lease show`; "
+    'The page `operations`, "A node that is refused", says how to repair it'
+)
+
+_MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
+    Exit.CLEAN_FAILED: (
+        HostError,
+        "the node is not clean",
+        "Remove what is listed; until then the node stays out of use",
+    ),
+    Exit.SUPERSEDED: (HostError, "the node already has a newer version", ""),
+    Exit.EMPTY_INCLUDE: (RefusedError, "an empty include list would admit every node", "Nothing was changed there"),
+    Exit.CANNOT_WRITE: (
+        HostError,
+        "the folder cannot be written to",
+        "Check that the disk is not full and who owns the folder",
+    ),
+    Exit.SHARED_FOLDER: (
+        NodeRefusedError,
+        "the work folder belongs to another node",
+        "Give each node a work_dir on its own disk. " + _REFUSED_ALONE,
+    ),
+    Exit.BUSY: (HostError, "another step kept the node's lock", "Try again"),
+    Exit.NOT_TAKEN: (RefusedError, "the node is not taken by this MR-cluster", "Nothing was changed there"),
+    Exit.FOREIGN: (
+        NodeRefusedError,
+        "the node belongs to another pool",
+        "`fawkes down` of that pool releases it. " + _REFUSED_ALONE,
+    ),
+    Exit.DAMAGED: (NodeRefusedError, "the node's lease is damaged", _REFUSED_ALONE),
+    Exit.FENCED: (
+        ElsewhereError,
+        "another controller has taken over the node",
+        "Only one may run; the page `operations` says what to do when the state folder of the other is lost",
+    ),
+    Exit.HELD: (RefusedError, "another MR-cluster holds the node", "Nothing was changed there"),
+    Exit.NOT_EMPTY: (RefusedError, "a folder that must be empty is not", "Nothing was changed there"),
+    Exit.CLOSED: (RefusedError, "the MR-cluster leaves the node", "Nothing was changed there"),
+    Exit.UNFIT_USER: (
+        HostError,
+        "the node cannot run anything as the MR-cluster's own user",
+        "Repair that on the node, or correct `run_as`; the page `security` says what such a user needs",
+    ),
+    Exit.DIED: (HostError, "a daemon ended at once", "`fawkes logs` has the whole log"),
+}
+
+
+def failure(node: str, doing: str, exit_code: int, stderr: str) -> FawkesError:
+    """The error for a script that ended with ``exit_code``: whose move it is, and the script's last words."""
+    lines = [line.strip() for line in stderr.split("\n") if line.strip()]
+    detail = f": {lines[-1]}" if lines else ""
+    kind, what, hint = _MEANING.get(exit_code, (HostError, f"exit code {exit_code}", ""))
+    sentence = f"{doing} failed: {what}{detail}"
+    if issubclass(kind, HostError):
+        return kind(sentence, host=node, hint=hint.replace("{node}", node))
+    return kind(sentence, where=node, hint=hint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folders:
+    """Where the things of one MR-cluster lie on one node. Everything is below ``work_dir``."""
+
+    DFS_INCLUDE: ClassVar[str] = "dfs.include"
+    DFS_EXCLUDE: ClassVar[str] = "dfs.exclude"
+    YARN_INCLUDE: ClassVar[str] = "yarn.include"
+    YARN_EXCLUDE: ClassVar[str] = "yarn.exclude.xml"
+    """Files in ``members``; only a name that ends in .xml lets each leaving node have a time limit of its own."""
+    KEPT: ClassVar[str] = "kept.json"
+    """What a lost ledger is made from again: in ``members`` the MR-cluster, beside an attempt its job. For us alone."""
+
+    work_dir: PurePosixPath
+    cluster: str
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.cluster):
+            raise UserError(
+                f"{self.cluster!r} is not a valid name", where="cluster", hint="Use letters, digits and . _ -"
+            )
+
+    @property
+    def root(self) -> PurePosixPath:
+        """The one folder that holds all of the MR-cluster."""
+        return self.work_dir / "clusters" / self.cluster
+
+    @property
+    def user_file(self) -> PurePosixPath:
+        """Who the MR-cluster's own Unix user is on the node; absent without one. The user for SSH owns it."""
+        return self.work_dir / "users" / self.cluster
+
+    @property
+    def group_file(self) -> PurePosixPath:
+        """That a control group was made for the MR-cluster on the node, and how one enters it; absent without one."""
+        return self.work_dir / "groups" / self.cluster
+
+    @property
+    def conf(self) -> PurePosixPath:
+        """Hadoop's configuration."""
+        return self.root / "conf"
+
+    @property
+    def members(self) -> PurePosixPath:
+        """Include and exclude files of the masters."""
+        return self.root / "members"
+
+    @property
+    def run(self) -> PurePosixPath:
+        """One file for each daemon: pid, start time, boot id."""
+        return self.root / "run"
+
+    @property
+    def logs(self) -> PurePosixPath:
+        """Logs of daemons."""
+        return self.root / "logs"
+
+    @property
+    def jobs(self) -> PurePosixPath:
+        """One folder for each attempt of a job."""
+        return self.root / "jobs"
+
+    @property
+    def tmp(self) -> PurePosixPath:
+        """Temporary files of daemons."""
+        return self.root / "tmp"
+
+    @property
+    def nn(self) -> PurePosixPath:
+        """The NameNode's image and edits."""
+        return self.root / "nn"
+
+    @property
+    def dn(self) -> PurePosixPath:
+        """Blocks (storage type DISK)."""
+        return self.root / "dn"
+
+    @property
+    def dn_input(self) -> PurePosixPath:
+        """Blocks that stay on core nodes (storage type ARCHIVE)."""
+        return self.root / "dn-input"
+
+    @property
+    def rm_state(self) -> PurePosixPath:
+        """What the ResourceManager recovers from."""
+        return self.root / "rm-state"
+
+    @property
+    def kept(self) -> PurePosixPath:
+        """The second copy of the masters' data, on another node than theirs."""
+        return self.root / "kept"
+
+    @property
+    def journal(self) -> PurePosixPath:
+        """The edits that a JournalNode keeps: one folder below it, by the name of the nameservice."""
+        return self.root / "journal"
+
+    @property
+    def nm_local(self) -> PurePosixPath:
+        """Working folders of containers."""
+        return self.root / "nm-local"
+
+    @property
+    def nm_logs(self) -> PurePosixPath:
+        """Logs of containers until they are aggregated."""
+        return self.root / "nm-logs"
+
+    def all(self) -> tuple[PurePosixPath, ...]:
+        """Every folder that ``prepare`` makes (``conf``, ``nn`` and ``journal`` are made when they have a content)."""
+        return (
+            self.members, self.run, self.logs, self.jobs, self.tmp, self.dn, self.dn_input, self.rm_state,
+            self.nm_local, self.nm_logs,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lease:
+    """The right to change a node: who asks, for whom, and since which epoch.
+
+    ``cluster`` "" asks for the node itself, whoever holds it (folders, software). ``epoch`` grows by one with each
+    start of the controller; ``controller`` tells two of the same epoch apart (a restored backup).
+    """
+
+    node: str
+    work_dir: PurePosixPath
+    pool: str
+    cluster: str
+    generation: int
+    epoch: int
+    controller: str
+
+    def __post_init__(self) -> None:
+        for key, name in (("pool", self.pool), ("controller", self.controller), ("node", self.node)):
+            if not _NAME.fullmatch(name):
+                raise UserError(f"{name!r} is not a valid name", where=key, hint="Use letters, digits and . _ -")
+        if self.cluster and not _NAME.fullmatch(self.cluster):
+            raise UserError(
+                f"{self.cluster!r} is not a valid name", where="cluster", hint="Use letters, digits and . _ -"
+            )
+        if not self.work_dir.is_absolute():
+            raise UserError("the work folder must be an absolute path", where=f"work_dir of {self.node}")
+
+    @property
+    def folders(self) -> Folders:
+        """The folders of the lease's MR-cluster on its node."""
+        return Folders(work_dir=self.work_dir, cluster=self.cluster)
+
+    def marks(self, daemon: str) -> dict[str, str]:
+        """Environment by which every process of the MR-cluster, and all that it starts, is found again."""
+        return {
+            "FAWKES_POOL": self.pool,
+            "FAWKES_CLUSTER": self.cluster,
+            "FAWKES_GENERATION": str(self.generation),
+            "FAWKES_DAEMON": daemon,
+        }
+
+
+ASIDE = r"""
+aside() {
+    [ -e "$1" ] || return 0
+    [ -n "$(ls -A "$1")" ] || return 0
+    number=1
+    while [ -e "$1.before-$number" ]; do number=$((number + 1)); done
+    mv -T "$1" "$1.before-$number" || { echo "cannot rename $1" >&2; exit 73; }
+    fact aside "$1.before-$number"
+}
+"""
+"""`aside PLACE`: rename a file, or a folder that is not empty, to the first free PLACE.before-N: fact ``aside``."""
+
+_MY_LEASE = r"""
+work={work}; my_node={node}; my_pool={pool}; my_cluster={cluster}; my_generation={generation}
+my_epoch={epoch}; my_controller={controller}
+"""
+
+_READ_LEASE = r"""
+umask 022
+# Whoever held the lock may have removed its file: then another one is the lock by now, and this one keeps nobody out.
+tries=100
+until [ $tries -lt 100 ] && [ /proc/self/fd/9 -ef "$work/.lock" ]; do
+    [ $tries -gt 0 ] || { echo "the lock $work/.lock is removed again and again" >&2; exit 75; }
+    mkdir -p "$work" && [ -w "$work" ] && command exec 9>>"$work/.lock" ||
+        { echo "cannot write $work" >&2; exit 73; }
+    flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
+    tries=$((tries - 1))
+done
+read_lease "$work"
+refuse() {
+    lease_facts
+    echo "$2" >&2
+    exit "$1"
+}
+# The content is on the disk before its name is: after a power failure a lease would be an empty file otherwise.
+# `sync` before coreutils 8.24 knows no files and syncs everything, which does as well.
+write_lease() {
+    printf 'node=%s\npool=%s\ncluster=%s\ngeneration=%s\nepoch=%s\ncontroller=%s\nclosed=%s\n' "$my_node" \
+        "$my_pool" "$1" "$2" "$my_epoch" "$my_controller" "$closed" >"$work/.lease.new" &&
+        sync "$work/.lease.new" && mv -fT "$work/.lease.new" "$work/lease" && sync "$work" ||
+        { echo "cannot write $work/lease" >&2; exit 73; }
+}
+if [ -n "$damage" ]; then
+    [ {mends} = yes ] || refuse 83 "$work/lease is not a valid lease: $damage"
+fi
+if [ $leased = no ] || [ -n "$damage" ]; then
+    node=$my_node; pool=$my_pool; cluster=; generation=; epoch=0; controller=$my_controller; closed=0
+fi
+[ "$node" = "$my_node" ] || refuse 74 "the lease in $work belongs to node $node"
+[ "$pool" = "$my_pool" ] || refuse 77 "the lease in $work belongs to pool $pool"
+[ "$epoch" -le "$my_epoch" ] || refuse 78 "epoch $epoch of controller $controller is newer than $my_epoch"
+[ "$epoch" -lt "$my_epoch" ] || [ "$controller" = "$my_controller" ] ||
+    refuse 78 "controller $controller has the same epoch $epoch"
+mine=no
+[ "$cluster" = "$my_cluster" ] && [ "$generation" = "$my_generation" ] && mine=yes
+# Scripts of an older epoch are refused already: the numbers of a new one may begin anew.
+[ "$epoch" = "$my_epoch" ] || closed=0
+check_open() {
+    [ "$my_generation" -gt "$closed" ] || refuse 82 "$my_cluster was told to leave the node, generation $my_generation"
+}
+"""
+
+_GUARD = r"""
+if [ -n "$my_cluster" ] && [ $mine = no ]; then
+    [ -n "$cluster" ] || refuse 76 "no MR-cluster holds the node, $my_cluster has not taken it"
+    refuse 79 "the node is held by $cluster, generation $generation"
+fi
+[ -z "$my_cluster" ] || [ {wipes} = yes ] || check_open
+[ "$leased $epoch $controller" = "yes $my_epoch $my_controller" ] || write_lease "$cluster" "$generation"
+own_user "$work" "$my_cluster"
+"""
+
+
+def reading(template: str, **values: Value) -> Script:
+    """A script that looks and changes nothing: no lease, no lock. It has ``fact KEY VALUE`` and ``alive PIDFILE``."""
+    return Script(PRELUDE) + Script.of(template, **values)
+
+
+def reading_in(folders: Folders, template: str, **values: Value) -> Script:
+    """The same for what looks into the folders of an MR-cluster: as its own Unix user, where it has one."""
+    lib = Script(PRELUDE) + Script.of(
+        "work={work}; my_cluster={cluster}", work=folders.work_dir, cluster=folders.cluster
+    )
+    body = Script.of(template, **values)
+    return (
+        kept_text("lib", lib)
+        + Script('eval "$lib"\nown_user "$work" "$my_cluster"')
+        + kept_text("body", body)
+        + Script('run "$body"')
+    )
+
+
+def kept_text(name: str, text: Script) -> Script:
+    """A shell variable with a text, such as one for ``run``. No process is started for it."""
+    return Script(f"{name}={shlex.quote(text.text)}", f"{name}={shlex.quote(text.masked)}")
+
+
+def _lease_values(lease: Lease) -> dict[str, Value]:
+    return {
+        "work": lease.work_dir,
+        "node": lease.node,
+        "pool": lease.pool,
+        "cluster": lease.cluster,
+        "generation": lease.generation,
+        "epoch": lease.epoch,
+        "controller": lease.controller,
+    }
+
+
+def _checked(lease: Lease, *, mends: bool) -> Script:
+    """The lease is read, under the lock, and refused where it does not allow this one."""
+    lib = Script(PRELUDE) + Script.of(_MY_LEASE, **_lease_values(lease))
+    return kept_text("lib", lib) + Script('eval "$lib"') + Script.of(_READ_LEASE, mends="yes" if mends else "no")
+
+
+def changing(
+    lease: Lease,
+    template: str,
+    *,
+    after: Script | None = None,
+    wipes: bool = False,
+    by_login: bool = False,
+    stdin: bool = False,
+    **values: Value,
+) -> Script:
+    """A script that runs only while the node's lease allows it, and alone: the node's lock is held to its end.
+
+    Refusals are exit codes of :class:`Exit`, with the lease that was found as facts ``lease.*`` (``lease.damage`` alone
+    when it is none). A newer epoch is
+    written down before the script begins, so that an older controller is shut out from then on. What the script starts
+    in the background does not inherit the lock. Once the node was closed (``playbooks/lease.py``) only a script that
+    ``wipes`` runs for the MR-cluster that leaves. ``after`` runs when the script has ended well and the lock is free
+    again: for what takes long and needs nobody kept out.
+
+    Where the MR-cluster has its own Unix user, the script and ``after`` run as that user, who can neither change the
+    lease nor hold the lock. One that runs ``by_login`` stays with the user for SSH, and has ``user``, ``uid``,
+    ``as_user`` and ``run``. One that reads ``stdin`` is short; with ``after`` it is that which reads it.
+
+    Where ``playbooks/node.py`` made a control group for the MR-cluster, the script and ``after`` run in it, and so does
+    all that they start; except ``by_login`` and with ``stdin``, which must leave nothing running. Where the group
+    cannot be entered they run without it; facts ``group`` (``no``) and ``group.why`` say so.
+    """
+    body = Script.of(template, **values)
+    grouped = Script('( join_group; run "$body" )')
+    reads = _RUN_STDIN if stdin else grouped
+    run = Script('( eval "$body" )') if by_login else reads if after is None else grouped
+    script = _checked(lease, mends=False) + Script.of(_GUARD, wipes="yes" if wipes else "no")
+    script += kept_text("body", body) + Script(f"{run.text} 9>&-") + Script("code=$?; exec 9>&-")
+    if after is not None:
+        script += Script("[ $code = 0 ] || exit $code") + kept_text("body", after) + reads + Script("code=$?")
+    return script + Script("exit $code\n")
+
+
+_RUN_STDIN = Script("""
+{ if [ -z "$user" ]; then ( eval "$body" ); else as_user /bin/sh -c "$lib
+umask 077
+$body"; fi; }""")
+
+
+def lease_change(lease: Lease, template: str, *, mends: bool = False, **values: Value) -> Script:
+    """For ``playbooks/lease.py`` alone: a script that may read the lease, under the lock, and write it anew.
+
+    One that ``mends`` runs for a damaged lease as well: the shell's ``damage`` says what is wrong with it then.
+    """
+    return _checked(lease, mends=mends) + Script.of(template, **values)
+
+
+def task(*, name: str) -> Callable[[Callable[..., None]], Any]:
+    """Make a function a Fabric task: ``fab -H node01 --search-root playbooks --collection node NAME``."""
+    from fabric import task as fabric_task
+
+    return lambda function: fabric_task(function, name=name, auto_shortflags=False)
+
+
+def play(context: Any, script: Script) -> Facts:
+    """Run a script by hand on the host of a Fabric context, show what it says, and give its facts back.
+
+    Fabric would accept any host key: this takes only those in the file ``$FAWKES_KNOWN_HOSTS``, or else in the user's
+    own known_hosts. Raises SystemExit with the script's exit code when that is not 0, as ``fab`` does.
+    """
+    client = getattr(context, "client", None)
+    if client is not None:
+        import paramiko
+
+        client.load_system_host_keys(os.environ.get("FAWKES_KNOWN_HOSTS"))
+        client.set_missing_host_key_policy(paramiko.RejectPolicy())
+    result = context.run("/bin/sh -s", in_stream=io.StringIO(f"{{\n{script.text}\n}} </dev/null\n"), warn=True)
+    if result.exited != 0:
+        raise SystemExit(int(result.exited))
+    return read_facts(str(result.stdout))
+
+
+def hand_lease(context: Any, work_dir: str, pool: str, cluster: str = "", generation: int = 0, epoch: int = 0) -> Lease:
+    """The lease of someone who runs a task by hand: the host's name is the node's, ``hand`` the controller's.
+
+    So ``fab -H`` must name the host as the inventory does. Give the epoch that `fawkes nodes` shows: with an older
+    one the node refuses.
+    """
+    return Lease(
+        node=str(getattr(context, "host", "localhost")),
+        work_dir=PurePosixPath(work_dir),
+        pool=pool,
+        cluster=cluster,
+        generation=int(generation),
+        epoch=int(epoch),
+        controller="hand",
+    )

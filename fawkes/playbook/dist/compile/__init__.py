@@ -1,0 +1,1 @@
+"""Java of our own, compiled beside the Hadoop that it is for."""

@@ -1,0 +1,87 @@
+"""All that MR-clusters, their jobs and replays need on the controller's machine: who needs what, and the one way to get it.
+
+A piece is a release of Hadoop, Pig, or a jar of Fawkes's own Java. All verbs and the controller ask here, so that nothing
+is missed when there is no network any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from fawkes.playbook.dist import cache
+from fawkes.playbook.dist.compile import compiled
+from fawkes.playbook.dist import maven
+from fawkes.playbook.dist.cache import Wanted
+from fawkes.playbook.dist.compile.compiled import DOORS, LOAD, SECURE_IO, JavaCode
+from fawkes.playbook.dist.maven import Resolve, Say
+from fawkes.playbook.dist.pig import DEFAULT_PIG, PIG_PINS
+from fawkes.playbook.dist.pins import PINS, Pin, pin
+
+Piece = Wanted | JavaCode
+
+COMPILED = {code.asked: code for code in (DOORS, SECURE_IO, LOAD)}
+"""The pieces that are compiled, by their names for `fawkes dist get`."""
+
+
+def of_name(name: str) -> tuple[Piece, ...]:
+    """The pieces that `fawkes dist get NAME` brings, the one of that name first; UserError when nothing has this name.
+
+    With a release of Hadoop comes all else that any MR-cluster with it can need.
+    """
+    if name in COMPILED:
+        return (COMPILED[name],)
+    pig = PIG_PINS[DEFAULT_PIG]
+    return (pig,) if name == pig.asked else (pin(name), *COMPILED.values())
+
+
+def of_cluster(version: str, *, own_release: bool = False, kerberos: bool = False) -> tuple[Piece, ...]:
+    """The pieces that an MR-cluster with this version of Hadoop needs; ``own_release``: the site has its Hadoop on the nodes."""
+    hadoop = () if own_release else (pin(version),)
+    return (*hadoop, DOORS, SECURE_IO) if kerberos else (*hadoop, DOORS)
+
+
+def of_job(kind: str) -> tuple[Piece, ...]:
+    """The pieces that a job of this kind needs besides those of its MR-cluster."""
+    return (PIG_PINS[DEFAULT_PIG],) if kind == "pig" else ()
+
+
+def is_there(piece: Piece) -> bool:
+    """True if the cache has a piece, made by this version of Fawkes."""
+    return compiled.is_made(piece) if isinstance(piece, JavaCode) else cache.is_there(piece)
+
+
+def place_of(piece: Piece) -> Path:
+    """Where the cache has (or would have) a piece: a folder, or a jar of ours."""
+    return compiled.place_of(piece) if isinstance(piece, JavaCode) else cache.folder_of(piece)
+
+
+def there() -> list[str]:
+    """The names, as `fawkes dist get` takes them, of all pieces that the cache has."""
+    known: list[Piece] = [*PINS.values(), *PIG_PINS.values(), *COMPILED.values()]
+    return [piece.asked for piece in known if is_there(piece)]
+
+
+def provide(
+    pieces: Iterable[Piece], *, again: bool = False, say: Say = lambda line: None, resolve: Resolve = maven.resolve
+) -> list[Piece]:
+    """Get all that the cache lacks of these pieces; ``again`` makes releases anew even so. The pieces that were made.
+
+    ``say`` gets a line for each step. FawkesError, with the reason, when one cannot be had; those before it stay.
+    """
+    made: list[Piece] = []
+    for piece in {piece.name: piece for piece in pieces}.values():
+        if isinstance(piece, JavaCode):
+            if not is_there(piece):
+                compiled.jar_of(piece, say, resolve)
+                made.append(piece)
+        elif cache.provide(piece, again=again, say=say, resolve=resolve):
+            made.append(piece)
+    return made
+
+
+def command(missing: Sequence[Piece], needed: Sequence[Piece]) -> str:
+    """The commands to type for the missing ones of the pieces that are needed together."""
+    release = next((piece for piece in needed if isinstance(piece, Pin)), None)
+    names = [release.asked] if release is not None else [piece.asked for piece in missing]
+    return " and ".join(f"`fawkes dist get {name}`" for name in names)

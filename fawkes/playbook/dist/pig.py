@@ -1,0 +1,174 @@
+"""Pig: the one version that runs Pig Latin on the Hadoop releases that Fawkes gets, made of Maven's artifacts as they are.
+
+The published Pig is made for a Hadoop of its own. Of its dependencies only those come along that Hadoop has not: its old
+guava, slf4j, commons-cli, commons-logging, commons-codec and servlet jars would shadow those of Hadoop. RoaringBitmap,
+which Pig expects under a name of its own and does not bring, is renamed by Maven's shade plugin.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from fawkes.playbook.dist import manifest
+from fawkes.playbook.dist import maven
+from fawkes.playbook.dist.release import Release
+
+DEFAULT_PIG = "0.18.0"
+MAIN = "org.apache.pig.Main"
+
+_PINNED = Path(__file__).parent / "pinned"
+_RELOCATED = "roaringbitmap-for-pig"
+_OLD, _NEW = "org.roaringbitmap", "org.apache.pig.org.roaringbitmap"
+_PLUGINS = "org.apache.maven.plugins"
+_GOALS = (
+    f"{_PLUGINS}:maven-jar-plugin:3.4.2:jar",
+    f"{_PLUGINS}:maven-shade-plugin:3.6.0:shade",
+    maven.COPY,
+)
+
+
+@dataclass(frozen=True)
+class PigPin:
+    """A version of Pig: ``own`` are the artifacts that come with their dependencies, ``roaringbitmap`` its version."""
+
+    version: str
+    own: Mapping[str, str]
+    roaringbitmap: str
+    shipped: Sequence[str]
+    """Jars that tasks need and that neither Hadoop nor Pig's own job jars bring them, without version."""
+    pinned_in: Path = _PINNED
+
+    @property
+    def name(self) -> str:
+        """The name of its folder, such as ``pig-0.18.0``."""
+        return f"pig-{self.version}"
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"Pig {self.version}"
+
+    @property
+    def asked(self) -> str:
+        """What `fawkes dist get` is told."""
+        return "pig"
+
+    def jars(self) -> dict[str, str]:
+        """Path inside the folder -> sha256 of every jar."""
+        file = self.pinned_in / f"{self.name}.sha256"
+        return manifest.parse(file.read_text(), where=str(file))
+
+    def pom(self) -> str:
+        """A Maven project whose default goals put Pig's jars into ``-DoutputDirectory``."""
+        project = ET.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
+        _put(project, modelVersion="4.0.0", groupId="fawkes", artifactId=_RELOCATED, version=self.roaringbitmap)
+        # Without a fixed time each run would make another jar of the same classes, and its digest could not be pinned.
+        _put(ET.SubElement(project, "properties"), **{"project.build.outputTimestamp": "2020-01-01T00:00:00Z"})
+        dependencies = ET.SubElement(project, "dependencies")
+        pig = ET.SubElement(dependencies, "dependency")
+        _put(pig, groupId="org.apache.pig", artifactId="pig", version=self.version)
+        _put(ET.SubElement(ET.SubElement(pig, "exclusions"), "exclusion"), groupId="*", artifactId="*")
+        for artifact, version in {**self.own, f"{_OLD}:RoaringBitmap": self.roaringbitmap}.items():
+            group, _, name = artifact.partition(":")
+            _put(ET.SubElement(dependencies, "dependency"), groupId=group, artifactId=name, version=version)
+        self._build(ET.SubElement(project, "build"))
+        ET.indent(project)
+        return ET.tostring(project, encoding="unicode") + "\n"
+
+    def _build(self, build: ET.Element) -> None:
+        _put(build, defaultGoal=" ".join(_GOALS))
+        plugins = ET.SubElement(build, "plugins")
+        shade = _plugin(plugins, "maven-shade-plugin")
+        _put(
+            shade,
+            createDependencyReducedPom="false",
+            outputFile="${outputDirectory}/" + f"{_RELOCATED}-{self.roaringbitmap}.jar",
+        )
+        included = ET.SubElement(ET.SubElement(shade, "artifactSet"), "includes")
+        _put(included, include=f"{_OLD}:*")
+        relocation = ET.SubElement(ET.SubElement(shade, "relocations"), "relocation")
+        _put(relocation, pattern=_OLD, shadedPattern=_NEW)
+        every = ET.SubElement(ET.SubElement(shade, "filters"), "filter")
+        _put(every, artifact="*:*")
+        left_out = ET.SubElement(every, "excludes")
+        _put(left_out, exclude="META-INF/**")
+        _put(left_out, exclude="module-info.class")
+        _put(_plugin(plugins, "maven-dependency-plugin"), excludeGroupIds=_OLD)
+
+
+def _plugin(plugins: ET.Element, artifact: str) -> ET.Element:
+    plugin = ET.SubElement(plugins, "plugin")
+    _put(plugin, groupId=_PLUGINS, artifactId=artifact)
+    return ET.SubElement(plugin, "configuration")
+
+
+def _put(parent: ET.Element, **texts: str) -> None:
+    for tag, text in texts.items():
+        ET.SubElement(parent, tag).text = text
+
+
+@dataclass(frozen=True)
+class PigRelease:
+    """Pig in one folder of one machine; ``root`` is that folder, absolute."""
+
+    version: str
+    root: str
+    jars: tuple[str, ...]
+    shipped: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of its folder in a cache and on a node."""
+        return f"pig-{self.version}"
+
+    def at(self, root: str) -> PigRelease:
+        """The same in another folder, such as that of a node."""
+        return replace(self, root=root)
+
+    def argv(
+        self, hadoop: Release, *, java_home: str, conf_dir: str, heap_mb: int, extra: Sequence[str] = ()
+    ) -> list[str]:
+        """The arguments that start Pig as a client of an MR-cluster; whoever calls appends those of the script.
+
+        Hadoop's own classes come first. What tasks need beyond Hadoop's goes with each job.
+        """
+        *start, class_path, _ = hadoop.daemon_argv(
+            "jar", java_home=java_home, conf_dir=conf_dir, heap_mb=heap_mb, extra=extra
+        )
+        at = start.index("-cp")
+        flag = f"-Dpig.additional.jars={':'.join(f'{self.root}/{jar}' for jar in self.shipped)}"
+        return [*start[:at], flag, "-cp", f"{class_path}:{self.root}/lib/*", MAIN]
+
+
+def pig_release(pin: PigPin, root: str) -> PigRelease:
+    """Pig as it is when its folder is whole."""
+    jars = tuple(sorted(pin.jars()))
+    shipped = tuple(jar for jar in jars if any(jar.startswith(f"lib/{name}-") for name in pin.shipped))
+    return PigRelease(pin.version, root, jars, shipped)
+
+
+PIG_PINS: Mapping[str, PigPin] = MappingProxyType(
+    {
+        DEFAULT_PIG: PigPin(
+            DEFAULT_PIG,
+            own=MappingProxyType(
+                {
+                    "org.antlr:antlr-runtime": "3.4",
+                    "org.antlr:ST4": "4.0.4",
+                    "joda-time:joda-time": "2.14.0",
+                    "jline:jline": "2.11",
+                    "dk.brics.automaton:automaton": "1.11-8",
+                    "commons-collections:commons-collections": "3.2.2",
+                    "commons-lang:commons-lang": "2.6",
+                    "org.codehaus.jackson:jackson-mapper-asl": "1.9.13",
+                }
+            ),
+            roaringbitmap="0.7.45",
+            shipped=("commons-collections", _RELOCATED),
+        )
+    }
+)

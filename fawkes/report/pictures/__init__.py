@@ -1,0 +1,1 @@
+"""Step functions, frames, and figures that are made of them."""

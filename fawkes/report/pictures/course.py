@@ -1,0 +1,88 @@
+"""The course of a run as plain step functions: nodes, waiting tasks and discrimination of each MR-cluster over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import Sampled
+from fawkes.report import history
+from fawkes.report.pictures.steps import ROLES, Held, held
+from fawkes.store.base import Reader
+
+Points = list[tuple[float, float]]
+"""Moments in seconds since the start of the run, and the value from each of them on."""
+
+#: of a queue: more cannot be seen in a picture
+_MOST_POINTS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """By the names of the MR-clusters, in the order of their arrival.
+
+    ``nodes`` are those of each role, ``waiting`` are tasks, ``discrimination`` is D_i of each tick in share-seconds
+    (section 4.1). ``asked_s`` are the requests, ``moves_s`` the ticks that moved nodes.
+    """
+
+    nodes: Mapping[str, Mapping[str, Points]]
+    waiting: Mapping[str, Points]
+    discrimination: Mapping[str, Points]
+    asked_s: Mapping[str, float]
+    moves_s: list[float]
+    end_s: float
+
+    def plain(self) -> dict[str, Any]:
+        """As values for JSON; ``Course(**values)`` is the same again."""
+        return asdict(self)
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each point: at_s, cluster, what (a role, waiting tasks, discrimination), value."""
+        rows = [
+            (at_s, name, what, float(value))
+            for name in self.nodes
+            for what, points in (
+                *self.nodes[name].items(),
+                ("waiting tasks", self.waiting.get(name, [])),
+                ("discrimination", self.discrimination.get(name, [])),
+            )
+            for at_s, value in points
+        ]
+        return pd.DataFrame(rows, columns=["at_s", "cluster", "what", "value"])
+
+
+def course_of(store: Reader) -> Course:
+    """The course of a store; queues are thinned out."""
+    curves, start_us = held(store), history.first_us(store)
+    waiting: dict[str, Points] = {}
+    for entry in store.entries(kinds=(Sampled.__name__,)):
+        if isinstance(entry.event, Sampled):
+            for reading in entry.event.readings:
+                if reading.tasks_waiting is not None:
+                    at_s = (entry.event.at_us - start_us) / SECOND_US
+                    waiting.setdefault(reading.cluster, []).append((at_s, float(reading.tasks_waiting)))
+    discrimination: dict[str, Points] = {}
+    moves_s = []
+    for tick in history.ticks(store):
+        at_s = (tick.at_us - start_us) / SECOND_US
+        for name, figures in tick.clusters.items():
+            if figures.get("discrimination") is not None:
+                discrimination.setdefault(name, []).append((at_s, float(figures["discrimination"])))
+        if tick.moved:
+            moves_s.append(at_s)
+    return Course(
+        nodes={name: {role: _points(curves, name, role) for role in ROLES} for name in curves.clusters},
+        waiting={name: points[:: max(1, len(points) // _MOST_POINTS)] for name, points in waiting.items()},
+        discrimination=discrimination,
+        asked_s={state.id: (state.requested_us - start_us) / SECOND_US for state in history.clusters(store)},
+        moves_s=moves_s,
+        end_s=curves.end_s,
+    )
+
+
+def _points(curves: Held, name: str, role: str) -> Points:
+    return [(at_s, float(nodes)) for at_s, nodes in zip(*curves.curve(name, role), strict=True)]

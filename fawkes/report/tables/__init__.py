@@ -1,0 +1,1 @@
+"""Nodes, MR-clusters, jobs and steps as rows, and why they are so."""

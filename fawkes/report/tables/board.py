@@ -1,0 +1,36 @@
+"""The rows of `fawkes status`, `nodes` and `jobs`, for who may read the ledger and for who asks a controller."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fawkes.base.errors import UserError
+from fawkes.report import history
+from fawkes.report.tables.explain_job import left_us
+from fawkes.report.tables.rows import Row, cluster_rows, job_row, node_rows, pool_row, seconds, standby_rows
+from fawkes.store.base import Reader
+
+
+def _job_rows(store: Reader) -> list[Row]:
+    """Each job with the time that is left to its deadline, as of now or of the end of a simulated run."""
+    now_us = history.last_us(store) if history.simulated(store) else time.time_ns() // 1000
+    return [{**job_row(state), "left_s": seconds(left_us(state, now_us))} for state in history.jobs(store)]
+
+
+#: what there is to ask for
+BOARDS: Mapping[str, Callable[[Reader], list[Row]]] = {
+    "pool": lambda store: [pool_row(store)],
+    "clusters": cluster_rows,
+    "nodes": node_rows,
+    "jobs": _job_rows,
+    "standby": standby_rows,
+}
+
+
+def board(store: Reader, of: str) -> list[dict[str, Any]]:
+    """The rows of one of `BOARDS`; UserError for another name."""
+    if of not in BOARDS:
+        raise UserError(f"there are no rows of {of!r}", where="of", hint=f"There are: {', '.join(BOARDS)}")
+    return BOARDS[of](store)

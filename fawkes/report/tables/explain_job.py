@@ -1,0 +1,102 @@
+"""What became of a job, step by step: why it was let in, waited, was dropped or killed, and by which numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fawkes.base.errors import UserError
+from fawkes.base.units import show_duration, show_time
+from fawkes.core.jobs import service
+from fawkes.core.values.decision import PutJob
+from fawkes.core.values.lifecycle import ENDED_JOBS
+from fawkes.core.values.model import JobLife, JobState, Reason
+from fawkes.report import history
+from fawkes.report.tables.explain import Explanation, Line, lines_of
+from fawkes.report.words.facts import how_it_stands
+from fawkes.report.words.sentences import sentence
+from fawkes.store.base import JOB, Reader
+
+#: why a job waits now, asked of its admission policy once more; None without a policy, and for a job that does not wait
+WaitsNow = Callable[[JobState], Reason | None]
+
+
+def explain_job(store: Reader, name: str, waits_now: WaitsNow = lambda job: None) -> Explanation:
+    """How a job stands, its deadline, every step that names it, and the newest numbers of a job that waits.
+
+    UserError when no step names it.
+    """
+    state: JobState | None = None
+    lines: list[Line] = []
+    for entry in history.steps(store, store.mentions(JOB, name)):
+        for change in entry.decision.changes:
+            if isinstance(change, PutJob) and change.state.id == name:
+                state = change.state
+        mine = [reason for reason in entry.decision.reasons if _names(reason, name)]
+        lines += lines_of(mine, entry.event.at_us, entry.seq)
+    if state is None and not lines:
+        raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them all")
+    if state is not None and state.life is JobLife.QUEUED:
+        lines += _newest(store, lines, _held(store, state) or waits_now(state))
+    about = [] if state is None else [Line(text) for text in (*job_in_words(state), *_masters_away(store, state))]
+    return Explanation(f"Job {name}", (*about, *lines))
+
+
+def _held(store: Reader, job: JobState) -> Reason | None:
+    """Why no job of its MR-cluster begins now; None when jobs may."""
+    cluster = next((state for state in history.clusters(store) if state.id == job.cluster), None)
+    why = "" if cluster is None or not cluster.active else service.holds(cluster)
+    return Reason("job-held", {"job": job.id, "cluster": job.cluster, "error": why}) if why else None
+
+
+def _newest(store: Reader, lines: Sequence[Line], reason: Reason | None) -> list[Line]:
+    """Why a job waits at the last step, unless the line before says the same."""
+    if reason is None or (lines and (lines[-1].code, lines[-1].facts) == (reason.code, reason.facts)):
+        return []
+    return lines_of([reason], history.last_us(store), store.last_seq())
+
+
+def _names(reason: Reason, name: str) -> bool:
+    jobs = reason.facts.get("jobs")
+    return reason.facts.get("job") == name or (isinstance(jobs, list | tuple) and name in jobs)
+
+
+def job_in_words(state: JobState) -> list[str]:
+    """How a job stands, its deadline, and the CPUs that it was granted, in sentences."""
+    why = f": {state.why}" if state.why not in ("", state.life) else ""
+    attempt = f" (attempt {state.attempt})" if state.attempt > 1 else ""
+    lines = [f"job {state.id} of {state.cluster} {how_it_stands(state.life)}{attempt}{why}"]
+    lines += [_deadline_in_words(state)] if state.due_us is not None else []
+    if state.granted:
+        lines.append(f"It was granted {state.granted} of {state.granted_of} CPUs")
+    return lines + ([] if state.waits is None else [sentence(state.waits)])
+
+
+def _masters_away(store: Reader, state: JobState) -> list[str]:
+    """Why nothing is known of a job that was handed to YARN, if its masters do not answer; at most one sentence."""
+    cluster = next((found for found in history.clusters(store) if found.id == state.cluster), None)
+    if cluster is None or state.life is JobLife.QUEUED or state.life in ENDED_JOBS:
+        return []
+    if cluster.moving is not None and cluster.moving.begun:
+        return [f"The masters of {cluster.id} go to {cluster.moving.to}: how far the job is will be known after that"]
+    if cluster.unreadable_us is None:
+        return []
+    since = show_time(cluster.unreadable_us)
+    return [f"The masters of {cluster.id} have not answered since {since}: how far the job is, is not known"]
+
+
+def _deadline_in_words(state: JobState) -> str:
+    due_us = state.due_us or 0
+    text = f"Its deadline is {show_time(due_us)}, {show_duration(due_us - state.submitted_us)} after its submission"
+    if state.finished_us is None or state.life in (JobLife.DROPPED, JobLife.CANCELLED):
+        return text
+    if state.life is not JobLife.SUCCEEDED:
+        return f"{text}; the job did not meet it"
+    away = show_duration(abs(due_us - state.finished_us))
+    return f"{text}; the job met it {away} early" if state.met else f"{text}; the job missed it by {away}"
+
+
+def left_us(state: JobState, now_us: int) -> int | None:
+    """The time until the deadline of a job that has not ended, below 0 once it has passed; None without one."""
+    if state.due_us is None or state.life in ENDED_JOBS:
+        return None
+    return state.due_us - now_us

@@ -1,0 +1,1 @@
+"""Reasons, facts and events as sentences."""

@@ -1,0 +1,169 @@
+"""Events in a few words: what happened, by the names of the things that it happened to."""
+
+from __future__ import annotations
+
+from fawkes.base.units import counted, show_duration
+from fawkes.core.values.events import (
+    AttemptSeen,
+    CancelAsked,
+    ClockSeen,
+    CopySeen,
+    Done,
+    DownAsked,
+    DrainAsked,
+    Event,
+    Failed,
+    JobObserved,
+    MastersSeen,
+    MoveMastersAsked,
+    NodeObserved,
+    NodeSeen,
+    PauseAsked,
+    ReleaseAsked,
+    Requested,
+    RestoreAsked,
+    ResumeAsked,
+    RetryAsked,
+    Sampled,
+    ServiceSeen,
+    StandbySeen,
+    Started,
+    Submitted,
+    UndrainAsked,
+    WaitSeen,
+    Woke,
+)
+from fawkes.core.values.sight import Attempt, Launcher, SafeMode, Service, Sight
+from fawkes.report.words.facts import controller_name, how_it_stands, thing
+
+
+def event_in_words(event: Event) -> str:
+    """What happened, in a few words."""
+    for words in (_seen_in_words, _facts_in_words):
+        said = words(event)
+        if said is not None:
+            return said
+    return _asked_in_words(event)
+
+
+def _seen_in_words(event: Event) -> str | None:
+    match event:
+        case Started():
+            return f"controller {controller_name(event.controller)}, Fawkes {event.version}, epoch {event.epoch}"
+        case Woke():
+            return "the timer"
+        case ClockSeen():
+            return f"the clock was set {'ahead' if event.by_us > 0 else 'back'} by {show_duration(abs(event.by_us))}"
+        case Sampled():
+            failed = [f"{reading.cluster}: {reading.error}" for reading in event.readings if reading.error]
+            return "; ".join([f"{counted(len(event.readings), 'MR-cluster')} read", *failed])
+        case Done():
+            return f"{thing(event.effect)}: done"
+        case Failed():
+            return f"{thing(event.effect)}: failed" + _after_colon(event.error)
+    return None
+
+
+def _facts_in_words(event: Event) -> str | None:
+    match event:
+        case NodeObserved():
+            return f"{event.node} is {event.condition.value}" + _after_colon(event.error)
+        case NodeSeen():
+            return f"{event.node}: {_sight_in_words(event.sight)}"
+        case MastersSeen():
+            verb = "do not answer" if event.error else "answer"
+            return f"the masters of {event.cluster} {verb}" + _after_colon(event.error)
+        case CopySeen():
+            verb = "is not copied" if event.error else "is copied"
+            return f"the data of the masters of {event.cluster} {verb}" + _after_colon(event.error)
+        case ServiceSeen():
+            return f"{event.cluster}: {_service_in_words(event.service)}"
+        case WaitSeen():
+            lasting = show_duration(event.at_us - event.since_us)
+            return f"{thing(event.effect)} has waited for {lasting}: {event.waits_for}"
+        case StandbySeen():
+            verb = "can take over" if event.ready else "cannot take over"
+            return f"the second NameNode of {event.cluster} {verb}" + _after_colon(event.error)
+        case AttemptSeen():
+            return f"{event.job} (attempt {event.attempt}): {_attempt_in_words(event.seen)}"
+        case JobObserved():
+            stands = how_it_stands(event.progress)
+            return f"{event.job} (attempt {event.attempt}) {stands}" + _after_colon(event.error)
+    return None
+
+
+def _sight_in_words(sight: Sight) -> str:
+    parts = [f"NodeManager {sight.compute}"] if sight.compute else []
+    parts += [f"DataNode {sight.stored}"] if sight.stored else []
+    blocks = sight.blocks
+    if blocks is not None and blocks.known:
+        parts.append(f"{blocks.at_risk_files} files at risk, {blocks.missing_files} with missing blocks")
+    elif blocks is not None:
+        parts.append("its blocks are not known" + _after_colon(blocks.why))
+    return ", ".join(parts) or "its masters do not report it"
+
+
+def _service_in_words(seen: Service) -> str:
+    off = {SafeMode.OFF: "HDFS takes writes", SafeMode.NOT_KNOWN: "HDFS not known"}
+    parts = [off.get(seen.safe_mode) or f"HDFS in safe mode ({seen.safe_mode})"]
+    counts = {"DataNodes in service": seen.storing, "of them full": seen.full, "NodeManagers": seen.computing}
+    parts += [f"{count} {name}" for name, count in counts.items() if count is not None]
+    parts += [f"ResourceManager {seen.manager}"] if seen.manager not in ("", "ACTIVE") else []
+    parts += [f"unhealthy: {', '.join(seen.unhealthy)}"] if seen.unhealthy else []
+    parts += [f"stopped queues: {', '.join(seen.stopped)}"] if seen.stopped else []
+    return ", ".join(parts)
+
+
+def _attempt_in_words(seen: Attempt) -> str:
+    launcher = "launcher not known" if seen.launcher is Launcher.NOT_KNOWN else f"launcher {seen.launcher}"
+    code = "" if seen.exit is None else f" with exit code {seen.exit}"
+    if seen.applications is None:
+        applications = "applications not known"
+    else:
+        applications = ", ".join(f"{one.id} {one.life}" for one in seen.applications) or "no application"
+    return f"{launcher}{code}, {applications}" + _after_colon(seen.refused or seen.error or seen.words)
+
+
+def _asked_in_words(event: Event) -> str:
+    what: str
+    match event:
+        case Requested() | Submitted():
+            what = event.spec.id
+        case ReleaseAsked():
+            what = f"{event.cluster}, checked only" if event.dry_run else event.cluster
+        case DownAsked():
+            what = "the whole pool" + (", checked only" if event.dry_run else "")
+        case CancelAsked():
+            what = event.job
+        case RetryAsked():
+            what = event.subject
+        case DrainAsked():
+            what = f"{event.node}: {event.reason}" + (", its data is discarded" if event.discard else "")
+        case UndrainAsked():
+            what = event.node
+        case MoveMastersAsked() | RestoreAsked():
+            what = event.cluster + (f" to {event.to}" if event.to else "")
+        case _:
+            what = getattr(event, "reason", "")
+    by = event.by if isinstance(event, _ASKED) else ""
+    return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
+
+
+_ASKED = (
+    Requested,
+    Submitted,
+    ReleaseAsked,
+    DownAsked,
+    CancelAsked,
+    DrainAsked,
+    UndrainAsked,
+    PauseAsked,
+    ResumeAsked,
+    RetryAsked,
+    MoveMastersAsked,
+    RestoreAsked,
+)
+
+
+def _after_colon(text: str) -> str:
+    return f": {text}" if text else ""

@@ -1,0 +1,111 @@
+"""Sentences about jobs; those about admission show the numbers that it decided by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fawkes.core.masters.standing import For
+from fawkes.core.values.model import Facts
+from fawkes.report.words.facts import Template, by
+
+#: what an admission policy is asked about, and not the numbers by which it answers
+_PLAIN = frozenset(
+    {"job", "cluster", "s", "cpus", "asked", "free", "total", "most", "error", "share", "bootstrap", "max_running_jobs"}
+)
+
+
+def _job_ended(text: str) -> Template:
+    def ended(facts: Facts) -> str:
+        why = ": {error}" if facts.get("error") else ""
+        return text + why + ("; its log is {log}" if facts.get("log") else "")
+
+    return ended
+
+
+def _numbers(facts: Facts) -> str:
+    """How an admission policy came to what a job needs; it names its numbers itself."""
+    if "bootstrap" in facts:
+        return ", because too few jobs have ended to learn from ({bootstrap})"
+    named = sorted(name for name in facts if name not in _PLAIN)
+    shown = ", ".join(f"{name.replace('_', ' ')} {{{name}}}" for name in named)
+    return f" ({shown})" if shown else ""
+
+
+def _admitted(facts: Facts) -> str:
+    return "Job {job} is let in with {cpus} CPUs: it asks for {asked} of {total}" + _numbers(facts)
+
+
+def _waits(facts: Facts) -> str:
+    if "asked" not in facts:
+        return "Job {job} waits until {cluster} has told its capacity"
+    asks = "Job {job} waits: it asks for {asked} CPUs of {total}" + _numbers(facts)
+    if "max_running_jobs" in facts:
+        return asks + ", and {cluster} runs {max_running_jobs} jobs, as many as max_running_jobs allows"
+    free = facts.get("free")
+    if isinstance(free, int) and free < 0:
+        return asks + f", and jobs hold {-free} more than {{cluster}} has now"
+    return asks + ", and {free} are free"
+
+
+def _dropped(facts: Facts) -> str:
+    if not facts.get("asked"):
+        return "Job {job} is dropped: {error}"
+    most = " and {most} could work for it" if "most" in facts else ""
+    return "Job {job} is dropped: {error}. It would need {asked} CPUs" + _numbers(facts) + most
+
+
+#: what a job waits for, by `core.standing.For`
+_FOR: Mapping[str, str] = {
+    For.CLIENT: "YARN has no application of it yet; its client, or its command, runs",
+    For.MASTER: "its application waits for the container of its ApplicationMaster ({held} of {slots} slots are held)",
+    For.ANSWER: "its ApplicationMaster does not answer; the ResourceManager starts another one if that lasts",
+    For.STRAYS: "{tasks} of its tasks ran on {nodes} in containers that are gone; Fawkes ends them, and they begin "
+    "again",
+    For.TASKS: "{tasks} of its tasks run and report no progress; Hadoop ends those that do so for longer than "
+    "mapreduce.task.timeout",
+    For.ROOM: "{tasks} of its tasks wait for room, and none runs ({held} of {slots} slots are held)",
+    For.END: "all of its tasks have ended; its ApplicationMaster commits its output",
+}
+
+
+def _stands(facts: Facts) -> str:
+    """The thing that a job waits for; numbers that are not known are left out."""
+    why = _FOR.get(str(facts.get("waits_for")), "it waits for {waits_for}")
+    if "held" not in facts or "slots" not in facts:
+        why = why.partition(" ({held}")[0]
+    return "Nothing of job {job} has moved since {since_us}: " + why
+
+
+def _stray(facts: Facts) -> str:
+    count = "1 task" if facts.get("tasks") == 1 else "{tasks} tasks"
+    whose = " of {jobs}" if facts.get("jobs") else ""
+    return (
+        count + whose + " on {nodes}: {cluster}'s ResourceManager has not known their containers for {lasted_us}, so "
+        "they are ended and begin again"
+    )
+
+
+JOBS: Mapping[str, Template] = {
+    "job-queued": "Job {job} waits in the queue of {cluster}",
+    "job-held": "Job {job} waits, because its attempts would fail now. {cluster}: {error}",
+    "job-released": "Job {job} is submitted to YARN on {cluster} (attempt {attempt})",
+    "job-succeeded": "Job {job} succeeded",
+    "job-failed": _job_ended("Job {job} failed"),
+    "job-cancelled": _job_ended("Job {job} is cancelled"),
+    "job-killed": _job_ended("Job {job} is killed"),
+    "job-admitted": _admitted,
+    "job-waits": _waits,
+    "job-dropped": _dropped,
+    "job-stands": _stands,
+    "job-goes-on": "Job {job} goes on",
+    "stray-tasks": _stray,
+    "strays-stay": "Tasks of {cluster} that have lost their containers could not be ended ({error}); they are tried "
+    "again",
+    "deadline": "The deadline of job {job}, {deadline_us} after its submission, has passed, and it is stopped",
+    "work-not-known": "Nothing is learned from job {job}: the time of its tasks is not known ({error})",
+    "admission-failed": "The admission policy {policy} gave no usable answer for {cluster} ({failed}): no job is let "
+    "in",
+    "retry": "Job {job} failed ({error}); attempt {attempt} follows",
+    "cancel-asked": by("Job {job} was cancelled"),
+    "time-limit": "Job {job} has exceeded its time limit of {limit_us} and is stopped",
+}

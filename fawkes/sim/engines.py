@@ -1,0 +1,51 @@
+"""Which model of Hadoop a run takes: the readable one, or the compiled one where that is done sooner."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fawkes.sim.hadoop.constants import Constants
+from fawkes.sim.hadoop.model import Model
+
+Engine = Literal["readable", "compiled"]
+#: ``auto`` is the one that is done sooner
+Choice = Literal["auto", "readable", "compiled"]
+
+
+def engine_for(choice: Choice, tasks: int) -> Engine:
+    """The engine for a run of so many tasks."""
+    if choice != "auto":
+        return choice
+    from fawkes.sim.hadoop.compiled.kept import is_kept, is_loaded, pays
+
+    return "compiled" if pays(tasks, loaded=is_loaded(), kept=is_kept()) else "readable"
+
+
+def compile_now() -> None:
+    """See to it that the compiled model is on disk, for processes to come; half a minute where it is not."""
+    from fawkes.sim.hadoop.compiled.kept import is_kept
+
+    if not is_kept():
+        from fawkes.sim.hadoop.compiled import run  # noqa: F401  # importing it compiles it
+
+
+def model_of(
+    engine: Engine,
+    constants: Constants,
+    *,
+    seed: int = 0,
+    now_us: int = 0,
+    keep_events: bool = False,
+    check: bool = False,
+) -> Model:
+    """A model without MR-clusters. The compiled one is loaded here, because that takes a second.
+
+    ``check`` looks for broken laws of conservation after each event of a task: only the readable one can.
+    """
+    if engine == "compiled" and not check:
+        from fawkes.sim.hadoop.compiled.model import CompiledModel
+
+        return CompiledModel(constants, seed=seed, now_us=now_us, keep_events=keep_events)
+    from fawkes.sim.hadoop.readable import ReadableModel
+
+    return ReadableModel(constants, seed=seed, now_us=now_us, keep_events=keep_events, check=check)

@@ -1,0 +1,1 @@
+"""What happens at which time: steps, answers of masters and nodes, transfers."""

@@ -1,0 +1,1 @@
+"""A model of Hadoop, readable and compiled: tasks at shared rates on the machines of a pool."""

@@ -1,0 +1,52 @@
+"""Where the compiled code is kept on disk, and whether it pays to use it; without loading numba.
+
+numba's own cache looks at the file of one function. This folder is named by all files in which something is compiled
+and by what else the code depends on, so that no stale code is ever used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from fawkes.base.paths import cache_dir
+
+_RUN = "fawkes.sim.hadoop.compiled.run"
+#: files of this package in which nothing is compiled
+_PLAIN = frozenset({"__init__", "cluster", "kept", "memory", "model"})
+#: tasks whose simulation by the readable model takes as long as loading numba (measured: a second), as compiling
+_PAYS_TO_LOAD = 8_000
+_PAYS_TO_COMPILE = 400_000
+
+
+def folder() -> Path:
+    """The folder of this version's code, there or not."""
+    return cache_dir() / "compiled" / _digest()
+
+
+@cache
+def _digest() -> str:
+    found = hashlib.sha256(f"{sys.version} {platform.machine()} {version('numba')} {version('llvmlite')}".encode())
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        if file.stem not in _PLAIN:
+            found.update(file.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def is_kept() -> bool:
+    """Whether it has been compiled before."""
+    return any(folder().rglob("*.nbi"))
+
+
+def is_loaded() -> bool:
+    """Whether this process has it already."""
+    return _RUN in sys.modules
+
+
+def pays(tasks: int, *, loaded: bool, kept: bool) -> bool:
+    """Whether so many tasks are simulated sooner by the compiled model, with loading or compiling it."""
+    return loaded or tasks >= (_PAYS_TO_LOAD if kept else _PAYS_TO_COMPILE)

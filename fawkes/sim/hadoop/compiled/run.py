@@ -1,0 +1,142 @@
+"""What Python calls: one compiled function for all, so that everything is compiled once, and kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numba
+from numba import njit, types
+from numba.extending import intrinsic
+
+from fawkes.sim.hadoop.compiled import copies, leaving, tasks
+from fawkes.sim.hadoop.compiled.flows import compiled, drop_legs, leg_of, next_us, take_ended
+from fawkes.sim.hadoop.compiled.kept import folder
+from fawkes.sim.hadoop.compiled.layout import COPY, HEADER, LEG, NONE, OWNER, STEP, Array
+from fawkes.sim.hadoop.compiled.lists import free_owner
+
+#: what `call` is asked for
+ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, STOP_TASKS, BUSY_US, COPY_DROPS = range(10)
+LOAD, SAVE, EVACUATE, DAEMONS = range(10, 14)
+#: answers to ADVANCE
+QUIET, JOB_ENDED, COPY_DONE, LOG_FULL = range(4)
+
+
+@compiled
+def _advance(w: Array, f: Array, until_us: int, log_room: int) -> int:
+    """Go on until a job or a copy ends (it is in ``WHAT``), or nothing does until that time.
+
+    LOG_FULL when the log has less than ``log_room`` rows left, which one moment may need.
+    """
+    while True:
+        while w[HEADER.BATCH_AT] < w[HEADER.BATCH_COUNT]:
+            if w[HEADER.LOG] != NONE and w[HEADER.LOG_ROOM] - w[HEADER.LOGGED] < log_room:
+                return LOG_FULL
+            at = w[HEADER.BATCH_AT]
+            w[HEADER.BATCH_AT] += 2
+            answer = _flow_ended(w, f, w[at], w[at + 1])
+            if answer != QUIET:
+                return answer
+        due_us = next_us(w, f)
+        if due_us < 0 or due_us > until_us:
+            return QUIET
+        take_ended(w, f)
+
+
+@compiled
+def _flow_ended(w: Array, f: Array, flow: int, order: int) -> int:
+    """Something of a job, an attempt or a copy is over, unless nobody waits for it any more."""
+    o, at = flow >> 3, leg_of(flow)
+    if w[at + LEG.ORDER] != -order:
+        return QUIET
+    w[at + LEG.ORDER], w[at + LEG.POOL] = 0, NONE
+    w[o + OWNER.LEFT] -= 1
+    if w[o + OWNER.LEFT]:
+        return QUIET
+    if w[o + OWNER.PHASE] == COPY:
+        free_owner(w, o)
+        w[HEADER.WHAT] = o
+        return COPY_DONE
+    j = tasks.step_ended(w, f, o) if w[o + OWNER.PHASE] == STEP else tasks.flows_ended(w, f, o)
+    w[HEADER.WHAT] = j
+    return QUIET if j == NONE else JOB_ENDED
+
+
+@compiled
+def _change(w: Array, f: Array, what: int, a: int, b: int) -> int:
+    """Something changes from outside."""
+    if what == SUBMIT:
+        tasks.submit(w, f, a)
+    elif what == CANCEL:
+        tasks.cancel(w, f, a)
+    elif what == JOIN:
+        tasks.join(w, f, a, b)
+    elif what == UNDRAIN:
+        tasks.undrain(w, f, a, b)
+    elif what == DRAIN:
+        tasks.drain(w, a, b)
+    elif what == LEAVE:
+        tasks.leave(w, f, a, b)
+    elif what == STOP_TASKS:
+        tasks.stop_tasks(w, f, a, b)
+    elif what == COPY_DROPS:
+        drop_legs(w, f, a)
+        free_owner(w, a)
+    return 0
+
+
+@compiled
+def _answer(w: Array, f: Array, what: int, a: int, b: int, x: float, y: float) -> int:
+    """Do what is asked for, with addresses, times or bytes; the answer, if there is one."""
+    if what == ADVANCE:
+        return _advance(w, f, a, b)
+    if what == BUSY_US:
+        return leaving.busy_us(w, f, a)
+    if what == LOAD:
+        return copies.load(w, f, a, x)
+    if what == SAVE:
+        return copies.save(w, f, a, x)
+    if what == EVACUATE:
+        return copies.evacuate(w, f, a, x)
+    if what == DAEMONS:
+        return copies.start_daemons(w, f, a, x, y, b)
+    return _change(w, f, what, a, b)
+
+
+def _integers(context: Any, place: Any) -> Any:
+    return types.CPointer(types.int64)(types.int64), _to_pointer
+
+
+def _floats(context: Any, place: Any) -> Any:
+    return types.CPointer(types.float64)(types.int64), _to_pointer
+
+
+def _to_pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+
+#: the memory from its place in that of the process: a pointer is handed over faster than an array
+_as_integers, _as_floats = intrinsic(_integers), intrinsic(_floats)
+
+
+def _call(place: int, what: int, a: int, b: int, x: float, y: float) -> int:
+    return _answer(_as_integers(place), _as_floats(place), what, a, b, x, y)
+
+
+def _kept() -> Callable[..., int]:
+    """The compiled `_call`, from disk where it has been compiled before."""
+    options = {"error_model": "numpy", "nogil": True}
+    try:
+        folder().mkdir(parents=True, exist_ok=True)
+    except OSError:
+        # Nothing can be kept: it is compiled for each process.
+        return cast(Callable[..., int], njit(_SIGNATURE, **options)(_call))
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder())
+    try:
+        return cast(Callable[..., int], njit(_SIGNATURE, cache=True, **options)(_call))
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+_SIGNATURE = "int64(int64, int64, int64, int64, float64, float64)"
+call = _kept()

@@ -1,0 +1,1 @@
+"""Simulated masters, and second NameNodes."""

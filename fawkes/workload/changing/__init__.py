@@ -1,0 +1,1 @@
+"""Workloads out of others: scaled, folded, merged, written."""

@@ -1,0 +1,1 @@
+"""Formats of traces: read by their content."""

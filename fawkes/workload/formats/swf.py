@@ -1,0 +1,147 @@
+"""Logs in the Standard Workload Format of the Parallel Workloads Archive: rigid jobs, one a line, 18 columns.
+
+Format: https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. Times are seconds, -1 is unknown, lines that begin
+with ``;`` are comments, of which ``; Key: value`` describe the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fawkes.base.units import SECOND_US
+from fawkes.workload.model import MOST_TASKS, Trace, TraceJob
+from fawkes.workload.reading.traces import Tally, UnreadableError, lines, many_objects, refuse_empty
+
+COLUMNS = 18
+_LARGEST = 1e11
+"""As seconds these are 3000 years; no number of a log means more."""
+_PARTS = frozenset((b"2", b"3", b"4"))
+_UNKNOWN = frozenset((b"-1", b"-1.0"))
+_S = SECOND_US
+_FORM = "A line has 18 numbers with spaces between them (Standard Workload Format)"
+
+
+def read(path: Path) -> Trace:
+    """The jobs of a SWF log, plain or gzip, with the log's own zero of time; ``header`` has what its comments say.
+
+    ``processors`` are those allocated, else those asked for; ``requested_us`` is the user's estimate. A job that names
+    a preceding one is ``after`` it, with the think time. Users and executables stay numbers, as text.
+
+    Dropped and counted: lines that are not 18 numbers, jobs without a run time or processors, lines that tell only a
+    part of a job (status 2 to 4), which another line tells whole, and second lines of one job. Mended and counted: jobs
+    whose submit time goes back, and those whose preceding job is not among the jobs before it. ConfigError when the
+    file cannot be read, or holds no job.
+    """
+    dropped, mended = Tally(), Tally()
+    jobs: list[TraceJob] = []
+    header: dict[str, str] = {}
+    names: dict[bytes, str] = {}
+    ids: set[str] = set()
+    latest_us = 0
+    with many_objects():
+        for number, line in lines(path):
+            fields = line.split()
+            if len(fields) != COLUMNS or fields[0].startswith(b";"):
+                _other(line, number, header, dropped)
+                continue
+            try:
+                job = _job(fields, names)
+            except UnreadableError as error:
+                dropped.add(str(error), number)
+                continue
+            if job.id in ids:
+                dropped.add("with the number of an earlier job", number)
+                continue
+            if job.after and job.after[0] not in ids:
+                # It was dropped, or lies before the log's beginning: the job would wait for ever.
+                mended.add("whose preceding job is missing", number)
+                job = replace(job, after=(), think_us=0)
+            ids.add(job.id)
+            if job.submit_us < latest_us:
+                mended.add("whose submit time goes back", number)
+            else:
+                latest_us = job.submit_us
+            jobs.append(job)
+    refuse_empty(path, jobs, dropped, form=_FORM)
+    jobs.sort(key=lambda job: job.submit_us)
+    return Trace(source=str(path), jobs=tuple(jobs), dropped=dropped.dropped(), mended=mended.dropped(), header=header)
+
+
+def _other(line: bytes, number: int, header: dict[str, str], dropped: Tally) -> None:
+    """A comment, an empty line, or a line that is wrong."""
+    text = line.strip()
+    if not text:
+        return
+    if not text.startswith(b";"):
+        dropped.add("without 18 columns", number)
+        return
+    key, colon, value = text.lstrip(b"; \t").decode(errors="replace").partition(":")
+    if colon:
+        value = value.strip()
+        header[key] = f"{header[key]}\n{value}" if key in header else value
+
+
+def _job(fields: Sequence[bytes], names: dict[bytes, str]) -> TraceJob:
+    if fields[10] in _PARTS:
+        raise UnreadableError("with a part of a job (status 2 to 4)")
+    try:
+        submit_us, run_us, requested_us = int(fields[1]) * _S, int(fields[3]) * _S, int(fields[8]) * _S
+        processors = int(fields[4])
+    except ValueError:
+        submit_us, run_us, requested_us = (round(_decimal(fields[column]) * _S) for column in (1, 3, 8))
+        processors = round(_decimal(fields[4]))
+    if submit_us < 0:
+        raise UnreadableError("with a negative submit time")
+    if run_us <= 0:
+        raise UnreadableError("with a job without run time")
+    if processors <= 0:
+        processors = round(_decimal(fields[7]))
+        if processors <= 0:
+            raise UnreadableError("with a job without processors")
+    if processors > MOST_TASKS:
+        raise UnreadableError(f"with more than {MOST_TASKS:,} processors")
+    preceding, think_us = fields[16], 0
+    if preceding not in _UNKNOWN:
+        think_us = max(0, round(_decimal(fields[17]) * _S))
+    return TraceJob(
+        id=_text(fields[0]),
+        submit_us=submit_us,
+        application=names.get(fields[13]) or _name(fields[13], names),
+        processors=processors,
+        run_us=run_us,
+        requested_us=requested_us if requested_us > 0 else None,
+        user=names.get(fields[11]) or _name(fields[11], names),
+        after=() if preceding in _UNKNOWN else (_text(preceding),),
+        think_us=think_us,
+    )
+
+
+def _decimal(field: bytes) -> float:
+    try:
+        value = float(field)
+        round(value)
+    except (ValueError, OverflowError):
+        raise UnreadableError("with a field that is not a number") from None
+    if abs(value) > _LARGEST:
+        raise UnreadableError("with a number that is too large")
+    return value
+
+
+def _name(field: bytes, names: dict[bytes, str]) -> str:
+    """One text for all jobs of a user: a million jobs would hold a million of them."""
+    return "" if field in _UNKNOWN else names.setdefault(field, _text(field))
+
+
+def _text(field: bytes) -> str:
+    return field.decode(errors="replace")
+
+
+def is_job(line: bytes) -> bool:
+    """Whether a line looks like a job: 18 numbers."""
+    fields = line.split()
+    try:
+        return len(fields) == COLUMNS and all(_decimal(field) is not None for field in fields)
+    except UnreadableError:
+        return False

@@ -1,0 +1,1 @@
+"""Workloads that are made, not read."""

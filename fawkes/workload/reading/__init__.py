@@ -1,0 +1,1 @@
+"""Lines, objects and tables of bytes out of plain and packed files."""
