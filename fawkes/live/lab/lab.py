@@ -26,7 +26,7 @@ from fawkes.live.lab.spec import LabSpec, check_name, name_of_site
 
 _BUILD_LIMIT_S = 120.0
 _DOWN_LIMIT_S = 30.0
-_ENTER = Path(__file__).with_name("enter.py")
+_ENTER = Path(__file__).parent / "inside" / "enter.py"
 _FIRST_PROCESS = 1
 _JOINED = {
     "user": kernel.NEW_USERS,
