@@ -6,8 +6,10 @@ empty when nobody waits for it).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import get_args
 
 from fawkes.core.values.adopted import Adopted
 from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, Node, NodeId, Reading
@@ -414,32 +416,19 @@ Seen = (
     | Done
     | Failed
 )
-EVENTS: tuple[type[Event], ...] = (
-    Started,
-    Woke,
-    ClockSeen,
-    Sampled,
-    Requested,
-    ReleaseAsked,
-    DownAsked,
-    Submitted,
-    CancelAsked,
-    PauseAsked,
-    ResumeAsked,
-    RetryAsked,
-    DrainAsked,
-    UndrainAsked,
-    MoveMastersAsked,
-    RestoreAsked,
-    NodeSeen,
-    MastersSeen,
-    CopySeen,
-    ServiceSeen,
-    WaitSeen,
-    StandbySeen,
-    NodeObserved,
-    AttemptSeen,
-    JobObserved,
-    Done,
-    Failed,
-)
+EVENTS: tuple[type[Event], ...] = get_args(Event)
+#: what commands ask of a controller, by their verbs; the body of a request is made of the event's own fields
+ASKS: Mapping[str, type[Event]] = {
+    "request": Requested,
+    "release": ReleaseAsked,
+    "down": DownAsked,
+    "submit": Submitted,
+    "cancel": CancelAsked,
+    "pause": PauseAsked,
+    "resume": ResumeAsked,
+    "retry": RetryAsked,
+    "drain": DrainAsked,
+    "undrain": UndrainAsked,
+    "restore": RestoreAsked,
+    "move-masters": MoveMastersAsked,
+}

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeVar
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from typing import Annotated, Any, TypeVar, get_type_hints
 
-from pydantic import Field, TypeAdapter, ValidationError, field_validator
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, create_model
 
 from fawkes.base.errors import UserError
 from fawkes.config.clusters.details import ClusterDetails, JobDetails
 from fawkes.config.files.fields import Host, Name
 from fawkes.config.files.loader import Strict, wrong
-from fawkes.core.values.events import (
-    CancelAsked,
-    DownAsked,
-    DrainAsked,
-    Event,
-    MoveMastersAsked,
-    PauseAsked,
-    ReleaseAsked,
-    Requested,
-    RestoreAsked,
-    ResumeAsked,
-    RetryAsked,
-    Submitted,
-    UndrainAsked,
-)
+from fawkes.core.values.events import ASKS, Event
 from fawkes.core.values.model import JOURNAL_NODES, ClusterId, ClusterSpec, Facts, JobId, JobSpec, NodeId, Promise
 
 Kind = TypeVar("Kind", bound=Strict)
@@ -40,191 +28,70 @@ _WORDING = {
 }
 
 
-class Body(Protocol):
-    """A checked body; it knows which event it is."""
+def _sound_cluster(spec: ClusterSpec) -> ClusterSpec:
+    _named(spec.id)
+    _at_least(1, min_nodes=spec.min_nodes, replication=spec.replication)
+    _at_least(1, max_running_jobs=spec.max_running_jobs, idle_us=spec.idle_us)
+    _at_least(spec.min_nodes, max_nodes=spec.max_nodes)
+    if spec.masters is Promise.STANDBY:
+        _at_least(JOURNAL_NODES, min_nodes=spec.min_nodes)
+    _details(ClusterDetails, "request", spec.details)
+    return spec
+
+
+def _sound_job(spec: JobSpec) -> JobSpec:
+    _named(spec.id)
+    _named(spec.cluster)
+    _at_least(0, retries=spec.retries, input_bytes=spec.input_bytes)
+    _at_least(1, tasks=spec.tasks, time_limit_us=spec.time_limit_us, reference_us=spec.reference_us)
+    _at_least(1, deadline_us=spec.deadline_us, work_us=spec.work_us)
+    _details(JobDetails, "submit", spec.details)
+    return spec
+
+
+#: how a field of an event is checked when it comes from outside: by its type, else by its name
+_CHECKED: Mapping[Any, Any] = {
+    ClusterId: Name,
+    JobId: Name,
+    NodeId: Host,
+    NodeId | None: Host | None,
+    ClusterSpec: Annotated[ClusterSpec, AfterValidator(_sound_cluster)],
+    JobSpec: Annotated[JobSpec, AfterValidator(_sound_job)],
+    "reason": Annotated[str, Field(min_length=1, max_length=1000)],
+    "subject": Host,
+}
+#: what the controller adds
+_OWN = ("at_us", "by", "ask")
+
+
+@cache
+def _body(verb: str) -> type[Strict]:
+    """The model of the body of a verb: the fields of its event, but for those that the controller adds."""
+    kind = ASKS[verb]
+    types = get_type_hints(kind)
+    made: dict[str, Any] = {
+        each.name: (
+            _CHECKED.get(types[each.name]) or _CHECKED.get(each.name, types[each.name]),
+            ... if each.default is MISSING else each.default,
+        )
+        for each in fields(kind)
+        if each.name not in _OWN
+    }
+    return create_model(f"{kind.__name__}Body", __base__=Strict, **made)
+
+
+@dataclass(frozen=True)
+class Body:
+    """A checked body of a verb."""
+
+    verb: str
+    values: Mapping[str, Any]
 
     def event(self, at_us: int, by: str, ask: str) -> Event:
         """The event of somebody (``by``) asking this; the reply goes to ``ask``."""
-        ...
-
-
-class RequestBody(Strict):
-    """``POST /request``: an MR-cluster."""
-
-    spec: ClusterSpec
-
-    @field_validator("spec")
-    @classmethod
-    def _sound(cls, spec: ClusterSpec) -> ClusterSpec:
-        _named(spec.id)
-        _at_least(1, min_nodes=spec.min_nodes, replication=spec.replication)
-        _at_least(1, max_running_jobs=spec.max_running_jobs, idle_us=spec.idle_us)
-        _at_least(spec.min_nodes, max_nodes=spec.max_nodes)
-        if spec.masters is Promise.STANDBY:
-            _at_least(JOURNAL_NODES, min_nodes=spec.min_nodes)
-        _details(ClusterDetails, "request", spec.details)
-        return spec
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """Requested."""
-        return Requested(at_us=at_us, spec=self.spec, by=by, ask=ask)
-
-
-class ReleaseBody(Strict):
-    """``POST /release``: an MR-cluster given back."""
-
-    cluster: Name
-    discard: bool = False
-    force: bool = False
-    dry_run: bool = False
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """ReleaseAsked."""
-        return ReleaseAsked(
-            at_us=at_us,
-            cluster=ClusterId(self.cluster),
-            discard=self.discard,
-            force=self.force,
-            dry_run=self.dry_run,
-            by=by,
-            ask=ask,
-        )
-
-
-class DownBody(Strict):
-    """``POST /down``: the whole pool given back."""
-
-    discard: bool = False
-    force: bool = False
-    dry_run: bool = False
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """DownAsked."""
-        return DownAsked(at_us=at_us, discard=self.discard, force=self.force, dry_run=self.dry_run, by=by, ask=ask)
-
-
-class SubmitBody(Strict):
-    """``POST /submit``: a job."""
-
-    spec: JobSpec
-
-    @field_validator("spec")
-    @classmethod
-    def _sound(cls, spec: JobSpec) -> JobSpec:
-        _named(spec.id)
-        _named(spec.cluster)
-        _at_least(0, retries=spec.retries, input_bytes=spec.input_bytes)
-        _at_least(1, tasks=spec.tasks, time_limit_us=spec.time_limit_us, reference_us=spec.reference_us)
-        _at_least(1, deadline_us=spec.deadline_us, work_us=spec.work_us)
-        _details(JobDetails, "submit", spec.details)
-        return spec
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """Submitted."""
-        return Submitted(at_us=at_us, spec=self.spec, by=by, ask=ask)
-
-
-class CancelBody(Strict):
-    """``POST /cancel``: a job taken back."""
-
-    job: Name
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """CancelAsked."""
-        return CancelAsked(at_us=at_us, job=JobId(self.job), by=by, ask=ask)
-
-
-class PauseBody(Strict):
-    """``POST /pause``: no voluntary moves."""
-
-    reason: str = Field(min_length=1, max_length=1000)
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """PauseAsked."""
-        return PauseAsked(at_us=at_us, reason=self.reason, by=by, ask=ask)
-
-
-class ResumeBody(Strict):
-    """``POST /resume``: voluntary moves again."""
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """ResumeAsked."""
-        return ResumeAsked(at_us=at_us, by=by, ask=ask)
-
-
-class DrainBody(Strict):
-    """``POST /drain``: a node out of service."""
-
-    node: Host
-    reason: str = Field(min_length=1, max_length=1000)
-    discard: bool = False
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """DrainAsked."""
-        node = NodeId(self.node)
-        return DrainAsked(at_us=at_us, node=node, reason=self.reason, discard=self.discard, by=by, ask=ask)
-
-
-class RetryBody(Strict):
-    """``POST /retry``: what waits for the next try of a node or an MR-cluster is tried now."""
-
-    subject: Host
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """RetryAsked."""
-        return RetryAsked(at_us=at_us, subject=self.subject, by=by, ask=ask)
-
-
-class UndrainBody(Strict):
-    """``POST /undrain``: a node back into service."""
-
-    node: Host
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """UndrainAsked."""
-        return UndrainAsked(at_us=at_us, node=NodeId(self.node), by=by, ask=ask)
-
-
-class RestoreBody(Strict):
-    """``POST /restore``: an MR-cluster brought back from its kept copy."""
-
-    cluster: Name
-    to: Host | None = None
-    dry_run: bool = False
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """RestoreAsked."""
-        to = None if self.to is None else NodeId(self.to)
-        return RestoreAsked(at_us=at_us, cluster=ClusterId(self.cluster), to=to, dry_run=self.dry_run, by=by, ask=ask)
-
-
-class MoveMastersBody(Strict):
-    """``POST /move-masters``: the masters of an MR-cluster on another of its core nodes."""
-
-    cluster: Name
-    to: Host | None = None
-    now: bool = False
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """MoveMastersAsked."""
-        to = None if self.to is None else NodeId(self.to)
-        return MoveMastersAsked(at_us=at_us, cluster=ClusterId(self.cluster), to=to, now=self.now, by=by, ask=ask)
-
-
-ASKS: Mapping[str, type[Strict]] = {
-    "request": RequestBody,
-    "release": ReleaseBody,
-    "down": DownBody,
-    "submit": SubmitBody,
-    "cancel": CancelBody,
-    "pause": PauseBody,
-    "resume": ResumeBody,
-    "retry": RetryBody,
-    "drain": DrainBody,
-    "undrain": UndrainBody,
-    "restore": RestoreBody,
-    "move-masters": MoveMastersBody,
-}
+        kind: Any = ASKS[self.verb]
+        event: Event = kind(at_us=at_us, by=by, ask=ask, **self.values)
+        return event
 
 
 class StopBody(Strict):
@@ -233,9 +100,7 @@ class StopBody(Strict):
 
 def read_body(verb: str, body: bytes) -> Body:
     """The checked body of a known verb; UserError names the first key that is wrong."""
-    checked: Any = _read(ASKS[verb], verb, body)
-    read: Body = checked
-    return read
+    return Body(verb, dict(_read(_body(verb), verb, body)))
 
 
 def read_stop(body: bytes) -> StopBody:

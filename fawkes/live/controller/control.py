@@ -34,10 +34,10 @@ from fawkes.base.errors import (
     UserError,
 )
 from fawkes.core.values.effects import Reply
-from fawkes.core.values.events import Event
+from fawkes.core.values.events import ASKS, Event
 from fawkes.core.values.model import Plain
 from fawkes.live.controller.access import Access, Gate
-from fawkes.live.controller.asks import ASKS, read_body, read_stop
+from fawkes.live.controller.asks import read_body, read_stop
 from fawkes.live.controller.endpoint import SOCKET, Peer, peer_of, reachable
 
 MOST_BODY_BYTES = 1 << 20

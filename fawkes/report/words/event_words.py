@@ -18,11 +18,9 @@ from fawkes.core.values.events import (
     MoveMastersAsked,
     NodeObserved,
     NodeSeen,
-    PauseAsked,
     ReleaseAsked,
     Requested,
     RestoreAsked,
-    ResumeAsked,
     RetryAsked,
     Sampled,
     ServiceSeen,
@@ -145,24 +143,8 @@ def _asked_in_words(event: Event) -> str:
             what = event.cluster + (f" to {event.to}" if event.to else "")
         case _:
             what = getattr(event, "reason", "")
-    by = event.by if isinstance(event, _ASKED) else ""
+    by = getattr(event, "by", "")
     return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
-
-
-_ASKED = (
-    Requested,
-    Submitted,
-    ReleaseAsked,
-    DownAsked,
-    CancelAsked,
-    DrainAsked,
-    UndrainAsked,
-    PauseAsked,
-    ResumeAsked,
-    RetryAsked,
-    MoveMastersAsked,
-    RestoreAsked,
-)
 
 
 def _after_colon(text: str) -> str:
