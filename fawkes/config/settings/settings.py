@@ -27,11 +27,11 @@ from fawkes.config.files.fields import (
     positive,
 )
 from fawkes.config.files.loader import Faults, Strict, check, did_you_mean, read_toml, wrong
+from fawkes.config.settings.core import core_of
 from fawkes.config.settings.kerberos import KerberosSite, KerberosTable
 from fawkes.config.settings.presets import PRESETS, Preset
 from fawkes.core.clusters.keeping import KeepRules
-from fawkes.core.values.model import Role
-from fawkes.core.values.settings import Discrimination, Settings
+from fawkes.core.values.settings import Settings
 
 #: of a site that writes nothing about it
 KEEP = KeepRules()
@@ -42,7 +42,6 @@ _LARGEST = 1e15
 #: the name of the queue that asks no admission policy
 _FIFO = "fifo"
 _GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?")
-GROWTH = {"TR": Role.TRANSIENT, "TC": Role.TRANSIENT_CORE}
 Growth = Literal["TR", "TC"]
 
 
@@ -374,7 +373,7 @@ def settings_of(
     admission = _admission(table, said, base, catalog, faults)
     faults.refuse()
     tau = _tau(table, preset if "tau" not in said else {})
-    core = _core(table, tau, policy.title, "" if admission is None else admission.title)
+    core = core_of(table, tau, policy.title, "" if admission is None else admission.title)
     return SiteSettings(
         core,
         table.ssh,
@@ -458,74 +457,3 @@ def _tau(table: SettingsFile, preset: Preset) -> float:
     if "tau" not in preset:
         return table.tau
     return table.tau * (table.period_us / duration_us(str(preset["period"].value))) ** 2
-
-
-def _core(table: SettingsFile, tau: float, policy: str, admission: str) -> Settings:
-    return Settings(
-        preset=table.preset,
-        policy=policy,
-        policy_parameters=table.policy_parameters,
-        period_us=table.period_us,
-        sample_every_us=table.sample_every_us,
-        tau=tau,
-        discrimination=Discrimination(table.discrimination),
-        growth=GROWTH[table.growth],
-        transient_leave_us=table.transient_leave_us,
-        transient_core_leave_us=table.transient_core_leave_us,
-        evacuate_us=table.evacuate_alert_us,
-        spare_masters=table.spare_application_masters,
-        prefer_site=table.prefer_site,
-        confirmations=table.confirmations,
-        settle_after_grow_us=table.settle_after_grow_us,
-        settle_after_shrink_us=table.settle_after_shrink_us,
-        max_moves_fraction=table.max_moves,
-        max_moves_window_us=table.max_moves_window_us,
-        moves_must_pay=table.moves_must_pay,
-        shared_cores=table.shared_cores,
-        site_link_bytes_s=table.site_link_bytes_s,
-        idle_us=_idle_us(table),
-        stale_us=table.stale_samples * table.sample_every_us,
-        join_us=table.timeouts.join_us,
-        clean_us=table.timeouts.clean_us,
-        deploy_us=table.timeouts.deploy_us,
-        deploy_attempts=table.deploy_attempts,
-        membership_us=table.timeouts.membership_us,
-        transfer_us=table.timeouts.transfer_us,
-        start_job_us=table.timeouts.start_job_us,
-        quarantine_us=table.quarantine_us,
-        join_attempts=table.join_attempts,
-        missing_us=table.patience.missing_us,
-        silent_us=table.patience.silent_us,
-        takeover_us=table.patience.takeover_us,
-        doubt_us=table.patience.doubt_us,
-        held_us=table.patience.held_us,
-        heard_us=table.patience.heard_us,
-        quiet_us=table.patience.quiet_us,
-        stuck_us=table.patience.stuck_us,
-        clock_jump_us=table.patience.clock_jump_us,
-        away_us=table.patience.away_us,
-        masters_lost_us=table.patience.masters_lost_us,
-        copy_gap_us=table.patience.copy_gap_us,
-        copy_us=table.patience.copy_us,
-        standby_us=table.patience.standby_us,
-        journal_us=table.patience.journal_us,
-        follow_us=table.patience.follow_us,
-        rejoin_us=table.patience.rejoin_us,
-        unusable_us=table.patience.unusable_us,
-        late_us=table.patience.late_us,
-        close_us=table.patience.close_us,
-        retry_first_us=table.retries.first_us,
-        retry_max_us=table.retries.longest_us,
-        retire_undeclared=table.retire_undeclared,
-        halt_lost_fraction=table.halt_if_unreachable,
-        admission=admission,
-        admission_parameters=table.admission_parameters,
-        learn_from_pool=table.learn_from_pool,
-        admit_unkept=table.admit_unkept,
-    )
-
-
-def _idle_us(table: SettingsFile) -> int | None:
-    if isinstance(table.idle_time, int):
-        return table.idle_time
-    return table.period_us if table.idle_time == "period" else None
