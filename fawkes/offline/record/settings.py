@@ -46,8 +46,9 @@ def _table(model: type[BaseModel], settings: Settings) -> dict[str, Any]:
     """The keys of a table of ``fawkes.toml`` that settings of decisions have, in its order, and their values."""
     table: dict[str, Any] = {}
     for name, field in model.model_fields.items():
-        if name in GROUPS and field.annotation is not None:
-            table[name] = _table(field.annotation, settings)
+        kind: Any = field.annotation
+        if name in GROUPS:
+            table[name] = _table(kind, settings)
         elif name in _DECIDING:
             value: Any = getattr(settings, _DECIDING[name])
             value = dict(value) if name.endswith("_parameters") else value
