@@ -27,7 +27,7 @@ for _name in ("COLUMNS", "LINES"):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: folders whose files share a lab
-SHARE_A_LAB = ("tests/e2e/programs/", "tests/e2e/real/", "tests/e2e/faults/", "tests/lab/")
+SHARE_A_LAB = ("tests/e2e/programs/", "tests/e2e/real/", "tests/e2e/faults/", "tests/live/lab/")
 #: what takes longest begins first: no worker has nothing to do while another one has a long way to go
 LONGEST_FIRST = ("tests/e2e/real/", "tests/e2e/faults/", "tests/contract/", "tests/e2e/", "tests/live/")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.offline.outcomes.outcome import DEADLINES
-from tests.cli.test_simulate import SCENARIO, fawkes
+from tests.cli.offline.test_simulate import SCENARIO, fawkes
 
 DUE = (
     SCENARIO

@@ -23,7 +23,7 @@ from fawkes.report.tables.explain import grouped
 from fawkes.report.words.sentences import sentence
 from fawkes.store.sqlite import LedgerReader
 from fawkes.workload.playing.wordcount import saved_counts
-from tests.lab.support import traces
+from tests.live.lab.support import traces
 
 pytestmark = pytest.mark.hadoop
 

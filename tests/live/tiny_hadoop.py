@@ -26,7 +26,7 @@ from fawkes.playbook.dist import cache
 from fawkes.playbook.dist.compile.java import find_java
 from fawkes.playbook.dist.pins import PINS
 from fawkes.playbook.dist.release import LIGHT_FLAGS, Release
-from tests.dist.helpers import LocalShell
+from tests.playbook.dist.helpers import LocalShell
 
 BLOCK = 1 << 20
 LIMIT_S = 240.0

@@ -17,7 +17,7 @@ from fawkes.playbook.dist import cache
 from fawkes.playbook.dist.compile.java import find_java
 from fawkes.playbook.dist.pins import PINS
 from fawkes.playbook.dist.release import Release
-from tests.dist.helpers import LocalShell
+from tests.playbook.dist.helpers import LocalShell
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, RealSite, real_site
 
 WORDS = 20_000

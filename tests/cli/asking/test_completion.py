@@ -1,0 +1,75 @@
+"""What a shell completes: verbs, and the names of the site; nothing, and silently, where there is no site."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.show.test_read_commands import _write
+from tests.report.played import recorded
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    _write(folder, recorded())
+    (folder / "clusters").mkdir()
+    (folder / "clusters" / "c-9.toml").write_text("min_nodes = 2\n")
+    (folder / "policies").mkdir()
+    (folder / "policies" / "tdx.py").write_text('NAME = "TDX"\n')
+    return folder
+
+
+def completed(*words: str, cwd: Path) -> tuple[list[str], str]:
+    """What bash would offer for the last word, and what the user would see on stderr."""
+    typed = ["fawkes", *words]
+    env = {**os.environ, "_FAWKES_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(typed)}
+    env["COMP_CWORD"] = str(len(typed) - 1)
+    script = "import sys; sys.argv = ['fawkes']; from fawkes.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], env=env, cwd=cwd, capture_output=True, text=True, check=False)
+    return [line.partition(",")[2] for line in done.stdout.splitlines() if line], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("s",), ["submit", "status", "simulate"]),
+        (("nodes", "--cluster", ""), ["c-1", "c-2", "c-3"]),
+        (("status", "c-"), ["c-1", "c-2", "c-3"]),
+        (("explain", "--node", "node1"), ["node10"]),
+        (("drain", "node0"), [f"node0{n}" for n in range(1, 10)]),
+        (("restore", "c-"), ["c-1", "c-2", "c-3"]),
+        (("restore", "c-1", "--to", "node1"), ["node10"]),
+        (("cancel", "c-2-job"), [f"c-2-job{n}" for n in range(1, 9)]),
+        (("submit", "c-"), ["c-1", "c-2", "c-3"]),
+        (("request", ""), ["c-9"]),
+        (("compare", "x", "--policies", "EQ,T"), ["EQ,TD", "EQ,TDX", "EQ,TT"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_names_of_the_site(site: Path, words: tuple[str, ...], offered: list[str]) -> None:
+    found, said = completed("--site", str(site), *words, cwd=site.parent)
+    assert (found, said) == (offered, "")
+
+
+def test_the_site_is_the_current_folder_without_the_option(site: Path) -> None:
+    assert completed("status", "c-", cwd=site) == (["c-1", "c-2", "c-3"], "")
+
+
+@pytest.mark.parametrize(
+    "words", [("nodes", "--cluster", ""), ("cancel", ""), ("request", ""), ("jobs", "c")], ids=" ".join
+)
+def test_without_a_site_there_is_nothing_and_no_word(tmp_path: Path, words: tuple[str, ...]) -> None:
+    found, said = completed(*words, cwd=tmp_path)
+    assert (found, said) == ([], "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_ledger_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "ledger.sqlite").write_bytes(b"not a ledger" * 100)
+    assert completed("status", "", cwd=tmp_path) == ([], "")

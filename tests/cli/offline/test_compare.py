@@ -1,0 +1,216 @@
+"""`fawkes compare`: a table over replays, rows in a folder, and going on with what is there."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import socket
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from fawkes.cli.main import cli
+from tests.cli.offline.test_simulate import SCENARIO, fawkes
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def compare(scenario: Path, *words: str, out: str = "out", replays: int = 2, jobs: int = 1) -> Result:
+    folder = scenario.parent / out
+    options = ("--replays", str(replays), "--jobs", str(jobs), "--out", str(folder))
+    return fawkes("compare", scenario, "--policies", "TD,None", *options, *words)
+
+
+def rows_of(said: Result) -> list[dict[str, Any]]:
+    assert said.exit_code == 0, said.stderr
+    rows: list[dict[str, Any]] = json.loads(said.stdout)["rows"]
+    return rows
+
+
+@pytest.mark.slow
+def test_a_row_for_each_policy_and_setting(scenario: Path) -> None:
+    rows = rows_of(compare(scenario, "--set", "tau=1,1e9", "-o", "json"))
+    assert [(row["policy"], row["settings"], row["replays"]) for row in rows] == [
+        ("TD", "tau=1", 2),
+        ("None", "tau=1", 2),
+        ("TD", "tau=1e9", 2),
+        ("None", "tau=1e9", 2),
+    ]
+    eager, none, lazy, _ = rows
+    assert (none["p"], none["change"]) == (None, None)
+    # With a threshold that nothing reaches, TD moves nothing.
+    assert lazy["reconfigurations"] == 0
+    assert eager["reconfigurations"] > 0
+    assert eager["slowdown_most"] < none["slowdown_most"]
+    for row in rows:
+        assert row["slowdown_mean_low"] <= row["slowdown_mean"] <= row["slowdown_mean_high"]
+        assert row["slowdown_least"] <= row["slowdown_middle"] <= row["slowdown_most"]
+
+
+@pytest.mark.slow
+def test_the_same_command_goes_on_with_what_is_there(scenario: Path) -> None:
+    first = compare(scenario, "-o", "json")
+    folder = scenario.parent / "out"
+    rows = sorted((folder / "rows").iterdir())
+    assert len(rows) == 4
+    rows[0].unlink()
+    rows[1].write_text(rows[1].read_text()[:40])
+    again = compare(scenario, "-o", "json")
+    assert again.stdout == first.stdout
+    assert "2 of 4 runs are finished already" in again.stderr
+    assert again.stderr.count("compare ") == 2
+    third = compare(scenario, "-o", "json")
+    assert "4 of 4 runs are finished already" in third.stderr
+    assert len(pd.read_csv(folder / "runs.csv")) == len(pd.read_parquet(folder / "runs.parquet")) == 4
+    assert len(pd.read_parquet(folder / "table.parquet")) == 2
+    assert (folder / "slowdowns.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "slowdowns.pdf").read_bytes().startswith(b"%PDF")
+    assert f"picture of the nodes under each policy: {folder / 'nodes-over-time.png'}" in third.stderr
+    assert (folder / "nodes-over-time.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_two_processes_say_the_same_as_one(scenario: Path) -> None:
+    one, two = compare(scenario, "-o", "csv"), compare(scenario, "-o", "csv", out="other", jobs=2)
+    assert one.stdout == two.stdout
+    assert [row["policy"] for row in csv.DictReader(StringIO(one.stdout))] == ["TD", "None (policy)"]
+
+
+def test_the_table_tells_what_is_compared(scenario: Path) -> None:
+    said = compare(scenario, "--baseline", "td", replays=1)
+    assert said.exit_code == 0, said.stderr
+    assert "verdict: mean slowdown against TD, paired" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "says"),
+    [
+        (("--seed", "9"), 6, "seed was 1 and is 9 now"),
+        (("--spread", "1s"), 6, "spread_us was 30000000 and is 1000000 now"),
+    ],
+)
+def test_rows_of_another_comparison_are_refused(scenario: Path, change: tuple[str, ...], code: int, says: str) -> None:
+    assert compare(scenario, replays=1).exit_code == 0
+    said = compare(scenario, *change, replays=1)
+    assert (said.exit_code, said.stdout) == (code, "")
+    assert says in said.stderr
+
+
+def test_rows_of_another_version_are_refused(scenario: Path) -> None:
+    assert compare(scenario, replays=1).exit_code == 0
+    file = scenario.parent / "out" / "grid.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"fawkes": "0.0.1"}))
+    said = compare(scenario, replays=1)
+    assert (said.exit_code, said.stdout) == (6, "")
+    assert "holds rows of Fawkes 0.0.1" in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--policies", "TD,ZZ"), "there is no policy 'ZZ'"),
+        (("--policies", "TD,td"), "the policy 'TD' is named twice"),
+        (("--baseline", "ZZ"), "there is no policy 'ZZ'"),
+        (("--replays", "0"), "0 is not in the range"),
+        (("--spread", "-3s"), "'-3s' is not a duration"),
+        (("--set", "tau=5,x"), "--set: settings.tau"),
+        (("--set", "tau=5,5"), "--set: tau=5,5 has a value twice"),
+        (("--set", "model.dsk=1MB,2MB"), "small.toml with --set model.dsk=1MB: model.dsk: unknown key 'dsk'"),
+        (("--set", "modle.disk=1MB"), "--set: modle.disk: there is no table 'modle'. Did you mean 'model'?"),
+        (("--set", "pool.nodes=2,8"), "with --set pool.nodes=2: cluster[c-1].min_nodes: 3 core nodes are more than"),
+    ],
+)
+def test_a_wrong_command_says_what_is_wrong_and_leaves_nothing(
+    scenario: Path, words: tuple[str, ...], says: str
+) -> None:
+    said = fawkes("compare", scenario, "--out", scenario.parent / "out", *words)
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert says in said.stderr
+    assert not (scenario.parent / "out").exists()
+
+
+def test_a_scheduler_that_refuses_is_asked_once_and_the_cause_is_named(scenario: Path) -> None:
+    with socket.socket() as taken:
+        # Bound and not listening: no other program can get the port, and a connection to it is refused.
+        taken.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        said = compare(scenario, "--dask", address)
+    assert said.exit_code == 2
+    assert f"--dask: no answer from '{address}' ([Errno 111] Connection refused)" in said.stderr
+
+
+def test_dask_without_dask_says_what_to_install(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # So Python remembers a module that is not there.
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    said = compare(scenario, "--dask", "tcp://127.0.0.1:8786")
+    assert said.exit_code == 2
+    assert re.search(r"`--dask` needs distributed, .* -m pip install .*\[dask\]", said.stderr)
+
+
+@pytest.mark.slow
+def test_rows_say_how_sure_they_are(scenario: Path) -> None:
+    none, td = (
+        next(row for row in rows_of(compare(scenario, "-o", "json", replays=6)) if row["policy"] == name)
+        for name in ("None", "TD")
+    )
+    assert td["change_ci_low"] <= td["change"] <= td["change_ci_high"] < 0
+    assert (td["verdict"], none["verdict"]) == ("better", None)
+    assert td["slowdown_mean_ci_low"] <= td["slowdown_mean"] <= td["slowdown_mean_ci_high"]
+    assert (scenario.parent / "out" / "changes.png").read_bytes().startswith(b"\x89PNG")
+    few = rows_of(compare(scenario, "-o", "json", replays=2))
+    assert [row["verdict"] for row in few] == ["cannot tell", None]
+
+
+def test_rows_of_other_code_are_refused_until_they_are_run_anew(scenario: Path) -> None:
+    first = compare(scenario, "-o", "json", replays=1)
+    file = next((scenario.parent / "out" / "rows").glob("TD-*"))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"code": "0123456789abcdef"}))
+    said = compare(scenario, replays=1)
+    assert (said.exit_code, said.stdout) == (6, "")
+    assert "1 of 2 rows are of other code (digest 0123456789abcdef, such as TD-plain-0001.json)" in said.stderr
+    again = compare(scenario, "--anew", "-o", "json", replays=1)
+    assert again.stdout == first.stdout
+    assert compare(scenario, "-o", "json", replays=1).stdout == first.stdout
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_policy_that_takes_too_long_ends_the_comparison_with_file_line_and_window(scenario: Path, jobs: int) -> None:
+    slow = scenario.parent / "slow.py"
+    slow.write_text('"""Slow."""\nNAME = "SLOW"\n\n\ndef measure(window):\n    return sum(range(10**12))\n')
+    out = scenario.parent / "out"
+    words = ("--policies", f"None,{slow}", "--set", "bounds.policy_time=1s", "--replays", "2", "--jobs", str(jobs))
+    said = fawkes("compare", scenario, *words, "--out", out)
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert f"{slow}: line 6: the policy SLOW gave no usable answer at tick 1" in said.stderr
+    assert "took more than 1 s on a processor for the window of" in said.stderr
+
+
+def test_a_scenario_from_standard_input_is_compared_over_its_model(scenario: Path) -> None:
+    words = ("--policies", "None", "--replays", "1", "--jobs", "1", "--set", "model.disk=50MB,100MB", "-o", "json")
+    out = str(scenario.parent / "piped")
+    piped = CliRunner().invoke(cli, ["compare", "-", *words, "--out", out], input=scenario.read_text())
+    assert piped.exit_code == 0, piped.stderr
+    slow, quick = json.loads(piped.stdout)["rows"]
+    assert slow["makespan_s"] > quick["makespan_s"]
+
+
+@pytest.mark.slow
+def test_regret_is_a_column_only_when_asked_for(scenario: Path) -> None:
+    plain = compare(scenario)
+    assert "regret" not in plain.stdout
+    said = compare(scenario, "--regret")
+    assert "regret" in said.stdout
+    assert re.search(r"best fixed division: .+; mean slowdown [0-9.]+, [0-9]+ were tried", said.stderr)
+    rows = rows_of(compare(scenario, "--regret", "-o", "json"))
+    assert min(row["regret"] for row in rows) > -1

@@ -1,0 +1,82 @@
+"""What a node's lease refuses, as the world tells it: one node alone, or that another controller is in charge."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from fawkes.base.errors import FawkesError
+from fawkes.core.values.effects import Host
+from fawkes.core.values.events import Condition, Event, Failed, NodeObserved
+from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.live.base.mailbox import Mailbox
+from fawkes.live.base.timers import Clock
+from fawkes.live.controller.world import Hands, LiveWorld
+from fawkes.live.nodes.clusters import Clusters
+from fawkes.live.nodes.ground import Ground
+from fawkes.playbook import Exit, failure
+from tests.live.clusters.test_deploy import DEPLOY
+
+CLEAN = Host(NodeId("node07"), ClusterId("c-1"), None, 3)
+
+
+class Refuses:
+    """A node whose scripts end with this exit code, whatever they are for."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+    def reach(self, effect: Host, current: object) -> Condition:
+        raise failure(effect.node, "wiping", self.code, "the lease in /srv is not ours")
+
+    def deploy(self, *words: object) -> Any:
+        raise failure("node07", "taking the node", self.code, "the lease in /srv is not ours")
+
+
+def tell(code: int, effect: Any) -> tuple[Event, list[FawkesError]]:
+    """The event that a goal ends with, and what stops the controller."""
+    stops: list[FawkesError] = []
+    ground = cast(Ground, SimpleNamespace(close=lambda: None))
+    mailbox = Mailbox(Clock(0))
+    world = LiveWorld(
+        mailbox, ground, Clusters(), threads=8, reply=lambda effect: None, ended=lambda by: None, refused=stops.append
+    )
+    refuses = cast(Any, Refuses(code))
+    world._hands = Hands(refuses, refuses, *cast(Any, (None,) * 6))
+    try:
+        world.start([effect])
+        event = world.next_event()
+    finally:
+        world.close()
+    assert event is not None
+    return event, stops
+
+
+@pytest.mark.parametrize("code", [Exit.DAMAGED, Exit.FOREIGN, Exit.SHARED_FOLDER])
+def test_a_lease_that_is_not_ours_is_a_fact_about_its_node(code: int) -> None:
+    event, stops = tell(code, CLEAN)
+    assert isinstance(event, NodeObserved)
+    assert (event.condition, event.node, event.facts) == (Condition.FAILED, "node07", {"refused": True})
+    assert "wiping failed" in event.error
+    assert stops == []
+
+
+def test_a_newer_epoch_of_our_pool_stops_the_controller() -> None:
+    event, stops = tell(Exit.FENCED, CLEAN)
+    assert isinstance(event, NodeObserved)
+    assert event.facts == {}
+    assert ["another controller has taken over" in str(error) for error in stops] == [True]
+
+
+def test_any_other_failure_of_a_node_is_no_refusal() -> None:
+    event, stops = tell(Exit.BUSY, CLEAN)
+    assert isinstance(event, NodeObserved)
+    assert (event.facts, stops) == ({}, [])
+
+
+def test_a_stage_of_a_mr_cluster_names_the_node_that_refused() -> None:
+    event, stops = tell(Exit.DAMAGED, DEPLOY)
+    assert isinstance(event, Failed)
+    assert (event.facts, event.final, stops) == ({"refused": "node07"}, False, [])

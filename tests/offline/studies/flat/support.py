@@ -1,0 +1,40 @@
+"""Small sets of jobs and runs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from fawkes.base.catalog import Catalog, Found, Origin
+from fawkes.offline.studies.flat.allocators import Allocator, parsed
+from fawkes.offline.studies.flat.jobs import Jobs
+from fawkes.offline.studies.flat.metrics import ENDS, Outcome
+from fawkes.offline.studies.flat.play import found_policy, play
+
+ROOT = Path(__file__).parents[4]
+CATALOG = Catalog(bundled=ROOT)
+
+Row = tuple[float, int, float, float]
+"""Submission, tasks, work and deadline of a job, times in seconds; an infinite deadline for none."""
+
+
+def jobs_of(*rows: Row) -> Jobs:
+    submit, tasks, work, deadline = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [], [])
+    return Jobs("small", np.array(submit, float), np.array(tasks, np.int64), np.array(work, float), None,
+                np.array(deadline, float))  # fmt: skip
+
+
+def policy(name: str) -> Found:
+    return replace(found_policy(Allocator(name), CATALOG), origin=Origin.BUNDLED)
+
+
+def run(jobs: Jobs, capacity: int, allocator: str, *, readable: bool = True) -> Outcome:
+    asked = parsed(allocator)
+    return play(jobs, capacity, asked, policy(asked.policy), readable=readable)
+
+
+def ends(outcome: Outcome) -> Sequence[str]:
+    return [ENDS[code] for code in outcome.ends]
