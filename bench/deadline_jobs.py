@@ -20,12 +20,12 @@ from fawkes.config.jobs.jobs import job_of
 from fawkes.config.site.site import Site
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import JobLife, JobState
-from fawkes.core.values.record import to_plain
 from fawkes.offline.scenarios.plan import asked
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
 from fawkes.store.base import Reader
+from fawkes.store.record import to_plain
 from fawkes.store.sqlite import LedgerReader
 
 T = TypeVar("T")

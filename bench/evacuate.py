@@ -19,13 +19,13 @@ from fawkes.config.site.site import Site
 from fawkes.core.values.decision import PutNode
 from fawkes.core.values.events import DrainAsked
 from fawkes.core.values.model import NodeLife, Role
-from fawkes.core.values.record import to_plain
 from fawkes.engine.ports import Entry
 from fawkes.live.lab import Lab, LabSpec, up
 from fawkes.live.lab.inside.wiring import wiring_of
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.dist.cache import cached
 from fawkes.playbook.dist.pins import DEFAULT_VERSION, pin
+from fawkes.store.record import to_plain
 
 _GROUP = "Evacuation"
 _HOSTS = 5

@@ -21,11 +21,11 @@ from fawkes.core.clusters.picture import picture
 from fawkes.core.values.decision import PutTick
 from fawkes.core.values.events import Event, Sampled, Woke
 from fawkes.core.values.model import ClusterId
-from fawkes.core.values.record import to_plain
 from fawkes.engine.ports import Entry
 from fawkes.live.controller.controller import PICTURE_EVERY
 from fawkes.store import health
 from fawkes.store.base import TICK
+from fawkes.store.record import to_plain
 from fawkes.store.remembered import remembered
 from fawkes.store.schema import OPENED
 from fawkes.store.sqlite import LEDGER_FILE, Ledger

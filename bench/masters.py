@@ -22,12 +22,12 @@ from fawkes.base.errors import FawkesError
 from fawkes.base.units import SECOND_US
 from fawkes.cli.asking.client import Client
 from fawkes.config.site.site import Site
-from fawkes.core.values.record import to_plain
 from fawkes.live.lab import Lab, LabSpec, up
 from fawkes.live.lab.inside.wiring import wiring_of
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.dist.cache import cached
 from fawkes.playbook.dist.pins import DEFAULT_VERSION, pin
+from fawkes.store.record import to_plain
 from fawkes.store.sqlite import LedgerReader
 
 FILES = 1_000_000

@@ -27,7 +27,6 @@ from fawkes.cli.replay.load import load_job, pool_job
 from fawkes.config.files.nodeset import fold
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterId, JobId, JobSpec
-from fawkes.core.values.record import to_plain
 from fawkes.live.lab import LabSpec
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.studies.paper.experiments.micro import ROLES as SIMULATED
@@ -39,6 +38,7 @@ from fawkes.sim.events.steps import Delays
 from fawkes.sim.hadoop.constants import Constants
 from fawkes.sim.hadoop.profile import Profile
 from fawkes.sim.hadoop.tasks import Copy
+from fawkes.store.record import to_plain
 from fawkes.store.sqlite import LedgerReader
 
 MB = 1_000_000

@@ -17,11 +17,11 @@ from bench.figures import Figure, Say
 from bench.hadoop import GROUP, PROJECT, SETTINGS, Story, controller, until
 from fawkes.cli.asking.client import Client
 from fawkes.config.site.site import Site
-from fawkes.core.values.record import to_plain
 from fawkes.live.lab import Lab, LabSpec, up
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.dist.cache import cached
 from fawkes.playbook.dist.pins import DEFAULT_VERSION, pin
+from fawkes.store.record import to_plain
 
 _NAME = "alpha"
 _HOSTS = 5

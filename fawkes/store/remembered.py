@@ -6,8 +6,8 @@ import logging
 
 from fawkes.core.clusters.picture import Picture, restored
 from fawkes.core.state.state import State, evolve
-from fawkes.core.values.record import RecordError, from_plain
 from fawkes.store.base import Reader
+from fawkes.store.record import RecordError, from_plain
 
 _log = logging.getLogger(__name__)
 

@@ -16,7 +16,12 @@ from fawkes.base.errors import BrokenError, FawkesError, RefusedError, UserError
 from fawkes.core.values.decision import Change, Decision, DropPending
 from fawkes.core.values.events import Event, Started
 from fawkes.core.values.model import Plain
-from fawkes.core.values.record import (
+from fawkes.engine.ports import Entry
+from fawkes.store import health, opening, steps
+from fawkes.store.base import PENDING, Identity, Latest, mentioned, place
+from fawkes.store.lock import StateLock
+from fawkes.store.private import FOLDER_MODE
+from fawkes.store.record import (
     RecordError,
     change_of,
     decision_of,
@@ -26,11 +31,6 @@ from fawkes.core.values.record import (
     loads,
     to_plain,
 )
-from fawkes.engine.ports import Entry
-from fawkes.store import health, opening, steps
-from fawkes.store.base import PENDING, Identity, Latest, mentioned, place
-from fawkes.store.lock import StateLock
-from fawkes.store.private import FOLDER_MODE
 from fawkes.store.schema import FORMAT, OPENED, file_format
 
 T = TypeVar("T")

@@ -11,10 +11,10 @@ from fawkes.base.errors import BrokenError
 from fawkes.core.values.decision import Decision, DropPending, PutJob, PutPending
 from fawkes.core.values.events import Woke
 from fawkes.core.values.model import ClusterId, JobLife, NodeLife
-from fawkes.core.values.record import decision_plain, dumps, to_plain
 from fawkes.engine.ports import Entry, Store
 from fawkes.store.base import Reader, Writer
 from fawkes.store.memory import MemoryStore
+from fawkes.store.record import decision_plain, dumps, to_plain
 from fawkes.store.sqlite import Ledger, LedgerReader
 from tests.store.examples import SECOND, steps
 

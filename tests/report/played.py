@@ -24,7 +24,6 @@ from fawkes.core.values.events import (
     UndrainAsked,
 )
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId, Role
-from fawkes.core.values.record import decision_of, decision_plain, dumps, event_of, to_plain
 from fawkes.core.values.settings import Discrimination, Settings
 from fawkes.core.values.sight import Compute, Sight, Stored
 from fawkes.engine import Engine
@@ -33,6 +32,7 @@ from fawkes.policy import compile_policy, policy_text
 from fawkes.sim.world import SimWorld
 from fawkes.store.base import Writer
 from fawkes.store.memory import MemoryStore
+from fawkes.store.record import decision_of, decision_plain, dumps, event_of, to_plain
 
 SECOND = 1_000_000
 START_US = 1_700_000_000 * SECOND

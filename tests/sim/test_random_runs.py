@@ -13,8 +13,8 @@ from fawkes.core.values.decision import Decision
 from fawkes.core.values.events import Condition, Event, NodeObserved
 from fawkes.core.values.lifecycle import WITH_MASTERS
 from fawkes.core.values.model import ClusterLife, JobLife, NodeLife
-from fawkes.core.values.record import decision_of, decision_plain, dumps, loads
 from fawkes.policy import compile_policy
+from fawkes.store.record import decision_of, decision_plain, dumps, loads
 from tests.support.pools import Checked
 from tests.support.scripts import Script, scripts
 

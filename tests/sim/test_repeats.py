@@ -15,10 +15,10 @@ from fawkes.core.fairness.weights import Measure
 from fawkes.core.values.effects import Host
 from fawkes.core.values.events import DrainAsked, Event, ReleaseAsked, Started
 from fawkes.core.values.model import ClusterId, Node, NodeId, Role
-from fawkes.core.values.record import decision_plain, dumps, event_of, loads, to_plain
 from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy
 from fawkes.sim.world import SimWorld
+from fawkes.store.record import decision_plain, dumps, event_of, loads, to_plain
 from tests.support.pools import Checked, policy, request, settings, started, submit
 
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from fawkes.base.errors import RefusedError
 from fawkes.core.values.decision import Decision, PutPause
 from fawkes.core.values.events import Event, PauseAsked, ResumeAsked, Woke
-from fawkes.core.values.record import dumps, to_plain
 from fawkes.store.memory import MemoryStore
+from fawkes.store.record import dumps, to_plain
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from tests.store.examples import Step, steps
 

@@ -19,9 +19,9 @@ import pytest
 from fawkes.base.errors import BrokenError, ElsewhereError, ExitStatus, FawkesError, RefusedError, UserError
 from fawkes.core.values.decision import Decision, PutPause
 from fawkes.core.values.events import PauseAsked, Woke
-from fawkes.core.values.record import dumps, to_plain
 from fawkes.store.health import boot
 from fawkes.store.lock import holder
+from fawkes.store.record import dumps, to_plain
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from fawkes.store.steps import digest_of
 from tests.store.examples import steps

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import RefusedError
-from fawkes.core.values.record import decision_plain, dumps, to_plain
 from fawkes.store import schema
+from fawkes.store.record import decision_plain, dumps, to_plain
 from fawkes.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, file_format, migrate
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from tests.store.examples import steps

@@ -20,9 +20,9 @@ from fawkes.config.site.site import Site
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Effect
 from fawkes.core.values.events import Event
-from fawkes.core.values.record import decision_of, decision_plain, dumps, event_of, loads, to_plain
 from fawkes.live.controller.controller import Controller, plan
 from fawkes.live.lab import Lab
+from fawkes.store.record import decision_of, decision_plain, dumps, event_of, loads, to_plain
 
 PROJECT = Path(__file__).parents[2]
 

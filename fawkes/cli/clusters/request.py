@@ -42,8 +42,8 @@ def request(
     from fawkes.cli.asking.waiting import followed, wait_for_clusters
     from fawkes.cli.show.show import show
     from fawkes.core.values.model import Promise
-    from fawkes.core.values.record import to_plain
     from fawkes.live.hadoop.releases import needs_of
+    from fawkes.store.record import to_plain
 
     specs = _checked(site, files)
     if dry_run:

@@ -51,9 +51,9 @@ def verify(site: Site, output: str) -> ExitStatus | None:
 def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
     """A row for each decision that does not come again; a decision is its text in the ledger."""
     from fawkes.core.values.events import Started
-    from fawkes.core.values.record import decision_plain, dumps
     from fawkes.engine import replay
     from fawkes.policy.worker.policies import load_admission, load_weighting
+    from fawkes.store.record import decision_plain, dumps
 
     version = ""
 

@@ -78,7 +78,7 @@ def submit(
     from fawkes.cli.asking.waiting import followed, wait_for_jobs
     from fawkes.cli.show.show import note, show
     from fawkes.config.jobs.jobs import without_tasks
-    from fawkes.core.values.record import to_plain
+    from fawkes.store.record import to_plain
 
     jobs = _jobs(cluster, words, {key: value for key, value in options.items() if value not in (None, ())})
     for lack in filter(None, map(without_tasks, jobs)):
@@ -230,7 +230,7 @@ def _check_results(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _planned(job: JobSpec) -> dict[str, Any]:
-    from fawkes.core.values.record import to_plain
+    from fawkes.store.record import to_plain
 
     plain: Any = to_plain(job)
     return {**plain, "job": job.id, "kind": job.details["kind"], "retries": job.retries}

@@ -15,7 +15,6 @@ from fawkes.core.state.state import View
 from fawkes.core.values.adopted import KeptCluster
 from fawkes.core.values.effects import Goal, Membership
 from fawkes.core.values.model import ClusterId, Facts, NodeLife, Role
-from fawkes.core.values.record import dumps, to_plain
 from fawkes.live.base import limits
 from fawkes.live.clusters.former import FormerNodes
 from fawkes.live.hadoop.doors import LIST
@@ -28,6 +27,7 @@ from fawkes.live.nodes.playbooks import job as book
 from fawkes.live.wire import masters
 from fawkes.live.wire.rest import Deadline
 from fawkes.playbook import Exit, Folders, Lease
+from fawkes.store.record import dumps, to_plain
 
 _log = logging.getLogger(__name__)
 

@@ -24,7 +24,6 @@ from fawkes.core.state.state import State
 from fawkes.core.values.adopted import Adopted, FoundCluster, FoundJob, FoundNode, KeptCluster, KeptJob
 from fawkes.core.values.events import Started
 from fawkes.core.values.model import ClusterId, NodeId
-from fawkes.core.values.record import RecordError, from_plain, loads
 from fawkes.core.values.sight import Launcher
 from fawkes.live.base.timers import Clock
 from fawkes.live.controller import ruling
@@ -43,6 +42,7 @@ from fawkes.policy.worker.policies import load_admission, load_weighting
 from fawkes.store.lock import LOCK_FILE, StateLock
 from fawkes.store.place import place_of
 from fawkes.store.private import FOLDER_MODE
+from fawkes.store.record import RecordError, from_plain, loads
 from fawkes.store.schema import SEAL
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
 

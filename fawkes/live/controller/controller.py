@@ -29,7 +29,6 @@ from fawkes.core.values.effects import CountWork, Reply, Survey
 from fawkes.core.values.events import Event, PolicyText, Requested, Started
 from fawkes.core.values.lifecycle import HELD
 from fawkes.core.values.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState
-from fawkes.core.values.record import to_plain
 from fawkes.engine import Engine
 from fawkes.engine.ports import Entry
 from fawkes.live.base import limits
@@ -84,6 +83,7 @@ from fawkes.report import history
 from fawkes.store.health import boot
 from fawkes.store.place import place_of, same_place
 from fawkes.store.private import make_private
+from fawkes.store.record import to_plain
 from fawkes.store.remembered import remembered
 from fawkes.store.schema import CLAIM, CLOCK, SEAL
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader

@@ -18,7 +18,6 @@ from fawkes.core.values.adopted import KeptJob
 from fawkes.core.values.effects import CancelJob, EndAttempts, StartJob
 from fawkes.core.values.events import AttemptSeen, Progress
 from fawkes.core.values.model import ClusterId, Facts, JobId
-from fawkes.core.values.record import dumps, to_plain
 from fawkes.core.values.sight import Attempt, Launcher, application_of
 from fawkes.live.base import limits
 from fawkes.live.base.mailbox import Mailbox
@@ -37,6 +36,7 @@ from fawkes.live.wire.masters import application
 from fawkes.live.wire.rest import Deadline
 from fawkes.live.wire.webhdfs import Hdfs
 from fawkes.playbook import Lease
+from fawkes.store.record import dumps, to_plain
 
 _log = logging.getLogger(__name__)
 

@@ -25,7 +25,6 @@ from fawkes.core.values.model import (
     Role,
     Sample,
 )
-from fawkes.core.values.record import to_plain
 from fawkes.engine.ports import Entry
 from fawkes.report import history
 from fawkes.report.tables.explain import lines_of
@@ -35,6 +34,7 @@ from fawkes.report.words.facts import fold, named_files
 from fawkes.report.words.promises import GIVEN_UP, promise
 from fawkes.report.words.sentences import sentence
 from fawkes.store.base import Reader
+from fawkes.store.record import to_plain
 
 Row = dict[str, Any]
 

@@ -19,7 +19,7 @@ from fawkes.config.clusters.details import ClusterDetails
 from fawkes.config.workloads.workloads import Arrival, Submission, Workload
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterLife, ClusterSpec, Facts, Plain
-from fawkes.core.values.record import to_plain
+from fawkes.store.record import to_plain
 from fawkes.workload.playing.generate import generate
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from fawkes.core.values.effects import EndControl, Reply, Retire, Save, Survey
 from fawkes.core.values.events import Condition, Done, DownAsked, Event, ReleaseAsked
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import ClusterId, ClusterLife, Facts, NodeLife
-from fawkes.core.values.record import change_of
+from fawkes.store.record import change_of
 from tests.support.desk import Desk
 from tests.support.pools import nodes, request, run, settings, started
 

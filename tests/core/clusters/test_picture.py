@@ -6,8 +6,8 @@ from fawkes.core.clusters.picture import Picture, picture, restored
 from fawkes.core.deciding.pool import decide
 from fawkes.core.state.state import State, evolve
 from fawkes.core.values.events import Event
-from fawkes.core.values.record import decision_plain, dumps, from_plain, to_plain
 from fawkes.policy import compile_policy
+from fawkes.store.record import decision_plain, dumps, from_plain, to_plain
 from tests.support.pools import policy, request, run, settings, started, submit
 
 

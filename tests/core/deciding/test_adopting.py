@@ -28,10 +28,10 @@ from fawkes.core.values.model import (
     Role,
     Standby,
 )
-from fawkes.core.values.record import dumps, event_of, loads, to_plain
 from fawkes.core.values.sight import AppLife, AppSeen, Launcher
 from fawkes.engine import replay
 from fawkes.policy import compile_policy
+from fawkes.store.record import dumps, event_of, loads, to_plain
 from tests.support.desk import Desk
 from tests.support.pools import policy, settings, started
 

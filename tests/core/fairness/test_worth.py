@@ -16,10 +16,10 @@ from fawkes.core.fairness.worth import Load, Prices, Sites, gain_s, loss_s, time
 from fawkes.core.state.state import State, evolve
 from fawkes.core.values.events import Condition, DrainAsked, Event, PauseAsked, Sampled
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Reading
-from fawkes.core.values.record import decision_plain, dumps, event_of, from_plain, to_plain
-from fawkes.core.values.record import loads as read_text
 from fawkes.policy import compile_policy
 from fawkes.report.words.sentences import sentence
+from fawkes.store.record import decision_plain, dumps, event_of, from_plain, to_plain
+from fawkes.store.record import loads as read_text
 from tests.support.desk import Desk
 from tests.support.pools import nodes, policy, request, run, settings, started, submit
 

@@ -10,9 +10,9 @@ from fawkes.core.state import alerts
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.events import MastersSeen, ReleaseAsked, ServiceSeen
 from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife, ClusterState
-from fawkes.core.values.record import dumps, to_plain
 from fawkes.core.values.sight import Launcher, SafeMode, Service
 from fawkes.report.tables.rows import cluster_row
+from fawkes.store.record import dumps, to_plain
 from tests.support import masters
 from tests.support.desk import Desk
 from tests.support.pools import settings

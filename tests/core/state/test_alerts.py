@@ -23,8 +23,8 @@ from fawkes.core.values.model import (
     NodeState,
     Role,
 )
-from fawkes.core.values.record import from_plain, to_plain
 from fawkes.core.values.sight import Compute, Stored
+from fawkes.store.record import from_plain, to_plain
 from tests.support.desk import Desk, grown
 from tests.support.pools import settings
 

@@ -13,10 +13,10 @@ from fawkes.core.values.decision import Decision, PutPending
 from fawkes.core.values.effects import Goal, Member, Membership
 from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Role
-from fawkes.core.values.record import decision_of, decision_plain, dumps, loads, to_plain
 from fawkes.engine import replay
 from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy
+from fawkes.store.record import decision_of, decision_plain, dumps, loads, to_plain
 from tests.support.desk import Desk
 from tests.support.pools import nodes, settings, started
 

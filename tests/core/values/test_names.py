@@ -8,8 +8,8 @@ from fawkes.core.clusters.picture import Picture, picture, restored
 from fawkes.core.state.state import State, evolve
 from fawkes.core.values.events import Condition, Done, ReleaseAsked
 from fawkes.core.values.model import ClusterId, ClusterLife
-from fawkes.core.values.record import from_plain, to_plain
 from fawkes.engine import rebuild
+from fawkes.store.record import from_plain, to_plain
 from tests.support.desk import Desk
 
 A = ClusterId("a")

@@ -13,8 +13,8 @@ from fawkes.core.values.events import Condition, NodeSeen, ReleaseAsked
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import NodeId, NodeLife, Role
 from fawkes.core.values.proof import Proof
-from fawkes.core.values.record import to_plain
 from fawkes.core.values.sight import Compute, Sight, Stored
+from fawkes.store.record import to_plain
 from tests.support.desk import Desk, grown
 from tests.support.leaving import (
     DOUBT_S,

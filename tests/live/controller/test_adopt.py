@@ -33,7 +33,6 @@ from fawkes.core.values.model import (
     Role,
     Standby,
 )
-from fawkes.core.values.record import from_plain, loads
 from fawkes.engine import rebuild
 from fawkes.live.clusters.membership import MembershipKeeper, kept_cluster
 from fawkes.live.controller import ruling
@@ -49,6 +48,7 @@ from fawkes.live.nodes.playbooks import job as book
 from fawkes.live.nodes.playbooks import lease, node
 from fawkes.playbook import Lease
 from fawkes.store.lock import StateLock
+from fawkes.store.record import from_plain, loads
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
 from tests.support.local_nodes import LocalFleet, node_of
 from tests.support.pools import policy

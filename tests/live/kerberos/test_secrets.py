@@ -12,10 +12,10 @@ from fawkes.config.jobs.jobs import job_of, load_jobs
 from fawkes.core.state.state import State
 from fawkes.core.values.events import Requested, Submitted
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec
-from fawkes.core.values.record import dumps, to_plain
 from fawkes.live.controller.access import Access, Gate, Owners
 from fawkes.live.controller.endpoint import Peer
 from fawkes.live.kerberos.secrets import Secrets
+from fawkes.store.record import dumps, to_plain
 
 JOB = """
 kind = "class"

@@ -12,7 +12,6 @@ import pytest
 
 from fawkes.base.errors import ConfigError, DeadlineError, FawkesError, UserError
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.record import decision_plain, dumps, to_plain
 from fawkes.engine import replay
 from fawkes.offline.scenarios.scenario import pool_of, simulate
 from fawkes.policy import compile_policy, policy_text
@@ -20,6 +19,7 @@ from fawkes.report import history
 from fawkes.sim.events.steps import Loss
 from fawkes.sim.hadoop.constants import DAS4
 from fawkes.store.base import Reader
+from fawkes.store.record import decision_plain, dumps, to_plain
 from tests.offline.support import ROOT, demand, jobs, limited, plan, ready, two
 from tests.offline.support import job as wordcount
 
@@ -52,7 +52,7 @@ def test_all_jobs_succeed_and_every_decision_comes_again(policy: str) -> None:
 @pytest.mark.slow
 def test_the_same_scenario_gives_the_same_bytes_with_any_hash_seed() -> None:
     code = (
-        "import hashlib; from tests.offline.support import *; from tests.offline.scenarios.test_scenario import text_of;"
+        "import hashlib; from tests.offline.support import *;from tests.offline.scenarios.test_scenario import text_of;"
         "from fawkes.offline.scenarios.scenario import simulate;"
         "print(hashlib.sha256(text_of(simulate(ready(two()))).encode()).hexdigest())"
     )

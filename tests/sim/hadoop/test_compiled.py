@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import NodeId
-from fawkes.core.values.record import decision_plain, dumps, to_plain
 from fawkes.offline.scenarios.plan import asked, paper_plan
 from fawkes.offline.scenarios.scenario import Scenario, pool_of, simulate
 from fawkes.sim.events.steps import Loss
 from fawkes.sim.hadoop.constants import DAS4
 from fawkes.sim.hadoop.model import TaskEvent
 from fawkes.sim.hadoop.tasks import JobAttempt
+from fawkes.store.record import decision_plain, dumps, to_plain
 from tests.offline.support import CATALOG, demand, jobs, plan, ready, two
 from tests.sim.stories import CONSTANTS, STEPS, Run, Step, played
 

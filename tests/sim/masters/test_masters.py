@@ -10,11 +10,11 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import PutJob
 from fawkes.core.values.events import Condition, Event, MastersSeen, MoveMastersAsked, NodeObserved, Sampled
 from fawkes.core.values.model import ClusterId, ClusterState, JobLife, NodeId, NodeLife
-from fawkes.core.values.record import decision_plain, dumps
 from fawkes.core.values.settings import Settings
 from fawkes.sim.engines import Engine
 from fawkes.sim.events.steps import Delays, Loss
 from fawkes.sim.world import SimWorld
+from fawkes.store.record import decision_plain, dumps
 from tests.support.pools import Checked, request, settings, started, submit
 
 A = ClusterId("a")

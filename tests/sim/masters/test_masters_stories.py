@@ -13,11 +13,11 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import PutJob
 from fawkes.core.values.events import DrainAsked, Event, MoveMastersAsked, Progress, UndrainAsked
 from fawkes.core.values.model import ClusterId, JobId, JobLife, NodeId
-from fawkes.core.values.record import decision_plain, dumps
 from fawkes.policy import compile_policy
 from fawkes.sim.engines import Engine
 from fawkes.sim.events.steps import Loss
 from fawkes.sim.world import SimWorld
+from fawkes.store.record import decision_plain, dumps
 from tests.support.pools import Checked, request, settings, started, submit
 
 SEEDS = int(os.environ.get("FAWKES_MASTERS_SEEDS", "20"))

@@ -17,11 +17,11 @@ from fawkes.core.values.events import (
     StandbySeen,
 )
 from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, NodeLife, Promise, Role, Standby
-from fawkes.core.values.record import decision_plain, dumps
 from fawkes.sim.engines import Engine
 from fawkes.sim.events.steps import Delays, Faults, Hosted, Loss, no_faults
 from fawkes.sim.masters.standby import NO_JOURNAL
 from fawkes.sim.world import SimWorld
+from fawkes.store.record import decision_plain, dumps
 from tests.sim.masters.test_masters import LOST_S, MASTER, SECOND, both, cluster, how, lost, succeeded_once
 from tests.support.pools import Checked, request, started, submit
 

@@ -13,11 +13,11 @@ from fawkes import engine
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import Event, Progress, Requested
 from fawkes.core.values.model import ClusterId, JobLife, NodeId, Promise
-from fawkes.core.values.record import decision_plain, dumps
 from fawkes.policy import compile_policy
 from fawkes.sim.engines import Engine
 from fawkes.sim.events.steps import Loss
 from fawkes.sim.world import SimWorld
+from fawkes.store.record import decision_plain, dumps
 from tests.sim.masters.test_masters_stories import ACTED_S, MODELS, NODES, REPAIRED_S, UNTIL_S, events, lives, losses
 from tests.support.pools import Checked, settings, started
 

@@ -17,8 +17,8 @@ from fawkes.config.workloads.workloads import Workload, load_workload
 from fawkes.core.values.effects import Reply
 from fawkes.core.values.events import Event
 from fawkes.core.values.model import ClusterSpec, JobSpec, Plain, Reason
-from fawkes.core.values.record import to_plain
 from fawkes.live.controller.control import ControlServer
+from fawkes.store.record import to_plain
 from fawkes.workload.playing.play import Posted, Until, play, with_data
 from tests.config.support import pool
 

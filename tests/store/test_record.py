@@ -22,7 +22,8 @@ from fawkes.core.values.decision import CHANGES, Decision, DropPending, PutPendi
 from fawkes.core.values.effects import EFFECTS, WakeAt
 from fawkes.core.values.events import EVENTS, Condition, Event, NodeObserved, Sampled, Submitted, Woke
 from fawkes.core.values.model import ClusterId, JobId, JobSpec, Node, NodeId, NodeState, Reading, Reason, Role
-from fawkes.core.values.record import (
+from fawkes.core.values.settings import Settings
+from fawkes.store.record import (
     RecordError,
     change_of,
     coder,
@@ -34,7 +35,6 @@ from fawkes.core.values.record import (
     loads,
     to_plain,
 )
-from fawkes.core.values.settings import Settings
 
 CLASSES = (*EVENTS, *EFFECTS, *CHANGES, Decision)
 
