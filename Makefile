@@ -17,7 +17,7 @@ test: ready
 	$(BIN)/pytest -n 4 -m "not nightly and not drill and not lab and not hadoop"
 	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not nightly and not drill and (lab or hadoop)"
 
-# Further cases of what `make test` plays once: the second version of Hadoop, storages, more programs, more faults.
+# Further cases of what `make test` plays once: the second version of Hadoop, storages, Kerberos, programs, policies, more faults.
 nightly: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	@$(BIN)/fawkes dist get 3.4.2

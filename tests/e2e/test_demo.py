@@ -25,7 +25,7 @@ from fawkes.store.sqlite import LedgerReader
 from fawkes.workload.playing.wordcount import saved_counts
 from tests.live.lab.support import traces
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
 
 WORKLOAD = Path(__file__).with_name("two-clusters.toml")
 FAWKES = [sys.executable, "-m", "fawkes"]

@@ -14,7 +14,7 @@ from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.dist.pins import DEFAULT_VERSION
 from tests.support.realm import WORDS, Realm, realm_site
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
 
 SETTINGS = """
 preset = "demo"

@@ -15,7 +15,7 @@ from fawkes.core.values.model import ClusterLife, JobLife
 from fawkes.live.lab.inside.groups import own_group
 from tests.support.site import RealSite, real_site
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
 
 SETTINGS = """
 preset = "demo"
@@ -59,7 +59,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
         yield site
 
 
-@pytest.mark.nightly
 def test_an_mr_cluster_comes_back_on_its_other_core_node(site: RealSite) -> None:
     before = site.hdfs("alpha", "digests", "/words")
     old = site.ledger.clusters["alpha"].master

@@ -11,7 +11,7 @@ from fawkes.core.values.model import ClusterLife, Role
 from tests.support.site import RealSite, real_site
 from tests.support.storage import Storage, storage
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
 
 SETTINGS = """
 preset = "demo"
@@ -76,7 +76,6 @@ def test_input_is_loaded_whole_and_its_place_is_looked_at(site: RealSite, far: S
     assert read["uneven"] == ""
 
 
-@pytest.mark.nightly
 def test_outputs_are_saved_where_nothing_is_and_a_save_that_failed_is_tried_anew(site: RealSite, far: Storage) -> None:
     core = next(n for n in site.nodes_of("far") if n.role is Role.CORE)
     site.hdfs("far", "write", "/output/words/part-0", f"{site.hosts[core.node.id]}:9864", str(SIZE), "1")

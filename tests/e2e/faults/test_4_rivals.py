@@ -14,7 +14,7 @@ from fawkes.core.values.model import JobLife
 from fawkes.store.sqlite import LEDGER_FILE
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, Ledger, RealSite
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
 
 
 def works(site: RealSite, job: str) -> None:
@@ -45,7 +45,6 @@ def copied(site: RealSite, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.nightly
 def test_a_controller_with_an_older_copy_of_the_folder_is_refused_by_the_nodes(site: RealSite, tmp_path: Path) -> None:
     copy = copied(site, tmp_path / "copy")
     assert site.stop() == 0

@@ -142,6 +142,7 @@ def test_a_core_node_that_an_operator_drains_is_replaced_and_no_byte_is_lost(sit
     assert differences(site) == []
 
 
+@pytest.mark.nightly
 def test_hdfs_without_writes_is_red_and_a_job_waits_until_it_takes_them(site: RealSite) -> None:
     """Somebody puts it into safe mode; the job is not handed out to fail, and its first attempt succeeds."""
     began = site.now()
@@ -174,6 +175,7 @@ def test_a_paused_pool_moves_nothing(site: RealSite) -> None:
         site.until_serving("beta", Role.TRANSIENT_CORE, 4)
 
 
+@pytest.mark.nightly
 def test_blocks_that_cannot_be_safe_hold_their_nodes(site: RealSite) -> None:
     """With the cable of a core node cut, one DataNode would stay for two replicas of each block."""
     with site.demand("beta"):

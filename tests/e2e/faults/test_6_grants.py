@@ -13,7 +13,7 @@ from fawkes.core.values.model import JobLife
 from fawkes.live.wire.rest import listed
 from tests.support.site import RealSite
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
 
 TWO = '''"""Two CPUs for each job; it remembers the work of those that ended."""
 

@@ -10,7 +10,7 @@ from fawkes.core.values.effects import Reply
 from fawkes.core.values.model import Reason, Role
 from tests.support.site import RealSite
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
 
 OWN = '''"""Nearly everything for beta."""
 

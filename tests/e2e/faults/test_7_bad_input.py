@@ -10,7 +10,7 @@ import pytest
 from fawkes.core.values.model import ClusterLife, NodeLife
 from tests.support.site import RealSite, differences
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
 
 ONE = """
 min_nodes = 1

@@ -1,7 +1,7 @@
 """One lab and one MR-cluster run HiBench's programs and BTWorld's queries, beside each other; then it goes.
 
 Small data, and small jobs in one container each (uber tasks): what is looked at is whether results are right. Only what
-the tests that were asked for look at is run: two queries in `make test`, one program in `make nightly`, all in
+the tests that were asked for look at is run: two queries and one program in `make nightly`, all in
 `make drills`.
 """
 

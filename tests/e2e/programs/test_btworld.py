@@ -15,7 +15,7 @@ from fawkes.workload.btworld.reference import compare, results, scrapes
 from tests.e2e.programs.conftest import BTWORLD_BYTES, BTWORLD_DAYS, EARLY, QUERIES, QUERIES_IN, Ran
 from tests.e2e.programs.support import assert_succeeded_at_once, digests, made
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
 
 
 def test_the_data_in_hdfs_was_what_the_generator_makes_anywhere(ran: Ran, tmp_path: Path) -> None:

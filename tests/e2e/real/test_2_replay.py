@@ -15,7 +15,7 @@ from fawkes.cli.replay.load import OUTPUT, POOL
 from fawkes.core.values.model import JobLife
 from tests.support.site import LIMIT_S, PROJECT, RealSite
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
 
 #: two jobs by their bytes (the second without shuffle), one of two processors for 3 s
 SWIM = "first\t0\t0\t3000000\t2000000\t700001\nsecond\t2\t2\t1000\t0\t500\n"
@@ -123,7 +123,6 @@ def job_of(name: str) -> str:
     return f"alpha-{sum(map(ord, name))}"
 
 
-@pytest.mark.nightly
 def test_a_cancelled_job_ends_and_its_submitter_stays(running: RealSite, replayed: dict[str, Any]) -> None:
     site, job = running, job_of("stopped")
     master = site.ledger.clusters["alpha"].master
@@ -137,7 +136,6 @@ def test_a_cancelled_job_ends_and_its_submitter_stays(running: RealSite, replaye
     assert application["state"] == "KILLED"
 
 
-@pytest.mark.nightly
 def test_a_job_outlives_its_submitter(running: RealSite, replayed: dict[str, Any]) -> None:
     site = running
     master = site.ledger.clusters["alpha"].master

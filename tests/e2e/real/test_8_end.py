@@ -43,6 +43,7 @@ def has_new_key(site: RealSite, name: str) -> bool:
     return key.exists() and {site.on(n.node.id, show).strip() for n in site.nodes_of(name)} == {key.read_text().strip()}
 
 
+@pytest.mark.nightly
 def test_a_lost_state_folder_is_adopted(site: RealSite) -> None:
     """The MR-clusters and a job go on, and nothing on the nodes has changed; what follows works on the adopted pool."""
     site.fawkes("submit", "alpha", "--id", "goes-on", "--script", "sleep 30; true")

@@ -369,6 +369,7 @@ def settled_ops(masters: MasterAddresses) -> int:
     return found
 
 
+@pytest.mark.nightly
 def test_readings_tell_the_story_of_a_job(hadoop: TinyHadoop) -> None:
     masters = hadoop.masters
     mark_active(masters)
@@ -417,6 +418,7 @@ def test_readings_tell_the_story_of_a_job(hadoop: TinyHadoop) -> None:
     again.close()
 
 
+@pytest.mark.nightly
 def test_application_masters_that_fill_the_cluster_are_an_alert_until_one_has_gone(hadoop: TinyHadoop) -> None:
     """Of 1152 MB two ApplicationMasters hold 768; a map of 640 MB fits beside one of them, and not beside both."""
     masters = hadoop.masters
