@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,8 +48,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
 
 
 def test_all_jobs_succeeded_on_their_first_attempt(played: Played) -> None:
-    assert Counter(row["state"] for row in played.told["jobs"]) == {"succeeded": 6}
-    assert {row["attempt"] for row in played.told["jobs"]} == {1}
+    assert [row for row in played.told["jobs"] if (row["state"], row["attempt"]) != ("succeeded", 1)] == []
+    assert len(played.told["jobs"]) == 6
     assert played.told["problems"] == []
 
 
