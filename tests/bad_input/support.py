@@ -173,12 +173,6 @@ def pooled(nodes: str) -> str:
     return edited("node[01-03]", nodes).replace('address = "127.0.0.[1-3]"\n', "")
 
 
-def replaced(old: str, new: str) -> str:
-    """The good scenario with one change."""
-    assert old in SCENARIO
-    return SCENARIO.replace(old, new, 1)
-
-
 def command(group: str, name: str, args: tuple[str, ...], exit: int, says: str, **more: Any) -> Case:  # noqa: A002
     """A case of any command line."""
     return Case(group=group, name=name, args=args, exit=exit, says=says, **more)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.bad_input import inventories, requests, scenarios, site_settings, workloads
+from tests.bad_input.read_cases import cases
 from tests.bad_input.support import (
     REQUEST,
     TABLE,
@@ -24,7 +25,7 @@ from tests.bad_input.support import (
     tree,
 )
 
-CASES = (*inventories.CASES, *site_settings.CASES, *requests.CASES, *scenarios.CASES, *workloads.CASES)
+CASES = (*cases(), *inventories.CASES, *site_settings.CASES, *requests.CASES, *scenarios.CASES, *workloads.CASES)
 NOBODY = 65534
 
 

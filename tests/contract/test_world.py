@@ -18,7 +18,7 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import ClusterDetails, DataSet, JobDetails
 from fawkes.config.jobs.jobs import job_of
-from fawkes.core.jobs.attempts import Verdict, judge
+from fawkes.core.jobs.attempts import AttemptVerdict, judge
 from fawkes.core.values.effects import (
     CancelJob,
     CountWork,
@@ -388,7 +388,7 @@ def job(name: str, seconds: int, attempt: int = 1) -> StartJob:
     return StartJob(spec.id, C, attempt, spec)
 
 
-def verdict(event: AttemptSeen) -> Verdict | None:
+def verdict(event: AttemptSeen) -> AttemptVerdict | None:
     """What the core makes of the facts about an attempt that was just handed over."""
     return judge(event.seen, began=False, cancelling=False, lasted=False)
 

@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DemoOutcome:
     """A run that has ended; ``problems`` is empty when all is as it should be. Times are seconds since its start."""
 
     points: tuple[Point, ...]
@@ -38,7 +38,7 @@ class Outcome:
     picture: str = ""
 
 
-def outcome(store: Reader, workload: Workload, trouble: str = "") -> Outcome:
+def outcome(store: Reader, workload: Workload, trouble: str = "") -> DemoOutcome:
     """The outcome, by its store, of a workload that was played; ``trouble`` is why it was not played to its end.
 
     The cause is the first problem, and no other problem repeats it.
@@ -55,7 +55,7 @@ def outcome(store: Reader, workload: Workload, trouble: str = "") -> Outcome:
     for problem in (*_missing_points(found), *_unhappy_jobs(jobs, workload), *(_missing_moves(moves) if found else ())):
         problems.append(_without(problem, causes.values()))
     problems += [f"{one.job}, {one.what}: {one.wrong}" for one in compared if one.wrong]
-    return Outcome(
+    return DemoOutcome(
         points=found,
         marks=tuple(((p.at_us - start_us) / SECOND_US, p.letter) for p in found if p.at_us is not None),
         point_rows=tuple(_point_row(point, start_us) for point in found),

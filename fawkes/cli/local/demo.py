@@ -21,7 +21,7 @@ from fawkes.cli.show.tables import TABLES
 
 if TYPE_CHECKING:
     from fawkes.base.catalog import Found
-    from fawkes.cli.demo.outcome import Outcome
+    from fawkes.cli.demo.outcome import DemoOutcome
     from fawkes.config.site.site import Site
     from fawkes.config.workloads.workloads import Workload, WorkloadTable
     from fawkes.live.lab import LabSpec
@@ -174,7 +174,7 @@ def _prepared(site: Site, found: Found) -> Workload:
     return with_data(load_workload(found.path, site.inventory(), site=site.root), site.root / "data", note)
 
 
-def _ended(site: Site, workload: Workload, trouble: str) -> Outcome:
+def _ended(site: Site, workload: Workload, trouble: str) -> DemoOutcome:
     """How it came out; the picture is drawn as well."""
     from fawkes.cli.demo.outcome import outcome
     from fawkes.report.pictures.figures import nodes_over_time, rendered, text_picture
@@ -187,7 +187,7 @@ def _ended(site: Site, workload: Workload, trouble: str) -> Outcome:
         return replace(ended, picture=text_picture(ledger, ended.marks))
 
 
-def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str, *, played_to_its_end: bool) -> None:
+def _tell(site: Site, ended: DemoOutcome, phases: _Phases, keep: bool, output: str, *, played_to_its_end: bool) -> None:
     if output == JSON:
         click.echo(json.dumps(_plain(site, ended, phases), indent=2, allow_nan=False))
     elif output == CSV:
@@ -207,7 +207,7 @@ def _tell(site: Site, ended: Outcome, phases: _Phases, keep: bool, output: str, 
     note("the demo " + ("failed" if ended.problems else "succeeded"))
 
 
-def _plain(site: Site, ended: Outcome, phases: _Phases) -> dict[str, Any]:
+def _plain(site: Site, ended: DemoOutcome, phases: _Phases) -> dict[str, Any]:
     return {
         "version": JSON_VERSION,
         "points": ended.point_rows,
@@ -221,7 +221,7 @@ def _plain(site: Site, ended: Outcome, phases: _Phases) -> dict[str, Any]:
     }
 
 
-def _show(site: Site, ended: Outcome) -> None:
+def _show(site: Site, ended: DemoOutcome) -> None:
     if ended.point_rows:
         show(ended.point_rows, TABLES["demo, points"], TABLE, "Points of the story")
         click.echo()

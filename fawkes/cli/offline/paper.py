@@ -14,7 +14,7 @@ from fawkes.offline.studies.paper.chapters import CHAPTERS
 
 if TYPE_CHECKING:
     from fawkes.offline.runs.work import Runner
-    from fawkes.offline.studies.paper.judging.rules import Verdict
+    from fawkes.offline.studies.paper.judging.rules import RuleVerdict
 
 PAPER = "paper"
 
@@ -65,7 +65,7 @@ def paper(out: Path, chapter: str, quick: bool, jobs: int, pictures: bool) -> No
     note(f"{page / 'index.md'} and index.html describe how each was made")
 
 
-def _paper(out: Path, quick: bool, pictures: bool, run: Runner) -> list[Verdict]:
+def _paper(out: Path, quick: bool, pictures: bool, run: Runner) -> list[RuleVerdict]:
     from fawkes.offline.studies.interference.page import publish_interference
     from fawkes.offline.studies.paper.judging.verdicts import all_runs
     from fawkes.offline.studies.paper.pages import publish

@@ -106,7 +106,7 @@ def simulate(
     from fawkes.offline.outcomes.outcome import outcome_of
     from fawkes.offline.runs.folder import PARTS_OF_A_RUN, refuse_present, write_run
     from fawkes.offline.runs.settings import values_of
-    from fawkes.offline.scenarios.notes import Copies, copies_note, nobody_note, struck_nobody
+    from fawkes.offline.scenarios.notes import CopyNote, copies_note, nobody_note, struck_nobody
     from fawkes.offline.scenarios.plan import asked
     from fawkes.offline.scenarios.scenario import simulate as run
 
@@ -124,7 +124,7 @@ def simulate(
     with progress("simulate", 2 if out is None else 2 + PARTS_OF_A_RUN) as step:
         plan = plan.with_references(chosen)
         step("reference times")
-        copies = Copies(plan.losses)
+        copies = CopyNote(plan.losses)
         ready = replace(asked(chosen, plan.demands), check=check)
         tasks: list[TaskEvent] | None = [] if ready.keeps_tasks else None
         store = run(ready, watch=copies, tasks=tasks)

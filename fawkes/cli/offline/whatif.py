@@ -18,7 +18,7 @@ from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
 if TYPE_CHECKING:
-    from fawkes.offline.record.verdict import Verdict
+    from fawkes.offline.record.verdict import ModelVerdict
 
 Share = Number(0, 1000)
 
@@ -61,7 +61,7 @@ def whatif(
     """
     from fawkes.base.catalog import Catalog
     from fawkes.offline.record.folder import open_record
-    from fawkes.offline.record.verdict import Bounds
+    from fawkes.offline.record.verdict import ModelBounds
     from fawkes.offline.record.whatif import believed, grid_of, question_of, ranked, verdict_of
     from fawkes.offline.runs.work import in_this_process, on_processes
 
@@ -74,14 +74,14 @@ def whatif(
     grid = grid_of(question, catalog, found, variants, replays=replays, spread_us=spread)
     count = jobs or os.cpu_count() or 1
     with progress("whatif", 1 + len(grid.cells)) as step:
-        verdict = verdict_of(question, Bounds(job_bound, makespan_bound))
+        verdict = verdict_of(question, ModelBounds(job_bound, makespan_bound))
         step(f"{verdict.policy} as recorded")
         rows = ranked(grid, verdict.policy, on_processes(count) if count > 1 else in_this_process, step, out, anew=anew)
     _tell(verdict, believed(rows, verdict), output)
     return None if verdict.reproduced else ExitStatus.PARTIAL
 
 
-def _tell(verdict: Verdict, rows: list[dict[str, Any]], output: str) -> None:
+def _tell(verdict: ModelVerdict, rows: list[dict[str, Any]], output: str) -> None:
     from fawkes.offline.outcomes.statistics import SIGNIFICANT, least_p
 
     if output == JSON:

@@ -17,7 +17,7 @@ from fawkes.config.site.site import Site
 if TYPE_CHECKING:
     from fawkes.config.nodes.inventory import Inventory, InventoryNode
     from fawkes.core.values.model import Promise
-    from fawkes.live.hadoop.fitness import Seen, Verdict
+    from fawkes.live.hadoop.fitness import Fitness, Seen
     from fawkes.live.nodes.fleet import Fleet
     from fawkes.playbook.dist.pins import Pin
 
@@ -166,7 +166,7 @@ def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, only: set[str
     return True
 
 
-def _show(verdicts: Sequence[Verdict], output: str) -> None:
+def _show(verdicts: Sequence[Fitness], output: str) -> None:
     from fawkes.cli.show.show import show
 
     rows = [_row(verdict) for verdict in verdicts]
@@ -181,7 +181,7 @@ def _show(verdicts: Sequence[Verdict], output: str) -> None:
         say(line, "  ")
 
 
-def _row(verdict: Verdict) -> dict[str, Any]:
+def _row(verdict: Fitness) -> dict[str, Any]:
     from fawkes.live.hadoop.fitness import CHECKS, free_bytes
 
     seen = verdict.seen
@@ -207,7 +207,7 @@ def _row(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _problems(verdicts: Sequence[Verdict]) -> list[str]:
+def _problems(verdicts: Sequence[Fitness]) -> list[str]:
     """One line for each problem, with all hosts that have it."""
     from fawkes.config.files.nodeset import fold
 

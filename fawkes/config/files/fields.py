@@ -59,7 +59,7 @@ def _number(value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class NumberBounds:
     """The least and the most that a number may be, and ``why``, which completes "at most 1,024: ..."."""
 
     least: float
@@ -87,13 +87,13 @@ def _days(us: int) -> str:
 
 def between(least: float, most: float, why: str, show: Callable[[Any], str] = _number) -> AfterValidator:
     """Both bounds of a number of a file; ``show`` writes a value for people, such as microseconds or bytes."""
-    return AfterValidator(Bounds(least, most, why, show))
+    return AfterValidator(NumberBounds(least, most, why, show))
 
 
-def bounds_of(annotation: object) -> Bounds | None:
+def bounds_of(annotation: object) -> NumberBounds | None:
     """The bounds of a key's type; None when it has none, or is no single number."""
     found = [one.func for one in getattr(annotation, "__metadata__", ()) if isinstance(one, AfterValidator)]
-    bounds = next((one for one in found if isinstance(one, Bounds)), None)
+    bounds = next((one for one in found if isinstance(one, NumberBounds)), None)
     below = typing.get_args(annotation) if typing.get_origin(annotation) in (Annotated, Union, UnionType) else ()
     return bounds or next(filter(None, map(bounds_of, below)), None)
 

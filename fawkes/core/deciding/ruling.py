@@ -43,7 +43,7 @@ class LeaseSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownPool:
     """What a ledger says about itself: its latest start, and the generation of each node's latest hand-over.
 
     ``claimed`` is the epoch and the id of a take-over that was under way when its controller ended.
@@ -56,7 +56,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Ruling:
     """How a folder stands, and the leases that show it, by node. ``epoch`` is the one that a start would have."""
 
     standing: Standing
@@ -64,7 +64,7 @@ class Verdict:
     epoch: int
 
 
-def judge(known: Known | None, *, in_place: bool, leases: Iterable[LeaseSeen], all_answered: bool) -> Verdict:
+def judge(known: KnownPool | None, *, in_place: bool, leases: Iterable[LeaseSeen], all_answered: bool) -> Ruling:
     """How a state folder stands to the leases of its pool.
 
     ``known`` is None without a ledger. ``in_place``: the ledger lies where it was sealed, or was never sealed.
@@ -73,16 +73,16 @@ def judge(known: Known | None, *, in_place: bool, leases: Iterable[LeaseSeen], a
     seen = sorted((one for one in leases if one.epoch or one.cluster), key=lambda one: one.node)
     epoch = max([one.epoch for one in seen] + [0 if known is None else known.epoch]) + 1
     if known is None:
-        return Verdict(Standing.EMPTY if seen else Standing.RULES, tuple(seen), epoch)
+        return Ruling(Standing.EMPTY if seen else Standing.RULES, tuple(seen), epoch)
     ahead = [one for one in seen if _ahead(known, one)]
     if ahead:
-        return Verdict(Standing.BEHIND, tuple(ahead), epoch)
+        return Ruling(Standing.BEHIND, tuple(ahead), epoch)
     if in_place or (all_answered and not seen):
-        return Verdict(Standing.RULES, tuple(seen), epoch)
-    return Verdict(Standing.ELSEWHERE, tuple(seen), epoch)
+        return Ruling(Standing.RULES, tuple(seen), epoch)
+    return Ruling(Standing.ELSEWHERE, tuple(seen), epoch)
 
 
-def _ahead(known: Known, lease: LeaseSeen) -> bool:
+def _ahead(known: KnownPool, lease: LeaseSeen) -> bool:
     """Whether a node knows more than the ledger. The generations of an older epoch are history."""
     if (lease.epoch, lease.controller) == known.claimed:
         return False

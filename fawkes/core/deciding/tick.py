@@ -12,7 +12,7 @@ from fawkes.core.fairness.fairness import discrimination, global_discrimination,
 from fawkes.core.fairness.targets import Bounds, whole_nodes
 from fawkes.core.fairness.weighing import kept, loads_of, weigh_moves
 from fawkes.core.fairness.weights import Measure, Measured, measure_all, weights
-from fawkes.core.fairness.worth import Load, Refusal, Weighed
+from fawkes.core.fairness.worth import QueuedWork, Refusal, Weighed
 from fawkes.core.state.draft import Draft
 from fawkes.core.state.plan import Allowance, hand_out, in_need, lacks, rebalance
 from fawkes.core.values.decision import PutTick
@@ -173,7 +173,7 @@ def _unbalanced(draft: Draft, measured: Measured, balance: Balance) -> bool:
 
 
 def _verdict(
-    draft: Draft, measured: Measured, balance: Balance, loads: Mapping[ClusterId, Load]
+    draft: Draft, measured: Measured, balance: Balance, loads: Mapping[ClusterId, QueuedWork]
 ) -> tuple[str, bool, Weighed]:
     """Why nodes move or not, as the code of a reason, whether they do, and to which targets."""
     weighed = Weighed(balance.targets)

@@ -9,7 +9,7 @@ from math import exp, fsum
 from typing import cast
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.fairness.worth import Load, Prices, Sites, Weighed, weigh
+from fawkes.core.fairness.worth import Prices, QueuedWork, Sites, Weighed, weigh
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.model import ClusterId, ClusterLife, NodeLife, Plain, Role
 from fawkes.core.values.window import Window
@@ -35,18 +35,18 @@ _STAGE_S = {NodeLife.JOINING: 10.0, NodeLife.DRAINING: 1.0, NodeLife.EVACUATING:
 #: of one core until a node's daemons run (fitted: `workloads/models/lab-of-two-cores.toml`)
 _JOIN_CPU_S = 18.0
 #: what is remembered and averaged: all but what each tick finds anew
-_FIGURES = tuple(each.name for each in fields(Load) if each.name not in ("feeds", "still_s"))
+_FIGURES = tuple(each.name for each in fields(QueuedWork) if each.name not in ("feeds", "still_s"))
 
 
 def loads_of(
     draft: Draft, windows: Mapping[ClusterId, Window], past: Mapping[ClusterId, Plain]
-) -> dict[ClusterId, Load]:
+) -> dict[ClusterId, QueuedWork]:
     """The load of now of each MR-cluster whose readings tell it; ``past`` is what the last tick left behind."""
     found = {c: _load(draft, window, _remembered(past, c)) for c, window in windows.items()}
     return {c: load for c, load in found.items() if load is not None}
 
 
-def kept(loads: Mapping[ClusterId, Load], past: Mapping[ClusterId, Plain]) -> dict[ClusterId, Plain]:
+def kept(loads: Mapping[ClusterId, QueuedWork], past: Mapping[ClusterId, Plain]) -> dict[ClusterId, Plain]:
     """What the next ticks should know of the loads."""
     lasting = {c: _lasting(load, _remembered(past, c)) for c, load in loads.items()}
     return {c: {name: getattr(load, name) for name in _FIGURES} for c, load in lasting.items()}
@@ -54,7 +54,7 @@ def kept(loads: Mapping[ClusterId, Load], past: Mapping[ClusterId, Plain]) -> di
 
 def weigh_moves(
     draft: Draft,
-    loads: Mapping[ClusterId, Load],
+    loads: Mapping[ClusterId, QueuedWork],
     past: Mapping[ClusterId, Plain],
     have: Mapping[ClusterId, int],
     wanted: Mapping[ClusterId, int],
@@ -102,7 +102,7 @@ def _least(draft: Draft, cluster: ClusterId) -> int:
     return 0 if state is None else state.spec.min_nodes
 
 
-def _sites(draft: Draft, loads: Mapping[ClusterId, Load]) -> Sites:
+def _sites(draft: Draft, loads: Mapping[ClusterId, QueuedWork]) -> Sites:
     """Where the nodes are, if there is a link; each MR-cluster gets an equal part of it."""
     link = draft.settings.site_link_bytes_s
     if not link:
@@ -120,7 +120,7 @@ def _sites(draft: Draft, loads: Mapping[ClusterId, Load]) -> Sites:
     )
 
 
-def _load(draft: Draft, window: Window, past: Load | None) -> Load | None:
+def _load(draft: Draft, window: Window, past: QueuedWork | None) -> QueuedWork | None:
     """By the latest reading; None when it leaves something open."""
     waiting, running = window.last("jobs_waiting"), window.last("jobs_running")
     tasks, busy, slots = window.last("tasks_waiting"), window.last("tasks_running"), window.last("slots_total")
@@ -128,7 +128,7 @@ def _load(draft: Draft, window: Window, past: Load | None) -> Load | None:
     if waiting is None or running is None or tasks is None or busy is None or not slots or not serving:
         return None
     task_s = _task_s(window, draft.settings.period_us / SECOND_US, busy, past)
-    return Load(
+    return QueuedWork(
         jobs=(waiting + running) * _shortness(draft, window.cluster, task_s, slots / serving),
         tasks=tasks + busy,
         running=busy,
@@ -167,7 +167,7 @@ def _shortness(draft: Draft, cluster: ClusterId, task_s: float, slots: float) ->
     return fsum(_USUAL_JOB_S / max(task_s, job.spec.tasks * task_s / speed) for job in jobs) / len(jobs)
 
 
-def _task_s(window: Window, period_s: float, running: float, past: Load | None) -> float:
+def _task_s(window: Window, period_s: float, running: float, past: QueuedWork | None) -> float:
     """Little's law: the slots in use, over the tasks that end in a second; tasks of which none ends are longer."""
     done, used = window.growth("tasks_done"), window.mean("slots_used")
     if done and used:
@@ -176,22 +176,22 @@ def _task_s(window: Window, period_s: float, running: float, past: Load | None) 
     return max(known, period_s) if running and done == 0 else known
 
 
-def _lasting(now: Load, past: Load | None) -> Load:
+def _lasting(now: QueuedWork, past: QueuedWork | None) -> QueuedWork:
     """A mean over the ticks so far, in which each counts less than the one after it."""
     if past is None:
         return now
     keep = exp(-1 / _MEMORY_PERIODS)
     blend = {name: keep * getattr(past, name) + (1 - keep) * getattr(now, name) for name in _FIGURES}
     task_s = blend["task_s"] if now.tasks else past.task_s
-    return replace(Load(**blend), task_s=task_s, slots=now.slots, feeds=now.feeds, still_s=now.still_s)
+    return replace(QueuedWork(**blend), task_s=task_s, slots=now.slots, feeds=now.feeds, still_s=now.still_s)
 
 
-def _expected(now: Load, past: Load | None, mean: Mapping[str, float]) -> Load:
+def _expected(now: QueuedWork, past: QueuedWork | None, mean: Mapping[str, float]) -> QueuedWork:
     """The load of now or that of the past, whichever is more, and in part the mean of all MR-clusters."""
     lasting = _lasting(now, past)
     more = max(now, lasting, key=lambda load: load.jobs * load.tasks * load.task_s)
     mixed = {name: (1 - _MEAN) * getattr(more, name) + _MEAN * mean[name] for name in _FIGURES}
-    return Load(**mixed, feeds=now.feeds, still_s=now.still_s)
+    return QueuedWork(**mixed, feeds=now.feeds, still_s=now.still_s)
 
 
 def _prices(draft: Draft) -> Prices:
@@ -210,6 +210,6 @@ def _prices(draft: Draft) -> Prices:
     )
 
 
-def _remembered(past: Mapping[ClusterId, Plain], cluster: ClusterId) -> Load | None:
+def _remembered(past: Mapping[ClusterId, Plain], cluster: ClusterId) -> QueuedWork | None:
     found = past.get(cluster)
-    return None if found is None else Load(**cast("Mapping[str, float]", found))
+    return None if found is None else QueuedWork(**cast("Mapping[str, float]", found))

@@ -25,7 +25,7 @@ _STARTING = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
+class QueuedWork:
     """What the jobs of an MR-cluster still ask for, as far as its readings tell; fractions are means.
 
     ``jobs`` wait or run, each counted as often as it is shorter than a job of 100 seconds. ``tasks`` are theirs, of
@@ -91,7 +91,7 @@ class Weighed:
     refused: tuple[Refusal, ...] = ()
 
 
-def time_s(load: Load, nodes: float, prices: Prices, more: float = 0.0, after_s: float = 0.0) -> float:
+def time_s(load: QueuedWork, nodes: float, prices: Prices, more: float = 0.0, after_s: float = 0.0) -> float:
     """Seconds until all of a load is done by ``nodes``, helped by ``more`` of them ``after_s`` from now.
 
     No shorter than one task takes, and no shorter with more nodes than `useful_nodes`.
@@ -109,7 +109,7 @@ def time_s(load: Load, nodes: float, prices: Prices, more: float = 0.0, after_s:
     return max(load.task_s, after_s + left / helped)
 
 
-def useful_nodes(load: Load, prices: Prices) -> float:
+def useful_nodes(load: QueuedWork, prices: Prices) -> float:
     """How many nodes, a fraction, can be at work for a load at once; infinity where nothing limits their number.
 
     Where cores are shared, so many nodes use them all that as many slots compute as there are cores. Where the nodes
@@ -120,7 +120,7 @@ def useful_nodes(load: Load, prices: Prices) -> float:
     return min(cores, fed) / load.slots
 
 
-def gain_s(load: Load, nodes: int, more: int, after_s: float, prices: Prices) -> float:
+def gain_s(load: QueuedWork, nodes: int, more: int, after_s: float, prices: Prices) -> float:
     """Job-seconds that ``more`` nodes save: of jobs that end one after another, the mean waits half of the time.
 
     Where work stands still, each further node may end that, and without any it stands for as long again.
@@ -131,7 +131,7 @@ def gain_s(load: Load, nodes: int, more: int, after_s: float, prices: Prices) ->
     return load.jobs * max(load.still_s * more, saved_s / 2)
 
 
-def loss_s(load: Load, nodes: int, fewer: int, prices: Prices) -> float:
+def loss_s(load: QueuedWork, nodes: int, fewer: int, prices: Prices) -> float:
     """Job-seconds that the jobs of a giver wait longer without ``fewer`` of its nodes; tasks that are killed included.
 
     Where work stands still, each node that goes lets it stand for as long again. The last node of all counts as a half
@@ -145,7 +145,7 @@ def loss_s(load: Load, nodes: int, fewer: int, prices: Prices) -> float:
     return load.jobs * max(load.still_s * fewer, lost_s / 2)
 
 
-def join_s(count: int, loads: Iterable[Load], prices: Prices, starting: int = 0) -> float:
+def join_s(count: int, loads: Iterable[QueuedWork], prices: Prices, starting: int = 0) -> float:
     """Job-seconds that all jobs lose while so many nodes start, besides others that are ``starting``.
 
     None where each node has its own cores, or where their tasks leave cores enough.
@@ -162,8 +162,8 @@ def weigh(
     have: Mapping[ClusterId, int],
     wanted: Mapping[ClusterId, int],
     most: Mapping[ClusterId, int],
-    now: Mapping[ClusterId, Load],
-    expected: Mapping[ClusterId, Load],
+    now: Mapping[ClusterId, QueuedWork],
+    expected: Mapping[ClusterId, QueuedWork],
     free: int,
     prices: Prices,
     sites: Sites = Sites(),
@@ -240,8 +240,8 @@ def _hand_out(
     have: Mapping[ClusterId, int],
     wanted: Mapping[ClusterId, int],
     most: Mapping[ClusterId, int],
-    now: Mapping[ClusterId, Load],
-    expected: Mapping[ClusterId, Load],
+    now: Mapping[ClusterId, QueuedWork],
+    expected: Mapping[ClusterId, QueuedWork],
     free: int,
     prices: Prices,
     sites: Sites,
@@ -285,14 +285,14 @@ def _hand_out(
     return targets, refusals
 
 
-def _gained(load: Load, nodes: int, more: int, prices: Prices) -> float:
+def _gained(load: QueuedWork, nodes: int, more: int, prices: Prices) -> float:
     return gain_s(load, nodes, more, prices.move_s, prices)
 
 
 def _next(
     targets: Mapping[ClusterId, int],
     wanted: Mapping[ClusterId, int],
-    expected: Mapping[ClusterId, Load],
+    expected: Mapping[ClusterId, QueuedWork],
     prices: Prices,
     shut: set[ClusterId],
 ) -> tuple[ClusterId, ClusterId] | None:
@@ -310,8 +310,8 @@ def _refusal(
     taker: ClusterId,
     nodes: int,
     targets: Mapping[ClusterId, int],
-    now: Mapping[ClusterId, Load],
-    expected: Mapping[ClusterId, Load],
+    now: Mapping[ClusterId, QueuedWork],
+    expected: Mapping[ClusterId, QueuedWork],
     prices: Prices,
 ) -> Refusal:
     costs_s = join_s(nodes, expected.values(), prices) + loss_s(expected[giver], targets[giver], nodes, prices)

@@ -20,7 +20,7 @@ _LASTING = frozenset({Cause.OUTPUT_EXISTS, Cause.NO_CLASS})
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AttemptVerdict:
     """How an attempt goes on or ended; ``error`` says why it failed."""
 
     progress: Progress
@@ -37,7 +37,7 @@ def live(seen: Attempt) -> bool:
     return any(one.life is AppLife.LIVE for one in seen.applications or ())
 
 
-def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool) -> Verdict | None:
+def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool) -> AttemptVerdict | None:
     """What the facts say of an attempt; None while they do not say anything.
 
     ``began``: it was seen to run before. ``cancelling``: somebody asked for its end. ``lasted``: it has been so for
@@ -45,22 +45,22 @@ def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool) -> Verd
     before, it may be just about to begin.
     """
     if seen.refused:
-        return Verdict(Progress.REFUSED, seen.refused)
+        return AttemptVerdict(Progress.REFUSED, seen.refused)
     match seen.launcher:
         case Launcher.NOT_KNOWN:
             return None
         case Launcher.RUNNING:
-            return Verdict(Progress.RUNNING) if seen.applications or seen.own or lasted else None
+            return AttemptVerdict(Progress.RUNNING) if seen.applications or seen.own or lasted else None
         case Launcher.FINISHED if seen.exit == 0:
-            return Verdict(Progress.SUCCEEDED)
+            return AttemptVerdict(Progress.SUCCEEDED)
     if seen.applications is None:
         return None
     if live(seen):
-        return Verdict(Progress.RUNNING)
+        return AttemptVerdict(Progress.RUNNING)
     if seen.launcher is Launcher.LOST and not seen.applications and not lasted:
         return None
     if cancelling or seen.cancelled:
-        return Verdict(Progress.CANCELLED)
+        return AttemptVerdict(Progress.CANCELLED)
     if seen.launcher is Launcher.FINISHED:
         return _finished(seen, seen.applications)
     return _without_client(seen, seen.applications, began=began or seen.launcher is Launcher.LOST)
@@ -84,7 +84,7 @@ class CopyCourse:
         began = self.began or seen.launcher not in (Launcher.ABSENT, Launcher.UNBORN, Launcher.NOT_KNOWN)
         return CopyCourse(began, seen, self.since_us if seen == self.seen else at_us, at_us)
 
-    def verdict(self, quiet_us: int) -> Verdict | None:
+    def verdict(self, quiet_us: int) -> AttemptVerdict | None:
         """As `judge`, with patience for what left nothing behind; None while nothing is known.
 
         The ApplicationMaster does the last step of a copy: when all applications have succeeded, everything was copied,
@@ -97,32 +97,34 @@ class CopyCourse:
         verdict = judge(seen, began=self.began, cancelling=False, lasted=lasted)
         ended = verdict is not None and verdict.progress is Progress.FAILED
         if ended and seen.applications and _all_succeeded(seen.applications):
-            return Verdict(Progress.SUCCEEDED)
+            return AttemptVerdict(Progress.SUCCEEDED)
         return verdict
 
 
-def _finished(seen: Attempt, applications: Sequence[AppSeen]) -> Verdict:
+def _finished(seen: Attempt, applications: Sequence[AppSeen]) -> AttemptVerdict:
     """A client ended badly: that says nothing about its job when it was killed, or had lost sight of it."""
     blind = (seen.exit or 0) > _SIGNALS and not seen.own
     blind = blind or (seen.single and seen.lost_sight)
     if blind and applications and _all_succeeded(applications):
-        return Verdict(Progress.SUCCEEDED)
+        return AttemptVerdict(Progress.SUCCEEDED)
     if not applications and seen.cause in _LASTING:
-        return Verdict(Progress.REFUSED, seen.words)
-    return Verdict(Progress.FAILED, seen.words or f"exit code {'unknown' if seen.exit is None else seen.exit}")
+        return AttemptVerdict(Progress.REFUSED, seen.words)
+    return AttemptVerdict(Progress.FAILED, seen.words or f"exit code {'unknown' if seen.exit is None else seen.exit}")
 
 
-def _without_client(seen: Attempt, applications: Sequence[AppSeen], *, began: bool) -> Verdict | None:
+def _without_client(seen: Attempt, applications: Sequence[AppSeen], *, began: bool) -> AttemptVerdict | None:
     """A client left no result; one that was never begun is begun when its deadline has passed."""
     if not applications:
-        return Verdict(Progress.FAILED, f"{_LAUNCHER_GONE}, and YARN has no application of it") if began else None
+        return (
+            AttemptVerdict(Progress.FAILED, f"{_LAUNCHER_GONE}, and YARN has no application of it") if began else None
+        )
     if _all_succeeded(applications):
         if not seen.own:
-            return Verdict(Progress.SUCCEEDED)
-        return Verdict(
+            return AttemptVerdict(Progress.SUCCEEDED)
+        return AttemptVerdict(
             Progress.FAILED, f"{_LAUNCHER_GONE}; the {len(applications)} applications that it ran have ended"
         )
-    return Verdict(Progress.FAILED, seen.words or applications[-1].said or _LAUNCHER_GONE)
+    return AttemptVerdict(Progress.FAILED, seen.words or applications[-1].said or _LAUNCHER_GONE)
 
 
 def _all_succeeded(applications: Sequence[AppSeen]) -> bool:

@@ -250,7 +250,7 @@ def _sooner(draft: Draft, key: str) -> None:
         draft.expect(key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
 
 
-def _observed(event: AttemptSeen, verdict: attempts.Verdict, log: str) -> JobObserved:
+def _observed(event: AttemptSeen, verdict: attempts.AttemptVerdict, log: str) -> JobObserved:
     seen = event.seen
     first, last = (seen.applications[0], seen.applications[-1]) if seen.applications else (None, None)
     ended = verdict.progress is not Progress.RUNNING

@@ -354,7 +354,7 @@ class Stages:
         return stop
 
     def _load_set(self, cluster: LiveCluster, number: int, one: DataSet, stop: Stop) -> Mapping[str, object]:
-        load = loading.Load(
+        load = loading.LoadRun(
             masters=self._setup.masters(cluster),
             core=cluster.core,
             target=one.to,

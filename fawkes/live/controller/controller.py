@@ -21,7 +21,7 @@ from fawkes.config.site.site import Site
 from fawkes.core.clusters.closing import longest_us
 from fawkes.core.clusters.keeping import copies_needed
 from fawkes.core.clusters.picture import picture
-from fawkes.core.deciding.ruling import BEAT_US, Standing, Verdict
+from fawkes.core.deciding.ruling import BEAT_US, Ruling, Standing
 from fawkes.core.state import backoff
 from fawkes.core.state.state import State
 from fawkes.core.state.view import View
@@ -266,7 +266,7 @@ class Controller:
         if before and before != now:
             self._say(f"the settings have changed: the preset was {before} until now, and is {now}")
 
-    def _judge(self, ledger: Ledger | None, state: State, seen: ruling.Look) -> Verdict:
+    def _judge(self, ledger: Ledger | None, state: State, seen: ruling.Look) -> Ruling:
         pool, where = self._plan.inventory.pool, str(self._plan.site.state_dir)
         return ruling.rule(ledger, state, seen, pool=pool, where=where, take_over=self._take_over)
 

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from fawkes.base.errors import ElsewhereError, FawkesError
 from fawkes.config.files.nodeset import fold
 from fawkes.config.nodes.inventory import InventoryNode
-from fawkes.core.deciding.ruling import Known, LeaseSeen, Standing, Verdict, judge
+from fawkes.core.deciding.ruling import KnownPool, LeaseSeen, Ruling, Standing, judge
 from fawkes.core.state.view import View
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.nodes.fleet import Fleet
@@ -71,10 +71,10 @@ def look(fleet: Fleet, nodes: Iterable[InventoryNode], *, within_s: float) -> Lo
     return Look(facts, silent)
 
 
-def known(ledger: Ledger, view: View) -> Known:
+def known(ledger: Ledger, view: View) -> KnownPool:
     """What a ledger says about itself."""
     epoch, _, controller = ledger.note(CLAIM).partition(" ")
-    return Known(
+    return KnownPool(
         epoch=ledger.identity().last_epoch,
         controller="" if view.rules is None else view.rules.controller,
         generations={node: state.generation for node, state in view.nodes.items()},
@@ -84,7 +84,7 @@ def known(ledger: Ledger, view: View) -> Known:
 
 def rule(
     ledger: Ledger | None, view: View, seen: Look, *, pool: str, where: str, take_over: Callable[[str], None] | None
-) -> Verdict:
+) -> Ruling:
     """The verdict on a state folder that may start; ElsewhereError for one that may not, with the next command.
 
     ``take_over`` is told what would happen and raises RefusedError if the user does not agree; None: nobody was asked.
@@ -109,7 +109,7 @@ def _copied(seal: str) -> str:
     return f"is a copy of a state folder, or was moved: its ledger was made in another place (host {host_of(seal)})"
 
 
-def _refusal(verdict: Verdict, seal: str, pool: str, where: str, ledger: Ledger | None) -> ElsewhereError:
+def _refusal(verdict: Ruling, seal: str, pool: str, where: str, ledger: Ledger | None) -> ElsewhereError:
     nodes = fold([one.node for one in verdict.leases])
     newest = max(verdict.leases, key=lambda one: (one.epoch, one.generation), default=None)
     if verdict.standing is Standing.ELSEWHERE:

@@ -114,7 +114,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load:
+class LoadRun:
     """How to load one input set; ``core`` are the nodes that it is spread over.
 
     ``progress`` is told of bytes as they are written; as soon as ``stop`` says so the work ends between two pieces
@@ -278,7 +278,7 @@ class _Spread:
 class _Copy:
     """Copies files of one input set; each gets its name when it is whole and verified."""
 
-    def __init__(self, load: Load, hdfs: Hdfs, source: Source, spread: _Spread) -> None:
+    def __init__(self, load: LoadRun, hdfs: Hdfs, source: Source, spread: _Spread) -> None:
         self.halt = threading.Event()
         self._load = load
         self._hdfs = hdfs

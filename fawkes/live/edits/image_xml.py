@@ -38,7 +38,7 @@ class ImageError(FawkesError):
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ImageSummary:
     """What an image has: its last transaction, and how many files and folders."""
 
     transaction: int
@@ -83,7 +83,7 @@ class ImageReader:
                 self._problem = f"{type(error).__name__}: {error}"
         return len(data)
 
-    def end(self) -> Summary:
+    def end(self) -> ImageSummary:
         """What the image has; ImageError when not all of it came, or it could not be read."""
         if not self._problem:
             try:
@@ -96,7 +96,7 @@ class ImageReader:
             self._problem = f"it has {self._inodes} files and folders, and says that it has {self._counted}"
         if self._problem or self._transaction is None:
             raise ImageError(f"the image of the NameNode cannot be read ({self._problem})")
-        return Summary(self._transaction, self._inodes)
+        return ImageSummary(self._transaction, self._inodes)
 
     def paths(self) -> Mapping[int, str]:
         """The path of each file that was wanted; one that only a snapshot has is shown with its name alone."""

@@ -41,7 +41,7 @@ _PROBE = "*.permission_check"
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class SurveyBounds:
     """How much is read and told at most, whatever lies in HDFS.
 
     ``rows``: folders beyond are added up in the row of the folder that they are in; ``names`` are looked at for the
@@ -53,7 +53,7 @@ class Bounds:
     all_names: int = 50_000
 
 
-_BOUNDS = Bounds()
+_BOUNDS = SurveyBounds()
 #: how many files a row names
 _NEWEST = 3
 
@@ -87,7 +87,7 @@ class _Row:
 
 
 def survey(
-    cluster: LiveCluster, setup: Setup, bounds: Bounds = _BOUNDS, *, deadline: Deadline = _NEVER
+    cluster: LiveCluster, setup: Setup, bounds: SurveyBounds = _BOUNDS, *, deadline: Deadline = _NEVER
 ) -> dict[str, Plain]:
     """What an MR-cluster has that a release would end. What HDFS has not answered by the ``deadline`` is not known.
 
@@ -138,7 +138,9 @@ def _application(one: Application) -> dict[str, Plain]:
     return {"id": one.id, "name": one.name, "user": one.user, **tags}
 
 
-def undeclared(hdfs: Hdfs, cluster: LiveCluster, setup: Setup, bounds: Bounds = _BOUNDS) -> list[dict[str, Plain]]:
+def undeclared(
+    hdfs: Hdfs, cluster: LiveCluster, setup: Setup, bounds: SurveyBounds = _BOUNDS
+) -> list[dict[str, Plain]]:
     """The rows of `survey`; FawkesError when the NameNode does not answer."""
     details = cluster.details
     declared = [*(one.path for one in details.outputs), *(one.to for one in details.data), *details.scratch]
@@ -274,7 +276,7 @@ def _add(hdfs: Hdfs, entry: HdfsFile, row: _Row, left: _Left) -> None:
 class _Left:
     """How many names may still be looked at for the newest files."""
 
-    bounds: Bounds
+    bounds: SurveyBounds
     names: int
 
     def look(self, hdfs: Hdfs, folder: HdfsFile, row: _Row) -> None:

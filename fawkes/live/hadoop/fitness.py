@@ -118,7 +118,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Fitness:
     """A host and what is wrong with it."""
 
     seen: Seen
@@ -145,7 +145,7 @@ class Verdict:
         return "warnings" if self.problems else "fits"
 
 
-def judge(hosts: Sequence[Seen], pool: str, *, standby_bytes: int = 0, promised: bool = False) -> list[Verdict]:
+def judge(hosts: Sequence[Seen], pool: str, *, standby_bytes: int = 0, promised: bool = False) -> list[Fitness]:
     """The verdict on each host of a pool, in the order given.
 
     ``standby_bytes`` is what the daemons of a core node take besides ``memory`` where an MR-cluster is to have a second
@@ -155,7 +155,7 @@ def judge(hosts: Sequence[Seen], pool: str, *, standby_bytes: int = 0, promised:
     reached = [seen for seen in hosts if seen.error is None]
     names = _Names(reached)
     return [
-        Verdict(seen, tuple(_problems(seen, pool, names, standby_bytes=standby_bytes, promised=promised)))
+        Fitness(seen, tuple(_problems(seen, pool, names, standby_bytes=standby_bytes, promised=promised)))
         for seen in hosts
     ]
 

@@ -6,14 +6,14 @@ from fawkes.base.catalog import Found
 from fawkes.base.errors import ConfigError
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.settings import Settings
-from fawkes.policy.worker.asking import USUAL, Bounds
+from fawkes.policy.worker.asking import USUAL, WorkerLimits
 from fawkes.policy.worker.policies import admission_loader, loader, policy_text, probe
 
 _PARAMETERS = "admission_parameters"
 _PAGE = "The page `policies` says what a policy must answer"
 
 
-def read_policy(found: Found, settings: Settings, *, bounds: Bounds = USUAL) -> PolicyText:
+def read_policy(found: Found, settings: Settings, *, bounds: WorkerLimits = USUAL) -> PolicyText:
     """The weighting policy of a file; ConfigError when it cannot be loaded, or answers nothing of use."""
     text = policy_text(found.title, str(found.path), found.text())
     try:
@@ -23,7 +23,7 @@ def read_policy(found: Found, settings: Settings, *, bounds: Bounds = USUAL) -> 
     return text
 
 
-def read_admission(found: Found, settings: Settings, *, file: str, bounds: Bounds = USUAL) -> PolicyText:
+def read_admission(found: Found, settings: Settings, *, file: str, bounds: WorkerLimits = USUAL) -> PolicyText:
     """The admission policy of a file; ``file`` has its parameters.
 
     ConfigError for one that cannot be loaded, and for one that must know the work of jobs: in a live pool nobody does.

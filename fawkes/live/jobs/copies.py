@@ -13,7 +13,7 @@ from itertools import count
 
 from fawkes.base.errors import HostError
 from fawkes.config.clusters.details import JobDetails
-from fawkes.core.jobs.attempts import CopyCourse, Verdict, may_begin
+from fawkes.core.jobs.attempts import AttemptVerdict, CopyCourse, may_begin
 from fawkes.core.values.effects import StartJob
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import JobId, JobSpec
@@ -90,7 +90,7 @@ class Copies:
 
     def _follow(
         self, cluster: LiveCluster, job: JobId, attempt: int, details: JobDetails, stop: Callable[[], bool]
-    ) -> tuple[Verdict, bool]:
+    ) -> tuple[AttemptVerdict, bool]:
         """How an attempt ended, and whether it is one of this call; it is begun when nobody has begun it."""
         course = CopyCourse()
         new = False

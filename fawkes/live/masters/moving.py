@@ -22,7 +22,7 @@ from fawkes.live.masters.arming import Arming
 from fawkes.live.masters.journal_begin import JournalBegin
 from fawkes.live.masters.journal_change import JournalChange
 from fawkes.live.masters.move import Move
-from fawkes.live.masters.succession import Copies, Means
+from fawkes.live.masters.succession import MasterCopies, Means
 from fawkes.live.masters.takeover import Takeover
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.ground import Ground
@@ -39,7 +39,7 @@ class MastersMover:
         clusters: Clusters,
         setup: Setup,
         membership: MembershipKeeper,
-        copies: Copies,
+        copies: MasterCopies,
         stopping: threading.Event,
     ) -> None:
         self._means = Means(ground, clusters, setup, membership, copies, stopping)

@@ -28,7 +28,7 @@ from fawkes.playbook import Lease
 _log = logging.getLogger(__name__)
 
 
-class Copies(Protocol):
+class MasterCopies(Protocol):
     """Keeps the copies; `live.keeping.Keeper` is the real one. ``given`` notes where a move has put them."""
 
     given: GivenNotes
@@ -95,7 +95,7 @@ class Means:
     clusters: Clusters
     setup: Setup
     membership: MembershipKeeper
-    copies: Copies
+    copies: MasterCopies
     stopping: threading.Event
 
     def copied(self, cluster: LiveCluster, reached: Iterable[NodeId]) -> tuple[int | None, int | None, str | None]:

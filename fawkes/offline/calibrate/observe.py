@@ -17,7 +17,7 @@ from fawkes.offline.calibrate.starts import Start, alone_us, by_node, crowded_us
 from fawkes.offline.record.folder import HISTORY, Record, history_file
 from fawkes.offline.record.hadoop import MAP, Application, applications_in
 from fawkes.offline.record.measured import Coming, Seen, comings_in, job_starts, seen_in
-from fawkes.offline.scenarios.demands import Known
+from fawkes.offline.scenarios.demands import KnownDemands
 from fawkes.report import history
 from fawkes.sim.hadoop.constants import DAS4
 from fawkes.sim.hadoop.profile import profile_of
@@ -49,7 +49,7 @@ class Run:
     """A job that succeeded, with what Hadoop's history has of its last attempt (nothing, where it has none)."""
 
     job: JobState
-    known: Known
+    known: KnownDemands
     applications: tuple[Application, ...]
 
 
@@ -162,7 +162,7 @@ def _of_runs(found: Observations, runs: Sequence[Run], comings: Sequence[Start])
             times = [task.took_us for task in one.runs(MAP)]
             if len(times) >= _LEAST_MAPS and fmean(times) > 0:
                 # Tasks that sleep do so as long as they are told: their times differ by their starts.
-                found.add("spread", [0.0 if run.known is Known.SPEC else pstdev(times) / fmean(times)])
+                found.add("spread", [0.0 if run.known is KnownDemands.SPEC else pstdev(times) / fmean(times)])
 
 
 def _of_starts(
@@ -199,7 +199,7 @@ def _cores(runs: Sequence[Run], cores: float, each_us: float) -> Iterator[float]
     makes the maps last longer.
     """
     for run in runs:
-        for one in run.applications if run.known is Known.HISTORY else ():
+        for one in run.applications if run.known is KnownDemands.HISTORY else ():
             maps = one.runs(MAP)
             if len(maps) > cores:
                 lasted_us = max(task.finish_us for task in maps) - maps[0].start_us
@@ -210,11 +210,11 @@ def _cores(runs: Sequence[Run], cores: float, each_us: float) -> Iterator[float]
 
 def _own_us(run: Run, one: Application) -> int | None:
     """What a map takes beyond its start: its sleep, or next to nothing; None where that is not known."""
-    if run.known is Known.SPEC:
+    if run.known is KnownDemands.SPEC:
         return profile_of(run.job.spec).map_us
     each_us = 1000 * one.counter("CPU_MILLISECONDS", of_maps=True) / max(1, one.maps)
     read = one.counter("HDFS_BYTES_READ", of_maps=True) / max(1, one.maps)
-    little = run.known is Known.HISTORY and each_us <= _LITTLE_US and read <= _LITTLE_BYTES
+    little = run.known is KnownDemands.HISTORY and each_us <= _LITTLE_US and read <= _LITTLE_BYTES
     return round(each_us) if little else None
 
 

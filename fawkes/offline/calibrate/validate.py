@@ -15,7 +15,7 @@ from fawkes.config.workloads.model import ModelTable
 from fawkes.config.workloads.scenarios import load_scenario
 from fawkes.offline.outcomes.beside import Beside, beside
 from fawkes.offline.record.folder import Record
-from fawkes.offline.scenarios.demands import Known
+from fawkes.offline.scenarios.demands import KnownDemands
 from fawkes.offline.scenarios.plan import shaken_scenario
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
@@ -27,9 +27,9 @@ GOAL, GOAL_90 = 0.05, 0.15
 
 #: what a site's configuration says, not its machines: it holds for the record that it stands in
 _GIVEN = ("map_slots", "reduce_slots", "slots", "shared_cores", "cores", "network_bytes_s")
-_KINDS = {Known.SPEC: "sleeping", Known.HISTORY: "computing", Known.LEDGER: "by run time"}
+_KINDS = {KnownDemands.SPEC: "sleeping", KnownDemands.HISTORY: "computing", KnownDemands.LEDGER: "by run time"}
 #: kinds of jobs of which more is known than how long they ran
-JUDGED = (_KINDS[Known.SPEC], _KINDS[Known.HISTORY])
+JUDGED = (_KINDS[KnownDemands.SPEC], _KINDS[KnownDemands.HISTORY])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class JobError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class ErrorSummary:
     """Absolute errors of the jobs of one kind over all records, or the makespans' (kind ``makespan``)."""
 
     kind: str
@@ -61,7 +61,7 @@ class Validation:
     jobs: tuple[JobError, ...]
     makespans: tuple[tuple[str, float, float], ...]
 
-    def summaries(self) -> tuple[Summary, ...]:
+    def summaries(self) -> tuple[ErrorSummary, ...]:
         """Sleeping, computing, both, makespans; kinds without any are left out."""
         judged = [row for row in self.jobs if row.kind in JUDGED]
         groups = {kind: [abs(row.error) for row in judged if row.kind == kind] for kind in JUDGED}
@@ -87,8 +87,8 @@ class Validation:
         }
 
 
-def _summary(kind: str, errors: Sequence[float]) -> Summary:
-    return Summary(kind=kind, n=len(errors), median=median(errors), q90=float(np.quantile(errors, 0.9)))
+def _summary(kind: str, errors: Sequence[float]) -> ErrorSummary:
+    return ErrorSummary(kind=kind, n=len(errors), median=median(errors), q90=float(np.quantile(errors, 0.9)))
 
 
 def validated(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import JobState
 from fawkes.offline.record.hadoop import Application
-from fawkes.offline.scenarios.demands import Asked, Known
+from fawkes.offline.scenarios.demands import Asked, KnownDemands
 from fawkes.sim.hadoop.constants import DAS4
 from fawkes.sim.hadoop.profile import Profile, profile_of
 
@@ -31,9 +31,9 @@ def asked_of(job: JobState, applications: Sequence[Application], slots: float | 
     if spec.details.get("sleep") or spec.details.get("profile"):
         known, profile = _by_spec(profile_of(spec), applications)
     elif any(one.maps for one in applications) and spec.details.get("kind") != _STREAMING:
-        known, profile = Known.HISTORY, _by_history(applications)
+        known, profile = KnownDemands.HISTORY, _by_history(applications)
     else:
-        known, profile = Known.LEDGER, _by_time(job, slots)
+        known, profile = KnownDemands.LEDGER, _by_time(job, slots)
     return Asked(
         profile=profile,
         known=known,
@@ -43,12 +43,12 @@ def asked_of(job: JobState, applications: Sequence[Application], slots: float | 
     )
 
 
-def _by_spec(profile: Profile, applications: Sequence[Application]) -> tuple[Known, Profile]:
+def _by_spec(profile: Profile, applications: Sequence[Application]) -> tuple[KnownDemands, Profile]:
     """What a job says itself; the processor time that it takes to handle its bytes is known to Hadoop alone."""
     if not applications or not (profile.map_read_bytes or profile.map_output_bytes or profile.output_bytes):
-        return Known.SPEC, profile
+        return KnownDemands.SPEC, profile
     found = _by_history(applications)
-    return Known.HISTORY, replace(profile, map_cpu_us=found.map_cpu_us, reduce_cpu_us=found.reduce_cpu_us)
+    return KnownDemands.HISTORY, replace(profile, map_cpu_us=found.map_cpu_us, reduce_cpu_us=found.reduce_cpu_us)
 
 
 def _by_history(applications: Sequence[Application]) -> Profile:

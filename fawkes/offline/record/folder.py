@@ -19,7 +19,7 @@ from fawkes.offline.record.measured import seen_in
 from fawkes.offline.record.scenario import DEMANDS_FILE, JOBS_FILE, MODEL_FILE, Platform, scenario_text
 from fawkes.offline.record.span import RecordedSpan, Span
 from fawkes.offline.runs.folder import stamp_of, whole, write_json
-from fawkes.offline.scenarios.demands import Asked, Known, write_demands
+from fawkes.offline.scenarios.demands import Asked, KnownDemands, write_demands
 from fawkes.store.sqlite import LEDGER_FILE, LedgerReader
 from fawkes.workload.formats import table
 from fawkes.workload.model import Trace, TraceJob
@@ -43,7 +43,7 @@ class Record:
     pool: str
     span: Span
     policy: str
-    known: Mapping[str, Known]
+    known: Mapping[str, KnownDemands]
     missing: Mapping[str, str]
     left_out: Mapping[str, str]
     notes: tuple[str, ...]
@@ -125,7 +125,7 @@ def open_record(folder: Path, *, verified: bool = False) -> Record:
             pool=str(said["pool"]),
             span=Span(**said["span"]),
             policy=str(said["policy"]),
-            known={str(job): Known(text) for job, text in said["known"].items()},
+            known={str(job): KnownDemands(text) for job, text in said["known"].items()},
             missing=dict(said["missing"]),
             left_out=dict(said["left_out"]),
             notes=tuple(said["notes"]),
@@ -172,7 +172,7 @@ def _trace(recorded: RecordedSpan, asked: Mapping[str, Asked]) -> Trace:
 
 def _row(job: JobState, asked: Asked, since_us: int) -> TraceJob:
     profile = asked.profile
-    by_time = asked.known is not Known.HISTORY
+    by_time = asked.known is not KnownDemands.HISTORY
     return TraceJob(
         id=job.id,
         submit_us=job.submitted_us - since_us,

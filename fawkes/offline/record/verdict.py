@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 
 from fawkes.offline.outcomes.beside import Beside
-from fawkes.offline.scenarios.demands import Known
+from fawkes.offline.scenarios.demands import KnownDemands
 
 #: the effects that are looked for are as large (section 7.2: 25 % between TD and None)
 BOUND = 0.25
 
 _WORDS = {
-    Known.SPEC: "by their own description",
-    Known.HISTORY: "by Hadoop's history",
-    Known.LEDGER: "by their run time alone",
+    KnownDemands.SPEC: "by their own description",
+    KnownDemands.HISTORY: "by Hadoop's history",
+    KnownDemands.LEDGER: "by their run time alone",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ModelBounds:
     """Up to which errors a run counts as reproduced: the median of the jobs' absolute errors, and the makespan's."""
 
     job: float = BOUND
@@ -32,7 +32,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ModelVerdict:
     """A recorded run beside its simulation under the recorded policy and settings.
 
     Errors are shares. ``job_error`` and ``job_error_90`` are the median and the 90 % quantile of the absolute errors of
@@ -41,14 +41,16 @@ class Verdict:
 
     both: Beside
     policy: str
-    known: Mapping[str, Known]
+    known: Mapping[str, KnownDemands]
     left_out: int
-    bounds: Bounds
+    bounds: ModelBounds
 
     @property
     def judged(self) -> list[float]:
         """The absolute errors of the jobs that are judged."""
-        rows = [row for row in self.both.jobs if self.known.get(row.job) is not Known.LEDGER] or list(self.both.jobs)
+        rows = [row for row in self.both.jobs if self.known.get(row.job) is not KnownDemands.LEDGER] or list(
+            self.both.jobs
+        )
         return [abs(row.error) for row in rows]
 
     @property
@@ -109,7 +111,7 @@ class Verdict:
             "beside": self.both.plain(),
         }
 
-    def _counts(self) -> Counter[Known]:
+    def _counts(self) -> Counter[KnownDemands]:
         return Counter(self.known.values())
 
     def _sources(self) -> str:

@@ -15,7 +15,7 @@ from fawkes.config.workloads.model import ModelTable
 from fawkes.offline.outcomes.beside import beside
 from fawkes.offline.outcomes.statistics import CANNOT_TELL, table_of
 from fawkes.offline.record.folder import Record
-from fawkes.offline.record.verdict import Bounds, Verdict
+from fawkes.offline.record.verdict import ModelBounds, ModelVerdict
 from fawkes.offline.runs.grid import Cell, Grid, GridFolder, run_cell
 from fawkes.offline.runs.grid import grid_of as all_of
 from fawkes.offline.runs.work import Row, Runner, finish
@@ -51,13 +51,13 @@ def question_of(record: Record, catalog: Catalog, model: ModelTable | None = Non
     return Question(record, plan.with_references(recorded), recorded, plan_with)
 
 
-def verdict_of(question: Question, bounds: Bounds) -> Verdict:
+def verdict_of(question: Question, bounds: ModelBounds) -> ModelVerdict:
     """The recorded policy and settings, simulated once, beside what happened."""
     record = question.record
     store = simulate(asked(question.recorded, question.plan.demands))
     with record.ledger() as ledger:
         both = beside(ledger, store, record.span.times)
-    return Verdict(
+    return ModelVerdict(
         both=both,
         policy=question.recorded.policy.name,
         known=record.known,
@@ -123,7 +123,7 @@ def ranked(
     return [{"rank": number, **row} for number, row in enumerate(table, 1)]
 
 
-def believed(rows: Sequence[Mapping[str, Any]], verdict: Verdict) -> list[dict[str, Any]]:
+def believed(rows: Sequence[Mapping[str, Any]], verdict: ModelVerdict) -> list[dict[str, Any]]:
     """The rows, whose verdicts are `CANNOT_TELL` when the model does not reproduce what happened."""
     if verdict.reproduced:
         return [dict(row) for row in rows]

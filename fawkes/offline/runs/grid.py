@@ -17,7 +17,7 @@ from fawkes.offline.runs.code import code_digest
 from fawkes.offline.runs.folder import FORMAT, stamp, stamp_of, write_json
 from fawkes.offline.runs.work import Row
 from fawkes.offline.scenarios.load import Demand
-from fawkes.offline.scenarios.notes import Copies, struck_nobody
+from fawkes.offline.scenarios.notes import CopyNote, struck_nobody
 from fawkes.offline.scenarios.plan import Plan, shaken_scenario
 from fawkes.offline.scenarios.scenario import Scenario, simulate
 from fawkes.report.pictures.steps import held, totals
@@ -141,7 +141,7 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
     `report.steps.totals`.
     """
     scenario = grid.scenarios[cell.policy, cell.settings]
-    copies = Copies(scenario.losses)
+    copies = CopyNote(scenario.losses)
     demands = grid.demands_of(cell)
     try:
         shaken = shaken_scenario(scenario, demands, seed=grid.seed, replay=cell.replay, spread_us=grid.spread_us)

@@ -20,7 +20,7 @@ from fawkes.offline.scenarios.load import Coming
 from fawkes.sim.hadoop.profile import Profile
 
 
-class Known(StrEnum):
+class KnownDemands(StrEnum):
     """From what a demand is known: the job's own description, Hadoop's history, or its run time alone."""
 
     SPEC = "spec"
@@ -37,7 +37,7 @@ class Asked:
     """
 
     profile: Profile
-    known: Known
+    known: KnownDemands
     told_tasks: int | None = None
     told_bytes: int | None = None
     reference_us: int | None = None
@@ -94,7 +94,7 @@ def _read(row: Sequence[str], path: Path, line: int) -> Asked:
         if figures["maps"] + figures["reduces"] < 1:
             raise ValueError("has no task")
         told = {name: values[name] for name in _TOLD}
-        return Asked(profile=Profile(**figures), known=Known(row[1]), **told)
+        return Asked(profile=Profile(**figures), known=KnownDemands(row[1]), **told)
     except ValueError as error:
         raise ConfigError(str(error), file=str(path), key=f"line {line}", hint="Whole numbers of at least 0") from None
 

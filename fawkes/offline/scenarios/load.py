@@ -11,7 +11,7 @@ from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec
 from fawkes.offline.scenarios.applications import job_spec_of
 from fawkes.sim.users import Wish
 from fawkes.workload.making.arrivals import perturbed
-from fawkes.workload.making.classes import DEFAULTS, STAGES, Load, Reconstruction, Stage, workload
+from fawkes.workload.making.classes import DEFAULTS, STAGES, ClassLoad, Reconstruction, Stage, workload
 from fawkes.workload.model import TraceJob
 from fawkes.workload.seeds import rng
 
@@ -75,7 +75,7 @@ def paper(name: str, seed: int, choice: Reconstruction = DEFAULTS) -> tuple[Dema
     return tuple(_of_paper(load) for load in workload(name, seed, choice))
 
 
-def _of_paper(load: Load) -> Demand:
+def _of_paper(load: ClassLoad) -> Demand:
     return Demand(
         spec=ClusterSpec(
             id=ClusterId(load.cluster),

@@ -15,7 +15,7 @@ from fawkes.config.workloads.model import ModelTable
 from fawkes.config.workloads.scenarios import BoundsTable, PoolTable, ScenarioTable
 from fawkes.core.values.model import Node, NodeId
 from fawkes.offline.scenarios.scenario import pool_of
-from fawkes.policy.worker.asking import Bounds
+from fawkes.policy.worker.asking import WorkerLimits
 from fawkes.sim.events.steps import Delays
 from fawkes.sim.hadoop.constants import DAS4, Constants
 
@@ -101,6 +101,6 @@ def delays_of(model: ModelTable) -> Delays:
     return replace(Delays(), **_said(model, Delays))
 
 
-def bounds_of(table: BoundsTable) -> Bounds:
+def bounds_of(table: BoundsTable) -> WorkerLimits:
     """What one call of a policy may take."""
-    return Bounds(time_s=table.policy_time_us / SECOND_US, memory_bytes=table.policy_memory_bytes)
+    return WorkerLimits(time_s=table.policy_time_us / SECOND_US, memory_bytes=table.policy_memory_bytes)

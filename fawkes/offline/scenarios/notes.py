@@ -16,7 +16,7 @@ from fawkes.workload.formats.history import FAILED
 from fawkes.workload.model import Trace, TraceJob
 
 
-class Copies:
+class CopyNote:
     """Watches a run for MR-clusters that lose as many core nodes at once as they keep copies of a block.
 
     The model does not know which blocks these nodes had: it lets jobs succeed that would find their input gone.

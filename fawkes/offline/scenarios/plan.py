@@ -22,7 +22,7 @@ from fawkes.offline.scenarios.machine import bounds_of, constants_of, delays_of,
 from fawkes.offline.scenarios.paper import EXPERIMENTS
 from fawkes.offline.scenarios.reference import reference_times
 from fawkes.offline.scenarios.scenario import LIMIT_US, Scenario, pool_of
-from fawkes.policy.worker.asking import USUAL, Bounds
+from fawkes.policy.worker.asking import USUAL, WorkerLimits
 from fawkes.policy.worker.policies import admission_loader, policy_text
 from fawkes.sim.events.steps import Delays, Loss
 from fawkes.sim.hadoop.constants import DAS4, PAPER, Constants
@@ -56,7 +56,7 @@ class Plan:
     file: str = ""
     base: Path = field(default_factory=Path)
     unreferenced: frozenset[str] = frozenset()
-    bounds: Bounds = USUAL
+    bounds: WorkerLimits = USUAL
     notes: tuple[str, ...] = ()
 
     def scenario(self, catalog: Catalog, *, policy: Found | None = None, changes: Mapping[str, Any] = {}) -> Scenario:

@@ -25,7 +25,7 @@ from fawkes.offline.scenarios.ending import (
     refuse_refused,
     too_many,
 )
-from fawkes.policy.worker.asking import USUAL, Bounds
+from fawkes.policy.worker.asking import USUAL, WorkerLimits
 from fawkes.policy.worker.policies import admission_loader, loader
 from fawkes.report.history import SIMULATED
 from fawkes.sim.engines import Choice, engine_for
@@ -70,7 +70,7 @@ class Scenario:
     seed: int = 0
     engine: Choice = "auto"
     check: bool = False
-    bounds: Bounds = USUAL
+    bounds: WorkerLimits = USUAL
     most_steps: int = MOST_STEPS
 
     @property

@@ -41,7 +41,7 @@ _SLOWNESS, _PATIENCE_S = 10, 60
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class WorkerLimits:
     """What one call of a policy may take: seconds on a processor, and bytes beyond what the interpreter has."""
 
     time_s: float = 10.0
@@ -53,7 +53,7 @@ class Bounds:
         return _SLOWNESS * self.time_s + _PATIENCE_S
 
 
-USUAL = Bounds()
+USUAL = WorkerLimits()
 """Those where nobody gives others."""
 
 
@@ -77,7 +77,7 @@ class _Worker:
     answer: one that comes later would be taken for that of the next question.
     """
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: WorkerLimits) -> None:
         self.broken = True
         self.known: Any = None
         self._bounds = bounds
@@ -221,7 +221,7 @@ class _Workers(threading.local):
     def __init__(self) -> None:
         self._known: dict[object, _Worker] = {}
 
-    def of(self, bounds: Bounds, asked: Asked) -> _Worker:
+    def of(self, bounds: WorkerLimits, asked: Asked) -> _Worker:
         """The one in which the file answers, started when there is none that could; the oldest ends for it."""
         # A process that was forked off this one has the same pipes in its hands.
         key = os.getpid(), bounds, asked.key
@@ -242,7 +242,7 @@ class _Workers(threading.local):
 _workers = _Workers()
 
 
-def load(asked: Asked, bounds: Bounds) -> Any:
+def load(asked: Asked, bounds: WorkerLimits) -> Any:
     """Load a file in its worker: what it says of itself, as plain data.
 
     ConfigError when it is not of its kind, or takes too much while it is loaded.
@@ -258,7 +258,7 @@ def load(asked: Asked, bounds: Bounds) -> Any:
         raise ConfigError(f"the policy {policy.name} cannot be loaded: {error}", file=policy.origin) from None
 
 
-def call(asked: Asked, bounds: Bounds, function: str, arguments: tuple[Any, ...], where: str) -> Any:
+def call(asked: Asked, bounds: WorkerLimits, function: str, arguments: tuple[Any, ...], where: str) -> Any:
     """What a function of the file answers to arguments that were packed; raises what it raises.
 
     A call that takes more than the bounds raises TimeoutError or MemoryError with its line; ``where`` says in it
@@ -278,7 +278,7 @@ def call(asked: Asked, bounds: Bounds, function: str, arguments: tuple[Any, ...]
         raise _NonsenseError("it answered something that no policy answers") from None
 
 
-def _explained(ended: _EndedError, origin: str, bounds: Bounds, where: str) -> Exception:
+def _explained(ended: _EndedError, origin: str, bounds: WorkerLimits, where: str) -> Exception:
     error: Exception
     if ended.status == -signal.SIGPROF:
         error = TimeoutError(f"took more than {bounds.time_s:g} s on a processor {where}")

@@ -18,7 +18,7 @@ from fawkes.core.values.settings import Settings
 from fawkes.core.values.window import Window
 from fawkes.policy import compile_policy, policy_text, probe
 from fawkes.policy.admission import compile_admission
-from fawkes.policy.worker.asking import USUAL, Asked, Bounds, call, load
+from fawkes.policy.worker.asking import USUAL, Asked, WorkerLimits, call, load
 from fawkes.policy.worker.contracts import ADMISSION, WEIGHTING, packed
 
 __all__ = ["admission_loader", "is_own", "load_admission", "load_weighting", "loader", "policy_text", "probe"]
@@ -35,7 +35,7 @@ def _own() -> frozenset[bytes]:
     return frozenset(hashlib.sha256(path.read_bytes()).digest() for path in folder.rglob("*.py"))
 
 
-def loader(bounds: Bounds) -> Callable[[PolicyText, Settings], Measure]:
+def loader(bounds: WorkerLimits) -> Callable[[PolicyText, Settings], Measure]:
     """Makes policies callable, within bounds for those that did not come with Fawkes.
 
     The answers are the same on both ways. A call that takes more than the bounds raises TimeoutError or MemoryError
@@ -68,7 +68,7 @@ class _Apart:
     """An admission policy that answers in a worker."""
 
     asked: Asked
-    bounds: Bounds
+    bounds: WorkerLimits
     needs_work: bool
 
     def admit(self, queue: Queue, memory: Memory) -> Sequence[Verdict]:
@@ -85,7 +85,7 @@ class _Apart:
         return call(self.asked, self.bounds, function, (what, memory), where)
 
 
-def admission_loader(bounds: Bounds) -> Callable[[PolicyText, Mapping[str, Plain]], Admission]:
+def admission_loader(bounds: WorkerLimits) -> Callable[[PolicyText, Mapping[str, Plain]], Admission]:
     """Makes admission policies callable as `loader` does weighting policies."""
 
     def load_within(policy: PolicyText, parameters: Mapping[str, Plain]) -> Admission:

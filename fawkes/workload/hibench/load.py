@@ -19,7 +19,7 @@ from fawkes.config.files.loader import Faults, Strict, did_you_mean
 from fawkes.config.files.loader import load as load_file
 from fawkes.workload.formats.swim import maps_of
 from fawkes.workload.hibench.conf import Conf, Profile, shipped_profile
-from fawkes.workload.making.classes import APPLICATIONS, DISK, HIBENCH, Known, Stage
+from fawkes.workload.making.classes import APPLICATIONS, DISK, HIBENCH, KnownClasses, Stage
 from fawkes.workload.model import Trace, TraceJob
 
 WORKLOADS: Mapping[str, str] = {
@@ -40,7 +40,7 @@ COORDINATE_BYTES = 7
 #: hibench.default.shuffle.parallelism as HiBench ships it
 REDUCES = 8
 
-_ONE = Known(1, HIBENCH)
+_ONE = KnownClasses(1, HIBENCH)
 #: HiBench's paper measured 139 GB of shuffle for 1 TB, compressed; not compressed it is the input
 _TERASORT = Stage("", DISK, _ONE, _ONE, _ONE)
 _CODES: Mapping[str, str] = {"wordcount": "WC", "sort": "ST", "pagerank": "PR", "kmeans": "KM"}

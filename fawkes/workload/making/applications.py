@@ -9,7 +9,7 @@ from pydantic import Field
 
 from fawkes.config.files.fields import SizeBytes
 from fawkes.config.files.loader import Strict, load
-from fawkes.workload.making.classes import COMPUTE, DISK, Application, Known, Stage
+from fawkes.workload.making.classes import COMPUTE, DISK, Application, KnownClasses, Stage
 
 Ratio = Annotated[float, Field(ge=0, le=1000)]
 
@@ -56,9 +56,9 @@ def _stage(table: StageTable, path: Path) -> Stage:
     return Stage(
         name=table.name,
         kind=table.kind,
-        input=Known(table.input, source),
-        shuffle=Known(table.shuffle, source),
-        output=Known(table.output, source),
+        input=KnownClasses(table.input, source),
+        shuffle=KnownClasses(table.shuffle, source),
+        output=KnownClasses(table.output, source),
         map_cpu=table.map_cpu,
         reduce_cpu=table.reduce_cpu,
     )

@@ -30,14 +30,14 @@ _PIG_REDUCER_BYTES = GB
 """pig.exec.reducers.bytes.per.reducer as Pig ships it."""
 
 
-class Known(NamedTuple):
+class KnownClasses(NamedTuple):
     """A number and where it comes from."""
 
     value: float
     source: str
 
 
-_paper, _hibench, _ours = (partial(Known, source=source) for source in (PAPER, HIBENCH, RECONSTRUCTION))
+_paper, _hibench, _ours = (partial(KnownClasses, source=source) for source in (PAPER, HIBENCH, RECONSTRUCTION))
 _ONE = _paper(1)
 
 
@@ -51,9 +51,9 @@ class Stage:
 
     name: str
     kind: str
-    input: Known
-    shuffle: Known
-    output: Known
+    input: KnownClasses
+    shuffle: KnownClasses
+    output: KnownClasses
     map_cpu: float | None = None
     reduce_cpu: float | None = None
 
@@ -68,7 +68,7 @@ class Application:
     input_bytes: int
     stages: tuple[Stage, ...]
     looped: int = 0
-    iterations: Known = _ONE
+    iterations: KnownClasses = _ONE
     reducer_bytes: int | None = None
     """Input for one reduce, when the application reckons so (Pig does); else jobs have the workload's number."""
 
@@ -102,7 +102,7 @@ _TABLE_1 = (
     )),
 )  # fmt: skip
 
-BTWORLD_SETS: Mapping[str, Known] = {
+BTWORLD_SETS: Mapping[str, KnownClasses] = {
     "raw": _ONE,
     "tot": _paper(3.9e6 / 100e9),
     "ah-rows": _ONE,
@@ -162,7 +162,7 @@ _BTWORLD = Application(
             kind,
             BTWORLD_SETS[reads],
             _ours(shuffle),
-            Known(BTWORLD_SETS[writes].value / BTWORLD_SETS[reads].value, BTWORLD_SETS[writes].source),
+            KnownClasses(BTWORLD_SETS[writes].value / BTWORLD_SETS[reads].value, BTWORLD_SETS[writes].source),
         )
         for name, reads, writes, shuffle, kind in BTWORLD_JOBS
     ),
@@ -241,7 +241,7 @@ class Mix:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class ClassLoad:
     """What one MR-cluster of a workload is asked for and gets: times count from the start of the workload."""
 
     cluster: str
@@ -267,7 +267,7 @@ class _Row:
 NAMES = ("WKLD-A", "WKLD-B", "WKLD-C", "WKLD-D", "WKLD-E")
 
 
-def workload(name: str, seed: int, choice: Reconstruction = DEFAULTS) -> tuple[Load, ...]:
+def workload(name: str, seed: int, choice: Reconstruction = DEFAULTS) -> tuple[ClassLoad, ...]:
     """The loads of c-1, c-2 and c-3 in ``WKLD-A`` to ``WKLD-E``; the same for the same seed.
 
     Seeds change the order of applications and sizes and the times, not how many jobs there are of each. UserError when
@@ -276,7 +276,7 @@ def workload(name: str, seed: int, choice: Reconstruction = DEFAULTS) -> tuple[L
     if name not in NAMES:
         raise UserError(f"there is no workload {name!r} in the paper", hint=did_you_mean(name, NAMES))
     return tuple(
-        Load(
+        ClassLoad(
             row.cluster,
             row.requested_us,
             row.data_bytes,
@@ -286,7 +286,7 @@ def workload(name: str, seed: int, choice: Reconstruction = DEFAULTS) -> tuple[L
     )
 
 
-def load_ratio(loads: Sequence[Load]) -> float:
+def load_ratio(loads: Sequence[ClassLoad]) -> float:
     """Tasks of the heaviest load to those of the lightest."""
     return max(load.tasks for load in loads) / min(load.tasks for load in loads)
 

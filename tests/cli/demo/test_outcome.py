@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.cli.demo.outcome import Outcome, outcome
+from fawkes.cli.demo.outcome import DemoOutcome, outcome
 from fawkes.cli.demo.view import news
 from fawkes.config.workloads.workloads import Workload, load_workload
 from fawkes.engine.ports import Entry
@@ -40,24 +40,24 @@ def whole() -> Checked:
 
 
 @pytest.fixture
-def ended(whole: Checked, workload: Workload) -> Outcome:
+def ended(whole: Checked, workload: Workload) -> DemoOutcome:
     return outcome(whole.store, workload)
 
 
-def test_a_run_in_which_all_happened_has_no_problem(ended: Outcome) -> None:
+def test_a_run_in_which_all_happened_has_no_problem(ended: DemoOutcome) -> None:
     assert ended.problems == ()
     assert [row["point"] for row in ended.point_rows] == list("ABCDE")
     assert ended.reconfigurations >= 3
 
 
-def test_every_job_has_a_row(ended: Outcome, workload: Workload) -> None:
+def test_every_job_has_a_row(ended: DemoOutcome, workload: Workload) -> None:
     rows = {row["job"]: row for row in ended.job_rows}
     assert rows.keys() == {one.spec.id for one in workload.jobs}
     assert {row["state"] for row in rows.values()} == {"succeeded"}
     assert rows["c-1-0"]["wait_s"] > 0
 
 
-def test_moves_that_are_alike_are_one_row_with_all_their_nodes(ended: Outcome) -> None:
+def test_moves_that_are_alike_are_one_row_with_all_their_nodes(ended: DemoOutcome) -> None:
     first = next(row for row in ended.move_rows if row["to_cluster"] == "c-1" and row["role"] == "transient")
     assert (first["node_set"], first["from_cluster"], first["at_s"]) == ("node[07-10]", None, 40.0)
     assert first["why"] == "node[07-10] join c-1 as transient: c-1 held 4 nodes and should have 8"
@@ -65,12 +65,12 @@ def test_moves_that_are_alike_are_one_row_with_all_their_nodes(ended: Outcome) -
     assert times == sorted(times)
 
 
-def test_a_reason_is_told_once(ended: Outcome) -> None:
+def test_a_reason_is_told_once(ended: DemoOutcome) -> None:
     first = ended.move_rows[0]
     assert (first["to_cluster"], first["why"]) == ("c-1", "c-1 gets node[01-02] as core nodes after waiting 0s")
 
 
-def test_a_node_that_goes_from_one_to_the_other_says_why_it_left_and_why_it_joined(ended: Outcome) -> None:
+def test_a_node_that_goes_from_one_to_the_other_says_why_it_left_and_why_it_joined(ended: DemoOutcome) -> None:
     row = next(row for row in ended.move_rows if row["from_cluster"] == "c-1" and row["to_cluster"] == "c-2")
     left, _, joined = row["why"].partition("; then ")
     assert left == "node[07-08] (transient) leave c-1, which holds 6 nodes and should have 4"

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.deciding.ruling import Known, LeaseSeen, Standing, alive, judge
+from fawkes.core.deciding.ruling import KnownPool, LeaseSeen, Standing, alive, judge
 from fawkes.core.values.model import NodeId
 
 ONE, TWO = NodeId("node01"), NodeId("node02")
-OWN = Known(epoch=7, controller="us", generations={ONE: 3, TWO: 1})
+OWN = KnownPool(epoch=7, controller="us", generations={ONE: 3, TWO: 1})
 
 
 def lease(node: NodeId = ONE, epoch: int = 7, controller: str = "us", generation: int = 3) -> LeaseSeen:
@@ -39,7 +39,7 @@ def lease(node: NodeId = ONE, epoch: int = 7, controller: str = "us", generation
     ],
 )
 def test_the_cases_of_the_record(
-    case: str, known: Known | None, in_place: bool, leases: list[LeaseSeen], standing: Standing
+    case: str, known: KnownPool | None, in_place: bool, leases: list[LeaseSeen], standing: Standing
 ) -> None:
     assert judge(known, in_place=in_place, leases=leases, all_answered=True).standing is standing, case
 
@@ -53,7 +53,7 @@ def test_a_sealed_ledger_starts_although_a_node_is_dead() -> None:
 
 
 def test_a_take_over_that_was_killed_before_it_was_stored_is_not_ahead_of_itself() -> None:
-    known = Known(epoch=7, controller="us", claimed=(8, "us-again"))
+    known = KnownPool(epoch=7, controller="us", claimed=(8, "us-again"))
     begun = lease(TWO, epoch=8, controller="us-again", generation=1)
     assert judge(known, in_place=False, leases=[lease(generation=0), begun], all_answered=True) == judge(
         known, in_place=False, leases=[begun, lease(generation=0)], all_answered=True

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fawkes.core.clusters.picture import Picture, picture, restored
 from fawkes.core.deciding.pool import decide
-from fawkes.core.fairness.worth import Load, Prices, Sites, gain_s, loss_s, time_s, useful_nodes, weigh
+from fawkes.core.fairness.worth import Prices, QueuedWork, Sites, gain_s, loss_s, time_s, useful_nodes, weigh
 from fawkes.core.state.state import State, evolve
 from fawkes.core.values.events import Condition, DrainAsked, Event, PauseAsked, Sampled
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Reading
@@ -28,7 +28,7 @@ CHEAP = Prices(join_s=5, move_s=10, kills=False)
 
 some = st.floats(0, 1000)
 loads = st.builds(
-    Load, jobs=some, tasks=some, running=st.floats(0, 100), task_s=st.floats(1, 500), slots=st.floats(1, 16)
+    QueuedWork, jobs=some, tasks=some, running=st.floats(0, 100), task_s=st.floats(1, 500), slots=st.floats(1, 16)
 )
 prices = st.builds(
     Prices,
@@ -40,13 +40,13 @@ prices = st.builds(
 )
 
 
-def load(jobs: float = 10, tasks: float = 100, task_s: float = 20, running: float = 0, slots: float = 2) -> Load:
-    return Load(jobs=jobs, tasks=tasks, running=running, task_s=task_s, slots=slots)
+def load(jobs: float = 10, tasks: float = 100, task_s: float = 20, running: float = 0, slots: float = 2) -> QueuedWork:
+    return QueuedWork(jobs=jobs, tasks=tasks, running=running, task_s=task_s, slots=slots)
 
 
 @given(load=loads, nodes=st.integers(1, 50), more=st.integers(1, 20), prices=prices)
 def test_more_nodes_never_make_jobs_wait_and_fewer_never_help(
-    load: Load, nodes: int, more: int, prices: Prices
+    load: QueuedWork, nodes: int, more: int, prices: Prices
 ) -> None:
     assert gain_s(load, nodes, more, prices.move_s, prices) >= -1e-6
     assert loss_s(load, nodes, min(more, nodes), prices) >= -1e-6
@@ -54,7 +54,7 @@ def test_more_nodes_never_make_jobs_wait_and_fewer_never_help(
 
 
 @given(load=loads, nodes=st.integers(1, 50), prices=prices, late=st.floats(1, 1000))
-def test_a_node_that_comes_later_saves_no_more(load: Load, nodes: int, prices: Prices, late: float) -> None:
+def test_a_node_that_comes_later_saves_no_more(load: QueuedWork, nodes: int, prices: Prices, late: float) -> None:
     soon = gain_s(load, nodes, 1, prices.move_s, prices)
     assert gain_s(load, nodes, 1, prices.move_s + late, prices) <= soon + 1e-6 * (1 + soon)
 
@@ -144,7 +144,7 @@ def test_where_cores_are_shared_only_as_many_nodes_join_as_use_them(cores: float
 
 @given(load=loads, nodes=st.integers(1, 50), prices=prices, feeds=st.floats(0.01, 10))
 def test_nodes_beyond_those_that_can_be_fed_save_nothing_and_cost_nothing(
-    load: Load, nodes: int, prices: Prices, feeds: float
+    load: QueuedWork, nodes: int, prices: Prices, feeds: float
 ) -> None:
     fed = replace(load, feeds=feeds)
     useful = useful_nodes(fed, prices)
@@ -228,14 +228,14 @@ def test_nobody_gets_more_than_its_most() -> None:
 def test_work_that_stands_still_is_not_taken_for_done_before_a_node_comes(still_s: float, target: int) -> None:
     """Thirty tasks of a rigid job on 24 slots: they begin on 30 slots, or never."""
     slow = Prices(join_s=4, move_s=73, kills=False)
-    rigid = Load(jobs=1, tasks=30, running=0, task_s=30, slots=6, still_s=still_s)
+    rigid = QueuedWork(jobs=1, tasks=30, running=0, task_s=30, slots=6, still_s=still_s)
     idle = load(jobs=0, tasks=0)
     found = weigh({A: 4, B: 4}, {A: 5, B: 3}, {A: 8, B: 8}, {A: rigid, B: idle}, {A: rigid, B: idle}, 0, slow)
     assert found.targets == {A: target, B: 8 - target}
 
 
 def test_of_two_that_stand_still_neither_gives_to_the_other() -> None:
-    same = {c: Load(jobs=1, tasks=30, running=0, task_s=30, slots=6, still_s=120) for c in (A, B)}
+    same = {c: QueuedWork(jobs=1, tasks=30, running=0, task_s=30, slots=6, still_s=120) for c in (A, B)}
     assert weigh({A: 4, B: 4}, {A: 6, B: 2}, {A: 8, B: 8}, same, same, 0, CHEAP).targets == {A: 4, B: 4}
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import ElsewhereError, FawkesError, RefusedError
-from fawkes.core.deciding.ruling import Standing, Verdict
+from fawkes.core.deciding.ruling import Ruling, Standing
 from fawkes.core.state.state import State
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.engine import rebuild
@@ -48,7 +48,7 @@ class Pool:
         ground = self.fleet.ground(epoch, controller)
         ground.run(NodeId(node), lease.take(ground.lease(NodeId(node), ClusterId("a"), generation)), "taking")
 
-    def start(self, folder: Path, take_over: Callable[[str], None] | None = None) -> Verdict:
+    def start(self, folder: Path, take_over: Callable[[str], None] | None = None) -> Ruling:
         """What a start from a folder is told."""
         seen = ruling.look(self.fleet.as_fleet(), self.fleet.nodes, within_s=10)
         if not (folder / LEDGER_FILE).exists():
@@ -82,7 +82,7 @@ def test_the_true_one_restarts_whether_a_node_is_dead_or_not(pool: Pool) -> None
     free(pool)
     assert pool.start(pool.folder).standing is Standing.RULES
     pool.fleet.off = set(NAMES)
-    assert pool.start(pool.folder) == Verdict(Standing.RULES, (), 3)
+    assert pool.start(pool.folder) == Ruling(Standing.RULES, (), 3)
 
 
 def free(pool: Pool) -> None:

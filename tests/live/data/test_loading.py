@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import FawkesError, UserError
-from fawkes.live.data.loading import Load, Loaded, StoppedError, lay_out, let_in, mark_active
+from fawkes.live.data.loading import Loaded, LoadRun, StoppedError, lay_out, let_in, mark_active
 from fawkes.live.data.sources import LocalFolder, SourceFile, source_of
 from fawkes.live.wire.rest import Deadline, close_session
 from fawkes.live.wire.webhdfs import HdfsFailedError, read_mark
@@ -39,8 +39,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "set"
 
 
-def load(server: FakeHdfs, **changes: Any) -> Load:
-    return Load(
+def load(server: FakeHdfs, **changes: Any) -> LoadRun:
+    return LoadRun(
         **{
             "masters": server.masters(),
             "core": CORE,

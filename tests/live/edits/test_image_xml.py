@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.core.nodes.salvage import Block, StoredFile
-from fawkes.live.edits.image_xml import ImageError, ImageReader, Summary
+from fawkes.live.edits.image_xml import ImageError, ImageReader, ImageSummary
 
 
 def inode(number: int, kind: str, name: str, rest: str = "") -> str:
@@ -60,7 +60,7 @@ def image(inodes: Iterable[str] = INODES, *, count: int = len(INODES), txid: str
     )
 
 
-def read(data: bytes, size: int = 1 << 16) -> tuple[Summary, list[StoredFile], ImageReader]:
+def read(data: bytes, size: int = 1 << 16) -> tuple[ImageSummary, list[StoredFile], ImageReader]:
     files: list[StoredFile] = []
 
     def on_file(file: StoredFile) -> bool:
@@ -76,7 +76,7 @@ def read(data: bytes, size: int = 1 << 16) -> tuple[Summary, list[StoredFile], I
 @pytest.mark.parametrize("size", [1, 7, 1 << 16])
 def test_files_blocks_and_paths_are_read(size: int) -> None:
     summary, files, reader = read(gzip.compress(image().encode()), size)
-    assert summary == Summary(55, 8)
+    assert summary == ImageSummary(55, 8)
     assert files == [
         StoredFile(16387, (Block(1, 11, 100), Block(2, 12, 50))),
         StoredFile(16388, ()),

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fawkes.config.clusters.details import ClusterDetails, DataSet, Output
-from fawkes.live.data.loading import LOADED, Load
+from fawkes.live.data.loading import LOADED, LoadRun
 from fawkes.live.data.saved import files_below
 from fawkes.live.data.sources import fingerprint
-from fawkes.live.eyes.survey import Bounds, bookkeeping, survey
+from fawkes.live.eyes.survey import SurveyBounds, bookkeeping, survey
 from fawkes.live.wire.rest import Deadline, close_session
 from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import FakeHdfs, running
@@ -39,7 +39,7 @@ class Site:
     def __init__(self, server: FakeHdfs, yarn: Stub) -> None:
         self.server, self.yarn = server, yarn
         self.conf: Any = SETTINGS
-        self.bounds = Bounds()
+        self.bounds = SurveyBounds()
         self.details = ClusterDetails(
             outputs=(Output(path="/out/a", save_to="/nowhere/a"),), data=(DataSet(source="/src", to="/in/set"),)
         )
@@ -209,7 +209,7 @@ def test_a_copy_that_is_not_whole_yet_is_nobodys(site: Site) -> None:
     site.server.put("/in/set/half", b"in")
     site.server.put("/in/other", b"mine")
     assert site.undeclared() == {"/in": (4, 1), "/in/set": (2, 1)}
-    Load(masters=site.server.masters(), core=(), target="/in/set", block_bytes=1, replication=1).begin()
+    LoadRun(masters=site.server.masters(), core=(), target="/in/set", block_bytes=1, replication=1).begin()
     assert site.undeclared() == {"/in": (4, 1)}
     site.load()
     site.server.put("/in/set/later", b"mine")
@@ -261,7 +261,7 @@ def test_a_listing_that_lies_is_not_known(site: Site) -> None:
 
 def test_very_many_names_are_not_looked_at(site: Site) -> None:
     """Sizes come from the NameNode's own sums, the newest files from a bounded look."""
-    site.bounds = Bounds(names=40)
+    site.bounds = SurveyBounds(names=40)
     site.server.page = 10
     for n in range(300):
         site.server.put(f"/user/alice/many/{n:03}", b"1")
@@ -271,7 +271,7 @@ def test_very_many_names_are_not_looked_at(site: Site) -> None:
 
 
 def test_very_many_folders_are_added_up(site: Site) -> None:
-    site.bounds = Bounds(rows=3)
+    site.bounds = SurveyBounds(rows=3)
     for n in range(5):
         site.server.put(f"/user/u{n}/x", b"1")
         site.server.put(f"/top{n}/x", b"1")

@@ -10,7 +10,7 @@ import pytest
 
 from fawkes.base.errors import HostError
 from fawkes.config.nodes.inventory import InventoryNode
-from fawkes.live.hadoop.fitness import Level, Problem, Seen, Verdict, judge
+from fawkes.live.hadoop.fitness import Fitness, Level, Problem, Seen, judge
 from fawkes.live.nodes.ssh import ConnectionState, SshError
 from fawkes.playbook import Facts
 from fawkes.playbook.dist.compile.java import Java
@@ -56,7 +56,7 @@ def seen(name: str = "node1", *more: tuple[str, str], of: InventoryNode | None =
     )
 
 
-def verdict(one: Seen, *others: Seen) -> Verdict:
+def verdict(one: Seen, *others: Seen) -> Fitness:
     return judge([one, *others], "pool")[0]
 
 

@@ -11,7 +11,7 @@ from fawkes.config.site.site import Site
 from fawkes.core.values.model import Plain
 from fawkes.live.controller.controller import plan
 from fawkes.live.hadoop import policies
-from fawkes.policy.worker.asking import Bounds
+from fawkes.policy.worker.asking import WorkerLimits
 from tests.config.support import POOL, write
 from tests.support.pools import settings
 
@@ -44,7 +44,7 @@ def test_a_policy_that_answers_is_taken_with_its_text(tmp_path: Path) -> None:
 )
 def test_a_policy_that_is_not_to_be_trusted_is_refused(tmp_path: Path, body: str, wrong: str) -> None:
     with pytest.raises(ConfigError, match=wrong):
-        policies.read_policy(found(tmp_path, body), settings(), bounds=Bounds(time_s=0.5))
+        policies.read_policy(found(tmp_path, body), settings(), bounds=WorkerLimits(time_s=0.5))
 
 
 @pytest.mark.slow
@@ -97,7 +97,10 @@ def test_an_admission_policy_that_computes_for_ever_is_refused(tmp_path: Path) -
     path.write_text(text.replace("    return None", "    return sum(range(10 ** 15))"))
     with pytest.raises(ConfigError, match=r"own\.py: .*took more than 0.5 s on a processor"):
         policies.read_admission(
-            Found(Kind.ADMISSION, "own", path, Origin.GIVEN), settings(), file="fawkes.toml", bounds=Bounds(time_s=0.5)
+            Found(Kind.ADMISSION, "own", path, Origin.GIVEN),
+            settings(),
+            file="fawkes.toml",
+            bounds=WorkerLimits(time_s=0.5),
         )
 
 

@@ -23,7 +23,7 @@ from fawkes.core.values.proof import Proof, not_proven, reports
 from fawkes.core.values.sight import Sight, Stored
 from fawkes.live.clusters.former import FormerNodes
 from fawkes.live.data.left_open import LeftOpen
-from fawkes.live.data.loading import LOADED, Load, lay_out, mark_active
+from fawkes.live.data.loading import LOADED, LoadRun, lay_out, mark_active
 from fawkes.live.data.saved import MANIFEST, UnsavedError, at_stake, verify
 from fawkes.live.data.saving import Save
 from fawkes.live.data.sources import LocalFolder, source_of
@@ -104,8 +104,8 @@ def contents(folder: Path) -> dict[str, bytes]:
     return found
 
 
-def load(cluster: TinyHadoop, target: str, *, replication: int = 1) -> Load:
-    return Load(
+def load(cluster: TinyHadoop, target: str, *, replication: int = 1) -> LoadRun:
+    return LoadRun(
         masters=cluster.masters, core=CORE, target=target, block_bytes=BLOCK, replication=replication, writers=2
     )
 

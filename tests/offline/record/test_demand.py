@@ -11,7 +11,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState
 from fawkes.offline.record.demand import asked_of
 from fawkes.offline.record.hadoop import Application
-from fawkes.offline.scenarios.demands import Known
+from fawkes.offline.scenarios.demands import KnownDemands
 from fawkes.sim.hadoop.profile import Profile
 from tests.offline.record.support import sleep_job
 
@@ -36,7 +36,7 @@ JAR = JobSpec(id=JobId("jar"), cluster=ClusterId("c"), tasks=10, tasks_estimated
 def test_a_sleep_job_says_it_itself() -> None:
     spec = sleep_job("s", "c", maps=3, map_s=7, reduces=2, reduce_s=1)
     found = asked_of(job(spec, 100), [application(9, 9)], 4.0)
-    assert found.known is Known.SPEC
+    assert found.known is KnownDemands.SPEC
     assert found.profile == Profile(maps=3, map_us=7 * S, reduces=2, reduce_us=S)
     assert (found.told_tasks, found.told_bytes) == (5, 0)
 
@@ -46,9 +46,9 @@ def test_a_load_job_says_its_bytes_and_hadoop_its_processor_time() -> None:
     spec = replace(JAR, details={"kind": "script", "profile": {name: getattr(asked, name) for name in FIELDS}})
     said = application(4, 2, CPU_MILLISECONDS=(8000, 3000), HDFS_BYTES_READ=(999, 0))
     found = asked_of(job(spec, 100), [said], 4.0)
-    assert found.known is Known.HISTORY
+    assert found.known is KnownDemands.HISTORY
     assert found.profile == replace(asked, map_cpu_us=2 * S, reduce_cpu_us=1_500_000)
-    assert asked_of(job(spec, 100), [], 4.0).known is Known.SPEC
+    assert asked_of(job(spec, 100), [], 4.0).known is KnownDemands.SPEC
     asleep = replace(JAR, details={"kind": "script", "profile": {"maps": 3, "map_us": S}})
     assert asked_of(job(asleep, 100), [said], 4.0).profile == Profile(maps=3, map_us=S)
 
@@ -63,7 +63,7 @@ def test_counters_are_divided_by_tasks() -> None:
         HDFS_BYTES_WRITTEN=(0, 60),
     )
     found = asked_of(job(JAR, 100), [said], 4.0)
-    assert found.known is Known.HISTORY
+    assert found.known is KnownDemands.HISTORY
     assert found.profile == Profile(
         maps=4,
         reduces=2,
@@ -100,6 +100,6 @@ def test_without_a_history_tasks_fill_the_run_time(
     changes: dict[str, Any], run_s: float, slots: float | None, maps: int, map_s: float
 ) -> None:
     found = asked_of(job(replace(JAR, **changes), run_s), [], slots)
-    assert (found.known, found.profile.maps) == (Known.LEDGER, maps)
+    assert (found.known, found.profile.maps) == (KnownDemands.LEDGER, maps)
     assert found.profile.map_us == int(map_s * S)
     assert found.told_tasks == (None if changes.get("tasks_estimated") else 10)

@@ -19,9 +19,9 @@ from fawkes.core.values.model import JobState, Promise
 from fawkes.offline.record.folder import Record, open_record
 from fawkes.offline.record.gather import gathered
 from fawkes.offline.record.scenario import Platform
-from fawkes.offline.record.verdict import Bounds
+from fawkes.offline.record.verdict import ModelBounds
 from fawkes.offline.record.whatif import question_of, verdict_of
-from fawkes.offline.scenarios.demands import Known, read_demands
+from fawkes.offline.scenarios.demands import KnownDemands, read_demands
 from fawkes.offline.scenarios.plan import asked
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
@@ -49,7 +49,7 @@ def copy(made: Record, tmp_path: Path) -> Path:
 
 def test_a_simulated_run_is_reproduced(made: Record, happened: Writer) -> None:
     """But for the drains: an ApplicationMaster holds some of them up, and the shortest one stands for all."""
-    found = verdict_of(question_of(made, Catalog(site=made.folder)), Bounds())
+    found = verdict_of(question_of(made, Catalog(site=made.folder)), ModelBounds())
     assert found.both.likeness == 1.0
     assert {row.job for row in found.both.jobs} == {job.id for job in history.jobs(happened)}
     errors = [row.error for row in found.both.jobs]
@@ -131,7 +131,7 @@ def test_a_record_without_deadlines_has_no_word_of_them(made: Record) -> None:
 
 def test_what_is_opened_is_what_was_written(made: Record) -> None:
     assert open_record(made.folder) == made
-    assert set(made.known.values()) == {Known.SPEC}
+    assert set(made.known.values()) == {KnownDemands.SPEC}
     with made.ledger() as ledger:
         assert ledger.last_seq() == made.span.last_seq
     assert sorted(path.name for path in made.folder.iterdir()) == [
@@ -238,7 +238,7 @@ def test_histories_are_kept_and_tell_what_jobs_asked_for(happened: Writer, tmp_p
     kept = {path.name for path in (record.folder / "history").iterdir()}
     assert kept == {"a-0.1.json", "a-1.1.json", "a-2.1.json", "b-0.1.json", "b-1.1.json"}
     assert dict(record.missing) == missing
-    assert read_demands(record.folder / "demands.csv")["a-0"].known is Known.SPEC
+    assert read_demands(record.folder / "demands.csv")["a-0"].known is KnownDemands.SPEC
 
 
 def test_an_mr_cluster_that_never_idles_out_never_does_offline(tmp_path: Path) -> None:

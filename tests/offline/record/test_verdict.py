@@ -7,21 +7,24 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from fawkes.offline.outcomes.beside import Beside, JobRow
-from fawkes.offline.record.verdict import Bounds, Verdict
-from fawkes.offline.scenarios.demands import Known
+from fawkes.offline.record.verdict import ModelBounds, ModelVerdict
+from fawkes.offline.scenarios.demands import KnownDemands
 
-USUAL = Bounds()
+USUAL = ModelBounds()
 
 
 def verdict(
-    errors: Mapping[str, float], known: Mapping[str, Known] = {}, makespan_s: float = 100, bounds: Bounds = USUAL
-) -> Verdict:
+    errors: Mapping[str, float],
+    known: Mapping[str, KnownDemands] = {},
+    makespan_s: float = 100,
+    bounds: ModelBounds = USUAL,
+) -> ModelVerdict:
     rows = tuple(JobRow(cluster="a", job=job, recorded_s=10, simulated_s=10 * (1 + one)) for job, one in errors.items())
     both = Beside(
         turns=(), jobs=rows, likeness=0.5, job_error=None, recorded_makespan_s=100, simulated_makespan_s=makespan_s
     )
-    sources = {job: known.get(job, Known.SPEC) for job in errors}
-    return Verdict(both=both, policy="TD", known=sources, left_out=0, bounds=bounds)
+    sources = {job: known.get(job, KnownDemands.SPEC) for job in errors}
+    return ModelVerdict(both=both, policy="TD", known=sources, left_out=0, bounds=bounds)
 
 
 @pytest.mark.parametrize(
@@ -43,15 +46,17 @@ def test_both_errors_must_be_within_their_bounds(errors: Sequence[float], makesp
 
 
 def test_jobs_known_by_their_time_alone_are_not_judged() -> None:
-    mixed = verdict({"own": 0.4, "timed": 0.0, "timed2": 0.0}, {"timed": Known.LEDGER, "timed2": Known.LEDGER})
+    mixed = verdict(
+        {"own": 0.4, "timed": 0.0, "timed2": 0.0}, {"timed": KnownDemands.LEDGER, "timed2": KnownDemands.LEDGER}
+    )
     assert mixed.job_error == pytest.approx(0.4)
     assert (len(mixed.judged), mixed.reproduced) == (1, False)
     assert "by their own description (1), by their run time alone (2)" in mixed.line()
-    alone = verdict({"timed": 0.1}, {"timed": Known.LEDGER})
+    alone = verdict({"timed": 0.1}, {"timed": KnownDemands.LEDGER})
     assert alone.job_error == pytest.approx(0.1)
 
 
 def test_bounds_are_the_users() -> None:
-    found = verdict({"a": 0.4}, bounds=Bounds(job=0.5, makespan=0.1))
+    found = verdict({"a": 0.4}, bounds=ModelBounds(job=0.5, makespan=0.1))
     assert found.reproduced
     assert "50% for job times and 10% for the makespan" in found.line()

@@ -19,7 +19,7 @@ from fawkes.offline.runs.grid import grid_of, run_cell
 from fawkes.offline.scenarios.load import Coming
 from fawkes.offline.scenarios.plan import Plan
 from fawkes.offline.scenarios.scenario import Scenario, simulate
-from fawkes.policy.worker.asking import Bounds
+from fawkes.policy.worker.asking import WorkerLimits
 from fawkes.sim.hadoop.constants import PLAIN
 from fawkes.sim.hadoop.model import TaskEvent
 from tests.offline.support import CATALOG, SETTINGS, demand, plan, ready, two
@@ -180,7 +180,7 @@ def test_a_policy_that_fails_ends_the_run_with_its_name_and_line(
     ],
 )
 def test_a_call_that_takes_too_much_is_ended(tmp_path: Path, body: str, said: str) -> None:
-    bounds = Bounds(time_s=1.0, memory_bytes=200 * 10**6)
+    bounds = WorkerLimits(time_s=1.0, memory_bytes=200 * 10**6)
     with pytest.raises(ConfigError, match="MINE gave no usable answer") as caught:
         simulate(ready(replace(mine(tmp_path, body), bounds=bounds)))
     assert said in caught.value.what

@@ -12,7 +12,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.offline.scenarios.late import refuse_late
-from fawkes.offline.scenarios.notes import Copies, copies_note, nobody_note, struck_nobody
+from fawkes.offline.scenarios.notes import CopyNote, copies_note, nobody_note, struck_nobody
 from fawkes.offline.scenarios.plan import Plan
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import Scenario, simulate
@@ -181,7 +181,7 @@ def test_a_run_of_too_many_steps_ends() -> None:
 @pytest.mark.parametrize(("replication", "lost"), [(2, {"a": 2}), (3, {})])
 def test_lost_copies_are_counted(replication: int, lost: dict[str, int]) -> None:
     scenario = losing("node02", "node03", replication=replication)
-    copies = Copies(scenario.losses)
+    copies = CopyNote(scenario.losses)
     simulate(scenario, watch=copies)
     assert copies.lost == lost
     assert ("a (2 nodes)" in copies_note(copies.lost)) is bool(lost)

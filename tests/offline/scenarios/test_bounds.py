@@ -18,11 +18,11 @@ from fawkes.core.values.settings import Settings
 from fawkes.core.values.window import Window
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.policy import compile_policy, policy_text
-from fawkes.policy.worker.asking import Bounds
+from fawkes.policy.worker.asking import WorkerLimits
 from fawkes.policy.worker.policies import loader
 from tests.offline.support import CATALOG, ready, two
 
-SHORT = Bounds(time_s=0.5, memory_bytes=10**8)
+SHORT = WorkerLimits(time_s=0.5, memory_bytes=10**8)
 WINDOW = Window(ClusterId("c-1"), tuple(Sample(at_us=at * 10**6, tasks_waiting=at) for at in (20, 40, 60)))
 
 
@@ -66,7 +66,7 @@ samples = st.lists(
 @given(samples=samples, before=st.booleans())
 def test_the_answer_is_that_of_the_same_process(found: Found, samples: list[Sample], before: bool) -> None:
     text = policy_text(found.title, str(found.path), found.text())
-    ours, theirs = compile_policy(text, Settings()), loader(Bounds())(text, Settings())
+    ours, theirs = compile_policy(text, Settings()), loader(WorkerLimits())(text, Settings())
     first, *rest = samples
     window = Window(ClusterId("c"), tuple(rest or [first]), first if before else None)
     assert told(theirs, window) == told(ours, window)
@@ -142,5 +142,5 @@ def test_files_of_the_working_folder_do_not_stand_for_those_of_python(
         (tmp_path / name).write_text("raise SystemExit(9)\n")
     monkeypatch.chdir(tmp_path)
     # Other bounds than before, so that another process is started.
-    measure = loader(Bounds(time_s=0.75, memory_bytes=10**8))(policy("return 3.0"), Settings())
+    measure = loader(WorkerLimits(time_s=0.75, memory_bytes=10**8))(policy("return 3.0"), Settings())
     assert measure(WINDOW, None) == (3.0, None)

@@ -13,7 +13,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.offline.scenarios.demands import (
     COLUMNS,
     Asked,
-    Known,
+    KnownDemands,
     read_demands,
     with_demands,
     write_demands,
@@ -27,7 +27,7 @@ PROFILES = st.builds(Profile, maps=st.integers(1, 10**6), reduces=COUNTS, map_us
 ASKED = st.builds(
     Asked,
     profile=PROFILES,
-    known=st.sampled_from(Known),
+    known=st.sampled_from(KnownDemands),
     told_tasks=st.none() | st.integers(1, 10**6),
     told_bytes=st.none() | COUNTS,
     reference_us=st.none() | st.integers(1, 10**12),
@@ -71,7 +71,9 @@ def test_a_wrong_table_is_refused_with_its_line(tmp_path: Path, text: str, place
 def test_a_job_of_the_table_has_its_profile_and_is_told_what_was_told() -> None:
     come = jobs("a", 2)
     profile = Profile(maps=7, map_us=SECOND_US)
-    found = with_demands(come, {"a-0": Asked(profile=profile, known=Known.HISTORY, told_bytes=5, reference_us=9)})
+    found = with_demands(
+        come, {"a-0": Asked(profile=profile, known=KnownDemands.HISTORY, told_bytes=5, reference_us=9)}
+    )
     first, second = found[0].spec, found[1].spec
     assert profile_of(first) == profile
     assert (first.tasks, first.tasks_estimated, first.input_bytes, first.reference_us) == (1, True, 5, 9)

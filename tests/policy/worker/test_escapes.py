@@ -19,11 +19,11 @@ from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import ClusterId, Sample
 from fawkes.core.values.settings import Settings
 from fawkes.core.values.window import Window
-from fawkes.policy.worker.asking import Bounds
+from fawkes.policy.worker.asking import WorkerLimits
 from fawkes.policy.worker.policies import is_own, load_weighting, loader, policy_text
 
 WINDOW = Window(ClusterId("c-1"), (Sample(at_us=0, tasks_waiting=3),))
-SHORT = Bounds(time_s=0.5, memory_bytes=10**8)
+SHORT = WorkerLimits(time_s=0.5, memory_bytes=10**8)
 
 #: each finds the frame of a caller, and binds `b` to the builtins of the process
 WAYS = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.jobs.attempts import Verdict, judge
+from fawkes.core.jobs.attempts import AttemptVerdict, judge
 from fawkes.core.values.effects import (
     CancelJob,
     Deploy,
@@ -71,7 +71,7 @@ def answer(found: SimWorld) -> Event | None:
     return event
 
 
-def verdict(event: Event | None) -> Verdict | None:
+def verdict(event: Event | None) -> AttemptVerdict | None:
     """What the core makes of the facts about an attempt."""
     assert isinstance(event, AttemptSeen), event
     return judge(event.seen, began=False, cancelling=False, lasted=False)
@@ -186,10 +186,10 @@ def test_an_attempt_runs_once_however_often_it_is_asked_for() -> None:
     found = deployed()
     for _ in range(2):
         found.start([job()])
-        assert verdict(answer(found)) == Verdict(Progress.RUNNING)
+        assert verdict(answer(found)) == AttemptVerdict(Progress.RUNNING)
     event = answer(found)
     assert isinstance(event, AttemptSeen)
-    assert verdict(event) == Verdict(Progress.SUCCEEDED)
+    assert verdict(event) == AttemptVerdict(Progress.SUCCEEDED)
     assert [one.started_us for one in event.seen.applications or ()] == [19 * SECOND_US]
     found.start([job()])
     assert answer(found) == replace(event, at_us=found.now_us)
@@ -200,9 +200,9 @@ def test_a_job_that_is_cancelled_before_it_began_never_begins() -> None:
     found = deployed()
     found.start([job()])
     found.start([CancelJob(JobId("a-1"), A, 1)])
-    assert verdict(answer(found)) == Verdict(Progress.CANCELLED)
+    assert verdict(answer(found)) == AttemptVerdict(Progress.CANCELLED)
     found.start([job()])
-    assert verdict(answer(found)) == Verdict(Progress.CANCELLED)
+    assert verdict(answer(found)) == AttemptVerdict(Progress.CANCELLED)
     assert not found.starts
 
 
@@ -214,7 +214,7 @@ def test_tasks_of_a_lost_node_run_again_elsewhere() -> None:
     while found.now_us < 25 * SECOND_US:
         reading = last_reading(found)
     assert reading.readings[0].tasks_waiting == 2
-    assert verdict(answer(found)) == Verdict(Progress.SUCCEEDED)
+    assert verdict(answer(found)) == AttemptVerdict(Progress.SUCCEEDED)
     assert found.clusters[A].tasks_done == 4
 
 
@@ -319,7 +319,7 @@ def test_a_node_with_data_computes_no_more_when_its_time_to_drain_is_over() -> N
     found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=2), members, N1)])
     answer(found)
     found.start([job()])
-    assert verdict(answer(found)) == Verdict(Progress.RUNNING)
+    assert verdict(answer(found)) == AttemptVerdict(Progress.RUNNING)
     cluster = found.clusters[A]
     assert cluster.busy_us(N2) > SECOND_US
     found.start([Membership(A, 2, {**members, N2: Member(Goal.DRAINING, Role.CORE, 1, leave_us=0)})])
@@ -398,7 +398,7 @@ def test_hadoop_goes_on_when_its_controller_is_dead_and_nothing_else_does() -> N
     assert left.now_us == found.now_us + 30 * SECOND_US
     left.start([job(1, tasks=4)])
     event = answer(left)
-    assert verdict(event) == Verdict(Progress.SUCCEEDED)
+    assert verdict(event) == AttemptVerdict(Progress.SUCCEEDED)
     assert isinstance(event, AttemptSeen)
     assert event.seen.ended_us is not None
     assert event.seen.ended_us < left.now_us

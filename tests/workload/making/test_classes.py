@@ -21,7 +21,7 @@ from fawkes.workload.making.classes import (
     RECONSTRUCTION,
     SIZES,
     STAGES,
-    Load,
+    ClassLoad,
     Mix,
     chain,
     generate,
@@ -169,7 +169,7 @@ def test_requests_and_data(name: str, requested_s: tuple[int, ...], data_gb: tup
     assert all(job.submit_us >= load.requested_us for load in loads for job in load.jobs)
 
 
-def times(load: Load) -> list[int]:
+def times(load: ClassLoad) -> list[int]:
     return [job.submit_us for job in load.jobs]
 
 

@@ -9,7 +9,7 @@ from fawkes.offline.runs.work import Runner, in_this_process
 from fawkes.offline.studies.deadlines.pages import publish
 from fawkes.offline.studies.deadlines.runs import chapter_runs, quick_chapter_runs
 from fawkes.offline.studies.flat.grid import Cell, CellFolder, gather
-from fawkes.offline.studies.paper.judging.rules import Verdict
+from fawkes.offline.studies.paper.judging.rules import RuleVerdict
 
 
 def wanted(*, quick: bool) -> list[Cell]:
@@ -25,7 +25,7 @@ def make(
     pictures: bool,
     run: Runner = in_this_process,
     say: Callable[[str], None] = lambda text: None,
-) -> list[Verdict]:
+) -> list[RuleVerdict]:
     """Make what is missing in ``out``/runs, and write the page into ``out``; the verdicts on it."""
     rows = gather(wanted(quick=quick), CellFolder(out / "runs"), run=run, say=say)
     return publish(rows, out, pictures=pictures)

@@ -21,7 +21,7 @@ from fawkes.offline.studies.flat.grid import Cell, sources
 from fawkes.offline.studies.flat.metrics import ENDS, GROUPS
 from fawkes.offline.studies.paper import pictures
 from fawkes.offline.studies.paper.exhibits import Exhibit
-from fawkes.offline.studies.paper.judging.rules import DEPENDS, DIFFERS, Verdict
+from fawkes.offline.studies.paper.judging.rules import DEPENDS, DIFFERS, RuleVerdict
 from fawkes.offline.studies.paper.pages import Page, write_exhibits, write_page
 from fawkes.offline.studies.paper.rows import NotRunError
 
@@ -46,7 +46,7 @@ _TR1 = f"TR1's twin, means over seeds {SEEDS[0]} to {SEEDS[-1]}. "
 _TR2 = "TR2's twin, seed 1. "
 
 
-def publish(rows: Mapping[Cell, Row], folder: Path, *, pictures: bool = True) -> list[Verdict]:
+def publish(rows: Mapping[Cell, Row], folder: Path, *, pictures: bool = True) -> list[RuleVerdict]:
     """Write the page of these rows into a folder; the verdicts on it."""
     folder.mkdir(parents=True, exist_ok=True)
     found, reads = judge(rows)
@@ -81,7 +81,7 @@ def _made_by(rows: Mapping[Cell, Row]) -> str:
     )
 
 
-def _reasons(found: Sequence[Verdict], reads: Sequence[Read]) -> dict[str, str]:
+def _reasons(found: Sequence[RuleVerdict], reads: Sequence[Read]) -> dict[str, str]:
     """What each reading gives, for all that is not reproduced."""
     reasons = {}
     for one in found:

@@ -20,7 +20,7 @@ from fawkes.offline.studies.paper.judging.rules import (
     HOLDS,
     NOT_SHOWN,
     REPRODUCED,
-    Verdict,
+    RuleVerdict,
 )
 from fawkes.offline.studies.paper.rows import NotRunError
 
@@ -43,7 +43,7 @@ def rules() -> Iterator[Rule]:
     yield from chapter_5()
 
 
-def judge(rows: Mapping[Cell, Row]) -> tuple[list[Verdict], list[Read]]:
+def judge(rows: Mapping[Cell, Row]) -> tuple[list[RuleVerdict], list[Read]]:
     """All verdicts, and what each rule gave under each reading.
 
     "reproduced": the rule holds as printed and under all other readings that were run, and fails on its refuting
@@ -54,7 +54,7 @@ def judge(rows: Mapping[Cell, Row]) -> tuple[list[Verdict], list[Read]]:
         try:
             ours, holds = rule.check(study)
         except NotRunError as missing:
-            found.append(Verdict(rule.name, rule.section, rule.published, str(missing), NOT_SHOWN))
+            found.append(RuleVerdict(rule.name, rule.section, rule.published, str(missing), NOT_SHOWN))
             continue
         mine = [Read(rule.name, study.name, ours, holds), *_others(rule, study)]
         reads += mine
@@ -71,7 +71,7 @@ def _others(rule: Rule, study: Study) -> Iterator[Read]:
         yield Read(rule.name, name, ours, holds)
 
 
-def _over(rule: Rule, reads: list[Read]) -> Verdict:
+def _over(rule: Rule, reads: list[Read]) -> RuleVerdict:
     holding = [one.reading for one in reads if one.holds]
     failing = [one.reading for one in reads if not one.holds]
     ours = reads[0].ours
@@ -85,10 +85,10 @@ def _over(rule: Rule, reads: list[Read]) -> Verdict:
         else:
             ours += f"; holds under these readings alone: {', '.join(holding)}"
     verdict = REPRODUCED if len(holding) == len(reads) else DEPENDS + THE_READING if holding else DIFFERS
-    return Verdict(rule.name, rule.section, rule.published, ours, verdict)
+    return RuleVerdict(rule.name, rule.section, rule.published, ours, verdict)
 
 
-def _refuted(rule: Rule, study: Study, plain: Verdict) -> Verdict:
+def _refuted(rule: Rule, study: Study, plain: RuleVerdict) -> RuleVerdict:
     """The verdict with what would refute it: never "reproduced" unless the rule fails on each refuting model."""
     shown, passed = list[str](), list[bool | None]()
     for model in rule.models:
@@ -107,7 +107,7 @@ def _refuted(rule: Rule, study: Study, plain: Verdict) -> Verdict:
     elif verdict == REPRODUCED and None in passed:
         verdict = HOLDS
     refuted = f"{rule.refuted_by} ({', '.join(shown)})" if shown else rule.refuted_by
-    return Verdict(plain.name, plain.section, plain.published, plain.ours, verdict, refuted)
+    return RuleVerdict(plain.name, plain.section, plain.published, plain.ours, verdict, refuted)
 
 
 # --- Tables 4.1 and 5.1: the twins beside what is reported of the traces
@@ -124,7 +124,7 @@ _CURVE = 5.0
 _NO_SPREAD = "follows from the recipe of the twin, which has this figure"
 
 
-def trace_verdicts() -> list[Verdict]:
+def trace_verdicts() -> list[RuleVerdict]:
     """For each reported statistic of a trace, whether its twin has it: within 5 points, counts within 1 %."""
     found = []
     for trace, reported in REPORTED.items():
@@ -143,7 +143,7 @@ def trace_verdicts() -> list[Verdict]:
             label = key.removesuffix("_percent").replace("_", " ")
             unit = " %" if key.endswith("_percent") else ""
             found.append(
-                Verdict(
+                RuleVerdict(
                     f"T-{trace}-{key}",
                     "T",
                     f"{trace}: {label} {said:,g}{unit}",

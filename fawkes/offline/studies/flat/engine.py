@@ -18,10 +18,10 @@ from fawkes.offline.runs.code import digest_of
 from fawkes.offline.studies.flat.allocators import Allocator, settings_of
 from fawkes.offline.studies.flat.compiled import layout, meter
 from fawkes.offline.studies.flat.jobs import Floats, Ints, Jobs
-from fawkes.offline.studies.flat.metrics import BATCH_S, EDGES_S, GROUPS, IdleGroups, Mean, Outcome
+from fawkes.offline.studies.flat.metrics import BATCH_S, EDGES_S, GROUPS, FlatOutcome, IdleGroups, Mean
 
 
-def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> Outcome:
+def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> FlatOutcome:
     """Share so many CPUs among the jobs as a bundled policy does; ValueError for jobs without deadlines set.
 
     UserError as `settings_of`.
@@ -61,7 +61,7 @@ def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> Outcome:
         idle_since=np.zeros((len(GROUPS), capacity // min(GROUPS) + 1)), idle_counts=idle_counts,
     )  # fmt: skip
     _kept().run(np.array([field.ctypes.data for field in pool[:POINTERS]]), count, *pool[POINTERS:])
-    return Outcome(
+    return FlatOutcome(
         ends.astype(np.int8), finish, start, granted, consumed, jobs.work_s,
         utilisation=float(meters[meter.BUSY]) / (horizon * capacity) if horizon else 0.0,
         fairness=_mean(meters, batches, 0),

@@ -123,7 +123,7 @@ class IdleGroups:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FlatOutcome:
     """How the jobs of one run ended, and how the pool was shared up to the last submission.
 
     ``ends`` has a code of `ENDS` for each job, ``finish_s`` the time at which it left the pool (NaN while open) and

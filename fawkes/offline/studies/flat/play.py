@@ -6,7 +6,7 @@ from fawkes.base.catalog import Catalog, Found, Kind, Origin
 from fawkes.core.state.admitting import Admission
 from fawkes.offline.studies.flat.allocators import KINDS, Allocator, settings_of
 from fawkes.offline.studies.flat.jobs import Jobs
-from fawkes.offline.studies.flat.metrics import Outcome
+from fawkes.offline.studies.flat.metrics import FlatOutcome
 from fawkes.offline.studies.flat.pool import Pool
 from fawkes.policy.worker.policies import load_admission, policy_text
 
@@ -36,7 +36,7 @@ def check(allocator: Allocator, found: Found) -> None:
         admission_of(found, allocator)
 
 
-def play(jobs: Jobs, capacity: int, allocator: Allocator, found: Found, *, readable: bool = False) -> Outcome:
+def play(jobs: Jobs, capacity: int, allocator: Allocator, found: Found, *, readable: bool = False) -> FlatOutcome:
     """Share so many CPUs among jobs with deadlines; ``readable``: by the policy's own file, whatever it is.
 
     UserError or ConfigError for a policy that cannot be run, or that fails.

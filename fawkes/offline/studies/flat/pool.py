@@ -27,9 +27,9 @@ from fawkes.offline.studies.flat.metrics import (
     OPEN,
     SAMPLE_S,
     TOLERANCE_S,
+    FlatOutcome,
     IdleGroups,
     Mean,
-    Outcome,
     equality,
     jain,
     mean_of,
@@ -87,7 +87,7 @@ class Pool:
         #: what became of jobs, in order: submission, grant, drop, end, with time and number
         self.story: list[tuple[float, str, int]] = []
 
-    def run(self) -> Outcome:
+    def run(self) -> FlatOutcome:
         """Everything, from the first submission until no job is left.
 
         ConfigError when the policy fails, or gives an answer that cannot be kept.
@@ -101,7 +101,7 @@ class Pool:
             self._meter.settle(now, self.free)
         busy, fairness, equal, idle = self._meter.results()
         horizon = self._jobs.span_s * self.capacity
-        return Outcome(
+        return FlatOutcome(
             self._ends, self._finish, self._start, self._granted, self._consumed, self._jobs.work_s,
             utilisation=busy / horizon if horizon else 0.0, fairness=fairness, equality=equal, idle=idle,
         )  # fmt: skip
@@ -283,6 +283,6 @@ class _Meter:
         return self._busy_s, means[0], means[1], idle
 
 
-def left_open(outcome: Outcome) -> int:
+def left_open(outcome: FlatOutcome) -> int:
     """How many jobs a policy has neither started nor dropped."""
     return int((outcome.ends == OPEN).sum())

@@ -17,7 +17,7 @@ from fawkes.offline.studies.interference.isolated import isolated
 from fawkes.offline.studies.interference.rows import MANAGERS, Curve, Row, played
 from fawkes.offline.studies.interference.rules import judge
 from fawkes.offline.studies.interference.scenario import Scenario, bundled, load_scenario, path_of
-from fawkes.offline.studies.paper.judging.rules import DIFFERS, Verdict
+from fawkes.offline.studies.paper.judging.rules import DIFFERS, RuleVerdict
 from fawkes.offline.studies.paper.pages import pipes
 from fawkes.policy.worker.policies import load_admission, policy_text
 
@@ -50,7 +50,7 @@ _WHY = {
 }
 
 
-def publish_interference(folder: Path, *, pictures: bool = True) -> list[Verdict]:
+def publish_interference(folder: Path, *, pictures: bool = True) -> list[RuleVerdict]:
     """Write the chapter's page into a folder, with its tables and picture beside it; its verdicts."""
     folder.mkdir(parents=True, exist_ok=True)
     admission = _oracle()
@@ -86,7 +86,7 @@ def _played(scenario: Scenario, admission: Admission) -> tuple[list[Row], list[C
     return [row for rows, _ in runs for row in rows], [curve for _, curves in runs for curve in curves]
 
 
-def _verdict_table(found: list[Verdict]) -> pd.DataFrame:
+def _verdict_table(found: list[RuleVerdict]) -> pd.DataFrame:
     return pd.DataFrame(
         [(one.name, one.section, one.published, one.ours, one.verdict, one.refuted_by) for one in found],
         columns=["verdict of", "section", "the dissertation", "here", "verdict", "would be refuted by"],
@@ -101,17 +101,17 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
-def _counted(found: list[Verdict]) -> str:
+def _counted(found: list[RuleVerdict]) -> str:
     kinds = dict.fromkeys(one.verdict for one in found)
     counts = ", ".join(f"{sum(one.verdict == kind for one in found)} {kind}" for kind in kinds)
     return f"{len(found)} statements: {counts}."
 
 
-def _reasons(found: list[Verdict]) -> list[str]:
+def _reasons(found: list[RuleVerdict]) -> list[str]:
     return [f"Why {one.name} differs: {_WHY[one.name]}" for one in found if one.verdict == DIFFERS and one.name in _WHY]
 
 
-def _markdown(found: list[Verdict], table: pd.DataFrame, *, pictured: bool) -> str:
+def _markdown(found: list[RuleVerdict], table: pd.DataFrame, *, pictured: bool) -> str:
     picture = [f"![The deadlock of Figure 3.6 and what cures it]({NAME}-{_DRAWN}.png)\n"] if pictured else []
     parts = [
         f"# {_TITLE}\n",
@@ -128,7 +128,7 @@ def _markdown(found: list[Verdict], table: pd.DataFrame, *, pictured: bool) -> s
     return "\n".join(parts) + "\n"
 
 
-def _html(found: list[Verdict], table: pd.DataFrame, drawn: bytes) -> str:
+def _html(found: list[RuleVerdict], table: pd.DataFrame, drawn: bytes) -> str:
     picture = base64.b64encode(drawn).decode()
     parts = [
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(_TITLE)}</title>",

@@ -13,7 +13,7 @@ from fawkes.offline.studies.interference.course import Course
 from fawkes.offline.studies.interference.manager import run
 from fawkes.offline.studies.interference.scenario import load_cloud
 from fawkes.offline.studies.interference.values import Framework, Job, Mode, Offers, Remedy, Stage, Study, most_used
-from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, DIFFERS, REPRODUCED, Verdict, percent
+from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, DIFFERS, REPRODUCED, RuleVerdict, percent
 
 Found = tuple[str, bool]
 """What came out, in words, and whether the rule holds."""
@@ -337,7 +337,7 @@ def models(admission: Admission) -> dict[str, Runs]:
     }
 
 
-def judge(admission: Admission) -> Iterator[Verdict]:
+def judge(admission: Admission) -> Iterator[RuleVerdict]:
     """All verdicts: "reproduced" when the rule holds and fails on the refuting model, which else "cannot fail"."""
     plain, others = Runs(admission), models(admission)
     bare = cache(lambda: _cured(plain, Remedy.NONE))
@@ -349,4 +349,4 @@ def judge(admission: Admission) -> Iterator[Verdict]:
             there, still = bare() if one.against == "none" else one.rule(others[one.against])
             fails = not still
         verdict = DIFFERS if not holds else REPRODUCED if fails else CANNOT_FAIL
-        yield Verdict(one.name, one.section, one.published, ours, verdict, f"{one.refuted_by} ({there})")
+        yield RuleVerdict(one.name, one.section, one.published, ours, verdict, f"{one.refuted_by} ({there})")

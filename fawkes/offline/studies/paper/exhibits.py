@@ -11,7 +11,7 @@ import pandas as pd
 
 from fawkes.offline.studies.paper import pictures, tables
 from fawkes.offline.studies.paper.judging import fixed
-from fawkes.offline.studies.paper.judging.rules import Verdict
+from fawkes.offline.studies.paper.judging.rules import RuleVerdict
 from fawkes.offline.studies.paper.rows import NotRunError, Rows
 from fawkes.report.pictures.course import Course
 
@@ -31,7 +31,7 @@ class Exhibit:
     draw: Callable[[], Figure] | None = None
     missing: str = ""
 
-    def judged(self, found: list[Verdict]) -> list[Verdict]:
+    def judged(self, found: list[RuleVerdict]) -> list[RuleVerdict]:
         """Its verdicts of all."""
         return [one for one in found if one.name.startswith(self.verdicts)] if self.verdicts else []
 

@@ -23,7 +23,7 @@ from fawkes.offline.studies.paper.judging.rules import (
     HOLDS,
     NOT_SHOWN,
     REPRODUCED,
-    Verdict,
+    RuleVerdict,
 )
 from fawkes.offline.studies.paper.judging.verdicts import all_runs, judge, published_runs, swept
 from fawkes.offline.studies.paper.judging.why import GAPS, why
@@ -49,7 +49,7 @@ class Page:
 
     title: str
     made_by: str
-    found: list[Verdict]
+    found: list[RuleVerdict]
     shown: list[Exhibit]
     reasons: Mapping[str, str]
     drawn: Mapping[str, bytes]
@@ -58,12 +58,12 @@ class Page:
     links: Mapping[str, str]
     reason: str = "Why {name} differs: {text}"
 
-    def reasons_of(self, own: list[Verdict]) -> list[tuple[str, str]]:
+    def reasons_of(self, own: list[RuleVerdict]) -> list[tuple[str, str]]:
         """Of these verdicts, by name."""
         return [(one.name, self.reasons[one.name]) for one in own if one.name in self.reasons]
 
 
-def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> list[Verdict]:
+def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> list[RuleVerdict]:
     """Write the page of these rows into a folder; the verdicts on it."""
     folder.mkdir(parents=True, exist_ok=True)
     hangs_on = swept(rows)
@@ -121,19 +121,19 @@ def _made_by(rows: Mapping[Run, Row]) -> str:
     )
 
 
-def _counted(found: list[Verdict]) -> str:
+def _counted(found: list[RuleVerdict]) -> str:
     counts = {each: sum(one.verdict.startswith(each) for one in found) for each in _VERDICTS}
     return ", ".join(
         f"{count} {each + 'a value' if each == DEPENDS else each}" for each, count in counts.items() if count
     )
 
 
-def _reasons(found: list[Verdict], rows: Mapping[Run, Row]) -> dict[str, str]:
+def _reasons(found: list[RuleVerdict], rows: Mapping[Run, Row]) -> dict[str, str]:
     """What differs, and the reasons whose checks pass."""
     return {one.name: why(one.name, Rows(rows)) for one in found if one.verdict == DIFFERS}
 
 
-def _verdict_table(found: list[Verdict]) -> pd.DataFrame:
+def _verdict_table(found: list[RuleVerdict]) -> pd.DataFrame:
     return pd.DataFrame(
         [(one.name, one.published, one.ours, one.verdict, one.refuted_by) for one in found],
         columns=["verdict of", "the paper", "here", "verdict", "would be refuted by"],

@@ -11,7 +11,7 @@ import numpy as np
 from fawkes.base.catalog import Catalog, Found, Origin
 from fawkes.offline.studies.flat.allocators import Allocator, parsed
 from fawkes.offline.studies.flat.jobs import Jobs
-from fawkes.offline.studies.flat.metrics import ENDS, Outcome
+from fawkes.offline.studies.flat.metrics import ENDS, FlatOutcome
 from fawkes.offline.studies.flat.play import found_policy, play
 
 ROOT = Path(__file__).parents[4]
@@ -31,10 +31,10 @@ def policy(name: str) -> Found:
     return replace(found_policy(Allocator(name), CATALOG), origin=Origin.BUNDLED)
 
 
-def run(jobs: Jobs, capacity: int, allocator: str, *, readable: bool = True) -> Outcome:
+def run(jobs: Jobs, capacity: int, allocator: str, *, readable: bool = True) -> FlatOutcome:
     asked = parsed(allocator)
     return play(jobs, capacity, asked, policy(asked.policy), readable=readable)
 
 
-def ends(outcome: Outcome) -> Sequence[str]:
+def ends(outcome: FlatOutcome) -> Sequence[str]:
     return [ENDS[code] for code in outcome.ends]

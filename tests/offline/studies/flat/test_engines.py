@@ -14,7 +14,7 @@ from fawkes.offline.studies.flat.allocators import DEFAULTS, parsed
 from fawkes.offline.studies.flat.compiled import layout
 from fawkes.offline.studies.flat.deadlines import TYPES, with_deadlines
 from fawkes.offline.studies.flat.jobs import Jobs
-from fawkes.offline.studies.flat.metrics import Outcome
+from fawkes.offline.studies.flat.metrics import FlatOutcome
 from fawkes.offline.studies.flat.play import admission_of
 from fawkes.offline.studies.flat.twins import twin
 from tests.offline.studies.flat.support import Row, jobs_of, policy, run
@@ -56,7 +56,7 @@ def loads(draw: st.DrawFn) -> tuple[Jobs, int]:
     return jobs_of(*rows), capacity
 
 
-def assert_equal(one: Outcome, other: Outcome) -> None:
+def assert_equal(one: FlatOutcome, other: FlatOutcome) -> None:
     assert one.ends.tolist() == other.ends.tolist()
     np.testing.assert_array_equal(one.granted, other.granted)
     for name in ("finish_s", "start_s", "consumed_s"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fawkes.base.errors import ConfigError, UserError
 from fawkes.offline.studies.flat.allocators import parsed
 from fawkes.offline.studies.flat.deadlines import TYPES, VARIABLE, with_deadlines
-from fawkes.offline.studies.flat.metrics import Outcome
+from fawkes.offline.studies.flat.metrics import FlatOutcome
 from fawkes.offline.studies.flat.play import admission_of, is_compiled, play
 from fawkes.offline.studies.flat.pool import Pool, left_open
 from fawkes.offline.studies.flat.twins import twin
@@ -249,7 +249,7 @@ def test_no_jobs_are_no_work() -> None:
     assert (plain["jobs"], plain["sdr"], plain["ptr"]) == (0, 0.0, 0.0)
 
 
-def outcome_of(kind: str) -> Outcome:
+def outcome_of(kind: str) -> FlatOutcome:
     return run(with_deadlines(twin("TR1", 1, jobs=3000), kind, 2250, 1), 2250, "JUSTICE", readable=False)
 
 

@@ -8,7 +8,7 @@ from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs
 from fawkes.offline.studies.paper.judging.models import MODELS
 from fawkes.offline.studies.paper.judging.refuting import REFUTED, refuting_runs, used_models
-from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, DIFFERS, HOLDS, REPRODUCED, Verdict
+from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, DIFFERS, HOLDS, REPRODUCED, RuleVerdict
 from fawkes.offline.studies.paper.judging.verdicts import judge, ruled
 from fawkes.offline.studies.paper.rows import Rows
 from fawkes.offline.studies.paper.runs import Run
@@ -24,7 +24,7 @@ SHORT = ("no-link", "free-moves", "no-loading")
 LONG = ("serial", "no-disks", "slow-link")
 
 
-def by_name(rows: Rows) -> dict[str, Verdict]:
+def by_name(rows: Rows) -> dict[str, RuleVerdict]:
     return {one.name: one for one in ruled(rows)}
 
 

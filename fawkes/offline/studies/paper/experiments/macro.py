@@ -26,7 +26,7 @@ from fawkes.sim.users import Wish
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
 from fawkes.workload.making.arrivals import perturbed
-from fawkes.workload.making.classes import Load, Reconstruction, workload
+from fawkes.workload.making.classes import ClassLoad, Reconstruction, workload
 from fawkes.workload.model import TraceJob
 from fawkes.workload.seeds import rng
 
@@ -111,7 +111,7 @@ def _as_many(jobs: tuple[TraceJob, ...], factor: float) -> tuple[TraceJob, ...]:
     return jobs[:wanted] + tuple(replace(job, id=f"{job.id}-again") for job in jobs[: max(0, wanted - len(jobs))])
 
 
-def _shaken(asked: Replay, load: Load) -> tuple[TraceJob, ...]:
+def _shaken(asked: Replay, load: ClassLoad) -> tuple[TraceJob, ...]:
     """The jobs with times that count from the moment in which their MR-cluster works."""
     jobs = tuple(replace(job, submit_us=job.submit_us - load.requested_us) for job in load.jobs)
     if not asked.replay:

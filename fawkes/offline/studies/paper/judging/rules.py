@@ -17,7 +17,7 @@ Judged = tuple[str, str, str, str, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RuleVerdict:
     """``name`` is its identifier; ``published`` is the paper's statement in our words, ``ours`` what came out.
 
     ``refuted_by`` says what would refute the statement, and what the rule says where that is so.

@@ -19,7 +19,7 @@ from fawkes.offline.studies.paper.judging.rules import (
     NOT_SHOWN,
     REPRODUCED,
     Judged,
-    Verdict,
+    RuleVerdict,
 )
 from fawkes.offline.studies.paper.judging.why import reason_runs
 from fawkes.offline.studies.paper.rows import NotRunError, Rows
@@ -43,21 +43,21 @@ EXPERIMENTS: tuple[Callable[[Rows], Iterator[Judged]], ...] = (
 )
 
 
-def ruled(rows: Rows) -> list[Verdict]:
+def ruled(rows: Rows) -> list[RuleVerdict]:
     """What the rules alone say of these rows; one that is "not shown" for an experiment whose runs were not made."""
-    found: list[Verdict] = []
+    found: list[RuleVerdict] = []
     for experiment in EXPERIMENTS:
         try:
             for name, section, published, ours, holds in experiment(rows):
-                found.append(Verdict(name, section, published, ours, REPRODUCED if holds else DIFFERS))
+                found.append(RuleVerdict(name, section, published, ours, REPRODUCED if holds else DIFFERS))
         except NotRunError as missing:
             section, _, what = (experiment.__doc__ or "").partition(":")
             name = f"{section}-{experiment.__name__}"
-            found.append(Verdict(name, section, what.strip(), str(missing), NOT_SHOWN))
+            found.append(RuleVerdict(name, section, what.strip(), str(missing), NOT_SHOWN))
     return found
 
 
-def judge(rows: Mapping[Run, Row]) -> list[Verdict]:
+def judge(rows: Mapping[Run, Row]) -> list[RuleVerdict]:
     """All verdicts.
 
     A statement is "reproduced" when its rule holds over the range of what the paper does not say, and does not hold
@@ -72,11 +72,11 @@ def judge(rows: Mapping[Run, Row]) -> list[Verdict]:
     return [_refuted(_over(one, ranges.get(one.section, {})), on_models) for one in ruled(plain)]
 
 
-def _by_name(rows: Rows) -> dict[str, Verdict]:
+def _by_name(rows: Rows) -> dict[str, RuleVerdict]:
     return {one.name: one for one in ruled(rows) if one.verdict != NOT_SHOWN}
 
 
-def _over(plain: Verdict, others: Mapping[float, Mapping[str, Verdict]]) -> Verdict:
+def _over(plain: RuleVerdict, others: Mapping[float, Mapping[str, RuleVerdict]]) -> RuleVerdict:
     """The verdict over the range of a value: "depends on" it when the rule holds for a part of the range alone."""
     if plain.verdict == NOT_SHOWN or not others:
         return plain
@@ -98,7 +98,7 @@ def _factors(factors: Iterable[float]) -> str:
     return " and ".join(f"{each:g}" for each in factors)
 
 
-def _refuted(one: Verdict, on_models: Mapping[str, Mapping[str, Verdict]]) -> Verdict:
+def _refuted(one: RuleVerdict, on_models: Mapping[str, Mapping[str, RuleVerdict]]) -> RuleVerdict:
     """The verdict with what would refute it: never "reproduced" unless the rule fails on each refuting model."""
     against = REFUTED.get(one.name)
     if against is None:
@@ -115,7 +115,7 @@ def _refuted(one: Verdict, on_models: Mapping[str, Mapping[str, Verdict]]) -> Ve
     return replace(one, refuted_by=f"{against.by} ({shown})", verdict=verdict)
 
 
-def _there(ours: Verdict) -> str:
+def _there(ours: RuleVerdict) -> str:
     return "differs" if ours.verdict == DIFFERS else "the rule holds there too"
 
 
