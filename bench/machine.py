@@ -10,8 +10,8 @@ import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
-import fawkes
 from fawkes.base.units import show_bytes
+from fawkes.base.version import __version__
 from fawkes.live.lab.sizing import this_machine
 
 #: above this load others take so much that the figures say more about them
@@ -28,7 +28,7 @@ def facts() -> dict[str, str]:
     cpu = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     machine = this_machine()
     return {
-        "Fawkes": f"{fawkes.__version__}, {_first_line('git', 'describe', '--always', '--dirty') or 'no repository'}",
+        "Fawkes": f"{__version__}, {_first_line('git', 'describe', '--always', '--dirty') or 'no repository'}",
         "machine": f"{machine.cores} cores ({cpu[1] if cpu else platform.machine()}), "
         f"{show_bytes(machine.memory_bytes)}, Linux {platform.release()}",
         "Python": f"{platform.python_version()}, paramiko {version('paramiko')}, fabric {version('fabric')}",

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from fawkes import __version__
 from fawkes.base import extras
 from fawkes.base.errors import ExitStatus, FawkesError
+from fawkes.base.version import __version__
 from fawkes.cli.show.visible import echo
 from fawkes.config.site.site import Site
 

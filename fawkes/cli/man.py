@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from fawkes import __version__
 from fawkes.base.errors import UserError
+from fawkes.base.version import __version__
 from fawkes.base.writing import whole
 from fawkes.cli.main import cli
 from fawkes.cli.show.show import note

@@ -9,8 +9,8 @@ import uuid
 from contextlib import closing
 from pathlib import Path
 
-from fawkes import __version__
 from fawkes.base.errors import RefusedError
+from fawkes.base.version import __version__
 from fawkes.store import health
 from fawkes.store.private import FILE_MODE, sync_folder
 from fawkes.store.schema import APPLICATION_ID, OPENED, migrate

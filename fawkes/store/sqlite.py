@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fawkes import __version__
 from fawkes.base.errors import BrokenError, FawkesError, RefusedError, UserError
+from fawkes.base.version import __version__
 from fawkes.core.values.decision import Change, Decision, DropPending
 from fawkes.core.values.events import Event, Started
 from fawkes.core.values.model import Plain

@@ -30,7 +30,7 @@ def verify(site: Site, output: str) -> ExitStatus | None:
     Exits with 0 if every decision is the same byte for byte, 3 if steps of another version of Fawkes differ,
     and 1 if steps of this version differ, which is a defect.
     """
-    from fawkes import __version__
+    from fawkes.base.version import __version__
     from fawkes.cli.asking.ledger import ledger_of
     from fawkes.cli.show.show import note, progress, show
 

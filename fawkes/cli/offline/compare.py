@@ -248,34 +248,11 @@ def plain_texts(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _draw(table: list[dict[str, Any]], baseline: str, folder: Path) -> None:
     from fawkes.offline.runs.folder import write_picture
-    from fawkes.report.pictures.panels import changes, slowdowns
+    from fawkes.report.pictures.panels import changes_of_table, slowdowns_of_table
 
-    drawn = [row for row in table if row["slowdown_mean"] is not None]
-    if drawn:
-        which = [f"slowdown_{name}" for name in ("least", "middle", "most")]
-        least, middle, most = ([row[key] for row in drawn] for key in which)
-        intervals = [[_interval(row, key) for row in drawn] for key in which]
-        write_picture(folder / "slowdowns", slowdowns([name_of(row) for row in drawn], least, middle, most, intervals))
-    judged = [row for row in table if row["change"] is not None]
-    if judged:
-        picture = changes(
-            [name_of(row) for row in judged],
-            [row["change"] for row in judged],
-            [_interval(row, "change") for row in judged],
-            [row["verdict"] for row in judged],
-            baseline,
-        )
-        write_picture(folder / "changes", picture)
-
-
-def _interval(row: Mapping[str, Any], key: str) -> tuple[float, float] | None:
-    low, high = row[f"{key}_ci_low"], row[f"{key}_ci_high"]
-    return None if low is None else (low, high)
-
-
-def name_of(row: Mapping[str, Any]) -> str:
-    """A policy with its settings, if it has any."""
-    return f"{row['policy']} {row['settings']}".strip()
+    for name, picture in (("slowdowns", slowdowns_of_table(table)), ("changes", changes_of_table(table, baseline))):
+        if picture is not None:
+            write_picture(folder / name, picture)
 
 
 def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path | None:
@@ -284,7 +261,7 @@ def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path
     None, and no picture, when no row has the nodes. A picture has at most so many panels as fit a page.
     """
     from fawkes.offline.runs.folder import write_picture
-    from fawkes.report.pictures.panels import Division, divisions
+    from fawkes.report.pictures.panels import Division, divisions, name_of
 
     drawn = [
         Division(f"{name_of(row)}{_slowdown(row['slowdown_mean'])}", dict(row["nodes"]))

@@ -159,17 +159,12 @@ def plan_of(site: Site, catalog: Any, name: str, seed: int | None, changes: Mapp
 
     ``changes`` are keys of the scenario with other values (`fawkes.config.workloads.changes`).
     """
-    from fawkes.offline.scenarios.plan import paper_plan
-    from fawkes.workload.making.classes import NAMES
-
-    if name.upper() in NAMES:
-        return paper_plan(name.upper(), seed, changes)
-    from fawkes.offline.scenarios.read import read_plan
+    from fawkes.offline.scenarios.read import plan_named
 
     if name == STREAM:
         # The file stays until the command ends: parts of a plan are read when they are needed.
         name = str(click.get_current_context().with_resource(from_stdin(name, "stdin.toml")))
-    plan = read_plan(site, catalog, name, seed, changes=changes)
+    plan = plan_named(site, catalog, name, seed, changes)
     for line in plan.notes:
         note(line)
     return plan

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fawkes import __version__
 from fawkes.base.errors import RefusedError, UserError
+from fawkes.base.version import __version__
 from fawkes.workload.playing.play import Posted
 
 FILE = "replay.jsonl"

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import FrameType
 
-import fawkes
 from fawkes.base.catalog import Found
 from fawkes.base.errors import ElsewhereError, FawkesError, FullError
 from fawkes.base.units import SECOND_US
+from fawkes.base.version import __version__
 from fawkes.config.nodes.inventory import Inventory, InventoryNode, inventory_node
 from fawkes.config.settings.settings import SiteSettings
 from fawkes.config.site.site import Site
@@ -137,7 +137,7 @@ def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
     )
     return Started(
         at_us=at_us,
-        version=fawkes.__version__,
+        version=__version__,
         pool=identity.pool,
         epoch=identity.epoch,
         controller=identity.controller,
@@ -200,7 +200,7 @@ class Controller:
             self._accepted(world)
             if self._membership is not None and not self._plan.shadow:
                 threading.Thread(target=self._membership.equip, name="equip", daemon=True).start()
-            self._say(f"Fawkes {fawkes.__version__} controls pool {started.pool}, epoch {started.epoch}")
+            self._say(f"Fawkes {__version__} controls pool {started.pool}, epoch {started.epoch}")
             engine.run()
             if self._for_good:
                 self._give_back(world.ground, engine.view)

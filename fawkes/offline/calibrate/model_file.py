@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fawkes import __version__
 from fawkes.base.errors import ConfigError, RefusedError
+from fawkes.base.version import __version__
 from fawkes.config.files.loader import check, read_toml
 from fawkes.config.workloads.model import ModelTable
 from fawkes.offline.calibrate.fit import HIGH, LEAST, LOW, Fit

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fawkes import __version__
 from fawkes.base.errors import RefusedError, UserError
+from fawkes.base.version import __version__
 from fawkes.config.workloads.model import read_model
 from fawkes.core.values.model import JobLife, JobState
 from fawkes.offline.record.demand import asked_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-import fawkes
+from fawkes.base.version import PACKAGE
 
 SOURCES = (
     "core", "sim", "offline/outcomes", "offline/runs", "offline/scenarios", "workload", "engine", "policy/__init__.py",
@@ -19,7 +19,7 @@ SOURCES = (
 @cache
 def code_digest() -> str:
     """The digest of this Fawkes, 16 hexadecimal digits; the same wherever the same sources lie."""
-    return digest_of(Path(fawkes.__file__).parent, SOURCES)
+    return digest_of(PACKAGE, SOURCES)
 
 
 def digest_of(package: Path, sources: Iterable[str]) -> str:

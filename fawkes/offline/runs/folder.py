@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fawkes import __version__
 from fawkes.base import writing
 from fawkes.base.errors import ConfigError, FawkesError, RefusedError, UserError
 from fawkes.base.reading import opened, read_text
+from fawkes.base.version import __version__
 from fawkes.offline.outcomes.outcome import Outcome
 from fawkes.offline.runs.code import code_digest
 from fawkes.store.base import Reader

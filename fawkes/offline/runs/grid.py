@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fawkes import __version__
 from fawkes.base.catalog import Catalog, Found
 from fawkes.base.errors import BrokenError, ConfigError, DeadlineError, FawkesError, RefusedError, UserError
+from fawkes.base.version import __version__
 from fawkes.config.workloads.changes import Changes, divided
 from fawkes.offline.outcomes.outcome import outcome_of
 from fawkes.offline.runs.code import code_digest

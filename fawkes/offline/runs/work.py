@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any, Protocol, TypeVar
 
-from fawkes import __version__
 from fawkes.base.errors import BrokenError, RefusedError, UserError
 from fawkes.base.extras import require
+from fawkes.base.version import __version__
 from fawkes.offline.runs.code import code_digest
 from fawkes.sim.engines import compile_now
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +31,7 @@ from fawkes.offline.scenarios.late import (
 from fawkes.offline.scenarios.load import Coming, Demand, coming
 from fawkes.offline.scenarios.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.scenarios.notes import trace_notes
-from fawkes.offline.scenarios.plan import Plan
+from fawkes.offline.scenarios.plan import Plan, paper_plan
 from fawkes.offline.scenarios.scenario import LIMIT_US
 from fawkes.sim.events.steps import Loss
 from fawkes.sim.hadoop.profile import profile_of
@@ -56,6 +57,23 @@ MOST_TASKS = 20_000_000
 """Of all jobs of a run: more would not fit into the memory of a usual machine."""
 
 _HOUR_US = 3600 * SECOND_US
+
+
+def plan_named(
+    site: Site,
+    catalog: Catalog,
+    scenario: str | os.PathLike[str],
+    seed: int | None = None,
+    changes: Mapping[str, Any] = {},
+) -> Plan:
+    """The plan of a workload of the paper by its name, else of a file or a bundled workload.
+
+    ``changes`` are keys of the scenario with other values (`fawkes.config.workloads.changes`).
+    """
+    name = os.fspath(scenario)
+    if name.upper() in NAMES:
+        return paper_plan(name.upper(), seed, changes)
+    return read_plan(site, catalog, name, seed, changes=changes)
 
 
 def read_plan(

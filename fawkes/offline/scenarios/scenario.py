@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from fawkes import __version__
 from fawkes.base.errors import BrokenError
 from fawkes.base.units import SECOND_US
+from fawkes.base.version import __version__
 from fawkes.core.deciding.invariants import broken
 from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision, PutJob

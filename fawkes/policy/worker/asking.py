@@ -16,18 +16,17 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import fawkes
 from fawkes.base.errors import ConfigError, FawkesError, cut
 from fawkes.base.units import show_bytes
+from fawkes.base.version import PACKAGE
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import Plain
 from fawkes.policy.worker.answering import HEADER, LONGEST, MOST_ANSWER_BYTES, READY
 from fawkes.policy.worker.contracts import CONTRACTS
 
-_ROOT = str(Path(fawkes.__file__).resolve().parents[1])
+_ROOT = str(PACKAGE.resolve().parent)
 _LINE = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in')
 #: nothing of the caller's environment, of its folder and of installed packages: a user's statistics.py would stand for
 #: Python's own. The seed of hashes is fixed, so that sets have the same order everywhere

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fawkes.report.pictures.course import Course, Points
 from fawkes.report.pictures.figures import COLOURS, LABELS
@@ -179,6 +179,41 @@ def changes(
     panel.spines[["top", "right"]].set_visible(False)
     panel.margins(x=0.1)
     return figure
+
+
+def slowdowns_of_table(table: Sequence[Mapping[str, Any]]) -> Figure | None:
+    """The picture of `slowdowns` for the rows of a comparison; None where no job has a reference time."""
+    drawn = [row for row in table if row["slowdown_mean"] is not None]
+    if not drawn:
+        return None
+    which = [f"slowdown_{name}" for name in ("least", "middle", "most")]
+    least, middle, most = ([row[key] for row in drawn] for key in which)
+    intervals = [[_interval(row, key) for row in drawn] for key in which]
+    return slowdowns([name_of(row) for row in drawn], least, middle, most, intervals)
+
+
+def changes_of_table(table: Sequence[Mapping[str, Any]], baseline: str) -> Figure | None:
+    """The picture of `changes` for the rows of a comparison; None where there is nothing to compare."""
+    judged = [row for row in table if row["change"] is not None]
+    if not judged:
+        return None
+    return changes(
+        [name_of(row) for row in judged],
+        [row["change"] for row in judged],
+        [_interval(row, "change") for row in judged],
+        [row["verdict"] for row in judged],
+        baseline,
+    )
+
+
+def name_of(row: Mapping[str, Any]) -> str:
+    """The policy of a row with its settings, if it has any."""
+    return f"{row['policy']} {row['settings']}".strip()
+
+
+def _interval(row: Mapping[str, Any], key: str) -> Interval | None:
+    low, high = row[f"{key}_ci_low"], row[f"{key}_ci_high"]
+    return None if low is None else (low, high)
 
 
 def _named(panel: Axes, labels: Sequence[str]) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-import fawkes
 from fawkes.base.paths import cache_dir
+from fawkes.base.version import PACKAGE
 from fawkes.offline.runs.code import digest_of
 from fawkes.offline.studies.flat.allocators import Allocator, settings_of
 from fawkes.offline.studies.flat.compiled import layout, meter
@@ -129,9 +129,7 @@ def compile_pool() -> None:
 def folder() -> Path:
     """Where the compiled code of this version is kept, there or not."""
     tools = f"{sys.version} {platform.machine()} {version('numba')} {version('llvmlite')}"
-    sources = digest_of(
-        Path(fawkes.__file__).parent, ("offline/studies/flat/compiled", "offline/studies/flat/metrics.py")
-    )
+    sources = digest_of(PACKAGE, ("offline/studies/flat/compiled", "offline/studies/flat/metrics.py"))
     return cache_dir() / "flat" / digest_of_text(tools + sources)
 
 

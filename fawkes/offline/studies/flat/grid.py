@@ -14,9 +14,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import fawkes
 from fawkes.base.catalog import Catalog
 from fawkes.base.errors import ConfigError, FawkesError, UserError
+from fawkes.base.version import PACKAGE, __version__
 from fawkes.offline.runs.code import digest_of
 from fawkes.offline.runs.folder import stamp_of, write_json
 from fawkes.offline.runs.work import Row, Runner, finish, in_this_process
@@ -105,7 +105,7 @@ def run_cell(site: Path | None, cell: Cell) -> Row:
         raise
     except FawkesError as error:
         raise FawkesError(error.what, where=f"{cell}: {error.where}", hint=error.hint) from None
-    return {"fawkes": fawkes.__version__, "cell": asdict(cell), **outcome.plain()}
+    return {"fawkes": __version__, "cell": asdict(cell), **outcome.plain()}
 
 
 class CellFolder:
@@ -151,7 +151,7 @@ def _digest_of_file(path: Path) -> str:
 @cache
 def sources(*, compiled: bool = True) -> str:
     """A digest of the code that decides what comes out of a run of the compiled or the readable pool."""
-    return digest_of(Path(fawkes.__file__).parent, _SOURCES if compiled else (*_SOURCES, *_READABLE))
+    return digest_of(PACKAGE, _SOURCES if compiled else (*_SOURCES, *_READABLE))
 
 
 def gather(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fawkes import __version__
+from fawkes.base.version import __version__
 from fawkes.offline.runs.folder import write_frame, write_picture, write_rows
 from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper.chapters import CHAPTERS

@@ -1,0 +1,8 @@
+"""The version of Fawkes, and the folder that holds its code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__version__ = "0.2.0"
+PACKAGE = Path(__file__).parents[1]

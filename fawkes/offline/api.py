@@ -1,0 +1,285 @@
+"""Runs offline from Python: the same runs, frames, pictures and errors as those of the commands.
+
+`simulate` runs a scenario once, `compare` runs it under several policies, `read_workload` reads a trace. All of them
+are names of the package ``fawkes`` itself. An error is a `FawkesError`, and its text is what the command would print.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from fawkes.base.catalog import Catalog, Found, Kind, Origin
+from fawkes.base.errors import UserError
+from fawkes.base.units import duration_us
+from fawkes.config.site.site import Site
+from fawkes.config.workloads.changes import divided
+from fawkes.offline.outcomes.outcome import Outcome, outcome_of
+from fawkes.offline.outcomes.statistics import frame_of, table_of, with_settings
+from fawkes.offline.runs.folder import refuse_present, write_run
+from fawkes.offline.runs.grid import Cell, GridFolder, grid_of, run_cell
+from fawkes.offline.runs.work import Row, finish, in_this_process, on_processes
+from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.read import plan_named
+from fawkes.offline.scenarios.scenario import simulate as run_scenario
+from fawkes.report.pictures import frames
+from fawkes.report.pictures.course import course_of
+from fawkes.report.pictures.panels import changes_of_table, course_over_time, slowdowns_of_table
+from fawkes.store.base import Reader
+from fawkes.workload.formats.formats import read_workload as read_trace
+from fawkes.workload.looking.pictures import workload_picture
+from fawkes.workload.looking.statistics import Summary, summary_of
+from fawkes.workload.looking.statistics import frame_of as frame_of_jobs
+from fawkes.workload.model import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fawkes.sim.hadoop.model import TaskEvent
+
+Say = Callable[[str], None]
+_SEVERAL = (list, tuple)
+
+
+def _silent(text: str) -> None:
+    """Progress that nobody wants to see."""
+
+
+class Run:
+    """One run of a scenario: totals, and frames that are made when they are asked for. Times are seconds.
+
+    ``notes`` say what a reader of the figures must know: what the trace lacked and the model made up.
+    """
+
+    def __init__(self, plan: Plan, policy: str, store: Reader, outcome: Outcome) -> None:
+        self.name, self.policy, self.notes = plan.name, policy, plan.notes
+        self._store, self._outcome = store, outcome
+
+    def __repr__(self) -> str:
+        return f"<Run of {self.name} under {self.policy}: {self.totals['jobs']} jobs>"
+
+    @cached_property
+    def totals(self) -> Mapping[str, Any]:
+        """Figures of the whole run, by the names that `fawkes simulate -o json` gives them."""
+        return {key: value for key, value in self._outcome.plain().items() if key != "clusters"}
+
+    @cached_property
+    def clusters(self) -> pd.DataFrame:
+        """Figures of each MR-cluster, a row each."""
+        return pd.DataFrame(self._outcome.plain()["clusters"])
+
+    @cached_property
+    def jobs(self) -> pd.DataFrame:
+        """Jobs by their submission, with wait_s, run_s, response_s and slowdown."""
+        return frames.jobs(self._store)
+
+    @cached_property
+    def nodes(self) -> pd.DataFrame:
+        """Nodes of each MR-cluster and role over time; a row whenever a number changes."""
+        return frames.nodes(self._store)
+
+    @cached_property
+    def moves(self) -> pd.DataFrame:
+        """Moves of nodes by their beginning, with the reason of each."""
+        return frames.moves(self._store)
+
+    @cached_property
+    def ticks(self) -> pd.DataFrame:
+        """Ticks with weights, discriminations and targets; a row for each MR-cluster."""
+        return frames.ticks(self._store)
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """Readings of each MR-cluster; what is not known is NaN."""
+        return frames.samples(self._store)
+
+    def figure(self) -> Figure:
+        """A picture of nodes, waiting tasks and discrimination of each MR-cluster over time."""
+        return course_over_time(course_of(self._store), self._title)
+
+    def write(self, folder: str | os.PathLike[str]) -> Path:
+        """Write ledger, frames and pictures into a new folder, as ``--out`` does; RefusedError if there is one."""
+        path = Path(folder)
+        refuse_present(path)
+        write_run(path, self._store, self._outcome, self._title, _silent)
+        return path
+
+    @property
+    def _title(self) -> str:
+        return f"{self.name} under {self.policy}"
+
+
+class Comparison:
+    """A scenario under several policies on the same perturbed workloads.
+
+    ``runs`` has a row for each run. ``table`` has a row for each policy and combination of settings: medians over the
+    replays, and the change of the mean slowdown against the ``baseline`` with its interval and its verdict. ``notes``
+    are those of `Run`.
+    """
+
+    def __init__(self, name: str, baseline: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> None:
+        self.name, self.baseline, self.notes = name, baseline, tuple(notes)
+        self._table = table_of(rows, baseline)
+        self.runs: pd.DataFrame = frame_of(rows)
+        self.table: pd.DataFrame = with_settings(pd.DataFrame(self._table))
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {self.name}: {len(self.runs)} runs, against {self.baseline}>"
+
+    def figure(self) -> Figure | None:
+        """A picture of the mean slowdowns of MR-clusters by policy; None where no job has a reference time."""
+        return slowdowns_of_table(self._table)
+
+    def changes(self) -> Figure | None:
+        """A picture of the changes against the baseline; None where there is nothing to compare."""
+        return changes_of_table(self._table, self.baseline)
+
+
+class Workload:
+    """Jobs of a trace in any format that Fawkes reads."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def __repr__(self) -> str:
+        return f"<Workload of {len(self.trace.jobs)} jobs, format {self.trace.format}>"
+
+    @cached_property
+    def jobs(self) -> pd.DataFrame:
+        """The jobs, a row each; times are seconds, what is not known is NaN."""
+        return frame_of_jobs(self.trace)
+
+    @cached_property
+    def summary(self) -> Summary:
+        """Statistics of the jobs: how many, how fast they come, how large they are."""
+        return summary_of(self.trace)
+
+    def figure(self) -> Figure:
+        """A picture of arrivals, gaps, sizes and times of tasks."""
+        return workload_picture(self.trace)
+
+
+def simulate(
+    scenario: str | os.PathLike[str],
+    *,
+    policy: str | None = None,
+    admission: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    site: str | os.PathLike[str] = ".",
+) -> Run:
+    """Run a scenario once: ``"WKLD-A"`` to ``"WKLD-E"``, a bundled workload by its name, or a file.
+
+    ``policy`` and ``admission`` are names or files; without them those of the scenario count. ``settings`` are keys of
+    fawkes.toml (``{"tau": 10}``) or of the scenario (``{"model.disk": "50MB"}``). FawkesError as of `fawkes simulate`.
+    """
+    folder = Site(Path(site))
+    catalog = Catalog(site=folder.root)
+    said = divided({**(settings or {}), **({} if admission is None else {"admission": _admission(catalog, admission)})})
+    plan = plan_named(folder, catalog, scenario, seed, said.scenario)
+    found = None if policy is None else catalog.find(Kind.POLICY, policy)
+    chosen = plan.scenario(catalog, policy=found, changes=said.settings)
+    plan = plan.with_references(chosen)
+    ready = asked(chosen, plan.demands)
+    tasks: list[TaskEvent] | None = [] if ready.keeps_tasks else None
+    store = run_scenario(ready, tasks=tasks)
+    return Run(plan, chosen.policy.name, store, outcome_of(store, tasks, with_losses=bool(plan.losses)))
+
+
+def compare(
+    scenario: str | os.PathLike[str],
+    policies: Sequence[str] = ("TD", "EQ", "None"),
+    *,
+    baseline: str = "None",
+    admission: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    replays: int = 20,
+    spread: str = "30s",
+    seed: int | None = None,
+    processes: int = 1,
+    out: str | os.PathLike[str] | None = None,
+    progress: Say = _silent,
+    site: str | os.PathLike[str] = ".",
+) -> Comparison:
+    """Run a scenario under each policy and each combination of settings, on the same perturbed workloads.
+
+    A list or a tuple in ``settings`` has alternatives: ``{"tau": [5, 10, 20]}``. ``out`` is a folder in which each run
+    is kept, so that the same call goes on after an interrupt; `fawkes compare` goes on in it as well. ``progress``
+    hears of each run that is done. FawkesError as of `fawkes compare`.
+    """
+    if replays < 1:
+        raise UserError(f"replays is {replays}", hint="Give 1 or more; policies cannot be told apart by less than 6")
+    folder = Site(Path(site))
+    catalog = Catalog(site=folder.root)
+    base = catalog.find(Kind.POLICY, baseline).title
+    variants = _variants({**(settings or {}), **({} if admission is None else {"admission": admission})}, catalog)
+    plans = partial(plan_named, folder, catalog, scenario, seed)
+    notes = plans({}).notes
+    grid = grid_of(
+        plans, catalog, _policies(catalog, policies), variants, replays=replays, spread_us=_spread_us(spread)
+    )
+    kept = _Memory() if out is None else GridFolder(Path(out), grid)
+    run = on_processes(processes) if processes > 1 else in_this_process
+    rows = finish(partial(run_cell, grid), grid.cells, kept, run, progress)
+    return Comparison(grid.name, base, rows, notes)
+
+
+def read_workload(path: str | os.PathLike[str], *, format: str | None = None) -> Workload:  # noqa: A002
+    """The jobs of a trace, in the format that its content shows, or in ``format``; FawkesError if it cannot be read."""
+    return Workload(read_trace(Path(path), format=format))
+
+
+class _Memory:
+    """The rows of a comparison that nobody keeps."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Cell, Row] = {}
+
+    def row(self, cell: Cell) -> Row | None:
+        return self._rows.get(cell)
+
+    def keep(self, cell: Cell, row: Row) -> None:
+        self._rows[cell] = row
+
+
+def _policies(catalog: Catalog, names: Iterable[str]) -> list[Found]:
+    found: dict[str, Found] = {}
+    for name in [names] if isinstance(names, str) else names:
+        policy = catalog.find(Kind.POLICY, name)
+        if policy.title in found:
+            raise UserError(f"the policy {policy.title!r} is named twice", hint="Name each once")
+        found[policy.title] = policy
+    return list(found.values())
+
+
+def _admission(catalog: Catalog, name: str) -> str:
+    found = catalog.find(Kind.ADMISSION, name)
+    return str(found.path.resolve()) if found.origin is Origin.GIVEN else found.name
+
+
+def _variants(settings: Mapping[str, Any], catalog: Catalog) -> dict[str, Mapping[str, Any]]:
+    """Every combination of the alternatives, by a label such as ``tau=5 period=60s``."""
+    choices = {key: list(value) if isinstance(value, _SEVERAL) else [value] for key, value in settings.items()}
+    for key, values in choices.items():
+        if len(set(map(repr, values))) < len(values):
+            raise UserError(f"{key} has a value twice", hint="Give each value once")
+    variants: dict[str, Mapping[str, Any]] = {}
+    for combination in itertools.product(*choices.values()):
+        pairs = dict(zip(choices, combination, strict=True))
+        label = " ".join(f"{key}={value}" for key, value in pairs.items())
+        name = pairs.get("admission")
+        variants[label] = pairs if name is None else {**pairs, "admission": _admission(catalog, str(name))}
+    return variants
+
+
+def _spread_us(spread: str) -> int:
+    try:
+        return duration_us(spread)
+    except ValueError as error:
+        raise UserError(f"spread: {error}") from None

@@ -1,0 +1,114 @@
+"""Runs offline from Python: the same as by the commands, and what the page and the notebook show."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import fawkes
+from fawkes.cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+SCENARIO = "fb-2009-small"
+NOTEBOOK = json.loads((ROOT / "docs" / "notebooks" / "compare.ipynb").read_text(encoding="utf-8"))
+PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+
+
+def test_a_run_is_that_of_the_command() -> None:
+    run = fawkes.simulate(SCENARIO, policy="TD", settings={"tau": 10})
+    words = ["simulate", SCENARIO, "--policy", "TD", "--set", "tau=10", "-o", "json"]
+    told = json.loads(CliRunner().invoke(cli, words).stdout)
+    assert dict(run.totals) == told["total"]
+    assert run.clusters["cluster"].tolist() == [row["cluster"] for row in told["rows"]]
+    assert len(run.jobs) == told["total"]["jobs"] == 50
+    assert len(run.moves) > 0
+    assert set(run.moves["why"]) != {""}
+
+
+def test_a_run_is_written_as_the_command_writes_it(tmp_path: Path) -> None:
+    run = fawkes.simulate(SCENARIO)
+    folder = run.write(tmp_path / "mine")
+    CliRunner().invoke(cli, ["simulate", SCENARIO, "--out", str(tmp_path / "theirs")])
+    names = sorted(path.relative_to(folder) for path in folder.rglob("*.csv"))
+    assert names
+    assert [(folder / name).read_bytes() for name in names] == [
+        (tmp_path / "theirs" / name).read_bytes() for name in names
+    ]
+    with pytest.raises(fawkes.FawkesError, match="mine"):
+        run.write(tmp_path / "mine")
+
+
+def test_a_comparison_goes_on_where_it_stopped_and_by_the_command(tmp_path: Path) -> None:
+    done: list[str] = []
+    first = fawkes.compare(SCENARIO, ["TD", "None"], replays=2, out=tmp_path / "grid", progress=done.append)
+    again = fawkes.compare(SCENARIO, ["TD", "None"], replays=3, out=tmp_path / "grid", progress=done.append)
+    assert len(done) == 2 * 2 + 2 * 1
+    pd.testing.assert_frame_equal(first.runs, again.runs[again.runs["replay"] <= 2].reset_index(drop=True))
+    words = ["compare", SCENARIO, "--policies", "TD,None", "--replays", "3", "--out", str(tmp_path / "grid")]
+    ended = CliRunner().invoke(cli, words)
+    assert "6 of 6 runs are finished already" in ended.stderr
+
+
+def test_alternatives_are_combined_and_nothing_is_kept_without_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = fawkes.compare(SCENARIO, ["TD", "None"], settings={"tau": [5, 20], "period": "60s"}, replays=1)
+    assert sorted(set(found.table["settings"])) == ["tau=20 period=60s", "tau=5 period=60s"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: fawkes.simulate("nosuch"), "there is no workload 'nosuch'. Known: "),
+        (lambda: fawkes.simulate(SCENARIO, settings={"taau": 1}), "unknown key 'taau'. Did you mean 'tau'?"),
+        (lambda: fawkes.simulate(SCENARIO, policy="XX"), "there is no policy 'XX'"),
+        (lambda: fawkes.compare(SCENARIO, ["TD", "td"]), "the policy 'TD' is named twice"),
+        (lambda: fawkes.compare(SCENARIO, settings={"tau": [1, 1]}), "tau has a value twice"),
+        (lambda: fawkes.compare(SCENARIO, replays=0), "replays is 0"),
+        (lambda: fawkes.compare(SCENARIO, spread="soon"), "spread: 'soon' is not a duration"),
+        (lambda: fawkes.read_workload("/nowhere"), "/nowhere: there is no such file"),
+    ],
+)
+def test_an_error_is_an_exception_with_the_text_of_the_command(call: object, says: str) -> None:
+    assert callable(call)
+    with pytest.raises(fawkes.FawkesError, match=re.escape(says)):
+        call()
+
+
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    cells = ["".join(cell["source"]) for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code"]
+    names: dict[str, object] = {}
+    for cell in cells:
+        exec(compile(cell, "notebook", "exec"), names)
+    assert isinstance(names["run"], fawkes.Run)
+    assert isinstance(names["comparison"], fawkes.Comparison)
+    assert all(cell["outputs"] == [] for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code")
+
+
+@pytest.mark.slow
+def test_what_the_page_shows_runs(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert len(blocks) == 4
+    body = "".join(blocks).replace('"workloads/', f'"{ROOT}/workloads/').replace("\n", "\n    ")
+    (tmp_path / "page.py").write_text(f'if __name__ == "__main__":\n    {body}')
+    done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "unknown key 'taau'" in done.stdout
+    assert {path.name for path in tmp_path.glob("*.pdf")} == {"course.pdf", "slowdowns.pdf", "workload.pdf"}
+
+
+def test_importing_fawkes_imports_nothing_heavy() -> None:
+    code = "import sys, fawkes; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"pandas", "numpy", "pydantic", "click"} & {name.partition(".")[0] for name in done.stdout.split()}
+    assert {"simulate", "compare", "read_workload"} <= set(fawkes.__all__)
