@@ -110,7 +110,7 @@ class Catalog:
         raise _error(f"there is no {_one(kind)} {name!r}", file, key, hint)
 
     def came_with_fawkes(self, found: Found) -> bool:
-        """Whether a file is the one that came with Fawkes, or its unchanged copy found by name.
+        """True if a file is the one that came with Fawkes, or its unchanged copy found by name.
 
         A checkout is a site as well for whoever calls an installed Fawkes there.
         """

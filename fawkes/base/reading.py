@@ -92,7 +92,7 @@ def decoded(data: bytes, path: Path) -> str:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a regular file; False for whatever cannot be a path."""
+    """True if there is a regular file; False for whatever cannot be a path."""
     return os.path.isfile(path)
 
 

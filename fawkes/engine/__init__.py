@@ -40,7 +40,7 @@ class Loads:
 
     @property
     def ready(self) -> bool:
-        """Whether there was a start."""
+        """True if there was a start."""
         return self._measure is not None
 
     def decide(self, view: View, event: Event) -> Decision:

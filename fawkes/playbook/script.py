@@ -88,7 +88,7 @@ Value = str | int | float | PurePath | Secret | Script | Sequence["str | PurePat
 
 
 def _inside_quotes(line: str) -> bool:
-    """Whether a quote that the start of a line opened is still open."""
+    """True if a quote that the start of a line opened is still open."""
     bare = re.sub(r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"", "", line)
     return "'" in bare or '"' in bare
 

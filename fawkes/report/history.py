@@ -83,7 +83,7 @@ class Tick:
 
     @property
     def moved(self) -> bool:
-        """Whether it was a reconfiguration: balancing began to move at least one node."""
+        """True if it was a reconfiguration: balancing began to move at least one node."""
         return self.verdict in MOVING and any(reason.code in MOVES for reason in self.reasons)
 
     @property
@@ -279,7 +279,7 @@ def started_us(store: Reader) -> int:
 
 
 def simulated(store: Reader) -> bool:
-    """Whether a simulation wrote the store: its times count from the start of the run."""
+    """True if a simulation wrote the store: its times count from the start of the run."""
     found = rules(store)
     return found is not None and found.controller == SIMULATED
 

@@ -50,7 +50,7 @@ class Users:
 
     @property
     def waits(self) -> bool:
-        """Whether a job has not ended; asked after every event, unlike their names."""
+        """True if a job has not ended; asked after every event, unlike their names."""
         return bool(self._open)
 
     def begin(self) -> list[Requested | Submitted]:

@@ -175,7 +175,7 @@ def _check_length(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _may_lack_pages(connection: sqlite3.Connection, version: int) -> bool:
-    """Whether the machine may have stopped while a controller had the ledger, or nobody noted that."""
+    """True if the machine may have stopped while a controller had the ledger, or nobody noted that."""
     if version < BLOCKS_SINCE:
         return True
     found = connection.execute("SELECT value FROM meta WHERE key = ?", (OPENED,)).fetchone()

@@ -20,7 +20,7 @@ def place_of(ledger: Path) -> str:
 
 
 def same_place(one: str, other: str) -> bool:
-    """Whether two places are one. The host's name does not count: a container gets a new one with each start."""
+    """True if two places are one. The host's name does not count: a container gets a new one with each start."""
     return one.split()[:3] == other.split()[:3]
 
 

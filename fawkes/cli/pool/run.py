@@ -98,7 +98,7 @@ def tell_shadow(site: Site) -> None:
 
 
 def _has_clusters(site: Site) -> bool:
-    """Whether the ledger of a site, if it has one, knows of an MR-cluster that is not gone."""
+    """True if the ledger of a site, if it has one, knows of an MR-cluster that is not gone."""
     from contextlib import closing
 
     from fawkes.core.values.model import ClusterLife

@@ -131,7 +131,7 @@ class JobDetails:
 
     @property
     def one_application(self) -> bool:
-        """Whether it is over with its first application of YARN; a user's own program may run several."""
+        """True if it is over with its first application of YARN; a user's own program may run several."""
         return self.kind == "streaming" or self.sleep is not None or bool(self.profile)
 
     def plain(self) -> dict[str, Plain]:

@@ -24,7 +24,7 @@ _MARKS = re.compile(r"[\[\],!&^]")
 
 
 def is_host_name(name: str) -> bool:
-    """Whether ``name`` can be a host name or an IPv4 address (RFC 1123); four numbers with dots are an address."""
+    """True if ``name`` can be a host name or an IPv4 address (RFC 1123); four numbers with dots are an address."""
     if len(name) > 253 or _HOST.fullmatch(name) is None:
         return False
     return _DOTTED.fullmatch(name) is None or _is_address(name)

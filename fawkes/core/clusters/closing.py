@@ -161,5 +161,5 @@ def _give_back(draft: Draft, closing: Closing) -> None:
 
 
 def _unclean(draft: Draft) -> bool:
-    """Whether a node still has something of ours on it, or may have."""
+    """True if a node still has something of ours on it, or may have."""
     return any(draft.node(name).life in _UNCLEAN for name in draft.view.nodes)

@@ -150,7 +150,7 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
 
 
 def _hopeless(draft: Draft, cluster: ClusterState, pending: PutPending, event: Failed, *, lost: bool) -> bool:
-    """Whether another try would be in vain.
+    """True if another try would be in vain.
 
     What the controller's cache lacks and cannot fetch (``no_release``) will be lacking a moment later as well, and
     others can use the nodes. Nothing can be loaded while masters are away, however often it is tried; and that they are
@@ -207,6 +207,6 @@ def cluster_over_time(draft: Draft, pending: PutPending) -> None:
 
 
 def _has_goal(cluster: ClusterState, pending: PutPending) -> bool:
-    """Whether what is pending is still wanted of an MR-cluster: one that retires has masters no more."""
+    """True if what is pending is still wanted of an MR-cluster: one that retires has masters no more."""
     retires = cluster.life is ClusterLife.RETIRING and isinstance(pending.effect, Retire)
     return retires or cluster.life in WITH_MASTERS

@@ -22,11 +22,11 @@ class KeepRules:
     image_rest_us: int = 600_000_000
 
     def second_due(self, copied_us: int, second_us: int) -> bool:
-        """Whether the second copy, which has everything up to ``second_us``, is to get what the first one has."""
+        """True if the second copy, which has everything up to ``second_us``, is to get what the first one has."""
         return copied_us - second_us >= self.second_every_us
 
     def image_due(self, edits_bytes: int, at_us: int, tried_us: int | None) -> bool:
-        """Whether a new image is to be made at ``at_us``; ``tried_us`` is when the last attempt began."""
+        """True if a new image is to be made at ``at_us``; ``tried_us`` is when the last attempt began."""
         rested = tried_us is None or at_us - tried_us >= self.image_rest_us
         return edits_bytes > self.edits_bytes and rested
 

@@ -76,7 +76,7 @@ def _survey(draft: Draft, cluster: ClusterState, request: Facts, *, within_us: i
 
 
 def _meant(effect: Survey) -> bool:
-    """Whether somebody waits for a release: a question whether it may be must not stand in its way."""
+    """True if somebody waits for a release: a question whether it may be must not stand in its way."""
     return effect.request.get("for") in (_RELEASE, _DOWN) and not effect.request.get("dry_run")
 
 
@@ -218,7 +218,7 @@ def _saves(draft: Draft, cluster: ClusterState) -> Save | None:
 
 
 def _held_by_applications(draft: Draft, cluster: ClusterState) -> bool:
-    """Whether what users run on an MR-cluster can hold its save."""
+    """True if what users run on an MR-cluster can hold its save."""
     effect = _saves(draft, cluster)
     return effect is not None and not effect.applications
 

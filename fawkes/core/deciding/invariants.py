@@ -81,7 +81,7 @@ def _stray(state: State, job: JobState) -> bool:
 
 
 def _indexes(state: State) -> list[str]:
-    """Whether what `evolve` keeps is what counting anew gives."""
+    """The differences between what `evolve` keeps and what counting anew gives."""
     counts, held = Counts(), {c: Held() for c in state.clusters}
     for node in state.nodes.values():
         counts.add(node, +1)
@@ -108,7 +108,7 @@ def _indexes(state: State) -> list[str]:
 
 
 def _ranks(state: State) -> bool:
-    """Whether MR-clusters are ranked as they would be now."""
+    """True if MR-clusters are ranked as they would be now."""
     targets = state.last_tick.targets
     known = [(c, state.held(c.id)) for c in state.clusters.values()]
     needy = sorted((key, c.id) for c, held in known if (key := lack(c, held, targets.get(c.id))) is not None)
@@ -195,7 +195,7 @@ def _core(nodes: Iterable[NodeState]) -> int:
 
 
 def _minimums(view: View, nodes: dict[NodeId, NodeState], clusters: dict[ClusterId, ClusterState]) -> list[str]:
-    """Whether the MR-clusters that a core node leaves keep their minimum, and their masters."""
+    """The MR-clusters that would lose their minimum or their masters with a core node that leaves."""
     found = []
     parting = [n for n in nodes.values() if n.role is Role.CORE and n.life in (NodeLife.DRAINING, NodeLife.EVACUATING)]
     for state in parting:
@@ -210,7 +210,7 @@ def _minimums(view: View, nodes: dict[NodeId, NodeState], clusters: dict[Cluster
 
 
 def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> list[str]:
-    """Whether the effects say what the ledger says."""
+    """The effects that say something else than the ledger."""
     found = []
     goals = [effect for effect in decision.effects if isinstance(effect, (Host, Membership))]
     expected = {c.key for c in decision.changes if isinstance(c, PutPending)} if goals else set()
@@ -227,7 +227,7 @@ def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> li
 
 
 def _members(view: View, effect: Membership, nodes: dict[NodeId, NodeState]) -> list[str]:
-    """Whether a document would name nodes of others: by the index from which it is filled in, or in its own members."""
+    """The documents that would name nodes of others: by the index from which it is filled in, or in its own members."""
     stored, cluster = view.nodes, effect.cluster
     named = {n: nodes.get(n) or stored[n] for n in effect.members}
     named |= {n: stored[n] for n in view.nodes_of(cluster) if n not in nodes}

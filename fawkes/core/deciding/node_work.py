@@ -162,7 +162,7 @@ def _try_again(draft: Draft, key: str) -> None:
 
 
 def _may_be_given_up(draft: Draft, state: NodeState) -> bool:
-    """Whether an MR-cluster can do without a node that does not come up: those that it is deployed on it needs."""
+    """True if an MR-cluster can do without a node that does not come up: those that it is deployed on it needs."""
     cluster = None if state.owner is None else draft.cluster(state.owner)
     founding = state.role is Role.CORE and cluster is not None and cluster.life is ClusterLife.DEPLOYING
     return state.life is NodeLife.JOINING and not founding

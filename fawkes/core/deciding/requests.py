@@ -142,7 +142,7 @@ def _discard_asked(draft: Draft, event: DrainAsked, state: NodeState) -> None:
 
 
 def _held(draft: Draft, state: NodeState) -> bool:
-    """Whether a lost node is waited for because of its data."""
+    """True if a lost node is waited for because of its data."""
     return state.stores if state.owner is not None else awaits_proof(draft, state.node.id)
 
 

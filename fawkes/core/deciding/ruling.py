@@ -83,7 +83,7 @@ def judge(known: KnownPool | None, *, in_place: bool, leases: Iterable[LeaseSeen
 
 
 def _ahead(known: KnownPool, lease: LeaseSeen) -> bool:
-    """Whether a node knows more than the ledger. The generations of an older epoch are history."""
+    """True if a node knows more than the ledger. The generations of an older epoch are history."""
     if (lease.epoch, lease.controller) == known.claimed:
         return False
     if lease.epoch != known.epoch:

@@ -167,7 +167,7 @@ def _exceeds(draft: Draft, balance: Balance) -> bool:
 
 
 def _unbalanced(draft: Draft, measured: Measured, balance: Balance) -> bool:
-    """Whether the threshold is exceeded; a policy that answers `minimum` knows none."""
+    """True if the threshold is exceeded; a policy that answers `minimum` knows none."""
     pinned = any(balance.targets[c] != balance.held[c] for c in measured.pinned)
     return pinned or _exceeds(draft, balance)
 
@@ -203,7 +203,7 @@ def _verdict(
 
 
 def _halted(draft: Draft) -> bool:
-    """Whether so many nodes are lost that no voluntary move should be made on what is known."""
+    """True if so many nodes are lost that no voluntary move should be made on what is known."""
     return draft.counts.lost > max(3, draft.settings.halt_lost_fraction * len(draft.view.nodes))
 
 

@@ -226,7 +226,7 @@ class _Rooms:
         return home is None or self._free[home] > 0
 
     def feeds_far(self, cluster: ClusterId, nodes: int) -> bool:
-        """Whether the link can feed one more node of another site, of which so many ``nodes`` are there."""
+        """True if the link can feed one more node of another site, of which so many ``nodes`` are there."""
         return nodes - self._near[cluster] < self._sites.fed[cluster]
 
     def take(self, cluster: ClusterId) -> None:

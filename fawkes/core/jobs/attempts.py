@@ -28,12 +28,12 @@ class AttemptVerdict:
 
 
 def may_begin(seen: Attempt) -> bool:
-    """Whether the command of an attempt may be begun: nothing of it was, and YARN is known to run nothing of it."""
+    """True if the command of an attempt may be begun: nothing of it was, and YARN is known to run nothing of it."""
     return seen.launcher in (Launcher.ABSENT, Launcher.UNBORN) and seen.applications == ()
 
 
 def live(seen: Attempt) -> bool:
-    """Whether an application of the attempt is known to run."""
+    """True if an application of the attempt is known to run."""
     return any(one.life is AppLife.LIVE for one in seen.applications or ())
 
 

@@ -123,7 +123,7 @@ def _seen(draft: Draft, job: JobState, total: int) -> Job:
 
 
 def is_late(draft: Draft, job: JobState) -> bool:
-    """Whether the policy ends a job whose deadline passes now. One that fails ends nothing."""
+    """True if the policy ends a job whose deadline passes now. One that fails ends nothing."""
     cluster = draft.cluster(job.cluster)
     if draft.admission is None or cluster is None:
         return False

@@ -196,7 +196,7 @@ def attempt_seen(draft: Draft, event: AttemptSeen) -> None:
 
 
 def between(draft: Draft, job: JobState) -> bool:
-    """Whether its masters are being moved: until that is done nobody can say how an attempt stands."""
+    """True if its masters are being moved: until that is done nobody can say how an attempt stands."""
     cluster = draft.cluster(job.cluster)
     return cluster is not None and cluster.moving is not None and cluster.moving.begun
 
@@ -213,7 +213,7 @@ def displaced(draft: Draft, job: JobState) -> None:
 
 
 def _began(job: JobState) -> bool:
-    """Whether something of the attempt was seen before."""
+    """True if something of the attempt was seen before."""
     known = job.seen is not None and job.seen.launcher in (Launcher.RUNNING, Launcher.LOST)
     return known or job.life is not JobLife.STARTING
 

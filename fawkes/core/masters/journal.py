@@ -45,7 +45,7 @@ def nodes(draft: Draft, cluster: ClusterState) -> tuple[NodeId, ...]:
 
 
 def possible(draft: Draft, cluster: ClusterState) -> bool:
-    """Whether an MR-cluster was promised a journal, has none, and has the nodes for a new one."""
+    """True if an MR-cluster was promised a journal, has none, and has the nodes for a new one."""
     promised = cluster.spec.masters is Promise.STANDBY and cluster.standby is None
     if not (draft.settings.journal_us and promised and cluster.life is ClusterLife.RUNNING):
         return False
@@ -53,7 +53,7 @@ def possible(draft: Draft, cluster: ClusterState) -> bool:
 
 
 def due(draft: Draft, cluster: ClusterState) -> bool:
-    """Whether this is the moment: no job runs, or it was waited for long enough for one without jobs."""
+    """True if this is the moment: no job runs, or it was waited for long enough for one without jobs."""
     if cluster.moving is not None or not possible(draft, cluster) or draft.pending(Key.MASTERS.of(cluster.id)):
         return False
     waits = draft.pending(Key.STANDBY.of(cluster.id))
@@ -73,7 +73,7 @@ def block(draft: Draft, cluster: ClusterState) -> None:
 
 
 def give_way(draft: Draft, cluster: ClusterState) -> bool:
-    """Whether jobs go first, because it was not waited for long enough; the moment without jobs was none, then."""
+    """True if jobs go first, because it was not waited for long enough; the moment without jobs was none, then."""
     key = Key.STANDBY.of(cluster.id)
     waits = draft.pending(key)
     if waits is None:
@@ -135,7 +135,7 @@ def begun(draft: Draft, cluster: ClusterState, moving: MastersMove, wanted: Stan
 
 
 def is_under_way(cluster: ClusterState, pending: PutPending) -> bool:
-    """Whether the NameNode starts again for a journal."""
+    """True if the NameNode starts again for a journal."""
     moving = cluster.moving
     begun_for_it = moving is not None and moving.begun and moving.cause is MoveCause.JOURNAL
     return begun_for_it and isinstance(pending.effect, ArmStandby)

@@ -75,7 +75,7 @@ def _heir(draft: Draft, cluster: ClusterState, effect: LookAtMasters) -> NodeId 
 
 
 def never_copied(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: LookAtMasters, facts: Facts) -> bool:
-    """Whether what lost masters knew is nowhere: their disk is seen to be empty, nothing was copied, and it is loading.
+    """True if what lost masters knew is nowhere: their disk is seen to be empty, nothing was copied, and it is loading.
 
     What users wrote meanwhile cannot come back by waiting. A disk that may come back is waited for.
     """
@@ -108,7 +108,7 @@ def _why_no_copy(draft: Draft, cluster: ClusterState, moving: MastersMove, facts
 
 
 def _waited(draft: Draft, moving: MastersMove) -> bool:
-    """Whether masters were lost for as long as they are waited for: a second NameNode may be about to follow.
+    """True if masters were lost for as long as they are waited for: a second NameNode may be about to follow.
 
     What it has is more than a copy has, and the copy ends the journal.
     """

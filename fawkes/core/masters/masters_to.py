@@ -55,12 +55,12 @@ def go_on(draft: Draft, cluster: ClusterState, *, turn: int = 0) -> None:
 
 
 def holds(cluster: ClusterState, job: JobState) -> bool:
-    """Whether a planned move waits for a job: where a second NameNode takes over, applications go on."""
+    """True if a planned move waits for a job: where a second NameNode takes over, applications go on."""
     return cluster.standby is None or job.own or not job.application
 
 
 def _prepared(draft: Draft, cluster: ClusterState, heir: Standby, to: NodeId) -> bool:
-    """Whether the node that the masters are to go to has the second NameNode; else that one is brought there first."""
+    """True if the node that the masters are to go to has the second NameNode; else that one is brought there first."""
     if heir.node == to:
         return heir.ready
     standby.arm(draft, cluster, node=to)

@@ -56,7 +56,7 @@ def instead(standby: Standby | None, node: NodeId, other: NodeId) -> Standby | N
 
 
 def holds(cluster: ClusterState, node: NodeId, under_way: PutPending | None = None) -> bool:
-    """Whether a node is part of the journal: it leaves the journal before it leaves the MR-cluster.
+    """True if a node is part of the journal: it leaves the journal before it leaves the MR-cluster.
 
     One that is getting its part is held as well; ``under_way`` is what is pending for the masters.
     """
@@ -66,7 +66,7 @@ def holds(cluster: ClusterState, node: NodeId, under_way: PutPending | None = No
 
 
 def may_take_over(cluster: ClusterState, to: NodeId, facts: Facts) -> bool:
-    """Whether the second NameNode on ``to`` can become active, by facts of right now."""
+    """True if the second NameNode on ``to`` can become active, by facts of right now."""
     standby = cluster.standby
     if standby is None or standby.node != to or facts.get("standby") not in _FOLLOWS:
         return False
@@ -74,7 +74,7 @@ def may_take_over(cluster: ClusterState, to: NodeId, facts: Facts) -> bool:
 
 
 def journal_answers(cluster: ClusterState, facts: Facts) -> bool:
-    """Whether most of the journal answers, by facts of right now: then it has all that was acknowledged."""
+    """True if most of the journal answers, by facts of right now: then it has all that was acknowledged."""
     answering = facts.get("journal")
     if cluster.standby is None or not isinstance(answering, Sequence) or isinstance(answering, str):
         return False
@@ -94,14 +94,14 @@ def alone(cluster: ClusterState) -> ClusterState:
 
 
 def ahead(cluster: ClusterState, ahead: bool) -> ClusterState:
-    """Whether the journal may have more than the disk of the masters; once they answer they have read it."""
+    """Notes if the journal may have more than the disk of the masters; once they answer they have read it."""
     if cluster.standby is None or cluster.standby.ahead == ahead:
         return cluster
     return replace(cluster, standby=replace(cluster.standby, ahead=ahead))
 
 
 def is_ahead(cluster: ClusterState) -> bool:
-    """Whether the disk of the masters may lack what the other NameNode has written."""
+    """True if the disk of the masters may lack what the other NameNode has written."""
     return cluster.standby is not None and cluster.standby.ahead
 
 
@@ -212,7 +212,7 @@ def _meanwhile(standby: Standby, wanted: Standby) -> Standby:
 
 
 def _waits_for_lost(draft: Draft, standby: Standby) -> bool:
-    """Whether the second NameNode is ready, and what is away is on lost nodes: nothing can be brought up there."""
+    """True if the second NameNode is ready, and what is away is on lost nodes: nothing can be brought up there."""
     return standby.ready and any(draft.node(name).life is NodeLife.LOST for name in standby.journal)
 
 
@@ -225,7 +225,7 @@ def _act(draft: Draft, cluster: ClusterState, wanted: Standby, *, tries: int) ->
 
 
 def _under_way(draft: Draft, cluster: ClusterState) -> bool:
-    """Whether masters are lost or being moved, or looked at, or the second NameNode is being armed."""
+    """True if masters are lost or being moved, or looked at, or the second NameNode is being armed."""
     moving = cluster.moving
     elsewhere = moving is not None and (moving.begun or not moving.planned)
     return elsewhere or draft.pending(Key.MASTERS.of(cluster.id)) is not None
@@ -256,7 +256,7 @@ def _serves(state: NodeState | None) -> bool:
 
 
 def _should_go(state: NodeState | None, *, afresh: bool) -> bool:
-    """Whether a node of the journal should not be in it any more."""
+    """True if a node of the journal should not be in it any more."""
     if state is None or (state.kept_out and state.life is NodeLife.SERVING):
         return True
     return afresh and state.life is NodeLife.LOST

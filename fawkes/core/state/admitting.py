@@ -93,7 +93,7 @@ class Admission(Protocol):
 
     @property
     def needs_work(self) -> bool:
-        """Whether it must know the work of a job beforehand, as only an oracle does."""
+        """True if it must know the work of a job beforehand, as only an oracle does."""
 
     def admit(self, queue: Queue, memory: Memory) -> Sequence[Verdict]:
         """What becomes of the jobs; one without a verdict stays as it is."""
@@ -102,7 +102,7 @@ class Admission(Protocol):
         """What is remembered after a job has ended."""
 
     def late(self, job: Job, memory: Memory) -> bool:
-        """Whether a job is ended at the moment when its deadline passes."""
+        """True if a job is ended at the moment when its deadline passes."""
 
 
 def max_cpus(tasks: int, total: int) -> int:

@@ -15,7 +15,7 @@ from fawkes.core.values.model import ClusterId, ClusterState, Node, NodeId, Node
 
 
 def counted(state: NodeState) -> bool:
-    """Whether a node counts for its MR-cluster when moves in flight count as done: one lost while it left does not."""
+    """True if a node counts for its MR-cluster when moves in flight count as done: one lost while it left does not."""
     return state.life in COUNTED and not state.leaving
 
 
@@ -144,7 +144,7 @@ def surplus(state: ClusterState | None, held: Held) -> float | None:
 
 
 def short_of_core(state: ClusterState | None, held: Held, master: NodeState | None) -> bool:
-    """Whether fewer core nodes stay than the minimum of a running MR-cluster; the node of the masters always stays."""
+    """True if fewer core nodes stay than the minimum of a running MR-cluster; the node of the masters always stays."""
     if state is None or not state.active or not held.going_core:
         return False
     stays = master is not None and master.owner == state.id and _goes_as_core(master)

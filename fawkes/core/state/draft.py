@@ -89,7 +89,7 @@ class Draft:
 
     @property
     def moves_nodes(self) -> bool:
-        """Whether anything changed on which nodes can be handed out or MR-clusters admitted."""
+        """True if anything changed on which nodes can be handed out or MR-clusters admitted."""
         return bool(self._nodes or self._clusters or self._tick) or self.paused != self.view.paused
 
     def node(self, node: NodeId) -> NodeState:

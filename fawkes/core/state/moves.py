@@ -12,7 +12,7 @@ from fawkes.core.values.model import ClusterAlert, ClusterId, NodeAlert, NodeId,
 
 
 def awaits_proof(draft: Draft, node: NodeId) -> bool:
-    """Whether a node is to be wiped only if its blocks are shown to be elsewhere right before."""
+    """True if a node is to be wiped only if its blocks are shown to be elsewhere right before."""
     pending = draft.pending(Key.HOST.of(node))
     return pending is not None and isinstance(pending.effect, Host) and pending.effect.proof is not None
 

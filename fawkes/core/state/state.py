@@ -176,7 +176,7 @@ class State:
         return self._backlogs.get(cluster, _NO_JOBS)
 
     def had_job(self, cluster: ClusterId, job: JobId) -> bool:
-        """Whether an MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
+        """True if an MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
         return job.lower() in self._job_ids.get(cluster, ())
 
     def first_version(self, cluster: ClusterId) -> int:

@@ -146,7 +146,7 @@ class View(Protocol):
         ...
 
     def had_job(self, cluster: ClusterId, job: JobId) -> bool:
-        """Whether an MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
+        """True if an MR-cluster was ever given a job of this id; large and small letters are one, as in YARN's tags."""
         ...
 
     def first_version(self, cluster: ClusterId) -> int:

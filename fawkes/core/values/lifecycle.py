@@ -152,5 +152,5 @@ Life = TypeVar("Life", NodeLife, ClusterLife, JobLife)
 
 
 def allowed(edges: Mapping[Life, frozenset[Life]], old: Life, new: Life) -> bool:
-    """Whether ``new`` may follow ``old``; staying where one is is always allowed."""
+    """True if ``new`` may follow ``old``; staying where one is is always allowed."""
     return old == new or new in edges[old]

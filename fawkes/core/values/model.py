@@ -221,12 +221,12 @@ class NodeState:
 
     @property
     def stores(self) -> bool:
-        """Whether blocks of its MR-cluster may lie on it."""
+        """True if blocks of its MR-cluster may lie on it."""
         return self.role in (Role.CORE, Role.TRANSIENT_CORE)
 
     @property
     def kept_out(self) -> bool:
-        """Whether the node goes out of service once it is clean, and stays there."""
+        """True if the node goes out of service once it is clean, and stays there."""
         return bool(self.keep_out) or self.unlisted
 
 
@@ -269,12 +269,12 @@ class MastersMove:
 
     @property
     def planned(self) -> bool:
-        """Whether the masters work until they are moved: then nothing is lost."""
+        """True if the masters work until they are moved: then nothing is lost."""
         return self.cause in (MoveCause.ASKED, MoveCause.LEAVES, MoveCause.JOURNAL)
 
     @property
     def gives_way(self) -> bool:
-        """Whether it can be called off for anything else: masters that only wait to start again."""
+        """True if it can be called off for anything else: masters that only wait to start again."""
         return self.cause is MoveCause.JOURNAL and not self.begun
 
 
@@ -426,7 +426,7 @@ class JobState:
 
     @property
     def met(self) -> bool | None:
-        """Whether it succeeded by its deadline, to the microsecond; None while it runs and for one without."""
+        """True if it succeeded by its deadline, to the microsecond; None while it runs and for one without."""
         if self.due_us is None or self.finished_us is None:
             return None
         return self.life is JobLife.SUCCEEDED and self.finished_us <= self.due_us

@@ -28,6 +28,6 @@ def job_of(tags: Iterable[Plain]) -> str:
 
 
 def is_copy(row: Plain) -> bool:
-    """Whether the row of an application (``tags``) is one that copies what an MR-cluster loads or saves."""
+    """True if the row of an application (``tags``) is one that copies what an MR-cluster loads or saves."""
     tags = row.get("tags") if isinstance(row, Mapping) else None
     return isinstance(tags, list | tuple) and any(str(tag).startswith(COPY_TAGS) for tag in tags)

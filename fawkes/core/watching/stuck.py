@@ -28,7 +28,7 @@ class Standing:
 
 
 def stands_still(now: Standing, before: Standing | None = None) -> bool | None:
-    """Whether work waits, resources are held and nothing runs; None when a number is missing.
+    """True if work waits, resources are held and nothing runs; None when a number is missing.
 
     A task that has ended since ``before`` ran in between, so nothing stood still.
     """

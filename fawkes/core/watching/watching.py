@@ -83,7 +83,7 @@ def _ended(draft: Draft, cluster: ClusterState, gone: tuple[str, ...]) -> None:
 
 
 def _between(cluster: ClusterState) -> bool:
-    """Whether its masters are being moved: what others say of its nodes meanwhile means nothing."""
+    """True if its masters are being moved: what others say of its nodes meanwhile means nothing."""
     return cluster.moving is not None and cluster.moving.begun
 
 
@@ -161,12 +161,12 @@ def _trouble(state: NodeState, sight: Sight) -> list[str]:
 
 
 def _should_leave(sight: Sight) -> bool:
-    """Whether a master thinks that a node leaves."""
+    """True if a master thinks that a node leaves."""
     return sight.compute is Compute.DRAINING or sight.stored in (Stored.LEAVING, Stored.LEFT)
 
 
 def _works(state: NodeState, sight: Sight) -> bool:
-    """Whether the masters count on the node; not while either of them says nothing about it."""
+    """True if the masters count on the node; not while either of them says nothing about it."""
     computes = sight.compute not in (Compute.NOT_KNOWN, Compute.ABSENT, *_GONE) and not sight.gone
     return computes and (not state.stores or sight.stored in HEARD)
 

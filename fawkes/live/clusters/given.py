@@ -37,7 +37,7 @@ class Given:
         return f"{self.version} {self.generation} {self.node}{'' if self.begun else _NOTHING}\n"
 
     def follows(self, text: str) -> bool:
-        """Whether a note of this text is of an earlier move, or of this one before it began; or is no note at all."""
+        """True if a note of this text is of an earlier move, or of this one before it began; or is no note at all."""
         version = text.partition(" ")[0]
         if not version.isdecimal() or int(version) < self.version:
             return True
@@ -61,7 +61,7 @@ class GivenNotes:
                 self._write(cluster, given)
 
     def has(self, cluster: ClusterId, given: Given) -> bool:
-        """Whether exactly this was noted last; KeepError when nobody knows."""
+        """True if exactly this was noted last; KeepError when nobody knows."""
         return self._read(cluster) == given.text
 
     def _read(self, cluster: ClusterId) -> str:

@@ -224,7 +224,7 @@ class Hosts:
             return str(error)
 
     def _known_to_second(self, cluster: LiveCluster, effect: Host, role: Role) -> bool:
-        """Whether the second NameNode has the DataNode as well; one that does not answer is not waited for."""
+        """True if the second NameNode has the DataNode as well; one that does not answer is not waited for."""
         if role is Role.TRANSIENT or effect.leaving or cluster.second is None or not cluster.ready:
             return True
         addresses = self._setup.masters(replace(cluster, master=cluster.second))

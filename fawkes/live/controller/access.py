@@ -51,7 +51,7 @@ class Access:
 
     @property
     def open(self) -> bool:
-        """Whether anybody but the controller's own user and root may ask."""
+        """True if anybody but the controller's own user and root may ask."""
         return bool(self.viewers or self.users or self.operators)
 
     def rank(self, peer: Peer, own_uid: int) -> Rank:

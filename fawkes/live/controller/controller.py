@@ -479,7 +479,7 @@ class Controller:
 
 
 def _over(view: View, cluster: ClusterId, job: JobId, attempt: int) -> bool:
-    """Whether an attempt has ended by the ledger; a job that the ledger never had is somebody else's to end."""
+    """True if an attempt has ended by the ledger; a job that the ledger never had is somebody else's to end."""
     known = view.jobs.get(job)
     return view.had_job(cluster, job) and (known is None or known.attempt != attempt)
 

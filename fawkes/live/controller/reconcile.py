@@ -155,7 +155,7 @@ class Reconciler:
                 self._begin()
 
     def is_current(self, effect: Effect) -> bool:
-        """Whether no newer goal of the key has arrived and work goes on at all."""
+        """True if no newer goal of the key has arrived and work goes on at all."""
         with self._lock:
             return not self._closed and self._goals.get(effect.key) is effect
 

@@ -327,7 +327,7 @@ def _facts(error: FawkesError) -> Facts:
 
 
 def _final(error: FawkesError) -> bool:
-    """Whether trying again is useless: what the user wrote must change first."""
+    """True if trying again is useless: what the user wrote must change first."""
     from fawkes.base.errors import UserError
 
     return isinstance(error, UserError)

@@ -173,7 +173,7 @@ class Copier:
         return True
 
     def _same(self, copy: CopyFolder, folders: Folders, node: NodeId) -> bool:
-        """Whether the files that both have are the same, as far as the copy goes."""
+        """True if the files that both have are the same, as far as the copy goes."""
         own = {f"{first:019d}": segment.name for first, segment in copy.segments().items()}
         pairs = {first: copy.sizes[name] for first, name in own.items()}
         facts = self._ground.run(
@@ -223,7 +223,7 @@ def _append(copy: CopyFolder, asked: tuple[int, int], seen: _Seen) -> tuple[bool
 
 
 def _finished(copy: CopyFolder, want: Want, seen: _Seen) -> bool:
-    """Whether a segment that is not written to any more is there to its last operation.
+    """True if a segment that is not written to any more is there to its last operation.
 
     A NameNode that starts after a crash renames the segment that it was writing, with the padding behind.
     """

@@ -357,7 +357,7 @@ class _Stream:
                 return
 
     def ended(self) -> bool:
-        """Whether the file had as many bytes as it should have, and no more."""
+        """True if the file had as many bytes as it should have, and no more."""
         return self._sent == self._file.size and not self._rest and not next(self._pieces, b"")
 
     def _block(self, size: int) -> Iterator[bytes]:

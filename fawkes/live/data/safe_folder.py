@@ -120,7 +120,7 @@ class SafeFolder:
                 opened.close()
 
     def is_empty(self) -> bool:
-        """Whether nothing is in it."""
+        """True if nothing is in it."""
         with os.scandir(self._descriptor) as entries:
             return next(entries, None) is None
 
@@ -137,7 +137,7 @@ class SafeFolder:
         os.rename(name, to, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
 
     def same_as(self, other: os.stat_result | None) -> bool:
-        """Whether that is this folder."""
+        """True if that is this folder."""
         return other is not None and os.path.samestat(os.fstat(self._descriptor), other)
 
     def free_bytes(self) -> int:

@@ -309,7 +309,7 @@ def _looks(found: os.stat_result) -> tuple[int, ...]:
 
 
 def _is_there(parent: SafeFolder, name: str, target: Path) -> bool:
-    """Whether there is a folder with something in it; RefusedError for a link or a file."""
+    """True if there is a folder with something in it; RefusedError for a link or a file."""
     found = parent.stat(name)
     if found is None:
         return False

@@ -174,7 +174,7 @@ class SecondCopy:
         return _There(lease, {})
 
     def _same(self, facts: Facts, sizes: Mapping[str, int]) -> bool:
-        """Whether each of its files begins as ours does."""
+        """True if each of its files begins as ours does."""
         mine = self._copy.segments()
         try:
             for segment in edit_log.segments(sizes):

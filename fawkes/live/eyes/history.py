@@ -91,7 +91,7 @@ def answer(masters: MasterAddresses, deadline: Deadline) -> None:
 
 
 def succeeded(masters: MasterAddresses, application: str, deadline: Deadline) -> bool:
-    """Whether the history of an application says that it succeeded; one without a history did not.
+    """True if the history of an application says that it succeeded; one without a history did not.
 
     UnreadableError when the JobHistory server does not answer.
     """

@@ -59,7 +59,7 @@ _LATE_US = 60_000_000
 
 
 def is_ours(application: Application) -> bool:
-    """Whether Fawkes submitted it, for a user or to copy data; users may give jobs to YARN themselves."""
+    """True if Fawkes submitted it, for a user or to copy data; users may give jobs to YARN themselves."""
     return any(tag.startswith(OWN_TAGS) for tag in application.tags)
 
 
@@ -80,7 +80,7 @@ class Tasks:
 
     @property
     def started(self) -> bool:
-        """Whether the application has got as far as its first task."""
+        """True if the application has got as far as its first task."""
         return self.running > 0 or self.done > 0
 
 

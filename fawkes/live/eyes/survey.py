@@ -185,7 +185,7 @@ def _parts(path: str) -> Parts:
 
 
 def _changed(hdfs: Hdfs, one: DataSet) -> bool:
-    """Whether an input is not what was loaded; also when nobody noted what that was.
+    """True if an input is not what was loaded; also when nobody noted what that was.
 
     What lies in the folder of an input that is still being loaded counts as the copy: the load replaces it.
     """
@@ -246,7 +246,7 @@ def _units(hdfs: Hdfs, entry: HdfsFile, skipped: Sequence[Parts]) -> Iterator[Hd
 
 
 def _skips(pattern: Parts, parts: Parts, entry: HdfsFile) -> bool:
-    """Whether a pattern that an entry matches covers it; a file with something in it is no probe, whatever its name."""
+    """True if a pattern that an entry matches covers it; a file with something in it is no probe, whatever its name."""
     if pattern[-1] == _PROBE:
         return len(pattern) == len(parts) and not entry.folder and not entry.size
     return len(pattern) <= len(parts)

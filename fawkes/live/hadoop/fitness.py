@@ -126,12 +126,12 @@ class Fitness:
 
     @property
     def fits(self) -> bool:
-        """Whether it can serve; warnings do not count."""
+        """True if it can serve; warnings do not count."""
         return all(problem.level is not Level.BAD for problem in self.problems)
 
     @property
     def showed_key(self) -> bool:
-        """Whether the host showed a host key at all: one that does not answer has shown none."""
+        """True if the host showed a host key at all: one that does not answer has shown none."""
         error = self.seen.error
         return not (isinstance(error, SshError) and error.state in _BEFORE_THE_KEY)
 
@@ -299,7 +299,7 @@ def _own_addresses(seen: Seen) -> set[IPv4Address | IPv6Address]:
 
 
 def _has(seen: Seen) -> bool:
-    """Whether a node has its data_address; true where that is not known, or is a fault of names."""
+    """True if a node has its data_address; true where that is not known, or is a fault of names."""
     address = _address(seen.facts.get(f"name.{seen.node.data_address}", seen.node.data_address))
     own = _own_addresses(seen)
     return not own or address is None or address.is_loopback or address in own
@@ -414,7 +414,7 @@ def _memory(seen: Seen, standby_bytes: int) -> Iterator[Problem]:
 
 
 def _serves(seen: Seen, pool: str) -> bool:
-    """Whether it belongs to an MR-cluster of this pool now."""
+    """True if it belongs to an MR-cluster of this pool now."""
     lease = seen.facts.under("lease")
     return lease.get("pool") == pool and bool(lease.get("cluster"))
 

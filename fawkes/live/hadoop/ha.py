@@ -41,7 +41,7 @@ class NameNode:
     datanodes: int = 0
 
     def follows(self, first: NameNode) -> bool:
-        """Whether it is a standby that knows where blocks are: from most of the DataNodes that the first one knows."""
+        """True if it is a standby that knows where blocks are: from most of the DataNodes that the first one knows."""
         return self.state == STANDBY and self.safe and 2 * self.datanodes >= first.datanodes
 
 

@@ -133,7 +133,7 @@ class NodeConf:
 
     @property
     def granted_queues(self) -> bool:
-        """Whether jobs can have queues of their own: not where the administrator divides YARN by queues himself."""
+        """True if jobs can have queues of their own: not where the administrator divides YARN by queues himself."""
         keys = {key for override in self.overrides for values in override.values() for key in values}
         return self.own_queues and _SCHEDULER not in keys and not any(key.startswith(ROOT) for key in keys)
 

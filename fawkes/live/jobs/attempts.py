@@ -84,5 +84,5 @@ def _application(found: Application) -> AppSeen:
 
 
 def _lost_sight(stderr: str, application: str) -> bool:
-    """Whether a client gave up because the history server did not know its job, when that had just ended."""
+    """True if a client gave up because the history server did not know its job, when that had just ended."""
     return f"Unknown Job {application.replace('application_', 'job_')}" in stderr

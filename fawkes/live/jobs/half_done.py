@@ -33,7 +33,7 @@ def staging(application: Application, settings: Mapping[str, Mapping[str, str]])
 
 
 def committed(hdfs: Hdfs, folder: str) -> bool:
-    """Whether the output of the application with this staging folder is whole."""
+    """True if the output of the application with this staging folder is whole."""
     return hdfs.status(f"{folder}/{_COMMITTED}") is not None
 
 

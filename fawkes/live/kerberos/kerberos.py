@@ -47,7 +47,7 @@ def secured(site: KerberosSite | None, cluster: ClusterId, details: ClusterDetai
 
 
 def check_files(site: KerberosSite | None, files: Iterable[Path], daemons: Collection[str]) -> list[str]:
-    """Whether the MR-clusters of files can have the Kerberos that they want; a line for each that can.
+    """Checks that the MR-clusters of files can have the Kerberos that they want; a line for each.
 
     ``daemons`` are the Unix users on the nodes. UserError as `Kerberos.check`, for the first that cannot.
     """

@@ -117,7 +117,7 @@ class Session:
 
     @property
     def wraps(self) -> bool:
-        """Whether what follows must be wrapped."""
+        """True if what follows must be wrapped."""
         return self._wraps
 
     def wrap(self, data: bytes) -> bytes:

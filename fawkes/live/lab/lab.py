@@ -312,5 +312,5 @@ def _end(warden: int) -> None:
 
 
 def _is_other(pid: int, namespace: str) -> bool:
-    """Whether a process lives in another namespace of that kind than this one."""
+    """True if a process lives in another namespace of that kind than this one."""
     return os.readlink(f"/proc/{pid}/ns/{namespace}") != os.readlink(f"/proc/self/ns/{namespace}")

@@ -200,7 +200,7 @@ def _ended() -> int:
 
 
 def _listens(pid: int | None) -> bool:
-    """Whether somebody listens on the SSH port in the network of this process: the warden may have no way to it."""
+    """True if somebody listens on the SSH port in the network of this process: the warden may have no way to it."""
     try:
         sockets = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
     except OSError:

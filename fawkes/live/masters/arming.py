@@ -153,7 +153,7 @@ class Arming:
         return True
 
     def _follow_soon(self, nodes: Collection[NodeId], txid: int) -> bool:
-        """Whether all these parts of the journal come to a transaction within some seconds."""
+        """True if all these parts of the journal come to a transaction within some seconds."""
         until = time.monotonic() + limits.FIGURES_S
         while time.monotonic() < until and self._going_on():
             seen = self._pair.journal(self._cluster, nodes).values()
@@ -211,7 +211,7 @@ class Arming:
         return True
 
     def _follows(self, second: NodeId, first: NodeId | None = None) -> bool:
-        """Whether it is a standby that has what the first one had a moment ago, and knows where blocks are."""
+        """True if it is a standby that has what the first one had a moment ago, and knows where blocks are."""
         try:
             before = self._pair.namenode(self._cluster, first or self._effect.master)
             found = self._pair.namenode(self._cluster, second)

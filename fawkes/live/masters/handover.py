@@ -66,7 +66,7 @@ class Handover:
             self._ground.run(self._old, book.stop(right), "stopping the masters", within_s=limits.STEP_S)
 
     def _take(self, at: NodeId) -> bool:
-        """Whether a node answers; its disk may be empty, and then the lease went with it."""
+        """True if a node answers; its disk may be empty, and then the lease went with it."""
         means = self._means
         right = means.lease(self._before, at)
         try:
@@ -114,7 +114,7 @@ class Handover:
                 self._reached.remove(at)
 
     def _wait(self) -> bool:
-        """Whether the new masters serve, with all members that were reached; False when a newer goal came."""
+        """True if the new masters serve, with all members that were reached; False when a newer goal came."""
         addresses, late = self._setup.masters(self._after), Deadline.after(self._members_s or math.inf)
         looks = 0
         while self._current() and not self._stopping:
@@ -163,7 +163,7 @@ class Handover:
         return [n for n in self._reached if self._after.members[n].goal is Goal.SERVING]
 
     def _members_back(self, addresses: MasterAddresses, seen: masters.Storage, late: Deadline) -> bool:
-        """Whether all DataNodes and NodeManagers that were reached are back; some time later those that came count."""
+        """True if all DataNodes and NodeManagers that were reached are back; some time later those that came count."""
         computing = masters.resource_manager_nodes(addresses, Deadline.after(limits.ANSWER_S))
         since_min = 1 + (time.monotonic() - self._began) // 60
         away = {n for n in self._storing() if not self._stores(seen.nodes.get(n), since_min)}
@@ -184,11 +184,11 @@ class Handover:
         """NodeManagers are still away: for who can do something about it."""
 
     def _stores(self, node: masters.StorageNode | None, since_min: float) -> bool:
-        """Whether a DataNode is there and has listed its blocks; where that is not told, that it is there must do."""
+        """True if a DataNode is there and has listed its blocks; where that is not told, that it is there must do."""
         return node is not None and node.alive and (node.reported_min is None or node.reported_min <= since_min)
 
     def _serves(self, addresses: MasterAddresses, seen: masters.Storage) -> bool:
-        """Whether HDFS takes writes and YARN knows its applications."""
+        """True if HDFS takes writes and YARN knows its applications."""
         masters.all_applications(addresses, Deadline.after(limits.ANSWER_S), tag="")
         history.answer(addresses, Deadline.after(limits.ANSWER_S))
         return seen.safe_mode == ""

@@ -96,7 +96,7 @@ class JournalBegin(Handover):
         return {"journal": list(self._pair.answering(self._after, self._after.journal))}
 
     def _writes_journal(self) -> bool:
-        """Whether an earlier try has come as far as a NameNode that runs with this journal."""
+        """True if an earlier try has come as far as a NameNode that runs with this journal."""
         if self._own_edits().journal != self._wanted() or self._pair.state(self._after, self._to) is None:
             return False
         return len(self._pair.answering(self._after, self._after.journal)) == len(self._after.journal)

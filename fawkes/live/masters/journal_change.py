@@ -49,7 +49,7 @@ class JournalChange(Arming):
         return {"journal": list(self._pair.answering(self._cluster, effect.standby.journal))}
 
     def _change(self, joining: NodeId, leaving: NodeId, second: NodeId) -> bool:
-        """Whether all came to its end; False when a newer goal came in between."""
+        """True if all came to its end; False when a newer goal came in between."""
         stay = sorted(set(self._effect.before) & set(self._effect.standby.journal))
         if self._pair.state(self._cluster, second) != ha.ACTIVE:
             self._lead_first()

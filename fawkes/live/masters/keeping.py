@@ -275,7 +275,7 @@ class Keeper:
             self._begin(self._checkpoint, cluster)
 
     def _image_due(self, cluster: LiveCluster, kept: _Kept) -> bool:
-        """Whether to try now to make a new image; the attempt is noted."""
+        """True if to try now to make a new image; the attempt is noted."""
         at_us = self._mailbox.clock.now_us()
         with self._lock:
             due = self._rules.image_due(kept.copy.edits_bytes(), at_us, self._image_tried.get(cluster.id))

@@ -356,7 +356,7 @@ class Move(Handover):
             _log.warning("%s: the unfinished output of %s is still there: %s", self._after.id, one.id, error)
 
     def _has_finished(self, addresses: MasterAddresses, one: Application) -> bool:
-        """Whether an application succeeded that was cut off, or was ended by an earlier try."""
+        """True if an application succeeded that was cut off, or was ended by an earlier try."""
         if one.kind != _MAPREDUCE or (one.ended and one.state != "KILLED"):
             return False
         if history.succeeded(addresses, one.id, Deadline.after(limits.ANSWER_S)):

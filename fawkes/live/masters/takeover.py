@@ -106,7 +106,7 @@ class Takeover(Handover):
             raise HostError(f"{said}, so it cannot take over {name}", host=self._to)
 
     def _answers(self) -> bool:
-        """Whether the old masters work at this moment."""
+        """True if the old masters work at this moment."""
         try:
             masters.answer(self._setup.masters(self._before), Deadline.after(limits.ALIVE_S))
         except UnreadableError:

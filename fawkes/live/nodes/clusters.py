@@ -73,7 +73,7 @@ class LiveCluster:
 
     @property
     def state_in_hdfs(self) -> bool:
-        """Whether its ResourceManager keeps its state in HDFS: also after the journal was given up."""
+        """True if its ResourceManager keeps its state in HDFS: also after the journal was given up."""
         return self.spec.masters is Promise.STANDBY
 
     def serving(self) -> dict[NodeId, Member]:
@@ -149,7 +149,7 @@ class Clusters:
 
     @contextmanager
     def leading(self, cluster: ClusterId, node: NodeId) -> Iterator[bool]:
-        """Whether the masters of an MR-cluster belong on a node; while that is so they are made active there.
+        """Holds the place of masters: True if they belong on a node, and while that is so they are made active there.
 
         No move of them begins meanwhile: a NameNode that is made active shuts another one out of the journal.
         """

@@ -79,7 +79,7 @@ class Lane:
 
     @property
     def alive(self) -> bool:
-        """Whether the channel was open a moment ago."""
+        """True if the channel was open a moment ago."""
         return not self._channel.closed and self.transport.is_active()
 
 

@@ -252,7 +252,7 @@ def _private_key(host: HostAddress, path: Path) -> paramiko.PKey:
 
 
 def _dropped(error: Exception) -> bool:
-    """Whether the server hung up before it said who it is, as sshd does when many connect at once."""
+    """True if the server hung up before it said who it is, as sshd does when many connect at once."""
     return _BANNER in str(error) or isinstance(error, EOFError | ConnectionResetError)
 
 

@@ -86,7 +86,7 @@ class Session(Protocol):
 
     @property
     def wraps(self) -> bool:
-        """Whether what follows is encrypted."""
+        """True if what follows is encrypted."""
         ...
 
     def wrap(self, data: bytes) -> bytes:

@@ -122,7 +122,7 @@ class StorageNode:
 
     @property
     def alive(self) -> bool:
-        """Whether the NameNode hears from it."""
+        """True if the NameNode hears from it."""
         return self.state != DEAD
 
     @property
@@ -186,12 +186,12 @@ class Application:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing of it will run any more."""
+        """True if nothing of it will run any more."""
         return self.state in ENDED_STATES
 
     @property
     def succeeded(self) -> bool:
-        """Whether it ended well."""
+        """True if it ended well."""
         return self.ended and self.final_status == "SUCCEEDED"
 
 
@@ -426,7 +426,7 @@ def _pending(requests: object) -> int:
 def accepting_jobs(
     masters: MasterAddresses, computing: Collection[str], storing: Collection[str], deadline: Deadline
 ) -> Readiness:
-    """Whether the first job would be taken and could run on all of these nodes.
+    """Readiness for a first job: would it be taken, and could it run on all of these nodes?
 
     The ResourceManager is active and all of ``computing`` run their NodeManagers; the NameNode is out of safe mode
     and all of ``storing`` are in service. Masters that do not answer are a reason, not an error.

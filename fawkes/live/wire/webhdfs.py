@@ -72,12 +72,12 @@ class HdfsFailedError(FawkesError):
 
     @property
     def missing(self) -> bool:
-        """Whether there is no such file, folder or attribute."""
+        """True if there is no such file, folder or attribute."""
         return self.kind in _MISSING
 
     @property
     def unreachable(self) -> bool:
-        """Whether a server did not answer, or broke off."""
+        """True if a server did not answer, or broke off."""
         return not self.kind
 
 
@@ -339,7 +339,7 @@ class Hdfs:
             yield from answer.iter_content(_CHUNK)
 
     def holds(self, path: str, digest: str, kind: Kind, said: Mapping[str, object] | None = None) -> bool:
-        """Whether a file in HDFS has the bytes with this `crc.HdfsDigest`.
+        """True if a file in HDFS has the bytes with this `crc.HdfsDigest`.
 
         HDFS's own checksum tells (``said``, where it was asked for already); only where that is of another kind (a
         site's own setting, blocks of unequal length), the file is read.
@@ -355,7 +355,7 @@ class Hdfs:
         return again.hexdigest() == digest
 
     def _comparable(self, path: str, said: Mapping[str, object], kind: Kind) -> bool:
-        """Whether HDFS's checksum was made of the same chunks and blocks."""
+        """True if HDFS's checksum was made of the same chunks and blocks."""
         theirs = kind_of(said)
         if theirs is None or (theirs.chunk_bytes, theirs.crc) != (kind.chunk_bytes, kind.crc):
             return False

@@ -59,7 +59,7 @@ def _groups(starts: Sequence[Start]) -> Iterator[list[Start]]:
 
 
 def met(one: Start, others: Iterable[Start]) -> bool:
-    """Whether anything else was under way in that time; the same object does not count."""
+    """True if anything else was under way in that time; the same object does not count."""
     return any(it is not one and it.begin_us < one.end_us and one.begin_us < it.end_us for it in others)
 
 

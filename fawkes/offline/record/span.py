@@ -34,7 +34,7 @@ class Span:
         return self.since_us, self.until_us
 
     def has(self, at_us: int) -> bool:
-        """Whether a time is in it."""
+        """True if a time is in it."""
         return self.since_us <= at_us < self.until_us
 
 
@@ -108,7 +108,7 @@ def _succeeded(job: JobState) -> bool:
 
 
 def _may_begin(job: JobState) -> bool:
-    """Whether it was ended for its deadline, and its own description says enough to simulate it."""
+    """True if it was ended for its deadline, and its own description says enough to simulate it."""
     details = job.spec.details
     return job.life in (JobLife.DROPPED, JobLife.KILLED) and bool(details.get("sleep") or details.get("profile"))
 

@@ -71,7 +71,7 @@ class ModelVerdict:
 
     @property
     def reproduced(self) -> bool:
-        """Whether both errors are within their bounds."""
+        """True if both errors are within their bounds."""
         job, makespan = self.job_error, self.makespan_error
         return (
             job is not None

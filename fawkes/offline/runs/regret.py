@@ -76,7 +76,7 @@ class _Tries:
         self._divisions = divisions
 
     def is_better(self, division: Division) -> bool:
-        """Whether a division is better than all before; one that was tried is not, nor is one too many."""
+        """True if a division is better than all before; one that was tried is not, nor is one too many."""
         key = tuple(sorted(division.items()))
         if key in self.known or len(self.known) >= self._divisions:
             return False

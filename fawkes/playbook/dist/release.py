@@ -178,7 +178,7 @@ class Release:
 
     @property
     def makes_queues(self) -> bool:
-        """Whether its YARN makes a queue when a job asks for it, and can run the jobs of one in turn: since 3.4."""
+        """True if its YARN makes a queue when a job asks for it, and can run the jobs of one in turn: since 3.4."""
         return _at_least(self.version, (3, 4))
 
     @property

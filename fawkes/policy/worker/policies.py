@@ -25,7 +25,7 @@ __all__ = ["admission_loader", "is_own", "load_admission", "load_weighting", "lo
 
 
 def is_own(text: str) -> bool:
-    """Whether a text is, byte for byte, that of a policy that came with this Fawkes."""
+    """True if a text is, byte for byte, that of a policy that came with this Fawkes."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).digest() in _own()
 
 

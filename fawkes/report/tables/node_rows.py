@@ -91,7 +91,7 @@ def _report(sight: Sight | None) -> Blocks | None:
 
 
 def waited_for(state: NodeState) -> bool:
-    """Whether an MR-cluster cannot let a node go, or go on without it, because of the data on it."""
+    """True if an MR-cluster cannot let a node go, or go on without it, because of the data on it."""
     if not state.stores or state.owner is None:
         return False
     return state.life is NodeLife.LOST or (state.life is NodeLife.EVACUATING and bool(state.alert))

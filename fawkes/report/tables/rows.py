@@ -245,7 +245,7 @@ def node_rows(store: Reader) -> list[Row]:
 
 
 def in_service(node: NodeState) -> bool:
-    """Whether the capacity of a node counts (C of the paper)."""
+    """True if the capacity of a node counts (C of the paper)."""
     return node.life is not NodeLife.OUT and (node.life is not NodeLife.LOST or node.owner is not None)
 
 
@@ -296,7 +296,7 @@ def _clock_in_words(store: Reader) -> str:
 
 
 def gone(row: Mapping[str, Any]) -> bool:
-    """Whether the MR-cluster of a row exists no more."""
+    """True if the MR-cluster of a row exists no more."""
     return bool(row["state"] == ClusterLife.GONE)
 
 

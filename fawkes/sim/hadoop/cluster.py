@@ -148,7 +148,7 @@ class SimCluster:
     # --- jobs
 
     def knows(self, attempt: JobAttempt) -> bool:
-        """Whether an attempt was submitted, refused or cancelled before."""
+        """True if an attempt was submitted, refused or cancelled before."""
         return attempt in self.jobs or attempt in self.ended
 
     def submit(self, effect: StartJob) -> End | int:
@@ -292,7 +292,7 @@ class SimCluster:
         return sum(len(node.masters) for node in self.nodes.values())
 
     def _may_master(self) -> bool:
-        """Whether one more ApplicationMaster may hold a slot: the first always, so that something runs."""
+        """True if one more ApplicationMaster may hold a slot: the first always, so that something runs."""
         return self._masters_held < max(
             1, int(self._constants.master_share * (self._constants.slots * len(self.nodes)))
         )

@@ -183,7 +183,7 @@ def input_of_a_core_node(data_bytes: int, replication: int, core: int) -> int:
 
 
 def takes_time(leg: Leg) -> bool:
-    """Whether there is work, in a pool that has a limit."""
+    """True if there is work, in a pool that has a limit."""
     pool, work, _ = leg
     return work > 0 and pool.alone < inf
 

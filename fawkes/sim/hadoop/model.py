@@ -85,7 +85,7 @@ class Cluster(Protocol):
         """How long the tasks on a node still run, as things are; 0 when there are none."""
 
     def knows(self, attempt: JobAttempt) -> bool:
-        """Whether an attempt was submitted, refused or cancelled before."""
+        """True if an attempt was submitted, refused or cancelled before."""
 
     def submit(self, effect: StartJob) -> End | int:
         """An attempt of a job begins; when it was submitted (us), or what became of it."""

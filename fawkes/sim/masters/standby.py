@@ -35,7 +35,7 @@ class Pair:
 
     @property
     def most(self) -> bool:
-        """Whether most nodes of the journal answer."""
+        """True if most nodes of the journal answer."""
         return 2 * len(self.answering) > len(self.standby.journal)
 
     @property
@@ -122,7 +122,7 @@ class Standbys:
         return "" if pair.most else NO_JOURNAL
 
     def cannot_write(self, cluster: ClusterId) -> bool:
-        """Whether masters that start cannot become active because of their journal."""
+        """True if masters that start cannot become active because of their journal."""
         pair = self.pairs.get(cluster)
         return pair is not None and not pair.most
 

@@ -179,7 +179,7 @@ class _Story:
 
 
 def is_counter(counter: str, name: str, *, of_files: bool) -> bool:
-    """Whether a counter is meant: of files those of all file systems but the local one (``HDFS_BYTES_READ``)."""
+    """True if a counter is meant: of files those of all file systems but the local one (``HDFS_BYTES_READ``)."""
     return counter.endswith(name) and not counter.startswith("FILE_") if of_files else counter == name
 
 

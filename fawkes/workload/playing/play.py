@@ -250,7 +250,7 @@ class _Player:
         self.note(self.posted[-1])
 
     def _send(self, item: _Item, body: Mapping[str, Plain]) -> bool:
-        """Whether the controller took it now: not when an earlier try had arrived, and only its answer was lost."""
+        """True if the controller took it now: not when an earlier try had arrived, and only its answer was lost."""
         item.tries += 1
         try:
             self.controller.post(item.verb, body)

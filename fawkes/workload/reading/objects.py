@@ -93,7 +93,7 @@ class _Text:
         return True
 
     def is_cut(self, error: json.JSONDecodeError) -> bool:
-        """Whether more of the file may mend it."""
+        """True if more of the file may mend it."""
         return error.msg.startswith("Unterminated string") or len(self.text) - error.pos < _LONGEST_TOKEN
 
     def broken(self, error: json.JSONDecodeError) -> ConfigError:

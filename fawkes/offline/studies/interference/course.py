@@ -23,7 +23,7 @@ class Share(NamedTuple):
 
     @property
     def stuck(self) -> bool:
-        """Whether its work stands still."""
+        """True if its work stands still."""
         return bool(stands_still(self.standing))
 
 

@@ -104,7 +104,7 @@ class Tenant:
 
     @property
     def wants(self) -> bool:
-        """Whether any offer could be accepted."""
+        """True if any offer could be accepted."""
         return bool(self.jobs) and (self.framework.greedy or self.demand > 0)
 
     def accepts(self, slave: int, room: Bundle) -> int:

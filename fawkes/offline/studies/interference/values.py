@@ -18,7 +18,7 @@ class Bundle(NamedTuple):
         return Bundle(self.cpu_milli + times * other.cpu_milli, self.memory_mb + times * other.memory_mb)
 
     def within(self, room: Bundle) -> bool:
-        """Whether this fits into ``room``."""
+        """True if this fits into ``room``."""
         return self.cpu_milli <= room.cpu_milli and self.memory_mb <= room.memory_mb
 
     def most_of(self, each: Bundle) -> int | None:

@@ -253,7 +253,7 @@ class CompiledCluster:
     # --- jobs
 
     def knows(self, attempt: JobAttempt) -> bool:
-        """Whether an attempt was submitted, refused or cancelled before."""
+        """True if an attempt was submitted, refused or cancelled before."""
         return attempt in self.running or attempt in self.ended
 
     def submit(self, effect: StartJob) -> End | int:

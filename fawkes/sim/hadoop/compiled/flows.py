@@ -222,7 +222,7 @@ def leg_of(flow: int) -> int:
 
 @compiled
 def _lives(w: Array, at: int) -> bool:
-    """Whether the flow of an entry has not been dropped."""
+    """True if the flow of an entry has not been dropped."""
     lives: bool = w[leg_of(w[at + ENTRY.FLOW]) + LEG.ORDER] == w[at + ENTRY.ORDER]
     return lives
 

@@ -74,7 +74,7 @@ class CompiledModel:
 
     @property
     def has_chances(self) -> bool:
-        """Whether attempts take longer or shorter than the mean."""
+        """True if attempts take longer or shorter than the mean."""
         return bool(self.constants.spread or self.constants.stragglers)
 
     @property
