@@ -114,7 +114,7 @@ class Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does it, with a suggestion for a verb that does not exist."""
+        """Resolves as click does, with a suggestion for a verb that does not exist."""
         if args and args[0] not in self.verbs and not args[0].startswith("-") and not ctx.resilient_parsing:
             import difflib
 

@@ -168,7 +168,7 @@ class Folders:
 
     @property
     def user_file(self) -> PurePosixPath:
-        """Who the MR-cluster's own Unix user is on the node; absent without one. The user for SSH owns it."""
+        """The file that names the MR-cluster's own Unix user; absent without one. The user for SSH owns it."""
         return self.work_dir / "users" / self.cluster
 
     @property

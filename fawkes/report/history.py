@@ -260,7 +260,7 @@ def standbys(store: Reader) -> list[tuple[StandbySeen, int]]:
 
 
 def balance(store: Reader) -> PutTick | None:
-    """What the last tick or admission left behind; None before the first."""
+    """The memory of the last tick or admission; None before the first."""
     found = _latest(store, TICK, PutTick)
     return found[0] if found else None
 
@@ -307,7 +307,7 @@ def clock(store: Reader) -> PutClock | None:
 
 
 def given_back_by(store: Reader) -> str:
-    """Who is giving back the whole pool, once that was agreed; empty when nobody is."""
+    """The user who is giving back the whole pool, once that was agreed; empty when nobody is."""
     found = _latest(store, PutClosing.__name__, PutClosing)
     closing = found[0].closing if found else None
     return closing.by if closing is not None and closing.agreed else ""

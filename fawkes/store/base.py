@@ -25,7 +25,7 @@ NODE, CLUSTER, JOB, TICK, PENDING, SAMPLE = "node", "cluster", "job", "tick", "p
 
 
 class Identity(NamedTuple):
-    """Who the ledger is: an id of its own, made when it was created, and the highest epoch of a `Started` in it."""
+    """The identity of a ledger: an id, made when it was created, and the highest epoch of a `Started` in it."""
 
     pool_id: str
     last_epoch: int

@@ -70,7 +70,7 @@ class StateLock:
 
 
 def holder(folder: Path) -> Holder | None:
-    """Who writes to a state folder now; None when nobody does."""
+    """The process that writes to a state folder now; None when nobody does."""
     try:
         file = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -49,7 +49,7 @@ class Number(click.FloatRange):
 
 
 def tell(text: str, output: str) -> None:
-    """What was done, on stdout; where rows are wanted there (``-o json``), on stderr."""
+    """Tells what was done, on stdout; where rows are wanted there (``-o json``), on stderr."""
     echo(text, err=output != TABLE)
 
 

@@ -59,7 +59,7 @@ class InventoryNode:
     jump: Jump | None = None
 
     def plain(self) -> dict[str, Plain]:
-        """As plain data, so that the ledger knows how a node is reached which the file has forgotten."""
+        """Plain data, so that the ledger knows how a node is reached which the file has forgotten."""
         key = None if self.key is None else str(self.key)
         plain = {**vars(self), "key": key, "attributes": dict(self.attributes)}
         return plain | {"jump": self.jump.plain()} if self.jump else {k: v for k, v in plain.items() if k != "jump"}

@@ -54,7 +54,7 @@ def _give_up_more(draft: Draft, closing: Closing, event: DownAsked) -> None:
 
 
 def advance(draft: Draft) -> None:
-    """What follows for the end of the pool from what this decision has changed so far."""
+    """The next steps for the end of the pool from what this decision has changed so far."""
     closing = draft.closing
     if closing is None:
         return

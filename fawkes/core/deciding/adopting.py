@@ -49,7 +49,7 @@ class MemberOf:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What becomes of everything that was found.
+    """The fate of everything that was found.
 
     ``clusters`` go on; ``left`` are those that are not adopted, with the reason. ``members`` and ``out`` (with the
     reason) are nodes; all others are free. ``jobs`` go on or have ended; ``nameless`` have no declaration.
@@ -66,7 +66,7 @@ class Outcome:
 
 
 def outcome(found: Adopted) -> Outcome:
-    """What becomes of everything that was found."""
+    """The fate of everything that was found."""
     nodes = {one.node: one for one in found.nodes}
     clusters, left = _clusters(found, nodes)
     members: dict[NodeId, MemberOf] = {}

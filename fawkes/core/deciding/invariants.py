@@ -37,7 +37,7 @@ from fawkes.core.values.model import (
 
 
 def broken(state: State) -> list[str]:
-    """What is wrong with a state; empty when it is sound. Costs as much as the pool is large."""
+    """The faults of a state; empty when it is sound. Costs as much as the pool is large."""
     found = [wrong for node in state.nodes.values() if (wrong := _node(state, node))]
     found += _indexes(state)
     for c in state.clusters.values():
@@ -63,7 +63,7 @@ def broken(state: State) -> list[str]:
 
 
 def _journal(state: State, cluster: ClusterState) -> str:
-    """What is wrong with the second NameNode of an MR-cluster and its journal; empty when nothing is."""
+    """The faults of the second NameNode of an MR-cluster and its journal; empty when nothing is."""
     standby = cluster.standby
     if standby is None:
         return ""
@@ -133,7 +133,7 @@ def _node(view: View, state: NodeState) -> str:
 
 
 def unsound(view: View, decision: Decision) -> list[str]:
-    """What is wrong with a decision; empty when it is sound. Costs as much as the decision is large."""
+    """The faults of a decision; empty when it is sound. Costs as much as the decision is large."""
     found: list[str] = []
     nodes: dict[NodeId, NodeState] = {}
     clusters: dict[ClusterId, ClusterState] = {}

@@ -28,7 +28,7 @@ MOVING = frozenset({"unbalanced", "spare"})
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What one tick found. ``shares`` are mean c_i, ``values`` D_i of eq. 2, both per MR-cluster with a weight.
+    """The result of one tick. ``shares`` are mean c_i, ``values`` D_i of eq. 2, both per MR-cluster with a weight.
 
     ``held`` counts no node that is leaving, ``planned`` those too that will come from others.
     """

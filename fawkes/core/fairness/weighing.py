@@ -47,7 +47,7 @@ def loads_of(
 
 
 def kept(loads: Mapping[ClusterId, QueuedWork], past: Mapping[ClusterId, Plain]) -> dict[ClusterId, Plain]:
-    """What the next ticks should know of the loads."""
+    """The memory of loads for the next ticks."""
     lasting = {c: _lasting(load, _remembered(past, c)) for c, load in loads.items()}
     return {c: {name: getattr(load, name) for name in _FIGURES} for c, load in lasting.items()}
 

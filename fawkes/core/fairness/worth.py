@@ -45,7 +45,7 @@ class QueuedWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """What moves cost. ``join_s`` passes until a free node serves, ``move_s`` until one of another MR-cluster does.
+    """The costs of moves. ``join_s`` passes until a free node serves, ``move_s`` until one of another MR-cluster does.
 
     ``kills``: what runs on a node that leaves runs again. ``shared_cores`` are those of one machine on which all nodes
     are (0: each node has its own), and each join takes ``join_cpu_s`` of one of them.

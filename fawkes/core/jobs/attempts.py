@@ -1,4 +1,4 @@
-"""What became of an attempt to run a job? Facts about its launcher and its applications in, a verdict out.
+"""The outcome of an attempt to run a job: facts about its launcher and its applications in, a verdict out.
 
 An attempt is over only when its launcher says so, or a ResourceManager that has finished its recovery. Applications
 that are not known (None) are never taken for none: a second attempt would run beside the first.
@@ -85,7 +85,7 @@ class CopyCourse:
         return CopyCourse(began, seen, self.since_us if seen == self.seen else at_us, at_us)
 
     def verdict(self, quiet_us: int) -> AttemptVerdict | None:
-        """As `judge`, with patience for what left nothing behind; None while nothing is known.
+        """The verdict of `judge`, with patience for what left nothing behind; None while nothing is known.
 
         The ApplicationMaster does the last step of a copy: when all applications have succeeded, everything was copied,
         however the client ended.

@@ -185,7 +185,7 @@ def ended(draft: Draft, job: JobState) -> None:
 
 
 def work_counted(draft: Draft, event: Counted | Failed) -> None:
-    """What became of the question how long the tasks of a job ran. An answer is learned from once."""
+    """The outcome of the question how long the tasks of a job ran. An answer is learned from once."""
     pending = draft.pending(event.effect)
     effect = None if pending is None else pending.effect
     if pending is None or pending.version != event.version or not isinstance(effect, CountWork):

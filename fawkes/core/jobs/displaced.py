@@ -1,4 +1,4 @@
-"""What becomes of jobs when the masters of their MR-cluster have moved."""
+"""The fate of jobs when the masters of their MR-cluster have moved."""
 
 from __future__ import annotations
 

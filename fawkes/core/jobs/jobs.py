@@ -269,7 +269,7 @@ def _observed(event: AttemptSeen, verdict: attempts.AttemptVerdict, log: str) ->
 
 
 def observed(draft: Draft, event: JobObserved) -> None:
-    """What became of an attempt; answers about older attempts are history."""
+    """The outcome of an attempt; answers about older attempts are history."""
     job = draft.job(event.job)
     if job is None or job.attempt != event.attempt or job.life is JobLife.QUEUED:
         draft.say("late-answer", job=event.job, attempt=event.attempt, progress=event.progress)

@@ -24,7 +24,7 @@ class Block(NamedTuple):
 
 
 class Fate(StrEnum):
-    """What becomes of a file."""
+    """The fate of a file."""
 
     WHOLE = "whole"
     """All of its blocks were found."""
@@ -96,7 +96,7 @@ def not_found(file: StoredFile, replicas: Replicas) -> int:
 
 
 def fate(file: StoredFile, replicas: Replicas) -> Fate:
-    """What becomes of a file; one without blocks comes back, for all of it is in the copy."""
+    """The fate of a file; one without blocks comes back, for all of it is in the copy."""
     if file.is_coded and file.blocks:
         return Fate.UNKNOWN
     if not_found(file, replicas):

@@ -17,7 +17,7 @@ def skew_of(held: Mapping[str, int], nodes: Collection[str]) -> float:
 
 
 def uneven(held: Mapping[str, int], core: Collection[str], block_bytes: int) -> str:
-    """What is wrong with the spread of the bytes ``held`` by each node; empty when nothing is.
+    """The faults of the spread of the bytes ``held`` by each node; empty when nothing is.
 
     A block cannot be divided: a difference of one or two is no fault.
     """

@@ -67,7 +67,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of a job: it holds so many CPUs from now on, is dropped, or (0 CPUs) waits; ``why`` in numbers.
+    """The fate of a job: it holds so many CPUs from now on, is dropped, or (0 CPUs) waits; ``why`` in numbers.
 
     ``asked`` is what it needs, whatever it was given.
     """
@@ -96,7 +96,7 @@ class Admission(Protocol):
         """True if it must know the work of a job beforehand, as only an oracle does."""
 
     def admit(self, queue: Queue, memory: Memory) -> Sequence[Verdict]:
-        """What becomes of the jobs; one without a verdict stays as it is."""
+        """The fate of the jobs; one without a verdict stays as it is."""
 
     def learn(self, done: Done, memory: Memory) -> Memory:
         """What is remembered after a job has ended."""

@@ -84,7 +84,7 @@ class Draft:
 
     @property
     def tick(self) -> PutTick:
-        """What the last tick left behind."""
+        """The memory of the last tick."""
         return self._tick or self.view.last_tick
 
     @property
@@ -201,7 +201,7 @@ class Draft:
         return self._learned[cluster] if cluster in self._learned else self.view.learned.get(cluster)
 
     def pending(self, key: str) -> PutPending | None:
-        """What is under way for this key."""
+        """Everything under way for this key."""
         return self._pending[key] if key in self._pending else self.view.pending.get(key)
 
     def say(self, code: str, **facts: object) -> Reason:

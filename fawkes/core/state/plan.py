@@ -28,7 +28,7 @@ class Allowance:
     used: int = 0
 
     def of(self, wanted: int) -> int:
-        """As many of ``wanted`` as are still allowed."""
+        """The part of ``wanted`` that is still allowed."""
         return wanted if self.left is None else min(wanted, self.left)
 
     def spend(self, given: int) -> None:

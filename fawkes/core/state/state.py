@@ -205,7 +205,7 @@ class State:
         return None if took_us is None else took_us / SECOND_US
 
     def due(self, at_us: int) -> list[PutPending]:
-        """What is pending with a deadline not after ``at_us``, earliest first."""
+        """Everything pending with a deadline not after ``at_us``, earliest first."""
         found: dict[str, PutPending] = {}
         while self._deadlines and self._deadlines[0][0] <= at_us:
             deadline, key = heapq.heappop(self._deadlines)

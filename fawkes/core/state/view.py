@@ -87,7 +87,7 @@ class View(Protocol):
 
     @property
     def last_tick(self) -> PutTick:
-        """What the last tick left behind."""
+        """The memory of the last tick."""
         ...
 
     @property
@@ -97,7 +97,7 @@ class View(Protocol):
 
     @property
     def closing(self) -> Closing | None:
-        """Who wants the whole pool to be given back, and how far that is; None when nobody does."""
+        """The user who wants the whole pool to be given back, and how far that is; None when nobody does."""
         ...
 
     @property
@@ -169,7 +169,7 @@ class View(Protocol):
         ...
 
     def due(self, at_us: int) -> list[PutPending]:
-        """What is pending with a deadline not after ``at_us``, earliest first."""
+        """Everything pending with a deadline not after ``at_us``, earliest first."""
         ...
 
     def earliest_us(self, without: Set[str]) -> int | None:

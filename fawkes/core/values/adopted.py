@@ -36,7 +36,7 @@ class KeptJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundNode:
-    """What a node says about itself.
+    """The word of a node about itself.
 
     ``cluster`` and ``generation`` are those of its lease, empty and 0 where no MR-cluster holds it. ``unknown`` is why
     nothing is known: it does not answer, or its lease is none of this pool. ``folders``: MR-clusters with a folder.

@@ -186,7 +186,7 @@ CHANGES: tuple[type[Change], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What follows from one event. ``reasons`` cover every move and every refusal."""
+    """The outcome of one event: changes, effects and reasons. ``reasons`` cover every move and every refusal."""
 
     changes: tuple[Change, ...] = ()
     effects: tuple[Effect, ...] = ()

@@ -36,7 +36,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Who belongs to an MR-cluster, and how. A node that is not named is out.
+    """The members of an MR-cluster, and what each is. A node that is not named is out.
 
     A decision and the ledger leave ``members`` empty; the engine fills it in from the state (`members.py: in_full`), so
     a world always gets all of them. Ledgers of earlier versions hold the members; nothing reads them.
@@ -57,7 +57,7 @@ class Membership:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"membership:{self.cluster}"
 
 
@@ -79,7 +79,7 @@ class Host:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"host:{self.node}"
 
 
@@ -102,7 +102,7 @@ class Deploy:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"cluster:{self.cluster}"
 
 
@@ -115,7 +115,7 @@ class Load:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"cluster:{self.cluster}"
 
 
@@ -136,7 +136,7 @@ class Save:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"cluster:{self.cluster}"
 
 
@@ -152,7 +152,7 @@ class Retire:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"cluster:{self.cluster}"
 
 
@@ -170,7 +170,7 @@ class Survey:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"survey:{self.cluster}"
 
 
@@ -195,7 +195,7 @@ class LookAtMasters:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"masters:{self.cluster}"
 
     @property
@@ -238,7 +238,7 @@ class MoveMasters:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"masters:{self.cluster}"
 
 
@@ -268,7 +268,7 @@ class ArmStandby:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"masters:{self.cluster}"
 
 
@@ -287,7 +287,7 @@ class StartJob:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"job:{self.job}"
 
 
@@ -301,7 +301,7 @@ class CancelJob:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"job:{self.job}"
 
 
@@ -319,7 +319,7 @@ class EndAttempts:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"strays:{self.cluster}"
 
 
@@ -339,7 +339,7 @@ class CountWork:
 
     @property
     def key(self) -> str:
-        """What a newer goal of the same key replaces."""
+        """The key: a newer goal of the same key replaces this one."""
         return f"work:{self.job}"
 
 

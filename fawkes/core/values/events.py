@@ -243,7 +243,7 @@ class RestoreAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopySeen:
-    """Whether the masters' data of an MR-cluster is being copied; ``error`` says why not, empty when it is."""
+    """A look at whether the masters' data of an MR-cluster is copied; ``error`` says why not, empty when it is."""
 
     at_us: int
     cluster: ClusterId
@@ -335,7 +335,7 @@ class AttemptSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobObserved:
-    """What became of an attempt of a job, as `attempts.py` judges it; ``finished_us`` is YARN's own time, if known.
+    """The outcome of an attempt of a job, as `attempts.py` judges it; ``finished_us`` is YARN's own time, if known.
 
     In ledgers of earlier versions it is an event of its own: a world judged then.
     """

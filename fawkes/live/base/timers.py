@@ -46,7 +46,7 @@ class Mark(NamedTuple):
     wall_us: int
 
     def text(self) -> str:
-        """As a note in the ledger."""
+        """The note for the ledger."""
         return f"{self.at_us} {self.steady_us} {self.wall_us} {self.boot}"
 
     @classmethod

@@ -33,7 +33,7 @@ class Given:
 
     @property
     def text(self) -> str:
-        """As it is noted."""
+        """The text of the note."""
         return f"{self.version} {self.generation} {self.node}{'' if self.begun else _NOTHING}\n"
 
     def follows(self, text: str) -> bool:

@@ -33,7 +33,7 @@ _REMOTE = ("hdfs://", "webhdfs://")
 
 
 class Rank(IntEnum):
-    """What somebody may do: each rank may do all that those below it may."""
+    """The rights of somebody: each rank may do all that those below it may."""
 
     NOBODY = 0
     VIEWER = 1
@@ -88,7 +88,7 @@ def _numbers(names: Iterable[str], file: Path, key: str) -> frozenset[int]:
 
 
 class Owners:
-    """Who asked for each MR-cluster, as the ledger has it; told of new ones by `learn`. Safe for any thread."""
+    """The users who asked for each MR-cluster, by the ledger; told of new ones by `learn`. Safe for any thread."""
 
     def __init__(self, requests: Callable[[], Iterable[Entry]], view: View) -> None:
         """``requests`` reads the steps of the ledger in which an MR-cluster was requested."""
@@ -104,14 +104,14 @@ class Owners:
                 self._by[event.spec.id] = event.by
 
     def of_cluster(self, name: str) -> str | None:
-        """Who requested an MR-cluster; None for one that nobody did."""
+        """The user who requested an MR-cluster; None for one that nobody did."""
         with self._lock:
             if name not in self._by:
                 self._by.update(_agreed(self._requests()))
             return self._by.get(name)
 
     def of_job(self, name: str) -> str | None:
-        """Who requested the MR-cluster of a job that has not ended; None when there is none."""
+        """The user who requested the MR-cluster of a job that has not ended; None when there is none."""
         job = self._view.jobs.get(JobId(name))
         return None if job is None else self.of_cluster(job.cluster)
 

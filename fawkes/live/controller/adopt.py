@@ -101,7 +101,7 @@ class Adoption:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def examine(self, by: str) -> Findings:
-        """What is found; ElsewhereError beside a living controller, RefusedError where there is nothing to adopt."""
+        """The findings; ElsewhereError beside a living controller, RefusedError where there is nothing to adopt."""
         inventory = self._plan.inventory
         pool = inventory.pool
         look = ruling.look(self._fleet, inventory.nodes, within_s=self._answer_s)
@@ -135,7 +135,7 @@ class Adoption:
         return Findings(adopted, result, verdict.leases, verdict.epoch)
 
     def answers(self, findings: Findings) -> dict[ClusterId, str]:
-        """What the masters of each MR-cluster that is adopted say, in a few words."""
+        """The answers of the masters of each MR-cluster that is adopted, in a few words."""
         ground = self._ground(Identity(self._plan.inventory.pool, findings.epoch, "adopts"))
         found = sorted(findings.outcome.clusters.items())
         return {name: self._answer(ground, kept, self._key(ground, kept)) for name, kept in found}

@@ -56,7 +56,7 @@ def reachable(folder: Path) -> Iterator[str]:
 
 
 def peer_of(connection: socket.socket) -> Peer:
-    """Who is at the other end of a connected Unix socket."""
+    """The process at the other end of a connected Unix socket."""
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
     pid, uid, gid = _UCRED.unpack(raw)
     try:

@@ -53,7 +53,7 @@ class Copy(Protocol):
 
 
 class Copies(Protocol):
-    """Who keeps the copies."""
+    """The keepers of the copies."""
 
     def newest(self, cluster: ClusterId) -> Copy | None:
         """The controller's copy; None: there is none of this MR-cluster that a NameNode could start from."""
@@ -87,7 +87,7 @@ class Programs(Protocol):
         ...
 
     def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
-        """What it finds in its environment."""
+        """The variables of its environment."""
         ...
 
 

@@ -57,7 +57,7 @@ OfCluster = Deploy | Load | Save | Retire | Survey | Membership | LookAtMasters 
 
 
 class MasterHands(Protocol):
-    """Who looks at the masters of an MR-cluster and moves them."""
+    """The parts that look at masters and move them."""
 
     def reach(self, effect: LookAtMasters | MoveMasters | ArmStandby, current: Callable[[], bool]) -> Facts | None:
         """The facts by which the goal ends, all of them fresh; FawkesError when it cannot be reached now.
@@ -68,7 +68,7 @@ class MasterHands(Protocol):
 
 @dataclass(frozen=True)
 class Hands:
-    """Who reaches which goals."""
+    """The parts that reach goals, by the kind of goal."""
 
     deployer: Deployer
     hosts: Hosts

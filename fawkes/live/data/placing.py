@@ -21,7 +21,7 @@ class Placing:
         self._fleet = fleet
 
     def place(self, copy: KeptCopy, node: NodeId, lease: Lease) -> None:
-        """As `Keeper.place`. Nobody may write to the copy meanwhile."""
+        """Places files as `Keeper.place` does. Nobody may write to the copy meanwhile."""
         facts = self._ground.run(node, book.before_placing(lease.folders), "looking at the folder of the NameNode")
         if facts.get("placed") == copy.mark():
             return

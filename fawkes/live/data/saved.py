@@ -87,7 +87,7 @@ class Stake:
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """Of one file here: for the manifest, and as HDFS would say it."""
+    """The digests of one file here: for the manifest, and as HDFS would say it."""
 
     sha256: str
     hdfs: str

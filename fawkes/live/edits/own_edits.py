@@ -21,7 +21,7 @@ class OwnEdits:
 
     @property
     def fact(self) -> str:
-        """As in `effects.LookAtMasters`."""
+        """The fact for `effects.LookAtMasters`."""
         return "whole" if self.whole else "gap"
 
 

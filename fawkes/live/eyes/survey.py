@@ -75,7 +75,7 @@ class _Row:
             heapq.heappop(self.newest)
 
     def plain(self) -> dict[str, Plain]:
-        """As plain data; times in microseconds."""
+        """Plain data; times in microseconds."""
         newest = sorted(self.newest, reverse=True)
         return {
             "path": self.path,

@@ -82,7 +82,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a host (``check`` is one of CHECKS), and what to do about it."""
+    """The faults of a host (``check`` is one of CHECKS), and what to do about it."""
 
     check: str
     what: str
@@ -203,7 +203,7 @@ class _Names:
         self._usual = {name: max(counts, key=lambda a: (counts[a], a)) for name, counts in said.items()}
 
     def problems(self, seen: Seen) -> Iterator[Problem]:
-        """What is wrong with the names of one host, and with what it makes of the others'."""
+        """The faults of the names of one host, and with what it makes of the others'."""
         yield from self._own(seen)
         resolved = seen.facts.under("name")
         needed = {one.node.data_address for one in self._by_name.values()}
@@ -226,7 +226,7 @@ class _Names:
         yield from self._wrong_addresses(seen, {n: a for n, a in resolved.items() if a and n in needed})
 
     def data(self, seen: Seen) -> Iterator[Problem]:
-        """What is wrong with its data_address, and with its way to the one of another node."""
+        """The faults of its data_address, and with its way to the one of another node."""
         address = seen.node.data_address
         if not _has(seen):
             own = sorted(str(one) for one in _own_addresses(seen))

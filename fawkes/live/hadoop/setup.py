@@ -253,7 +253,7 @@ class Setup:
         return f"hdfs://{self._ground.nodes[cluster.master].data_address}:{Ports().namenode}"
 
     def target(self, cluster: LiveCluster) -> Target:
-        """What the sampler reads; a slot is a container of a map task."""
+        """The target of the sampler; a slot is a container of a map task."""
         mapred = self.settings(cluster)["mapred-site"]
         return Target(
             cluster=cluster.id,
@@ -287,7 +287,7 @@ class Setup:
         return hadoop_conf.settings(self._conf(cluster, cluster.master, Role.CORE))
 
     def daemons(self, cluster: LiveCluster, node: NodeId, role: Role) -> list[hadoop.Daemon]:
-        """What runs on a node."""
+        """The daemons of a node."""
         names = [*masters_on(cluster, node), *_DAEMONS[role]]
         folders = self._ground.folders(node, cluster.id)
         env = self.environment(cluster, node)

@@ -51,12 +51,12 @@ class Secured:
 
     @property
     def service(self) -> Principal:
-        """Who its daemons are, and the controller when it talks to them."""
+        """The principal of its daemons, and of the controller when it talks to them."""
         return Principal(f"{_SERVICE}/{self.cluster}", self.realm)
 
     @property
     def web(self) -> Principal:
-        """Who its web servers are."""
+        """The principal of its web servers."""
         return Principal(f"{_WEB}/{self.cluster}", self.realm)
 
 
@@ -169,7 +169,7 @@ def _daemons(secured: Secured, keytab: str, *prefixes: str) -> dict[str, str]:
 
 
 def tls_settings(conf_dir: PurePosixPath) -> Mapping[str, Mapping[str, str]]:
-    """By file: where the web servers of HDFS have their certificate, and their clients on the nodes the same one."""
+    """The settings, by file, of certificates for the web servers of HDFS and for their clients on the nodes."""
     keystore = str(conf_dir / KEYSTORE)
     return {
         "ssl-server": {

@@ -138,7 +138,7 @@ class Kerberos:
         self._kept: Certificates | None = None
 
     def secured(self, cluster: ClusterId, details: ClusterDetails) -> Secured | None:
-        """As the function of that name."""
+        """Calls the function of that name."""
         return secured(self._site, cluster, details)
 
     def refuse(self, event: Event) -> None:

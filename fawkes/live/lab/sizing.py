@@ -37,7 +37,7 @@ STEP_BYTES = 64 * MB
 
 @dataclass(frozen=True)
 class Machine:
-    """What the machine has: memory in bytes, and cores."""
+    """The machine: memory in bytes, and cores."""
 
     memory_bytes: int
     cores: int
@@ -45,7 +45,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Offer:
-    """What one NodeManager may promise."""
+    """The offer of one NodeManager."""
 
     memory_bytes: int
     cores: int
@@ -59,7 +59,7 @@ def this_machine() -> Machine:
 
 
 def offer(hosts: int, machine: Machine, *, asked_bytes: int | None, disk_bytes: int | None) -> Offer:
-    """What each of so many hosts may promise; RefusedError with the number that fits when it is too little.
+    """The offer of each of so many hosts; RefusedError with the number that fits when it is too little.
 
     With ``asked_bytes`` only these promises are added up: whoever names a size knows which daemons will run.
     """

@@ -45,7 +45,7 @@ class Commands(Protocol):
         ...
 
     def environment(self, cluster: LiveCluster, node: NodeId) -> Mapping[str, str]:
-        """What it finds in its environment."""
+        """The variables of its environment."""
         ...
 
 

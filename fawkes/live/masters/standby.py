@@ -120,7 +120,7 @@ class StandbyWatch:
             )
 
     def _follows(self, cluster: LiveCluster, second: NodeId, course: Course) -> Problem | None:
-        """What is wrong with the second NameNode; None when it is a standby that follows the first one."""
+        """The faults of the second NameNode; None when it is a standby that follows the first one."""
         first: ha.NameNode | None = None
         with suppress(UnreadableError):
             first = self._pair.namenode(cluster, cluster.master)

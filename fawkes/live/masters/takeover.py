@@ -175,7 +175,7 @@ class Takeover(Handover):
         return self._setup.daemons(self._after, at, self._after.members[at].role)
 
     def _settle(self) -> Facts:
-        """What goes on, and every file: nothing that was acknowledged is missing."""
+        """The part that goes on, and every file: nothing that was acknowledged is missing."""
         addresses = self._setup.masters(self._after)
         everyone = masters.all_applications(addresses, Deadline.after(limits.ANSWER_S), tag="")
         known = [one for one in everyone if is_ours(one)]

@@ -48,7 +48,7 @@ class LiveCluster:
         return self.spec.id
 
     def user_on(self, node: InventoryNode) -> str:
-        """Who its daemons and jobs run as on a node; for its HDFS and YARN that is the administrator."""
+        """The Unix user of its daemons and jobs on a node; for its HDFS and YARN that is the administrator."""
         return self.details.run_as or node.user
 
     @property

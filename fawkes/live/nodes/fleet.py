@@ -332,7 +332,7 @@ class FleetShell:
         input: BinaryIO | None = None,  # noqa: A002
         deadline_s: float,
     ) -> Result:
-        """As `Fleet.run`."""
+        """Runs as `Fleet.run` does."""
         return self._fleet.run(host, Script(script), deadline_s, stdin=input)
 
 

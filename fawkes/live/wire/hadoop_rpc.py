@@ -94,7 +94,7 @@ class Session(Protocol):
         ...
 
     def unwrap(self, data: bytes) -> bytes:
-        """What was encrypted."""
+        """The bytes that were sent, decrypted."""
         ...
 
 

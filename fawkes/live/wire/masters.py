@@ -197,7 +197,7 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether an MR-cluster would take its first job; if not, what it waits for."""
+    """The answer to whether an MR-cluster would take its first job; if not, what it waits for."""
 
     ready: bool
     why: str = ""

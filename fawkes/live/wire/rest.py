@@ -180,7 +180,7 @@ class BoundedAdapter(HTTPAdapter):
 
     @property
     def fingerprint(self) -> str:
-        """Of the only certificate that it takes; empty for plain HTTP."""
+        """The fingerprint of the only certificate that it takes; empty for plain HTTP."""
         return self._fingerprint
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
@@ -200,7 +200,7 @@ class BoundedAdapter(HTTPAdapter):
             }
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
-        """As its base."""
+        """Sends as its base does."""
         request.headers["accept-encoding"] = "identity"
         if self._fingerprint:
             # No authority has signed the certificate: it is known by its fingerprint.

@@ -248,7 +248,7 @@ class Hdfs:
                 refused(folder, error.what)
 
     def children(self, path: str, refused: Refused | None = None) -> Iterator[HdfsFile]:
-        """What is in a folder, page by page, in the NameNode's order; entries that cannot be used as in `below`."""
+        """The entries of a folder, page by page, in the NameNode's order; entries that cannot be used as in `below`."""
         for row in self._rows(path):
             name = row.get("pathSuffix")
             why = fault_of(name, row)

@@ -75,7 +75,7 @@ class Validation:
         return any(one.kind == "all jobs" and one.median <= GOAL and one.q90 <= GOAL_90 for one in self.summaries())
 
     def plain(self) -> dict[str, Any]:
-        """As values for JSON."""
+        """Plain values for JSON."""
         return {
             "jobs": [asdict(row) for row in self.jobs],
             "makespans": [

@@ -160,7 +160,7 @@ def _saw(found: dict[str, _Cluster], name: str, code: str, facts: Mapping[str, o
 
 
 def total_of(costs: Sequence[MastersLost]) -> MastersLost:
-    """Of several MR-clusters together."""
+    """The sum over several MR-clusters."""
     work = [cost.work_again_s for cost in costs if cost.work_again_s is not None]
     return MastersLost(
         masters_away_s=math.fsum(cost.masters_away_s for cost in costs),

@@ -37,7 +37,7 @@ class Platform:
     network_bytes_s: int | None = None
 
     def said(self) -> dict[str, Any]:
-        """As keys of ``[model]``."""
+        """Keys of ``[model]``."""
         network = None if self.network_bytes_s is None else toml.size(self.network_bytes_s)
         return {"shared_cores": self.shared_cores or None, "cores": self.cores, "network": network}
 

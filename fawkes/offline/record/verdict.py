@@ -96,7 +96,7 @@ class ModelVerdict:
         )
 
     def plain(self) -> dict[str, Any]:
-        """As values for JSON."""
+        """Plain values for JSON."""
         return {
             "reproduced": self.reproduced,
             "policy": self.policy,

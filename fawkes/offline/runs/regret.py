@@ -157,7 +157,7 @@ def capped(demands: Sequence[Demand], division: Division) -> tuple[Demand, ...]:
 
 
 def bounds(scenario: Scenario, demands: Sequence[Demand]) -> tuple[Division, Division, int]:
-    """Of each MR-cluster the least and the most nodes, and the nodes of the pool."""
+    """The least and the most nodes of each MR-cluster, and the nodes of the pool."""
     total = len(scenario.nodes)
     least = {one.spec.id: one.spec.min_nodes for one in demands}
     most = {one.spec.id: total if one.spec.max_nodes is None else one.spec.max_nodes for one in demands}

@@ -54,7 +54,7 @@ class PigPin:
 
     @property
     def asked(self) -> str:
-        """What `fawkes dist get` is told."""
+        """The words for `fawkes dist get`."""
         return "pig"
 
     def jars(self) -> dict[str, str]:

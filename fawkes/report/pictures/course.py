@@ -23,7 +23,7 @@ _MOST_POINTS = 400
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """By the names of the MR-clusters, in the order of their arrival.
+    """The course of a run by the names of the MR-clusters, in the order of their arrival.
 
     ``nodes`` are those of each role, ``waiting`` are tasks, ``discrimination`` is D_i of each tick in share-seconds
     (section 4.1). ``asked_s`` are the requests, ``moves_s`` the ticks that moved nodes.
@@ -37,7 +37,7 @@ class Course:
     end_s: float
 
     def plain(self) -> dict[str, Any]:
-        """As values for JSON; ``Course(**values)`` is the same again."""
+        """Plain values for JSON; ``Course(**values)`` is the same again."""
         return asdict(self)
 
     def frame(self) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What became of a job, step by step: why it was let in, waited, was dropped or killed, and by which numbers."""
+"""The outcome of a job, step by step: why it was let in, waited, was dropped or killed, and by which numbers."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _files(count: int) -> str:
 
 
 def held_in_words(state: NodeState) -> list[str]:
-    """Of a node that is waited for: what its masters say, the files at stake, and what to do next."""
+    """Lines about a node that is waited for: what its masters say, the files at stake, and what to do next."""
     if not waited_for(state):
         return []
     name, blocks = state.node.id, _report(state.sight)

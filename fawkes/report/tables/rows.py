@@ -73,7 +73,7 @@ def job_row(state: JobState) -> Row:
 
 
 def outcome(state: JobState) -> str | None:
-    """What became of a job's deadline: met, missed, dropped or killed.
+    """The outcome of a job's deadline: met, missed, dropped or killed.
 
     None for a job without one, before the job has ended, and for one that was cancelled.
     """

@@ -36,7 +36,7 @@ from fawkes.report.words.facts import controller_name, how_it_stands, thing
 
 
 def event_in_words(event: Event) -> str:
-    """What happened, in a few words."""
+    """The event in a few words."""
     for words in (_seen_in_words, _facts_in_words):
         said = words(event)
         if said is not None:

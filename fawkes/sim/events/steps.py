@@ -119,7 +119,7 @@ def next_look_us(now_us: int, every_us: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """What runs on a node."""
+    """The daemons of a node."""
 
     cluster: ClusterId
     role: Role

@@ -216,7 +216,7 @@ class SimCluster:
         return self._copy(of, self.machine.save(self.output_bytes))
 
     def evacuate(self, name: NodeId, of: object) -> Copy:
-        """What a node stores is copied to those that stay."""
+        """Copies the data of a node to those that stay."""
         node = self.nodes.get(name)
         held = self.stored.get(name, 0)
         if node is not None and node.role is Role.CORE:
@@ -240,7 +240,7 @@ class SimCluster:
     # --- readings
 
     def read(self) -> Reading:
-        """What the masters say."""
+        """The answers of the masters."""
         waiting = [job for job in self.jobs.values() if not job.started]
         storing = sum(1 for node in self.nodes.values() if node.role is not Role.TRANSIENT)
         running = sum(len(job.running) for job in self.jobs.values())

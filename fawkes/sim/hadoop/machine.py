@@ -189,7 +189,7 @@ def takes_time(leg: Leg) -> bool:
 
 
 class Replicas(NamedTuple):
-    """Of what a task writes: on its own node or not, and on others by their role, in thousandths."""
+    """Replicas of what a task writes: on its own node or not, and on others by their role, in thousandths."""
 
     own: bool
     on_core: int

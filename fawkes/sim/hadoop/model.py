@@ -47,7 +47,7 @@ class Copying(Protocol):
 
     @property
     def of(self) -> object:
-        """What waits for it."""
+        """The one that waits for it."""
 
 
 class Cluster(Protocol):
@@ -103,7 +103,7 @@ class Cluster(Protocol):
         """All output goes to persistent storage."""
 
     def evacuate(self, name: NodeId, of: object) -> Copying:
-        """What a node stores is copied to those that stay."""
+        """Copies the data of a node to those that stay."""
 
     def start_daemons(self, time_us: int, of: object, *, deploys: int = 0) -> Copying:
         """The daemons of a node that comes: so long when they start alone, longer beside what computes.
@@ -112,7 +112,7 @@ class Cluster(Protocol):
         """
 
     def read(self) -> Reading:
-        """What the masters say."""
+        """The answers of the masters."""
 
 
 class Model(Protocol):

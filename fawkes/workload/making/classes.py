@@ -178,7 +178,7 @@ def _label(app: Application, stage: Stage) -> str:
 
 
 def stages_of(apps: Mapping[str, Application]) -> dict[str, Stage]:
-    """By ``application`` of the jobs made here: what a model needs to know of an MR-job beside its sizes."""
+    """The stages by ``application`` of the jobs made here: what a model needs to know of an MR-job beside its sizes."""
     return {_label(app, stage): stage for app in apps.values() for stage in app.stages}
 
 
@@ -251,7 +251,7 @@ class ClassLoad:
 
     @property
     def tasks(self) -> int:
-        """Of all its jobs."""
+        """The tasks of all its jobs."""
         return sum(job.tasks for job in self.jobs)
 
 

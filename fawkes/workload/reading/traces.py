@@ -44,7 +44,7 @@ class Tally:
         self._first_lines.setdefault(reason, line)
 
     def dropped(self) -> Dropped:
-        """What was counted so far."""
+        """The counts so far."""
         return Dropped(dict(self._counts), dict(self._first_lines), self._names)
 
 

@@ -74,7 +74,7 @@ class Kdc:
 
     @property
     def krb5_conf(self) -> Path:
-        """What clients of the realm read."""
+        """The configuration file for clients of the realm."""
         return self.folder / "krb5.conf"
 
     @property

@@ -36,7 +36,7 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What came of one framework; times from the start of the run, None where it never came to that."""
+    """The outcome of one framework; times from the start of the run, None where it never came to that."""
 
     framework: str
     registered_us: int

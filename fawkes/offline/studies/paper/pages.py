@@ -59,7 +59,7 @@ class Page:
     reason: str = "Why {name} differs: {text}"
 
     def reasons_of(self, own: list[RuleVerdict]) -> list[tuple[str, str]]:
-        """Of these verdicts, by name."""
+        """The reasons of these verdicts, by name."""
         return [(one.name, self.reasons[one.name]) for one in own if one.name in self.reasons]
 
 

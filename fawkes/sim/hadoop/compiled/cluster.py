@@ -329,7 +329,7 @@ class CompiledCluster:
         return self._begun(of, run.SAVE, output)
 
     def evacuate(self, name: NodeId, of: object) -> CompiledCopy:
-        """What a node stores is copied to those that stay."""
+        """Copies the data of a node to those that stay."""
         node = self._nodes.get(name, NONE)
         words = self._model.memory.words
         held = 0 if node == NONE else int(words[node + NODE.STORED])
@@ -354,7 +354,7 @@ class CompiledCluster:
     # --- readings
 
     def read(self) -> Reading:
-        """What the masters say."""
+        """The answers of the masters."""
         self._model.settle()
         row = self._model.memory.words[self._at : self._at + CLUSTER.SIZE].tolist()
         running = row[CLUSTER.TASKS_RUNNING]

@@ -26,7 +26,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """By numba, for other compiled functions; no freedom with floats, so that results stay equal."""
+    """A function compiled by numba, for other compiled ones; no freedom with floats, so that results stay equal."""
     return cast(
         Function, njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True)(function)
     )
@@ -34,7 +34,7 @@ def compiled(function: Function) -> Function:
 
 @compiled
 def rate(w: Array, f: Array, p: int) -> float:
-    """What each stream of a pool gets now."""
+    """The rate of each stream of a pool now."""
     thousandths, capacity = w[p + POOL.STREAMS], f[p + POOL.CAPACITY]
     if thousandths == 0 or capacity == 0.0:
         return 0.0
@@ -63,7 +63,7 @@ def pass_until_now(w: Array, f: Array, p: int) -> None:
 
 @compiled
 def alone(w: Array, f: Array, p: int) -> float:
-    """What a stream gets in a pool of its own."""
+    """The rate of a stream in a pool of its own."""
     capacity: float = f[p + POOL.CAPACITY]
     cap: float = f[p + POOL.CAP]
     return capacity if capacity < cap else cap

@@ -162,7 +162,7 @@ def _far_output(w: Array, f: Array, o: int) -> float:
 
 @compiled
 def chance(w: Array, f: Array, stream: int, number: int) -> float:
-    """As `Chance.factor`: 64 bits that depend on the stream and the number choose a quantile."""
+    """The factor of `Chance.factor`: 64 bits that depend on the stream and the number choose a quantile."""
     if w[HEADER.QUANTILES] == NONE:
         return 1.0
     bits = np.uint64(stream) + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
