@@ -88,7 +88,7 @@ Value = str | int | float | PurePath | Secret | Script | Sequence["str | PurePat
 
 
 def _inside_quotes(line: str) -> bool:
-    """Whether a quote that the start of a line opened is still open."""
+    """True if a quote that the start of a line opened is still open."""
     bare = re.sub(r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"", "", line)
     return "'" in bare or '"' in bare
 
@@ -104,7 +104,7 @@ def _words(value: Value, *, hide: bool) -> str:
 
 
 class Facts(Mapping[str, str]):
-    """What a script printed as ``@key=value``; the last value of a key counts, ``all`` has every one."""
+    """The facts that a script printed as ``@key=value``; the last value of a key counts, ``all`` has every one."""
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
         self._pairs = tuple(pairs)

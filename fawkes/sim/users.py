@@ -50,11 +50,11 @@ class Users:
 
     @property
     def waits(self) -> bool:
-        """Whether a job has not ended; asked after every event, unlike their names."""
+        """True if a job has not ended; asked after every event, unlike their names."""
         return bool(self._open)
 
     def begin(self) -> list[Requested | Submitted]:
-        """What waits for nothing."""
+        """The requests and submissions that wait for nothing."""
         return [self._due(number, 0) for number, left in self._left.items() if not left]
 
     def cluster_runs(self, cluster: ClusterId, now_us: int) -> list[Requested | Submitted]:

@@ -25,7 +25,7 @@ class Span:
 
     @property
     def is_sound(self) -> bool:
-        """Whether both times are known and in order."""
+        """True if both times are known and in order."""
         return 0 <= self.start_ms <= self.end_ms
 
 

@@ -87,5 +87,5 @@ def _would_go(client: Client, row: Mapping[str, Any], discard: bool, force: bool
 
 
 def is_gone(row: Mapping[str, Any]) -> bool:
-    """Whether the controller is done with an MR-cluster."""
+    """True if the controller is done with an MR-cluster."""
     return bool(row["state"] == GONE)

@@ -26,7 +26,7 @@ _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 class NextStep(NamedTuple):
-    """What to type after `fawkes init`, in the site's folder, and what it does."""
+    """A command to type after `fawkes init`, in the site's folder, and what it does."""
 
     command: str
     does: str
@@ -105,7 +105,7 @@ def _example(name: str) -> str:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether something has the name of a file; not where the folder cannot be looked into."""
+    """True if something has the name of a file; not where the folder cannot be looked into."""
     try:
         return path.exists()
     except OSError:

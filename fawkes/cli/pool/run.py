@@ -68,7 +68,7 @@ def run(
 
 
 def asking(pool: str, *, yes: bool) -> Callable[[str], None]:
-    """What asks for the pool's name before a take-over; it raises RefusedError if somebody types something else."""
+    """A question for the pool's name before a take-over; it raises RefusedError if somebody types something else."""
     from fawkes.cli.asking.acting import confirm
 
     return lambda what: confirm(pool, what=what, yes=yes)
@@ -98,7 +98,7 @@ def tell_shadow(site: Site) -> None:
 
 
 def _has_clusters(site: Site) -> bool:
-    """Whether the ledger of a site, if it has one, knows of an MR-cluster that is not gone."""
+    """True if the ledger of a site, if it has one, knows of an MR-cluster that is not gone."""
     from contextlib import closing
 
     from fawkes.core.values.model import ClusterLife

@@ -76,5 +76,5 @@ def _spread(name: str, values: Sequence[float]) -> dict[str, float | None]:
 
 
 def plain(rows: Sequence[DriftRow]) -> list[dict[str, Any]]:
-    """As values for a table."""
+    """Plain values for a table."""
     return [asdict(row) for row in rows]

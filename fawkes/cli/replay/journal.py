@@ -38,7 +38,7 @@ class Journal:
 
     @property
     def resumed(self) -> bool:
-        """Whether anything was asked for before."""
+        """True if anything was asked for before."""
         return any(self.earlier.values())
 
     def add(self, part: str, posted: Posted) -> None:
@@ -46,7 +46,7 @@ class Journal:
         self._add({"part": part, **asdict(posted)})
 
     def began(self, part: str) -> bool:
-        """Whether something of a part was asked for before."""
+        """True if something of a part was asked for before."""
         return bool(self.earlier[part])
 
     def _add(self, line: dict[str, Any]) -> None:

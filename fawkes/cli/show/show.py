@@ -113,7 +113,7 @@ def say(text: str, indent: str = "") -> None:
 
 
 def quiet() -> bool:
-    """Whether the user wants no progress and no notes (`fawkes --quiet`), asked in the thread of the command."""
+    """True if the user wants no progress and no notes (`fawkes --quiet`), asked in the thread of the command."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.find_root().params.get("quiet"))
 

@@ -80,7 +80,7 @@ class ClusterDetails:
         return sites
 
     def plain(self) -> dict[str, Plain]:
-        """As plain data, for `ClusterSpec.details`."""
+        """Plain data, for `ClusterSpec.details`."""
         return _plain(self)
 
     @classmethod
@@ -101,7 +101,7 @@ class SleepTasks:
 
 @dataclass(frozen=True, kw_only=True)
 class JobDetails:
-    """What a job runs. ``kind`` is ``jar``, ``class``, ``streaming``, ``script`` or ``pig``.
+    """The program that a job runs. ``kind`` is ``jar``, ``class``, ``streaming``, ``script`` or ``pig``.
 
     ``jar`` is an absolute local path, ``release_jar`` one of the release's own jars (``examples``, ``streaming`` or
     ``jobclient-tests``); both may be empty. ``pig`` (Pig Latin) is an absolute local path as well, and so are
@@ -131,11 +131,11 @@ class JobDetails:
 
     @property
     def one_application(self) -> bool:
-        """Whether it is over with its first application of YARN; a user's own program may run several."""
+        """True if it is over with its first application of YARN; a user's own program may run several."""
         return self.kind == "streaming" or self.sleep is not None or bool(self.profile)
 
     def plain(self) -> dict[str, Plain]:
-        """As plain data, for `JobSpec.details`."""
+        """Plain data, for `JobSpec.details`."""
         return _plain(self)
 
     @classmethod

@@ -99,7 +99,7 @@ def bounds_of(annotation: object) -> Bounds | None:
 
 
 def is_name(text: str) -> bool:
-    """Whether ``text`` can be an id: short, safe as a folder's name, the same in any spelling of capitals."""
+    """True if ``text`` can be an id: short, safe as a folder's name, the same in any spelling of capitals."""
     return _NAME.fullmatch(text) is not None
 
 

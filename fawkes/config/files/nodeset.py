@@ -24,7 +24,7 @@ _MARKS = re.compile(r"[\[\],!&^]")
 
 
 def is_host_name(name: str) -> bool:
-    """Whether ``name`` can be a host name or an IPv4 address (RFC 1123); four numbers with dots are an address."""
+    """True if ``name`` can be a host name or an IPv4 address (RFC 1123); four numbers with dots are an address."""
     if len(name) > 253 or _HOST.fullmatch(name) is None:
         return False
     return _DOTTED.fullmatch(name) is None or _is_address(name)
@@ -84,7 +84,7 @@ def _in_order(text: str) -> list[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """What operators outside of brackets divide, in one pass over a text that may have a million of them."""
+    """The pieces between operators outside of brackets, in one pass over a text that may have a million of them."""
     start = depth = 0
     for mark in _MARKS.finditer(text):
         if mark[0] == "[":

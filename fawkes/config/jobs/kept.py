@@ -82,7 +82,7 @@ def _limits(granted: int, queue: str) -> dict[str, str]:
 
 
 def _bundled(details: JobDetails) -> bool:
-    """Whether a script is one of Fawkes's own (HiBench's programs), which run one MR-job after another."""
+    """True if a script is one of Fawkes's own (HiBench's programs), which run one MR-job after another."""
     folder = (bundled_dir(Kind.WORKLOAD) / Kind.WORKLOAD.value).resolve()
     names = {Path(name).name for name in details.files if Path(name).parent in (folder, folder / "hibench")}
     match = _PLAIN.fullmatch(details.command)

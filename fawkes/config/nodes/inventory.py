@@ -59,7 +59,7 @@ class InventoryNode:
     jump: Jump | None = None
 
     def plain(self) -> dict[str, Plain]:
-        """As plain data, so that the ledger knows how a node is reached which the file has forgotten."""
+        """Plain data, so that the ledger knows how a node is reached which the file has forgotten."""
         key = None if self.key is None else str(self.key)
         plain = {**vars(self), "key": key, "attributes": dict(self.attributes)}
         return plain | {"jump": self.jump.plain()} if self.jump else {k: v for k, v in plain.items() if k != "jump"}
@@ -91,7 +91,7 @@ def _attribute(value: object) -> Attribute:
 
 
 class _Keys(Strict):
-    """What a group says for all of its nodes and a ``[node.NAME]`` table for one."""
+    """The keys that a group has for all of its nodes and a ``[node.NAME]`` table for one."""
 
     site: Name | None = Field(default=None, description="the physical cluster that the nodes stand in")
     address: str | None = Field(default=None, description="the address for SSH")

@@ -23,7 +23,7 @@ def alone_us(starts: Sequence[Start], busy: Sequence[Start]) -> tuple[int, ...]:
 
 
 def crowded_us(starts: Sequence[Start], busy: Sequence[Start], cores: float) -> tuple[int, ...]:
-    """By how much one more start makes a crowd last longer, one figure for each crowd that kept all cores busy.
+    """The time by which one more start prolongs a crowd, one figure for each crowd that kept all cores busy.
 
     A crowd is of starts that overlap, twice as many as ``cores`` and more: its time / its starts. Crowds that met
     computing tasks are left out.
@@ -59,7 +59,7 @@ def _groups(starts: Sequence[Start]) -> Iterator[list[Start]]:
 
 
 def met(one: Start, others: Iterable[Start]) -> bool:
-    """Whether anything else was under way in that time; the same object does not count."""
+    """True if anything else was under way in that time; the same object does not count."""
     return any(it is not one and it.begin_us < one.end_us and one.begin_us < it.end_us for it in others)
 
 

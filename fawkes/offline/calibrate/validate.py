@@ -71,11 +71,11 @@ class Validation:
 
     @property
     def reached(self) -> bool:
-        """Whether all jobs together are within the goal."""
+        """True if all jobs together are within the goal."""
         return any(one.kind == "all jobs" and one.median <= GOAL and one.q90 <= GOAL_90 for one in self.summaries())
 
     def plain(self) -> dict[str, Any]:
-        """As values for JSON."""
+        """Plain values for JSON."""
         return {
             "jobs": [asdict(row) for row in self.jobs],
             "makespans": [

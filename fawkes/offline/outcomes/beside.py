@@ -78,7 +78,7 @@ class Beside:
     simulated_makespan_s: float
 
     def plain(self) -> dict[str, Any]:
-        """As values for JSON."""
+        """Plain values for JSON."""
         return {**asdict(self), "jobs": [{**asdict(row), "error": row.error} for row in self.jobs]}
 
 

@@ -21,7 +21,7 @@ from fawkes.store.base import Reader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadlines:
-    """What became of the jobs that have a deadline; there are ``jobs_due`` of them.
+    """The fate of the jobs that have a deadline; there are ``jobs_due`` of them.
 
     Missed ones ended late, failed, or were cancelled; an admission policy did not let dropped ones in, and ended killed
     ones. ``sdr`` is the share that met its deadline. ``wasted_s`` is the time of the tasks of all that did not, in
@@ -60,7 +60,7 @@ class ClusterOutcome:
     masters: MastersLost | None = None
 
     def plain(self) -> dict[str, Any]:
-        """As values for JSON; those of deadlines, and of lost masters, only where there are any."""
+        """Plain values for JSON; those of deadlines, and of lost masters, only where there are any."""
         return _flat(self)
 
 
@@ -94,7 +94,7 @@ class Outcome:
     masters: MastersLost | None = None
 
     def plain(self) -> dict[str, Any]:
-        """As values for JSON; those of deadlines, and of lost masters, only where there are any."""
+        """Plain values for JSON; those of deadlines, and of lost masters, only where there are any."""
         return {**_flat(self), "clusters": [row.plain() for row in self.clusters]}
 
 

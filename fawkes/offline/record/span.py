@@ -34,7 +34,7 @@ class Span:
         return self.since_us, self.until_us
 
     def has(self, at_us: int) -> bool:
-        """Whether a time is in it."""
+        """True if a time is in it."""
         return self.since_us <= at_us < self.until_us
 
 
@@ -72,7 +72,7 @@ def span_of(store: Reader, since_us: int | None = None, until_us: int | None = N
 
 
 def recorded_span(store: Reader, span: Span) -> RecordedSpan:
-    """What happened in a span; UserError when no job that succeeded was submitted in it."""
+    """The jobs, MR-clusters and rules of a span; UserError when no job that succeeded was submitted in it."""
     rules, notes = _rules(store, span)
     asked = [job for job in history.jobs(store) if span.has(job.submitted_us)]
     jobs = tuple(job for job in asked if _succeeded(job) or _may_begin(job))
@@ -108,7 +108,7 @@ def _succeeded(job: JobState) -> bool:
 
 
 def _may_begin(job: JobState) -> bool:
-    """Whether it was ended for its deadline, and its own description says enough to simulate it."""
+    """True if it was ended for its deadline, and its own description says enough to simulate it."""
     details = job.spec.details
     return job.life in (JobLife.DROPPED, JobLife.KILLED) and bool(details.get("sleep") or details.get("profile"))
 
@@ -131,7 +131,7 @@ def _rules(store: Reader, span: Span) -> tuple[Started, list[str]]:
 
 
 def _texts(event: Started) -> tuple[str, str, str]:
-    """What decided from a start on: settings, policy, admission policy."""
+    """The rules from a start on, as texts: settings, policy, admission policy."""
     return repr(event.settings), event.policy.sha256, "" if event.admission is None else event.admission.sha256
 
 

@@ -69,7 +69,7 @@ class Verdict:
 
     @property
     def reproduced(self) -> bool:
-        """Whether both errors are within their bounds."""
+        """True if both errors are within their bounds."""
         job, makespan = self.job_error, self.makespan_error
         return (
             job is not None
@@ -94,7 +94,7 @@ class Verdict:
         )
 
     def plain(self) -> dict[str, Any]:
-        """As values for JSON."""
+        """Plain values for JSON."""
         return {
             "reproduced": self.reproduced,
             "policy": self.policy,

@@ -76,7 +76,7 @@ class _Tries:
         self._divisions = divisions
 
     def is_better(self, division: Division) -> bool:
-        """Whether a division is better than all before; one that was tried is not, nor is one too many."""
+        """True if a division is better than all before; one that was tried is not, nor is one too many."""
         key = tuple(sorted(division.items()))
         if key in self.known or len(self.known) >= self._divisions:
             return False
@@ -157,7 +157,7 @@ def capped(demands: Sequence[Demand], division: Division) -> tuple[Demand, ...]:
 
 
 def bounds(scenario: Scenario, demands: Sequence[Demand]) -> tuple[Division, Division, int]:
-    """Of each MR-cluster the least and the most nodes, and the nodes of the pool."""
+    """The least and the most nodes of each MR-cluster, and the nodes of the pool."""
     total = len(scenario.nodes)
     least = {one.spec.id: one.spec.min_nodes for one in demands}
     most = {one.spec.id: total if one.spec.max_nodes is None else one.spec.max_nodes for one in demands}

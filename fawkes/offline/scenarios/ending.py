@@ -62,7 +62,7 @@ class Patience:
         self._since_us = max([0, *(wish.event.at_us for wish in wishes), *backs])
 
     def ends(self, event: Event, view: View) -> bool:
-        """Whether nothing will ever happen any more: long quiet, no job at work, no MR-cluster on its way."""
+        """True if nothing will ever happen any more: long quiet, no job at work, no MR-cluster on its way."""
         # A node without power fails whatever it is asked, again and again.
         failed = isinstance(event, NodeObserved) and event.condition is Condition.FAILED
         # Lost masters that nobody can take over from are looked at, and told of members, again and again.

@@ -33,7 +33,7 @@ class Reach:
     nodes: int
 
     def ends(self, us: float) -> bool:
-        """Whether something that takes so long on average may end before the limit."""
+        """True if something that takes so long on average may end before the limit."""
         return us <= 4 * self.limit_us
 
     def least_us(self, profile: Profile) -> float:

@@ -102,5 +102,5 @@ def delays_of(model: ModelTable) -> Delays:
 
 
 def bounds_of(table: BoundsTable) -> Bounds:
-    """What one call of a policy may take."""
+    """The time and the memory that one call of a policy may take."""
     return Bounds(time_s=table.policy_time_us / SECOND_US, memory_bytes=table.policy_memory_bytes)

@@ -86,13 +86,13 @@ class Scenario:
 
     @property
     def has_deadlines(self) -> bool:
-        """Whether any of its jobs has a deadline."""
+        """True if any of its jobs has a deadline."""
         jobs = (wish.event.spec for wish in self.wishes if isinstance(wish.event, Submitted))
         return any(spec.deadline_us is not None for spec in jobs)
 
     @property
     def keeps_tasks(self) -> bool:
-        """Whether its figures need the starts and ends of tasks: of jobs with deadlines, and of lost nodes."""
+        """True if its figures need the starts and ends of tasks: of jobs with deadlines, and of lost nodes."""
         return self.has_deadlines or bool(self.losses)
 
     def under(self, settings: Settings, policy: PolicyText) -> Scenario:

@@ -115,7 +115,7 @@ def provide(
 
 
 def is_there(wanted: Wanted) -> bool:
-    """Whether the cache has the release, made by this version of Fawkes, with every file (by name alone)."""
+    """True if the cache has the release, made by this version of Fawkes, with every file (by name alone)."""
     folder = folder_of(wanted)
     text = folder / manifest.NAME
     if not text.is_file() or text.read_text(errors="replace") != wanted_manifest(wanted):
@@ -124,7 +124,7 @@ def is_there(wanted: Wanted) -> bool:
 
 
 def look(wanted: Wanted) -> Cached:
-    """What is wanted, as it is in the cache, with every file read and compared; UserError when there is not even a folder."""
+    """The wanted piece in the cache, with every file read and compared; UserError when there is not even a folder."""
     folder = folder_of(wanted)
     if not folder.is_dir():
         raise _absent(wanted)

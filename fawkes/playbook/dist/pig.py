@@ -54,7 +54,7 @@ class PigPin:
 
     @property
     def asked(self) -> str:
-        """What `fawkes dist get` is told."""
+        """The argument of `fawkes dist get`."""
         return "pig"
 
     def jars(self) -> dict[str, str]:

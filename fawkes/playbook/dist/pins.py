@@ -67,7 +67,7 @@ class Pin:
 
     @property
     def asked(self) -> str:
-        """What `fawkes dist get` is told."""
+        """The argument of `fawkes dist get`."""
         return self.version
 
     def jar(self, artifact: str, classifier: str = "") -> str:

@@ -41,12 +41,12 @@ class Transfers:
         return True
 
     def copies_bytes(self, cluster: ClusterId) -> bool:
-        """Whether copies take the time that rates give, instead of a given one."""
+        """True if copies take the time that rates give, instead of a given one."""
         return self.constants.storage_bytes_s < inf and cluster in self.clusters
 
     @property
     def _daemons_compute(self) -> bool:
-        """Whether daemons that start take their part of cores that all share, instead of a given time."""
+        """True if daemons that start take their part of cores that all share, instead of a given time."""
         return self.constants.shared_cores and self.constants.join_cpu_us > 0
 
     def _starts_daemons(self, effect: Host) -> bool:

@@ -47,7 +47,7 @@ class Copying(Protocol):
 
     @property
     def of(self) -> object:
-        """What waits for it."""
+        """The object that waits for it."""
 
 
 class Cluster(Protocol):
@@ -85,7 +85,7 @@ class Cluster(Protocol):
         """How long the tasks on a node still run, as things are; 0 when there are none."""
 
     def knows(self, attempt: JobAttempt) -> bool:
-        """Whether an attempt was submitted, refused or cancelled before."""
+        """True if an attempt was submitted, refused or cancelled before."""
 
     def submit(self, effect: StartJob) -> End | int:
         """An attempt of a job begins; when it was submitted (us), or what became of it."""
@@ -103,7 +103,7 @@ class Cluster(Protocol):
         """All output goes to persistent storage."""
 
     def evacuate(self, name: NodeId, of: object) -> Copying:
-        """What a node stores is copied to those that stay."""
+        """Begin the copy of what a node stores to the nodes that stay, and return it."""
 
     def start_daemons(self, time_us: int, of: object, *, deploys: int = 0) -> Copying:
         """The daemons of a node that comes: so long when they start alone, longer beside what computes.
@@ -112,7 +112,7 @@ class Cluster(Protocol):
         """
 
     def read(self) -> Reading:
-        """What the masters say."""
+        """The reading that the masters give: jobs, tasks, slots and bytes."""
 
 
 class Model(Protocol):

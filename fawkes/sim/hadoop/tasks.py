@@ -85,7 +85,7 @@ class SimJob:
 
     @property
     def may_start(self) -> bool:
-        """Whether its grant has room for one more task."""
+        """True if its grant has room for one more task."""
         return not self.granted or len(self.running) < self.granted
 
     @property
@@ -95,12 +95,12 @@ class SimJob:
 
     @property
     def ended(self) -> bool:
-        """Whether all tasks have ended."""
+        """True if all tasks have ended."""
         return self.reduces_done == self.profile.reduces and self.maps_done == self.profile.maps
 
     @property
     def needs_map_output(self) -> bool:
-        """Whether a reduce has still to fetch some of it."""
+        """True if a reduce has still to fetch some map output."""
         return self.reduces_waiting > 0 or any(a.phase < Phase.REDUCE for a in self.running if not a.is_map)
 
 
@@ -147,5 +147,5 @@ class TaskAttempt:
 
     @property
     def is_map(self) -> bool:
-        """Whether it is a map."""
+        """True if it is a map."""
         return self.phase is Phase.MAP

@@ -140,7 +140,7 @@ class Masters:
         return away
 
     def reading(self, cluster: ClusterId) -> Reading:
-        """What they say, when they do: jobs whose end nobody was told count as ended once, by their later attempt."""
+        """The masters' reading: jobs whose end nobody was told count as ended once, by their later attempt."""
         reading, void = self.clusters[cluster].read(), self.void.get(cluster, 0)
         if strays := self.strays.get(cluster):
             reading = replace(reading, strays=tuple(strays.values()))
@@ -163,7 +163,7 @@ class Masters:
         return Done(at_us=now_us, effect=effect.key, version=effect.version, facts={"ended": ended})
 
     def brings_up(self, cluster: ClusterId, node: NodeId) -> bool:
-        """Whether daemons that start on a node are those of lost masters; some ended because of their journal."""
+        """True if daemons that start on a node are those of lost masters; some ended because of their journal."""
         away = self.away.get(cluster)
         if away is None or self.node(cluster) != node:
             return False
@@ -239,7 +239,7 @@ class Masters:
                     cluster.cancel(attempt)
 
     def goes_back(self, effect: MoveMasters) -> bool:
-        """Whether a takeover that was planned has failed while the old masters can go on; they do from now on."""
+        """True if a takeover that was planned has failed while the old masters can go on; they do from now on."""
         away = self.away.get(effect.cluster)
         if away is None or not (effect.planned and effect.standby and away.moving) or not self._why_not(effect):
             return False
@@ -308,6 +308,6 @@ class Masters:
 
 
 def leaving(document: object, node: NodeId) -> bool:
-    """Whether the latest document about members says that a node leaves."""
+    """True if the latest document about members says that a node leaves."""
     member = document.members.get(node) if isinstance(document, Membership) else None
     return member is not None and member.goal is not Goal.SERVING

@@ -35,7 +35,7 @@ class Pair:
 
     @property
     def most(self) -> bool:
-        """Whether most nodes of the journal answer."""
+        """True if most nodes of the journal answer."""
         return 2 * len(self.answering) > len(self.standby.journal)
 
     @property
@@ -122,7 +122,7 @@ class Standbys:
         return "" if pair.most else NO_JOURNAL
 
     def cannot_write(self, cluster: ClusterId) -> bool:
-        """Whether masters that start cannot become active because of their journal."""
+        """True if masters that start cannot become active because of their journal."""
         pair = self.pairs.get(cluster)
         return pair is not None and not pair.most
 
@@ -161,7 +161,7 @@ class Standbys:
         return ""
 
     def look(self, cluster: ClusterId, now_us: int) -> StandbySeen | None:
-        """What is told of a second NameNode; None when nothing has changed."""
+        """The news of a second NameNode; None when nothing has changed."""
         pair = self.pairs.get(cluster)
         seen = None if pair is None else pair.sight()
         if pair is None or seen is None or seen == pair.told:

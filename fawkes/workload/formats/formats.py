@@ -35,7 +35,7 @@ class Head:
         return there[:-1] if len(self.text) >= _HEAD_BYTES else there
 
     def has_keys(self, *keys: str) -> bool:
-        """Whether it is JSON and has one of these keys."""
+        """True if it is JSON and has one of these keys."""
         names = "|".join(re.escape(key) for key in keys).encode()
         return self.text.lstrip()[:1] == b"{" and re.search(rb'"(?:' + names + rb')"\s*:', self.text) is not None
 

@@ -101,7 +101,7 @@ def _once(jobs: Sequence[_Told], found: Collected) -> list[_Told]:
 
 @dataclass(slots=True)
 class _Attempts:
-    """What is known of the tasks of one kind: when attempts began, and of tasks that succeeded time and counters."""
+    """The tasks of one kind, as far as known: when attempts began, and of tasks that succeeded time and counters."""
 
     tasks: set[str] = field(default_factory=set)
     begun_ms: dict[str, int | None] = field(default_factory=dict)
@@ -179,7 +179,7 @@ class _Story:
 
 
 def is_counter(counter: str, name: str, *, of_files: bool) -> bool:
-    """Whether a counter is meant: of files those of all file systems but the local one (``HDFS_BYTES_READ``)."""
+    """True if a counter is meant: of files those of all file systems but the local one (``HDFS_BYTES_READ``)."""
     return counter.endswith(name) and not counter.startswith("FILE_") if of_files else counter == name
 
 

@@ -139,7 +139,7 @@ def _text(field: bytes) -> str:
 
 
 def is_job(line: bytes) -> bool:
-    """Whether a line looks like a job: 18 numbers."""
+    """True if a line looks like a job: 18 numbers."""
     fields = line.split()
     try:
         return len(fields) == COLUMNS and all(_decimal(field) is not None for field in fields)

@@ -81,7 +81,7 @@ def read(path: Path, *, block_bytes: int = BLOCK_BYTES) -> Trace:
 
 
 def is_job(line: bytes) -> bool:
-    """Whether a line looks like a job of one of the two forms."""
+    """True if a line looks like a job of one of the two forms."""
     fields = line.rstrip(b"\r\n").split(b"\t")
     form = _form(len(fields))
     try:

@@ -178,7 +178,7 @@ def _label(app: Application, stage: Stage) -> str:
 
 
 def stages_of(apps: Mapping[str, Application]) -> dict[str, Stage]:
-    """By ``application`` of the jobs made here: what a model needs to know of an MR-job beside its sizes."""
+    """The stages by ``application`` of the jobs made here: what a model needs to know of an MR-job beside its sizes."""
     return {_label(app, stage): stage for app in apps.values() for stage in app.stages}
 
 
@@ -242,7 +242,7 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one MR-cluster of a workload is asked for and gets: times count from the start of the workload."""
+    """The request, the data and the jobs of one MR-cluster; times count from the start of the workload."""
 
     cluster: str
     requested_us: int
@@ -251,7 +251,7 @@ class Load:
 
     @property
     def tasks(self) -> int:
-        """Of all its jobs."""
+        """The number of tasks of all its jobs."""
         return sum(job.tasks for job in self.jobs)
 
 

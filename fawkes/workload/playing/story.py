@@ -43,7 +43,7 @@ class Point:
 
     @property
     def happened(self) -> bool:
-        """Whether it did."""
+        """True if the point happened."""
         return self.at_us is not None
 
 

@@ -51,12 +51,12 @@ class Rule:
 
 
 def up_to(ours: float, reported: float) -> bool:
-    """Whether a gain is from half to twice the reported one."""
+    """True if a gain is from half to twice the reported one."""
     return reported / 2 <= ours <= reported * 2
 
 
 def near(ours: float, reported: float, points: float) -> bool:
-    """Whether a part is within so many points of the reported one."""
+    """True if a part is within so many points of the reported one."""
     return abs(ours - reported) <= points
 
 

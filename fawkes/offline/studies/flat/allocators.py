@@ -65,7 +65,7 @@ class Allocator:
 
     @property
     def teaches_killed_work(self) -> bool:
-        """Whether it learns the work of a killed job, which only a simulator knows."""
+        """True if it learns the work of a killed job, which only a simulator knows."""
         return self.options.get("learn_killed") == "work"
 
 

@@ -66,7 +66,7 @@ class Mean:
         return float(t.ppf(0.975, count - 1)) * float(np.std(self.batches, ddof=1)) / sqrt(count)
 
     def plain(self) -> dict[str, Any]:
-        """As values for JSON."""
+        """Plain values for JSON."""
         return {"count": self.count, "mean": self.mean, "variance": self.variance, "batches": list(self.batches)}
 
 

@@ -17,7 +17,7 @@ def found_policy(allocator: Allocator, catalog: Catalog) -> Found:
 
 
 def is_compiled(found: Found) -> bool:
-    """Whether the compiled pool knows this policy: it came with Fawkes."""
+    """True if the compiled pool knows this policy: it came with Fawkes."""
     ours = found.origin is Origin.BUNDLED or Catalog().came_with_fawkes(found)
     return ours and found.title.upper() in KINDS
 

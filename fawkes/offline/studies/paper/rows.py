@@ -41,7 +41,7 @@ class Rows:
         return self.all[asked]
 
     def has(self, run: Run) -> bool:
-        """Whether a run was made and did not fail."""
+        """True if a run was made and did not fail."""
         return "error" not in self.all.get(self._asked(run), {"error": ""})
 
     def of_model(self, model: str) -> Rows:
@@ -114,7 +114,7 @@ class Rows:
         return median(map(of, self.replays(workload, policy, growth, tau)))
 
     def ahead(self, of: Callable[[Row], float], workload: str, first: Kind, second: Kind) -> bool:
-        """Whether a figure is less under the first policy, in each replay and by more than a tie in the median."""
+        """True if a figure is less under the first policy, in each replay and by more than a tie in the median."""
         one, other = self.replays(workload, *first), self.replays(workload, *second)
         less = self.middle(of, workload, *first) < (1 - TIE) * self.middle(of, workload, *second)
         return less and all(of(row) < of(against) for row, against in zip(one, other, strict=False))

@@ -99,7 +99,7 @@ def place_of(code: JavaCode) -> Path:
 
 
 def is_made(code: JavaCode) -> bool:
-    """Whether the cache has the jar."""
+    """True if the cache has the jar."""
     return place_of(code).is_file()
 
 

@@ -38,15 +38,15 @@ def _digest() -> str:
 
 
 def is_kept() -> bool:
-    """Whether it has been compiled before."""
+    """True if the code has been compiled before."""
     return any(folder().rglob("*.nbi"))
 
 
 def is_loaded() -> bool:
-    """Whether this process has it already."""
+    """True if this process has the compiled code already."""
     return _RUN in sys.modules
 
 
 def pays(tasks: int, *, loaded: bool, kept: bool) -> bool:
-    """Whether so many tasks are simulated sooner by the compiled model, with loading or compiling it."""
+    """True if so many tasks are simulated sooner by the compiled model, with loading or compiling it."""
     return loaded or tasks >= (_PAYS_TO_LOAD if kept else _PAYS_TO_COMPILE)

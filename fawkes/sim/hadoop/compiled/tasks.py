@@ -70,7 +70,7 @@ def _may_reduce(w: Array, f: Array, j: int) -> bool:
 
 @compiled
 def _may_start(w: Array, j: int) -> bool:
-    """Whether its grant has room for one more task."""
+    """True if its grant has room for one more task."""
     may: bool = w[j + JOB.GRANTED] == 0 or w[j + JOB.RUNNING] < w[j + JOB.GRANTED]
     return may
 
@@ -146,7 +146,7 @@ def _heir(w: Array, f: Array, c: int) -> int:
 
 @compiled
 def _may_master(w: Array, f: Array, c: int) -> bool:
-    """Whether one more ApplicationMaster may hold a slot: the first always, so that something runs."""
+    """True if one more ApplicationMaster may hold a slot: the first always, so that something runs."""
     nodes = 0
     for role in range(ROLES):
         nodes += w[c + CLUSTER.NODES + role]
@@ -309,7 +309,7 @@ def phase_ended(w: Array, f: Array, o: int) -> int:
 
 @compiled
 def _fetch_rest(w: Array, f: Array, o: int) -> None:
-    """What the reduce has not fetched yet, once all maps have ended."""
+    """Fetch what the reduce has not fetched yet, once all maps have ended; until then it waits."""
     j = w[o + OWNER.JOB]
     if w[j + JOB.MAPS_DONE] < w[j + JOB.MAPS]:
         _set_phase(w, o, WAIT)

@@ -45,7 +45,7 @@ def whole_cpus(amount: float) -> int:
 
 @compiled
 def in_bootstrap(s: Floats, known: Floats) -> bool:
-    """Whether too few jobs have ended to say what a job needs."""
+    """True if too few jobs have ended to say what a job needs."""
     return bool(s[KIND] != ORACLE and known[COUNT] < s[BOOTSTRAP])
 
 

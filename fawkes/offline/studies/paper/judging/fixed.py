@@ -119,7 +119,7 @@ class Model:
     jobs: Mapping[str, float] = field(default_factory=dict)
 
     def factor(self, name: str) -> float:
-        """Of an assumption; 1 unless it is varied."""
+        """The factor of an assumption; 1 unless it is varied."""
         return self.factors.get(name, 1.0)
 
 

@@ -37,7 +37,7 @@ def percent(value: float) -> str:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
-    """Of the straight line through points, by least squares."""
+    """The slope of the straight line through points, by least squares."""
     mean_x, mean_y = _means(points)
     return sum((x - mean_x) * (y - mean_y) for x, y in points) / sum((x - mean_x) ** 2 for x, _ in points)
 

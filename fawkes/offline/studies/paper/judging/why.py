@@ -46,7 +46,7 @@ def why(name: str, rows: Rows) -> str:
 
 
 def reason_runs() -> list[Run]:
-    """What the checks need beside the runs of the experiments."""
+    """The runs that the checks need beside those of the experiments."""
     reasons = [reason for own in REASONS.values() for reason in own]
     return list(dict.fromkeys(runs.in_model(run, reason.model) for reason in reasons for run in reason.runs))
 
@@ -109,7 +109,7 @@ def _any_use_gains(rows: Rows) -> str | None:
 
 
 def _gain_falls(model: str, against: str) -> Check:
-    """Whether c-2 of WKLD-D gains more than the paper says, and no more than that in a changed model."""
+    """The check that c-2 of WKLD-D gains more than the paper says, and no more than that in a changed model."""
 
     def gain(rows: Rows) -> float:
         slow = [rows.middle(of_cluster("c-2", "slowdown"), "WKLD-D", policy) for policy in ("TD", against)]
