@@ -114,7 +114,7 @@ class Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolves as click does, with a suggestion for a verb that does not exist."""
+        """Find a command as click does, with a suggestion for a verb that does not exist."""
         if args and args[0] not in self.verbs and not args[0].startswith("-") and not ctx.resilient_parsing:
             import difflib
 
@@ -203,7 +203,7 @@ def _say(text: str, error: BaseException | None = None) -> None:
 
 
 def _system_error(error: OSError) -> int:
-    """What the system refused, such as a full disk; a reader that went away needs no message."""
+    """Say what the system refused, such as a full disk; a reader that went away needs no message."""
     if error.errno == errno.EPIPE:
         # Without this the interpreter's own flush at exit complains once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

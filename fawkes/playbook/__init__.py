@@ -168,7 +168,7 @@ class Folders:
 
     @property
     def user_file(self) -> PurePosixPath:
-        """The file that names the MR-cluster's own Unix user; absent without one. The user for SSH owns it."""
+        """The file with the MR-cluster's own Unix user on the node; absent without one. The user for SSH owns it."""
         return self.work_dir / "users" / self.cluster
 
     @property
@@ -223,7 +223,7 @@ class Folders:
 
     @property
     def rm_state(self) -> PurePosixPath:
-        """What the ResourceManager recovers from."""
+        """The folder that the ResourceManager recovers from."""
         return self.root / "rm-state"
 
     @property

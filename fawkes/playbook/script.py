@@ -104,7 +104,7 @@ def _words(value: Value, *, hide: bool) -> str:
 
 
 class Facts(Mapping[str, str]):
-    """What a script printed as ``@key=value``; the last value of a key counts, ``all`` has every one."""
+    """The facts that a script printed as ``@key=value``; the last value of a key counts, ``all`` has every one."""
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
         self._pairs = tuple(pairs)

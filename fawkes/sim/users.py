@@ -54,7 +54,7 @@ class Users:
         return bool(self._open)
 
     def begin(self) -> list[Requested | Submitted]:
-        """The wishes that wait for nothing."""
+        """The requests and submissions that wait for nothing."""
         return [self._due(number, 0) for number, left in self._left.items() if not left]
 
     def cluster_runs(self, cluster: ClusterId, now_us: int) -> list[Requested | Submitted]:

@@ -188,7 +188,7 @@ class SimWorld:
         """Nothing is left outside."""
 
     def orphaned(self, away_us: int) -> SimWorld:
-        """What a new controller finds ``away_us`` after the death of the old one: Hadoop and its tasks went on, and
+        """The world that a new controller finds ``away_us`` after the old one died: Hadoop and its tasks went on, and
         nobody heard of it; everything else that was under way is forgotten. Users come back with what they want.
         """
         found = {name: getattr(self, name) for name in _FOUND}
@@ -285,7 +285,7 @@ class SimWorld:
         return None
 
     def _begin_move(self, effect: MoveMasters) -> None:
-        """What ran under the old masters ends where it is, copies of data as well."""
+        """Begin to move masters: what ran under the old ones ends where it is, copies of data as well."""
         if self.masters.begin(effect, self.now_us, self._goals.get(f"membership:{effect.cluster}")):
             for of in self._transfers.stop(effect.cluster):
                 self._heap.push(self.now_us, COMPLETION, of)
@@ -326,7 +326,7 @@ class SimWorld:
         return None
 
     def _look_at_second(self, cluster: ClusterId) -> None:
-        """What has changed of a second NameNode or its journal is seen by the next look."""
+        """Plan the next look, which sees what has changed of a second NameNode or its journal."""
         if cluster in self.masters.second.pairs:
             self._heap.push(next_look_us(self.now_us + 1, self.delays.look_us), COMPLETION, Looks(cluster))
 
@@ -586,7 +586,7 @@ class SimWorld:
         return going_on
 
     def _tell(self, found: JobEnded | CopyDone) -> None:
-        """What a master would tell."""
+        """Tell of the end of a job or a copy, as a master would."""
         if isinstance(found, JobEnded):
             for name, away in self.masters.away.items():
                 if found.attempt in self.clusters[name].ended:

@@ -96,7 +96,7 @@ class Dropped:
 
     @property
     def unit(self) -> str:
-        """What is counted: ``line`` or ``job``."""
+        """The unit that is counted: ``line`` or ``job``."""
         return "job" if self.names else "line"
 
     def first(self, reason: str) -> str:
@@ -115,7 +115,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """The jobs that a reader found in a file.
+    """The jobs that a reader made of a file.
 
     ``jobs`` are sorted by ``submit_us``, equal ones in the order of the file. ``dropped`` counts the lines that became
     no job, ``mended`` those that did although something in them was not right. ``header`` is what the file says of

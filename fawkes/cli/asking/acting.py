@@ -49,7 +49,7 @@ class Number(click.FloatRange):
 
 
 def tell(text: str, output: str) -> None:
-    """Tells what was done, on stdout; where rows are wanted there (``-o json``), on stderr."""
+    """Tell what was done, on stdout; where rows are wanted there (``-o json``), on stderr."""
     echo(text, err=output != TABLE)
 
 
@@ -118,7 +118,7 @@ def _whose(row: Mapping[str, Any]) -> str:
 
 
 def fate(row: Mapping[str, Any], discard: bool) -> str:
-    """What a release does with one folder of an MR-cluster; ``save_to`` is empty for one that nobody declared."""
+    """The fate of one folder of an MR-cluster in a release; ``save_to`` is empty for one that nobody declared."""
     if row["saved"]:
         return f"is saved in {row['save_to']}"
     if not row["save_to"]:

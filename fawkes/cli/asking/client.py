@@ -81,7 +81,7 @@ class Client:
         self._heard = False
 
     def get(self, name: str, **parameters: str) -> Any:
-        """What the controller answers to ``GET /name``, as plain data."""
+        """The controller's answer to ``GET /name``, as plain data."""
         if self.stored is not None:
             return self.stored(name, parameters)
         with self._sent("GET", _path(name, parameters)) as response:

@@ -104,7 +104,7 @@ def _wait(client: Client, cluster: str, target: str, limit_us: int | None) -> No
 
 
 def _look(client: Client, cluster: str, to: str) -> Mapping[str, Any]:
-    """What was found; each step is told on stderr."""
+    """The findings of the controller; each step is told on stderr."""
     from fawkes.base.errors import FawkesError
     from fawkes.cli.show.show import note
 
@@ -117,7 +117,7 @@ def _look(client: Client, cluster: str, to: str) -> Mapping[str, Any]:
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """What a restore would bring back, for people."""
+    """Lines for people on what a restore would bring back."""
     from fawkes.base.units import counted, show_bytes, show_duration
     from fawkes.report.words.facts import named_files
 
@@ -140,7 +140,7 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _about_journal(journal: Sequence[str] | None) -> Iterator[str]:
-    """What a restore costs an MR-cluster with a journal; nothing without one."""
+    """Lines on what a restore costs an MR-cluster with a journal; none without one."""
     from fawkes.config.files.nodeset import fold
 
     if journal:

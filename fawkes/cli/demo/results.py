@@ -104,7 +104,7 @@ def _btworld(details: JobDetails, place: Place) -> Iterator[Found]:
 
 
 def _wrong(compare: Callable[[], str], whole: Path | None = None) -> str:
-    """The faults of a result, missing files included; ``whole`` must have Hadoop's mark of a whole output."""
+    """The fault of a result, missing files included; ``whole`` must have Hadoop's mark of a whole output."""
     if whole is not None and not (whole / _SUCCESS).exists():
         return f"there is no whole output in {whole}"
     try:

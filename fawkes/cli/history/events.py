@@ -214,12 +214,12 @@ def _write(rows: Iterable[Row], output: str, total: int | None = None) -> None:
 
 
 def _story(row: Row) -> str:
-    """What happened, and below it what was decided."""
+    """The text of a row: what happened, and below it what was decided."""
     return "\n".join([*filter(None, [row["what"]]), *(f"- {text}" for text in row["decided"])])
 
 
 def _write_json(rows: Iterable[Row], total: int | None) -> None:
-    """As `show` writes it, but row by row: a ledger may be larger than the memory."""
+    """Write rows as `show` does, but one by one: a ledger may be larger than the memory."""
     click.echo(f'{{\n  "version": {JSON_VERSION},\n  "rows": [', nl=False)
     count = 0
     for count, row in enumerate(rows, 1):

@@ -78,7 +78,7 @@ def _explained(
 
 
 def _waits_now(ledger: Reader, job: JobState) -> Reason | None:
-    """What the admission policy in force says of a waiting job now. The ledger does not keep what it said each time."""
+    """The admission policy's reason for a waiting job now. The ledger does not keep what it said each time."""
     from fawkes.core.fairness.weights import in_words
     from fawkes.core.jobs.deadlines import waits_now
     from fawkes.policy.worker.policies import load_admission

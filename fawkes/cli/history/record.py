@@ -92,7 +92,7 @@ def _asking(site: Site) -> Ask:
 
 
 def _platform(site: Site) -> Platform:
-    """What the site's own files say of the machine below its nodes."""
+    """The machine below a site's nodes, as the site's own files describe it."""
     import os
 
     from fawkes.offline.record.scenario import Platform
@@ -109,7 +109,7 @@ def _platform(site: Site) -> Platform:
 
 
 def _tell(made: Record, output: str) -> None:
-    """What the record does not have, a row for each reason; record.json names every job."""
+    """Tell what the record does not have, a row for each reason; record.json names every job."""
     groups: dict[tuple[str, str], list[str]] = {}
     for problem, found in (("skipped", made.left_out), ("no history", made.missing)):
         for name, why in found.items():

@@ -34,7 +34,7 @@ def out_option(help_text: str) -> Callable[[F], F]:
 
 
 def comparison_options(*, policies: str, admission: str, example: str, replays: int, spread: str) -> Callable[[F], F]:
-    """What is compared, and over how many replays: ``policies``, ``admission``, ``settings``, ``replays``, ``spread``.
+    """The options of a comparison: ``policies``, ``admission``, ``settings``, ``replays``, ``spread``.
 
     ``policies``, ``replays`` and ``spread`` (a duration) are defaults, ``admission`` says in words what its default is,
     and ``example`` is a second setting for the help.

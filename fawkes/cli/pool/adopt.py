@@ -55,7 +55,7 @@ def adopt(site: Site, yes: bool, dry_run: bool) -> None:
 
 
 def lines(findings: Findings, answers: Mapping[ClusterId, str]) -> Iterator[str]:
-    """What was found and what is not known, for people."""
+    """Lines for people on what was found and what is not known."""
     from fawkes.config.clusters.details import ClusterDetails
     from fawkes.config.files.nodeset import fold
 

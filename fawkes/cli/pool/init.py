@@ -26,7 +26,7 @@ _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 class NextStep(NamedTuple):
-    """What to type after `fawkes init`, in the site's folder, and what it does."""
+    """A command to type after `fawkes init`, in the site's folder, and what it does."""
 
     command: str
     does: str

@@ -68,7 +68,7 @@ def run(
 
 
 def asking(pool: str, *, yes: bool) -> Callable[[str], None]:
-    """What asks for the pool's name before a take-over; it raises RefusedError if somebody types something else."""
+    """A question for the pool's name before a take-over; it raises RefusedError if somebody types something else."""
     from fawkes.cli.asking.acting import confirm
 
     return lambda what: confirm(pool, what=what, yes=yes)

@@ -37,7 +37,7 @@ def live_job(spec: JobSpec, jar: Path) -> JobSpec:
 
 
 def pool_bytes(spec: JobSpec) -> int:
-    """What a load job reads of the pool in all; 0 for other jobs."""
+    """Bytes that a load job reads of the pool in all; 0 for other jobs."""
     if "kind" in spec.details:
         return 0
     profile = profile_of(spec)

@@ -78,7 +78,7 @@ def stages(
 
 
 def _live(spec: ClusterSpec) -> ClusterSpec:
-    """As it is requested: what a replay writes is made up, and must not keep an MR-cluster that is to go.
+    """The MR-cluster to request: what a replay writes is made up, and must not keep an MR-cluster that is to go.
 
     Offline an MR-cluster needs no software, and of its data the size alone may be known: such data is not loaded.
     """

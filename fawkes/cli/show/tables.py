@@ -27,7 +27,7 @@ class Table:
 
     @property
     def all_keys(self) -> tuple[str, ...]:
-        """What ``-o wide`` and CSV have: names and numbers first, sentences last."""
+        """The keys that ``-o wide`` and CSV have: names and numbers first, sentences last."""
         keys = (*self.keys, *(key for key in self.wide if key not in self.keys))
         return tuple(sorted((key for key in keys if key not in COMBINED), key=lambda key: FIELDS[key].shape.wraps))
 

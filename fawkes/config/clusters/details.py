@@ -101,7 +101,7 @@ class SleepTasks:
 
 @dataclass(frozen=True, kw_only=True)
 class JobDetails:
-    """The program of a job. ``kind`` is ``jar``, ``class``, ``streaming``, ``script`` or ``pig``.
+    """The program that a job runs. ``kind`` is ``jar``, ``class``, ``streaming``, ``script`` or ``pig``.
 
     ``jar`` is an absolute local path, ``release_jar`` one of the release's own jars (``examples``, ``streaming`` or
     ``jobclient-tests``); both may be empty. ``pig`` (Pig Latin) is an absolute local path as well, and so are

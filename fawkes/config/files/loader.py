@@ -157,7 +157,7 @@ def _is_of_hadoop(before: Sequence[str]) -> bool:
 
 
 def _refuse_odd_values(path: Path, tables: Mapping[str, Any]) -> None:
-    """What TOML can write and no key can mean: deep nesting, NUL in a text, numbers beyond 64 bits."""
+    """Refuse what TOML can write and no key can mean: deep nesting, NUL in a text, numbers beyond 64 bits."""
     left: list[tuple[Any, int, str]] = [(tables, 0, "")]
     while left:
         value, depth, key = left.pop()

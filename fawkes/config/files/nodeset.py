@@ -84,7 +84,7 @@ def _in_order(text: str) -> list[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """What operators outside of brackets divide, in one pass over a text that may have a million of them."""
+    """The pieces between operators outside of brackets, in one pass over a text that may have a million of them."""
     start = depth = 0
     for mark in _MARKS.finditer(text):
         if mark[0] == "[":

@@ -224,7 +224,7 @@ def job_spec(table: JobTable, *, cluster: str, file: str, folder: Path, key: str
 
 
 def without_tasks(spec: JobSpec) -> str:
-    """What a job with a deadline lacks when its number of tasks is not known; empty when it lacks nothing."""
+    """A warning on a job with a deadline whose number of tasks is not known; empty for all others."""
     if spec.deadline_us is None or not spec.tasks_estimated:
         return ""
     return (

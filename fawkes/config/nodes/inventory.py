@@ -91,7 +91,7 @@ def _attribute(value: object) -> Attribute:
 
 
 class _Keys(Strict):
-    """What a group says for all of its nodes and a ``[node.NAME]`` table for one."""
+    """The keys that a group has for all of its nodes and a ``[node.NAME]`` table for one."""
 
     site: Name | None = Field(default=None, description="the physical cluster that the nodes stand in")
     address: str | None = Field(default=None, description="the address for SSH")

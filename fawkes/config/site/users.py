@@ -29,7 +29,7 @@ def users_of(files: Iterable[Path]) -> dict[Path, str]:
 
 
 def without_user(clusters: Collection[str]) -> str:
-    """What jobs of MR-clusters without a Unix user of their own can do to others, in a sentence."""
+    """The harm that jobs of MR-clusters without a Unix user of their own can do to others, in a sentence."""
     these = ", ".join(sorted(clusters))
     return (
         f"{these} {'has' if len(clusters) == 1 else 'have'} no `run_as`: jobs run as the user for SSH. They can change "
@@ -38,7 +38,7 @@ def without_user(clusters: Collection[str]) -> str:
 
 
 def group_lines(nodes: Mapping[str, str]) -> list[str]:
-    """What control groups change about that, in sentences; ``nodes`` has for each node why it has none, "" if it has.
+    """Sentences on nodes with and without control groups; ``nodes`` has for each node why it has none, "" if it has.
 
     Nothing is said of a node that is not in ``nodes``.
     """

@@ -27,7 +27,7 @@ Changes = Mapping[str, Any]
 
 
 class Divided(NamedTuple):
-    """What ``--set`` says of ``fawkes.toml``, and what it says of the scenario."""
+    """The changes by ``--set`` of ``fawkes.toml``, and those of the scenario."""
 
     settings: Changes
     scenario: Changes
@@ -49,7 +49,7 @@ def divided(changes: Changes) -> Divided:
 
 
 def place_of(path: Path | str, changes: Changes) -> str:
-    """What an error names: the file, and what was set over it."""
+    """The place that an error names: the file, and what was set over it."""
     words = " ".join(f"--set {key}={value}" for key, value in changes.items())
     return f"{path} with {words}" if words else str(path)
 

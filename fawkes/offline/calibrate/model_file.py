@@ -25,7 +25,7 @@ Use = dict[str, Any]
 
 
 def use_of(record: Record) -> Use:
-    """What a record takes from its ledger."""
+    """The part of its ledger that a record takes."""
     span = record.span
     return {
         "ledger": record.ledger_id,
@@ -102,7 +102,7 @@ def _comment(one: Fit) -> str:
 
 
 def uses_in(path: Path) -> list[Use]:
-    """What a file of constants was fitted on; ConfigError when it does not say so."""
+    """The parts of ledgers that a file of constants was fitted on; ConfigError when it does not say so."""
     said = read_toml(path, hint="`fawkes calibrate --out FILE` writes it")
     try:
         return [

@@ -23,7 +23,7 @@ def alone_us(starts: Sequence[Start], busy: Sequence[Start]) -> tuple[int, ...]:
 
 
 def crowded_us(starts: Sequence[Start], busy: Sequence[Start], cores: float) -> tuple[int, ...]:
-    """The times by which one more start makes a crowd last longer, one figure for each crowd that kept all cores busy.
+    """The time by which one more start prolongs a crowd, one figure for each crowd that kept all cores busy.
 
     A crowd is of starts that overlap, twice as many as ``cores`` and more: its time / its starts. Crowds that met
     computing tasks are left out.

@@ -24,7 +24,7 @@ NAMENODE_S, JOURNALNODE_S, IDLE_CORES = 3.8, 2.0, 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MastersLost:
-    """What lost and moved masters cost an MR-cluster, or all of them together.
+    """The cost of lost and moved masters, for an MR-cluster or all of them together.
 
     ``masters_away_s`` is the time in which its masters did not serve, from their loss on. Of ``masters_moves`` that
     ended, the copies that were used lacked the writes of the last ``masters_lacks_s`` in all. ``jobs_again`` jobs had
@@ -47,7 +47,7 @@ MASTERS = tuple(each.name for each in fields(MastersLost))
 
 @dataclass(slots=True)
 class _Cluster:
-    """What a store says of the masters of one MR-cluster; ``since_us`` is when they were lost, if they are away."""
+    """The masters of one MR-cluster, by a store; ``since_us`` is when they were lost, if they are away."""
 
     since_us: int | None = None
     away_us: int = 0
@@ -108,7 +108,7 @@ class _Cluster:
 
 
 def masters_lost(store: Reader, tasks: Sequence[TaskEvent] | None = None) -> dict[str, MastersLost]:
-    """What lost masters cost each MR-cluster that had any; ``tasks`` are the starts and ends of attempts, if kept."""
+    """The cost of lost masters for each MR-cluster with any; ``tasks`` are the starts and ends of attempts, if kept."""
     found: dict[str, _Cluster] = {}
     arming: dict[str, ArmStandby] = {}
     at_us = 0
@@ -129,7 +129,7 @@ def masters_lost(store: Reader, tasks: Sequence[TaskEvent] | None = None) -> dic
 
 
 def _stands(found: dict[str, _Cluster], arming: dict[str, ArmStandby], event: Event, decision: Decision) -> None:
-    """What a step says of second NameNodes; ``arming`` are those that are being brought up."""
+    """Take over what a step says of second NameNodes; ``arming`` are those that are being brought up."""
     if isinstance(event, Done) and split(event.effect)[0] is Key.MASTERS:
         effect = arming.get(event.effect)
         if effect is not None and effect.version == event.version:
@@ -160,7 +160,7 @@ def _saw(found: dict[str, _Cluster], name: str, code: str, facts: Mapping[str, o
 
 
 def total_of(costs: Sequence[MastersLost]) -> MastersLost:
-    """The sum over several MR-clusters."""
+    """The cost for several MR-clusters together."""
     work = [cost.work_again_s for cost in costs if cost.work_again_s is not None]
     return MastersLost(
         masters_away_s=math.fsum(cost.masters_away_s for cost in costs),

@@ -21,7 +21,7 @@ from fawkes.store.base import Reader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadlines:
-    """The outcome of the jobs that have a deadline; there are ``jobs_due`` of them.
+    """The fate of the jobs that have a deadline; there are ``jobs_due`` of them.
 
     Missed ones ended late, failed, or were cancelled; an admission policy did not let dropped ones in, and ended killed
     ones. ``sdr`` is the share that met its deadline. ``wasted_s`` is the time of the tasks of all that did not, in

@@ -141,7 +141,7 @@ def _against(runs: Mapping[int, Mapping[str, Any]], others: Mapping[int, Mapping
 
 
 def verdict_of(within: tuple[float, float] | None, pairs: int) -> str:
-    """What the interval of a change says, of so many pairs: better, worse, or cannot tell."""
+    """The verdict on a change by its interval, of so many pairs: better, worse, or cannot tell."""
     if within is None or least_p(pairs) >= SIGNIFICANT or within[0] <= 0 <= within[1]:
         return CANNOT_TELL
     return BETTER if within[1] < 0 else WORSE

@@ -30,7 +30,7 @@ class Seen:
 
 
 def seen_in(store: Reader, span: Span) -> Seen:
-    """What the steps of a span show.
+    """The times and rates that the steps of a span show.
 
     ``join`` is of nodes that come to a running MR-cluster, ``drain`` of nodes that had no time to leave in, ``clean``
     until a node is free.

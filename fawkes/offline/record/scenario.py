@@ -37,7 +37,7 @@ class Platform:
     network_bytes_s: int | None = None
 
     def said(self) -> dict[str, Any]:
-        """Keys of ``[model]``."""
+        """Its values by the keys of ``[model]``."""
         network = None if self.network_bytes_s is None else toml.size(self.network_bytes_s)
         return {"shared_cores": self.shared_cores or None, "cores": self.cores, "network": network}
 
@@ -115,7 +115,7 @@ def _model(recorded: RecordedSpan, seen: Seen, platform: Platform, calibrated: M
 
 
 def _measured(seen: Seen) -> Iterator[str]:
-    """What the ledger tells by itself. Times of jobs are not among it: they are what the model is held against."""
+    """Lines with what the ledger tells by itself. Times of jobs are not among it: the model is held against them."""
     for name, values in (("deploy", seen.deploy_us), ("join", seen.join_us), ("clean", seen.clean_us)):
         if values:
             note = f"median of {len(values)} in this ledger"

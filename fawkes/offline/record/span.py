@@ -72,7 +72,7 @@ def span_of(store: Reader, since_us: int | None = None, until_us: int | None = N
 
 
 def recorded_span(store: Reader, span: Span) -> RecordedSpan:
-    """What happened in a span; UserError when no job that succeeded was submitted in it."""
+    """The jobs, MR-clusters and rules of a span; UserError when no job that succeeded was submitted in it."""
     rules, notes = _rules(store, span)
     asked = [job for job in history.jobs(store) if span.has(job.submitted_us)]
     jobs = tuple(job for job in asked if _succeeded(job) or _may_begin(job))
@@ -131,7 +131,7 @@ def _rules(store: Reader, span: Span) -> tuple[Started, list[str]]:
 
 
 def _texts(event: Started) -> tuple[str, str, str]:
-    """What decided from a start on: settings, policy, admission policy."""
+    """The rules from a start on, as texts: settings, policy, admission policy."""
     return repr(event.settings), event.policy.sha256, "" if event.admission is None else event.admission.sha256
 
 

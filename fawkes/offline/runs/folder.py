@@ -47,7 +47,7 @@ def refuse_present(folder: Path) -> None:
 
 
 def stamp_of(file: Path) -> dict[str, Any] | None:
-    """What a folder's own file says of it; None when there is no such file, or it cannot be read."""
+    """The facts in a folder's own file; None when there is no such file, or it cannot be read."""
     try:
         said = json.loads(read_text(file))
     except (FawkesError, ValueError, RecursionError):
@@ -56,7 +56,7 @@ def stamp_of(file: Path) -> dict[str, Any] | None:
 
 
 def stamp(**facts: Any) -> dict[str, Any]:
-    """What a folder's own file says: the versions, the digest of the code, and these facts."""
+    """The content of a folder's own file: the versions, the digest of the code, and these facts."""
     return {"fawkes": __version__, "format": FORMAT, "code": code_digest(), **facts}
 
 

@@ -44,7 +44,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """What is compared: a scenario for each policy and label of settings, and the demands that all of them meet.
+    """A comparison: a scenario for each policy and label of settings, and the demands that all of them meet.
 
     ``own`` has the demands of a label whose settings change the model, the pool or an MR-cluster; ``origin`` is a
     digest of the plan before any settings: without it, that of the first scenario.

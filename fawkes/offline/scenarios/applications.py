@@ -73,7 +73,7 @@ def guesses(jobs: Sequence[TraceJob]) -> list[str]:
 
 
 def _cpu_s_per_mb(stage: Stage | None) -> tuple[float, float]:
-    """Of maps and of reduces."""
+    """Seconds of processor time per MB, of maps and of reduces."""
     kind = stage.kind if stage is not None and stage.kind in CPU_S_PER_MB else ""
     map_cpu = stage.map_cpu if stage is not None else None
     reduce_cpu = stage.reduce_cpu if stage is not None else None

@@ -30,7 +30,7 @@ class KnownDemands(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the tasks of a job ask for, without their starts.
+    """The demand of a job's tasks, without their starts.
 
     ``told_tasks`` and ``told_bytes`` are its demand as it was submitted, which is all that a controller knows while it
     waits: None where nobody said. ``reference_us`` is its reference time, when it was given one.

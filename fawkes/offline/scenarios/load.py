@@ -131,7 +131,7 @@ def referenced(demands: Sequence[Demand], reference_us: Mapping[JobId, int]) -> 
 
 
 def wishes(demands: Sequence[Demand], idle_us: int | None) -> tuple[Wish, ...]:
-    """What the simulator is asked: every MR-cluster, then every job.
+    """The wishes for the simulator: every MR-cluster, then every job.
 
     ``idle_us`` is the site's idle time. An MR-cluster without its own is kept through the longest gap between two of
     its jobs: its users know that more will come (RECONSTRUCTION: in the paper an MR-cluster stays until its workload is

@@ -101,6 +101,6 @@ def delays_of(model: ModelTable) -> Delays:
     return replace(Delays(), **_said(model, Delays))
 
 
-def bounds_of(table: BoundsTable) -> WorkerLimits:
-    """What one call of a policy may take."""
-    return WorkerLimits(time_s=table.policy_time_us / SECOND_US, memory_bytes=table.policy_memory_bytes)
+def bounds_of(table: BoundsTable) -> Bounds:
+    """The time and the memory that one call of a policy may take."""
+    return Bounds(time_s=table.policy_time_us / SECOND_US, memory_bytes=table.policy_memory_bytes)

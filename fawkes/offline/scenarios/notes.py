@@ -43,7 +43,7 @@ class CopyNote:
 
 
 def copies_note(lost: Mapping[str, int]) -> str:
-    """What ``Copies.lost`` means for the figures; empty when nothing was lost."""
+    """A note on what ``Copies.lost`` means for the figures; empty when nothing was lost."""
     if not lost:
         return ""
     told = ", ".join(f"{name} ({count} nodes)" for name, count in sorted(lost.items()))
@@ -84,7 +84,7 @@ def struck_nobody(store: Reader, losses: Sequence[Loss]) -> list[str]:
 
 
 def nobody_note(found: Sequence[str]) -> str:
-    """What `struck_nobody` means for the figures; empty when each loss struck a node."""
+    """A note on what `struck_nobody` means for the figures; empty when each loss struck a node."""
     if not found:
         return ""
     return f"losses of masters struck no node, because the MR-cluster had no masters then: {', '.join(found)}"

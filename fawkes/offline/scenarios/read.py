@@ -146,7 +146,7 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
 
 
 def _check_times(demands: Sequence[Demand], faults: Sequence[FaultTable], path: Path, limit_us: int) -> None:
-    """What has a time of its own comes before the limit; an MR-cluster behind another one has none."""
+    """Refuse what has a time of its own beyond the limit; an MR-cluster behind another one has none."""
     requests = [(f"{demand.spec.id!r}", demand.requested_us) for demand in demands]
     refuse_beyond("requests for MR-clusters", requests, path, limit_us)
     jobs = [

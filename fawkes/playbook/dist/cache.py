@@ -124,7 +124,7 @@ def is_there(wanted: Wanted) -> bool:
 
 
 def look(wanted: Wanted) -> Cached:
-    """What is wanted, as it is in the cache, with every file read and compared; UserError when there is not even a folder."""
+    """The wanted piece in the cache, with every file read and compared; UserError when there is not even a folder."""
     folder = folder_of(wanted)
     if not folder.is_dir():
         raise _absent(wanted)

@@ -18,7 +18,7 @@ _LEFT_OUT = ("share/doc/", "logs/")
 
 
 class Bundle(Protocol):
-    """A folder that can be sent: a release of Hadoop, or Pig, in a folder."""
+    """Software that can be sent: a release of Hadoop, or Pig, in a folder."""
 
     @property
     def root(self) -> str: ...  # noqa: D102
@@ -28,7 +28,7 @@ class Bundle(Protocol):
 
 @dataclass(frozen=True)
 class Parcel:
-    """A shipment: the folder on this machine, its name on a node, and the text of its manifest."""
+    """A parcel to send: the folder on this machine, its name on a node, and the text of its manifest."""
 
     folder: Path
     name: str

@@ -54,7 +54,7 @@ class PigPin:
 
     @property
     def asked(self) -> str:
-        """The words for `fawkes dist get`."""
+        """The argument of `fawkes dist get`."""
         return "pig"
 
     def jars(self) -> dict[str, str]:

@@ -67,7 +67,7 @@ class Pin:
 
     @property
     def asked(self) -> str:
-        """The words for `fawkes dist get`."""
+        """The argument of `fawkes dist get`."""
         return self.version
 
     def jar(self, artifact: str, classifier: str = "") -> str:

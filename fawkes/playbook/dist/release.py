@@ -210,7 +210,7 @@ class Release:
         return ",".join(f"{self.root}/{entry}" for entry in self.task_class_path)
 
     def environment(self, java_home: str, conf_dir: str) -> dict[str, str]:
-        """What a daemon, a client or the release's own scripts want to find in their environment."""
+        """The variables that a daemon, a client or the release's own scripts want to find in their environment."""
         homes = ("HADOOP_HOME", "HADOOP_COMMON_HOME", "HADOOP_HDFS_HOME", "HADOOP_YARN_HOME", "HADOOP_MAPRED_HOME")
         return {
             "JAVA_HOME": java_home,

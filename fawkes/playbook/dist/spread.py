@@ -67,7 +67,7 @@ class _Outcome:
 
 @dataclass(frozen=True)
 class _Round:
-    """What is the same for all hosts of one round; ``token`` names its claims."""
+    """The values that all hosts of one round share; ``token`` names its claims."""
 
     parcel: Parcel
     shell: RemoteShell

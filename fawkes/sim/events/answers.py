@@ -50,7 +50,7 @@ def missing_of(cluster: ClusterId, only_here: Mapping[NodeId, ClusterId]) -> tup
 def observed(
     effect: Host, now_us: int, condition: Condition, error: str | None = None, facts: Facts = NO_FACTS
 ) -> NodeObserved | None:
-    """What is told of a node; nothing of an ``error`` of which nothing is ever heard, which is empty."""
+    """The event that tells of a node; None for an empty ``error``, of which nothing is ever heard."""
     if error == "":
         return None
     node, generation = effect.node, effect.generation
@@ -66,7 +66,7 @@ def runs(attempt: JobAttempt, started_us: int, now_us: int) -> AttemptSeen:
 
 
 def ended(attempt: JobAttempt, end: End, now_us: int) -> AttemptSeen:
-    """What a launcher leaves: its exit code and its application."""
+    """The sight of an ended attempt, as its launcher leaves it: the exit code and the application."""
     good = end.progress is Progress.SUCCEEDED
     seen = Attempt(
         launcher=Launcher.FINISHED,

@@ -44,7 +44,7 @@ class Heap:
         self.entries = kept
 
     def left(self, now_us: int, reads_us: int) -> Heap:
-        """What is still to happen after the death of a controller: power that fails and returns, and what users ask.
+        """The heap after the death of a controller: power that fails and returns, and what users ask.
 
         The next one reads all MR-clusters at ``reads_us``.
         """

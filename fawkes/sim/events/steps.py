@@ -119,7 +119,7 @@ def next_look_us(now_us: int, every_us: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """The daemons of a node."""
+    """The daemons on a node: of which MR-cluster, in which role and generation."""
 
     cluster: ClusterId
     role: Role

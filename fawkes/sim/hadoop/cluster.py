@@ -216,7 +216,7 @@ class SimCluster:
         return self._copy(of, self.machine.save(self.output_bytes))
 
     def evacuate(self, name: NodeId, of: object) -> Copy:
-        """Copies the data of a node to those that stay."""
+        """Begin the copy of what a node stores to the nodes that stay, and return it."""
         node = self.nodes.get(name)
         held = self.stored.get(name, 0)
         if node is not None and node.role is Role.CORE:
@@ -240,7 +240,7 @@ class SimCluster:
     # --- readings
 
     def read(self) -> Reading:
-        """The answers of the masters."""
+        """The reading that the masters give: jobs, tasks, slots and bytes."""
         waiting = [job for job in self.jobs.values() if not job.started]
         storing = sum(1 for node in self.nodes.values() if node.role is not Role.TRANSIENT)
         running = sum(len(job.running) for job in self.jobs.values())
@@ -502,7 +502,7 @@ class SimCluster:
             self.stored[node.name] = self.stored.get(node.name, 0) + output_bytes
 
     def _fetch_rest(self, task: TaskAttempt) -> None:
-        """What the reduce has not fetched yet, once all maps have ended."""
+        """Fetch what the reduce has not fetched yet, once all maps have ended; until then it waits."""
         if task.job.maps_done < task.job.profile.maps:
             task.phase = Phase.WAIT
         else:
@@ -526,7 +526,7 @@ class SimCluster:
         task.flows.update(self.machine.begin(work, (self, task)))
 
     def _tail_us(self, task: TaskAttempt, legs: Iterable[Leg]) -> float:
-        """What a phase takes beyond its longest stream: a part of the others, and the way of the news of its end."""
+        """The time of a phase beyond its longest stream: a part of the others, and the way of the news of its end."""
         together = longest = 0.0
         for leg in legs:
             pool, work, _ = leg

@@ -65,7 +65,7 @@ class Pool(Generic[Owner]):
 
     @property
     def rate(self) -> float:
-        """The rate of each stream now, in units of work a microsecond; 0 in a pool without capacity."""
+        """The rate that each stream gets now, in units of work a microsecond; 0 in a pool without capacity."""
         if not self.streams or not self.capacity:
             return 0.0
         streams = self.streams / MILLI
@@ -76,7 +76,7 @@ class Pool(Generic[Owner]):
 
     @property
     def alone(self) -> float:
-        """The rate of a stream in a pool of its own."""
+        """The rate that a stream gets in a pool of its own."""
         return min(self.cap, self.capacity)
 
     def pass_until(self, now_us: int) -> None:

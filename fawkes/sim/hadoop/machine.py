@@ -26,7 +26,7 @@ MASTERS = 3
 
 
 class Common:
-    """What all MR-clusters share: persistent storage, the link between sites, the cores of a machine with all nodes."""
+    """Pools of all MR-clusters: persistent storage, the link between sites, the cores of a machine with all nodes."""
 
     def __init__(self, constants: Constants) -> None:
         card = constants.network_bytes_s / SECOND_US
@@ -92,7 +92,7 @@ class Machine:
         return self._time, time_us, MILLI
 
     def start(self, time_us: int, cpu_us: float, count: int = 1) -> list[Leg]:
-        """What starts, of a job, a task or ``count`` nodes: it takes its time, and longer where many share the cores.
+        """The legs of a start, of a job, a task or ``count`` nodes: its time, and longer where many share the cores.
 
         A Java process that starts is two threads at work: the program, and the compiler of the code that it runs.
         """
@@ -100,7 +100,7 @@ class Machine:
         return [self.pause(time_us), (self._cores, cpu_us / 2, width), (self._cores, cpu_us / 2, width)]
 
     def legs(self, task: TaskAttempt, fetched: float, kept: Mapping[Role, int], replication: int) -> Iterator[Leg]:
-        """What the present phase of a task asks for; a reduce fetches so many bytes, from where the maps ran."""
+        """The legs of the present phase of a task; a reduce fetches so many bytes, from where the maps ran."""
         profile, own = task.job.profile, self._disks[task.node.role]
         writes = task.phase is Phase.REDUCE or not profile.reduces
         copies = replicas_by_role(self._counts, task.node.role, replication)
@@ -209,7 +209,7 @@ def replicas_by_role(counts: Mapping[Role, int], writer: Role, replication: int)
 
 
 def cores_of(constants: Constants, nodes: int, clusters: int = 0, standbys: int = 0) -> float:
-    """What is left of the cores; at least a twentieth.
+    """The cores that are left; at least a twentieth.
 
     The daemons of so many nodes take their part, and so do the copies of MR-clusters and second NameNodes.
     """
@@ -219,7 +219,7 @@ def cores_of(constants: Constants, nodes: int, clusters: int = 0, standbys: int 
 
 
 def own_cores_of(constants: Constants, nodes: int, *, standby: bool = False) -> float:
-    """What is left of the cores of an MR-cluster's nodes where each node has its own."""
+    """The cores that are left of an MR-cluster's nodes where each node has its own."""
     free = capacity_of(nodes, cores_of(constants, 1))
     return max(free / 20, free - constants.keep_cores - constants.standby_cores * standby)
 

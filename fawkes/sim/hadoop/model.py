@@ -47,7 +47,7 @@ class Copying(Protocol):
 
     @property
     def of(self) -> object:
-        """The one that waits for it."""
+        """The object that waits for it."""
 
 
 class Cluster(Protocol):
@@ -103,7 +103,7 @@ class Cluster(Protocol):
         """All output goes to persistent storage."""
 
     def evacuate(self, name: NodeId, of: object) -> Copying:
-        """Copies the data of a node to those that stay."""
+        """Begin the copy of what a node stores to the nodes that stay, and return it."""
 
     def start_daemons(self, time_us: int, of: object, *, deploys: int = 0) -> Copying:
         """The daemons of a node that comes: so long when they start alone, longer beside what computes.
@@ -112,7 +112,7 @@ class Cluster(Protocol):
         """
 
     def read(self) -> Reading:
-        """The answers of the masters."""
+        """The reading that the masters give: jobs, tasks, slots and bytes."""
 
 
 class Model(Protocol):

@@ -38,7 +38,7 @@ class Profile:
 
     @property
     def shuffle_bytes(self) -> float:
-        """The bytes that each reduce fetches."""
+        """Bytes that each reduce fetches."""
         return self.maps * self.map_output_bytes / self.reduces if self.reduces else 0.0
 
 

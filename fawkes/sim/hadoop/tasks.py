@@ -100,7 +100,7 @@ class SimJob:
 
     @property
     def needs_map_output(self) -> bool:
-        """True if a reduce has still to fetch some of it."""
+        """True if a reduce has still to fetch some map output."""
         return self.reduces_waiting > 0 or any(a.phase < Phase.REDUCE for a in self.running if not a.is_map)
 
 

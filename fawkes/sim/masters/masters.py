@@ -140,7 +140,7 @@ class Masters:
         return away
 
     def reading(self, cluster: ClusterId) -> Reading:
-        """What they say, when they do: jobs whose end nobody was told count as ended once, by their later attempt."""
+        """The masters' reading: jobs whose end nobody was told count as ended once, by their later attempt."""
         reading, void = self.clusters[cluster].read(), self.void.get(cluster, 0)
         if strays := self.strays.get(cluster):
             reading = replace(reading, strays=tuple(strays.values()))

@@ -161,7 +161,7 @@ class Standbys:
         return ""
 
     def look(self, cluster: ClusterId, now_us: int) -> StandbySeen | None:
-        """What is told of a second NameNode; None when nothing has changed."""
+        """The news of a second NameNode; None when nothing has changed."""
         pair = self.pairs.get(cluster)
         seen = None if pair is None else pair.sight()
         if pair is None or seen is None or seen == pair.told:

@@ -130,6 +130,6 @@ def _chosen(flow: Workflow, names: Sequence[str]) -> tuple[Query, ...]:
 
 
 def _beside(script: str) -> list[Path]:
-    """What a script imports or runs: the macro, and for the whole workflow each query."""
+    """The files that a script imports or runs: the macro, and for the whole workflow each query."""
     here = folder()
     return [here / "scrapes.macro", *(sorted(here.glob("*.pig")) if script == WHOLE else [])]

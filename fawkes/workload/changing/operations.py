@@ -171,7 +171,7 @@ def _sized(job: TraceJob, factor: Fraction) -> TraceJob:
 
 
 def _times(count: int | None, factor: Fraction) -> int | None:
-    """What there was stays there: one at least; nothing stays nothing."""
+    """The count times the factor: one at least where there was something; nothing stays nothing."""
     return max(1, round(count * factor)) if count else count
 
 

@@ -236,7 +236,7 @@ def _all_ms(each_us: int | None, tasks: int | None) -> int | None:
 
 
 def _shares(size: int | None, tasks: int) -> Sequence[int]:
-    """What each task has of something, together all of it; nothing when it is unknown."""
+    """The share of each task in something, together all of it; nothing when it is unknown."""
     if size is None or not tasks:
         return ()
     each, rest = divmod(size, tasks)

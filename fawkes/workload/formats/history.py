@@ -101,7 +101,7 @@ def _once(jobs: Sequence[_Told], found: Collected) -> list[_Told]:
 
 @dataclass(slots=True)
 class _Attempts:
-    """What is known of the tasks of one kind: when attempts began, and of tasks that succeeded time and counters."""
+    """The tasks of one kind, as far as known: when attempts began, and of tasks that succeeded time and counters."""
 
     tasks: set[str] = field(default_factory=set)
     begun_ms: dict[str, int | None] = field(default_factory=dict)

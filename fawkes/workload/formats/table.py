@@ -169,7 +169,7 @@ class _Source:
         self._first: str | None = None
 
     def header(self) -> dict[str, str]:
-        """What the comment lines say; the lines after them are left to ``jobs``."""
+        """The keys and values of the comment lines; the lines after them are left to ``jobs``."""
         said: dict[str, str] = {}
         for text in self._lines:
             if not text.startswith("#"):

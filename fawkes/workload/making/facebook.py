@@ -72,7 +72,7 @@ def like_facebook(jobs: int = 1000, *, per_minute: float = PER_MINUTE, seed: int
 
 
 def like(trace: Trace, jobs: int | None = None, *, per_minute: float | None = None, seed: int = 1) -> Trace:
-    """A trace of as many jobs, or of ``jobs``, drawn out of this one with replacement, in a Poisson stream of its rate.
+    """A trace of as many jobs, or of ``jobs``, drawn from this one with replacement, in a Poisson stream of its rate.
 
     They are after no others: what is drawn is no chain any more. UserError when the rate is not known (all of its jobs
     come at once) or no job is asked for.

@@ -23,7 +23,7 @@ MOST_MADE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a user may set: the parameter that it goes to, how its text is read, and what it means."""
+    """A key that a user may set: the parameter that it goes to, how its text is read, and what it means."""
 
     parameter: str
     read: Callable[[str], Any]

@@ -175,7 +175,7 @@ def _description(wanted: Generated) -> dict[str, Any]:
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    """What a folder says it has, without the digests; nothing when it says nothing that can be read."""
+    """The manifest of a folder, without the digests; nothing when it says nothing that can be read."""
     try:
         said = json.loads((folder / "manifest.json").read_text())
     except (OSError, ValueError):

@@ -159,7 +159,7 @@ def play(
 
 @dataclass
 class _Item:
-    """What is still to be asked for: an MR-cluster, or a job."""
+    """An MR-cluster or a job that is still to be asked for."""
 
     of: Arrival | Submission
     order: int
@@ -250,7 +250,7 @@ class _Player:
         self.note(self.posted[-1])
 
     def _send(self, item: _Item, body: Mapping[str, Plain]) -> bool:
-        """True if the controller took it now: not when an earlier try had arrived, and only its answer was lost."""
+        """Send it; True if the controller took it now: not when an earlier try had arrived and its answer was lost."""
         item.tries += 1
         try:
             self.controller.post(item.verb, body)

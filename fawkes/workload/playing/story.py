@@ -43,7 +43,7 @@ class Point:
 
     @property
     def happened(self) -> bool:
-        """True if it did."""
+        """True if the point happened."""
         return self.at_us is not None
 
 

@@ -68,7 +68,7 @@ class _Text:
                 return False
 
     def go(self, end: int) -> None:
-        """What is before ``end`` has been used."""
+        """Go on to ``end``: what is before it has been used."""
         self.line += self.text.count("\n", self.at, end)
         self.at = end
 
@@ -97,7 +97,7 @@ class _Text:
         return error.msg.startswith("Unterminated string") or len(self.text) - error.pos < _LONGEST_TOKEN
 
     def broken(self, error: json.JSONDecodeError) -> ConfigError:
-        """What is wrong where."""
+        """The error that says what is wrong where."""
         line = self.line + self.text.count("\n", self.at, error.pos)
         if self.is_cut(error):
             what = f"the file ends within the object that begins on line {self.line}"

@@ -44,7 +44,7 @@ class Tally:
         self._first_lines.setdefault(reason, line)
 
     def dropped(self) -> Dropped:
-        """The counts so far."""
+        """The lines or jobs counted so far."""
         return Dropped(dict(self._counts), dict(self._first_lines), self._names)
 
 
@@ -200,7 +200,7 @@ def refuse_empty(path: Path, jobs: Sequence[TraceJob], tally: Tally, *, form: st
 
 
 class _Unpacked(io.RawIOBase):
-    """What a compressed file holds, piece by piece.
+    """The content of a compressed file, piece by piece.
 
     A buffer around GzipFile itself would read so much at once that the lines before a cut were lost with it.
     """

@@ -63,7 +63,7 @@ def _sorted(rows: Mapping[Cell, Row]) -> list[tuple[Cell, Row]]:
 
 
 def _short(row: Row) -> Row:
-    """What the verdicts need of a row: without the means of days, and idle groups only where they are judged."""
+    """The part of a row that verdicts need: without the means of days, and idle groups only where they are judged."""
     judged = (row["cell"]["trace"], row["cell"]["capacity"]) == ("TR1", TR1_SMALL)
     kept = {key: value for key, value in row.items() if key not in ("cell", "fawkes") and (judged or key != "idle")}
     for name in ("fairness", "equality"):
@@ -81,8 +81,8 @@ def _made_by(rows: Mapping[Cell, Row]) -> str:
     )
 
 
-def _reasons(found: Sequence[RuleVerdict], reads: Sequence[Read]) -> dict[str, str]:
-    """What each reading gives, for all that is not reproduced."""
+def _reasons(found: Sequence[Verdict], reads: Sequence[Read]) -> dict[str, str]:
+    """The outcome of each reading, by the name of each verdict that is not reproduced."""
     reasons = {}
     for one in found:
         mine = [read for read in reads if read.name == one.name]

@@ -29,7 +29,7 @@ THE_READING = "the reading"
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a rule gave under one reading."""
+    """The outcome of a rule under one reading."""
 
     name: str
     reading: str

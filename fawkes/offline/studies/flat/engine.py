@@ -84,7 +84,7 @@ def _mean(meters: Floats, batches: Floats, which: int) -> Mean:
 
 
 def idle_groups(size: int, exists_s: float, horizon_s: float, bins: Ints) -> IdleGroups:
-    """What the bins of idle intervals say; ``bins`` has one more than `EDGES_S`."""
+    """The idle groups of a size, from the bins of idle intervals; ``bins`` has one more than `EDGES_S`."""
     total = int(bins.sum())
     longer = tuple((1 - np.cumsum(bins)[:-1] / total).tolist()) if total else ()
     return IdleGroups(size, exists_s / horizon_s if horizon_s else 0.0, total, longer)

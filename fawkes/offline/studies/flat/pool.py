@@ -218,7 +218,7 @@ class Pool:
 
 
 class _Meter:
-    """What is measured up to the last submission, from the state itself at each sample."""
+    """The measurements up to the last submission, from the state itself at each sample."""
 
     def __init__(self, capacity: int, horizon_s: float) -> None:
         self._capacity, self._horizon_s = capacity, horizon_s

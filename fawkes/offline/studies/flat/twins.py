@@ -115,7 +115,7 @@ REPORTED: Mapping[str, tuple[float | None, ...]] = {
 
 
 def statistics(jobs: Jobs) -> dict[str, float]:
-    """What the tables report of a trace: counts, hours, and parts in percent."""
+    """The figures that the tables report of a trace: counts, hours, and parts in percent."""
     tasks, work = jobs.tasks, jobs.work_s
 
     def part(which: NDArray[np.bool_]) -> float:

@@ -10,7 +10,7 @@ from fawkes.offline.studies.interference.values import Bundle, Study
 
 
 class Share(NamedTuple):
-    """What one framework holds and does at one moment."""
+    """The resources that one framework holds and uses, and its standing, at one moment."""
 
     held: Bundle
     used: Bundle
@@ -36,7 +36,7 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The outcome of one framework; times from the start of the run, None where it never came to that."""
+    """The fate of one framework; times from the start of the run, None where it never came to that."""
 
     framework: str
     registered_us: int

@@ -25,7 +25,7 @@ Points = list[tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The outcome of a framework under a manager; seconds from the start of the run, None for what never happened."""
+    """The fate of a framework under a manager; seconds from the start of the run, None for what never happened."""
 
     manager: str
     framework: str

@@ -84,7 +84,7 @@ class Tenant:
 
     @property
     def used(self) -> Bundle:
-        """What it holds on slaves where a task of it runs."""
+        """The resources that it holds on slaves where a task of it runs."""
         return self._sum([executor for executor in self.executors.values() if executor.busy])
 
     def _sum(self, executors: list[Executor]) -> Bundle:

@@ -65,7 +65,7 @@ class Offers(StrEnum):
 
 
 class Remedy(StrEnum):
-    """What is done against interference (section 3.5.2 of the dissertation)."""
+    """A remedy against interference (section 3.5.2 of the dissertation)."""
 
     NONE = "none"
     REVOKE = "revoke"
@@ -99,7 +99,7 @@ class Framework:
     start_task_us: int = 0
 
     def on_slave(self, tasks: int) -> Bundle:
-        """What its executor with so many tasks takes of a slave."""
+        """The part of a slave that its executor takes with so many tasks."""
         return self.executor.plus(self.task, tasks)
 
     def fits(self, room: Bundle) -> int:

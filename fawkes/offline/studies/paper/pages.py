@@ -58,8 +58,8 @@ class Page:
     links: Mapping[str, str]
     reason: str = "Why {name} differs: {text}"
 
-    def reasons_of(self, own: list[RuleVerdict]) -> list[tuple[str, str]]:
-        """The reasons of these verdicts, by name."""
+    def reasons_of(self, own: list[Verdict]) -> list[tuple[str, str]]:
+        """The names of these verdicts, with their reasons, where there are any."""
         return [(one.name, self.reasons[one.name]) for one in own if one.name in self.reasons]
 
 
@@ -100,7 +100,7 @@ def write_page(page: Page, folder: Path) -> None:
 
 
 def _published(rows: Mapping[Run, Row]) -> Iterator[tuple[Run, Row]]:
-    """What the verdicts and reasons are made of, without the sweep; of the courses WKLD-A's alone is judged."""
+    """The runs and rows of the verdicts and reasons, without the sweep; of the courses WKLD-A's alone is judged."""
     judged_runs = published_runs()
     for run, row in sorted(rows.items(), key=lambda item: str(item[0])):
         if run in judged_runs:
@@ -128,8 +128,8 @@ def _counted(found: list[RuleVerdict]) -> str:
     )
 
 
-def _reasons(found: list[RuleVerdict], rows: Mapping[Run, Row]) -> dict[str, str]:
-    """What differs, and the reasons whose checks pass."""
+def _reasons(found: list[Verdict], rows: Mapping[Run, Row]) -> dict[str, str]:
+    """The reasons whose checks pass, by the name of each verdict that differs."""
     return {one.name: why(one.name, Rows(rows)) for one in found if one.verdict == DIFFERS}
 
 

@@ -238,7 +238,7 @@ def ranges() -> list[Run]:
 
 
 def swept_runs() -> tuple[list[Run], list[Run]]:
-    """What is run again with a changed constant: section 6 on fewer points, and of section 7 WKLD-A, C and D."""
+    """Runs to make again with a changed constant: section 6 on fewer points, and of section 7 WKLD-A, C and D."""
     six = [*half(), *sites(), *grow((0.1, 0.3, 0.5)), *remove((1, 8, 10, 16), 4)]
     seven = [
         replay("WKLD-A", "JD", "TR"),
@@ -259,7 +259,7 @@ def sweep() -> list[Run]:
 
 
 def quick_runs() -> list[Run]:
-    """What takes less than a minute: the micro-experiments with fewer points, one replay of the macro ones."""
+    """Runs that take less than a minute: the micro-experiments with fewer points, one replay of the macro ones."""
     return [
         *half(),
         *sites(),

@@ -15,7 +15,7 @@ _VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?([^"]*)"')
 
 
 class NeedsJava(Protocol):
-    """A program that runs on Java: a Release or a Pin."""
+    """Software that runs on Java: a Release or a Pin."""
 
     @property
     def version(self) -> str: ...  # noqa: D102

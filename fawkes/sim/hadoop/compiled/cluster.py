@@ -118,7 +118,7 @@ class CompiledCluster:
         self._make_room()
 
     def _make_room(self) -> None:
-        """Of its nodes' slots, its jobs and all copies."""
+        """Make room in the heaps and rings: for its nodes' slots, its jobs and all copies."""
         model, slots = self._model, len(self._nodes) * self._slots
         need = slots + len(self.running) + len(model.copies) + 2
         if need > self._reserved:
@@ -204,7 +204,7 @@ class CompiledCluster:
             self._call(run.STOP_TASKS, self._at, node)
 
     def _count(self, node: int, count: int) -> None:
-        """What the pools shall have, and what crosses the link, changes with the nodes."""
+        """Set what the pools shall have, and what crosses the link, for one node more or less (``count``)."""
         memory, of = self._model.memory, self._model.constants
         role, site = int(memory.words[node + NODE.ROLE]), int(memory.words[node + NODE.SITE])
         self._by_role[role] += count
@@ -329,7 +329,7 @@ class CompiledCluster:
         return self._begun(of, run.SAVE, output)
 
     def evacuate(self, name: NodeId, of: object) -> CompiledCopy:
-        """Copies the data of a node to those that stay."""
+        """Begin the copy of what a node stores to the nodes that stay, and return it."""
         node = self._nodes.get(name, NONE)
         words = self._model.memory.words
         held = 0 if node == NONE else int(words[node + NODE.STORED])
@@ -354,7 +354,7 @@ class CompiledCluster:
     # --- readings
 
     def read(self) -> Reading:
-        """The answers of the masters."""
+        """The reading that the masters give: jobs, tasks, slots and bytes."""
         self._model.settle()
         row = self._model.memory.words[self._at : self._at + CLUSTER.SIZE].tolist()
         running = row[CLUSTER.TASKS_RUNNING]

@@ -26,7 +26,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """A function compiled by numba, for other compiled ones; no freedom with floats, so that results stay equal."""
+    """Compile by numba, for other compiled functions; no freedom with floats, so that results stay equal."""
     return cast(
         Function, njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True)(function)
     )
@@ -34,7 +34,7 @@ def compiled(function: Function) -> Function:
 
 @compiled
 def rate(w: Array, f: Array, p: int) -> float:
-    """The rate of each stream of a pool now."""
+    """The rate that each stream of a pool gets now."""
     thousandths, capacity = w[p + POOL.STREAMS], f[p + POOL.CAPACITY]
     if thousandths == 0 or capacity == 0.0:
         return 0.0
@@ -63,7 +63,7 @@ def pass_until_now(w: Array, f: Array, p: int) -> None:
 
 @compiled
 def alone(w: Array, f: Array, p: int) -> float:
-    """The rate of a stream in a pool of its own."""
+    """The rate that a stream gets in a pool of its own."""
     capacity: float = f[p + POOL.CAPACITY]
     cap: float = f[p + POOL.CAP]
     return capacity if capacity < cap else cap
@@ -106,7 +106,7 @@ def drop_leg(w: Array, f: Array, at: int) -> None:
 
 @compiled
 def drop_legs(w: Array, f: Array, o: int) -> None:
-    """What an owner waits for stops, in the order in which it began."""
+    """Stop what an owner waits for, in the order in which it began."""
     for leg in range(w[o + OWNER.USED]):
         at = o + OWNER.LEG + leg * LEG.SIZE
         if w[at + LEG.POOL] != NONE:
@@ -248,7 +248,7 @@ def _is_before(w: Array, at: int, end: int, order: int) -> int:
 
 @compiled
 def _first(w: Array, heap: int, one: int, other: int) -> int:
-    """Of two places the one whose entry comes first."""
+    """The one of two places whose entry comes first."""
     at = heap + one * ENTRY.SIZE
     comes = _is_before(w, heap + other * ENTRY.SIZE, w[at + ENTRY.ENDS_AT], w[at + ENTRY.ORDER])
     return one + (other - one) * comes

@@ -38,12 +38,12 @@ def _digest() -> str:
 
 
 def is_kept() -> bool:
-    """True if it has been compiled before."""
+    """True if the code has been compiled before."""
     return any(folder().rglob("*.nbi"))
 
 
 def is_loaded() -> bool:
-    """True if this process has it already."""
+    """True if this process has the compiled code already."""
     return _RUN in sys.modules
 
 

@@ -166,7 +166,7 @@ class CompiledModel:
                     self.memory.for_heap(pool, 2 * self._reserved)
 
     def for_pools(self) -> None:
-        """Makes room for one more MR-cluster."""
+        """Make room for the pools of one more MR-cluster."""
         self.memory.for_pools(3 + CompiledCluster.POOLS * (len(self._clusters) + 1))
 
     def new_job(self, cluster: CompiledCluster, attempt: JobAttempt) -> tuple[int, int, int]:

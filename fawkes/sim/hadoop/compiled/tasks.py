@@ -309,7 +309,7 @@ def phase_ended(w: Array, f: Array, o: int) -> int:
 
 @compiled
 def _fetch_rest(w: Array, f: Array, o: int) -> None:
-    """What the reduce has not fetched yet, once all maps have ended."""
+    """Fetch what the reduce has not fetched yet, once all maps have ended; until then it waits."""
     j = w[o + OWNER.JOB]
     if w[j + JOB.MAPS_DONE] < w[j + JOB.MAPS]:
         _set_phase(w, o, WAIT)

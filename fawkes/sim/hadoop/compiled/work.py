@@ -49,7 +49,7 @@ def work(w: Array, f: Array, o: int) -> None:
 
 @compiled
 def tail(w: Array, f: Array, o: int) -> None:
-    """What a phase takes beyond its longest stream."""
+    """Begin the tail of a phase: the time that it takes beyond its longest stream."""
     w[o + OWNER.USED], w[o + OWNER.LEFT] = 0, 0
     begin_flow(w, f, o, w[w[o + OWNER.CLUSTER] + CLUSTER.FIRST_POOL] + TIME * POOL.SIZE, f[o + OWNER.TAIL], MILLI)
     f[o + OWNER.TAIL] = 0.0
@@ -57,7 +57,7 @@ def tail(w: Array, f: Array, o: int) -> None:
 
 @compiled
 def start_work(w: Array, f: Array, o: int, time_us: float, cpu_us: float, count: int) -> None:
-    """What starts, of a job, a task or ``count`` nodes: it takes its time, and longer where many share the cores."""
+    """Add a start, of a job, a task or ``count`` nodes: it takes its time, and longer where many share the cores."""
     c = w[o + OWNER.CLUSTER]
     add_leg(w, f, o, w[c + CLUSTER.FIRST_POOL] + TIME * POOL.SIZE, time_us, MILLI)
     add_leg(w, f, o, w[c + CLUSTER.CORES_POOL], cpu_us / 2, count * MILLI)

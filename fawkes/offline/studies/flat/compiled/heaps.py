@@ -13,7 +13,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """A function compiled by numba, for other compiled ones; no freedom with floats, so that results stay equal."""
+    """Compile by numba, for other compiled functions; no freedom with floats, so that results stay equal."""
     return cast(
         Function, njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True)(function)
     )
@@ -21,7 +21,7 @@ def compiled(function: Function) -> Function:
 
 @compiled
 def before(keys: Floats, one: int, other: int) -> bool:
-    """True if it comes before by key; jobs with equal keys by their submission."""
+    """True if ``one`` comes before ``other``: by key; jobs with equal keys by their submission."""
     return bool(keys[one] < keys[other] or (keys[one] == keys[other] and one < other))
 
 

@@ -120,7 +120,7 @@ def _shaken(asked: Replay, load: ClassLoad) -> tuple[TraceJob, ...]:
 
 
 def play(asked: Replay, model: Model) -> dict[str, Any]:
-    """The results, as plain values; times in seconds since the start of the run.
+    """The outcome of a replay, as plain values; times in seconds since the start of the run.
 
     ``clusters``: for each its first submission, when its last job ended, the time between them, jobs, means of the
     slowdown and of the response; ``makespan_s``: the last end; ``moves``: reconfigurations with their times;

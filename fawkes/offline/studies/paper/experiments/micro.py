@@ -36,7 +36,7 @@ _C = ClusterId("c")
 
 
 def profile(job: TraceJob, model: Model) -> Profile:
-    """What a job asks of the machine, with the model's factors on its processor time."""
+    """The demand of a job on the machine, with the model's factors on its processor time."""
     plain = profile_of_job(job)
     compute = job.application in STAGES and STAGES[job.application].kind == COMPUTE
     factor = model.factor("cpu_compute" if compute else "cpu_disk")

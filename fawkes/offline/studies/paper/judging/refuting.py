@@ -96,7 +96,7 @@ _RUNS: Mapping[str, Callable[[], list[Run]]] = {
 
 
 def refuting_runs(names: Iterable[str] = REFUTED) -> list[Run]:
-    """What shows that the rules of these statements can fail; policies that stand in for others are not run again."""
+    """Runs to show that the rules of these statements can fail; policies that stand in for others are not run again."""
     return list(
         dict.fromkeys(
             runs.in_model(run, model) for name in names for model in REFUTED[name].models for run in _needed(name)

@@ -43,9 +43,9 @@ EXPERIMENTS: tuple[Callable[[Rows], Iterator[Judged]], ...] = (
 )
 
 
-def ruled(rows: Rows) -> list[RuleVerdict]:
-    """What the rules alone say of these rows; one that is "not shown" for an experiment whose runs were not made."""
-    found: list[RuleVerdict] = []
+def ruled(rows: Rows) -> list[Verdict]:
+    """The verdicts of the rules alone on these rows, "not shown" for an experiment whose runs were not made."""
+    found: list[Verdict] = []
     for experiment in EXPERIMENTS:
         try:
             for name, section, published, ours, holds in experiment(rows):
@@ -120,7 +120,7 @@ def _there(ours: RuleVerdict) -> str:
 
 
 def published_runs() -> frozenset[Run]:
-    """What the verdicts and the reasons are made of."""
+    """The runs that the verdicts and the reasons are made of."""
     return frozenset([*runs.experiments(), *runs.ranges(), *refuting_runs(), *reason_runs()])
 
 
@@ -130,7 +130,7 @@ def all_runs() -> list[Run]:
 
 
 def swept(rows: Mapping[Run, Row]) -> list[dict[str, str]]:
-    """What each verdict hangs on: a row for each verdict, constant and factor that were run, with both verdicts.
+    """Constants that verdicts hang on: a row for each verdict, constant and factor that were run, with both verdicts.
 
     All on the points that the sweep has, with one seed and without replays; ``ours`` is what came out with the changed
     constant.

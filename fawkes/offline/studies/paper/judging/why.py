@@ -46,7 +46,7 @@ def why(name: str, rows: Rows) -> str:
 
 
 def reason_runs() -> list[Run]:
-    """What the checks need beside the runs of the experiments."""
+    """The runs that the checks need beside those of the experiments."""
     reasons = [reason for own in REASONS.values() for reason in own]
     return list(dict.fromkeys(runs.in_model(run, reason.model) for reason in reasons for run in reason.runs))
 
