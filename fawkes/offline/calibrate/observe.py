@@ -210,7 +210,7 @@ def _cores(runs: Sequence[Run], cores: float, each_us: float) -> Iterator[float]
 
 def _own_us(run: Run, one: Application) -> int | None:
     """The time that a map takes beyond its start: its sleep, or next to nothing; None where that is not known."""
-    if run.known is Known.SPEC:
+    if run.known is KnownDemands.SPEC:
         return profile_of(run.job.spec).map_us
     each_us = 1000 * one.counter("CPU_MILLISECONDS", of_maps=True) / max(1, one.maps)
     read = one.counter("HDFS_BYTES_READ", of_maps=True) / max(1, one.maps)

@@ -43,7 +43,7 @@ def asked_of(job: JobState, applications: Sequence[Application], slots: float | 
     )
 
 
-def _by_spec(profile: Profile, applications: Sequence[Application]) -> tuple[Known, Profile]:
+def _by_spec(profile: Profile, applications: Sequence[Application]) -> tuple[KnownDemands, Profile]:
     """The source and the profile of a job by its own words; Hadoop alone knows the processor time for its bytes."""
     if not applications or not (profile.map_read_bytes or profile.map_output_bytes or profile.output_bytes):
         return KnownDemands.SPEC, profile

@@ -101,6 +101,6 @@ def delays_of(model: ModelTable) -> Delays:
     return replace(Delays(), **_said(model, Delays))
 
 
-def bounds_of(table: BoundsTable) -> Bounds:
+def bounds_of(table: BoundsTable) -> WorkerLimits:
     """The time and the memory that one call of a policy may take."""
-    return Bounds(time_s=table.policy_time_us / SECOND_US, memory_bytes=table.policy_memory_bytes)
+    return WorkerLimits(time_s=table.policy_time_us / SECOND_US, memory_bytes=table.policy_memory_bytes)

@@ -241,8 +241,8 @@ class Mix:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
-    """The request, the data and the jobs of one MR-cluster; times count from the start of the workload."""
+class ClassLoad:
+    """What one MR-cluster of a workload is asked for and gets: times count from the start of the workload."""
 
     cluster: str
     requested_us: int
@@ -251,7 +251,7 @@ class Load:
 
     @property
     def tasks(self) -> int:
-        """The number of tasks of all its jobs."""
+        """The tasks of all its jobs."""
         return sum(job.tasks for job in self.jobs)
 
 

@@ -81,7 +81,7 @@ def _made_by(rows: Mapping[Cell, Row]) -> str:
     )
 
 
-def _reasons(found: Sequence[Verdict], reads: Sequence[Read]) -> dict[str, str]:
+def _reasons(found: Sequence[RuleVerdict], reads: Sequence[Read]) -> dict[str, str]:
     """The outcome of each reading, by the name of each verdict that is not reproduced."""
     reasons = {}
     for one in found:

@@ -58,7 +58,7 @@ class Page:
     links: Mapping[str, str]
     reason: str = "Why {name} differs: {text}"
 
-    def reasons_of(self, own: list[Verdict]) -> list[tuple[str, str]]:
+    def reasons_of(self, own: list[RuleVerdict]) -> list[tuple[str, str]]:
         """The names of these verdicts, with their reasons, where there are any."""
         return [(one.name, self.reasons[one.name]) for one in own if one.name in self.reasons]
 
@@ -128,7 +128,7 @@ def _counted(found: list[RuleVerdict]) -> str:
     )
 
 
-def _reasons(found: list[Verdict], rows: Mapping[Run, Row]) -> dict[str, str]:
+def _reasons(found: list[RuleVerdict], rows: Mapping[Run, Row]) -> dict[str, str]:
     """The reasons whose checks pass, by the name of each verdict that differs."""
     return {one.name: why(one.name, Rows(rows)) for one in found if one.verdict == DIFFERS}
 

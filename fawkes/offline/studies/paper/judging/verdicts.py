@@ -43,9 +43,9 @@ EXPERIMENTS: tuple[Callable[[Rows], Iterator[Judged]], ...] = (
 )
 
 
-def ruled(rows: Rows) -> list[Verdict]:
+def ruled(rows: Rows) -> list[RuleVerdict]:
     """The verdicts of the rules alone on these rows, "not shown" for an experiment whose runs were not made."""
-    found: list[Verdict] = []
+    found: list[RuleVerdict] = []
     for experiment in EXPERIMENTS:
         try:
             for name, section, published, ours, holds in experiment(rows):
