@@ -17,7 +17,7 @@ from fawkes.live.base import limits
 from fawkes.live.base.waits import Waits
 from fawkes.live.clusters.leading import Leading
 from fawkes.live.eyes.watch import is_late
-from fawkes.live.hadoop.doors import LIST
+from fawkes.live.hadoop.doors import LIST, keep_newest
 from fawkes.live.hadoop.hadoop_ha import nameservice
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
@@ -145,8 +145,11 @@ class Hosts:
         # Only now: from here on the node is told of every change of the list, which this one must not undo.
         files = self._setup.files(self._now(cluster), effect.node, role)
         run(effect.node, hadoop.configure(right, files), "configuring")
-        if (latest := self._setup.doors_list(self._now(cluster))) != files[LIST]:
-            run(effect.node, hadoop.write_doors(right, latest), "opening its doors")
+        keep_newest(
+            str(files[LIST]),
+            lambda: self._setup.doors_list(self._now(cluster)),
+            lambda text: run(effect.node, hadoop.write_doors(right, text), "opening its doors"),
+        )
         if effect.node == cluster.master and cluster.ready:
             self._need_image(effect.node, right)
         if cluster.ready and effect.node in cluster.journal:
@@ -176,17 +179,20 @@ class Hosts:
         else:
             self._ground.run(at, moving.retire(right), "setting former masters' data aside")
         if self._clusters.let_in(cluster.id, at):
-            now = self._now(cluster)
-            scripts = {
-                other: hadoop.write_doors(
-                    self._ground.lease(other, now.id, member.generation), self._setup.doors_list(now)
-                )
-                for other, member in now.members.items()
-                if other != at
-            }
-            for other, outcome in self._ground.run_on(scripts, "opening the doors").items():
-                if isinstance(outcome, FawkesError):
-                    _log.warning("%s does not let %s in yet: %s", other, at, outcome)
+            keep_newest(
+                "", lambda: self._setup.doors_list(self._now(cluster)), lambda text: self._open(cluster, at, text)
+            )
+
+    def _open(self, cluster: LiveCluster, at: NodeId, text: str) -> None:
+        """Give all other members the list of those whose connections they take, with a node that was shut out."""
+        scripts = {
+            other: hadoop.write_doors(self._ground.lease(other, cluster.id, member.generation), text)
+            for other, member in self._now(cluster).members.items()
+            if other != at
+        }
+        for other, outcome in self._ground.run_on(scripts, "opening the doors").items():
+            if isinstance(outcome, FawkesError):
+                _log.warning("%s does not let %s in yet: %s", other, at, outcome)
 
     def _need_image(self, at: NodeId, right: Lease) -> None:
         """NoImageError for masters that have lost their data: a NameNode without them must never start, nor be made."""

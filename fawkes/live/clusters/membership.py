@@ -62,21 +62,28 @@ class MembershipKeeper:
 
         FawkesError while its masters are being moved: the new ones get the members as they are then.
         """
-        if (to := self._clusters.moving(effect.cluster)) is not None:
-            raise FawkesError(f"its NameNodes move or start again ({to})", where=effect.cluster)
-        cluster = self._clusters.changed(effect)
-        if cluster is None:
+        self._need_standing(effect.cluster)
+        if self._clusters.changed(effect) is None:
             return None
         self.keep(effect.cluster)
         if effect.afresh:
             self.forget(effect.cluster)
-        return {"refreshed": self._tell(cluster, effect)}
+        return {"refreshed": self._tell(effect.cluster)}
 
-    def _tell(self, cluster: LiveCluster, effect: Membership) -> list[str]:
+    def _need_standing(self, name: ClusterId) -> None:
+        """FawkesError while its masters are being moved."""
+        if (to := self._clusters.moving(name)) is not None:
+            raise FawkesError(f"its NameNodes move or start again ({to})", where=name)
+
+    def _tell(self, name: ClusterId) -> list[str]:
         """Tell the masters what is news to them, one after the other: the names of that."""
-        with self._lock:
-            turn = self._turns[cluster.id]
-        with turn:
+        with self._turn(name):
+            # Who had the turn before may have told more than was known when this one was asked for.
+            cluster = self._clusters.get(name)
+            if cluster is None:
+                return []
+            self._need_standing(name)
+            effect = _document(cluster)
             self._look_for_former(cluster, effect)
             return self._tell_in_turn(cluster, effect)
 
@@ -116,21 +123,31 @@ class MembershipKeeper:
         is logged, for the next change of members tries again.
         """
         for cluster in self._clusters.all():
-            try:
-                scripts = {
-                    node: hadoop.configure(
-                        self._ground.lease(node, cluster.id, member.generation),
-                        self._setup.files(cluster, node, member.role),
-                    )
-                    for node, member in cluster.members.items()
-                    if cluster.ready and self._clusters.moving(cluster.id) is None
-                }
-            except FawkesError as error:
-                _log.warning("%s: its nodes keep their configuration: %s", cluster.id, error)
-                continue
-            for node, outcome in self._ground.run_on(scripts, "configuring").items():
-                if isinstance(outcome, FawkesError):
-                    _log.warning("%s keeps its configuration: %s", node, outcome)
+            with self._turn(cluster.id):
+                now = self._clusters.get(cluster.id)
+                if now is not None and now.ready and self._clusters.moving(now.id) is None:
+                    self._equip(now)
+
+    def _equip(self, cluster: LiveCluster) -> None:
+        try:
+            scripts = {
+                node: hadoop.configure(
+                    self._ground.lease(node, cluster.id, member.generation),
+                    self._setup.files(cluster, node, member.role),
+                )
+                for node, member in cluster.members.items()
+            }
+        except FawkesError as error:
+            _log.warning("%s: its nodes keep their configuration: %s", cluster.id, error)
+            return
+        for node, outcome in self._ground.run_on(scripts, "configuring", within_s=self._workers_s).items():
+            if isinstance(outcome, FawkesError):
+                _log.warning("%s keeps its configuration: %s", node, outcome)
+
+    def _turn(self, cluster: ClusterId) -> threading.Lock:
+        """Held by whoever tells an MR-cluster's nodes who is a member, from the moment on at which he looks."""
+        with self._lock:
+            return self._turns[cluster]
 
     def keep(self, name: ClusterId) -> None:
         """Leave a copy of the MR-cluster on the node of its masters, if it is news: `fawkes adopt` reads it."""
@@ -207,7 +224,7 @@ class MembershipKeeper:
                 self._former.forget(name)
             elif self._clusters.moving(name) is None:
                 try:
-                    self._tell(cluster, _document(cluster))
+                    self._tell(name)
                 except FawkesError as error:
                     _log.info("%s: members that joined are not in service yet: %s", name, error)
 

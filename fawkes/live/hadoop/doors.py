@@ -37,6 +37,17 @@ def policy_hosts(members: Iterable[str], clients: Iterable[str]) -> str:
     return ",".join(sorted(hosts))
 
 
+def keep_newest(written: str, newest: Callable[[], str], write: Callable[[str], object]) -> None:
+    """Write the list anew for as long as it has changed since what was ``written`` was made.
+
+    To be called after every write that holds no turn: else one with an older list may be the last, and masters go on
+    turning away a node that has joined meanwhile.
+    """
+    while (text := newest()) != written:
+        write(text)
+        written = text
+
+
 class DoorKeys(OwnFiles[str]):
     """The keys of MR-clusters."""
 

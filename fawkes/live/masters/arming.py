@@ -17,6 +17,7 @@ from fawkes.core.values.effects import ArmStandby, Membership
 from fawkes.core.values.model import Facts, NodeId
 from fawkes.live.base import limits
 from fawkes.live.hadoop import ha
+from fawkes.live.hadoop.doors import LIST, keep_newest
 from fawkes.live.hadoop.ha import JournalNode, Pair
 from fawkes.live.hadoop.hadoop_ha import nameservice
 from fawkes.live.masters.succession import Means
@@ -273,6 +274,11 @@ class Arming:
         self._run(at, node.prepare(right, details.run_as, details.leftovers), "making folders")
         files = self._setup.files(self._cluster, at, self._cluster.members[at].role)
         self._run(at, hadoop.configure(right, files), "configuring")
+        keep_newest(
+            str(files[LIST]),
+            lambda: self._setup.doors_list(self._means.clusters.get(self._cluster.id) or self._cluster),
+            lambda text: self._run(at, hadoop.write_doors(right, text), "opening its doors"),
+        )
 
     def _start(self, at: NodeId, names: Collection[str]) -> None:
         daemons = self._setup.daemons(self._cluster, at, self._cluster.members[at].role)

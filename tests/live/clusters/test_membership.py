@@ -73,6 +73,10 @@ class Place:
         self._lock = threading.Lock()
         self.answers = False
         self.ordered: list[tuple[NodeId, str]] = []
+        #: whose connections a node takes, as it was told last
+        self.takes: dict[NodeId, set[NodeId]] = {}
+        #: happens while a script is on its way to a node
+        self.meanwhile: dict[NodeId, Callable[[], None]] = {}
         #: what the NameNode shows of its DataNodes; None: it does not answer
         self.shows: dict[str, StorageNode] | None = {}
 
@@ -82,8 +86,12 @@ class Place:
     def run(self, node: NodeId, script: Script, doing: str) -> Facts:
         if node in self.away:
             raise HostError("does not answer", host=node)
+        if (meanwhile := self.meanwhile.pop(node, None)) is not None:
+            meanwhile()
         with self._lock:
             self.did.append((doing, node))
+            if doing in (WRITING, "configuring"):
+                self.takes[node] = {other for other, at in self.nodes.items() if f"{at.data_address}\n" in script.text}
         return Facts([])
 
     def run_on(
@@ -219,6 +227,48 @@ def test_a_controller_that_starts_gives_the_nodes_of_running_mr_clusters_what_th
     place.away = {WORKER}
     keep.equip()
     assert place.did == [("configuring", MASTER)]
+
+
+def test_a_controller_that_starts_does_not_undo_a_change_of_members() -> None:
+    """Else masters turn a node away that has joined meanwhile, until the next change of members: for ever, perhaps."""
+    place = Place()
+    place.answers = True
+    keep = keeper(place)
+    keep._clusters.mark(C, ready=True)
+    joins = threading.Thread(target=lambda: keep.apply(effect(2, MASTER, WORKER, NEW)))
+
+    def begin_to_join() -> None:
+        joins.start()
+        joins.join(0.2)
+
+    place.meanwhile[MASTER] = begin_to_join
+    keep.equip()
+    joins.join()
+    assert place.takes == {node: {MASTER, WORKER, NEW} for node in (MASTER, WORKER, NEW)}
+
+
+def test_whoever_looked_before_a_change_of_members_does_not_undo_it(
+    clock: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place()
+    place.answers = True
+    keep = keeper(place)
+    place.shows = {WORKER: former(3)}
+    members = {**effect(2, MASTER).members, WORKER: Member(Goal.SERVING, Role.CORE, 2)}
+    keep.apply(replace(effect(2), members=members))
+    assert leaving(keep) == ["10.0.0.2"]
+    clock.now_s, place.shows = 1005.0, {WORKER: StorageNode("", LEFT, silent_s=0)}
+    look = keep._clusters.get
+
+    def look_and_be_overtaken(cluster: ClusterId) -> LiveCluster | None:
+        found = look(cluster)
+        monkeypatch.setattr(keep._clusters, "get", look)
+        keep.apply(replace(effect(3), members={**members, NEW: Member(Goal.SERVING, Role.CORE, 1)}))
+        return found
+
+    monkeypatch.setattr(keep._clusters, "get", look_and_be_overtaken)
+    keep.take_back()
+    assert place.takes == {node: {MASTER, WORKER, NEW} for node in (MASTER, WORKER, NEW)}
 
 
 def with_second(place: Place) -> tuple[MembershipKeeper, Membership]:

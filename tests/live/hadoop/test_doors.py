@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fawkes.base.errors import FawkesError
 from fawkes.core.values.model import ClusterId
-from fawkes.live.hadoop.doors import KEY, LIST, DoorKeys, doors_list, policy_hosts
+from fawkes.live.hadoop.doors import KEY, LIST, DoorKeys, doors_list, keep_newest, policy_hosts
 from fawkes.live.hadoop.hadoop_conf import DATA_DOOR, DOOR_FLAGS, DOORS_JAR, WEB_DOOR
 from fawkes.live.wire.rest import KEY_HEADER
 from fawkes.playbook.dist.compile.compiled import DOORS
@@ -89,3 +89,17 @@ def test_both_sides_of_a_door_call_things_by_the_same_names() -> None:
     for name in (WEB_DOOR, DATA_DOOR, DOOR_FLAGS[0].partition("=")[2]):
         assert (DOORS.sources / f"{name.replace('.', '/')}.java").is_file()
     assert DOORS.jar == DOORS_JAR
+
+
+def test_a_list_that_changes_while_it_is_written_is_written_again() -> None:
+    lists, wrote = ["a", "ab", "abc"], []
+    newest = iter(lists[1:])
+
+    def write(text: str) -> None:
+        wrote.append(text)
+        lists[0] = next(newest, text)
+
+    keep_newest("", lambda: lists[0], write)
+    assert wrote == ["a", "ab", "abc"]
+    keep_newest("abc", lambda: lists[0], write)
+    assert wrote == ["a", "ab", "abc"], "once is enough"
