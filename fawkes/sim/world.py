@@ -10,6 +10,7 @@ from typing import Any
 from fawkes.base.errors import FullError
 from fawkes.core.values.effects import (
     ArmStandby,
+    AwaitRoom,
     CancelJob,
     CountWork,
     Deploy,
@@ -35,7 +36,7 @@ from fawkes.core.values.proof import not_proven
 from fawkes.core.values.sight import Blocks, Compute, Service, Stored
 from fawkes.sim.engines import Engine, model_of
 from fawkes.sim.events import answers
-from fawkes.sim.events.answers import cancelled, ended, observed, sight_of, started, without_writes, work_counted
+from fawkes.sim.events.answers import ended, observed, of_job, sight_of, without_writes
 from fawkes.sim.events.heap import COMPLETION, REQUEST, TIMER, Heap
 from fawkes.sim.events.steps import (
     Copied,
@@ -271,13 +272,12 @@ class SimWorld:
                 return self._membership(effect)
             case Host():
                 return self._host(effect)
-            case StartJob():
+            case StartJob() | CancelJob() | CountWork() | AwaitRoom():
                 faults = without_writes(self.services.get(effect.cluster)) or self.faults
-                return started(effect, self.clusters.get(effect.cluster), faults, self.starts, self.now_us)
-            case CancelJob():
-                return cancelled(effect, self.clusters.get(effect.cluster), self.now_us)
-            case CountWork():
-                return work_counted(effect, self.clusters.get(effect.cluster), self.now_us)
+                found = of_job(effect, self.clusters.get(effect.cluster), faults, self.starts, self._read, self.now_us)
+                if found is None and isinstance(effect, AwaitRoom):
+                    self._heap.push(self.now_us + effect.every_us, COMPLETION, effect)
+                return found
             case LookAtMasters() | MoveMasters() | ArmStandby():
                 return self._move(effect)
             case EndAttempts():

@@ -20,6 +20,7 @@ from fawkes.config.clusters.details import ClusterDetails, DataSet, JobDetails
 from fawkes.config.jobs.jobs import job_of
 from fawkes.core.jobs.attempts import AttemptVerdict, judge
 from fawkes.core.values.effects import (
+    AwaitRoom,
     CancelJob,
     CountWork,
     Deploy,
@@ -426,20 +427,21 @@ def test_the_work_of_a_job_is_counted_when_it_has_ended(cluster: Bench) -> None:
     count = CountWork(spec.id, C, 1, application, {})
     for _ in range(2):
         # The JobHistory server hears of an MR-job a moment after its end.
-        answer = counted(cluster, count)
+        answer = answered(cluster, count)
         while isinstance(answer, Failed) and not answer.final:
             cluster.wait(1)
-            answer = counted(cluster, count)
+            answer = answered(cluster, count)
         assert isinstance(answer, Done), answer
         work_us = answer.facts["work_us"]
         assert isinstance(work_us, int)
         assert 4 * SECOND_US <= work_us < 400 * SECOND_US
 
 
-def counted(bench: Bench, effect: CountWork) -> Done | Failed:
-    """The answer to a question for the work of an attempt."""
+def answered(bench: Bench, effect: CountWork | AwaitRoom) -> Done | Failed:
+    """The answer to a question about the jobs of an MR-cluster."""
+    version = effect.attempt if isinstance(effect, CountWork) else effect.version
     found = bench.first(
-        lambda e: isinstance(e, (Done, Failed)) and (e.effect, e.version) == (effect.key, effect.attempt),
+        lambda e: isinstance(e, (Done, Failed)) and (e.effect, e.version) == (effect.key, version),
         after=bench.start(effect),
     )
     assert isinstance(found, (Done, Failed))
@@ -447,9 +449,14 @@ def counted(bench: Bench, effect: CountWork) -> Done | Failed:
 
 
 def test_the_work_of_a_job_that_nobody_knows_is_a_failure_with_a_reason(cluster: Bench) -> None:
-    answer = counted(cluster, CountWork(JobId("nobody"), C, 1, "application_1_1", {}))
+    answer = answered(cluster, CountWork(JobId("nobody"), C, 1, "application_1_1", {}))
     assert isinstance(answer, Failed)
     assert answer.error
+
+
+def test_room_is_found_where_nothing_waits_and_there_is_none_in_an_mr_cluster_that_is_not_there(cluster: Bench) -> None:
+    assert isinstance(answered(cluster, AwaitRoom(C, 1, SECOND_US)), Done)
+    assert isinstance(answered(cluster, AwaitRoom(ClusterId("nobody"), 1, SECOND_US)), Failed)
 
 
 def test_a_job_that_is_cancelled_ends_so(cluster: Bench) -> None:

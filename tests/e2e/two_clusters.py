@@ -20,6 +20,7 @@ SETTINGS = """
 preset = "demo"
 period = "10s"
 sample_every = "2s"
+release_every = "1s"
 idle_time = "never"
 quarantine = "30s"
 deploy_attempts = 2

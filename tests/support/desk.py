@@ -11,7 +11,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.invariants import broken
 from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision
-from fawkes.core.values.effects import Effect, Host, Membership, Reply, StartJob, Survey
+from fawkes.core.values.effects import AwaitRoom, Effect, Host, Membership, Reply, StartJob, Survey
 from fawkes.core.values.events import (
     AttemptSeen,
     Condition,
@@ -285,6 +285,10 @@ class Desk:
     def starts(self) -> list[tuple[str, int]]:
         """The jobs and attempts that the latest decision starts."""
         return [(effect.job, effect.attempt) for effect in self.last.effects if isinstance(effect, StartJob)]
+
+    def looks_for_room(self) -> list[AwaitRoom]:
+        """Where the latest decision looks for room for a next job."""
+        return [effect for effect in self.last.effects if isinstance(effect, AwaitRoom)]
 
     def node(self, node: str) -> NodeState:
         """A node."""

@@ -223,6 +223,9 @@ class SettingsFile(Strict):
     )
     period_us: PositiveDurationUs = Field(alias="period", description="T: how often weights are computed")
     sample_every_us: PositiveDurationUs = Field(alias="sample_every", description="how often MR-clusters are read")
+    release_us: DurationUs = Field(
+        alias="release_every", description="how often room for the next job is looked for; 0s: with each reading alone"
+    )
     discrimination: Literal["raw", "reducible"] = Field(description="which discrimination is held against tau")
     tau: Tau | None = Field(default=None, description="the threshold, in share^2 s^2")
     share_error: Fraction | None = Field(default=None, description="the threshold as RMS error of shares: sqrt(tau)/T")

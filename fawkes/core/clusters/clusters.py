@@ -41,6 +41,9 @@ def nodes_changed(draft: Draft) -> None:
         hand_out(draft, admit(draft))
 
 
+_ANSWERED = {Key.STRAYS: strays.answered, Key.ROOM: jobs.room_seen}
+
+
 def answered(draft: Draft, event: Done | Failed) -> None:
     """An effect of an MR-cluster ended; answers about older versions are history."""
     pending = draft.pending(event.effect)
@@ -57,8 +60,8 @@ def answered(draft: Draft, event: Done | Failed) -> None:
             _give_up(draft, cluster, why, lost=True)
         else:
             masters.answered(draft, cluster, pending, event)
-    elif kind is Key.STRAYS:
-        strays.answered(draft, cluster, event)
+    elif kind in _ANSWERED:
+        _ANSWERED[kind](draft, cluster, event)
     elif isinstance(pending.effect, Survey):
         release.surveyed(draft, cluster, pending.effect, event)
     elif isinstance(event, Failed):

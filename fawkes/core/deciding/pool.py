@@ -179,6 +179,8 @@ def _over_time(draft: Draft, pending: PutPending) -> None:
             jobs.release(draft, ClusterId(name))
         case Key.JOB | Key.LIMIT | Key.QUIET | Key.DEADLINE:
             jobs.over_time(draft, pending.key)
+        case Key.ROOM:
+            jobs.no_room_yet(draft, pending.key)
         case Key.WORK:
             deadlines.work_not_counted(draft, pending.key)
         case Key.PATIENCE | Key.COPY | Key.STANDBY | Key.MASTERS:

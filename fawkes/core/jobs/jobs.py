@@ -7,8 +7,8 @@ from dataclasses import replace
 from fawkes.core.jobs import attempts, deadlines, service
 from fawkes.core.state import alerts, backoff
 from fawkes.core.state.draft import Draft
-from fawkes.core.values.effects import CancelJob, StartJob
-from fawkes.core.values.events import AttemptSeen, CancelAsked, JobObserved, Progress, Submitted
+from fawkes.core.values.effects import AwaitRoom, CancelJob, StartJob
+from fawkes.core.values.events import AttemptSeen, CancelAsked, Done, Failed, JobObserved, Progress, Submitted
 from fawkes.core.values.keys import Key, split
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import (
@@ -157,14 +157,41 @@ def _next_in_line(draft: Draft, state: ClusterState, seen: tuple[int, int] | Non
         return
     if any(j.life in (JobLife.STARTING, JobLife.CANCELLING) for j in running):
         return
-    if running and (seen is None or seen[0] <= max(j.started_us or 0 for j in running) or seen[1] > 0):
-        return
     head = draft.head_of(cluster)
-    if head is not None:
-        _start(draft, head)
+    if head is None:
+        return
+    if running and (seen is None or seen[0] <= max(j.started_us or 0 for j in running) or seen[1] > 0):
+        _await_room(draft, head)
+        return
+    _start(draft, head)
+
+
+def _await_room(draft: Draft, head: JobState) -> None:
+    """Between two readings there is time for a small job: where nothing else holds up the next one, room is waited for.
+
+    Not more often than a period: until then the goal stands, and readings count as well.
+    """
+    every_us, earlier = draft.settings.release_us, draft.pending(Key.ROOM.of(head.cluster))
+    if every_us and (earlier is None or earlier.version != head.order):
+        effect = AwaitRoom(head.cluster, head.order, every_us)
+        draft.act(effect, within_us=draft.settings.period_us, version=head.order)
+
+
+def room_seen(draft: Draft, cluster: ClusterState, event: Done | Failed) -> None:
+    """There is room, or nobody can tell: then the next reading says it."""
+    draft.settle(event.effect)
+    if isinstance(event, Done):
+        read(draft, cluster.id, (event.at_us, 0), None)
+
+
+def no_room_yet(draft: Draft, key: str) -> None:
+    """It has lasted: the goal is given anew for as long as a job waits for nothing else."""
+    draft.settle(key)
+    release(draft, ClusterId(split(key)[1]))
 
 
 def _start(draft: Draft, job: JobState) -> None:
+    draft.settle(Key.ROOM.of(job.cluster))
     draft.put_job(replace(job, life=JobLife.STARTING, started_us=None))
     draft.say("job-released", job=job.id, cluster=job.cluster, attempt=job.attempt)
     effect = StartJob(job.id, job.cluster, job.attempt, job.spec, job.granted)
@@ -277,6 +304,8 @@ def observed(draft: Draft, event: JobObserved) -> None:
     if event.progress is Progress.RUNNING:
         if job.life is JobLife.STARTING:
             _runs(draft, job, event)
+            if draft.settings.release_us:
+                release(draft, job.cluster)
         else:
             _runs_on(draft, job, event)
         return

@@ -344,6 +344,24 @@ class CountWork:
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitRoom:
+    """No task of an MR-cluster waits any more that lacks nothing but room: its next job may begin.
+
+    Looked for every ``every_us``, the first time so long from now. Ends as `Done` by a look that was made after all of
+    that, or `Failed`. ``version`` is the place in the queue of the job that waits.
+    """
+
+    cluster: ClusterId
+    version: int
+    every_us: int
+
+    @property
+    def key(self) -> str:
+        """The key: a newer goal of the same key replaces this one."""
+        return f"room:{self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
 class WakeAt:
     """A `Woke` event at this time or soon after; a later WakeAt replaces it."""
 
@@ -396,6 +414,7 @@ Effect = (
     | CancelJob
     | EndAttempts
     | CountWork
+    | AwaitRoom
     | WakeAt
     | EndControl
     | Reply
@@ -415,6 +434,7 @@ EFFECTS: tuple[type[Effect], ...] = (
     CancelJob,
     EndAttempts,
     CountWork,
+    AwaitRoom,
     WakeAt,
     EndControl,
     Reply,

@@ -9,7 +9,7 @@ class Key(StrEnum):
     """Kinds of pending keys. The first rows are keys of effects, the others times without an effect."""
 
     HOST, CLUSTER, MEMBERSHIP, SURVEY, JOB, WORK = "host", "cluster", "membership", "survey", "job", "work"
-    MASTERS, STRAYS = "masters", "strays"
+    MASTERS, STRAYS, ROOM = "masters", "strays", "room"
     TICK, LEAVE, BACK, DOUBT, SILENT, LIMIT, QUIET = "tick", "leave", "back", "doubt", "silent", "limit", "quiet"
     DEADLINE, PATIENCE, COPY = "deadline", "patience", "copy"
     STANDBY, SERVICE = "standby", "service"

@@ -57,6 +57,7 @@ class Settings:
     policy_parameters: Mapping[str, float] = field(default_factory=dict)
     period_us: int = 120_000_000
     sample_every_us: int = 10_000_000
+    release_us: int = 0
     tau: float = 40.0
     discrimination: Discrimination = Discrimination.REDUCIBLE
     growth: Role = Role.TRANSIENT

@@ -49,7 +49,8 @@ from fawkes.live.controller.free_nodes import FreeNodes
 from fawkes.live.controller.restoring import Restorer
 from fawkes.live.controller.ruling import Reign
 from fawkes.live.controller.world import Hands, LiveWorld
-from fawkes.live.eyes.measure import Sampler
+from fawkes.live.eyes.measure import Sampler, tasks_ready
+from fawkes.live.eyes.room import Room
 from fawkes.live.eyes.sampling import Sampling
 from fawkes.live.eyes.service import ServiceWatch
 from fawkes.live.eyes.survey import survey
@@ -359,7 +360,8 @@ class Controller:
         )
         self._stack.callback(copies.close)
         mover = MastersMover(ground, clusters, setup, membership, copies, world.stopping)
-        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, mover)
+        room = Room(clusters, setup, tasks_ready, world.stopping)
+        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, room.reach, mover)
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
         second = StandbyWatch(clusters, Pair(ground, setup), mailbox, behind_us=settings.standby_us)
         self._stack.callback(second.close)

@@ -11,6 +11,7 @@ from enum import Enum
 
 from fawkes.core.values.effects import (
     ArmStandby,
+    AwaitRoom,
     CancelJob,
     CountWork,
     Deploy,
@@ -49,6 +50,8 @@ class Work(Enum):
     """Jobs to be begun."""
     COUNTS = "counts"
     """The work of ended jobs to be asked for, stray tasks to be ended: who is asked for that may take its time."""
+    ROOM = "room"
+    """Room for the next job to be looked for, one for each MR-cluster, for hours perhaps."""
     MASTERS = "masters"
     """Masters to be looked at or moved, whatever hangs on the ones that are lost."""
     STAGES = "stages"
@@ -69,6 +72,8 @@ def place_of(effect: Effect) -> Place:
             return Work.STARTS, effect.cluster
         case CountWork() | EndAttempts():
             return Work.COUNTS, effect.cluster
+        case AwaitRoom():
+            return Work.ROOM, effect.cluster
         case LookAtMasters() | MoveMasters() | ArmStandby():
             return Work.MASTERS, effect.cluster
         case Deploy() | Load() | Save():

@@ -11,6 +11,7 @@ from typing import Protocol
 from fawkes.base.errors import ElsewhereError, FawkesError, FullError, NodeRefusedError, RefusedError
 from fawkes.core.values.effects import (
     ArmStandby,
+    AwaitRoom,
     CancelJob,
     CountWork,
     Deploy,
@@ -77,6 +78,7 @@ class Hands:
     jobs: Jobs
     survey: Callable[[Survey], Facts]
     count_work: Callable[[CountWork], Facts]
+    room: Callable[[AwaitRoom, Callable[[], bool]], Facts | None]
     masters: MasterHands
 
 
@@ -209,6 +211,8 @@ class LiveWorld:
                 hands.jobs.cancel(effect)
             case CountWork():
                 self._done(effect, effect.attempt, hands.count_work(effect))
+            case AwaitRoom():
+                self._done(effect, effect.version, hands.room(effect, lambda: self._wanted(effect)))
             case EndAttempts():
                 self._done(effect, effect.version, hands.jobs.end_attempts(effect))
             case _ if isinstance(effect, OfCluster):
@@ -282,7 +286,7 @@ class LiveWorld:
                 )
             case CountWork():
                 self._failed(effect, effect.attempt, error)
-            case _ if isinstance(effect, OfCluster | EndAttempts):
+            case _ if isinstance(effect, OfCluster | EndAttempts | AwaitRoom):
                 self._failed(effect, effect.version, error)
             case StartJob() | CancelJob():
                 self._hands.jobs.refused(effect, error)

@@ -159,6 +159,12 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
     )
 
 
+def tasks_ready(target: Target, deadline: Deadline) -> int:
+    """The tasks of an MR-cluster that lack nothing but room, as in a reading; UnreadableError while nobody tells."""
+    live = applications(target.masters, deadline, states=LIVE_STATES)
+    return sum(one.ready for one in _tasks(target.masters, live, Memory(), deadline).values())
+
+
 def slots(nodes: Iterable[ComputeNode], task_mb: int, task_vcores: int) -> tuple[int, int]:
     """Used and configured slots of the NodeManagers that run; a node that drains offers none.
 

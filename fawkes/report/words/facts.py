@@ -88,6 +88,7 @@ _THINGS: Mapping[str, str] = {
     Key.MASTERS: "the masters of {}",
     Key.STANDBY: "the second NameNode of {}",
     Key.STRAYS: "the end of tasks of {} that have lost their containers",
+    Key.ROOM: "room for the next job of {}",
     Key.WORK: "the time of the tasks of job {}",
 }
 

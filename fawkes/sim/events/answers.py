@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from fawkes.core.values.effects import CancelJob, CountWork, Host, StartJob
+from fawkes.core.values.effects import AwaitRoom, CancelJob, CountWork, Host, StartJob
 from fawkes.core.values.events import AttemptSeen, Condition, Done, Failed, NodeObserved, NodeSeen, Progress
-from fawkes.core.values.model import ClusterId, Facts, NodeId
+from fawkes.core.values.model import ClusterId, Facts, NodeId, Reading
 from fawkes.core.values.sight import (
     AppLife,
     AppSeen,
@@ -20,7 +20,7 @@ from fawkes.core.values.sight import (
     Sight,
     Stored,
 )
-from fawkes.sim.events.steps import OfCluster
+from fawkes.sim.events.steps import Faults, OfCluster
 from fawkes.sim.hadoop.model import Cluster
 from fawkes.sim.hadoop.tasks import End, JobAttempt
 
@@ -125,6 +125,35 @@ def work_counted(effect: CountWork, cluster: Cluster | None, now_us: int) -> Don
     return Done(at_us=now_us, effect=effect.key, version=effect.attempt, facts={"work_us": end.work_us})
 
 
+def of_job(
+    effect: StartJob | CancelJob | CountWork | AwaitRoom,
+    cluster: Cluster | None,
+    faults: Faults,
+    starts: dict[JobAttempt, int],
+    read: Callable[[ClusterId], Reading],
+    now_us: int,
+) -> AttemptSeen | Done | Failed | None:
+    """What comes of a goal that is about jobs of an MR-cluster; None when nothing does, or no room was found."""
+    match effect:
+        case StartJob():
+            return started(effect, cluster, faults, starts, now_us)
+        case CancelJob():
+            return cancelled(effect, cluster, now_us)
+        case CountWork():
+            return work_counted(effect, cluster, now_us)
+        case AwaitRoom() if cluster is None:
+            return failed(now_us, effect, f"there is no {effect.cluster}")
+        case AwaitRoom():
+            return room(effect, read(effect.cluster), now_us)
+
+
+def room(effect: AwaitRoom, reading: Reading, now_us: int) -> Done | None:
+    """There is room by a reading; None: look again."""
+    if reading.error or reading.tasks_ready != 0:
+        return None
+    return Done(at_us=now_us, effect=effect.key, version=effect.version)
+
+
 def application_of(attempt: JobAttempt) -> str:
     """The name of the one application of an attempt."""
     return f"application_{attempt[0]}_{attempt[1]}"
@@ -152,7 +181,7 @@ def restarted(seen: NodeSeen) -> NodeSeen:
     return replace(seen, sight=sight)
 
 
-def failed(now_us: int, effect: OfCluster, error: str | None, facts: Facts = NO_FACTS) -> Failed | None:
+def failed(now_us: int, effect: OfCluster | AwaitRoom, error: str | None, facts: Facts = NO_FACTS) -> Failed | None:
     """The event of a goal that was not reached; none of an ``error`` of which nothing is ever heard."""
     if not error:
         return None

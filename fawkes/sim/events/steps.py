@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import (
     ArmStandby,
+    AwaitRoom,
     CancelJob,
     CountWork,
     Deploy,
@@ -74,8 +75,8 @@ class Delays:
                 return self.job_start_us
             case CancelJob():
                 return self.job_cancel_us
-            case CountWork():
-                return 0
+            case CountWork() | AwaitRoom():
+                return effect.every_us if isinstance(effect, AwaitRoom) else 0
             case MoveMasters():
                 return self.takeover_us if effect.standby else self.masters_us
             case ArmStandby():

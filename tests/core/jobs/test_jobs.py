@@ -9,7 +9,7 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import PutJob
 from fawkes.core.values.effects import CancelJob, StartJob
-from fawkes.core.values.events import AttemptSeen, CancelAsked, Progress, ReleaseAsked
+from fawkes.core.values.events import AttemptSeen, CancelAsked, Progress, ReleaseAsked, Woke
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState
 from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Launcher
 from tests.support.desk import Desk
@@ -65,6 +65,66 @@ def test_the_next_one_waits_for_a_reading_younger_than_the_latest_start() -> Non
     desk.now_s = 6
     desk.sample(a={"tasks_waiting": 0})
     assert desk.starts() == [("a-1", 1)]
+
+
+def test_between_readings_room_is_looked_for_and_the_next_one_begins_when_there_is_some() -> None:
+    desk = Desk(4, how=settings(period_us=60 * SECOND_US, release_us=2 * SECOND_US))
+    desk.up("a")
+    for number in range(3):
+        desk.submit("a", number)
+    assert desk.looks_for_room() == [], "the first is still starting"
+    desk.now_s = 4
+    desk.job("a-0", Progress.RUNNING, started_us=desk.now_us)
+    (first,) = desk.looks_for_room()
+    assert (first.cluster, first.every_us) == ("a", 2 * SECOND_US)
+    desk.now_s = 9
+    desk.sample(a={"tasks_waiting": 7})
+    assert desk.looks_for_room() == [], "once is enough"
+    desk.now_s = 11
+    desk.done("room:a")
+    assert desk.starts() == [("a-1", 1)]
+    assert "room:a" not in desk.state.pending
+    desk.now_s = 12
+    desk.job("a-1", Progress.RUNNING, started_us=desk.now_us)
+    (second,) = desk.looks_for_room()
+    assert second.version != first.version
+    desk.now_s = 13
+    desk.done("room:a", version=first.version)
+    assert desk.starts() == [], "that look was made before the second one began"
+
+
+def test_a_reading_also_finds_room_and_nothing_is_looked_for_when_nobody_waits() -> None:
+    desk = Desk(4, how=settings(period_us=60 * SECOND_US, release_us=2 * SECOND_US))
+    desk.up("a")
+    for number in range(2):
+        desk.submit("a", number)
+    desk.now_s = 4
+    desk.job("a-0", Progress.RUNNING, started_us=desk.now_us)
+    desk.now_s = 5
+    desk.sample(a={"tasks_waiting": 0})
+    assert desk.starts() == [("a-1", 1)]
+    assert "room:a" not in desk.state.pending
+    desk.now_s = 6
+    desk.job("a-1", Progress.RUNNING, started_us=desk.now_us)
+    assert desk.looks_for_room() == []
+
+
+def test_room_that_nobody_can_tell_of_is_left_to_the_readings() -> None:
+    desk = Desk(4, how=settings(period_us=60 * SECOND_US, release_us=2 * SECOND_US))
+    desk.up("a")
+    for number in range(2):
+        desk.submit("a", number)
+    desk.now_s = 4
+    desk.job("a-0", Progress.RUNNING, started_us=desk.now_us)
+    desk.now_s = 5
+    desk.failed("room:a", "no answer")
+    assert (desk.starts(), desk.looks_for_room()) == ([], [])
+    desk.now_s = 10
+    desk.sample(a={"tasks_waiting": 3})
+    assert len(desk.looks_for_room()) == 1
+    desk.now_s = 71
+    desk.tell(Woke(at_us=desk.now_us))
+    assert len(desk.looks_for_room()) == 1, "it has lasted, and is looked for anew"
 
 
 def test_when_nobody_knows_what_is_pending_jobs_run_one_by_one() -> None:

@@ -44,7 +44,7 @@ def tell(code: int, effect: Any) -> tuple[Event, list[FawkesError]]:
         mailbox, ground, Clusters(), threads=8, reply=lambda effect: None, ended=lambda by: None, refused=stops.append
     )
     refuses = cast(Any, Refuses(code))
-    world._hands = Hands(refuses, refuses, *cast(Any, (None,) * 6))
+    world._hands = Hands(refuses, refuses, *cast(Any, (None,) * 7))
     try:
         world.start([effect])
         event = world.next_event()

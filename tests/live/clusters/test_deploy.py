@@ -152,7 +152,7 @@ def test_the_world_stops_a_deployment_and_forgets_the_mr_cluster() -> None:
     hosts = Hosts(
         cast(Ground, ground), clusters, setup, threading.Event(), lambda effect: None, cast(Any, None), world.waits
     )
-    world._hands = Hands(deployer(ground, clusters), hosts, *cast(Any, (None,) * 6))
+    world._hands = Hands(deployer(ground, clusters), hosts, *cast(Any, (None,) * 7))
     heard: list[Event] = []
     try:
         world.start([DEPLOY])
