@@ -65,7 +65,7 @@ def code_digest() -> str:
     digest = hashlib.sha256()
     folders = ("fawkes/core", "fawkes/sim", "fawkes/offline", "fawkes/config", "policies/weighting", "workloads")
     files = [path for folder in folders for path in (_ROOT / folder).rglob("*") if path.suffix in (".py", ".toml")]
-    for path in sorted([*files, _ROOT / "bench" / "worth_scenarios.py", Path(__file__)]):
+    for path in sorted([*files, *(_ROOT / "bench" / f"{name}.py" for name in ("drawn", "worth_scenarios", "worth"))]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
