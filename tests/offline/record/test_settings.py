@@ -35,6 +35,7 @@ def any_settings(draw: st.DrawFn) -> Settings:
         policy="TD",
         period_us=sample_us * draw(st.integers(1, 20)),
         sample_every_us=sample_us,
+        release_us=draw(st.integers(0, 10**12)),
         tau=draw(st.floats(0, 1e9)),
         discrimination=draw(st.sampled_from(Discrimination)),
         growth=draw(st.sampled_from([Role.TRANSIENT, Role.TRANSIENT_CORE])),

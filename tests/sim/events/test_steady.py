@@ -42,7 +42,7 @@ def noisy(how: str) -> Checked:
     core = preset(how, **changes)
     if how == "steady":
         # These tests are about damping: with two equal loads few moves pay.
-        core = replace(core, moves_must_pay=False)
+        core = replace(core, moves_must_pay=False, max_moves_fraction=0.2)
         steady = {"settle_after_grow_us": 120, "settle_after_shrink_us": 600, "max_moves_window_us": 600}
         core = replace(core, **{key: value * SECOND_US for key, value in steady.items()})  # type: ignore[arg-type]
     else:
