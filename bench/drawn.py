@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from math import exp
 from pathlib import Path
 
-MB = 10**6
+from bench.worth_scenarios import LAB, MB, REAL
+
 KINDS = ("small", "mixed", "burst", "giant", "tail", "on-off", "wide", "rigid", "idle")
 #: slots of a node for maps, in the default model and in a lab
 _REAL_SLOTS, _LAB_SLOTS = 6, 4
@@ -21,34 +22,6 @@ _COLUMNS = (
     *("id", "submit_s", "cluster", "input_bytes", "shuffle_bytes", "output_bytes"),
     *("maps", "reduces", "map_s", "reduce_s", "processors", "run_s"),
 )
-
-_LAB = """
-[model]
-map_slots = 0
-slots = 4
-shared_cores = true
-cores = {cores}
-disk = "50MB"
-network = "125MB"
-block = "8MiB"
-deploy = "35s"
-join = "9s"
-join_cpu = "18s"
-drain = "0.3s"
-clean = "0.7s"
-job_start = "2.6s"
-job_begin = "8.4s"
-job_end = "1.2s"
-task_start = "2.2s"
-task_start_cpu = "4s"
-spread = 0.0
-"""
-_REAL = """
-[model]
-site = "{link}"
-deploy = "30s"
-join = "{join}"
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +77,7 @@ def write_scenario(seed: int, folder: Path) -> tuple[Path, Drawn]:
     text = [f'title = "Drawn by seed {seed}"', 'limit = "2d"', f"seed = {seed + 1}", ""]
     text += ["[pool]", f"nodes = {nodes}", f"sites = [{', '.join(repr(f's{n}') for n in range(1, sites + 1))}]", ""]
     text += ["[settings]", f'growth = "{growth}"', 'idle_time = "never"']
-    text.append(_LAB.format(cores=cores) if lab else _REAL.format(link=link, join=chance.choice(("4s", "10s", "30s"))))
+    text.append(LAB.format(cores=cores) if lab else REAL.format(link=link, join=chance.choice(("4s", "10s", "30s"))))
     names = [f"c-{n}" for n in range(1, clusters + 1)]
     for name in names:
         text += ["[[cluster]]", f'id = "{name}"', f"min_nodes = {least}", "replication = 2", ""]

@@ -67,14 +67,20 @@ def test_the_next_one_waits_for_a_reading_younger_than_the_latest_start() -> Non
     assert desk.starts() == [("a-1", 1)]
 
 
-def test_between_readings_room_is_looked_for_and_the_next_one_begins_when_there_is_some() -> None:
+def looking_for_room(count: int) -> Desk:
+    """Jobs a-0, a-1, ..., of which the first has just begun to run; room for the next one is looked for."""
     desk = Desk(4, how=settings(period_us=60 * SECOND_US, release_us=2 * SECOND_US))
     desk.up("a")
-    for number in range(3):
+    for number in range(count):
         desk.submit("a", number)
     assert desk.looks_for_room() == [], "the first is still starting"
     desk.now_s = 4
     desk.job("a-0", Progress.RUNNING, started_us=desk.now_us)
+    return desk
+
+
+def test_between_readings_room_is_looked_for_and_the_next_one_begins_when_there_is_some() -> None:
+    desk = looking_for_room(3)
     (first,) = desk.looks_for_room()
     assert (first.cluster, first.every_us) == ("a", 2 * SECOND_US)
     desk.now_s = 9
@@ -94,12 +100,7 @@ def test_between_readings_room_is_looked_for_and_the_next_one_begins_when_there_
 
 
 def test_a_reading_also_finds_room_and_nothing_is_looked_for_when_nobody_waits() -> None:
-    desk = Desk(4, how=settings(period_us=60 * SECOND_US, release_us=2 * SECOND_US))
-    desk.up("a")
-    for number in range(2):
-        desk.submit("a", number)
-    desk.now_s = 4
-    desk.job("a-0", Progress.RUNNING, started_us=desk.now_us)
+    desk = looking_for_room(2)
     desk.now_s = 5
     desk.sample(a={"tasks_waiting": 0})
     assert desk.starts() == [("a-1", 1)]
@@ -110,12 +111,7 @@ def test_a_reading_also_finds_room_and_nothing_is_looked_for_when_nobody_waits()
 
 
 def test_room_that_nobody_can_tell_of_is_left_to_the_readings() -> None:
-    desk = Desk(4, how=settings(period_us=60 * SECOND_US, release_us=2 * SECOND_US))
-    desk.up("a")
-    for number in range(2):
-        desk.submit("a", number)
-    desk.now_s = 4
-    desk.job("a-0", Progress.RUNNING, started_us=desk.now_us)
+    desk = looking_for_room(2)
     desk.now_s = 5
     desk.failed("room:a", "no answer")
     assert (desk.starts(), desk.looks_for_room()) == ([], [])
