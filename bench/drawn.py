@@ -26,7 +26,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What was drawn, for the tables; ``kinds`` are those of the MR-clusters."""
+    """A row of the tables: the values that a seed drew; ``kinds`` are those of the MR-clusters."""
 
     seed: int
     pool: str

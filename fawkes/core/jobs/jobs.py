@@ -167,9 +167,9 @@ def _next_in_line(draft: Draft, state: ClusterState, seen: tuple[int, int] | Non
 
 
 def _await_room(draft: Draft, head: JobState) -> None:
-    """Between two readings there is time for a small job: where nothing else holds up the next one, room is waited for.
+    """Ask the world for room where nothing else holds up the next job: a small one could end before the next reading.
 
-    Not more often than a period: until then the goal stands, and readings count as well.
+    The goal is given once for each job, and anew after a period; readings count as well.
     """
     every_us, earlier = draft.settings.release_us, draft.pending(Key.ROOM.of(head.cluster))
     if every_us and (earlier is None or earlier.version != head.order):

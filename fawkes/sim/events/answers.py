@@ -133,7 +133,7 @@ def of_job(
     read: Callable[[ClusterId], Reading],
     now_us: int,
 ) -> AttemptSeen | Done | Failed | None:
-    """What comes of a goal that is about jobs of an MR-cluster; None when nothing does, or no room was found."""
+    """The answer to a goal about jobs of an MR-cluster; None when there is none yet, or no room was found."""
     match effect:
         case StartJob():
             return started(effect, cluster, faults, starts, now_us)
