@@ -11,7 +11,7 @@ from typing import cast
 from fawkes.base.units import SECOND_US
 from fawkes.core.fairness.worth import Prices, QueuedWork, Sites, Weighed, weigh
 from fawkes.core.state.draft import Draft
-from fawkes.core.values.model import ClusterId, ClusterLife, NodeLife, Plain, Role
+from fawkes.core.values.model import ClusterId, ClusterLife, NodeLife, Plain, Role, Sample
 from fawkes.core.values.window import Window
 
 #: the mean time of a task where none has ended yet: it reads a block and computes on it (assumed)
@@ -135,7 +135,7 @@ def _load(draft: Draft, window: Window, past: QueuedWork | None) -> QueuedWork |
         task_s=task_s,
         slots=slots / serving,
         feeds=_feeds(draft, window),
-        still_s=_still_s(window, draft.settings.period_us / SECOND_US),
+        still_s=_still_s(draft, window),
     )
 
 
@@ -147,15 +147,23 @@ def _feeds(draft: Draft, window: Window) -> float:
     return feeds if done <= _READS_LESS * feeds else 0.0
 
 
-def _still_s(window: Window, period_s: float) -> float:
-    """A period if tasks waited in all of it while none ran and none ended, as those of a rigid job do; else 0.
+def _still_s(draft: Draft, window: Window) -> float:
+    """A period (s) if in all of it tasks waited beside free slots and none ended, as those of a rigid job do; else 0.
 
     Without it, moves are weighed as if the tasks ran on the nodes that are there, and were done before a node came.
+    Reduces that wait for maps do not count: no node helps them.
     """
-    standing = (
-        sample.tasks_waiting and sample.tasks_running == 0 and window.before is not None for sample in window.samples
-    )
-    return period_s if all(standing) and window.samples and window.growth("tasks_done") == 0 else 0.0
+    latest = draft.view.latest(window.cluster)
+    if latest is None or not latest.waiting_in_yarn or window.before is None or not window.samples:
+        return 0.0
+    still = all(sample.tasks_waiting and _has_room(sample) for sample in window.samples)
+    return draft.settings.period_us / SECOND_US if still and window.growth("tasks_done") == 0 else 0.0
+
+
+def _has_room(sample: Sample) -> bool:
+    """True if nothing runs, or if slots are known to be free."""
+    used, slots = sample.slots_used, sample.slots_total
+    return sample.tasks_running == 0 or (used is not None and slots is not None and used < slots)
 
 
 def _shortness(draft: Draft, cluster: ClusterId, task_s: float, slots: float) -> float:

@@ -31,7 +31,7 @@ class QueuedWork:
     ``jobs`` wait or run, each counted as often as it is shorter than a job of 100 seconds. ``tasks`` are theirs, of
     which ``running`` run. ``task_s`` is the mean time of a task, ``slots`` how many a node runs at once. The nodes that
     store its input can feed ``feeds`` tasks in a second (0: no limit is known), however many nodes compute. Tasks that
-    waited while none ran and none ended have stood still for ``still_s``: its nodes are too few for them to begin.
+    waited beside free slots while none ended have stood still for ``still_s``: its nodes are too few for them to begin.
     """
 
     jobs: float
@@ -113,8 +113,11 @@ def useful_nodes(load: QueuedWork, prices: Prices) -> float:
     """How many nodes, a fraction, can be at work for a load at once; infinity where nothing limits their number.
 
     Where cores are shared, so many nodes use them all that as many slots compute as there are cores. Where the nodes
-    that store the input cannot feed more tasks, further nodes only make all tasks slower.
+    that store the input cannot feed more tasks, further nodes only make all tasks slower. Neither is what work that
+    stands still lacks.
     """
+    if load.still_s:
+        return inf
     cores = prices.shared_cores / _COMPUTING or inf
     fed = load.feeds * load.task_s or inf
     return min(cores, fed) / load.slots

@@ -424,6 +424,34 @@ def test_nodes_of_another_site_join_only_as_far_as_the_link_feeds_them(link: int
     assert len(held) == 4 + far
 
 
+@pytest.mark.parametrize(
+    ("ready", "used", "stands"),
+    [(None, 2, True), (6, 2, True), (0, 2, False), (6, 4, False)],
+    ids=["rigid", "rigid, and asked for", "reduces that wait for maps", "no free slot"],
+)
+def test_tasks_that_wait_beside_free_slots_lack_nodes_and_not_cores(ready: int | None, used: int, stands: bool) -> None:
+    """Two shared cores are at work with four nodes; a rigid job needs more slots at once all the same."""
+    desk = two(shared_cores=2)
+    reading = Reading(
+        cluster=A,
+        jobs_waiting=1,
+        jobs_running=1,
+        tasks_waiting=6,
+        tasks_running=2,
+        tasks_ready=ready,
+        slots_used=used,
+        slots_total=4,
+        tasks_done=0,
+    )
+    idle = replace(reading, cluster=B, jobs_waiting=0, jobs_running=0, tasks_waiting=0, tasks_running=0, slots_used=0)
+    for _ in range(8):
+        desk.now_s += 10
+        desk.tell(Sampled(at_us=desk.now_us, readings=(reading, idle)))
+        desk.wake()
+        settle(desk)
+    assert (desk.sizes()["a"] > 4) == stands
+
+
 def test_short_jobs_count_more_often_than_long_ones() -> None:
     jobs = []
     for tasks in (1, 400):
