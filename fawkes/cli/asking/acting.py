@@ -1,4 +1,4 @@
-"""What the acting commands share: asking before something is lost, and acting on each of several."""
+"""Shared parts of the acting commands: asking before something is lost, and acting on each of several."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a shell completes: names of MR-clusters, nodes, jobs and policies of the site. Never an error, and no import
-that takes long.
+"""Shell completion: names of MR-clusters, nodes, jobs and policies of the site. Never an error, and no import that
+takes long.
 """
 
 from __future__ import annotations

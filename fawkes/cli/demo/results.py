@@ -1,4 +1,4 @@
-"""What programs wrote and an MR-cluster saved, held against the same computation on this machine.
+"""Results that programs wrote and an MR-cluster saved, held against the same computation on this machine.
 
 Known are the examples Wordcount, Sort and TeraSort, HiBench's PageRank and K-Means, and the BTWorld workflow; of other
 jobs nothing is known that could be compared.

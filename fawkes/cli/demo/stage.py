@@ -1,4 +1,4 @@
-"""What a demo stands on: a site folder of its own, a lab, and a controller in it; all of it ends with the demo."""
+"""The stage of a demo: a site folder of its own, a lab, and a controller in it; all of it ends with the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes on: a live board on a terminal, else a line for every change."""
+"""The view of a run while it goes on: a live board on a terminal, else a line for every change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a replay has asked for, line by line, so that one that was broken off goes on where it was.
+"""The journal of a replay: its requests, line by line, so that a replay that was broken off goes on where it was.
 
 A line says that something is about to be sent, the next one that the controller took it.
 """

@@ -1,4 +1,4 @@
-"""What a scenario asks of live MR-clusters: first the MR-clusters and the data, then the jobs at their times."""
+"""The requests of a scenario to live MR-clusters: first the MR-clusters and the data, then the jobs at their times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rows have: each key once, with its heading, its meaning and how people see its values.
+"""The fields of rows: each key once, with its heading, its meaning and how people see its values.
 
 JSON and CSV have the same keys. Which keys a table shows is in ``tables.py``.
 """

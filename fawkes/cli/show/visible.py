@@ -1,4 +1,4 @@
-"""What comes from nodes, jobs and files is text, and never steers a terminal: the one place that sees to it."""
+"""Text from nodes, jobs and files, made harmless for terminals: the one place that sees to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the verbs of `fawkes workload` share: reading a workload, and writing one with a row that says what it is."""
+"""Shared parts of the verbs of `fawkes workload`: reading a workload, and writing one with a row that describes it."""
 
 from __future__ import annotations
 
