@@ -1,1 +1,1 @@
-"""What a store says, live or simulated, for people: sentences, explanations, frames, figures."""
+"""The contents of a store, live or simulated, for people: sentences, explanations, frames, figures."""

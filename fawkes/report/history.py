@@ -1,4 +1,4 @@
-"""What a store says happened, as plain values: lives of nodes, moves, ticks, jobs. Reports are made of it."""
+"""The history in a store, as plain values: lives of nodes, moves, ticks, jobs. Reports are made of it."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Mark = tuple[float, str]
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """What is marked, in seconds: arrivals of MR-clusters, ticks that moved nodes, and the caller's own points."""
+    """Marks in a picture, in seconds: arrivals of MR-clusters, ticks that moved nodes, and the caller's own points."""
 
     arrivals: tuple[Mark, ...]
     reconfigurations: tuple[float, ...]

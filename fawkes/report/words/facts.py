@@ -74,7 +74,7 @@ def literal(text: str) -> str:
 
 
 def thing(key: str) -> str:
-    """What a key of the core stands for, by its name: people never see the key itself."""
+    """The name for people of the thing that a key of the core stands for: people never see the key itself."""
     kind, _, name = key.partition(":")
     return _THINGS.get(kind, "{}").format(name or key)
 

@@ -26,7 +26,7 @@ def _moves(facts: Facts) -> str:
 
 
 def _moved(facts: Facts) -> str:
-    """What was lost is said by name."""
+    """The move of masters, with the names of everything that was lost."""
     lacks = "; what was written in the last {lacks_us} before is lost" if facts.get("lacks_us") else ""
     if facts.get("by_standby"):
         lacks = "; no change that the NameNode acknowledged is lost"
@@ -44,7 +44,7 @@ def _moved(facts: Facts) -> str:
 
 
 def _writes_lost(facts: Facts) -> str:
-    """What is known by name comes first, then what is only counted."""
+    """Lost writes: first those that are known by name, then those that are only counted."""
     parts = []
     if jobs := cast(Sequence[object], facts.get("jobs") or ()):
         which = literal(", ".join(map(str, jobs)))

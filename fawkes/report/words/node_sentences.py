@@ -40,7 +40,7 @@ def _held_blocks(facts: Facts) -> str:
 
 
 def _evacuated(facts: Facts) -> str:
-    """What was proven, and what was not asked for because it was missing before."""
+    """The end of an evacuation: the blocks that were proven safe, and those that were missing before it began."""
     gone = facts.get("seen") in (Stored.DEAD, Stored.ABSENT)
     text = "The blocks of {node} are safe on other nodes of {cluster}" + (", although its DataNode is dead" * gone)
     before = facts.get("missing_before")

@@ -1,4 +1,4 @@
-"""What an MR-cluster keeps when the disk of its masters is lost, and where that comes from, in words."""
+"""Promises of MR-clusters for the loss of their masters' disk, and where each comes from, in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GIVEN_UP: Final = "kept (standby was given up)"
 
 
 def promise(state: ClusterState) -> str | None:
-    """What a loss of the masters' disk costs: ``kept`` the last seconds, ``standby`` nothing; None without masters.
+    """The cost of losing the masters' disk: ``kept`` the last seconds, ``standby`` nothing; None without masters.
 
     An MR-cluster whose masters came back from a copy has no journal until it gets a new one: that is `GIVEN_UP`.
     """

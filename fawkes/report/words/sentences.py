@@ -129,7 +129,7 @@ def _pool_kept(facts: Facts) -> str:
 
 
 def _master_node(facts: Facts) -> str:
-    """What has to end before the node of the masters can leave, and how: an administrator goes on from here."""
+    """The end of jobs that the node of the masters waits for, and the commands with which an administrator goes on."""
     jobs = " once {jobs} ended, or now with --force" if facts.get("jobs") else ""
     saves = "" if facts.get("life") in _COMING_UP else "; the release saves its outputs"
     return (
