@@ -1,1 +1,1 @@
-"""What users write: TOML files as checked values, with file and key in each error."""
+"""TOML files that users write, as checked values, with file and key in each error."""

@@ -1,4 +1,4 @@
-"""What an MR-cluster and a job carry for the world alone, as values; the core keeps them as plain data.
+"""Details of MR-clusters and jobs that only the world needs, as values; the core keeps them as plain data.
 
 `ClusterSpec.details` and `JobSpec.details` are made by ``plain()`` and read by ``of()``.
 """

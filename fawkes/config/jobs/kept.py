@@ -1,4 +1,5 @@
-"""What keeps a grant of CPUs on YARN: limits on the tasks of an MR-job that run at once, and MR-jobs one at a time.
+"""Settings that keep a grant of CPUs on YARN: limits on the tasks of an MR-job that run at once, and MR-jobs one by
+one.
 
 Both go into the configuration of the job's attempt, and win over the user's own properties of the same names. What
 cannot be seen before a job runs is a program that sets them itself in its code.
