@@ -1,4 +1,4 @@
-"""What every store can be asked, whether it is a file or in memory; reports and commands know nothing else."""
+"""Interfaces of all stores, in files or in memory; reports and commands know nothing else."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Latest:
 
 
 class Reader(Protocol):
-    """What can be asked of a store while another process may write to it."""
+    """Reading access to a store while another process may write to it."""
 
     def entries(self, after: int = 0, *, kinds: Sequence[str] = ()) -> Iterator[Entry]:
         """The steps after number ``after``, oldest first; ``kinds`` are names of classes of events, all when empty."""

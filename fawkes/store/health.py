@@ -1,4 +1,4 @@
-"""Whether a file is a ledger that can be trusted. Nothing here writes."""
+"""Checks that tell if a file is a ledger that can be trusted. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SMALL = 1 << 26
 
 
 def translated(error: sqlite3.Error, path: Path) -> FawkesError:
-    """What an error of SQLite means for whoever runs Fawkes."""
+    """An error of SQLite, translated for whoever runs Fawkes."""
     name = getattr(error, "sqlite_errorname", "")
     if isinstance(error, (sqlite3.InterfaceError, sqlite3.ProgrammingError)):
         return BrokenError(f"the ledger was used incorrectly: {error}", where=str(path))

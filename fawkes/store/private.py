@@ -83,7 +83,7 @@ def write_private(path: Path, data: bytes, *, sync: bool = True) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """What was renamed, made and removed in a folder is on the disk from now on; OSError."""
+    """Puts on the disk what was renamed, made and removed in a folder; OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -122,7 +122,7 @@ class LedgerReader:
             raise steps.damaged(self.path, "its identity is missing") from None
 
     def note(self, key: str) -> str:
-        """What the controller has noted in the ledger beside its steps; empty when it has not."""
+        """The controller's note under a key, kept in the ledger beside its steps; empty when there is none."""
         found = self._ask(lambda: self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone())
         return "" if found is None else str(found[0])
 
@@ -361,7 +361,7 @@ class Ledger(LedgerReader):
 def _news(
     decision: Decision, plain: Sequence[Plain], seq: int
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str, int, str | bytes]]]:
-    """What a decision takes from and puts into `latest`: the last word on each subject."""
+    """The keys that a decision takes from `latest`, and the rows that it puts there: the last word on each subject."""
     last: dict[tuple[str, str], str | None] = {}
     for change, said in zip(decision.changes, plain, strict=True):
         last[place(change)] = None if isinstance(change, DropPending) else dumps(said)
