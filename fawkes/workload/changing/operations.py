@@ -1,4 +1,4 @@
-"""What can be done with a workload: each takes traces and gives one, and changes nothing else."""
+"""Operations on workloads: each takes traces and gives one, and changes nothing else."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a workload is like, in numbers and in a picture."""
+"""Looks at a workload, in numbers and in a picture."""

@@ -1,4 +1,4 @@
-"""What a workload is like: how many jobs, how fast they come, how large they are."""
+"""Statistics of a workload: how many jobs, how fast they come, how large they are."""
 
 from __future__ import annotations
 

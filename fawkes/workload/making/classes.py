@@ -242,7 +242,7 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class ClassLoad:
-    """What one MR-cluster of a workload is asked for and gets: times count from the start of the workload."""
+    """The load of one MR-cluster of a workload, its data and its jobs: times count from the start of the workload."""
 
     cluster: str
     requested_us: int

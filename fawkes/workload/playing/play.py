@@ -33,7 +33,7 @@ _FINAL = (UserError, RefusedError, ElsewhereError)
 
 
 class Controller(Protocol):
-    """Whom a workload is played on: `fawkes.cli.asking.client.Client`."""
+    """The controller that a workload is played on: `fawkes.cli.asking.client.Client`."""
 
     def rows(self, name: str, **parameters: str) -> list[dict[str, Any]]:
         """Rows about MR-clusters or jobs."""

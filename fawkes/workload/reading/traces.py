@@ -1,4 +1,4 @@
-"""What all readers of traces share: lines of plain and compressed files, and counting of what was left out."""
+"""Shared parts of all readers of traces: lines of plain and compressed files, and counting of what was left out."""
 
 from __future__ import annotations
 
