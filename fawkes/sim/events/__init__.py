@@ -1,1 +1,1 @@
-"""What happens at which time: steps, answers of masters and nodes, transfers."""
+"""The course of a simulated world: steps, answers of masters and nodes, transfers, each at its time."""

@@ -1,4 +1,4 @@
-"""What simulated masters and nodes answer, as the facts that a world posts."""
+"""Answers of simulated masters and nodes, as the facts that a world posts."""
 
 from __future__ import annotations
 

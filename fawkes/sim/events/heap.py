@@ -1,4 +1,4 @@
-"""What stands on the heap of a simulated world: events and steps by their time.
+"""The heap of a simulated world: events and steps by their time.
 
 Ties at one time: completions first, then requests and readings, then the timer; then the order of their making.
 """

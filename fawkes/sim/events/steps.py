@@ -1,4 +1,4 @@
-"""What the simulated world is told about delays and faults, and what stands on its heap."""
+"""Delays and faults that the simulated world is given, and the steps on its heap."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Deploys:
 
     @property
     def cluster(self) -> ClusterId:
-        """Whose."""
+        """The MR-cluster of the effect."""
         return self.effect.cluster
 
 

@@ -1,4 +1,4 @@
-"""What takes the time that shared rates give: data that comes, goes and leaves nodes, and daemons that start."""
+"""Transfers at shared rates: data that comes, goes and leaves nodes, and daemons that start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What crosses the link between two sites: blocks without a replica near, map output, replicas of what is written."""
+"""Traffic over the link between two sites: blocks without a replica near, map output, replicas of what is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold of a simulated MR-cluster whatever happens: slots, tasks and bytes are neither made nor lost."""
+"""Conservation laws of a simulated MR-cluster, whatever happens: slots, tasks and bytes are neither made nor lost."""
 
 from __future__ import annotations
 

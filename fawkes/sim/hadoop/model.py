@@ -1,4 +1,4 @@
-"""What the simulated world needs of the model of Hadoop below it; there are a readable one and a compiled one.
+"""The model of Hadoop as the simulated world above it needs it; there are a readable one and a compiled one.
 
 Both come to the same results: times, ties and counters are equal, not near.
 """

@@ -1,4 +1,4 @@
-"""What a job asks of the machine: its tasks, their times and their bytes, as the model of Hadoop needs them."""
+"""The demands of a job on the machine: its tasks, their times and their bytes, as the model of Hadoop needs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in order: jobs by submission, attempts by start, free slots by release, finished maps of a node."""
+"""Ordered lists: jobs by submission, attempts by start, free slots by release, finished maps of a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python calls: one compiled function for all, so that everything is compiled once, and kept on disk."""
+"""The entrance from Python: one compiled function for all, so that everything is compiled once, and kept on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the phases of a task ask of the machine, as in fawkes.sim.hadoop.machine: the same flows in the same order."""
+"""The demands of a task's phases on the machine, as in fawkes.sim.hadoop.machine: the same flows in the same order."""
 
 from __future__ import annotations
 
