@@ -44,7 +44,7 @@ def down_asked(draft: Draft, event: DownAsked) -> None:
 
 
 def _give_up_more(draft: Draft, closing: Closing, event: DownAsked) -> None:
-    """What was agreed goes on without the data (``discard``) or what runs (``force``) that has held it so far."""
+    """Extends an agreed end of the pool: it gives up the data (``discard``) or the jobs (``force``) that held it."""
     force = closing.force or event.force
     draft.change(PutClosing(replace(closing, discard=closing.discard or (event.discard and force), force=force)))
     if event.discard and not force:

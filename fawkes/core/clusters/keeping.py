@@ -10,7 +10,7 @@ from fawkes.core.values.model import ClusterAlert, ClusterLife, ClusterState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepRules:
-    """What a site decides about the copies of its masters' data; times in microseconds.
+    """A site's rules for the copies of its masters' data; times in microseconds.
 
     The second copy counts when both the masters' disk and the controller's are lost. A NameNode reads the edits beside
     its image when it starts: with more than ``edits_bytes`` it gets a new image. Making one costs a program as large as

@@ -12,7 +12,7 @@ from fawkes.core.values.model import ClusterId, NodeLife
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What an MR-cluster has held since the last tick: the integral of eq. 2 so far."""
+    """The capacity that an MR-cluster has held since the last tick: the integral of eq. 2 so far."""
 
     since_us: int
     at_us: int

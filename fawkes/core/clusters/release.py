@@ -48,7 +48,7 @@ def release_asked(draft: Draft, event: ReleaseAsked, cluster: ClusterState) -> N
 
 
 def give_up_data(draft: Draft, cluster: ClusterState, *, by: str) -> None:
-    """What holds the save of an MR-cluster is given up: it is surveyed once more, for what users run on it stays."""
+    """Gives up the data that hold a save: the MR-cluster is surveyed once more, for what users run on it stays."""
     if draft.pending(Key.SURVEY.of(cluster.id)) is None:
         _survey(draft, cluster, {"for": _RELEASE, "ask": "", "by": by, "discard": True, "force": False})
 

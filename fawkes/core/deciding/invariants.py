@@ -1,4 +1,4 @@
-"""What must hold of every state (design section 7), and of every decision before it is stored."""
+"""Invariants of every state (design section 7), and of every decision before it is stored."""
 
 from __future__ import annotations
 

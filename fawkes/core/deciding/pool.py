@@ -118,7 +118,7 @@ def _started(view: View, event: Started, admission: Admission | None) -> Decisio
 
 
 def _take_over(draft: Draft, pending: PutPending) -> None:
-    """What an earlier engine began; members are written anew, as they are by now."""
+    """Takes over what an earlier engine began; members are written anew, as they are by now."""
     kind, name = split(pending.key)
     if kind in (Key.TICK, Key.MEMBERSHIP):
         return

@@ -147,7 +147,7 @@ def _differ(before: int | None, now: int | None) -> bool:
 
 
 def _sample(draft: Draft, reading: Reading, ours: _Demand, found: deadlines.Pass | None) -> Sample:
-    """What YARN knows and what still waits in Fawkes's own queue, together (facts, section 4)."""
+    """A sample of what YARN knows and what still waits in Fawkes's own queue, together (facts, section 4)."""
     return Sample(
         at_us=draft.at_us,
         jobs_waiting=_plus(reading.jobs_waiting, ours.jobs),
@@ -171,7 +171,7 @@ def _sample(draft: Draft, reading: Reading, ours: _Demand, found: deadlines.Pass
 
 
 class _Demand(NamedTuple):
-    """What is known of jobs by Fawkes: queued jobs and their tasks, input of all that wait, mean slowdown so far.
+    """The demand that Fawkes knows of: queued jobs and their tasks, input of all that wait, mean slowdown so far.
 
     The input is None while a job waits in YARN that is not Fawkes's own: nobody knows what it will read.
     """

@@ -1,4 +1,4 @@
-"""What users and operators ask for: MR-clusters, their release, pauses, nodes out of and back into service."""
+"""Requests of users and operators: MR-clusters, their release, pauses, nodes out of and back into service."""
 
 from __future__ import annotations
 

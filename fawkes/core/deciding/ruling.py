@@ -1,4 +1,4 @@
-"""Who rules a pool: whether a state folder goes with what the nodes know. Pure; see docs/decisions/who-rules.md.
+"""The rule over a pool: does a state folder go with what the nodes know? Pure; see docs/decisions/who-rules.md.
 
 A start asks before it changes anything, so that a copy, a restored backup or an empty folder is refused as often as it
 is tried.
@@ -33,7 +33,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseSeen:
-    """What the lease of a node says; ``cluster`` is empty for a node that no MR-cluster holds."""
+    """The lease of a node, as seen there; ``cluster`` is empty for a node that no MR-cluster holds."""
 
     node: NodeId
     epoch: int
@@ -44,7 +44,7 @@ class LeaseSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownPool:
-    """What a ledger says about itself: its latest start, and the generation of each node's latest hand-over.
+    """The pool as a ledger knows it: its latest start, and the generation of each node's latest hand-over.
 
     ``claimed`` is the epoch and the id of a take-over that was under way when its controller ended.
     """

@@ -91,7 +91,7 @@ def tick(draft: Draft, measure: Measure) -> None:
 def _unasked(
     windows: Mapping[ClusterId, Window], readable: Mapping[ClusterId, Window], last: PutTick
 ) -> dict[ClusterId, Plain]:
-    """What the policy remembers of MR-clusters that it was not asked about, because nothing was read of them."""
+    """The policy's memory of MR-clusters that it was not asked about, because nothing was read of them."""
     asked = {c for c, window in readable.items() if window.samples}
     return {c: kept for c, kept in last.memory.items() if c in windows and c not in asked}
 
@@ -112,7 +112,7 @@ def _balance(
 
 
 def _planned(draft: Draft, targets: Mapping[ClusterId, int], held: Mapping[ClusterId, int]) -> dict[ClusterId, int]:
-    """What each will hold when the moves in flight are done: nodes that leave one go to those that lack most.
+    """The nodes that each will hold when the moves in flight are done: nodes that leave one go to those that lack most.
 
     Not back to the one that they leave: staying is a move of its own.
     """

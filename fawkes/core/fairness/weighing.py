@@ -1,4 +1,4 @@
-"""What the ledger tells of loads and of the cost of moves, for `core.worth`."""
+"""Loads and costs of moves, from the ledger, for `core.worth`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def weigh_moves(
 def _wanted(
     have: Mapping[ClusterId, int], wanted: Mapping[ClusterId, int], known: Collection[ClusterId]
 ) -> dict[ClusterId, int]:
-    """What a policy wants, but that nobody gives the last nodes of its equal part."""
+    """The nodes that a policy wants for each, except that nobody gives the last nodes of its equal part."""
     equal = sum(wanted[c] for c in known) / max(1, len(known))
     return {c: max(wanted[c], min(have[c], int(_STAYS * equal))) for c in known}
 
@@ -121,7 +121,7 @@ def _sites(draft: Draft, loads: Mapping[ClusterId, QueuedWork]) -> Sites:
 
 
 def _load(draft: Draft, window: Window, past: QueuedWork | None) -> QueuedWork | None:
-    """By the latest reading; None when it leaves something open."""
+    """The load by the latest reading; None when it leaves something open."""
     waiting, running = window.last("jobs_waiting"), window.last("jobs_running")
     tasks, busy, slots = window.last("tasks_waiting"), window.last("tasks_running"), window.last("slots_total")
     serving = sum(node.life is NodeLife.SERVING for node in draft.nodes_of(window.cluster))

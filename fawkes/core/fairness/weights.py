@@ -12,7 +12,7 @@ from fawkes.core.values.window import Window
 
 
 class Minimum(Enum):
-    """What the policy None answers: this MR-cluster stays at its minimum."""
+    """The answer of the policy None: this MR-cluster stays at its minimum."""
 
     MINIMUM = "minimum"
 
@@ -68,7 +68,7 @@ def measure_all(measure: Measure, windows: Mapping[ClusterId, Window], memory: M
 
 
 def in_words(error: Exception) -> str:
-    """What a policy raised, and the notes that were added on its way, such as its line."""
+    """An error of a policy in words, with the notes that were added on its way, such as its line."""
     return ", ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
 
 

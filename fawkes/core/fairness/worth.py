@@ -1,4 +1,4 @@
-"""Whether a move pays: what one more node saves the jobs of one MR-cluster, and what that costs those of another.
+"""The worth of a move: what one more node saves the jobs of one MR-cluster, and what that costs those of another.
 
 Gains and costs have one unit, the job-second: one job waits a second longer. A second counts more for a short job, as
 in the slowdown. So a node that starts, tasks that are killed, bytes that are copied and cores that are shared can be
@@ -26,7 +26,7 @@ _STARTING = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedWork:
-    """What the jobs of an MR-cluster still ask for, as far as its readings tell; fractions are means.
+    """The work that the jobs of an MR-cluster still ask for, as far as its readings tell; fractions are means.
 
     ``jobs`` wait or run, each counted as often as it is shorter than a job of 100 seconds. ``tasks`` are theirs, of
     which ``running`` run. ``task_s`` is the mean time of a task, ``slots`` how many a node runs at once. The nodes that
@@ -299,7 +299,7 @@ def _next(
     prices: Prices,
     shut: set[ClusterId],
 ) -> tuple[ClusterId, ClusterId] | None:
-    """Who gives the next node, the one that loses least, and who gets it, the one that lacks most of what is wanted."""
+    """The giver of the next node, which loses least, and its taker, which lacks most; None without either."""
     takers = [c for c in targets if targets[c] < wanted[c] and c not in shut]
     givers = [c for c in targets if targets[c] > wanted[c]]
     if not takers or not givers:

@@ -38,7 +38,7 @@ def live(seen: Attempt) -> bool:
 
 
 def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool) -> AttemptVerdict | None:
-    """What the facts say of an attempt; None while they do not say anything.
+    """The verdict on an attempt by its facts; None while they do not say anything.
 
     ``began``: it was seen to run before. ``cancelling``: somebody asked for its end. ``lasted``: it has been so for
     ``quiet_us``. Then a client without an application counts as running, and one that left nothing behind as gone:

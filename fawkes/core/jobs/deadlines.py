@@ -1,4 +1,4 @@
-"""Who of an MR-cluster's queue is let in, where an admission policy decides that, and what it learns from jobs."""
+"""Admission of queued jobs by an admission policy, and what the policy learns from finished jobs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Pass:
 
 
 def look(draft: Draft, cluster: ClusterState, slots: int | None, master: int) -> Pass | None:
-    """What the admission policy says of the queue with so many slots, ``master`` for each ApplicationMaster.
+    """The verdict of the admission policy on the queue with so many slots, ``master`` for each ApplicationMaster.
 
     None while the slots are not known, and when its answer cannot be used, which the MR-cluster's alert then says.
     """
@@ -104,7 +104,7 @@ def waits_now(view: View, job: JobState, admission: Admission) -> Reason | None:
 
 
 def _held(job: JobState, total: int) -> int:
-    """What a job holds that was handed to YARN; one without a grant, from before there was a policy, all it can use."""
+    """The CPUs that a job holds in YARN: its grant, or all it can use if it began before there was a policy."""
     return job.granted or max_cpus(job.spec.tasks, total)
 
 

@@ -37,7 +37,7 @@ def _tags(row: Mapping[str, Plain]) -> Sequence[Plain]:
 
 
 def displace(draft: Draft, cluster: ClusterState, facts: Facts) -> None:
-    """What ran under the old masters has ended with them: by its history it has succeeded, else it begins again."""
+    """Ends the jobs that ran under the old masters: by its history a job has succeeded, else it begins again."""
     finished = set(map(str, rows(facts, "finished")))
     for job in draft.busy_of(cluster.id):
         # The first application of a command of its own may have been one of several.
@@ -48,7 +48,7 @@ def displace(draft: Draft, cluster: ClusterState, facts: Facts) -> None:
 
 
 def _restart(draft: Draft, job: JobState) -> None:
-    """What ran of an attempt has ended with its masters: the job begins again, unless it must not."""
+    """Lets a job begin again whose attempt has ended with its masters, unless it must not."""
     if job.life is JobLife.CANCELLING:
         jobs.observed(draft, _ends(draft, job, Progress.CANCELLED))
     elif job.own:

@@ -270,7 +270,7 @@ def _lasted(draft: Draft, job: JobState) -> None:
 
 
 def _sooner(draft: Draft, key: str) -> None:
-    """What could not be begun or ended is tried again after a wait that doubles, not only at its deadline."""
+    """Tries again what could not be begun or ended, after a wait that doubles, not only at its deadline."""
     pending = draft.pending(key)
     if pending is not None:
         wait_us = backoff.wait_us(draft.settings, pending.tries)

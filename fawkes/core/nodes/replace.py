@@ -53,7 +53,7 @@ def _concerned(draft: Draft) -> list[ClusterState]:
 
 
 def _latest_first(state: NodeState) -> tuple[bool, int, str]:
-    """Of too many core nodes those leave that do not serve yet, then those that came last."""
+    """The order in which surplus core nodes leave: first those that do not serve yet, then those that came last."""
     return state.life is NodeLife.SERVING, -state.since_us, state.node.id
 
 
@@ -79,7 +79,7 @@ def _take_over(draft: Draft, cluster: ClusterState, missing: int, going: Sequenc
 
 
 def _donors(draft: Draft, cluster: ClusterState) -> Iterator[ClusterState]:
-    """Who gives a node that may be a core node: the MR-cluster itself, then those with most above their minimum."""
+    """The givers of a node that may be a core node: the MR-cluster itself, then those with most above their minimum."""
     yield cluster
     others = (draft.cluster(c) for c in donors(draft) if c != cluster.id)
     yield from (other for other in others if other is not None)

@@ -53,7 +53,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """What nodes have: ``whole`` replicas, and the ids of blocks that were ``begun`` and not finished."""
+    """Replicas on nodes: ``whole`` ones, and the ids of blocks that were ``begun`` and not finished."""
 
     whole: Set[Block] = frozenset()
     begun: Set[int] = frozenset()
@@ -80,7 +80,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Salvage:
-    """What a restore brings back. ``strangers`` are blocks on nodes that no file of the copy has."""
+    """The files that a restore brings back. ``strangers`` are blocks on nodes that no file of the copy has."""
 
     shares: Mapping[Fate, Share]
     strangers: int

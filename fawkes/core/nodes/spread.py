@@ -1,4 +1,4 @@
-"""Whether an input set lies evenly over the core nodes of an MR-cluster."""
+"""The spread of an input set over the core nodes of an MR-cluster: is it even?"""
 
 from __future__ import annotations
 

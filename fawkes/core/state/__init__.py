@@ -1,1 +1,1 @@
-"""What is known and planned at one moment, and how a decision changes it."""
+"""The state that is known and planned at one moment, and how a decision changes it."""

@@ -99,7 +99,7 @@ class Admission(Protocol):
         """The fate of the jobs; one without a verdict stays as it is."""
 
     def learn(self, done: Done, memory: Memory) -> Memory:
-        """What is remembered after a job has ended."""
+        """The policy's memory after a job has ended."""
 
     def late(self, job: Job, memory: Memory) -> bool:
         """True if a job is ended at the moment when its deadline passes."""

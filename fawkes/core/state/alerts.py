@@ -163,7 +163,7 @@ def without(state: NodeState) -> NodeState:
 
 
 def kind_of(state: NodeState) -> NodeAlert | None:
-    """What the alert of a node is about; None when it has none. Earlier versions stored only its text."""
+    """The subject of a node's alert; None when it has none. Earlier versions stored only its text."""
     if state.alert_kind is not None or not state.alert:
         return state.alert_kind
     if state.life is NodeLife.SERVING:

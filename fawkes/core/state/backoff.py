@@ -11,5 +11,5 @@ def wait_us(settings: Settings, tries: int) -> int:
 
 
 def waited_us(settings: Settings, tries: int) -> int:
-    """What the waits before the latest of so many tries come to."""
+    """The sum of the waits before the latest of so many tries."""
     return sum(wait_us(settings, each) for each in range(1, tries))

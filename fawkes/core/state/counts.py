@@ -1,4 +1,4 @@
-"""What is counted of nodes and ranked of MR-clusters, so that no step walks them all.
+"""Counts of nodes and ranks of MR-clusters, so that no step walks them all.
 
 The state keeps these sums and orders; a draft works on copies.
 """
@@ -137,7 +137,7 @@ def lack(state: ClusterState | None, held: Held, target: int | None) -> float | 
 
 
 def surplus(state: ClusterState | None, held: Held) -> float | None:
-    """What an MR-cluster could give: the smaller, the more is above its minimum. None when it gives no core node."""
+    """The surplus of an MR-cluster: the smaller, the more is above its minimum. None when it gives no core node."""
     if state is None or held.spare_core <= 0 or not _may_move(state):
         return None
     return float(state.spec.min_nodes - held.counted)

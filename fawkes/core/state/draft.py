@@ -197,7 +197,7 @@ class Draft:
         return [job for job in self._jobs.values() if job.cluster == cluster and job.life not in ENDED_JOBS]
 
     def learned(self, cluster: str) -> Plain:
-        """What the admission policy remembers; None before it has learned anything."""
+        """The admission policy's memory; None before it has learned anything."""
         return self._learned[cluster] if cluster in self._learned else self.view.learned.get(cluster)
 
     def pending(self, key: str) -> PutPending | None:
@@ -292,7 +292,7 @@ class Draft:
             self._effects.append(pending.effect)
 
     def settle(self, key: str) -> None:
-        """What was pending for this key has ended."""
+        """Ends what was pending for this key."""
         if self.pending(key) is not None:
             self._pending[key] = None
             self._changes.append(DropPending(key))
@@ -343,7 +343,7 @@ class Draft:
         return Decision(tuple(self._changes), tuple(self._effects), tuple(self.reasons))
 
     def _only_watch(self) -> None:
-        """What a shadow run keeps: what it saw and what it would have done, new free nodes, answers, its tick."""
+        """Keeps what a shadow run may: what it saw and what it would have done, new free nodes, answers, its tick."""
         self._changes = [change for change in self._changes if self._is_watching(change)]
         self._effects = [effect for effect in self._effects if isinstance(effect, Reply)]
         self._pending = {key: pending for key, pending in self._pending.items() if key == "tick"}

@@ -92,7 +92,7 @@ _RECENT = 8
 
 @dataclass(slots=True)
 class Holding:
-    """What one MR-cluster holds: its nodes, their capacity, and the integral of it since ``since_us`` (eq. 2)."""
+    """The nodes of one MR-cluster, their capacity, and the integral of it since ``since_us`` (eq. 2)."""
 
     since_us: int
     at_us: int

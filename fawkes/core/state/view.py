@@ -52,7 +52,7 @@ class View(Protocol):
 
     @property
     def pending(self) -> Mapping[str, PutPending]:
-        """What is under way, by key."""
+        """The effects and deadlines under way, by key."""
         ...
 
     @property
@@ -102,7 +102,7 @@ class View(Protocol):
 
     @property
     def learned(self) -> Mapping[str, Plain]:
-        """What the admission policy remembers of each MR-cluster's jobs; of those of all under an empty name."""
+        """The admission policy's memory of each MR-cluster's jobs; that of all together has an empty name."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""What is found of a pool whose ledger is lost: values, from the nodes and from the copies that are kept there."""
+"""Remains of a pool whose ledger is lost: values, from the nodes and from the copies that are kept there."""
 
 from __future__ import annotations
 

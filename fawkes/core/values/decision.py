@@ -79,7 +79,7 @@ class AddSample:
 
 @dataclass(frozen=True, slots=True)
 class PutTick:
-    """What a tick, or an admission, leaves behind for the following events.
+    """The result of a tick, or of an admission, for the following events.
 
     ``targets`` are whole nodes, ``weights`` sum to 1 or are empty (undefined), ``over`` counts the ticks in a row
     above the threshold, ``moved_us`` are the times at which voluntary moves began within the budget's window. ``loads``
@@ -100,7 +100,7 @@ class PutTick:
 
 @dataclass(frozen=True, slots=True)
 class PutLearned:
-    """What the admission policy remembers from now on of the jobs of an MR-cluster; of those of all: an empty name."""
+    """The admission policy's memory from now on of the jobs of an MR-cluster; of those of all: an empty name."""
 
     cluster: str
     memory: Plain

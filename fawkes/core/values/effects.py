@@ -14,7 +14,7 @@ from fawkes.core.values.proof import Proof
 
 
 class Goal(StrEnum):
-    """What a member of an MR-cluster should be."""
+    """The goal of a member of an MR-cluster."""
 
     SERVING = "serving"
     DRAINING = "draining"
@@ -63,7 +63,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What should run on a node: the daemons of ``role`` for ``cluster``, or nothing, wiped and verified (role None).
+    """The goal of a node: the daemons of ``role`` for ``cluster``, or nothing, wiped and verified (role None).
 
     ``leaving``: its DataNode alone, so that HDFS can copy its blocks away. ``proof`` is what must be shown by a report
     taken right before the wipe; None where nothing of a running MR-cluster can be on the node, or was given up.
@@ -158,7 +158,7 @@ class Retire:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What lies in HDFS outside of what is declared, and which applications are not ours.
+    """A look for data in HDFS outside of what is declared, and for applications that are not ours.
 
     Ends as `Done` with the facts ``undeclared`` and ``applications`` (lists; None: not known) or `Failed`. ``request``
     is why it was asked for: the core's own words, which it needs when the answer comes.
@@ -176,7 +176,7 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class LookAtMasters:
-    """What can be said of masters that are to go from ``old`` to ``to``: asked right before that is decided.
+    """A look at masters that are to go from ``old`` to ``to``, right before that is decided.
 
     Ends as `Done` with fresh facts. ``old``: ``answers``, ``stopped``, ``runs`` or ``silent``; ``image``: whether a
     usable image of its NameNode lies there, None: not known; ``copied_us``, ``txid``, ``copy_at``: until when the

@@ -34,7 +34,7 @@ class Condition(StrEnum):
 
 
 class Progress(StrEnum):
-    """What was seen of a job."""
+    """The course of a job, as it was seen."""
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"

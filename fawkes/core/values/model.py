@@ -26,7 +26,7 @@ Facts = Mapping[str, Plain]
 
 
 class Role(StrEnum):
-    """What a node does for its MR-cluster (paper section 3)."""
+    """The work of a node for its MR-cluster (paper section 3)."""
 
     CORE = "core"
     TRANSIENT = "transient"
@@ -61,7 +61,7 @@ class ClusterLife(StrEnum):
 
 
 class NodeAlert(StrEnum):
-    """What the alert of a node is about; `alerts.kind_of` says it for ledgers of earlier versions, too."""
+    """The subject of a node's alert; `alerts.kind_of` gives it for ledgers of earlier versions, too."""
 
     LOST = "lost"
     """It does not answer, or does not do its work."""
@@ -80,7 +80,7 @@ class NodeAlert(StrEnum):
 
 
 class ClusterAlert(StrEnum):
-    """What the alert of an MR-cluster is about; `alerts.every` says it for ledgers of earlier versions."""
+    """The subject of an MR-cluster's alert; `alerts.every` gives it for ledgers of earlier versions."""
 
     WAITS = "waits"
     """It waits for nodes; the alert ends once they are on their way."""
@@ -132,7 +132,7 @@ class MoveCause(StrEnum):
 
 
 class Promise(StrEnum):
-    """What an MR-cluster keeps when the disk of its masters is lost."""
+    """The promise of an MR-cluster for the loss of its masters' disk."""
 
     KEPT = "kept"
     """All but the last moments: what the masters know is copied all the time."""
@@ -174,7 +174,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """What the inventory says about a node. ``capacity_milli`` is its share unit in thousandths.
+    """A node as the inventory describes it. ``capacity_milli`` is its share unit in thousandths.
 
     ``details`` is for the world alone: how the node is reached, also after the inventory has forgotten it.
     """
@@ -441,7 +441,7 @@ class JobState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What the masters of one MR-cluster said at one moment, what users submitted by themselves included.
+    """The state of one MR-cluster as its masters report it at one moment, what users submitted by themselves included.
 
     ``waiting`` means no task started. ``tasks_ready`` are the waiting tasks that lack nothing but room: reduces whose
     maps have not got far enough are not among them (None: all that wait are). ``waiting_tags`` has a tag for each

@@ -43,7 +43,7 @@ class BlockSeen:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What must be shown before a node that stored data is wiped.
+    """Conditions that must be shown before a node that stored data is wiped.
 
     ``missing_before`` are the files of which blocks were missing before it began to leave, with their number where
     there are several (`missing_name`): they hold nobody. None: not known, so that any missing block counts.
@@ -183,7 +183,7 @@ def not_proven(sight: Sight, proof: Proof, *, since_us: int) -> str:
 
 
 def progress(blocks: Blocks | None) -> str:
-    """What HDFS says of a node that is still leaving, in words."""
+    """The progress of a node that is still leaving, by HDFS, in words."""
     if blocks is None:
         return "its blocks are not known: there is no report of the NameNode yet"
     if blocks.why:

@@ -18,7 +18,7 @@ class Discrimination(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a site decides about deciding. Durations in microseconds.
+    """The settings of a site for deciding. Durations in microseconds.
 
     ``tau`` has the unit share^2 s^2 and scales with period^2 (eq. 3). ``transient_leave_us`` and
     ``transient_core_leave_us`` are the graceful time that running tasks get before they are killed; 0 is the paper's

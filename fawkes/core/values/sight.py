@@ -1,4 +1,4 @@
-"""What was seen, as values: of a node by its masters, of its blocks by the NameNode, of an attempt to run a job.
+"""Facts that were seen, as values: of a node by its masters, of its blocks by the NameNode, of an attempt to run a job.
 
 A world posts these facts when they change; `watching.py` and `attempts.py` decide what they mean. An empty
 value is always "not known": it is never safe, done or 0.
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Compute(StrEnum):
-    """What the ResourceManager of an MR-cluster says of the NodeManager of a node."""
+    """The NodeManager of a node, as the ResourceManager of its MR-cluster sees it."""
 
     NOT_KNOWN = ""
     ABSENT = "absent"
@@ -24,7 +24,7 @@ class Compute(StrEnum):
 
 
 class Stored(StrEnum):
-    """What the NameNode of an MR-cluster says of the DataNode of a node."""
+    """The DataNode of a node, as the NameNode of its MR-cluster sees it."""
 
     NOT_KNOWN = ""
     ABSENT = "absent"
@@ -43,7 +43,7 @@ UNHEARD = frozenset({Stored.DEAD, Stored.ABSENT})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """What the NameNode says of the blocks on one node that leaves.
+    """The blocks on one node that leaves, as the NameNode sees them.
 
     With ``known`` it is a whole report on every block of HDFS, asked for at ``asked_us``; else ``why`` says why there
     is none. ``at_risk`` are files with a block on this node that has too few live replicas elsewhere, ``missing``

@@ -1,4 +1,4 @@
-"""What a policy sees of one MR-cluster: its samples of the last period."""
+"""The window of a policy on one MR-cluster: its samples of the last period."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What facts about nodes mean: lost, drained, late, stuck, left behind."""
+"""The meaning of facts about nodes: lost, drained, late, stuck, left behind."""

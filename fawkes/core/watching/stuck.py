@@ -1,4 +1,4 @@
-"""Whether work stands still: tasks wait, resources are held, and nothing runs.
+"""Work that stands still: tasks wait, resources are held, and nothing runs.
 
 One rule for two places: the frameworks of an offer-based manager (`fawkes.offline.studies.interference`) and live
 MR-clusters. On YARN this is an MR-cluster whose ApplicationMasters hold all containers, so that none of their tasks

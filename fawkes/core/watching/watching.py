@@ -1,4 +1,4 @@
-"""What it means how the masters see a node: is it lost, drained, safe to stop, held, back? Facts in, judgement here.
+"""The meaning of a node's sight: is it lost, drained, safe to stop, held, back? Facts in, judgement here.
 
 Patience is a pending deadline (`Key.DOUBT`, `Key.SILENT`) with a time from the settings, so the ledger holds it and a
 restarted controller goes on waiting where the one before was. Facts that are not known begin and end nothing.
@@ -264,7 +264,7 @@ def _doubt(draft: Draft, state: NodeState, wait_us: int) -> None:
 
 
 def doubted_for_long(draft: Draft, name: str) -> None:
-    """What was seen of a node has lasted for as long as the settings allow."""
+    """Acts on a sight of a node that has lasted for as long as the settings allow."""
     draft.settle(Key.DOUBT.of(name))
     state = draft.view.nodes.get(NodeId(name))
     sight = None if state is None else state.sight
