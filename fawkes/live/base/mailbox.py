@@ -36,7 +36,7 @@ class Mailbox:
 
     @property
     def refusal(self) -> FawkesError | None:
-        """What people are told while it is held; None while it is not."""
+        """The error that people get while it is held; None while it is not."""
         return self._refusal
 
     def post(self, event: Event) -> None:

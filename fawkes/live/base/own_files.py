@@ -1,4 +1,4 @@
-"""What the controller makes once for each MR-cluster and keeps: a file in a folder that only its user can read."""
+"""Files that the controller makes once for each MR-cluster and keeps, in a folder that only its user can read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class OwnFiles(Generic[T]):
         self._known: dict[ClusterId, T] = {}
 
     def of(self, cluster: ClusterId) -> T:
-        """What an MR-cluster has, made when it has none; FawkesError when the folder or the file cannot be used."""
+        """The value of an MR-cluster, made when it has none; FawkesError when the folder or the file cannot be used."""
         with self._lock:
             if cluster not in self._known:
                 try:

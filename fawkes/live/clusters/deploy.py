@@ -168,7 +168,7 @@ class Deployer:
         self._ground.all_well(self._ground.run_on(former, "setting a NameNode's folder aside"))
 
     def _make_way(self, cluster: LiveCluster) -> None:
-        """What a first format that was cut short has left on the journal is set aside: it would refuse another one."""
+        """Sets aside what a first format that was cut short has left on the journal: it would refuse another one."""
         if cluster.standby is None or cluster.ready:
             return
         script = standby.look(self._ground.folders(cluster.master, cluster.id), nameservice(cluster.id))

@@ -282,7 +282,7 @@ class Hosts:
 
 
 def _leftovers(said: Said) -> Facts:
-    """What a wipe found of the MR-cluster's own user outside of Fawkes's folders; empty when that was nothing."""
+    """Files of the MR-cluster's own user that a wipe found outside of Fawkes's folders; empty when there were none."""
     count = said.number("leftovers") or 0
     if not count:
         return {}

@@ -114,7 +114,7 @@ class _Writer:
         self._most = most
 
     def write(self, data: bytes) -> int:
-        """As of a file; OSError, NoRoomError included, when it cannot be kept."""
+        """Writes as a file does; OSError, NoRoomError included, when it cannot be kept."""
         missing = self._written + len(data) - self.taken
         if missing > 0:
             count = max(missing, min(_PIECE_BYTES, self._most - self.taken))

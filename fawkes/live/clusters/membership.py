@@ -169,7 +169,7 @@ class MembershipKeeper:
         return {**hadoop.members_files(members), POLICY: policy, LIST: self._setup.doors_list(cluster)}
 
     def forget(self, cluster: ClusterId) -> None:
-        """What the masters know is in doubt: the next document is told in full."""
+        """Notes that the masters may know something else: the next document is sent in full."""
         with self._lock:
             self._told.pop(cluster, None)
 

@@ -51,7 +51,7 @@ class _Failure:
     error: FawkesError
 
     def rows(self) -> Sequence[Unsaved]:
-        """What of it is not saved."""
+        """Its paths that are not saved."""
         if isinstance(self.error, UnsavedError):
             return self.error.unsaved
         return [Unsaved(self.output.path, str(self.error))]
@@ -103,7 +103,7 @@ class _ToHdfs:
             self.hdfs.set_note(self.output.path, _COPIED, now)
 
     def finish(self) -> Facts:
-        """What was copied, once it is the same as before the copy and no file is being written."""
+        """The facts of the copy, once the files are the same as before it and none is being written."""
         if self._look() != self.files:
             hint = "The next attempt copies what is new"
             raise FawkesError("changed while it was copied", where=self.output.path, hint=hint)
@@ -139,7 +139,7 @@ def _each(folders: Iterable[_F], act: Callable[[_F], None]) -> list[_Failure]:
 def _error_of(
     failed: Sequence[_Failure], cluster: str, done: Sequence[Facts], named: Callable[[Unsaved], Unsaved]
 ) -> FawkesError:
-    """What failed, as one error; that of a node that refused is told as it is, for the core takes it out of service."""
+    """One error for all failures; that of a node that refused stays as it is, for the core takes it out of service."""
     for one in failed:
         if isinstance(one.error, NodeRefusedError):
             return one.error
@@ -322,7 +322,8 @@ class Stages:
             )
 
     def at_stake(self, cluster: LiveCluster) -> list[dict[str, Plain]]:
-        """What of an MR-cluster would be lost without a save, for people: first the declared outputs, then the rest.
+        """Data of an MR-cluster that would be lost without a save, for people: first the declared outputs, then the
+        rest.
 
         ``save_to`` is empty for what nobody declared: no save takes it along. ``bytes``, ``files`` and ``owner`` are
         None where nobody could be asked.

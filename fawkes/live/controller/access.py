@@ -1,4 +1,4 @@
-"""Who may ask the controller for what: ranks by Unix group, and what belongs to whom.
+"""Access to the controller: ranks by Unix group, and what belongs to whom.
 
 The kernel says who is at the other end of a connection. Whoever has no rank is not even listened to.
 """

@@ -1,4 +1,4 @@
-"""What a running controller answers about MR-clusters, jobs and nodes: rows for the commands (``GET /NAME``).
+"""Answers of a running controller about MR-clusters, jobs and nodes: rows for the commands (``GET /NAME``).
 
 Read from the engine's state while the engine works: each look takes over whole values at once, and the values
 themselves never change. What has left the state, because it ended, is read from the ledger.
@@ -84,7 +84,7 @@ def _node(state: NodeState, view: View) -> Row:
 
 
 def _ended(open_ledger: Callable[[], ClosableReader], kind: str, name: str) -> ClusterState | JobState | None:
-    """What the ledger says last about an MR-cluster or a job; None when it never was there."""
+    """The last state of an MR-cluster or a job in the ledger; None when it never was there."""
     with closing(open_ledger()) as ledger:
         for seq in reversed(ledger.mentions(kind, name)):
             entry = ledger.entry(seq)

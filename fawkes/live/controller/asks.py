@@ -1,4 +1,4 @@
-"""What commands may ask of a running controller: checked bodies that become events of the core."""
+"""Requests of commands to a running controller: checked bodies that become events of the core."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _at_least(least: int, **values: int | None) -> None:
 
 
 def _details(kind: type[ClusterDetails | JobDetails], verb: str, details: Facts) -> None:
-    """What the world could not read must not get into the core, nor what the ledger could not store."""
+    """Refuses details that the world could not read or the ledger could not store, before they get into the core."""
     try:
         json.dumps(details, allow_nan=False)
         kind.of(details)

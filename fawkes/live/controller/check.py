@@ -218,7 +218,7 @@ class Examination:
         )
 
     def _shell_us(self, name: str) -> int:
-        """What the login shell takes to start; on a machine under load one look may be late, so the best of a few."""
+        """The time that the login shell takes to start: the best of a few looks, for one may be late under load."""
         best = None
         for _ in range(_TRIES):
             before = time.monotonic_ns()

@@ -159,7 +159,7 @@ class ControlServer:
                 self._waiting.pop(ask, None)
 
     def answer(self, name: str, parameters: Mapping[str, str], peer: Peer) -> Plain:
-        """What the live world answers to ``GET /name``; UserError for a name that there is not.
+        """The live world's answer to ``GET /name``; UserError for a name that there is not.
 
         RefusedError when the peer may not see it.
         """
@@ -224,7 +224,7 @@ class _Server(ThreadingMixIn, UnixStreamServer):
             os.chmod(address, 0o666 if self.control.gate.access.open else 0o600)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Who has no rank costs no thread; the connection is closed with the reason."""
+        """True if the peer has a rank. Others cost no thread: the connection is closed with the reason."""
         try:
             self.control.gate.rank(peer_of(request))
         except RefusedError as error:
@@ -254,7 +254,7 @@ class _Handler(BaseHTTPRequestHandler):
         _log.debug(template, *args)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What is no HTTP that we know, as JSON like every other answer."""
+        """Sends the reason why a request is not HTTP that we know, as JSON like every other answer."""
         # Of a line that is no HTTP no version is known, and the answer would go out without its status.
         self.request_version = self.protocol_version
         self._send(code, _plain_error(UserError(message or HTTPStatus(code).phrase)))

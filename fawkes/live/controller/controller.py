@@ -97,7 +97,7 @@ _CAPACITY_UNIT = 1000
 
 @dataclass(frozen=True)
 class Plan:
-    """What a controller is started with, all of it checked."""
+    """The parts that a controller is started with, all of them checked."""
 
     site: Site
     inventory: Inventory

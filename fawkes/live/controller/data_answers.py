@@ -1,4 +1,4 @@
-"""What a running controller answers about data, configuration, logs and histories.
+"""Answers of a running controller about data, configuration, logs and histories.
 
 These are ``GET /at-stake``, ``/env``, ``/logs`` and ``/history``.
 """
@@ -100,7 +100,7 @@ class DataAnswers:
         return self._from_nodes(live, nodes, job, int(lines))
 
     def _history(self, asked: Mapping[str, str]) -> Plain:
-        """What Hadoop says of the applications of an attempt of a job, one after the other; read only.
+        """Hadoop's history of the applications of an attempt of a job, one after the other; read only.
 
         They are found by their tag; where the ResourceManager has forgotten them, by ``application``.
         """
@@ -153,7 +153,7 @@ class DataAnswers:
 
 
 def _unknown(cluster: LiveCluster) -> list[dict[str, Plain]]:
-    """What may be at stake in an MR-cluster whose NameNode cannot be asked: its outputs, and anything else."""
+    """Paths that may be at stake in an MR-cluster whose NameNode cannot be asked: its outputs, and anything else."""
     rows = [stake_row(cluster, output.path, save_to=output.save_to) for output in cluster.details.outputs]
     return [*rows, stake_row(cluster, "/")]
 
@@ -178,7 +178,7 @@ class _Sink(io.BytesIO):
     """Takes as many bytes as logs may have, whatever the node sends."""
 
     def write(self, data: Any) -> int:
-        """As its base; _TooLargeError when it is too much."""
+        """Writes as its base does; _TooLargeError when it is too much."""
         if self.tell() + len(data) > _MOST_BYTES:
             raise _TooLargeError
         return super().write(data)

@@ -1,4 +1,4 @@
-"""Who rules the pool, on real nodes: the look before a start, the claim after it, and the beat while it works."""
+"""The rule over the pool, on real nodes: the look before a start, the claim after it, and the beat while it works."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Look:
-    """What the nodes said: the facts of ``lease.show`` of each that answered, and who did not answer and why."""
+    """The answers of the nodes: the facts of ``lease.show`` of each that answered, and who did not answer and why."""
 
     facts: Mapping[NodeId, Facts]
     silent: Mapping[NodeId, str]
@@ -72,7 +72,7 @@ def look(fleet: Fleet, nodes: Iterable[InventoryNode], *, within_s: float) -> Lo
 
 
 def known(ledger: Ledger, view: View) -> KnownPool:
-    """What a ledger says about itself."""
+    """The pool as a ledger knows it."""
     epoch, _, controller = ledger.note(CLAIM).partition(" ")
     return KnownPool(
         epoch=ledger.identity().last_epoch,

@@ -305,7 +305,7 @@ class LiveWorld:
 
 
 def _facts_of_host(error: FawkesError) -> Facts:
-    """What the core is told of a node that was not reached, besides the error."""
+    """The facts for the core about a node that was not reached, besides the error."""
     if isinstance(error, MissingReleaseError):
         return {"no_release": True}
     if isinstance(error, NoImageError):
@@ -314,7 +314,7 @@ def _facts_of_host(error: FawkesError) -> Facts:
 
 
 def _facts(error: FawkesError) -> Facts:
-    """What the core and people are told of a stage that failed, besides its error."""
+    """The facts for the core and for people about a stage that failed, besides its error."""
     if isinstance(error, NodeRefusedError):
         return {"refused": error.host}
     if isinstance(error, MissingReleaseError):

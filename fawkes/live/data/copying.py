@@ -41,7 +41,7 @@ class Brought:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a look found; ``piece`` is of the segment that was asked for, and as long as ``limit`` at most."""
+    """The result of a look; ``piece`` is of the segment that was asked for, and as long as ``limit`` at most."""
 
     at_us: int
     running: bool

@@ -166,7 +166,7 @@ class LoadRun:
         hdfs.set_note(self.target, LOADED, UNFINISHED)
 
     def look(self) -> Loaded:
-        """What an input set is like that the MR-cluster copied itself; UserError when there is no file in it."""
+        """The input set that the MR-cluster copied itself, as it is; UserError when there is no file in it."""
         hdfs = Hdfs.of(self.masters)
         files = [
             SourceFile(file.path.removeprefix(f"{self.target}/"), file.size, file.changed_ms)
@@ -219,7 +219,7 @@ class LoadRun:
             raise failed[0]
 
     def _loaded(self, hdfs: Hdfs, files: list[SourceFile], *, kept: int, extra: int) -> Loaded:
-        """What lies where; waits for the replicas that are still on their way."""
+        """The places of the blocks, after a wait for the replicas that are still on their way."""
         want = min(self.replication, len(self.core))
         patience = Deadline.after(self.replicas_us / SECOND_US)
         with ThreadPoolExecutor(max_workers=self.writers, thread_name_prefix="spread") as pool:
@@ -346,7 +346,7 @@ class _Stream:
         self._rest = b""
 
     def blocks(self) -> Iterator[tuple[str, Iterator[bytes]]]:
-        """As many blocks as the file's size asks for, at least one, each with its DataNode."""
+        """The blocks that the file's size asks for, at least one, each with its DataNode."""
         left = self._file.size
         while True:
             size = min(left, self._copy.block_bytes)

@@ -84,7 +84,7 @@ class SafeFolder:
         return None
 
     def stat(self, name: str) -> os.stat_result | None:
-        """What is there, a link as itself; None when there is nothing."""
+        """The state of the file there, of a link itself; None when there is nothing."""
         try:
             with self._to(name) as (above, last):
                 return os.stat(last, dir_fd=above, follow_symlinks=False)

@@ -71,7 +71,7 @@ class UnsavedError(FawkesError):
 
 @dataclass(frozen=True, slots=True)
 class Stake:
-    """What would be lost with the MR-cluster: an output folder in HDFS, its bytes and files, whether it is saved.
+    """Data that would be lost with the MR-cluster: an output folder in HDFS, its bytes and files, and if it is saved.
 
     Saved means here: as many files, of the same names, sizes and times, lie at ``save_to`` with a manifest. What was
     saved to another HDFS cannot be seen from here, and counts as not saved.
@@ -202,7 +202,7 @@ def _looks_saved(hdfs: Hdfs, output: Output) -> bool:
 
 
 def _saved_files(folder: SafeFolder) -> Iterator[SourceFile]:
-    """What lies in a saved folder; a link or anything else that was not saved has no size, as no file of HDFS has."""
+    """The files of a saved folder; a link or anything else that was not saved has no size, as no file of HDFS has."""
     for name, found in folder.below():
         if not stat.S_ISDIR(found.st_mode) and name != MANIFEST:
             size = found.st_size if stat.S_ISREG(found.st_mode) else -1
@@ -287,7 +287,7 @@ def saved_folder(target: Path) -> Iterator[SafeFolder]:
 
 @contextmanager
 def on_disk(path: Path) -> Iterator[None]:
-    """What the file system does not do, as an error that says where."""
+    """Raises failures of the file system as an error that says where."""
     try:
         yield
     except OSError as error:

@@ -291,7 +291,7 @@ class Save:
     def _checker(
         self, halt: threading.Event, write: Callable[[bytes], object] | None = None
     ) -> Callable[[bytes], None]:
-        """What is done with each piece: stop if somebody asked for it, write it, tell of the progress."""
+        """The check for each piece: stop if somebody asked for it, write the piece, report the progress."""
 
         def check(piece: bytes) -> None:
             if halt.is_set() or self.stop():
@@ -304,7 +304,7 @@ class Save:
 
 
 def _looks(found: os.stat_result) -> tuple[int, ...]:
-    """What changes when anybody writes to a file, or puts another one in its place."""
+    """The marks of a file that change when anybody writes to it, or puts another one in its place."""
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 

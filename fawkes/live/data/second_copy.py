@@ -43,7 +43,7 @@ class Snapshot:
 
 @dataclass(slots=True)
 class _There:
-    """What the second copy has by what was pushed; ``rows`` as in `CopyFolder.rows`."""
+    """The state of the second copy by what was pushed; ``rows`` as in `CopyFolder.rows`."""
 
     lease: Lease
     sizes: dict[str, int]
@@ -61,7 +61,7 @@ class SecondCopy:
         self._there: _There | None = None
 
     def forget(self) -> None:
-        """What it has is in doubt: it is looked at before anything is added."""
+        """Notes that the copy may have changed: it is looked at before anything is added."""
         self._there = None
 
     @property
@@ -109,7 +109,7 @@ class SecondCopy:
         there.rows = dict(snapshot.rows)
 
     def _edits(self, snapshot: Snapshot, there: _There) -> list[book.Change]:
-        """What is new in the segments, in parts of a size that a script can carry."""
+        """The news in the segments, in parts of a size that a script can carry."""
         have = {each.first: each.name for each in edit_log.segments(there.sizes)}
         parts: list[book.Change] = []
         held: list[tuple[str, int, bytes]] = []
@@ -161,7 +161,7 @@ class SecondCopy:
             raise KeepError(f"the second copy has another {facts['differs']} than was sent to it", where=node)
 
     def _look(self, snapshot: Snapshot, node: NodeId, lease: Lease) -> _There:
-        """What the second copy has of ours. One of something else is set aside."""
+        """The state of our second copy. A copy of something else is set aside."""
         facts = self._ground.run(
             node, book.inventory(lease.folders), "looking at the second copy", within_s=limits.PUSH_S
         )

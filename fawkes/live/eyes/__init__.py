@@ -1,1 +1,1 @@
-"""What is measured and looked at: masters, nodes, blocks, queues."""
+"""Measurements and looks: masters, nodes, blocks, queues."""

@@ -1,4 +1,4 @@
-"""What HDFS says of the blocks on its nodes: the report of ``hdfs fsck``, which the NameNode gives over HTTP.
+"""Blocks on nodes, by HDFS: the report of ``hdfs fsck``, which the NameNode gives over HTTP.
 
 No JVM is needed. What a report proves is not said here: `core.proof` looks at each block.
 """

@@ -1,4 +1,4 @@
-"""What the JobHistory server of an MR-cluster says of applications: documents as they are, bounded in time and size."""
+"""Applications in the JobHistory server of an MR-cluster: documents as they are, bounded in time and size."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _job_url(masters: MasterAddresses, application: str) -> str:
 
 
 def _ended(masters: MasterAddresses, url: str, deadline: Deadline) -> Any:
-    """What the history has at a place; None where the application has no history."""
+    """The document of the history at a place; None where the application has no history."""
     try:
         found = get_json(url, deadline, key=masters.key)
     except UnreadableError as error:

@@ -86,7 +86,7 @@ class Tasks:
 
 @dataclass(slots=True)
 class Memory:
-    """What a reader keeps between the readings of one MR-cluster, so that nothing old is asked for twice.
+    """The memory of a reader between the readings of one MR-cluster, so that nothing old is asked for twice.
 
     ``tasks`` are the most tasks done that each live application has shown, ``counted`` the applications whose end
     has been counted; both are as long as what is live or has just ended. Each ApplicationMaster, and the JobHistory
@@ -235,7 +235,7 @@ def _tasks(
 
 
 def _ask_master(masters: MasterAddresses, one: Application, deadline: Deadline) -> Tasks | None:
-    """What the ApplicationMaster of a MapReduce job says, by way of the ResourceManager; None when it says nothing."""
+    """The tasks of a MapReduce job by its ApplicationMaster, through the ResourceManager; None without an answer."""
     url = f"{masters.resource_manager}/proxy/{one.id}/ws/v1/mapreduce/jobs"
     try:
         jobs = listed(get_json(url, deadline, key=masters.key), "jobs", "job", url)

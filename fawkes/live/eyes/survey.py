@@ -1,4 +1,4 @@
-"""What lies in the HDFS of an MR-cluster that nobody declared, and what runs there that is not Fawkes's own.
+"""A survey of an MR-cluster: data in its HDFS that nobody declared, and applications that are not Fawkes's own.
 
 Whatever is not a declared output, an input as it was loaded, scratch or Hadoop's own bookkeeping is somebody's data.
 Only facts are told here; each part is None when its master does not answer, or answers what cannot be understood.
@@ -60,7 +60,7 @@ _NEWEST = 3
 
 @dataclass(slots=True)
 class _Row:
-    """What lies in one folder, as it is added up."""
+    """The sum of the files in one folder, while they are added up."""
 
     path: str
     owner: str
@@ -89,7 +89,8 @@ class _Row:
 def survey(
     cluster: LiveCluster, setup: Setup, bounds: SurveyBounds = _BOUNDS, *, deadline: Deadline = _NEVER
 ) -> dict[str, Plain]:
-    """What an MR-cluster has that a release would end. What HDFS has not answered by the ``deadline`` is not known.
+    """Everything in an MR-cluster that a release would end. What HDFS has not answered by the ``deadline`` is not
+    known.
 
     ``undeclared``: folders outside of the declared ones, largest first, each with ``path``, ``bytes`` (without
     replicas), ``files``, ``owner`` and its ``newest`` files (``path``, ``bytes``, ``changed_us``; those of the first
@@ -222,7 +223,7 @@ def _other(hdfs: Hdfs, skipped: Sequence[Parts], left: _Left) -> list[_Row]:
 
 
 def _tops(hdfs: Hdfs) -> Iterator[tuple[HdfsFile, HdfsFile]]:
-    """What lies at the top and in the folder of users' folders, each with the folder that it is in."""
+    """The entries at the top and in the folder of users' folders, each with the folder that it is in."""
     root = hdfs.status("/") or HdfsFile("/", 0, 0, folder=True)
     for entry in hdfs.children("/"):
         if entry.path == _HOMES and entry.folder:
@@ -253,7 +254,7 @@ def _skips(pattern: Parts, parts: Parts, entry: HdfsFile) -> bool:
 
 
 def _children(hdfs: Hdfs, path: str) -> Iterator[HdfsFile]:
-    """What is in a folder; nothing when it was removed meanwhile."""
+    """The entries of a folder; none when it was removed meanwhile."""
     try:
         yield from hdfs.children(path)
     except HdfsFailedError as error:

@@ -39,7 +39,7 @@ _COMPUTE = {
 
 @dataclass(slots=True)
 class _Told:
-    """What was told of a member with this goal, and when; ``report`` is the last answer about its blocks.
+    """The latest report of a member with this goal, and its time; ``report`` is the last answer about its blocks.
 
     ``version`` is that of the list of members: with each new one something may have been decided about who leaves.
     """
@@ -275,7 +275,7 @@ def _has_report(told: _Told) -> bool:
 
 
 def _essence(sight: Sight) -> object:
-    """What of a sight is news at once; the rest is how a drain gets on."""
+    """The part of a sight that is news at once; the rest is how a drain gets on."""
     seen = sight.blocks
     files = None if seen is None else (seen.known, seen.why, seen.at_risk, seen.missing)
     return sight.compute, sight.stored, sight.gone, files

@@ -60,7 +60,7 @@ def _made(cluster: ClusterId) -> bytes:
 
 
 class Doors:
-    """What the daemons of an MR-cluster get for their doors: the jar of the door keeper and the key.
+    """The doors of an MR-cluster's daemons: the jar of the door keeper and the key.
 
     ``jar`` gives the path of the jar, which it may have to make; FawkesError says why it cannot.
     """

@@ -1,4 +1,4 @@
-"""Whether a host is fit to serve: what was seen of it, held against the inventory and what Hadoop needs. Pure.
+"""The fitness of a host to serve: what was seen of it, held against the inventory and what Hadoop needs. Pure.
 
 First contact fails on names, SSH and silent hangs, so each problem says what is wrong and what to do about it.
 """
@@ -92,7 +92,7 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What was seen of a host: ``error`` is why it could not be used, and then the rest says nothing.
+    """A host as it was seen: ``error`` is why it could not be used, and then the rest says nothing.
 
     ``java`` is the one that Hadoop would run on, ``java_error`` why there is none. ``clock_us`` is how far its clock is
     ahead of ours, beyond what the way there explains; ``shell_us`` what its login shell takes to start; ``lingers``

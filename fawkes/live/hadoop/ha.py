@@ -1,4 +1,4 @@
-"""What NameNodes and JournalNodes of an MR-cluster with a second NameNode say of themselves, and what they are told.
+"""NameNodes and JournalNodes of an MR-cluster with a second NameNode: their state, and orders for them.
 
 Answers come over HTTP, orders go over RPC by way of the node that gets them, which its doors let in.
 """
@@ -71,7 +71,7 @@ class Pair:
         return NameNode(state, txid, info.get("Safemode") == "", datanodes)
 
     def state(self, cluster: LiveCluster, at: NodeId, deadline: Deadline | None = None) -> str | None:
-        """What the NameNode on a node says that it is; None where that is not known."""
+        """The state that the NameNode on a node reports of itself; None where that is not known."""
         try:
             return self.namenode(cluster, at, deadline).state
         except UnreadableError as error:

@@ -203,7 +203,7 @@ def _check(site: str, values: Mapping[str, str], kerberos: Mapping[str, str]) ->
 
 
 def _kerberos(conf: NodeConf) -> Sites:
-    """What Kerberos needs; the web servers of HDFS have HTTPS then, on the ports that they have without it."""
+    """The settings for Kerberos; the web servers of HDFS have HTTPS then, on the ports that they have without it."""
     if conf.kerberos is None:
         return {}
     folder, ports = conf.folders.conf, conf.ports
@@ -452,7 +452,7 @@ _MASTER_PROTOCOLS = (
 
 
 def _policy(conf: NodeConf) -> dict[str, str]:
-    """Who may speak to the masters. Workers cannot be told of a new member here: their doors alone are closed."""
+    """The hosts that may speak to the masters. No worker learns of new members here: their doors alone are closed."""
     open_to_all = {f"security.{protocol}.acl": "*" for protocol in _MASTER_PROTOCOLS}
     if conf.allowed is None:
         return open_to_all
@@ -460,7 +460,7 @@ def _policy(conf: NodeConf) -> dict[str, str]:
 
 
 def _first_entries(conf: NodeConf) -> list[str]:
-    """What of the configuration folder stands before the release on the class path of containers."""
+    """The entries of the configuration folder that stand before the release on the class path of containers."""
     return [_DOORS_ENTRY, *([] if conf.kerberos is None else [hadoop_kerberos.SECURE_IO_ENTRY])]
 
 
@@ -476,7 +476,7 @@ def _class_path(conf: NodeConf) -> str:
 
 
 def _shell_settings(conf: NodeConf) -> str:
-    """What Hadoop's own commands read on the node: logins there often have no JAVA_HOME."""
+    """The settings that Hadoop's own commands read on the node: logins there often have no JAVA_HOME."""
     homes = {"JAVA_HOME": conf.java_home, "HADOOP_HOME": conf.hadoop_home}
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in homes.items())
 

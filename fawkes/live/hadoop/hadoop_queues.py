@@ -18,7 +18,7 @@ def granted_queue(sites: Mapping[str, Mapping[str, str]], name: str) -> str:
 
 
 def _queues(*, granted: bool) -> dict[str, str]:
-    """By weight, so that queues can come and go; below ``granted`` each is for the MR-jobs of one job, in turn."""
+    """Queues by weight, so that they can come and go; below ``granted`` each is for the MR-jobs of one job, in turn."""
     if not granted:
         return {f"{ROOT}queues": "default", f"{ROOT}default.capacity": "100"}
     template = f"{_GRANTED}.auto-queue-creation-v2.leaf-template"

@@ -91,7 +91,7 @@ _REDACTED = "mapreduce.job.redacted-properties"
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a job's launcher runs: words, environment, and the configuration of this one attempt."""
+    """The command of a job's launcher: words, environment, and the configuration of this one attempt."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
@@ -308,13 +308,13 @@ class Setup:
         ]
 
     def follows(self, cluster: LiveCluster) -> str:
-        """Whom its workers work for: the masters' address; with a journal its name, for masters move within that."""
+        """The address of the masters that its workers follow; with a journal its name, for masters move within it."""
         if cluster.standby is not None:
             return self.default_fs(cluster)
         return self._ground.nodes[cluster.master].data_address
 
     def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
-        """What daemons and commands find in their environment."""
+        """The environment of daemons and commands."""
         conf = str(self._ground.folders(node, cluster.id).conf)
         return self.release(cluster, node).environment(self.java_home(cluster, node), conf) | self._ticket(
             cluster, conf
@@ -413,7 +413,7 @@ class Setup:
         return [*self._argv(cluster, cluster.master, "job"), "-kill-task", attempt]
 
     def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Command:
-        """What the launcher of an attempt runs on the master."""
+        """The command that the launcher of an attempt runs on the master."""
         node = cluster.master
         release, java = self.release(cluster, node), self.java_home(cluster, node)
         folders = self._ground.folders(node, cluster.id)
@@ -471,7 +471,7 @@ class Setup:
     def _conf(
         self, cluster: LiveCluster, node: NodeId, role: Role, own: hadoop_conf.Sites | None = None
     ) -> hadoop_conf.NodeConf:
-        """What the files of a node depend on; ``own`` are settings of one job."""
+        """The values on which the files of a node depend; ``own`` are settings of one job."""
         facts, details = self._ground.nodes[node], cluster.details
         release = self.release(cluster, node)
         biggest = max(self._ground.nodes.values(), key=lambda n: n.memory_bytes)
@@ -510,7 +510,7 @@ class Setup:
         return hadoop_ha.Trio(name=hadoop_ha.nameservice(cluster.id), addresses=addresses)
 
     def _allowed(self, cluster: LiveCluster) -> str:
-        """Whose RPC the masters take. The controller comes through the master's own host."""
+        """The hosts whose RPC the masters take. The controller comes through the master's own host."""
         return policy_hosts(self._ground.addresses(cluster.members), cluster.details.clients)
 
     def _argv(

@@ -56,7 +56,7 @@ def unfit_users(facts: Facts, users: Iterable[str]) -> dict[str, str]:
 
 
 def _why(facts: Facts, user: str) -> str:
-    """What is not known is no yes."""
+    """The reason why a node cannot run programs as a user ("" if it can); a node that does not know cannot."""
     return facts.get(f"unfit.{user}", "it did not say whether it can")
 
 

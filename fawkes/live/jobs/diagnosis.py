@@ -29,7 +29,7 @@ _CAUSES = (
 
 
 def why_failed(masters: MasterAddresses, applications: Iterable[Application], stderr: str, deadline: Deadline) -> str:
-    """What the failed task said; else the ResourceManager about its application; else the client's last words.
+    """The error of the failed task; else the ResourceManager's about its application; else the client's last words.
 
     Empty when nobody said anything.
     """

@@ -40,7 +40,7 @@ _LOGINS = "org.apache.hadoop.security.AuthenticationFilterInitializer"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secured:
-    """What an MR-cluster with Kerberos adds to the configuration of its nodes.
+    """The part of an MR-cluster with Kerberos in the configuration of its nodes.
 
     ``users`` are the names in the realm whose tickets it takes, besides its own.
     """

@@ -30,7 +30,7 @@ _MOST_BYTES = 1 << 20
 
 
 def secured(site: KerberosSite | None, cluster: ClusterId, details: ClusterDetails) -> Secured | None:
-    """What the MR-cluster adds to its configuration; None without Kerberos.
+    """The MR-cluster's part of the configuration for Kerberos; None without Kerberos.
 
     ConfigError when the site has no realm.
     """
@@ -171,7 +171,7 @@ class Kerberos:
             return self._logins[cluster]
 
     def files(self, cluster: ClusterId, details: ClusterDetails) -> Mapping[str, str | bytes]:
-        """What the configuration folder of a node gets besides Hadoop's own files; empty without Kerberos."""
+        """The files of a node's configuration folder besides Hadoop's own; empty without Kerberos."""
         wanted = self.secured(cluster, details)
         if wanted is None or self._site is None:
             return {}

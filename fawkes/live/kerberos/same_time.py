@@ -1,4 +1,4 @@
-"""Whether nodes have the time of this machine: Kerberos takes no ticket that seems to come from another time."""
+"""Comparison of the nodes' time with that of this machine: Kerberos refuses tickets that seem to be of another time."""
 
 from __future__ import annotations
 

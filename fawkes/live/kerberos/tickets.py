@@ -125,7 +125,7 @@ class Session:
         return bytes(self._context.wrap(data, True).message)
 
     def unwrap(self, data: bytes) -> bytes:
-        """What was received; TicketError when it was changed on its way."""
+        """The received data; TicketError when they were changed on their way."""
         return self._unwrap(data)
 
     def _unwrap(self, data: bytes) -> bytes:
@@ -172,6 +172,6 @@ _HINTS = {
 
 
 def _reason(error: GSSError) -> str:
-    """What the library says about the mechanism, which is the useful half."""
+    """The library's words about the mechanism, which are the useful half."""
     parts = error.get_all_statuses(error.min_code, False) if error.min_code else []
     return "; ".join(part for part in parts if part) or str(error)

@@ -1,4 +1,4 @@
-"""What the warden needs to know to build a lab, as plain data that goes to it through a pipe."""
+"""The plan of a lab for the warden, as plain data that goes to it through a pipe."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def error_from_data(data: dict[str, str]) -> FawkesError:
 
 
 def refusal_as_data(error: OSError) -> dict[str, Any]:
-    """What the kernel refused while a lab was being built, as plain data."""
+    """The kernel's refusal while a lab was being built, as plain data."""
     return {"errno": error.errno or 0, "error": error.strerror or str(error), "where": error.filename or ""}
 
 

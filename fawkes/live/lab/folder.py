@@ -87,7 +87,7 @@ class LabFolder:
         return text
 
     def state(self) -> dict[str, Any]:
-        """What `write_state` kept; empty when there is nothing, or only a part of it."""
+        """The state that `write_state` kept; empty when there is none, or only a part of it."""
         try:
             data = json.loads((self.path / STATE).read_text())
         except (OSError, ValueError):

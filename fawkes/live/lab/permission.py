@@ -1,4 +1,4 @@
-"""What to tell a user whose kernel forbids a lab: which permission is missing and what to type."""
+"""Advice for a user whose kernel forbids a lab: which permission is missing and what to type."""
 
 from __future__ import annotations
 

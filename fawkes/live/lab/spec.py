@@ -1,4 +1,4 @@
-"""What a lab is to be: the wishes of a user."""
+"""The wishes of a user for a lab."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _USER = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 @dataclass(frozen=True, kw_only=True)
 class LabSpec:
-    """What `fawkes lab up` is asked for; UserError when it cannot be.
+    """A lab to make, as `fawkes lab up` is asked for it; UserError when it cannot be.
 
     ``nodemanager_memory_bytes`` None lets the lab work it out from the machine. ``disk_bytes`` limits each host's
     /srv, ``rate_bytes`` is each host's network speed a second, each way; None is no limit. An empty ``name`` becomes

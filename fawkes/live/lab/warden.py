@@ -35,7 +35,7 @@ _LISTENS = "0A"  # in /proc/PID/net/tcp
 
 @dataclass
 class _Life:
-    """What a host is doing: ``pid`` is None when it is off."""
+    """The life of a host: ``pid`` is None when it is off."""
 
     host: Host
     pid: int | None = None

@@ -1,4 +1,4 @@
-"""What every part of the live world stands on: the pool's nodes, the right to change them, and a way to run scripts."""
+"""The base of every part of the live world: the pool's nodes, the right to change them, and a way to run scripts."""
 
 from __future__ import annotations
 

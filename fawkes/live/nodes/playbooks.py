@@ -117,7 +117,7 @@ def _check_owner(place: Path) -> None:
 
 
 def _check_complete(found: Found, module: ModuleType) -> None:
-    """What the live world calls must be there, with the same parameters: else it would fail in the middle of a step."""
+    """Refuses a playbook without a function or a parameter that the live world uses: it would fail within a step."""
     for name, ours in vars(_ours[found.name]).items():
         if name.startswith("_") or getattr(ours, "__module__", None) != _ours[found.name].__name__:
             continue

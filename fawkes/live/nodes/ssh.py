@@ -103,7 +103,7 @@ class Result:
 
     @property
     def facts(self) -> Facts:
-        """What it printed as ``@key=value``."""
+        """The facts that it printed as ``@key=value``."""
         return read_facts(self.stdout)
 
     def check(self, doing: str) -> Facts:

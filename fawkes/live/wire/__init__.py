@@ -1,1 +1,1 @@
-"""What Hadoop speaks: RPC, REST, WebHDFS."""
+"""The protocols of Hadoop: RPC, REST, WebHDFS."""

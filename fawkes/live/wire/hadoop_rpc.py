@@ -48,7 +48,7 @@ CLOSER = "fawkes"
 
 
 class Connection(Protocol):
-    """What an order needs of a socket; a channel of an SSH connection has it as well."""
+    """The part of a socket that an order needs; a channel of an SSH connection has it as well."""
 
     def sendall(self, data: bytes) -> Any:
         """Send all of it; OSError."""
@@ -247,7 +247,7 @@ def _log_in(connection: Connection, session: Session, deadline: Deadline) -> Non
 
 
 def _without_challenge(offer: bytes) -> bytes:
-    """What the client repeats of an offer: method, mechanism, protocol, server."""
+    """The part of an offer that the client repeats: method, mechanism, protocol, server."""
     repeated = ((field, value) for field, value in protobuf.fields(offer) if field < 5)
     return b"".join(text(field, value) for field, value in repeated if isinstance(value, bytes))
 

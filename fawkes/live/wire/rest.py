@@ -290,7 +290,7 @@ def _json(body: bytes, url: str, response: requests.Response) -> Any:
 
 @contextmanager
 def until(deadline: Deadline) -> Iterator[None]:
-    """What this thread reads over HTTP meanwhile ends with ``deadline``."""
+    """Ends with ``deadline`` what this thread reads over HTTP meanwhile."""
     outer, _of_thread.deadline = _of_thread.deadline, deadline
     try:
         yield
@@ -398,7 +398,7 @@ def _why(error: Exception, deadline: Deadline) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """What the operating system said in the end, of an error that libraries have wrapped several times."""
+    """The operating system's reason at the root of an error that libraries have wrapped several times."""
     for cause in _causes(error):
         if isinstance(cause, AnswerError):
             return str(cause)

@@ -98,7 +98,7 @@ Refused = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What lies below a folder: bytes without replicas, files."""
+    """The sum of everything below a folder: bytes without replicas, files."""
 
     size: int
     files: int
@@ -135,7 +135,7 @@ class _Adapter(BoundedAdapter):
     def send(
         self, request: requests.PreparedRequest, stream: bool = False, *args: Any, **kwargs: Any
     ) -> requests.Response:
-        """As its base; what is no stream has been read, to its end or to a limit."""
+        """Sends as its base does; an answer that is not a stream has been read, to its end or to a limit."""
         with until(self._deadline):
             if request.body is None:
                 set_deadline(self._deadline.within(self._patience_s))
@@ -202,7 +202,7 @@ class Hdfs:
             self.set_note("/", _USED, str(used_bytes))
 
     def note(self, path: str, name: str) -> str | None:
-        """What Fawkes has noted on a file or folder under this name; None when it has not."""
+        """The note of Fawkes on a file or folder under this name; None when there is none."""
         params = {"xattr.name": f"user.fawkes.{name}", "encoding": "TEXT"}
         try:
             with self._errors(path):
@@ -472,7 +472,7 @@ class Hdfs:
 
     @contextmanager
     def _errors(self, path: str) -> Iterator[None]:
-        """What HdfsCLI and requests raise, as one kind of error."""
+        """Raises errors of HdfsCLI and requests as one kind of error."""
         try:
             yield
         except HdfsError as error:

@@ -1,1 +1,1 @@
-"""What runs inside of a lab: networks, control groups, sshd, a key distribution centre."""
+"""The inside of a lab: networks, control groups, sshd, a key distribution centre."""

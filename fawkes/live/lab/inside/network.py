@@ -20,7 +20,7 @@ _BURST_BYTES = 65536
 
 @contextmanager
 def _system_errors() -> Iterator[None]:
-    """What netlink refuses, raised as the OSError that a system call would give."""
+    """Raises refusals of netlink as the OSError that a system call would give."""
     try:
         yield
     except NetlinkError as error:

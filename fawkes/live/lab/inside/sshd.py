@@ -145,7 +145,7 @@ def _apt_options(folder: Path) -> list[str]:
 
 
 def _missing_packages(options: list[str]) -> list[str]:
-    """What installing the server would bring, by name, without what only an installation needs."""
+    """The packages that installing the server would bring, by name, without those that only an installation needs."""
     done = subprocess.run(
         ["apt-get", *options, "--simulate", "--no-install-recommends", "install", _PACKAGE],
         capture_output=True,
