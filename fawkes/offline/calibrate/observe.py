@@ -1,4 +1,4 @@
-"""What records show of each constant: one figure for each time that something was done."""
+"""Observations of each constant in records: one figure for each time that something was done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the start of a task takes, seen in tasks that only sleep: all that they take beyond their sleep is the start."""
+"""Start times of tasks, seen in tasks that only sleep: all that they take beyond their sleep is the start."""
 
 from __future__ import annotations
 

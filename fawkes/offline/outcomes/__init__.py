@@ -1,1 +1,1 @@
-"""What came out: figures of runs, statistics, regret."""
+"""Outcomes: figures of runs, statistics, regret."""

@@ -1,4 +1,4 @@
-"""What lost masters cost in one run, from its store: time without them, jobs that began again, work done in vain."""
+"""The cost of lost masters in one run, from its store: time without them, jobs that began again, work done in vain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came out of one run: figures of each MR-cluster and of all together, from its store."""
+"""The outcome of one run: figures of each MR-cluster and of all together, from its store."""
 
 from __future__ import annotations
 

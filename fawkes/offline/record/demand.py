@@ -1,4 +1,4 @@
-"""What each recorded job asks of the machine, by the best that is known of it."""
+"""The demands of each recorded job on the machine, by the best that is known of it."""
 
 from __future__ import annotations
 

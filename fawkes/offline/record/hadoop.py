@@ -1,4 +1,4 @@
-"""What Hadoop's history says of the applications of an attempt of a job: its documents as they come, and their meaning.
+"""Hadoop's history of the applications of an attempt of a job: its documents as they come, and their meaning.
 
 A document has the JobHistory server's own names (``/ws/v1/history/mapreduce/jobs``), so that nothing that it said is
 lost; these values are what the rest of Fawkes reads in it.

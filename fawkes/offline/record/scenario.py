@@ -1,4 +1,4 @@
-"""What happened, as the text of a scenario that asks for it again."""
+"""A recorded span as the text of a scenario that asks for the same again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ledger says happened in a span of time: who asked for what, under which rules, and what was left out."""
+"""A span of time in a ledger: who asked for what, under which rules, and what was left out."""
 
 from __future__ import annotations
 

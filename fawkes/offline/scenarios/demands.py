@@ -1,4 +1,4 @@
-"""What one task of each job asks of the machine, as a table beside a trace.
+"""The demands of one task of each job on the machine, as a table beside a trace.
 
 A trace says how long tasks take, or how many bytes they move; of processor time it knows nothing. The table has it.
 """

@@ -1,4 +1,4 @@
-"""What is asked of a pool offline: MR-clusters with their jobs, shaken for replays, and as wishes of the simulator."""
+"""The load on a pool offline: MR-clusters with their jobs, perturbed for replays, and as wishes of the simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader of the figures must know: where the model does something else than a real pool would."""
+"""Notes for readers of the figures: where the model does something else than a real pool would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario says, before a policy and settings are chosen: one plan gives the scenarios of a whole grid."""
+"""The plan of a scenario, before a policy and settings are chosen: one plan gives the scenarios of a whole grid."""
 
 from __future__ import annotations
 
