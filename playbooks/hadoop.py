@@ -21,7 +21,7 @@ DAEMONS = ("namenode", "journalnode", "datanode", "resourcemanager", "nodemanage
 
 @dataclass(frozen=True)
 class Daemon:
-    """What to start: ``argv`` begins with Java's path; ``env`` is all that it finds besides PATH, HOME, USER, LANG.
+    """A daemon to start: ``argv`` begins with Java's path; ``env`` is all that it finds besides PATH, HOME, USER, LANG.
 
     ``follows`` is the address of the masters that a worker works for; empty for the masters themselves.
     """
@@ -376,7 +376,7 @@ if [ -e "$nn" ] && [ -n "$(ls -A "$nn")" ]; then echo "$nn is not empty and is n
 
 @dataclass(frozen=True, kw_only=True)
 class Members:
-    """Who belongs to an MR-cluster, by address, as HDFS and YARN are told.
+    """The members of an MR-cluster, by address, as HDFS and YARN get them.
 
     ``leaving_data`` are DataNodes to decommission; ``leaving`` maps a NodeManager to the seconds that its running
     tasks have (0: none; -1: without limit). The ResourceManager looks for time limits under the name by which a node

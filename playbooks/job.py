@@ -165,7 +165,7 @@ fact kept yes
 
 
 def found(folders: Folders) -> Script:
-    """What a lost ledger can be made from again; changes nothing.
+    """The facts from which a lost ledger can be made again; changes nothing.
 
     Fact ``cluster`` is the kept copy of the MR-cluster (absent: there is none), ``version`` that of its member
     lists. ``attempt.JOB.NUMBER`` is how the launcher of each attempt stands, as by ``look``, ``exit.JOB.NUMBER`` how

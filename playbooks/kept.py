@@ -49,7 +49,7 @@ def _segments(folders: Folders, current: PurePosixPath, *, journal: bool = True)
 
 
 def look(folders: Folders, *, first: int, offset: int, limit_bytes: int, state: str, version: str = "") -> Script:
-    """What is new in the masters' data; changes nothing.
+    """The news in the masters' data; changes nothing.
 
     Facts: ``namenode`` is ``running`` or ``absent``; ``folder`` is ``none`` when the NameNode has no data here, and
     nothing follows; ``version`` is its VERSION (base64), unless it is the one given; ``file.NAME`` the bytes of each
@@ -159,7 +159,7 @@ done
 
 
 def inventory(folders: Folders) -> Script:
-    """What the second copy on a node has; changes nothing.
+    """The contents of the second copy on a node; changes nothing.
 
     Facts: ``version`` (base64), ``file.NAME`` the bytes of each file in its ``nn``, ``sum.NAME`` the MD5 of each
     segment of edits, ``image.NAME`` the text of each image's checksum file, ``note`` as it was pushed. Nothing where
@@ -214,7 +214,7 @@ def whole(folders: Folders) -> Script:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What is to change in a copy: parts of segments, whole small files, names, and files of the state store.
+    """A change of a copy: parts of segments, whole small files, names, and files of the state store.
 
     ``appends`` are (name, offset, bytes): the file must have exactly ``offset`` bytes. ``renames`` come after them,
     then ``writes`` and ``removes``. ``state`` is a tar (gzip), ``state_gone`` names what the store has no more.
@@ -314,7 +314,7 @@ rm -rf rm-state.new && mkdir rm-state.new && printf %s {data} | base64 -d | tar 
 
 
 def before_placing(folders: Folders) -> Script:
-    """What stands in the way of a copy on the node that gets the masters, and what helps; changes nothing.
+    """Obstacles to a copy on the node that gets the masters, and facts that help; changes nothing.
 
     Facts: ``placed`` is the mark of the copy that the NameNode's folder here came from; ``nn`` is ``none``, ``empty``
     or ``there``; ``pool`` each block pool of its DataNode.

@@ -1,4 +1,4 @@
-"""Who may change a node: take it for an MR-cluster, give it back, look.
+"""The lease of a node, the right to change it: take it for an MR-cluster, give it back, look.
 
 The file ``<work_dir>/lease`` names node, pool, MR-cluster, generation, epoch and controller. Every script that changes
 anything checks it under the lock ``<work_dir>/.lock``; so a controller that was replaced, a second state folder or

@@ -1,4 +1,4 @@
-"""What is done to a node, whatever runs on it: look at it, make folders, wipe it, bring its logs.
+"""Actions on a node, whatever runs on it: look at it, make folders, wipe it, bring its logs.
 
 By hand: ``fab -H node01 --search-root playbooks --collection node check --work-dir /srv/fawkes``.
 """
@@ -138,7 +138,7 @@ fact took_ns $((now - began)); fact clock_ns "$now"
 
 
 def facts(work_dir: PurePosixPath) -> Script:
-    """What of Fawkes is on the node: ``left.PID`` and ``lease.*`` as in ``check``, ``folder`` for each MR-cluster."""
+    """Traces of Fawkes on the node: ``left.PID`` and ``lease.*`` as in ``check``, ``folder`` for each MR-cluster."""
     return reading(
         "work={work}"
         + _LEFT

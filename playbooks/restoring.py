@@ -1,4 +1,4 @@
-"""What a restore would bring back: the kept copy read on a node, in a folder beside everything else, and blocks listed.
+"""A preview of a restore: the kept copy read on a node, in a folder beside everything else, and blocks listed.
 
 Nothing here touches the folder of a NameNode or of a DataNode. Whether a restore is begun is decided afterwards.
 """

@@ -38,7 +38,7 @@ end_daemons() {
 
 
 def look(folders: Folders, nameservice: str) -> Script:
-    """What of the NameNode and the journal lies on a node, and what runs; changes nothing.
+    """The data of the NameNode and the journal on a node, and its daemons; changes nothing.
 
     Facts: ``namenode`` and ``journalnode`` are ``running`` or ``absent``; ``nn`` is the VERSION in the NameNode's
     folder and ``journal`` that of the journal (base64), absent where there is none.
@@ -60,7 +60,7 @@ done
 
 
 def own_edits(folders: Folders) -> Script:
-    """What the NameNode of a node has on its own disk, whatever a journal has; changes nothing.
+    """The edits and images that the NameNode of a node has on its own disk, whatever a journal has; changes nothing.
 
     Facts: ``edits`` is where its configuration says that edits go as well, absent without a journal or a file;
     ``file.NAME`` the bytes of each image and segment in its own folder.
@@ -94,7 +94,7 @@ for name in {names}; do [ ! -r "$name" ] || fact "file.$name" "$(base64 -w0 "$na
 
 
 def ended(folders: Folders, nameservice: str, txid: int) -> Script:
-    """Whether the part of the journal on a node has a whole segment that ends with a transaction: fact ``ended``."""
+    """A look if the part of the journal on a node has a whole segment that ends with a transaction: fact ``ended``."""
     return reading_in(
         folders,
         r"""

@@ -1,1 +1,1 @@
-"""What every room may use: errors, units, and the one place that opens and writes the files that users name."""
+"""Base of all rooms: errors, units, and the one place that opens and writes the files that users name."""

@@ -23,7 +23,7 @@ from fawkes.base.reading import is_file, read_text
 
 
 class Kind(StrEnum):
-    """What can be found; the value is the folder's name."""
+    """Kinds of things in the catalog; the value is the folder's name."""
 
     POLICY = "policies"
     ADMISSION = "policies/admission"

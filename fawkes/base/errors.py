@@ -35,12 +35,12 @@ class ExitStatus(IntEnum):
 
 
 def cut(text: str, most: int = 80) -> str:
-    """What a user wrote, as long as a line of a message can take."""
+    """A user's own words, cut to the length that a line of a message can take."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 class FawkesError(Exception):
-    """What went wrong in one sentence, where it was, and what to do about it.
+    """An error: one sentence on the failure, its place, and the user's next step.
 
     ``what`` is a sentence without a full stop, ``where`` a file with its key, a host or an MR-cluster,
     ``hint`` what would be right and the next command. ``str()`` joins the three that are there.

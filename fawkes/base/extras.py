@@ -49,7 +49,7 @@ def require(command: str, *extras: str) -> None:
 
 
 def explained(error: ModuleNotFoundError, command: str) -> UserError | None:
-    """What to type for a package that an import did not find; None when the package belongs to no extra."""
+    """The command to type for a package that an import did not find; None when the package belongs to no extra."""
     package = (error.name or "").partition(".")[0]
     missing = {extra: (package,) for extra, packages in EXTRAS.items() if package in packages}
     return _error(command, missing) if missing else None
@@ -108,7 +108,7 @@ def _of_source(direct_url: str, extras: tuple[str, ...]) -> list[str]:
 
 
 def _requirements(requires: list[str], extras: tuple[str, ...]) -> list[str]:
-    """What the metadata asks for in these extras, such as ``pandas>=2.2``."""
+    """The requirements of these extras in the metadata, such as ``pandas>=2.2``."""
     import re
 
     wanted = re.compile(rf"""extra == ['"]({"|".join(extras)})['"]""")

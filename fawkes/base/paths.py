@@ -28,5 +28,5 @@ def cache_dir() -> Path:
 
 
 def kind_of(mode: int) -> str:
-    """What something that is not a regular file is, by its mode, for people: ``a folder``, ``a device``, ..."""
+    """The kind of a thing that is not a regular file, by its mode, for people: ``a folder``, ``a device``, ..."""
     return next((name for fits, name in _KINDS if fits(mode)), "something else")

@@ -142,7 +142,7 @@ class Loaded:
     own: bool = False
 
     def call(self, function: str, given: tuple[Any, ...], named: Mapping[str, Any], more_steps: int = 0) -> Any:
-        """What a function of the file answers, asked in a fresh module.
+        """The answer of a function of the file, called in a fresh module.
 
         Whatever it raises has a note with its line; TimeoutError when it takes more than `MOST_STEPS` steps and those.
         """
@@ -175,7 +175,7 @@ def load_policy(policy: PolicyText, functions: tuple[str, ...], example: str, *,
 
 
 def _module(policy: PolicyText, code: CodeType) -> dict[str, Any]:
-    """What the file defines, anew: nothing that a policy kept in its globals is there the next time."""
+    """The definitions of the file, made anew: nothing that a policy kept in its globals is there the next time."""
     given = {"__import__": _import, "__build_class__": builtins.__build_class__}
     module: dict[str, Any] = {"__name__": f"fawkes_policy_{policy.name}", "__builtins__": {**_GIVEN, **given}}
     exec(code, module)  # noqa: S102 - the one place where a policy file runs
@@ -206,7 +206,7 @@ _IMPORTS = "A policy may import math, statistics, and from fawkes.policy: " + ",
 
 
 def _forbidden(node: ast.AST) -> tuple[str, str] | None:
-    """What a policy may not say, and what it may."""
+    """The forbidden part of a policy's syntax node, and what is allowed instead; None when nothing is forbidden."""
     match node:
         case ast.Import(names=names):
             bad = [alias.name for alias in names if alias.name not in ("math", "statistics")]

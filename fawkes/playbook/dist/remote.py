@@ -1,4 +1,4 @@
-"""What this package asks of whoever runs scripts on nodes, and the questions it has for one node."""
+"""The interface to whoever runs scripts on nodes, and the questions that this package has for one node."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _SLOWNESS, _PATIENCE_S = 10, 60
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    """What one call of a policy may take: seconds on a processor, and bytes beyond what the interpreter has."""
+    """Bounds of one call of a policy: seconds on a processor, and bytes beyond what the interpreter has."""
 
     time_s: float = 10.0
     memory_bytes: int = 10**9
@@ -65,7 +65,7 @@ class Asked(NamedTuple):
 
     @property
     def key(self) -> object:
-        """What tells it from other files. Its sum is not asked: a ledger may say any sum of any text."""
+        """The key that tells it from other files, without its checksum: a ledger may give any sum for any text."""
         return self.kind, self.policy.text, self.policy.origin, json.dumps(dict(self.parameters), sort_keys=True)
 
 
@@ -147,7 +147,7 @@ class _Worker:
         return self._exactly(size, deadline)
 
     def _exactly(self, count: int, deadline: float) -> bytes:
-        """As many bytes; EOFError when the process ends before."""
+        """Exactly ``count`` bytes; EOFError when the process ends before."""
         got = bytearray()
         while len(got) < count:
             _wait(self._from, select.POLLIN, deadline)
@@ -181,7 +181,7 @@ class _SilentError(Exception):
 
 
 class _NonsenseError(ValueError):
-    """What a worker sent is not an answer; shown as an error of its policy."""
+    """A message of a worker that is not an answer; shown as an error of its policy."""
 
 
 def _file(stream: Any) -> int:
@@ -207,7 +207,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _raised(name: str, what: str, notes: list[Any]) -> Exception:
-    """What a file raised, as an error of the same name; none of its own classes exists here."""
+    """The error that a file raised, as an error of the same name; none of its own classes exists here."""
     error: Exception = type(name if name.isidentifier() else "Exception", (Exception,), {})(cut(what, LONGEST))
     for note in notes[:_MOST_NOTES]:
         error.add_note(cut(str(note), LONGEST))
@@ -258,7 +258,7 @@ def load(asked: Asked, bounds: WorkerLimits) -> Any:
 
 
 def call(asked: Asked, bounds: WorkerLimits, function: str, arguments: tuple[Any, ...], where: str) -> Any:
-    """What a function of the file answers to arguments that were packed; raises what it raises.
+    """The answer of a function of the file to arguments that were packed; raises what the function raises.
 
     A call that takes more than the bounds raises TimeoutError or MemoryError with its line; ``where`` says in it
     what the call was about.

@@ -1,4 +1,4 @@
-"""What kinds of files answer in workers: how each is compiled, and how its questions and answers travel.
+"""Contracts of the kinds of files that answer in workers: how each is compiled, and how questions and answers travel.
 
 A question comes from us and is pickled. An answer comes from a process that ran somebody else's code: it is JSON, and
 is read as data alone.
