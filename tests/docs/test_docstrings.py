@@ -1,0 +1,41 @@
+"""Docstrings say what comes back: each begins with a noun or a verb, never with a question or a preposition."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, name_of
+
+#: first words after which a reader does not know yet which thing is meant
+FORBIDDEN = {"As", "By", "Of", "What", "Whether", "Who", "Whom", "Whose"}
+#: folders and files whose docstrings still wait for their sentences
+WAITING = {"edits", "masters", "studies"}
+FILES = [
+    path
+    for folder in ("fawkes", "playbooks", "policies")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if not WAITING & {path.stem, *path.parent.relative_to(ROOT).parts}
+]
+
+
+def begun_wrongly(source: str) -> Iterator[str]:
+    """The names whose docstrings begin with a forbidden word, each with that word."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = (ast.get_docstring(node) or "").partition(" ")[0].rstrip(".,:;")
+            if first in FORBIDDEN:
+                yield f"{getattr(node, 'name', 'module')}: {first}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_docstrings_begin_with_what_comes_back(path: Path) -> None:
+    assert list(begun_wrongly(path.read_text(encoding="utf-8"))) == []
+
+
+def test_each_kind_of_docstring_is_looked_at() -> None:
+    source = '"""What."""\nclass A:\n    """Of it."""\n    def f(self):\n        """By name."""\n\n    async def g(): ...\n'
+    assert list(begun_wrongly(source)) == ["module: What", "A: Of", "f: By"]
