@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -11,13 +10,9 @@ from fawkes.base.errors import FawkesError
 from fawkes.core.values.effects import Host
 from fawkes.core.values.events import Condition, Event, Failed, NodeObserved
 from fawkes.core.values.model import ClusterId, NodeId
-from fawkes.live.base.mailbox import Mailbox
-from fawkes.live.base.timers import Clock
-from fawkes.live.controller.world import Hands, LiveWorld
-from fawkes.live.nodes.clusters import Clusters
-from fawkes.live.nodes.ground import Ground
 from fawkes.playbook import Exit, failure
 from tests.live.clusters.test_deploy import DEPLOY
+from tests.live.played import give_hands, world_of
 
 CLEAN = Host(NodeId("node07"), ClusterId("c-1"), None, 3)
 
@@ -38,13 +33,8 @@ class Refuses:
 def tell(code: int, effect: Any) -> tuple[Event, list[FawkesError]]:
     """The event that a goal ends with, and what stops the controller."""
     stops: list[FawkesError] = []
-    ground = cast(Ground, SimpleNamespace(close=lambda: None))
-    mailbox = Mailbox(Clock(0))
-    world = LiveWorld(
-        mailbox, ground, Clusters(), threads=8, reply=lambda effect: None, ended=lambda by: None, refused=stops.append
-    )
-    refuses = cast(Any, Refuses(code))
-    world._hands = Hands(refuses, refuses, *cast(Any, (None,) * 7))
+    world, refuses = world_of(refused=stops.append), Refuses(code)
+    give_hands(world, deployer=refuses, hosts=refuses)
     try:
         world.start([effect])
         event = world.next_event()

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
@@ -15,22 +12,24 @@ from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.effects import Deploy, Goal, Host, Member, Retire
 from fawkes.core.values.events import Event
 from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Promise, Role, Standby
+from fawkes.core.values.sight import Sight
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.base.waits import Waits
 from fawkes.live.clusters.deploy import Deployer
 from fawkes.live.clusters.hosts import Hosts
 from fawkes.live.clusters.membership import MembershipKeeper
-from fawkes.live.controller.world import Hands, LiveWorld
 from fawkes.live.hadoop.setup import Setup
-from fawkes.live.nodes.clusters import Clusters
-from fawkes.live.nodes.ground import Ground
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.masters import MasterAddresses
-from fawkes.playbook import Facts, Folders, Script
+from fawkes.playbook import Facts, Script
+from playbooks.hadoop import Daemon, Members
 from tests.live.lab.support import wait_for
+from tests.live.played import PlayedGround, give_hands, world_of
 
 A = ClusterId("a")
 NODES = (NodeId("node01"), NodeId("node02"))
+JOURNAL = (*NODES, NodeId("node03"))
 MEMBERS = {node: Member(Goal.SERVING, Role.CORE, 1) for node in NODES}
 DEPLOY = Deploy(
     A, 1, ClusterSpec(id=A, min_nodes=2, replication=1, details=ClusterDetails().plain()), MEMBERS, NODES[0]
@@ -41,35 +40,23 @@ STEPS = ("spreading", "taking the node", "making folders", "configuring", "writi
 EDITS = "qjournal://node01:8485;node02:8485;node03:8485/a"
 
 
-class FakeGround:
+class FakeGround(PlayedGround):
     """Notes what was done; ``reached`` is called before each step."""
 
-    nodes = {node: SimpleNamespace(work_dir="/srv/fawkes") for node in NODES}
-    identity = SimpleNamespace(pool="pool", epoch=1, controller="controller")
-
-    def __init__(self, reached: Callable[[str], None] = lambda doing: None) -> None:
+    def __init__(self, reached: Callable[[str], None] = lambda doing: None, nodes: tuple[NodeId, ...] = NODES) -> None:
+        super().__init__(*nodes)
         self.done: list[str] = []
         self.reached = reached
 
-    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
-        return Ground.lease(cast(Ground, self), node, cluster, generation)
-
-    def run(self, node: NodeId, script: Script, doing: str) -> Facts:
+    def run(
+        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
+    ) -> Facts:
         self.reached(doing)
         self.done.append(doing)
         return Facts([])
 
-    def run_on(self, scripts: Mapping[NodeId, Script], doing: str) -> dict[NodeId, Facts]:
-        return {node: self.run(node, script, doing) for node, script in scripts.items()}
 
-    def all_well(self, outcomes: dict[NodeId, Facts]) -> dict[NodeId, Facts]:
-        return outcomes
-
-    def close(self) -> None:
-        self.done.append("closed")
-
-
-class FakeSetup:
+class FakeSetup(Setup):
     """A set-up without files and daemons."""
 
     def __init__(self, ground: FakeGround) -> None:
@@ -82,10 +69,10 @@ class FakeSetup:
         self._ground.run(next(iter(nodes)), Script(""), "spreading")
         return {}
 
-    def files(self, *words: object) -> dict[str, str]:
+    def files(self, *_: object, **__: object) -> dict[str, str | bytes]:
         return {}
 
-    def daemons(self, *words: object) -> list[Any]:
+    def daemons(self, *_: object, **__: object) -> list[Daemon]:
         return []
 
     def masters(self, cluster: object) -> MasterAddresses:
@@ -97,28 +84,33 @@ class FakeSetup:
     def format_argv(self, cluster: object) -> list[str]:
         return ["java", "-format"]
 
-    def environment(self, *words: object) -> dict[str, str]:
+    def environment(self, *_: object, **__: object) -> dict[str, str]:
         return {}
 
 
-class FakeMembership:
+class FakeMembership(MembershipKeeper):
     """Lists of nobody."""
 
-    def members(self, document: object) -> Any:
-        from fawkes.live.nodes.playbooks import hadoop
+    def __init__(self) -> None:
+        """Without nodes."""
 
-        return hadoop.Members(version=1, data=["10.0.0.1"], compute=["10.0.0.1"])
+    def members(self, document: object) -> Members:
+        return Members(version=1, data=["10.0.0.1"], compute=["10.0.0.1"])
 
-    def documents(self, *words: object) -> dict[str, str]:
+    def documents(self, *_: object, **__: object) -> dict[str, str]:
         return {}
 
-    def told(self, *words: object) -> None:
-        return None
+    def told(self, *_: object, **__: object) -> None:
+        """Nobody is told."""
 
 
 def deployer(ground: FakeGround, clusters: Clusters) -> Deployer:
-    setup, membership = cast(Setup, FakeSetup(ground)), cast(MembershipKeeper, FakeMembership())
-    return Deployer(cast(Ground, ground), clusters, setup, membership, threading.Event(), Waits(Mailbox(Clock(0))))
+    waits = Waits(Mailbox(Clock(0)))
+    return Deployer(ground, clusters, FakeSetup(ground), FakeMembership(), threading.Event(), waits)
+
+
+def nobody_looks(cluster: LiveCluster, node: NodeId) -> Sight:
+    raise AssertionError("no proof was wanted")
 
 
 @pytest.mark.parametrize("last", range(1, len(STEPS)))
@@ -138,21 +130,10 @@ def test_the_world_stops_a_deployment_and_forgets_the_mr_cluster() -> None:
             begun.set()
             assert go_on.wait(60)
 
-    ground, clusters, mailbox = FakeGround(reached), Clusters(), Mailbox(Clock(0))
-    world = LiveWorld(
-        mailbox,
-        cast(Ground, ground),
-        clusters,
-        threads=4,
-        reply=lambda effect: None,
-        ended=lambda by: None,
-        refused=lambda error: None,
-    )
-    setup = cast(Setup, FakeSetup(ground))
-    hosts = Hosts(
-        cast(Ground, ground), clusters, setup, threading.Event(), lambda effect: None, cast(Any, None), world.waits
-    )
-    world._hands = Hands(deployer(ground, clusters), hosts, *cast(Any, (None,) * 7))
+    ground, clusters = FakeGround(reached), Clusters()
+    world, setup = world_of(ground=ground, clusters=clusters), FakeSetup(ground)
+    hosts = Hosts(ground, clusters, setup, threading.Event(), lambda effect: None, nobody_looks, world.waits)
+    give_hands(world, deployer=deployer(ground, clusters), hosts=hosts)
     heard: list[Event] = []
     try:
         world.start([DEPLOY])
@@ -178,17 +159,14 @@ def test_the_world_stops_a_deployment_and_forgets_the_mr_cluster() -> None:
 class WithJournal(FakeGround):
     """Nodes of which the first one has, or lacks, the data of a NameNode."""
 
-    nodes = {NodeId(f"node0{n}"): SimpleNamespace(work_dir="/srv/fawkes") for n in (1, 2, 3)}
-
     def __init__(self, *, formatted: bool, edits: str = "") -> None:
-        super().__init__()
+        super().__init__(nodes=JOURNAL)
         self.formatted = formatted
         self.edits = edits
 
-    def folders(self, node: NodeId, cluster: ClusterId) -> Folders:
-        return Folders(work_dir=PurePosixPath("/srv/fawkes"), cluster=cluster)
-
-    def run(self, node: NodeId, script: Script, doing: str) -> Facts:
+    def run(
+        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
+    ) -> Facts:
         super().run(node, script, f"{doing} on {node}" if "journal" in doing or "members" in doing else doing)
         if doing == "looking for an earlier journal":
             return Facts([("edits", self.edits)] if self.edits and node != NodeId("node03") else [])
@@ -199,11 +177,10 @@ class WithJournal(FakeGround):
 
 def deploy_with_journal(ground: WithJournal) -> None:
     """A deployment until daemons were started."""
-    nodes = tuple(WithJournal.nodes)
-    members = {node: Member(Goal.SERVING, Role.CORE, 1) for node in nodes}
+    members = {node: Member(Goal.SERVING, Role.CORE, 1) for node in JOURNAL}
     spec = replace(DEPLOY.spec, masters=Promise.STANDBY, min_nodes=3)
-    standby = Standby(journal=nodes, node=nodes[1])
-    effect = replace(DEPLOY, spec=spec, members=members, master=nodes[0], standby=standby)
+    standby = Standby(journal=JOURNAL, node=JOURNAL[1])
+    effect = replace(DEPLOY, spec=spec, members=members, master=JOURNAL[0], standby=standby)
     assert deployer(ground, Clusters()).deploy(effect, lambda: "starting daemons" not in ground.done) is None
 
 
@@ -226,11 +203,10 @@ def test_a_try_with_the_same_journal_goes_on() -> None:
 @pytest.mark.parametrize("formatted", [False, True])
 def test_the_journal_of_a_format_that_was_cut_short_is_set_aside_and_no_other(formatted: bool) -> None:
     """Once the NameNode has its folder, the journal is its own: nobody touches it any more."""
-    nodes = tuple(WithJournal.nodes)
     ground = WithJournal(formatted=formatted)
     deploy_with_journal(ground)
-    way = [f"making way for the journal on {node}" for node in nodes]
+    way = [f"making way for the journal on {node}" for node in JOURNAL]
     assert [doing for doing in ground.done if "making way" in doing] == ([] if formatted else way)
     assert "formatting the NameNode" in ground.done, "it says `already` by itself"
     lists = [doing for doing in ground.done if "members" in doing]
-    assert lists == [f"writing the members on {node}" for node in nodes[:2]], "both NameNodes read them"
+    assert lists == [f"writing the members on {node}" for node in NODES], "both NameNodes read them"

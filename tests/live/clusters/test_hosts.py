@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -22,23 +21,24 @@ from fawkes.live.clusters.hosts import Hosts, NoImageError, NotProvenError, Reac
 from fawkes.live.hadoop.doors import LIST
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.nodes.ground import Ground
 from fawkes.live.wire.masters import MasterAddresses
-from fawkes.playbook import Facts
+from fawkes.playbook import Facts, Script
 from playbooks.hadoop import Daemon
+from tests.live.played import PlayedGround
 from tests.support.stub import stub_master
 
 NODE = NodeId("node02")
 C = ClusterId("c")
 EFFECT = Host(NODE, C, Role.TRANSIENT, 1)
 NODES = "/ws/v1/cluster/nodes"
+DAEMONS = ("journalnode", "namenode", "datanode")
 
 
-class FakeSetup:
+class FakeSetup(Setup):
     """Knows where the ResourceManager answers, and nothing that runs."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str = "http://127.0.0.1:1", daemons: Sequence[Daemon] = ()) -> None:
+        self.url, self.started = url, daemons
 
     def check(self, cluster: object, nodes: object) -> None:
         pass
@@ -46,10 +46,10 @@ class FakeSetup:
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         return MasterAddresses(resource_manager=self.url, namenode=self.url, user="root", nodes={"node02": NODE})
 
-    def daemons(self, cluster: LiveCluster, node: NodeId, role: Role) -> list[Any]:
-        return []
+    def daemons(self, cluster: LiveCluster, node: NodeId, role: Role) -> list[Daemon]:
+        return list(self.started)
 
-    def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str]:
+    def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str | bytes]:
         return {LIST: self.doors_list(cluster)}
 
     def make_sound(self, cluster: LiveCluster, nodes: Mapping[NodeId, int]) -> dict[NodeId, tuple[str, ...]]:
@@ -59,27 +59,37 @@ class FakeSetup:
         return "".join(f"{node}\n" for node in cluster.members)
 
 
-class FakeGround:
-    """Starts of daemons end as they are told to; ``begun`` counts them."""
+class FakeGround(PlayedGround):
+    """Starts of daemons end as they are told to; ``begun`` counts them, and all scripts print ``facts``."""
 
-    nodes = {NODE: SimpleNamespace(work_dir="/srv/fawkes")}
-    identity = SimpleNamespace(pool="pool", epoch=1, controller="controller")
-
-    def __init__(self, *endings: str) -> None:
+    def __init__(self, *endings: str, nodes: Sequence[NodeId] = (NODE,), facts: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(*nodes)
+        self.facts = Facts(list(facts))
         self.endings = list(endings)
         self.begun = 0
         self.done: list[str] = []
+        self.started: list[str] = []
 
-    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
-        return Ground.lease(cast(Ground, self), node, cluster, generation)
-
-    def run(self, node: NodeId, script: object, doing: str) -> Facts:
+    def run(
+        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
+    ) -> Facts:
         self.done.append(doing)
         if doing == "starting daemons":
+            self.started = [name for name in DAEMONS if f"launch {name} " in script.text]
             self.begun += 1
             if self.endings and (why := self.endings.pop(0)):
                 raise HostError(f"starting daemons failed, a daemon ended at once: {why}", host=node)
-        return Facts([])
+        return self.facts
+
+    def run_on(
+        self,
+        scripts: Mapping[NodeId, Script],
+        doing: str,
+        *,
+        within_s: float | None = None,
+        fine: Collection[int] = (),
+    ) -> dict[NodeId, Facts | FawkesError]:
+        return {node: self.run(node, script, f"{doing} of {node}") for node, script in scripts.items()}
 
 
 def waits() -> Waits:
@@ -100,8 +110,8 @@ def known() -> Clusters:
 
 
 def hosts(ground: FakeGround, url: str) -> Hosts:
-    setup = cast(Setup, FakeSetup(url))
-    return Hosts(cast(Ground, ground), known(), setup, threading.Event(), lambda effect: None, nobody_asks, waits())
+    setup = FakeSetup(url)
+    return Hosts(ground, known(), setup, threading.Event(), lambda effect: None, nobody_asks, waits())
 
 
 def nodes(*states: str) -> Any:
@@ -136,8 +146,7 @@ def test_a_node_is_wiped_without_its_logs_rather_than_not_at_all() -> None:
     def full(effect: Host) -> None:
         raise FawkesError("cannot be written (No space left on device)", where="/srv/pool/state/logs")
 
-    setup = cast(Setup, FakeSetup("http://127.0.0.1:1"))
-    wiping = Hosts(cast(Ground, ground), Clusters(), setup, threading.Event(), full, nobody_asks, waits())
+    wiping = Hosts(ground, Clusters(), FakeSetup(), threading.Event(), full, nobody_asks, waits())
     assert wiping.reach(Host(NODE, C, None, 1), lambda: True) == Reached(Condition.CLEAN)
     assert ground.done == ["closing the node", "wiping", "giving the node back"]
 
@@ -150,11 +159,10 @@ class Proving:
         self.ground = FakeGround()
         self.clusters = known() if clusters is None else clusters
         self.steps = self.ground.done
-        setup = cast(Setup, FakeSetup("http://127.0.0.1:1"))
         self.hosts = Hosts(
-            cast(Ground, self.ground),
+            self.ground,
             self.clusters,
-            setup,
+            FakeSetup(),
             threading.Event(),
             lambda effect: self.steps.append("keeping the logs"),
             self.see,
@@ -162,9 +170,10 @@ class Proving:
         )
 
     def see(self, cluster: LiveCluster, node: NodeId) -> Sight:
-        assert (cluster.id, node, self.sight is None) == (C, NODE, False)
+        assert (cluster.id, node) == (C, NODE)
+        assert self.sight is not None
         self.steps.append("asking HDFS")
-        return cast(Sight, self.sight)
+        return self.sight
 
     def wipe(self, proof: Proof | None = Proof(())) -> Reached | None:  # noqa: B008
         return self.hosts.reach(Host(NODE, C, None, 1, proof=proof), lambda: True)
@@ -239,28 +248,17 @@ class Bringing:
     """A core node is brought up; ``facts`` are what its scripts print."""
 
     def __init__(self, node: NodeId, facts: list[tuple[str, str]]) -> None:
-        self.ground = FakeGround()
-        self.facts = Facts(facts)
-        self.ground.nodes = {NODE: SimpleNamespace(work_dir="/a"), NodeId("node01"): SimpleNamespace(work_dir="/b")}
+        self.ground = FakeGround(nodes=(NODE, NodeId("node01")), facts=facts)
+        self.setup = FakeSetup()
         self.clusters = known()
         members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in self.ground.nodes}
         self.clusters.changed(Membership(C, 2, members, master=node))
         self.clusters.mark(C, ready=True)
 
     def reach(self, stopping: threading.Event, current: Callable[[], bool] = lambda: True) -> Reached | None:
-        setup = cast(Setup, FakeSetup("http://127.0.0.1:1"))
-        bringing = Hosts(cast(Ground, self), self.clusters, setup, stopping, lambda effect: None, nobody_asks, waits())
+        ground, setup = self.ground, self.setup
+        bringing = Hosts(ground, self.clusters, setup, stopping, lambda effect: None, nobody_asks, waits())
         return bringing.reach(Host(NODE, C, Role.CORE, 1), current)
-
-    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
-        return self.ground.lease(node, cluster, generation)
-
-    def run(self, node: NodeId, script: object, doing: str) -> Facts:
-        self.ground.run(node, script, doing)
-        return self.facts
-
-    def run_on(self, scripts: dict[NodeId, object], doing: str) -> dict[NodeId, Facts]:
-        return {node: self.run(node, script, f"{doing} of {node}") for node, script in scripts.items()}
 
 
 def once() -> Callable[[], bool]:
@@ -307,9 +305,6 @@ def test_nothing_is_brought_up_while_masters_move() -> None:
     assert bringing.ground.done == []
 
 
-DAEMONS = ("journalnode", "namenode", "datanode")
-
-
 class OfJournal(Bringing):
     """A node of the journal; its daemons are those of the second NameNode's node."""
 
@@ -317,20 +312,7 @@ class OfJournal(Bringing):
         super().__init__(NodeId("node01"), facts)
         journal = (NodeId("node01"), NODE, NodeId("node03"))
         self.clusters.arm(C, Standby(journal=journal, node=second))
-        self.started: list[str] = []
-
-    def reach(self, stopping: threading.Event, current: Callable[[], bool] = lambda: True) -> Reached | None:
-        setup = FakeSetup("http://127.0.0.1:1")
-        setup.daemons = lambda cluster, node, role: [Daemon(name, ["/bin/true"]) for name in DAEMONS]  # type: ignore[method-assign]
-        bringing = Hosts(
-            cast(Ground, self), self.clusters, cast(Setup, setup), stopping, lambda _: None, nobody_asks, waits()
-        )
-        return bringing.reach(Host(NODE, C, Role.CORE, 1), current)
-
-    def run(self, node: NodeId, script: Any, doing: str) -> Facts:
-        if doing == "starting daemons":
-            self.started = [name for name in DAEMONS if f"launch {name} " in script.text]
-        return super().run(node, script, doing)
+        self.setup = FakeSetup(daemons=[Daemon(name, ["/bin/true"]) for name in DAEMONS])
 
 
 WITH_DATA = [("journal", "x"), ("image", "yes")]
@@ -352,7 +334,7 @@ def test_what_has_lost_its_data_is_not_started_on_a_node_of_the_journal(
     """A JournalNode without its promises must not count, and a NameNode without an image is no second one."""
     bringing = OfJournal(facts)
     assert bringing.reach(threading.Event(), once()) is None
-    assert bringing.started == started
+    assert bringing.ground.started == started
 
 
 def test_a_former_masters_node_of_the_journal_keeps_its_data() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -22,16 +21,18 @@ from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.base.waits import Waits
 from fawkes.live.clusters.stages import Stages
-from fawkes.live.controller.world import LiveWorld
 from fawkes.live.data.loading import StoppedError
 from fawkes.live.data.saved import MANIFEST, UnsavedError
 from fawkes.live.hadoop.orders import AddressedOrder
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.jobs.copies import Copies
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.nodes.ground import Ground
 from fawkes.live.wire.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE, list_open_files, recover_lease
 from fawkes.live.wire.names import NAMES
 from fawkes.live.wire.rest import close_session
+from fawkes.playbook import Facts, Script
 from tests.live.fake_hdfs import CLIENT, FakeHdfs, rpc, running
+from tests.live.played import NoUpload, PlayedGround, give_hands, world_of
 from tests.live.wire.test_rest_tls import Ticket
 from tests.support.stub import Stub, stub_master
 
@@ -46,7 +47,7 @@ FOR_EVER_US = 3_600_000_000
 SPARK: dict[str, object] = {"id": "application_1_0001", "user": "alice", "state": "RUNNING"}
 
 
-class FakeSetup:
+class FakeSetup(Setup):
     """Knows where the masters answer."""
 
     def __init__(self, server: FakeHdfs, port: int, yarn: Stub) -> None:
@@ -78,30 +79,27 @@ class FakeSetup:
         return "hdfs://near:8020"
 
 
-class FakeGround:
+class FakeGround(PlayedGround):
     """Runs what the master is to be told by its own client."""
 
-    nodes = {MASTER: SimpleNamespace(user="hadoop", work_dir="/srv/fawkes")}
-    identity = SimpleNamespace(pool="pool", epoch=1, controller="controller")
-
     def __init__(self, server: FakeHdfs) -> None:
+        super().__init__(MASTER, user="hadoop")
         self.server = server
         self.fails = False
-
-    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
-        return Ground.lease(cast(Ground, self), node, cluster, generation)
 
     def through(self, node: NodeId) -> Any:
         return NAMES.connect
 
-    def run(self, node: NodeId, script: Any, doing: str) -> dict[str, str]:
+    def run(
+        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
+    ) -> Facts:
         if self.fails:
             raise HostError("cannot be reached", host=node)
         self.server.take("freeze" if "hdfs-freeze" in script.text else "thaw")
-        return {}
+        return Facts([])
 
 
-class FakeCopies:
+class FakeCopies(Copies):
     """Copies to another HDFS; each by its name, once, as an attempt that ended well is found again."""
 
     def __init__(self, server: FakeHdfs) -> None:
@@ -136,18 +134,18 @@ class Site:
         members = {MASTER: Member(Goal.SERVING, Role.CORE, 1)}
         spec = ClusterSpec(id=C, min_nodes=1)
         clusters._put(LiveCluster(spec, self.details(outputs), MASTER, members))
-        found = Stages(
-            cast(Any, self.ground),
+        stages = Stages(
+            self.ground,
             clusters,
-            cast(Any, self.setup),
-            cast(Any, None),
+            self.setup,
+            NoUpload(),
             self.stopping,
             Waits(Mailbox(Clock(0))),
             settings=Settings(),
             now_us=Clock().now_us,
         )
-        found._copies = cast(Any, self.copies)
-        return found
+        stages._copies = self.copies
+        return stages
 
     def details(self, outputs: tuple[Output, ...]) -> ClusterDetails:
         return ClusterDetails(outputs=outputs, security=KERBEROS if self.server.secure else "")
@@ -493,16 +491,8 @@ def test_a_node_that_refuses_is_told_as_such_when_all_else_is_saved(site: Site) 
 
 def test_the_facts_of_a_save_that_failed_reach_the_core(site: Site) -> None:
     site.server.unreadable.add("/out/a/1")
-    world = LiveWorld(
-        Mailbox(Clock(0)),
-        cast(Any, SimpleNamespace(close=lambda: None)),
-        Clusters(),
-        threads=2,
-        reply=lambda effect: None,
-        ended=lambda by: None,
-        refused=lambda error: None,
-    )
-    world._hands = cast(Any, SimpleNamespace(stages=site.stages()))
+    world = world_of()
+    give_hands(world, stages=site.stages())
     try:
         world.start([GOAL])
         event = world.next_event()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -16,16 +15,13 @@ from fawkes.core.state.state import State
 from fawkes.core.values.effects import Deploy, Effect, Host
 from fawkes.core.values.events import Condition, Event, Failed, NodeObserved, PauseAsked, Requested, Submitted
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
-from fawkes.live.base.mailbox import Mailbox
-from fawkes.live.base.timers import Clock
-from fawkes.live.controller.world import LiveWorld
 from fawkes.live.hadoop.releases import MissingReleaseError, Releases, provide_needed, refuse_without_release, releases
-from fawkes.live.nodes.clusters import Clusters
 from fawkes.playbook.dist import manifest
 from fawkes.playbook.dist.cache import folder_of, is_there
 from fawkes.playbook.dist.compile.compiled import DOORS, SECURE_IO, JavaCode
 from fawkes.playbook.dist.pieces import Piece, of_name
 from fawkes.playbook.dist.pins import pin
+from tests.live.played import give_hands, world_of
 from tests.support.cached import make
 from tests.support.desk import Desk
 
@@ -229,16 +225,8 @@ def test_a_controller_that_ends_keeps_nobody_waiting(site: Site) -> None:
 
 def event_of(effect: Effect, lacking: Any) -> Event | None:
     """What a world in which all hands are lacking posts of an effect."""
-    world = LiveWorld(
-        Mailbox(Clock(0)),
-        cast(Any, SimpleNamespace(close=lambda: None)),
-        Clusters(),
-        threads=2,
-        reply=lambda effect: None,
-        ended=lambda by: None,
-        refused=lambda error: None,
-    )
-    world._hands = cast(Any, SimpleNamespace(hosts=lacking, deployer=lacking))
+    world = world_of()
+    give_hands(world, hosts=lacking, deployer=lacking)
     try:
         world.start([effect])
         return world.next_event()
