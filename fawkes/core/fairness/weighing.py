@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, replace
 from math import exp, fsum
 from typing import cast
@@ -35,7 +35,7 @@ _STAGE_S = {NodeLife.JOINING: 10.0, NodeLife.DRAINING: 1.0, NodeLife.EVACUATING:
 #: of one core until a node's daemons run (fitted: `workloads/models/lab-of-two-cores.toml`)
 _JOIN_CPU_S = 18.0
 #: what is remembered and averaged: all but what each tick finds anew
-_FIGURES = tuple(each.name for each in fields(QueuedWork) if each.name not in ("feeds", "still_s"))
+_FIGURES = tuple(each.name for each in fields(QueuedWork) if each.name not in ("feeds", "still_s", "beside_s"))
 
 
 def loads_of(
@@ -135,7 +135,8 @@ def _load(draft: Draft, window: Window, past: QueuedWork | None) -> QueuedWork |
         task_s=task_s,
         slots=slots / serving,
         feeds=_feeds(draft, window),
-        still_s=_still_s(draft, window),
+        still_s=_waits_s(draft, window, _nothing_runs),
+        beside_s=_waits_s(draft, window, _has_room),
     )
 
 
@@ -147,8 +148,8 @@ def _feeds(draft: Draft, window: Window) -> float:
     return feeds if done <= _READS_LESS * feeds else 0.0
 
 
-def _still_s(draft: Draft, window: Window) -> float:
-    """A period (s) if in all of it tasks waited beside free slots and none ended, as those of a rigid job do; else 0.
+def _waits_s(draft: Draft, window: Window, beside: Callable[[Sample], bool]) -> float:
+    """A period (s) if in all of it tasks waited, ``beside`` held, and none ended, as with those of a rigid job; else 0.
 
     Without it, moves are weighed as if the tasks ran on the nodes that are there, and were done before a node came.
     Reduces that wait for maps do not count: no node helps them.
@@ -156,14 +157,18 @@ def _still_s(draft: Draft, window: Window) -> float:
     latest = draft.view.latest(window.cluster)
     if latest is None or not latest.waiting_in_yarn or window.before is None or not window.samples:
         return 0.0
-    still = all(sample.tasks_waiting and _has_room(sample) for sample in window.samples)
-    return draft.settings.period_us / SECOND_US if still and window.growth("tasks_done") == 0 else 0.0
+    all_wait = all(sample.tasks_waiting and beside(sample) for sample in window.samples)
+    return draft.settings.period_us / SECOND_US if all_wait and window.growth("tasks_done") == 0 else 0.0
+
+
+def _nothing_runs(sample: Sample) -> bool:
+    return sample.tasks_running == 0
 
 
 def _has_room(sample: Sample) -> bool:
-    """True if nothing runs, or if slots are known to be free."""
+    """True if slots are known to be free."""
     used, slots = sample.slots_used, sample.slots_total
-    return sample.tasks_running == 0 or (used is not None and slots is not None and used < slots)
+    return used is not None and slots is not None and used < slots
 
 
 def _shortness(draft: Draft, cluster: ClusterId, task_s: float, slots: float) -> float:
@@ -191,7 +196,7 @@ def _lasting(now: QueuedWork, past: QueuedWork | None) -> QueuedWork:
     keep = exp(-1 / _MEMORY_PERIODS)
     blend = {name: keep * getattr(past, name) + (1 - keep) * getattr(now, name) for name in _FIGURES}
     task_s = blend["task_s"] if now.tasks else past.task_s
-    return replace(QueuedWork(**blend), task_s=task_s, slots=now.slots, feeds=now.feeds, still_s=now.still_s)
+    return replace(now, **{**blend, "task_s": task_s, "slots": now.slots})
 
 
 def _expected(now: QueuedWork, past: QueuedWork | None, mean: Mapping[str, float]) -> QueuedWork:
@@ -199,7 +204,7 @@ def _expected(now: QueuedWork, past: QueuedWork | None, mean: Mapping[str, float
     lasting = _lasting(now, past)
     more = max(now, lasting, key=lambda load: load.jobs * load.tasks * load.task_s)
     mixed = {name: (1 - _MEAN) * getattr(more, name) + _MEAN * mean[name] for name in _FIGURES}
-    return QueuedWork(**mixed, feeds=now.feeds, still_s=now.still_s)
+    return replace(now, **mixed)
 
 
 def _prices(draft: Draft) -> Prices:

@@ -31,7 +31,8 @@ class QueuedWork:
     ``jobs`` wait or run, each counted as often as it is shorter than a job of 100 seconds. ``tasks`` are theirs, of
     which ``running`` run. ``task_s`` is the mean time of a task, ``slots`` how many a node runs at once. The nodes that
     store its input can feed ``feeds`` tasks in a second (0: no limit is known), however many nodes compute. Tasks that
-    waited beside free slots while none ended have stood still for ``still_s``: its nodes are too few for them to begin.
+    waited while none ran and none ended have stood still for ``still_s``: its nodes are too few for them to begin. They
+    have waited beside free slots for ``beside_s``, whether others ran or not.
     """
 
     jobs: float
@@ -41,6 +42,7 @@ class QueuedWork:
     slots: float
     feeds: float = 0.0
     still_s: float = 0.0
+    beside_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,9 +254,11 @@ def _hand_out(
     """Whole nodes for each MR-cluster with the free ones, and how many free ones nobody should get.
 
     A node of another site reads over the link: it goes only where tasks wait for room now, and the link can feed it.
-    On shared cores a node goes only where it is of use, and where its start costs no more than it saves.
+    On shared cores a node goes only where it is of use, and where its start costs no more than it saves. Tasks that
+    wait beside free slots may lack slots at once, and free nodes are tried for them: nobody else loses by that.
     """
     targets, rooms = dict(have), _Rooms(sites)
+    expected = {c: replace(load, still_s=max(load.still_s, load.beside_s)) for c, load in expected.items()}
     refusals: list[Refusal] = []
 
     def is_open(c: ClusterId) -> bool:
