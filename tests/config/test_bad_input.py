@@ -39,7 +39,12 @@ def files(site: Path) -> dict[Path, str]:
     [
         ("inventory.toml", 'pool = "my-pool"', "pool = my-pool", "line 3, column 8: is not valid TOML"),
         ("inventory.toml", "cores = 8", "cors = 8", "group[rack1].cors: unknown key 'cors'. Did you mean 'cores'?"),
-        ("inventory.toml", '"node[01-03]"', '"@rack1"', "group[rack1].nodes: '@rack1' uses the ClusterShell group"),
+        (
+            "inventory.toml",
+            '"node[01-03]"',
+            '"@rack1"',
+            "group[rack1].nodes: '@rack1' is a group of ClusterShell, which has no groups",
+        ),
         ("inventory.toml", '"node[01-03]"', '"n1!n1"', "group[rack1].nodes: 'n1!n1' is an empty set of nodes"),
         ("inventory.toml", '"16GB"', "16", "group[rack1].memory: 16 has no unit. Write a size with its unit in quotes"),
         (

@@ -49,7 +49,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
 
     inventory, settings = site.inventory(), site.settings()
     access_of(settings.access, site.settings_file)
-    for line in (site.settings_line(), *own_code(site, settings), *open_to_others(site)):
+    for line in (site.settings_line(), *inventory.notes, *own_code(site, settings), *open_to_others(site)):
         note(line)
     daemons = {node.user for node in inventory.nodes}
     for line in check_files(settings.kerberos, sorted(site.clusters_dir.glob("*.toml")), daemons):

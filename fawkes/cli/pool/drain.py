@@ -85,12 +85,13 @@ def drain(
 
 
 def node_names(text: str) -> tuple[str, ...]:
-    """The nodes of a set; UserError when it is none."""
+    """The nodes of a set, with ClusterShell's groups (``@rack1``); UserError when it is none."""
     from fawkes.base.errors import UserError
     from fawkes.config.files.nodeset import expand
+    from fawkes.config.nodes.programs import clustershell_group
 
     try:
-        return expand(text)
+        return expand(text, clustershell_group)
     except ValueError as error:
         raise UserError(str(error)) from None
 

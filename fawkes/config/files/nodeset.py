@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
@@ -12,6 +12,9 @@ from fawkes.base.errors import cut
 
 MOST_NODES = 100_000
 """In a pool, and so in one set: ten times the largest clusters of Hadoop that are known."""
+
+Groups = Callable[[str], Iterable[str]]
+"""Gives the nodes of a group by its name, such as ``rack1`` or ``ansible:web``; ValueError when there are none."""
 
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
@@ -21,6 +24,13 @@ _COUNTED = 10**18
 _DOTTED = re.compile(r"\d+(?:\.\d+){3}")
 _INNER_LIST = re.compile(r"\[([^\[\]]*,[^\[\]]*)\]")
 _MARKS = re.compile(r"[\[\],!&^]")
+_GROUP = re.compile(r"(?:[\w.-]+:)?(?:[\w.-]+|\*)")
+_OPERATORS = {
+    ",": set.update,
+    "!": set.difference_update,
+    "&": set.intersection_update,
+    "^": set.symmetric_difference_update,
+}
 
 
 def is_host_name(name: str) -> bool:
@@ -38,23 +48,23 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def expand(text: str) -> tuple[str, ...]:
+def expand(text: str, groups: Groups | None = None) -> tuple[str, ...]:
     """The names of a node set, each once, in the order in which they are written.
 
     The order matters where two sets are paired (``nodes`` and ``address``); ClusterShell alone would sort
-    ``b,a`` and give each node the address of the other. ValueError says what is wrong and what is right.
+    ``b,a`` and give each node the address of the other. ``groups`` gives the nodes of groups (``@rack1``); without it
+    they are refused. ValueError says what is wrong and what is right.
     """
     _refuse_too_many(text)
     try:
-        names = _in_order(text)
-        if re.search("[!&^]", text):
-            kept = set(NodeSet(text, resolver=RESOLVER_NOGROUP))
-            names = [name for name in names if name in kept]
+        names = _in_order(text, groups)
     except NodeSetException as error:
         advice = _advice(text) or "write node[01-10], n1,n2 or one name"
         raise ValueError(f"{cut(text)!r} is no node set ({cut(str(error))}): {advice}") from error
     if not names:
         raise ValueError(f"{cut(text)!r} is an empty set of nodes: write node[01-10], n1,n2 or one name")
+    if len(names) > MOST_NODES:
+        raise ValueError(f"{cut(text)!r} names {len(names):,} nodes: a pool has at most {MOST_NODES:,}")
     same: dict[str, str] = {}
     for name in names:
         _check_name(name, text)
@@ -70,31 +80,49 @@ def fold(names: Iterable[str]) -> str:
     return str(NodeSet.fromlist(list(names), resolver=RESOLVER_NOGROUP))
 
 
-def _in_order(text: str) -> list[str]:
+def _in_order(text: str, groups: Groups | None = None) -> list[str]:
     ordered: dict[str, None] = {}
-    for piece in _pieces(text):
-        for simple in _without_inner_lists(piece.strip()):
-            if not simple:
-                raise ValueError(f"{cut(text)!r} has an empty name in it: a comma too many?")
-            if _HOST.fullmatch(simple):
-                ordered[simple] = None
-                continue
-            ordered.update(dict.fromkeys(NodeSet(simple, resolver=RESOLVER_NOGROUP)))
-    return list(ordered)
+    kept: set[str] = set()
+    for operator, piece in _pieces(text):
+        names = list(_named(piece.strip(), text, groups))
+        ordered.update(dict.fromkeys(names))
+        _OPERATORS[operator](kept, names)
+    return [name for name in ordered if name in kept]
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """The pieces between operators outside of brackets, in one pass over a text that may have a million of them."""
-    start = depth = 0
+def _named(piece: str, text: str, groups: Groups | None) -> Iterator[str]:
+    """The names that a piece without operators stands for."""
+    for simple in _without_inner_lists(piece):
+        if not simple:
+            raise ValueError(f"{cut(text)!r} has an empty name in it: a comma too many?")
+        if groups is not None and simple.startswith("@"):
+            for group in NodeSet(simple[1:], resolver=RESOLVER_NOGROUP):
+                if not _GROUP.fullmatch(group):
+                    raise ValueError(
+                        f"{cut(group)!r} in {cut(text)!r} cannot be a group: write @GROUP or @SOURCE:GROUP"
+                    )
+                yield from groups(group)
+        elif _HOST.fullmatch(simple):
+            yield simple
+        else:
+            yield from NodeSet(simple, resolver=RESOLVER_NOGROUP)
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """The pieces between operators outside of brackets, each with the operator before it (the first: a comma).
+
+    Makes one pass over a text that may have a million of them.
+    """
+    start, depth, operator = 0, 0, ","
     for mark in _MARKS.finditer(text):
         if mark[0] == "[":
             depth += 1
         elif mark[0] == "]":
             depth = max(0, depth - 1)
         elif not depth:
-            yield text[start : mark.start()]
-            start = mark.end()
-    yield text[start:]
+            yield operator, text[start : mark.start()]
+            start, operator = mark.end(), mark[0]
+    yield operator, text[start:]
 
 
 def _without_inner_lists(piece: str) -> Iterator[str]:
@@ -110,7 +138,7 @@ def _without_inner_lists(piece: str) -> Iterator[str]:
 def _refuse_too_many(text: str) -> None:
     """A slip such as ``node[1-1000000000]`` would fill the memory before anything could be said."""
     count = 0
-    for piece in _pieces(text):
+    for _, piece in _pieces(text):
         names = 1
         for bracket in _BRACKET.findall(piece):
             names *= sum(_count(part) for part in bracket.split(","))
@@ -133,7 +161,7 @@ def _count(part: str) -> int:
 
 def _advice(text: str) -> str:
     """The way to write a set of another tool here; empty if it is unknown what is meant."""
-    if any(_is_ipv6(piece) for piece in (*_pieces(text), text)):
+    if any(_is_ipv6(piece) for piece in (*(piece for _, piece in _pieces(text)), text)):
         return "IPv6 addresses are not supported: write the host's name or its IPv4 address"
     written = text
     for pattern, replacement in _FOREIGN:

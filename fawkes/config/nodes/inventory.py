@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, PlainValidator
 
-from fawkes.base.errors import cut
+from fawkes.base.errors import ConfigError, UserError, cut
 from fawkes.base.reading import is_file
 from fawkes.config.files.fields import Capacity, Cores, LocalPath, Name, Port, RemoteFolder, SizeBytes, UserName
 from fawkes.config.files.loader import MOST_TOLD, Faults, Strict, did_you_mean, load, wrong
-from fawkes.config.files.nodeset import MOST_NODES, expand, fold, is_host_name
+from fawkes.config.files.nodeset import MOST_NODES, Groups, expand, fold, is_host_name
+from fawkes.config.nodes.ansible import read_ansible
 from fawkes.config.nodes.hops import ProxyJump
 from fawkes.config.nodes.jumps import Jump, JumpTable, WayError, Ways, jump_of
+from fawkes.config.nodes.programs import clustershell_group
+from fawkes.config.nodes.slurm import read_slurm
+from fawkes.config.nodes.sources import Allocation, From, Source, beside
 from fawkes.core.values.model import Plain
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ __all__ = ["Attribute", "Inventory", "InventoryNode", "expand", "fold", "load_in
 Attribute = str | int | float | bool
 
 _FEW = 50
+_ADDRESSES = ("address", "data_address")
 _JUMP = 'the hosts that SSH passes on its way, such as "login" or "user@login.example:2222,inner"; "none" for none'
 _NO_FILE = "Write one (`fawkes init` and `fawkes lab up` do) or name its folder by --site"
 
@@ -73,11 +78,16 @@ def inventory_node(details: Mapping[str, Any]) -> InventoryNode:
 
 @dataclass(frozen=True)
 class Inventory:
-    """A pool: its nodes in the order of the file, and the file with their SSH host keys."""
+    """A pool: its nodes in the order of the file, and the file with their SSH host keys.
+
+    ``notes`` are lines for people about another tool's answer, ``allocation`` is given if Slurm lends the nodes.
+    """
 
     pool: str
     nodes: tuple[InventoryNode, ...]
     known_hosts: Path
+    notes: tuple[str, ...] = ()
+    allocation: Allocation | None = None
 
     def node(self, name: str) -> InventoryNode:
         """The node of that name; KeyError when the pool has none."""
@@ -117,7 +127,7 @@ class Group(_Keys):
     """A ``[[group]]`` table."""
 
     name: Name = Field(description="a name for the group")
-    nodes: str = Field(description='the nodes of the group, such as "node[01-10]"')
+    nodes: str = Field(description='the nodes of the group, such as "node[01-10]" or "@rack1"')
 
 
 class NodeTable(_Keys):
@@ -144,6 +154,7 @@ class InventoryFile(Strict):
 
     pool: Name = Field(description='a name for the pool, such as pool = "das4"; leases on nodes carry it')
     ssh: Ssh = Field(default=Ssh(), description="how nodes are reached")
+    source: From | None = Field(default=None, alias="from", description="another tool that knows the nodes")
     group: list[Group] = Field(min_length=1, description='at least one [[group]] with nodes = "node[01-10]"')
     node: dict[str, NodeTable] = Field(default={}, description="tables for single nodes")
     jump: dict[str, JumpTable] = Field(default={}, description="tables for jump hosts that `proxy_jump` names")
@@ -151,13 +162,17 @@ class InventoryFile(Strict):
 
 @dataclass(frozen=True)
 class _Member:
-    """A node of a group; ``said`` is what ``[ssh]`` and the group say about all of its nodes."""
+    """A node of a group. ``said`` is what ``[ssh]`` and the group say about all of its nodes.
+
+    ``told`` is what another tool says about this node alone.
+    """
 
     name: str
     group: Group
     said: Mapping[str, Any]
     address: str
     data_address: str
+    told: NodeTable
 
 
 def load_inventory(path: Path, *, need_keys: bool = True) -> Inventory:
@@ -167,9 +182,12 @@ def load_inventory(path: Path, *, need_keys: bool = True) -> Inventory:
     """
     file = load(InventoryFile, path, hint=_NO_FILE)
     faults = Faults(path)
-    members = _members(file, faults)
-    _check_overrides(file, members, faults)
+    source = _source(file, path)
+    members = _members(file, source, faults)
+    _check_overrides(file, {*members, *(source.away if source else ())}, faults)
     faults.refuse()
+    if source is not None:
+        source.faults.refuse()
     openssh = _openssh(file, path.parent, need_keys=need_keys)
     reach = _Reach(file, members, path.parent, openssh)
     nodes = _nodes(file, members, reach, faults)
@@ -182,7 +200,24 @@ def load_inventory(path: Path, *, need_keys: bool = True) -> Inventory:
         _check_keys(file, nodes, faults)
     known_hosts = reach.known_hosts(faults)
     faults.refuse()
-    return Inventory(file.pool, nodes, known_hosts)
+    notes = tuple(source.notes) if source else ()
+    return Inventory(file.pool, nodes, known_hosts, notes, source.allocation if source else None)
+
+
+def _source(file: InventoryFile, path: Path) -> Source | None:
+    """The tool that ``[from]`` names, with its answer; ConfigError when there is none, or not a good one."""
+    table = file.source
+    if table is None:
+        return None
+    hint = f"from.{table.tool} of {path} names it"
+    try:
+        if table.ansible is not None:
+            return read_ansible(beside(path.parent, table.ansible), hint)
+        return read_slurm(table, path.parent, hint)
+    except ConfigError:
+        raise
+    except UserError as error:
+        raise ConfigError(error.what, file=str(path), key=f"from.{table.tool}", hint=error.hint) from None
 
 
 def _openssh(file: InventoryFile, folder: Path, *, need_keys: bool) -> OpenSsh | None:
@@ -191,11 +226,11 @@ def _openssh(file: InventoryFile, folder: Path, *, need_keys: bool) -> OpenSsh |
         return None
     from fawkes.config.nodes.openssh import OpenSsh  # it takes a tenth of a second to import
 
-    path = _beside(folder, file.ssh.config)
+    path = beside(folder, file.ssh.config)
     return OpenSsh(path) if need_keys or is_file(path) else None
 
 
-def _members(file: InventoryFile, faults: Faults) -> dict[str, _Member]:
+def _members(file: InventoryFile, source: Source | None, faults: Faults) -> dict[str, _Member]:
     members: dict[str, _Member] = {}
     groups: set[str] = set()
     spelled: dict[str, str] = {}
@@ -205,15 +240,18 @@ def _members(file: InventoryFile, faults: Faults) -> dict[str, _Member]:
         if group.name in groups:
             faults.add(f"two groups are named {group.name!r}", key, "Give each group a name of its own")
         groups.add(group.name)
-        names = _expanded(group.nodes, f"{key}.nodes", faults)
-        addresses = _paired(group.address, names, names, f"{key}.address", faults)
-        data = _paired(group.data_address, names, addresses, f"{key}.data_address", faults)
-        for name, address, data_address in zip(names, addresses, data, strict=True):
+        names = _expanded(group.nodes, f"{key}.nodes", faults, source.group if source else clustershell_group)
+        told = [source.table(name, NodeTable) if source else NodeTable() for name in names]
+        own = tuple(table.address or name for name, table in zip(names, told, strict=True))
+        own_data = tuple(table.data_address or "" for table in told)
+        addresses = _paired(group.address, names, own, f"{key}.address", faults)
+        data = _paired(group.data_address, names, own_data, f"{key}.data_address", faults)
+        for name, address, data_address, table in zip(names, addresses, data, told, strict=True):
             other = spelled.setdefault(name.lower(), name)
             if other != name:
                 what = f"{name!r} is the same host as {other!r}, for names of hosts have no case"
                 faults.add(what, f"{key}.nodes", "Name it once")
-            first = members.setdefault(name, _Member(name, group, said, address, data_address)).group
+            first = members.setdefault(name, _Member(name, group, said, address, data_address, table)).group
             if first is not group:
                 faults.add(
                     f"node {name!r} is in the groups {first.name!r} and {group.name!r}",
@@ -223,12 +261,26 @@ def _members(file: InventoryFile, faults: Faults) -> dict[str, _Member]:
         if len(members) > MOST_NODES:
             faults.add(f"the pool has more than {MOST_NODES:,} nodes", f"{key}.nodes", "Make it several pools")
             break
-    return members
+    return _usable(members, source, faults) if source else members
 
 
-def _expanded(text: str, key: str, faults: Faults) -> tuple[str, ...]:
+def _usable(members: dict[str, _Member], source: Source, faults: Faults) -> dict[str, _Member]:
+    """The nodes that the other tool does not keep out of use; notes name the others."""
+    usable = {name: member for name, member in members.items() if name not in source.away}
+    away: dict[str, list[str]] = {}
+    for name in members.keys() - usable.keys():
+        away.setdefault(source.away[name], []).append(name)
+    tool = source.tool.capitalize()
+    lines = [f"{cut(fold(names))} not taken: {tool} has the state {why}" for why, names in sorted(away.items())]
+    source.notes.update(dict.fromkeys(lines))
+    if away and not usable:
+        faults.add("no node of the groups can be used", "group", ". ".join(lines[:MOST_TOLD]))
+    return usable
+
+
+def _expanded(text: str, key: str, faults: Faults, groups: Groups | None = None) -> tuple[str, ...]:
     try:
-        return expand(text)
+        return expand(text, groups)
     except ValueError as error:
         faults.add(str(error), key)
         return ()
@@ -247,7 +299,7 @@ def _paired(
     return found if len(found) == len(names) else default
 
 
-def _check_overrides(file: InventoryFile, members: Mapping[str, _Member], faults: Faults) -> None:
+def _check_overrides(file: InventoryFile, members: Collection[str], faults: Faults) -> None:
     unknown = [name for name in file.node if name not in members]
     known = cut(fold(members)) if len(members) >= _FEW and unknown else ""
     for name in unknown[:MOST_TOLD]:
@@ -281,7 +333,7 @@ class _Reach:
             jump = self._ways.last(name, said.get("proxy_jump"), user, key)
         except WayError as error:
             own, group = self._file.node.get(name), member.group
-            written = any(table and table.proxy_jump is not None for table in (own, group, self._file.ssh))
+            written = any(table and table.proxy_jump is not None for table in (own, group, self._file.ssh, member.told))
             place = _place(self._file, name, group.name, "proxy_jump") if written else "ssh.config"
             if f"{place}: {error}" not in self._told:
                 self._told.add(f"{place}: {error}")
@@ -290,7 +342,7 @@ class _Reach:
 
     def known_hosts(self, faults: Faults) -> Path:
         """The file with the host keys: of the inventory, else that of the OpenSSH configuration."""
-        ours = _beside(self._folder, self._file.ssh.known_hosts)
+        ours = beside(self._folder, self._file.ssh.known_hosts)
         files = self._openssh.known_hosts if self._openssh else set()
         if "known_hosts" in self._file.ssh.model_fields_set or not files:
             return ours
@@ -304,12 +356,13 @@ class _Reach:
         if member is None:
             return None
         own = self._file.node.get(name)
-        said = self._own({**member.said, "address": member.address, **(_said(own) if own else {})})
+        said = {**_said(member.told), **member.said, "address": member.address, **(_said(own) if own else {})}
+        said = self._own(said)
         return said if self._openssh is None else self._openssh.complete(said, jumps=True)
 
     def _own(self, said: Mapping[str, Any]) -> dict[str, Any]:
         """With the key as a path from here."""
-        return {**said, "key": _beside(self._folder, said["key"])} if "key" in said else dict(said)
+        return {**said, "key": beside(self._folder, said["key"])} if "key" in said else dict(said)
 
 
 def _nodes(
@@ -323,7 +376,7 @@ def _nodes(
             faults.add(f"{name!r} is a node of the pool", f"jump.{name}", hint)
     for name, member in members.items():
         own, group = file.node.get(name), member.group.name
-        if own is not None:
+        if own is not None or member.told.model_fields_set:
             common = _common(member, own, faults)
         elif group in shared:
             common = shared[group]
@@ -337,7 +390,7 @@ def _nodes(
 
 def _common(member: _Member, own: NodeTable | None, faults: Faults) -> dict[str, Any]:
     """All of a node but its name and its way: the same for each node of a group without a table of its own."""
-    said = {**member.said, **(_said(own) if own else {})}
+    said = {**_said(member.told), **member.said, **(_said(own) if own else {})}
     for key in ("cores", "memory", "disk", "work_dir"):
         if said.get(key) is None:
             faults.add(f"node {member.name!r} has no {key!r}", f"group[{member.group.name}].{key}", _give(key))
@@ -353,7 +406,7 @@ def _common(member: _Member, own: NodeTable | None, faults: Faults) -> dict[str,
         "work_dir": said["work_dir"],
         "software_dir": said.get("software_dir", f"{said['work_dir']}/dist"),
         "java_home": said.get("java_home"),
-        "attributes": member.group.attributes | (own.attributes if own else {}),
+        "attributes": member.told.attributes | member.group.attributes | (own.attributes if own else {}),
     }
 
 
@@ -368,19 +421,15 @@ def _said(table: Strict) -> dict[str, Any]:
 
 def _data_address(member: _Member, own: NodeTable | None, address: str, faults: Faults) -> str:
     """Hadoop's address of a node; it follows SSH's ``address`` unless it is given."""
-    said = {} if own is None else {"address": own.address, "data_address": own.data_address}
-    for key, text in said.items():
+    tables = {f"node.{member.name}": own, f"from[{member.name}]": member.told}
+    said = {f"{place}.{key}": getattr(table, key, None) for place, table in tables.items() for key in _ADDRESSES}
+    for place, text in said.items():
         if text is not None and not is_host_name(text):
             hint = "Give one host name or IPv4 address"
-            faults.add(f"{text!r} is not one address", f"node.{member.name}.{key}", hint)
+            faults.add(f"{text!r} is not one address", place, hint)
     if own is not None and own.data_address is not None:
         return own.data_address
-    return address if member.group.data_address is None else member.data_address
-
-
-def _beside(folder: Path, path: Path) -> Path:
-    """A path of the file, which is relative to the file's own folder."""
-    return path if path.is_absolute() else folder / path
+    return member.data_address or address
 
 
 def _check_pool(nodes: tuple[InventoryNode, ...], faults: Faults) -> None:
@@ -426,10 +475,12 @@ def _check_root(file: InventoryFile, nodes: tuple[InventoryNode, ...], faults: F
 
 
 def _place(file: InventoryFile, name: str, of_group: str, key: str) -> str:
-    """Where a node's key stands: in its own table, in that of its group, or in [ssh]."""
+    """Where a node's key stands: in its own table, in that of its group, in [ssh], or with the tool of [from]."""
     own = file.node.get(name)
     if own is not None and getattr(own, key) is not None:
         return f"node.{name}.{key}"
     if any(group.name == of_group and getattr(group, key) is not None for group in file.group):
         return f"group[{of_group}].{key}"
+    if file.source is not None and key not in file.ssh.model_fields_set:
+        return f"from.{file.source.tool}[{name}].{key}"
     return f"ssh.{key}"

@@ -1,0 +1,178 @@
+"""Ansible's inventories: the JSON of ``ansible-inventory --list``, asked for or read from a file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fawkes.base.errors import ConfigError, cut
+from fawkes.base.reading import read_text
+from fawkes.config.files.loader import Faults
+from fawkes.config.files.nodeset import MOST_NODES
+from fawkes.config.nodes.programs import MOST_OUTPUT, output_of
+from fawkes.config.nodes.sources import ALL, Source, Words, beside
+
+_OWN = "fawkes_"
+_RUN_S = 60.0
+#: Ansible takes a file that it cannot read for an empty one, and ends with 0
+_STRICT = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1", "ANSIBLE_INVENTORY_UNPARSED_FAILED": "1"}
+_WORDS = {
+    "address": ("ansible_host", "ansible_ssh_host"),
+    "port": ("ansible_port", "ansible_ssh_port"),
+    "user": ("ansible_user", "ansible_ssh_user"),
+    "key": ("ansible_private_key_file", "ansible_ssh_private_key_file"),
+}
+_ARGUMENTS = ("ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args")
+_SECRET = re.compile(r"ansible_(ssh_)?(pass|password|private_key_passphrase)")
+_BY_SSH = ("ssh", "smart", "paramiko", "paramiko_ssh")
+_NUMBERS: Mapping[str, Callable[[str], int | float]] = {"port": int, "cores": int, "capacity": float}
+_BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
+_NAME = re.compile(r"\{\{\s*inventory_hostname\s*\}\}")
+_RANGE = re.compile(r"\[(\d{1,18}):(\d{1,18})[:\]]")
+_META = "_meta"
+_SSH = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+_SSH.add_argument("-J")
+_SSH.add_argument("-o", action="append", default=[])
+_NOT_ITS_OUTPUT = "is not what `ansible-inventory --list` prints"
+_AGAIN = "Write the file again: `ansible-inventory -i INVENTORY --list > FILE`"
+
+
+def read_ansible(path: Path, hint: str) -> Source:
+    """The inventory at ``path``: a file with the output of ``ansible-inventory --list``, else one of Ansible's own.
+
+    Ansible is asked only about its own. ``hint`` is what to do when there is no such file. ConfigError when a file is
+    wrong, UserError when Ansible does not answer.
+    """
+    text = "" if os.path.isdir(path) else read_text(path, most=MOST_OUTPUT, hint=hint)
+    if not (text.lstrip().startswith("{") and f'"{_META}"' in text):
+        _refuse_too_many(text, path)
+        command = ["ansible-inventory", "-i", str(path.absolute()), "--list"]
+        text = output_of(command, within_s=_RUN_S, folder=path.parent, environment=_STRICT)
+    try:
+        data = json.loads(text)
+        variables = {name: dict(table) for name, table in data.pop(_META)["hostvars"].items()}
+        groups = {
+            name: {key: _names(table.get(key, [])) for key in ("hosts", "children")} for name, table in data.items()
+        }
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise ConfigError(_NOT_ITS_OUTPUT, file=str(path), hint=_AGAIN) from None
+    groups[ALL] = groups.get("all", {})
+    notes: dict[str, None] = {}
+
+    def words(name: str, faults: Faults) -> Words:
+        return _Host(name, variables.get(name, {}), path, faults, notes).words()
+
+    return Source("ansible", str(path), groups, partial(_hosts, groups), words, notes=notes)
+
+
+def _names(names: object) -> list[str]:
+    """The names in a list of JSON; TypeError for anything else."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise TypeError("a group is not made of names")
+    return names
+
+
+def _hosts(groups: Mapping[str, Mapping[str, Sequence[str]]], group: str) -> dict[str, None]:
+    """The hosts of a group and of the groups below it, each once; a group below itself counts once as well."""
+    hosts: dict[str, None] = {}
+    left, seen = [group], {group}
+    for name in left:
+        table = groups.get(name, {})
+        hosts.update(dict.fromkeys(table.get("hosts", ())))
+        below = [child for child in table.get("children", ()) if child not in seen]
+        seen.update(below)
+        left += below
+    return hosts
+
+
+def _refuse_too_many(text: str, path: Path) -> None:
+    """A slip such as ``node[1:1000000]`` would keep Ansible busy for minutes."""
+    for match in _RANGE.finditer(text):
+        if (count := int(match[2]) - int(match[1]) + 1) > MOST_NODES:
+            line = f"line {text.count(chr(10), 0, match.start()) + 1}"
+            what, hint = f"{match[0]!r} names {count:,} hosts", f"A pool has at most {MOST_NODES:,} nodes"
+            raise ConfigError(what, file=str(path), key=line, hint=hint)
+
+
+@dataclass(frozen=True)
+class _Host:
+    """A host with its variables; what cannot be taken goes to ``faults``, and what is not used to ``notes``."""
+
+    name: str
+    variables: Mapping[str, Any]
+    path: Path
+    faults: Faults
+    notes: dict[str, None]
+
+    def words(self) -> Words:
+        """The keys of the host from its variables ``ansible_*`` and ``fawkes_*``; all others are ignored."""
+        self._refuse_unfit()
+        found = {key: next(filter(self.variables.__contains__, words), "") for key, words in _WORDS.items()}
+        found |= {word.removeprefix(_OWN): word for word in self.variables if word.startswith(_OWN)}
+        taken = {key: (word, self._value(key, word)) for key, word in found.items() if word}
+        for word in filter(self.variables.__contains__, _ARGUMENTS):
+            if jump := self._jump(word):
+                taken.setdefault("proxy_jump", (word, jump))  # as with ssh, the first one counts
+        return {key: (word, value) for key, (word, value) in taken.items() if value is not None}
+
+    def _refuse_unfit(self) -> None:
+        """Refuse a host that Ansible reaches in another way than Fawkes; secrets are not looked at."""
+        for word in filter(_SECRET.fullmatch, self.variables):
+            hint = "Give the host a key that needs no passphrase, or the SSH agent, and remove the variable"
+            self._add("Fawkes logs in with keys alone, and reads no secrets", word, hint)
+        connection = str(self.variables.get("ansible_connection", "ssh")).removeprefix("ansible.builtin.")
+        if connection not in _BY_SSH:
+            self._add("Fawkes reaches nodes by SSH alone", "ansible_connection", "Take the host out of the group")
+
+    def _value(self, key: str, word: str) -> Any:
+        """A variable as a value of TOML; numbers and booleans of an INI file are text. None if it cannot be taken."""
+        value = self.variables[word]
+        if "ANSIBLE_VAULT" in repr(value):
+            self._add("is encrypted by Ansible Vault, and Fawkes reads no secrets", word, "Do not encrypt it")
+            return None
+        if not isinstance(value, str):
+            return value
+        value = _NAME.sub(lambda _: self.name, value)
+        if "{{" in value or "{%" in value:
+            self._add("is a template, which `ansible-inventory` does not fill in", word, "Write the value itself")
+            return None
+        if key == "key":
+            return str(beside(self.path.parent, Path(os.path.expanduser(value)))) if value else value
+        if key == "core":
+            return _BOOLEANS.get(value.lower(), value)
+        try:
+            return _NUMBERS.get(key, str)(value)
+        except ValueError:
+            return value
+
+    def _jump(self, word: str) -> str | None:
+        """``ProxyJump`` in arguments for ssh, None without one; a note says which other options are not used."""
+        try:
+            options, rest = _SSH.parse_known_args(shlex.split(str(self._value("", word) or "")))
+        except (ValueError, argparse.ArgumentError):
+            self._add("is not a list of arguments for ssh", word, "Close its quotes, and give each option a value")
+            return None
+        jump: str | None = options.J
+        for option in options.o:
+            name, _, value = option.partition("=" if "=" in option else " ")
+            if name.strip().lower() == "proxyjump":
+                jump = jump or value.strip()
+            elif name.strip().lower() == "proxycommand":
+                hint = 'Write "-o ProxyJump=HOST", or proxy_jump = "HOST" into the inventory of Fawkes'
+                self._add("ProxyCommand is not supported", word, hint)
+            else:
+                rest.append(f"-o {name.strip()}")
+        lines = [f"{self.path}: {word}: Fawkes does not use {cut(other)}" for other in rest if other[0] == "-"]
+        self.notes.update(dict.fromkeys(lines))
+        return jump
+
+    def _add(self, what: str, word: str, hint: str) -> None:
+        self.faults.add(what, f"{cut(self.name)}.{cut(word)}", hint)
