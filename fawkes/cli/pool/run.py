@@ -39,6 +39,10 @@ def run(
     In shadow mode (--shadow) the controller decides as usual and writes what it would do into the ledger, where
     `fawkes explain` shows it. It refuses `fawkes request` and all other commands that change something.
 
+    In a Slurm allocation ([from] slurm = "allocation" in inventory.toml) the pool is released before the allocation
+    ends, as `fawkes down` does. If jobs still run at half of the time that is left, they are cancelled. Data is not
+    discarded.
+
     A state folder that was copied or moved is refused, because the original may be in use. --take-over shuts the
     original out, after the name of the pool was typed. If the nodes know more than the ledger, use `fawkes adopt`.
     """
@@ -64,6 +68,10 @@ def run(
     if shadow:
         tell_shadow(site)
     ready = plan(site, shadow=shadow, preset=preset, policy=policy)
+    if ready.inventory.allocation is not None and not shadow:
+        from fawkes.cli.pool.give_back import give_back_in_time
+
+        give_back_in_time(site, ready.inventory.allocation, listener())
     Controller(ready, listener(), asking(ready.inventory.pool, yes=yes) if take_over else None).run()
 
 
