@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
-from pathlib import PurePosixPath
-from types import SimpleNamespace
-from typing import Any, cast
+from collections.abc import Callable, Collection
+from typing import Any
 
 from fawkes.base.errors import HostError
 from fawkes.config.clusters.details import ClusterDetails, JobDetails
@@ -18,14 +16,14 @@ from fawkes.core.values.sight import AppLife, Attempt
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.hadoop.orders import AddressedOrder
-from fawkes.live.hadoop.setup import Setup
+from fawkes.live.hadoop.setup import Command, Setup
 from fawkes.live.jobs.jobs import Jobs
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.nodes.ground import Ground
-from fawkes.live.nodes.upload import Upload
+from fawkes.live.nodes.ssh import Result
 from fawkes.live.wire.hadoop_rpc import kill_application, kill_attempt
 from fawkes.live.wire.masters import MasterAddresses
-from fawkes.playbook import Facts, Folders
+from fawkes.playbook import Facts, Script
+from tests.live.played import NoUpload, PlayedGround
 from tests.support.stub import Stub
 
 C = ClusterId("c")
@@ -34,10 +32,11 @@ APPS, INFO = "/ws/v1/cluster/apps", "/ws/v1/cluster/info"
 ACTIVE = {"state": "STARTED", "haState": "ACTIVE", "startedOn": 1}
 
 
-class Bench:
-    """One job on one MR-cluster; the test says how its launcher and YARN look."""
+class Bench(PlayedGround, Setup):
+    """One job on one MR-cluster, its nodes and its set-up; the test says how its launcher and YARN look."""
 
     def __init__(self, master: Stub, kind: str = "class", profile: dict[str, int] | None = None) -> None:
+        super().__init__(MASTER, user="root")
         self.master = master
         self.launcher: dict[str, str] = {"state": "absent"}
         self.stderr = ""
@@ -62,8 +61,7 @@ class Bench:
 
     def controller(self) -> Jobs:
         """The hands of a controller that has just started."""
-        files = cast(Upload, SimpleNamespace(job_files=_no))
-        return Jobs(cast(Ground, self), self.clusters, cast(Setup, self), self.mailbox, files)
+        return Jobs(self, self.clusters, self, self.mailbox, NoUpload())
 
     def yarn(self, *states: str) -> None:
         """What the ResourceManager knows: applications in these states."""
@@ -85,7 +83,9 @@ class Bench:
         """How far the ResourceManager is; it has finished its recovery unless the test says else."""
         self.master.answers[INFO] = {"clusterInfo": ACTIVE | info}
 
-    def run(self, node: NodeId, script: object, doing: str) -> Facts:
+    def run(
+        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
+    ) -> Facts:
         if self.unreachable:
             raise HostError("did not answer", host=node)
         self.did.append(doing)
@@ -117,22 +117,13 @@ class Bench:
 
     # --- the parts of Ground and Setup that jobs use
 
-    def look(self, node: NodeId, script: object, *, within_s: float) -> Any:
+    def look(self, node: NodeId, script: Script, *, within_s: float | None = None) -> tuple[Facts, Result]:
         if self.unreachable:
             raise HostError("did not answer", host=node)
-        found = Facts(list(self.launcher.items()))
+        facts = Facts(list(self.launcher.items()))
         meanwhile, self.meanwhile = self.meanwhile, lambda: None
         meanwhile()
-        return found, SimpleNamespace(stderr=self.stderr)
-
-    def folders(self, node: NodeId, cluster: ClusterId) -> Folders:
-        return Folders(work_dir=self.nodes[node].work_dir, cluster=cluster)
-
-    nodes: Any = {MASTER: SimpleNamespace(work_dir=PurePosixPath("/srv/fawkes"), user="root")}
-    identity: Any = SimpleNamespace(pool="pool", epoch=1, controller="controller")
-
-    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
-        return Ground.lease(cast(Ground, self), node, cluster, generation)
+        return facts, Result(node, 0, "", self.stderr, 0.0)
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         url = self.master.url
@@ -141,8 +132,8 @@ class Bench:
     def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
         return {"mapred-site": {"yarn.app.mapreduce.am.staging-dir": "/staging"}}
 
-    def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Any:
-        return SimpleNamespace(argv=["true"], env={}, conf={})
+    def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Command:
+        return Command(["true"], {}, {})
 
     def kill_order(self, cluster: LiveCluster, application: str) -> Any:
         return AddressedOrder("10.98.1.1", 8032, kill_application(application))
@@ -179,10 +170,6 @@ DONE = b"\0\0\0\x05\x04\x08\0\x10\0"
 
 def refused(address: str, port: int, limit_s: float) -> socket.socket:
     raise ConnectionError("forwarding is prohibited")
-
-
-def _no(*args: object) -> None:
-    """There are no files to bring."""
 
 
 def lives(seen: Attempt) -> list[AppLife] | None:

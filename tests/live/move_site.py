@@ -8,7 +8,7 @@ import shutil
 import threading
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 from fawkes.base.errors import HostError
@@ -58,7 +58,7 @@ APPLICATION = "application_1795220018027_0001"
 ORIGIN = edit_log.Origin("pool-c-1", "1", "1", "BP-1")
 
 
-class FakeSetup:
+class FakeSetup(Setup):
     """Daemons are sleepers, and all masters answer at the one server."""
 
     def __init__(self, server: Server, orders: Path) -> None:
@@ -77,7 +77,7 @@ class FakeSetup:
     def java_home(self, cluster: LiveCluster, at: NodeId) -> str:
         return "/usr"
 
-    def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str]:
+    def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str | bytes]:
         return {LIST: self.doors_list(cluster), "core-site.xml": cluster.master}
 
     def doors_list(self, cluster: LiveCluster) -> str:
@@ -113,7 +113,8 @@ class FakeSetup:
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
         return ["/bin/touch", str(self.orders / which)]
 
-    kill_argv = refresh_argv
+    def kill_argv(self, cluster: LiveCluster, application: str) -> list[str]:
+        return self.refresh_argv(cluster, application)
 
 
 class FolderCopies:
@@ -174,10 +175,11 @@ class Site:
         self.clusters.deploying(Deploy(C, 1, spec, members, OLD))
         self.clusters.mark(C, ready=True)
         self.setup = FakeSetup(server, folder)
-        setup = cast(Setup, self.setup)
-        self.membership = MembershipKeeper(self.ground, self.clusters, setup, workers_s=10.0)
+        self.membership = MembershipKeeper(self.ground, self.clusters, self.setup, workers_s=10.0)
         self.copies = FolderCopies(self)
-        self.mover = MastersMover(self.ground, self.clusters, setup, self.membership, self.copies, threading.Event())
+        self.mover = MastersMover(
+            self.ground, self.clusters, self.setup, self.membership, self.copies, threading.Event()
+        )
         for at in NODES:
             self.ground.run(at, leases.take(self.lease(at)), "taking")
             self.ground.run(at, node.prepare(self.lease(at)), "preparing")

@@ -84,7 +84,7 @@ class PairFleet(LocalFleet):
         daemon = names[port]
         if self.site.pid(NodeId(node), daemon) is None:
             raise ConnectionRefusedError(f"nothing listens on {address}:{port}")
-        return cast(Connection, _Call(self.site, NodeId(node), daemon))
+        return _Call(self.site, NodeId(node), daemon)
 
 
 class _Call:
@@ -126,7 +126,7 @@ class _Apart(Ground):
         return replace(right, pool=f"{right.pool}-{node}")
 
 
-class PairSetup:
+class PairSetup(Setup):
     """Daemons are sleepers, and each node answers for itself."""
 
     def __init__(self, site: PairSite) -> None:
@@ -144,7 +144,7 @@ class PairSetup:
     def java_home(self, cluster: LiveCluster, at: NodeId) -> str:
         return "/usr"
 
-    def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str]:
+    def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str | bytes]:
         edits = self.settings(cluster)["hdfs-site"].get(EDITS)
         site = f"<name>{EDITS}</name>\n<value>{edits}</value>\n" if edits else ""
         journal = " ".join(cluster.journal)
@@ -224,7 +224,7 @@ class PairSite:
         self.standby = Standby(journal=NODES, node=TO, ready=True)
         self.clusters.deploying(Deploy(C, 1, spec, self.members, OLD, self.standby))
         self.clusters.mark(C, ready=True)
-        setup = cast(Setup, PairSetup(self))
+        setup = PairSetup(self)
         self.membership = MembershipKeeper(self.ground, self.clusters, setup, workers_s=10.0)
         self.copies = KeptCopies(self)
         copies = cast(MasterCopies, self.copies)
@@ -276,7 +276,7 @@ class PairSite:
         """All daemons run; the masters' node has the active ones."""
         cluster = self.cluster()
         for at in self.nodes:
-            daemons = cast(PairSetup, self.mover._means.setup).daemons(cluster, at, Role.CORE)
+            daemons = self.mover._means.setup.daemons(cluster, at, Role.CORE)
             self.ground.run(at, hadoop.start(self.lease(at), daemons), "starting")
         self.told(OLD, "namenode", "transitionToActive")
         self.told(OLD, "resourcemanager", "transitionToActive")

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from fawkes.base.errors import FawkesError
+from fawkes.config.nodes.inventory import InventoryNode
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.controller.world import Hands, LiveWorld
+from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import Clusters
 from fawkes.live.nodes.ground import Ground, Identity
 from fawkes.live.nodes.upload import Upload
@@ -20,8 +22,10 @@ from tests.support.local_nodes import LocalFleet, node_of
 class PlayedGround(Ground):
     """Nodes whose scripts a test ends in a `run` of its own; their leases, folders and addresses are real."""
 
-    def __init__(self, *nodes: str, **facts: Any) -> None:
-        known = [replace(node_of(name, Path("/srv")), **{"work_dir": "/srv/fawkes", **facts}) for name in nodes]
+    def __init__(self, *nodes: str | InventoryNode, **facts: Any) -> None:
+        facts = {"work_dir": "/srv/fawkes", **facts}
+        known = [node_of(node, Path("/")) if isinstance(node, str) else node for node in nodes]
+        known = [replace(node, **facts) for node in known]
         super().__init__(known, Identity("pool", 1, "controller"), LocalFleet([]), command_s=60, threads=1)
 
 
@@ -46,6 +50,12 @@ class NoUpload(Upload):
 
     def job_files(self, *_: object, **__: object) -> None:
         """Nothing is brought."""
+
+
+def bare_setup(ground: Ground, shell: Any = None, **more: Any) -> Setup:
+    """A set-up without releases and doors, for tests that ask for neither."""
+    nothing: Any = None
+    return Setup(ground, shell, nothing, nothing, **more)
 
 
 def world_of(

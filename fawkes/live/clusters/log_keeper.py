@@ -13,15 +13,15 @@ import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from fawkes.base.errors import FawkesError
 from fawkes.core.values.effects import Host
 from fawkes.live.base import limits
-from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import node
-from fawkes.playbook import read_facts
+from fawkes.live.nodes.ssh import Result
+from fawkes.playbook import Script, read_facts
 from fawkes.store.private import FOLDER_MODE, private
 
 _log = logging.getLogger(__name__)
@@ -124,10 +124,18 @@ class _Writer:
         return self._file.write(data)
 
 
+class Reader(Protocol):
+    """Brings what scripts on nodes print; `live.nodes.fleet.Fleet` is the real one."""
+
+    def run(self, node: str, script: Script, deadline_s: float, *, sink: BinaryIO) -> Result:
+        """How the script ended, with its output in ``sink``; HostError, DeadlineError, or an OSError of the sink."""
+        ...
+
+
 class LogKeeper:
     """Writes ``FOLDER/CLUSTER/NODE.GENERATION.tar.gz``, whole or not at all."""
 
-    def __init__(self, ground: Ground, fleet: Fleet, folder: Path, room: LogRoom) -> None:
+    def __init__(self, ground: Ground, fleet: Reader, folder: Path, room: LogRoom) -> None:
         self._ground = ground
         self._fleet = fleet
         self._folder = folder

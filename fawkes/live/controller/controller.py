@@ -391,7 +391,7 @@ class Controller:
         def post(event: Event) -> None:
             if acts:
                 refuse_without_release(event, state)
-                refuse_shared_user(event, state)
+                refuse_shared_user(event, state.clusters.values())
                 refuse_unfit_user(event, world.ground)
                 self._kerberos.refuse(event)
             world.mailbox.post(event)

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from fawkes.base.errors import UserError
 from fawkes.config.clusters.details import ClusterDetails
 from fawkes.config.files.nodeset import fold
-from fawkes.core.state.state import View
 from fawkes.core.values.events import Event, Requested
-from fawkes.core.values.model import ClusterLife, Plain
+from fawkes.core.values.model import ClusterLife, ClusterState, Plain
 from fawkes.live.hadoop.fitness import USER_HINT
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import node
@@ -18,11 +17,11 @@ from fawkes.playbook import Facts
 _KEY = "run_as"
 
 
-def refuse_shared_user(event: Event, view: View) -> None:
+def refuse_shared_user(event: Event, clusters: Iterable[ClusterState]) -> None:
     """UserError for a request whose Unix user another MR-cluster of the pool has: neither would be safe from it."""
     if not isinstance(event, Requested) or not (user := _user(event.spec.details)):
         return
-    for state in view.clusters.values():
+    for state in clusters:
         if state.id != event.spec.id and state.life is not ClusterLife.GONE and _user(state.spec.details) == user:
             raise UserError(
                 f"{user!r} is the Unix user of {state.id} already",

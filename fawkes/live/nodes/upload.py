@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Protocol
 
 from fawkes.base.errors import UserError
 from fawkes.config.clusters.details import JobDetails
 from fawkes.core.values.effects import StartJob
 from fawkes.core.values.model import NodeId
-from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.playbooks import job as book
 from fawkes.playbook import Lease
+
+
+class Carrier(Protocol):
+    """Writes files on nodes; `live.nodes.fleet.Fleet` is the real one."""
+
+    def put(self, node: str, data: bytes | BinaryIO, path: PurePosixPath, *, mode: int, lease: Lease) -> None:
+        """Write a file whole or not at all, if the lease allows it; HostError."""
+        ...
 
 
 class Upload:
     """Puts files beside an attempt, each whole or not at all; the user's go into a folder of their own."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Carrier) -> None:
         self._fleet = fleet
 
     def job_files(

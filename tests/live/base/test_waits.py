@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import WaitSeen
 from fawkes.live.base import limits
 from fawkes.live.base.mailbox import Mailbox
-from fawkes.live.base.timers import Clock
 from fawkes.live.base.waits import Waits
+from tests.live.played import SetClock
 
 FIRST_S = limits.WAIT_TOLD_US // SECOND_US
 
 
-class Hour:
+class Hour(SetClock):
     """An hour of rounds, one each second, in which one effect waits for what a test says."""
 
     def __init__(self) -> None:
-        self.now = 0
-        self.mailbox = Mailbox(cast(Clock, self))
+        super().__init__()
+        self.mailbox = Mailbox(self)
         self.waits = Waits(self.mailbox)
-
-    def now_us(self) -> int:
-        return self.now
-
-    def step(self) -> None:
-        """Nobody sets this clock."""
 
     def seconds(self, count: int) -> None:
         for _ in range(count):

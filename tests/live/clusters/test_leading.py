@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import struct
 import threading
-from collections.abc import Iterator
-from types import SimpleNamespace, TracebackType
-from typing import Any, Self, cast
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
 
 import pytest
 
@@ -20,10 +21,10 @@ from fawkes.live.hadoop.ha import Pair
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.kerberos.keytab import TicketError
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.nodes.ground import Ground
 from fawkes.live.wire.hadoop_rpc import RpcError
 from fawkes.live.wire.masters import MasterAddresses
-from fawkes.playbook import Facts
+from fawkes.playbook import Facts, Script
+from tests.live.played import PlayedGround
 from tests.support.stub import Stub, stub_master
 
 C = ClusterId("c")
@@ -33,12 +34,12 @@ SUCCESS = b"\x04\x08\x00\x10\x00"
 JMX, INFO = "/jmx", "/ws/v1/cluster/info"
 
 
-class Site:
+class Site(PlayedGround, Setup):
     """A NameNode and a ResourceManager that become what they are told over RPC; ``told`` has the ports."""
 
     def __init__(self, stub: Stub) -> None:
-        self.nodes = {n: SimpleNamespace(data_address=f"10.0.0.{n[-1]}", user="root", work_dir="/w") for n in NODES}
-        self.identity = SimpleNamespace(pool="pool", epoch=2, controller="x")
+        super().__init__(*NODES, user="root")
+        self.nodes = {at: replace(node, data_address=f"10.0.0.{at[-1]}") for at, node in self.nodes.items()}
         self.told: list[tuple[str, int]] = []
         self.namenode, self.manager, self.safe = "standby", "STANDBY", ""
         self.newer = False
@@ -67,7 +68,7 @@ class Site:
         )
 
     def lead(self) -> bool:
-        leading = Leading(cast(Ground, self), self.clusters, cast(Setup, self))
+        leading = Leading(self, self.clusters, self)
         return leading.lead(self.clusters.get(C) or self.cluster)
 
     # -- as a set-up
@@ -81,10 +82,9 @@ class Site:
 
     # -- as nodes
 
-    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
-        return Ground.lease(cast(Ground, self), node, cluster, generation)
-
-    def run(self, node: NodeId, script: object, doing: str) -> Facts:
+    def run(
+        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
+    ) -> Facts:
         if self.newer:
             raise ElsewhereError("another controller has taken over the node", where=node)
         return Facts([])
@@ -160,7 +160,7 @@ def test_nobody_is_made_active_while_masters_move_or_where_they_were_before(site
     site.clusters.begin_move(C, SECOND)
     assert not site.lead()
     site.clusters.end_move(C, SECOND)
-    leading = Leading(cast(Ground, site), site.clusters, cast(Setup, site))
+    leading = Leading(site, site.clusters, site)
     assert not leading.lead(before), "who still sees the masters of before asks for nothing"
     assert site.told == []
 
@@ -204,5 +204,5 @@ def test_without_a_ticket_an_order_is_not_followed(site: Site) -> None:
     """Whoever gives orders is ready for that: a second NameNode that cannot be told may be told later."""
     site.tickets = False
     with pytest.raises(RpcError, match="the KDC gave no ticket"):
-        Pair(cast(Ground, site), cast(Setup, site)).roll(site.cluster, MASTER)
+        Pair(site, site).roll(site.cluster, MASTER)
     assert site.told == []

@@ -5,9 +5,8 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
-from types import SimpleNamespace
-from typing import Any, BinaryIO, cast
+from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from hypothesis import given
@@ -18,7 +17,8 @@ from fawkes.core.values.effects import Host
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.clusters.log_keeper import LIMIT_BYTES, LogKeeper, LogRoom, NoRoomError
 from fawkes.live.nodes.ssh import Result
-from fawkes.playbook import Folders, Script
+from fawkes.playbook import Script
+from tests.live.played import PlayedGround
 
 MB = 1_000_000
 
@@ -37,10 +37,8 @@ class Nodes:
         self.stderr = ""
         self.breaks: Exception | None = None
         self.scripts: list[str] = []
-        ground = SimpleNamespace(folders=lambda node, cluster: Folders(work_dir=PurePosixPath("/w"), cluster=cluster))
-        self.keeper = LogKeeper(
-            cast(Any, ground), cast(Any, self), folder, LogRoom(folder, budget, lambda path: free())
-        )
+        ground = PlayedGround(*(f"n{number}" for number in range(10)))
+        self.keeper = LogKeeper(ground, self, folder, LogRoom(folder, budget, lambda path: free()))
 
     def run(self, node: str, script: Script, deadline_s: float, *, sink: BinaryIO) -> Result:
         self.scripts.append(script.text)

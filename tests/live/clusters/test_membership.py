@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import pytest
 
@@ -18,11 +18,11 @@ from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.hadoop.orders import AddressedOrder
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.nodes.ground import Ground
 from fawkes.live.wire.hadoop_rpc import Order
 from fawkes.live.wire.masters import DEAD, LEFT, StorageNode
 from fawkes.live.wire.rest import UnreadableError
 from fawkes.playbook import Facts, Script
+from tests.live.played import PlayedGround
 
 C = ClusterId("c")
 MASTER, WORKER, NEW = NodeId("node01"), NodeId("node02"), NodeId("node03")
@@ -57,16 +57,12 @@ class Answering:
         pass
 
 
-class Place:
+class Place(PlayedGround, Setup):
     """The parts of Ground and Setup that are used; ``did`` is what was done where."""
 
-    nodes = {
-        node: SimpleNamespace(data_address=f"10.0.0.{n}", user="root", work_dir="/srv/fawkes")
-        for n, node in enumerate((MASTER, WORKER, NEW), 1)
-    }
-    identity = SimpleNamespace(pool="pool", epoch=1, controller="controller")
-
     def __init__(self) -> None:
+        super().__init__(MASTER, WORKER, NEW, user="root")
+        self.nodes = {at: replace(node, data_address=f"10.0.0.{at[-1]}") for at, node in self.nodes.items()}
         self.did: list[tuple[str, str]] = []
         self.away: set[NodeId] = set()
         self.slow_s: dict[NodeId, float] = {}
@@ -80,10 +76,9 @@ class Place:
         #: what the NameNode shows of its DataNodes; None: it does not answer
         self.shows: dict[str, StorageNode] | None = {}
 
-    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
-        return Ground.lease(cast(Ground, self), node, cluster, generation)
-
-    def run(self, node: NodeId, script: Script, doing: str) -> Facts:
+    def run(
+        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
+    ) -> Facts:
         if node in self.away:
             raise HostError("does not answer", host=node)
         if (meanwhile := self.meanwhile.pop(node, None)) is not None:
@@ -95,17 +90,18 @@ class Place:
         return Facts([])
 
     def run_on(
-        self, scripts: Mapping[NodeId, Script], doing: str, *, within_s: float = 300, **_: object
+        self,
+        scripts: Mapping[NodeId, Script],
+        doing: str,
+        *,
+        within_s: float | None = None,
+        fine: Collection[int] = (),
     ) -> dict[NodeId, Facts | FawkesError]:
-        found: dict[NodeId, Facts | FawkesError] = {}
-        for node, script in scripts.items():
-            try:
-                if self.slow_s.get(node, 0) > within_s:
-                    raise HostError(f"no answer within {within_s:g} s", host=node)
-                found[node] = self.run(node, script, doing)
-            except FawkesError as error:
-                found[node] = error
-        return found
+        limit_s = within_s or 300
+        late = {node for node in scripts if self.slow_s.get(node, 0) > limit_s}
+        errors = {node: HostError(f"no answer within {limit_s:g} s", host=node) for node in late}
+        in_time = {node: script for node, script in scripts.items() if node not in late}
+        return {**super().run_on(in_time, doing, within_s=within_s, fine=fine), **errors}
 
     def through(self, node: NodeId) -> Any:
         def connect(*place: object) -> Any:
@@ -124,10 +120,10 @@ class Place:
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
         return ["client", which]
 
-    def environment(self, *_: object) -> dict[str, str]:
+    def environment(self, *_: object, **__: object) -> dict[str, str]:
         return {}
 
-    def files(self, cluster: LiveCluster, *_: object) -> dict[str, str]:
+    def files(self, cluster: LiveCluster, *_: object, **__: object) -> dict[str, str | bytes]:
         return {"doors.list": self.doors_list(cluster)}
 
     def policy(self, cluster: LiveCluster) -> str:
@@ -166,7 +162,7 @@ def keeper(place: Place) -> MembershipKeeper:
     clusters = Clusters()
     spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
     clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, effect(1, MASTER, WORKER).members))
-    keep = MembershipKeeper(cast(Ground, place), clusters, cast(Setup, place), workers_s=10)
+    keep = MembershipKeeper(place, clusters, place, workers_s=10)
     # All that are there when the test begins have served.
     keep._former.trust(C, [(node, 1) for node in (MASTER, WORKER)])
     return keep

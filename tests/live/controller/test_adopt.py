@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
@@ -41,7 +40,6 @@ from fawkes.live.controller.adopt import Adoption
 from fawkes.live.controller.controller import Plan
 from fawkes.live.controller.endpoint import SOCKET
 from fawkes.live.controller.ruling import Reign
-from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.jobs import kept_job
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.playbooks import job as book
@@ -50,6 +48,7 @@ from fawkes.playbook import Lease
 from fawkes.store.lock import StateLock
 from fawkes.store.record import from_plain, loads
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
+from tests.live.played import bare_setup
 from tests.support.local_nodes import LocalFleet, node_of
 from tests.support.pools import policy
 
@@ -287,7 +286,7 @@ def lost_right(lost: Lost, right: Lease) -> Lease:
 def test_the_kept_copy_is_written_when_it_is_news(lost: Lost) -> None:
     ground, clusters = lost.fleet.ground(7, "lost", lost.pool), Clusters()
     clusters.deploying(Deploy(A, 1, SPEC, MEMBERS, NodeId(NAMES[0])))
-    keeper = MembershipKeeper(ground, clusters, Setup(ground, *cast(Any, (None, None, None))), workers_s=10)
+    keeper = MembershipKeeper(ground, clusters, bare_setup(ground), workers_s=10)
     copy = lost.base / NAMES[0] / "clusters" / "a" / "members" / "kept.json"
     keeper.keep(A)
     first = from_plain(KeptCluster, loads(copy.read_text()))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
 
 import pytest
@@ -26,6 +25,7 @@ from playbooks import hadoop as hadoop_book
 from playbooks import lease as lease_book
 from playbooks import node as node_book
 from tests.live.edits.test_image_xml import block, image, inode
+from tests.support.local_nodes import node_of
 
 C = ClusterId("c-1")
 OLD, TO, OTHER, LIGHT = (NodeId(f"node0{n}") for n in range(1, 5))
@@ -106,6 +106,11 @@ class Programs:
         return {"XML": str(self.xml)}
 
 
+def answer(restorer: Restorer, to: str = TO) -> Generator[dict[str, Any]]:
+    """The pieces of an answer, as they come."""
+    return cast(Generator[dict[str, Any]], restorer.answer({"cluster": C, "to": to}))
+
+
 @dataclass
 class Lost:
     """An MR-cluster whose masters on node01 are lost; a test changes what is so."""
@@ -127,9 +132,8 @@ class Lost:
         self.programs = Programs(self.folder / "image.xml")
         self.asked: list[LookAtMasters] = []
         self.clusters = Clusters()
-        work = {name: SimpleNamespace(work_dir=str(self.folder / name), may_core=name != LIGHT) for name in _ROLES}
-        rows = [SimpleNamespace(name=n, address=n, data_address=n, **vars(facts)) for n, facts in work.items()]
-        self.ground = Ground(cast(Iterable[Any], rows), Identity("pool", 1, "c1"), self.nodes, command_s=60, threads=4)
+        rows = [replace(node_of(name, self.folder), may_core=name != LIGHT) for name in _ROLES]
+        self.ground = Ground(rows, Identity("pool", 1, "c1"), self.nodes, command_s=60, threads=4)
         members = {name: Member(Goal.SERVING, role, 1) for name, role in _ROLES.items()}
         spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
         self.clusters._put(LiveCluster(spec, ClusterDetails(), OLD, members))
@@ -168,7 +172,7 @@ class Lost:
         )
 
     def found(self, to: str = TO) -> Mapping[str, Any]:
-        *steps, last = cast(Iterable[Any], self.restorer().answer({"cluster": C, "to": to}))
+        *steps, last = answer(self.restorer(), to)
         assert [list(step) for step in steps] == [["doing"]] * len(steps)
         found: Mapping[str, Any] = last["found"]
         return found
@@ -329,15 +333,15 @@ def test_a_copy_that_is_gone_is_an_error_that_names_it(lost: Lost) -> None:
 def test_one_look_at_a_time_for_each_mr_cluster(lost: Lost) -> None:
     lost.keep()
     restorer = lost.restorer()
-    first = cast(Any, restorer.answer({"cluster": C, "to": TO}))
+    first = answer(restorer)
     next(first)
     with pytest.raises(RefusedError, match="somebody else looks at its kept copy"):
-        list(cast(Any, restorer.answer({"cluster": C, "to": TO})))
+        list(answer(restorer))
     # Whoever asked has gone away: the next one may look.
     gone = threading.Thread(target=first.close)
     gone.start()
     gone.join()
-    assert list(cast(Any, restorer.answer({"cluster": C, "to": TO})))[-1]["found"]
+    assert list(answer(restorer))[-1]["found"]
 
 
 def test_an_origin_needs_both_names() -> None:

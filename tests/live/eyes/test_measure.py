@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -95,7 +95,7 @@ def activity(**changes: object) -> Answer:
     )
 
 
-ACTIVITY: dict[str, object] = recorded("activity.json")["beans"][0]
+ACTIVITY: dict[str, Any] = recorded("activity.json")["beans"][0]
 USED = ["CreateFileOps", "FilesCreated", "FilesAppended", "FilesTruncated", "FilesRenamed", "DeleteFileOps"]
 USED += ["AddBlockOps", "GetBlockLocations"]
 
@@ -103,7 +103,7 @@ USED += ["AddBlockOps", "GetBlockLocations"]
 @pytest.mark.parametrize("name", USED)
 def test_each_way_of_using_hdfs_is_seen(server: Server, name: str) -> None:
     before = read(server).hdfs_ops
-    server.answers[JMX] = activity(**{name: cast(int, ACTIVITY[name]) + 1})
+    server.answers[JMX] = activity(**{name: ACTIVITY[name] + 1})
     assert before is not None
     assert read(server).hdfs_ops == before + 1
 

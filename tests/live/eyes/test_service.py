@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -15,13 +15,12 @@ from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.core.values.sight import SafeMode, Service
 from fawkes.live.base import limits
 from fawkes.live.base.mailbox import Mailbox
-from fawkes.live.base.timers import Clock
 from fawkes.live.eyes.service import ServiceWatch, read, room_bytes
-from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.rest import Deadline
 from tests.live.masters_server import INFO, JMX, NODE_LIST, Handler, Query, Server, says
+from tests.live.played import SetClock
 
 METRICS, SCHEDULER = "/ws/v1/cluster/metrics", "/ws/v1/cluster/scheduler"
 BLOCK = 128 * 2**20
@@ -195,23 +194,17 @@ C = ClusterId("c")
 MASTER = NodeId("node01")
 
 
-class Bench:
+class Bench(SetClock):
     """The watch of an MR-cluster; the test says what time it is."""
 
     def __init__(self, hadoop: Hadoop) -> None:
         self.hadoop = hadoop
-        self.now = 100 * SECOND_US
-        self.mailbox = Mailbox(cast(Clock, self))
+        super().__init__(100 * SECOND_US)
+        self.mailbox = Mailbox(self)
         clusters = Clusters()
         spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
         clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, {MASTER: Member(Goal.SERVING, Role.CORE, 1)}))
-        self.watch = ServiceWatch(clusters, cast(Setup, self), self.mailbox)
-
-    def now_us(self) -> int:
-        return self.now
-
-    def step(self) -> None:
-        """Nobody sets this clock."""
+        self.watch = ServiceWatch(clusters, self, self.mailbox)
 
     def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
         return {"hdfs-site": {}}
@@ -233,7 +226,7 @@ class Bench:
         while (event := self.mailbox.take()) is not None:
             assert isinstance(event, ServiceSeen)
             found.append(event.service.safe_mode)
-        self.mailbox = self.watch._mailbox = Mailbox(cast(Clock, self))
+        self.mailbox = self.watch._mailbox = Mailbox(self)
         return found
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fawkes.config.clusters.details import ClusterDetails, DataSet, Output
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId
 from fawkes.live.data.loading import LOADED, LoadRun
 from fawkes.live.data.saved import files_below
 from fawkes.live.data.sources import fingerprint
 from fawkes.live.eyes.survey import SurveyBounds, bookkeeping, survey
+from fawkes.live.nodes.clusters import LiveCluster
+from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.rest import Deadline, close_session
 from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import FakeHdfs, running
@@ -44,9 +47,8 @@ class Site:
             outputs=(Output(path="/out/a", save_to="/nowhere/a"),), data=(DataSet(source="/src", to="/in/set"),)
         )
 
-    def masters(self, cluster: object) -> Any:
-        found = self.server.masters()
-        return SimpleNamespace(namenode=found.namenode, user="hadoop", resource_manager=self.yarn.url, key="")
+    def masters(self, cluster: object) -> MasterAddresses:
+        return replace(self.server.masters(), user="hadoop", resource_manager=self.yarn.url, key="")
 
     def settings(self, cluster: object) -> Any:
         return self.conf
@@ -57,7 +59,10 @@ class Site:
         hdfs.set_note("/in/set", LOADED, fingerprint(files_below(hdfs, "/in/set")))
 
     def survey(self) -> Any:
-        return survey(cast(Any, SimpleNamespace(details=self.details)), cast(Any, self), self.bounds)
+        return survey(self.cluster(), self, self.bounds)
+
+    def cluster(self) -> LiveCluster:
+        return LiveCluster(ClusterSpec(id=ClusterId("c"), min_nodes=1), self.details, NodeId("node01"), {})
 
     def undeclared(self) -> dict[str, tuple[int, int]]:
         """Bytes and files by path."""
@@ -247,10 +252,9 @@ def test_each_part_may_be_unknown(site: Site) -> None:
 def test_what_hdfs_has_not_answered_in_time_is_not_known(site: Site) -> None:
     """However often it answers something: the core does not wait for longer."""
     site.server.put("/user/alice/x", b"1")
-    cluster, setup = cast(Any, SimpleNamespace(details=site.details)), cast(Any, site)
-    found = survey(cluster, setup, deadline=Deadline.after(-1))
+    found = survey(site.cluster(), site, deadline=Deadline.after(-1))
     assert found == {"undeclared": None, "applications": [], "unsaved_bytes": None}
-    found = survey(cluster, setup, deadline=Deadline.after(60))
+    found = survey(site.cluster(), site, deadline=Deadline.after(60))
     assert len(found["undeclared"]) == 1  # type: ignore[arg-type]
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -19,12 +18,12 @@ from fawkes.live.hadoop import hadoop_conf
 from fawkes.live.hadoop.setup import Command, Setup
 from fawkes.live.kerberos.kerberos import Kerberos
 from fawkes.live.nodes.clusters import LiveCluster
-from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.upload import Upload
-from fawkes.playbook import Folders, Lease
+from fawkes.playbook import Lease
 from fawkes.playbook.dist.pig import PIG_PINS, pig_release
 from fawkes.playbook.dist.release import Release
 from tests.live.hadoop.test_fitness import node
+from tests.live.played import PlayedGround, bare_setup
 
 MASTER = NodeId("node1")
 C = ClusterId("c")
@@ -47,13 +46,7 @@ def command(
     hadoop: Sites | None = None,
     kerberos: Kerberos | None = None,
 ) -> Command:
-    ground = SimpleNamespace(
-        nodes={MASTER: node("node1")},
-        folders=lambda at, cluster: Folders(work_dir=PurePosixPath("/srv/fawkes"), cluster=cluster),
-        addresses=lambda nodes: [],
-    )
-    nothing: Any = None
-    setup = Setup(cast(Ground, ground), nothing, nothing, nothing, kerberos=kerberos)
+    setup = bare_setup(PlayedGround(node("node1")), kerberos=kerberos)
     setup._releases[MASTER, version] = replace(RELEASE, version=version)
     setup._javas[MASTER, version] = "/jvm"
     setup._pigs[C, MASTER] = replace(pig_release(next(iter(PIG_PINS.values())), "/opt/pig"), shipped=())
@@ -110,7 +103,7 @@ class Puts:
     def __init__(self) -> None:
         self.paths: list[str] = []
 
-    def put(self, at: NodeId, data: object, path: PurePosixPath, **how: object) -> None:
+    def put(self, node: str, data: object, path: PurePosixPath, **how: object) -> None:
         self.paths.append(str(path))
 
 
@@ -130,7 +123,7 @@ def test_files_of_a_job_lie_where_its_command_and_nobody_else_looks(tmp_path: An
         epoch=1,
         controller="x",
     )
-    Upload(cast(Any, puts)).job_files(MASTER, right, effect(details), details, {"core-site.xml": ""})
+    Upload(puts).job_files(MASTER, right, effect(details), details, {"core-site.xml": ""})
     names = {name: f"{ATTEMPT}/files/{name}" for name in ("result", "begun", "conf", "wc.jar")}
     assert sorted(puts.paths) == sorted([*names.values(), f"{ATTEMPT}/conf/core-site.xml"])
     made = command(details)
@@ -216,12 +209,7 @@ WITH_JOURNAL = Standby(journal=tuple(CORE[:3]), node=CORE[1])
 
 def pair(standby: Standby | None, master: NodeId = MASTER) -> tuple[Setup, LiveCluster]:
     """An MR-cluster of four core nodes that asked for a second NameNode, with the journal that it has."""
-    ground = SimpleNamespace(
-        nodes={at: replace(node(at), data_address=f"10.0.0.{at[-1]}") for at in CORE},
-        folders=lambda at, cluster: Folders(work_dir=PurePosixPath("/srv/fawkes"), cluster=cluster),
-        addresses=lambda nodes: [],
-    )
-    setup = Setup(cast(Ground, ground), *cast(Any, (None, None, None)))
+    setup = bare_setup(PlayedGround(*(node(at) for at in CORE)))
     for at in CORE:
         setup._releases[at, RELEASE.version] = RELEASE
         setup._javas[at, RELEASE.version] = "/jvm"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from fawkes.base.errors import HostError, UserError
 from fawkes.config.clusters.details import ClusterDetails
-from fawkes.core.state.state import View
 from fawkes.core.values.events import PauseAsked, Requested
-from fawkes.core.values.model import ClusterId, ClusterLife, ClusterSpec
+from fawkes.core.values.model import ClusterId, ClusterLife, ClusterSpec, ClusterState
 from fawkes.live.hadoop.users import refuse_shared_user, refuse_unfit_user
 from fawkes.live.nodes.ground import Ground, Identity
 from fawkes.live.nodes.ssh import Result
@@ -51,22 +50,21 @@ def request(name: str, user: str) -> Requested:
     return Requested(at_us=1, spec=spec(name, user), by="ann", ask="q")
 
 
-def view(*clusters: tuple[str, str, ClusterLife]) -> View:
-    states = [SimpleNamespace(id=ClusterId(name), spec=spec(name, user), life=life) for name, user, life in clusters]
-    return cast(View, SimpleNamespace(clusters={state.id: state for state in states}))
+def state(name: str, user: str, life: ClusterLife) -> ClusterState:
+    return ClusterState(spec=spec(name, user), life=life)
 
 
 def test_a_user_whom_another_mr_cluster_has_is_refused() -> None:
     with pytest.raises(UserError, match="'alpha' is the Unix user of c-1 already") as refused:
-        refuse_shared_user(request("c-2", "alpha"), view(("c-1", "alpha", ClusterLife.WAITING)))
+        refuse_shared_user(request("c-2", "alpha"), [state("c-1", "alpha", ClusterLife.WAITING)])
     assert (refused.value.where, "release c-1 first" in refused.value.hint) == ("c-2: run_as", True)
 
 
 def test_a_user_is_free_again_when_the_mr_cluster_is_gone() -> None:
-    refuse_shared_user(request("c-2", "alpha"), view(("c-1", "alpha", ClusterLife.GONE)))
-    refuse_shared_user(request("c-2", "beta"), view(("c-1", "alpha", ClusterLife.RUNNING)))
-    refuse_shared_user(request("c-2", ""), view(("c-1", "", ClusterLife.RUNNING)))
-    refuse_shared_user(PauseAsked(at_us=1, reason="x", by="ann", ask="q"), view())
+    refuse_shared_user(request("c-2", "alpha"), [state("c-1", "alpha", ClusterLife.GONE)])
+    refuse_shared_user(request("c-2", "beta"), [state("c-1", "alpha", ClusterLife.RUNNING)])
+    refuse_shared_user(request("c-2", ""), [state("c-1", "", ClusterLife.RUNNING)])
+    refuse_shared_user(PauseAsked(at_us=1, reason="x", by="ann", ask="q"), [])
 
 
 def test_a_node_that_cannot_run_as_the_user_is_named_with_the_reason() -> None:

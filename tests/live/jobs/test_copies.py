@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from pathlib import PurePosixPath
-from types import SimpleNamespace
-from typing import Any, cast
+from collections.abc import Collection, Iterator
 
 import pytest
 
@@ -16,14 +13,14 @@ from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.effects import Goal, Member, StartJob
 from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.live.data.loading import StoppedError
-from fawkes.live.hadoop.setup import Setup
+from fawkes.live.hadoop.setup import Command, Setup
 from fawkes.live.jobs.copies import Copies, load_job
 from fawkes.live.nodes.clusters import LiveCluster
-from fawkes.live.nodes.ground import Ground
-from fawkes.live.nodes.upload import Upload
+from fawkes.live.nodes.ssh import Result
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.rest import close_session
-from fawkes.playbook import Facts, Folders
+from fawkes.playbook import Facts, Script
+from tests.live.played import NoUpload, PlayedGround
 from tests.support.stub import Stub, stub_master
 
 C = ClusterId("c")
@@ -40,13 +37,11 @@ class Hurried(threading.Event):
         return self.is_set()
 
 
-class Bench:
+class Bench(PlayedGround, Setup):
     """One MR-cluster whose launchers and whose YARN the test describes."""
 
-    nodes: Any = {MASTER: SimpleNamespace(work_dir=PurePosixPath("/srv/fawkes"), user="root")}
-    identity: Any = SimpleNamespace(pool="pool", epoch=1, controller="controller")
-
     def __init__(self, yarn: Stub) -> None:
+        super().__init__(MASTER, user="root")
         self.yarn = yarn
         self.now_us = 0
         #: how the launchers of attempts 1, 2 ... stand at look after look; the last one stays
@@ -81,40 +76,33 @@ class Bench:
 
     def copy(self) -> None:
         """One call, as of one attempt of a stage."""
-        files = cast(Upload, SimpleNamespace(job_files=lambda *args: None))
-        copies = Copies(
-            cast(Ground, self), cast(Setup, self), files, Hurried(), quiet_us=QUIET_US, now_us=lambda: self.now_us
-        )
+        copies = Copies(self, self, NoUpload(), Hurried(), quiet_us=QUIET_US, now_us=lambda: self.now_us)
         copies.run(self.cluster, "load-0", JOB, lambda: self.looks >= self.stop_after)
 
     # --- the parts of Ground and Setup that copies use
 
-    def look(self, node: NodeId, script: Any, *, within_s: float) -> Any:
+    def look(self, node: NodeId, script: Script, *, within_s: float | None = None) -> tuple[Facts, Result]:
         self.now_us += SECOND_US
         self.looks += 1
         number = next(n for n in range(1, 9) if f"copy.load-0.{n}" in script.text)
         stands = self.launchers[number - 1] if number <= len(self.launchers) else ["absent"]
         state, _, exit_code = (stands.pop(0) if len(stands) > 1 else stands[0]).partition(" ")
-        found = Facts([("state", state), *([("exit", exit_code)] if exit_code else [])])
-        return found, SimpleNamespace(stderr="Error: it says why\n")
+        facts = Facts([("state", state), *([("exit", exit_code)] if exit_code else [])])
+        return facts, Result(node, 0, "", "Error: it says why\n", 0.0)
 
-    def run(self, node: NodeId, script: Any, doing: str) -> Facts:
+    def run(
+        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
+    ) -> Facts:
         assert doing == "starting a copy"
         self.launchers.append(list(self.after))
         self.begun.append(len(self.launchers))
         return Facts([])
 
-    def folders(self, node: NodeId, cluster: ClusterId) -> Folders:
-        return Folders(work_dir=self.nodes[node].work_dir, cluster=cluster)
-
-    def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Any:
-        return Ground.lease(cast(Ground, self), node, cluster, generation)
-
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         return MasterAddresses(resource_manager=self.yarn.url, namenode=self.yarn.url, user="root")
 
-    def job_command(self, cluster: LiveCluster, effect: StartJob, details: object) -> Any:
-        return SimpleNamespace(argv=["true"], env={}, conf={})
+    def job_command(self, cluster: LiveCluster, effect: StartJob, details: object) -> Command:
+        return Command(["true"], {}, {})
 
 
 @pytest.fixture

@@ -400,7 +400,7 @@ def test_jobs_of_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_
     let, looks = threading.Event(), threading.Semaphore(0)
 
     class Hanging(Bench):
-        def look(self, node: NodeId, script: object, *, within_s: float) -> Any:
+        def look(self, node: NodeId, script: object, *, within_s: float | None = None) -> Any:
             looks.release()
             assert let.wait(60)
             raise HostError("it does not answer", host=node)

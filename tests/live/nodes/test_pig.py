@@ -2,18 +2,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
 from fawkes.base.errors import UserError
+from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.events import Progress
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import LiveCluster
-from fawkes.live.nodes.ground import Ground
 from fawkes.playbook.dist.pig import DEFAULT_PIG, PIG_PINS
 from tests.live.job_bench import Bench, verdict
+from tests.live.played import PlayedGround, bare_setup
 from tests.playbook.dist.helpers import LocalShell
 from tests.support.stub import Stub, stub_master
 
@@ -62,10 +62,8 @@ def test_a_client_that_was_lost_may_have_had_more_to_run(
 
 
 def cluster_on(place: Path) -> tuple[Setup, LiveCluster]:
-    ground = SimpleNamespace(nodes={"m": SimpleNamespace(software_dir=str(place))})
-    return Setup(cast(Ground, ground), LocalShell(), *cast(Any, (None, None))), cast(
-        Any, SimpleNamespace(id="c", master="m")
-    )
+    cluster = LiveCluster(ClusterSpec(id=ClusterId("c"), min_nodes=1), ClusterDetails(), NodeId("m"), {})
+    return bare_setup(PlayedGround("m", software_dir=str(place)), LocalShell()), cluster
 
 
 def test_without_pig_in_the_cache_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
-from typing import cast
+from typing import Any
 
 import paramiko
 import pytest
@@ -496,19 +496,22 @@ def test_plain_text_scripts_for_the_distribution(fleet: Fleet) -> None:
     assert shell.run("node01", "exit 4", deadline_s=AMPLE).exit == 4
 
 
-class _Gone:
+class _Gone(paramiko.Channel):
     """A channel whose connection has broken: whatever is sent fails, the word that it is closed as well."""
 
-    def exec_command(self, command: str) -> None:
+    def __init__(self) -> None:
+        """Without a transport."""
+
+    def exec_command(self, command: object) -> None:
         """It went out before."""
 
-    def settimeout(self, limit_s: float) -> None:
+    def settimeout(self, timeout: float | None) -> None:
         """Nothing to wait for."""
 
-    def sendall(self, data: bytes) -> None:
+    def sendall(self, s: object) -> None:
         raise OSError("Socket is closed")
 
-    def get_transport(self) -> SimpleNamespace:
+    def get_transport(self) -> Any:
         return SimpleNamespace(is_active=lambda: False)
 
     def close(self) -> None:
@@ -517,7 +520,7 @@ class _Gone:
 
 def test_a_connection_that_breaks_under_a_script_is_a_broken_lane_also_while_it_is_closed() -> None:
     with pytest.raises(LaneBrokenError) as caught:
-        run_once("node01", cast(paramiko.Channel, _Gone()), Script("true"), io.BytesIO(b""), 1, 1, None)
+        run_once("node01", _Gone(), Script("true"), io.BytesIO(b""), 1, 1, None)
     assert not caught.value.begun
 
 
