@@ -37,5 +37,7 @@ def test_docstrings_begin_with_what_comes_back(path: Path) -> None:
 
 
 def test_each_kind_of_docstring_is_looked_at() -> None:
-    source = '"""What."""\nclass A:\n    """Of it."""\n    def f(self):\n        """By name."""\n\n    async def g(): ...\n'
+    source = (
+        '"""What."""\nclass A:\n    """Of it."""\n    def f(self):\n        """By name."""\n\n    async def g(): ...\n'
+    )
     assert list(begun_wrongly(source)) == ["module: What", "A: Of", "f: By"]

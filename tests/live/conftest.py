@@ -8,6 +8,7 @@ import pytest
 
 from fawkes.live.wire.rest import close_session
 from tests.live.masters_server import Server, clear, healthy, running
+from tests.support.stub import Stub, stub_master
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +25,10 @@ def server(one_server: Server) -> Iterator[Server]:
     healthy(one_server)
     yield one_server
     clear(one_server)
+
+
+@pytest.fixture
+def master() -> Iterator[Stub]:
+    """A ResourceManager without answers yet."""
+    with stub_master() as stub:
+        yield stub

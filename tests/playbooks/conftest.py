@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 
 from fawkes.playbook import Facts, Lease, Script, read_facts
+from playbooks import lease as leases
 from playbooks import node
 
 
@@ -77,3 +78,12 @@ def lease_of(tmp_path: Path) -> Iterator[LeaseOf]:
         left = sh(node.verify(lease)).facts.all("process")
         for pid in left:
             subprocess.run(["kill", "-KILL", pid], check=False)
+
+
+@pytest.fixture
+def lease(lease_of: LeaseOf) -> Lease:
+    """The lease of a node that was taken and has its folders."""
+    lease = lease_of()
+    ok(leases.take(lease))
+    ok(node.prepare(lease))
+    return lease

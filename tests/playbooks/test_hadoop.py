@@ -11,18 +11,9 @@ import pytest
 
 from fawkes.base.errors import RefusedError
 from fawkes.playbook import Exit, Facts, Folders, Lease, failure
-from playbooks import hadoop, node
-from playbooks import lease as leases
+from playbooks import hadoop
 from playbooks.hadoop import Daemon, Members
-from tests.playbooks.conftest import LeaseOf, ok, sh
-
-
-@pytest.fixture
-def lease(lease_of: LeaseOf) -> Lease:
-    lease = lease_of()
-    ok(leases.take(lease))
-    ok(node.prepare(lease))
-    return lease
+from tests.playbooks.conftest import ok, sh
 
 
 def sleeper(name: str = "datanode") -> Daemon:

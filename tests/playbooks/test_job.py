@@ -11,17 +11,8 @@ import pytest
 
 from fawkes.base.errors import UserError
 from fawkes.playbook import Facts, Lease, Secret
-from playbooks import job, node
-from playbooks import lease as leases
-from tests.playbooks.conftest import LeaseOf, ok, sh
-
-
-@pytest.fixture
-def lease(lease_of: LeaseOf) -> Lease:
-    lease = lease_of()
-    ok(leases.take(lease))
-    ok(node.prepare(lease))
-    return lease
+from playbooks import job
+from tests.playbooks.conftest import ok, sh
 
 
 def look(lease: Lease, name: str = "wordcount") -> Facts:

@@ -6,21 +6,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from fawkes.playbook import Exit, Lease
-from playbooks import hadoop, moving, node
+from playbooks import hadoop, moving
 from playbooks import lease as leases
 from playbooks.hadoop import Daemon
-from tests.playbooks.conftest import LeaseOf, ok, sh
-
-
-@pytest.fixture
-def lease(lease_of: LeaseOf) -> Lease:
-    lease = lease_of()
-    ok(leases.take(lease))
-    ok(node.prepare(lease))
-    return lease
+from tests.playbooks.conftest import ok, sh
 
 
 def runs(name: str, follows: str = "") -> Daemon:

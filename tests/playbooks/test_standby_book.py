@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from fawkes.playbook import Exit, Lease, Script
-from playbooks import hadoop, node, standby
-from playbooks import lease as leases
+from playbooks import hadoop, standby
 from playbooks.hadoop import Daemon
-from tests.playbooks.conftest import LeaseOf, ok, sh
-
-
-@pytest.fixture
-def lease(lease_of: LeaseOf) -> Lease:
-    lease = lease_of()
-    ok(leases.take(lease))
-    ok(node.prepare(lease))
-    return lease
+from tests.playbooks.conftest import ok, sh
 
 
 def journal_of(lease: Lease) -> Path:

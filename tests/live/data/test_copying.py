@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,6 @@ from fawkes.live.nodes.ground import Ground
 from fawkes.playbook import Facts, Script
 from tests.live.kept_site import CLUSTER, MASTER, KeptSite, content, kept_site, state
 from tests.live.namenode_files import HEADER, NameNodeFiles, operation, version
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[KeptSite]:
-    with kept_site(tmp_path) as site:
-        yield site
 
 
 def same(site: KeptSite, copy: CopyFolder) -> bool:

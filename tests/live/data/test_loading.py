@@ -13,18 +13,11 @@ import pytest
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.live.data.loading import Loaded, LoadRun, StoppedError, lay_out, let_in, mark_active
 from fawkes.live.data.sources import LocalFolder, SourceFile, source_of
-from fawkes.live.wire.rest import Deadline, close_session
+from fawkes.live.wire.rest import Deadline
 from fawkes.live.wire.webhdfs import HdfsFailedError, read_mark
 from tests.live.fake_hdfs import CORE, DATANODES, FakeHdfs, running
 
 BLOCK = 1024
-
-
-@pytest.fixture
-def server() -> Iterator[FakeHdfs]:
-    with running() as server:
-        yield server
-    close_session()
 
 
 @pytest.fixture

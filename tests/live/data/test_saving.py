@@ -29,11 +29,6 @@ def server() -> Iterator[FakeHdfs]:
         yield server
 
 
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    return tmp_path / "saved" / "wc"
-
-
 def test_an_output_is_saved_whole(server: FakeHdfs, target: Path) -> None:
     found = save(server, target)
     assert contents(target) == server.files("/out/wc")

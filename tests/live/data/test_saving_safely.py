@@ -24,11 +24,6 @@ def server() -> Iterator[FakeHdfs]:
         yield server
 
 
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    return tmp_path / "saved" / "wc"
-
-
 @pytest.mark.parametrize("name", ["", ".", "..", "../../x", "../../../x", "/abs/x", "deep/x", "a\0b", "\udc80", 5])
 @pytest.mark.parametrize("kind", ["FILE", "DIRECTORY"])
 def test_a_name_that_leads_away_is_reported(server: FakeHdfs, target: Path, name: object, kind: str) -> None:

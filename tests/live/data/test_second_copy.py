@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,14 +12,8 @@ import pytest
 from fawkes.base.errors import RefusedError
 from fawkes.live.data.second_copy import SecondCopy, Snapshot, unpack
 from fawkes.live.edits.kept_copy import CopyFolder, KeepError
-from tests.live.kept_site import CLUSTER, MASTER, SECOND, THIRD, KeptSite, content, kept_site, state
+from tests.live.kept_site import CLUSTER, MASTER, SECOND, THIRD, KeptSite, content, state
 from tests.live.namenode_files import version
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[KeptSite]:
-    with kept_site(tmp_path) as site:
-        yield site
 
 
 def push(site: KeptSite, copy: CopyFolder, second: SecondCopy) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,7 @@ import pytest
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.live.data.sources import LocalFolder, SourceFile, WebHdfsFolder, source_of
 from fawkes.live.wire.webhdfs import HdfsFailedError
-from tests.live.fake_hdfs import FakeHdfs, running
-
-
-@pytest.fixture
-def server() -> Iterator[FakeHdfs]:
-    with running() as server:
-        yield server
+from tests.live.fake_hdfs import FakeHdfs
 
 
 def test_all_files_below_a_local_folder(tmp_path: Path) -> None:

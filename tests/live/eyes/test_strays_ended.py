@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from fawkes.base.errors import FawkesError
 from fawkes.core.values.effects import EndAttempts
 from tests.live.job_bench import APPS, Bench, C
-from tests.support.stub import Stub, stub_master
-
-
-@pytest.fixture
-def master() -> Iterator[Stub]:
-    with stub_master() as stub:
-        yield stub
-
+from tests.support.stub import Stub
 
 STRAYS = [f"attempt_1_1_m_00000{n}_0" for n in (1, 2, 3)]
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -19,14 +18,7 @@ from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import running as running_hdfs
 from tests.live.job_bench import APPS, INFO, MASTER, Bench, C, lives, verdict
-from tests.support.stub import Stub, stub_master
-
-
-@pytest.fixture
-def master() -> Iterator[Stub]:
-    with stub_master() as stub:
-        yield stub
-
+from tests.support.stub import Stub
 
 # --- begun once
 

@@ -18,12 +18,6 @@ from tests.live.sshd import Sshd, write_key
 
 
 @pytest.fixture
-def server() -> Iterator[Sshd]:
-    with Sshd() as server:
-        yield server
-
-
-@pytest.fixture
 def fleet(server: Sshd, tmp_path: Path) -> Iterator[Fleet]:
     known = tmp_path / "known_hosts"
     known.write_text(server.known_line())

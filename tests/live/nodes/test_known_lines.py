@@ -16,7 +16,7 @@ from fawkes.live.nodes.known_hosts import KnownHosts
 from fawkes.live.nodes.known_lines import Marker, matches, read_lines
 from fawkes.live.nodes.ssh import Result, SshError
 from fawkes.playbook import Script
-from tests.live.sshd import Sshd, new_key, write_key
+from tests.live.sshd import Sshd, new_key
 
 LINES = Path(__file__).parents[1] / "data" / "known_lines.txt"
 NAMES = [f"node{number:02}" for number in range(1, 15)] + [
@@ -63,11 +63,6 @@ def test_a_pattern_matches_as_its_regular_expression_does(pattern: str, name: st
 def server() -> Iterator[Sshd]:
     with Sshd() as server:
         yield server
-
-
-@pytest.fixture
-def key(server: Sshd, tmp_path: Path) -> Path:
-    return write_key(server.authorized, tmp_path / "id")
 
 
 def ssh_enters(server: Sshd, key: Path, file: Path) -> bool:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from fawkes.playbook.dist.pig import DEFAULT_PIG, PIG_PINS
 from tests.live.job_bench import Bench, verdict
 from tests.live.played import PlayedGround, bare_setup
 from tests.playbook.dist.helpers import LocalShell
-from tests.support.stub import Stub, stub_master
+from tests.support.stub import Stub
 
 PIG = PIG_PINS[DEFAULT_PIG]
 SAID = """
@@ -27,12 +26,6 @@ Failed to produce result in "hdfs://m:8020/sets/ds"
 2026-11-21 10:40:41,810 [main] ERROR o.a.p.tools.grunt.Grunt - ERROR 6017: Stopping execution on job failure
 2026-11-21 10:40:41,858 [main] INFO  org.apache.pig.Main - Pig script completed in 3 seconds
 """
-
-
-@pytest.fixture
-def master() -> Iterator[Stub]:
-    with stub_master() as stub:
-        yield stub
 
 
 def test_pig_that_lacks_its_input_says_which(master: Stub) -> None:

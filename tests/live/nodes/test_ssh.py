@@ -30,17 +30,6 @@ AMPLE = 30.0
 
 
 @pytest.fixture
-def server() -> Iterator[Sshd]:
-    with Sshd() as server:
-        yield server
-
-
-@pytest.fixture
-def key(server: Sshd, tmp_path: Path) -> Path:
-    return write_key(server.authorized, tmp_path / "id")
-
-
-@pytest.fixture
 def known(server: Sshd, tmp_path: Path) -> Path:
     file = tmp_path / "known_hosts"
     file.write_text(f"# ours\n{server.known_line()}")
