@@ -183,8 +183,8 @@ def simulate(
     catalog = Catalog(site=folder.root)
     said = divided({**(settings or {}), **({} if admission is None else {"admission": _admission(catalog, admission)})})
     plan = plan_named(folder, catalog, scenario, seed, said.scenario)
-    found = None if policy is None else catalog.find(Kind.POLICY, policy)
-    chosen = plan.scenario(catalog, policy=found, changes=said.settings)
+    policy_file = None if policy is None else catalog.find(Kind.POLICY, policy)
+    chosen = plan.scenario(catalog, policy=policy_file, changes=said.settings)
     plan = plan.with_references(chosen)
     ready = asked(chosen, plan.demands)
     tasks: list[TaskEvent] | None = [] if ready.keeps_tasks else None
@@ -249,18 +249,18 @@ class _Memory:
 
 
 def _policies(catalog: Catalog, names: Iterable[str]) -> list[Found]:
-    found: dict[str, Found] = {}
+    policies: dict[str, Found] = {}
     for name in [names] if isinstance(names, str) else names:
         policy = catalog.find(Kind.POLICY, name)
-        if policy.title in found:
+        if policy.title in policies:
             raise UserError(f"the policy {policy.title!r} is named twice", hint="Name each once")
-        found[policy.title] = policy
-    return list(found.values())
+        policies[policy.title] = policy
+    return list(policies.values())
 
 
 def _admission(catalog: Catalog, name: str) -> str:
-    found = catalog.find(Kind.ADMISSION, name)
-    return str(found.path.resolve()) if found.origin is Origin.GIVEN else found.name
+    policy = catalog.find(Kind.ADMISSION, name)
+    return str(policy.path.resolve()) if policy.origin is Origin.GIVEN else policy.name
 
 
 def _variants(settings: Mapping[str, Any], catalog: Catalog) -> dict[str, Mapping[str, Any]]:

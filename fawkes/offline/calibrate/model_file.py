@@ -49,7 +49,7 @@ def shown(name: str, value: float) -> str:
 
 def model_of(fits: Sequence[Fit]) -> ModelTable:
     """The fitted constants as the table of a scenario."""
-    said = {**INCLUDED, **{one.name: _said(one.name, one.value) for one in fits if one.value is not None}}
+    said = {**INCLUDED, **{fit.name: _said(fit.name, fit.value) for fit in fits if fit.value is not None}}
     return check(ModelTable, said, file="the fitted constants", key="model")
 
 
@@ -72,21 +72,21 @@ def _lines(fits: Sequence[Fit], records: Sequence[Record]) -> Iterator[str]:
     yield f"# Constants of the model of Hadoop, fitted by `fawkes calibrate` {__version__}."
     yield '# A scenario takes them by [model] from = "FILE"; keys that stand in the scenario itself win.'
     yield from ("", "[model]")
-    for one in fits:
-        if one.value is None:
-            yield f"# {one.name}: not fitted, {one.n} observations are fewer than {LEAST}; the default stays"
+    for fit in fits:
+        if fit.value is None:
+            yield f"# {fit.name}: not fitted, {fit.n} observations are fewer than {LEAST}; the default stays"
         else:
-            yield f"{one.name} = {toml.value(_said(one.name, one.value))}  # {_comment(one)}"
+            yield f"{fit.name} = {toml.value(_said(fit.name, fit.value))}  # {_comment(fit)}"
     for name, value in INCLUDED.items():
         yield f"{name} = {toml.value(value)}  # within what was measured"
     yield from ("", "# What was used to fit may not be used to judge: --validate refuses it.", "[fitted]")
     yield from toml.table({"fawkes": __version__})
     yield from toml.rows("records", map(use_of, records))
-    for one in fits:
-        if one.value is not None:
-            yield from ("", f"[fitted.{one.name}]")
-            facts = {key: value for key, value in asdict(one).items() if key != "name"}
-            yield from toml.table({"method": one.method, **facts})
+    for fit in fits:
+        if fit.value is not None:
+            yield from ("", f"[fitted.{fit.name}]")
+            facts = {key: value for key, value in asdict(fit).items() if key != "name"}
+            yield from toml.table({"method": fit.method, **facts})
 
 
 def _said(name: str, value: float) -> str | float:
@@ -94,11 +94,11 @@ def _said(name: str, value: float) -> str | float:
     return float(text) if name in _PLAIN else text
 
 
-def _comment(one: Fit) -> str:
-    assert one.low is not None
-    assert one.high is not None
-    between = f"{shown(one.name, one.low)} to {shown(one.name, one.high)}"
-    return f"{one.method} of {one.n}; {LOW:.0%} to {HIGH:.0%} of it by bootstrap: {between}"
+def _comment(fit: Fit) -> str:
+    assert fit.low is not None
+    assert fit.high is not None
+    between = f"{shown(fit.name, fit.low)} to {shown(fit.name, fit.high)}"
+    return f"{fit.method} of {fit.n}; {LOW:.0%} to {HIGH:.0%} of it by bootstrap: {between}"
 
 
 def uses_in(path: Path) -> list[Use]:
@@ -107,11 +107,11 @@ def uses_in(path: Path) -> list[Use]:
     try:
         return [
             {
-                "ledger": str(one["ledger"]),
-                "pool": str(one["pool"]),
-                **{k: int(one[k]) for k in ("first_seq", "last_seq")},
+                "ledger": str(record["ledger"]),
+                "pool": str(record["pool"]),
+                **{k: int(record[k]) for k in ("first_seq", "last_seq")},
             }
-            for one in said["fitted"]["records"]
+            for record in said["fitted"]["records"]
         ]
     except (KeyError, TypeError, ValueError):
         hint = "`fawkes calibrate --out FILE` writes it"

@@ -55,37 +55,37 @@ class Run:
 
 def observed(records: Sequence[Record]) -> Observations:
     """All that the records show together; RefusedError when one is not complete."""
-    found = Observations()
+    observations = Observations()
     shared: list[tuple[list[Run], float]] = []
     for record in records:
         with record.ledger() as ledger:
-            _of_ledger(found, seen_in(ledger, record.span))
+            _of_ledger(observations, seen_in(ledger, record.span))
             runs = runs_of(record, [job for job in history.jobs(ledger) if _ran(job, record)])
             begun = job_starts(ledger)
             comings = comings_in(ledger, record.span)
-        found.add("job_start", _job_starts(runs, begun))
+        observations.add("job_start", _job_starts(runs, begun))
         model = load_scenario(record.scenario).model
         # Nodes come on cores of their own, unless all share them.
-        busy = [Start(one.begin_us, one.end_us) for one in comings if model.shared_cores]
-        _of_joins(found, runs, comings, shared=bool(model.shared_cores))
-        _of_runs(found, runs, busy)
-        _of_starts(found, runs, begun, busy, model.cores or DAS4.cores, shared=bool(model.shared_cores))
+        busy = [Start(coming.begin_us, coming.end_us) for coming in comings if model.shared_cores]
+        _of_joins(observations, runs, comings, shared=bool(model.shared_cores))
+        _of_runs(observations, runs, busy)
+        _of_starts(observations, runs, begun, busy, model.cores or DAS4.cores, shared=bool(model.shared_cores))
         if model.shared_cores:
             shared.append((_undisturbed(runs, busy), model.cores or DAS4.cores))
     for name in _BESIDE:
         # What it takes by itself is the constant; where that was seldom seen, the quickest quarter comes closest to it.
-        beside = sorted(found.values.pop(f"{name} beside others", []))
-        if len(found.values.get(name, ())) < LEAST:
-            found.add(name, beside[: max(LEAST, len(beside) // 4)])
+        beside = sorted(observations.values.pop(f"{name} beside others", []))
+        if len(observations.values.get(name, ())) < LEAST:
+            observations.add(name, beside[: max(LEAST, len(beside) // 4)])
     # What a start costs must be known before the cores can be seen behind it, and the cores before its cost in theirs.
-    crowds = found.values.pop("crowd", [])
+    crowds = observations.values.pop("crowd", [])
     if crowds:
         for runs, cores in shared:
-            found.add("cores", list(_cores(runs, cores, median(crowds))))
-        seen = found.values.get("cores", [])
+            observations.add("cores", list(_cores(runs, cores, median(crowds))))
+        seen = observations.values.get("cores", [])
         cores = median(seen if len(seen) >= LEAST else [cores for _, cores in shared] or [DAS4.cores])
-        found.add("task_start_cpu", [each_us * cores for each_us in crowds])
-    return found
+        observations.add("task_start_cpu", [each_us * cores for each_us in crowds])
+    return observations
 
 
 def _ran(job: JobState, record: Record) -> bool:
@@ -108,29 +108,29 @@ def _applications(record: Record, job: JobState) -> tuple[Application, ...]:
         raise RefusedError(f"cannot be understood ({error!r})", where=str(file), hint=hint) from None
 
 
-def _of_ledger(found: Observations, seen: Seen) -> None:
+def _of_ledger(observations: Observations, seen: Seen) -> None:
     for name in ("deploy", "drain", "clean"):
-        found.add(name, [float(us) for us in getattr(seen, f"{name}_us")])
-    found.add("disk", [float(rate) for rate in seen.load_bytes_s])
+        observations.add(name, [float(us) for us in getattr(seen, f"{name}_us")])
+    observations.add("disk", [float(rate) for rate in seen.load_bytes_s])
 
 
-def _of_joins(found: Observations, runs: Sequence[Run], comings: Sequence[Coming], *, shared: bool) -> None:
-    spans = [(one, Start(one.begin_us, one.end_us)) for one in comings]
+def _of_joins(observations: Observations, runs: Sequence[Run], comings: Sequence[Coming], *, shared: bool) -> None:
+    spans = [(coming, Start(coming.begin_us, coming.end_us)) for coming in comings]
     others = [span for _, span in spans] if shared else []
-    others += [_span(one) for run in runs for one in run.applications if shared]
-    for one, span in spans:
-        if one.joined:
+    others += [_span(application) for run in runs for application in run.applications if shared]
+    for coming, span in spans:
+        if coming.joined:
             name = "join beside others" if met(span, others) else "join"
-            found.add(name, [float(one.end_us - one.begin_us)])
+            observations.add(name, [float(coming.end_us - coming.begin_us)])
 
 
-def _span(one: Application) -> Start:
-    return Start(one.began_us, one.ended_us)
+def _span(application: Application) -> Start:
+    return Start(application.began_us, application.ended_us)
 
 
 def _undisturbed(runs: Sequence[Run], comings: Sequence[Start]) -> list[Run]:
     """The jobs with which no other one was under way, and while which no node came."""
-    spans = [(run, _span(one)) for run in runs for one in run.applications]
+    spans = [(run, _span(application)) for run in runs for application in run.applications]
     disturbed = {
         id(run)
         for run, span in spans
@@ -147,26 +147,26 @@ def _job_starts(runs: Sequence[Run], begun: Mapping[tuple[str, int], int]) -> It
             yield float(max(0, run.job.started_us - began_us))
 
 
-def _of_runs(found: Observations, runs: Sequence[Run], comings: Sequence[Start]) -> None:
-    every = [one for run in runs for one in run.applications if one.tasks]
-    spans = [(one, _span(one)) for one in every]
-    for one in every:
-        begin = Start(one.began_us, max(one.began_us, one.tasks[0].start_us))
-        beside = met(begin, comings) or met(begin, (span for of, span in spans if of is not one))
-        found.add("job_begin beside others" if beside else "job_begin", [float(begin.end_us - begin.begin_us)])
+def _of_runs(observations: Observations, runs: Sequence[Run], comings: Sequence[Start]) -> None:
+    every = [application for run in runs for application in run.applications if application.tasks]
+    spans = [(application, _span(application)) for application in every]
+    for application in every:
+        begin = Start(application.began_us, max(application.began_us, application.tasks[0].start_us))
+        beside = met(begin, comings) or met(begin, (span for of, span in spans if of is not application))
+        observations.add("job_begin beside others" if beside else "job_begin", [float(begin.end_us - begin.begin_us)])
     for run in runs:
-        for one in run.applications:
-            if one.tasks:
-                last_us = max(task.finish_us for task in one.tasks)
-                found.add("job_end", [float(max(0, one.ended_us - last_us))])
-            times = [task.took_us for task in one.runs(MAP)]
+        for application in run.applications:
+            if application.tasks:
+                last_us = max(task.finish_us for task in application.tasks)
+                observations.add("job_end", [float(max(0, application.ended_us - last_us))])
+            times = [task.took_us for task in application.runs(MAP)]
             if len(times) >= _LEAST_MAPS and fmean(times) > 0:
                 # Tasks that sleep do so as long as they are told: their times differ by their starts.
-                found.add("spread", [0.0 if run.known is KnownDemands.SPEC else pstdev(times) / fmean(times)])
+                observations.add("spread", [0.0 if run.known is KnownDemands.SPEC else pstdev(times) / fmean(times)])
 
 
 def _of_starts(
-    found: Observations,
+    observations: Observations,
     runs: Sequence[Run],
     begun: Mapping[tuple[str, int], int],
     comings: Sequence[Start],
@@ -179,17 +179,17 @@ def _of_starts(
     for run in runs:
         # Its client and its ApplicationMaster start as well, and take as much of the cores as tasks do.
         begin_us = begun.get((run.job.id, run.job.attempt), run.job.started_us or 0)
-        busy += [Start(begin_us, one.tasks[0].start_us) for one in run.applications[:1] if one.tasks]
-        for one in run.applications:
-            own_us = _own_us(run, one)
+        busy += [Start(begin_us, app.tasks[0].start_us) for app in run.applications[:1] if app.tasks]
+        for application in run.applications:
+            own_us = _own_us(run, application)
             if own_us is None:
-                busy += [Start(task.start_us, task.finish_us, task.node) for task in one.tasks]
+                busy += [Start(task.start_us, task.finish_us, task.node) for task in application.tasks]
             else:
-                starts += _starts(one, own_us)
+                starts += _starts(application, own_us)
     for group in [starts] if shared else by_node(starts):
-        here = busy if shared else [one for one in busy if one.node == group[0].node]
-        found.add("task_start", [float(us) for us in alone_us(group, here)])
-        found.add("crowd", [float(us) for us in crowded_us(group, here, cores)])
+        here = busy if shared else [start for start in busy if start.node == group[0].node]
+        observations.add("task_start", [float(us) for us in alone_us(group, here)])
+        observations.add("crowd", [float(us) for us in crowded_us(group, here, cores)])
 
 
 def _cores(runs: Sequence[Run], cores: float, each_us: float) -> Iterator[float]:
@@ -199,27 +199,27 @@ def _cores(runs: Sequence[Run], cores: float, each_us: float) -> Iterator[float]
     makes the maps last longer.
     """
     for run in runs:
-        for one in run.applications if run.known is KnownDemands.HISTORY else ():
-            maps = one.runs(MAP)
+        for application in run.applications if run.known is KnownDemands.HISTORY else ():
+            maps = application.runs(MAP)
             if len(maps) > cores:
                 lasted_us = max(task.finish_us for task in maps) - maps[0].start_us
                 rest_us = lasted_us - len(maps) * each_us
                 if rest_us > 0:
-                    yield 1000 * one.counter("CPU_MILLISECONDS", of_maps=True) / rest_us
+                    yield 1000 * application.counter("CPU_MILLISECONDS", of_maps=True) / rest_us
 
 
-def _own_us(run: Run, one: Application) -> int | None:
+def _own_us(run: Run, application: Application) -> int | None:
     """The time that a map takes beyond its start: its sleep, or next to nothing; None where that is not known."""
     if run.known is KnownDemands.SPEC:
         return profile_of(run.job.spec).map_us
-    each_us = 1000 * one.counter("CPU_MILLISECONDS", of_maps=True) / max(1, one.maps)
-    read = one.counter("HDFS_BYTES_READ", of_maps=True) / max(1, one.maps)
+    each_us = 1000 * application.counter("CPU_MILLISECONDS", of_maps=True) / max(1, application.maps)
+    read = application.counter("HDFS_BYTES_READ", of_maps=True) / max(1, application.maps)
     little = run.known is KnownDemands.HISTORY and each_us <= _LITTLE_US and read <= _LITTLE_BYTES
     return round(each_us) if little else None
 
 
-def _starts(one: Application, own_us: int) -> Iterator[Start]:
+def _starts(application: Application, own_us: int) -> Iterator[Start]:
     """The starts of the maps of a job that does ``own_us`` of work in each."""
-    for task in one.runs(MAP):
+    for task in application.runs(MAP):
         if task.took_us >= own_us:
             yield Start(task.start_us, task.finish_us - own_us, task.node)

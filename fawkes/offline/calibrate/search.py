@@ -31,7 +31,7 @@ def searched(fits: Sequence[Fit], records: Sequence[Record], step: Callable[[str
     smallest shares among equals. The uncertainty of each is over bootstrap resamples of the jobs. A constant without
     the time that it is a share of is not fitted, and none is with too few jobs.
     """
-    whole_us = {one.name: one.value for one in fits}
+    whole_us = {fit.name: fit.value for fit in fits}
     known = [name for name in SHARES if whole_us[_WHOLE[name]] is not None]
     if not known:
         return tuple(fits)
@@ -43,10 +43,10 @@ def searched(fits: Sequence[Fit], records: Sequence[Record], step: Callable[[str
     chosen = np.random.default_rng(SEED).integers(0, count, size=(RESAMPLES, count))
     best = np.asarray(tried)[np.argmin(errors[:, chosen].mean(axis=2), axis=0)]
     low, high = np.quantile(best, [LOW, HIGH], axis=0)
-    found = _with(fits, known, tried[int(np.argmin(errors.mean(axis=1)))], count)
+    fitted = _with(fits, known, tried[int(np.argmin(errors.mean(axis=1)))], count)
     ends = {name: (float(low[at]), float(high[at])) for at, name in enumerate(known)}
     return tuple(
-        replace(one, low=ends[one.name][0], high=ends[one.name][1]) if one.name in ends else one for one in found
+        replace(fit, low=ends[fit.name][0], high=ends[fit.name][1]) if fit.name in ends else fit for fit in fitted
     )
 
 
@@ -55,10 +55,10 @@ def _values(shares: Sequence[float], whole_us: float) -> list[int]:
 
 
 def _errors(fits: Sequence[Fit], records: Sequence[Record], step: Callable[[str], None]) -> list[float]:
-    found = validated(records, model_of(fits), step, runs_of_each=1)
-    return [abs(row.error) for row in found.jobs if row.kind in JUDGED]
+    validation = validated(records, model_of(fits), step, runs_of_each=1)
+    return [abs(row.error) for row in validation.jobs if row.kind in JUDGED]
 
 
 def _with(fits: Sequence[Fit], names: Sequence[str], values: Sequence[float | None], n: int) -> tuple[Fit, ...]:
     said = dict(zip(names, values, strict=True))
-    return tuple(replace(one, value=said[one.name], n=n) if one.name in said else one for one in fits)
+    return tuple(replace(fit, value=said[fit.name], n=n) if fit.name in said else fit for fit in fits)

@@ -29,7 +29,7 @@ def crowded_us(starts: Sequence[Start], busy: Sequence[Start], cores: float) -> 
     computing tasks are left out.
     """
     return tuple(
-        round((max(one.end_us for one in group) - group[0].begin_us) / len(group))
+        round((max(start.end_us for start in group) - group[0].begin_us) / len(group))
         for group in _groups(starts)
         if len(group) >= 2 * cores and not _meets(group, busy)
     )
@@ -37,32 +37,32 @@ def crowded_us(starts: Sequence[Start], busy: Sequence[Start], cores: float) -> 
 
 def by_node(starts: Iterable[Start]) -> list[list[Start]]:
     """The starts of each node; those of an unknown one are left out."""
-    found: dict[str, list[Start]] = {}
-    for one in starts:
-        if one.node:
-            found.setdefault(one.node, []).append(one)
-    return [found[name] for name in sorted(found)]
+    starts_of: dict[str, list[Start]] = {}
+    for start in starts:
+        if start.node:
+            starts_of.setdefault(start.node, []).append(start)
+    return [starts_of[name] for name in sorted(starts_of)]
 
 
 def _groups(starts: Sequence[Start]) -> Iterator[list[Start]]:
     """Starts that overlap one with the next, by their beginning."""
     group: list[Start] = []
     end_us = 0
-    for one in sorted(starts, key=lambda start: (start.begin_us, start.end_us)):
-        if group and one.begin_us >= end_us:
+    for each in sorted(starts, key=lambda start: (start.begin_us, start.end_us)):
+        if group and each.begin_us >= end_us:
             yield group
             group = []
-        end_us = max(end_us, one.end_us) if group else one.end_us
-        group.append(one)
+        end_us = max(end_us, each.end_us) if group else each.end_us
+        group.append(each)
     if group:
         yield group
 
 
-def met(one: Start, others: Iterable[Start]) -> bool:
+def met(start: Start, others: Iterable[Start]) -> bool:
     """True if anything else was under way in that time; the same object does not count."""
-    return any(it is not one and it.begin_us < one.end_us and one.begin_us < it.end_us for it in others)
+    return any(it is not start and it.begin_us < start.end_us and start.begin_us < it.end_us for it in others)
 
 
 def _meets(group: Sequence[Start], busy: Sequence[Start]) -> bool:
-    begin_us, end_us = group[0].begin_us, max(one.end_us for one in group)
+    begin_us, end_us = group[0].begin_us, max(start.end_us for start in group)
     return met(Start(begin_us, end_us), busy)

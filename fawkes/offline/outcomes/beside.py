@@ -106,13 +106,13 @@ def turns(store: Reader, span: tuple[int, int] | None = None) -> tuple[Turn, ...
     """The decisions of a run in their order; nodes that go the same way one after another are one."""
     start_us, end_us = span or (history.first_us(store), history.last_us(store) + 1)
     moves = [move for move in history.moves(store) if start_us <= move.begun_us < end_us]
-    found = []
+    turns = []
     for way, same in groupby(moves, key=_way):
         alike: list[Move] = list(same)
         source, target, role = way
         at_s = (alike[0].begun_us - start_us) / SECOND_US
-        found.append(Turn(source=source, target=target, role=role, nodes=len(alike), at_s=at_s))
-    return tuple(found)
+        turns.append(Turn(source=source, target=target, role=role, nodes=len(alike), at_s=at_s))
+    return tuple(turns)
 
 
 def _way(move: Move) -> tuple[str, str, str]:
@@ -123,10 +123,10 @@ def _rows(matcher: SequenceMatcher[Any], ours: Sequence[Turn], theirs: Sequence[
     for kind, first, last, other_first, other_last in matcher.get_opcodes():
         left, right = ours[first:last], theirs[other_first:other_last]
         if kind == "equal":
-            yield from (_row(one, other) for one, other in zip(left, right, strict=True))
+            yield from (_row(row, other) for row, other in zip(left, right, strict=True))
         else:
-            yield from (_row(one, None) for one in left)
-            yield from (_row(None, one) for one in right)
+            yield from (_row(row, None) for row in left)
+            yield from (_row(None, row) for row in right)
 
 
 def _row(recorded: Turn | None, simulated: Turn | None) -> TurnRow:

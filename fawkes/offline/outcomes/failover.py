@@ -109,44 +109,44 @@ class _Cluster:
 
 def masters_lost(store: Reader, tasks: Sequence[TaskEvent] | None = None) -> dict[str, MastersLost]:
     """The cost of lost masters for each MR-cluster with any; ``tasks`` are the starts and ends of attempts, if kept."""
-    found: dict[str, _Cluster] = {}
+    clusters: dict[str, _Cluster] = {}
     arming: dict[str, ArmStandby] = {}
     at_us = 0
     for entry in store.entries():
         at_us = entry.event.at_us
         if isinstance(entry.event, MastersSeen):
-            cluster = found.setdefault(entry.event.cluster, _Cluster())
+            cluster = clusters.setdefault(entry.event.cluster, _Cluster())
             (cluster.away if entry.event.error else cluster.serve)(at_us)
         for reason in entry.decision.reasons:
             name = reason.facts.get("cluster")
             if isinstance(name, str):
-                _saw(found, name, reason.code, reason.facts, at_us)
-        _stands(found, arming, entry.event, entry.decision)
-    for cluster in found.values():
+                _saw(clusters, name, reason.code, reason.facts, at_us)
+        _stands(clusters, arming, entry.event, entry.decision)
+    for cluster in clusters.values():
         cluster.end(at_us)
     tasks_us = None if tasks is None else _tasks_us(tasks)
-    return {name: cluster.cost(tasks_us) for name, cluster in found.items()}
+    return {name: cluster.cost(tasks_us) for name, cluster in clusters.items()}
 
 
-def _stands(found: dict[str, _Cluster], arming: dict[str, ArmStandby], event: Event, decision: Decision) -> None:
+def _stands(clusters: dict[str, _Cluster], arming: dict[str, ArmStandby], event: Event, decision: Decision) -> None:
     """Take over what a step says of second NameNodes; ``arming`` are those that are being brought up."""
     if isinstance(event, Done) and split(event.effect)[0] is Key.MASTERS:
         effect = arming.get(event.effect)
         if effect is not None and effect.version == event.version:
-            found[effect.cluster].arms(effect)
+            clusters[effect.cluster].arms(effect)
     arming.update((effect.key, effect) for effect in decision.effects if isinstance(effect, ArmStandby))
     for change in decision.changes:
-        if isinstance(change, PutCluster) and (change.state.standby is not None or change.state.id in found):
-            found.setdefault(change.state.id, _Cluster()).has(change.state, event.at_us)
+        if isinstance(change, PutCluster) and (change.state.standby is not None or change.state.id in clusters):
+            clusters.setdefault(change.state.id, _Cluster()).has(change.state, event.at_us)
 
 
-def _saw(found: dict[str, _Cluster], name: str, code: str, facts: Mapping[str, object], at_us: int) -> None:
+def _saw(clusters: dict[str, _Cluster], name: str, code: str, facts: Mapping[str, object], at_us: int) -> None:
     match code:
         case "masters-move":
             # Planned ones serve until now.
-            found.setdefault(name, _Cluster()).away(at_us)
+            clusters.setdefault(name, _Cluster()).away(at_us)
         case "masters-moved":
-            cluster = found.setdefault(name, _Cluster())
+            cluster = clusters.setdefault(name, _Cluster())
             cluster.serve(at_us)
             cluster.moves += 1
             lacks = facts.get("lacks_us")
@@ -154,9 +154,9 @@ def _saw(found: dict[str, _Cluster], name: str, code: str, facts: Mapping[str, o
         case "displaced":
             attempt = facts.get("attempt")
             if isinstance(attempt, int):
-                found.setdefault(name, _Cluster()).again.append((JobId(str(facts.get("job"))), attempt - 1))
-        case "gone" if name in found:
-            found[name].serve(at_us)
+                clusters.setdefault(name, _Cluster()).again.append((JobId(str(facts.get("job"))), attempt - 1))
+        case "gone" if name in clusters:
+            clusters[name].serve(at_us)
 
 
 def total_of(costs: Sequence[MastersLost]) -> MastersLost:

@@ -89,15 +89,15 @@ def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str,
 
 
 def _figures(runs: Sequence[Mapping[str, Any]], figures: Sequence[str]) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
+    row: dict[str, float | None] = {}
     for name in figures:
         values = [run[name] for run in runs if run.get(name) is not None]
         low, middle, high = np.percentile(values, [SPREAD[0], 50, SPREAD[1]]) if values else (None, None, None)
         for part, value in (("", middle), ("_low", low), ("_high", high)):
-            found[f"{name}{part}"] = None if value is None else float(value)
+            row[f"{name}{part}"] = None if value is None else float(value)
         if name in WITH_INTERVALS:
-            found[f"{name}_ci_low"], found[f"{name}_ci_high"] = interval(values) or (None, None)
-    return found
+            row[f"{name}_ci_low"], row[f"{name}_ci_high"] = interval(values) or (None, None)
+    return row
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
@@ -106,7 +106,7 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
 
     if len(values) < 2:
         return None
-    found = bootstrap(
+    result = bootstrap(
         (np.asarray(values, dtype=float),),
         np.median,
         n_resamples=_RESAMPLES,
@@ -117,7 +117,7 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
         random_state=np.random.default_rng(_SEED),
     ).confidence_interval
     # The mean of two equal values can be a little more than both.
-    low, high = np.clip((found.low, found.high), min(values), max(values))
+    low, high = np.clip((result.low, result.high), min(values), max(values))
     return float(low), float(high)
 
 
@@ -156,6 +156,6 @@ def paired_p(mine: Sequence[float], others: Sequence[float]) -> float:
     """The two-sided p of Wilcoxon's signed-rank test; 1 when no pair differs, for which the test has no answer."""
     from scipy.stats import wilcoxon
 
-    if all(one == other for one, other in zip(mine, others, strict=True)):
+    if all(mine_at == other for mine_at, other in zip(mine, others, strict=True)):
         return 1.0
     return float(wilcoxon(list(mine), list(others)).pvalue)

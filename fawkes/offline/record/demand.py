@@ -30,7 +30,7 @@ def asked_of(job: JobState, applications: Sequence[Application], slots: float | 
     spec = job.spec
     if spec.details.get("sleep") or spec.details.get("profile"):
         known, profile = _by_spec(profile_of(spec), applications)
-    elif any(one.maps for one in applications) and spec.details.get("kind") != _STREAMING:
+    elif any(application.maps for application in applications) and spec.details.get("kind") != _STREAMING:
         known, profile = KnownDemands.HISTORY, _by_history(applications)
     else:
         known, profile = KnownDemands.LEDGER, _by_time(job, slots)
@@ -47,19 +47,19 @@ def _by_spec(profile: Profile, applications: Sequence[Application]) -> tuple[Kno
     """The source and the profile of a job by its own words; Hadoop alone knows the processor time for its bytes."""
     if not applications or not (profile.map_read_bytes or profile.map_output_bytes or profile.output_bytes):
         return KnownDemands.SPEC, profile
-    found = _by_history(applications)
-    return KnownDemands.HISTORY, replace(profile, map_cpu_us=found.map_cpu_us, reduce_cpu_us=found.reduce_cpu_us)
+    measured = _by_history(applications)
+    return KnownDemands.HISTORY, replace(profile, map_cpu_us=measured.map_cpu_us, reduce_cpu_us=measured.reduce_cpu_us)
 
 
 def _by_history(applications: Sequence[Application]) -> Profile:
     """Means over the tasks of all applications: bytes and CPU from the counters, no times."""
-    maps, reduces = sum(one.maps for one in applications), sum(one.reduces for one in applications)
+    maps, reduces = sum(app.maps for app in applications), sum(app.reduces for app in applications)
 
     def each(name: str, *, of_maps: bool) -> int:
-        total = sum(one.counter(name, of_maps=of_maps) for one in applications)
+        total = sum(app.counter(name, of_maps=of_maps) for app in applications)
         return round(total / max(1, maps if of_maps else reduces))
 
-    written = sum(one.counter("HDFS_BYTES_WRITTEN", of_maps=not one.reduces) for one in applications)
+    written = sum(app.counter("HDFS_BYTES_WRITTEN", of_maps=not app.reduces) for app in applications)
     return Profile(
         maps=maps,
         reduces=reduces,

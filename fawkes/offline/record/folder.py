@@ -84,14 +84,14 @@ def write_record(
         say("ledger")
         applications = _write_histories(draft, recorded, histories, missing)
         say("histories")
-        asked: dict[str, Asked] = {}
+        demands: dict[str, Asked] = {}
         for job in recorded.jobs:
-            asked[job.id] = asked_of(job, applications.get(job.id, ()), recorded.slots.get(job.id))
-        write_demands(draft / DEMANDS_FILE, asked)
-        table.write(_trace(recorded, asked), draft / JOBS_FILE)
+            demands[job.id] = asked_of(job, applications.get(job.id, ()), recorded.slots.get(job.id))
+        write_demands(draft / DEMANDS_FILE, demands)
+        table.write(_trace(recorded, demands), draft / JOBS_FILE)
         _write_scenario(draft, ledger, recorded, platform, model)
         say("scenario")
-        write_json(draft / RECORD_FILE, _said(ledger, recorded, asked, missing))
+        write_json(draft / RECORD_FILE, _said(ledger, recorded, demands, missing))
     return open_record(folder, verified=True)
 
 
@@ -106,10 +106,10 @@ def open_record(folder: Path, *, verified: bool = False) -> Record:
     said = stamp_of(folder / RECORD_FILE)
     if said is None:
         raise UserError("is not a record", where=str(folder), hint="`fawkes record --out DIR` makes one")
-    found = said.get("fawkes"), said.get("format")
-    if found != (__version__, FORMAT):
+    version = said.get("fawkes"), said.get("format")
+    if version != (__version__, FORMAT):
         raise RefusedError(
-            f"is a record of Fawkes {found[0]} (format {found[1]}); this is {__version__} (format {FORMAT})",
+            f"is a record of Fawkes {version[0]} (format {version[1]}); this is {__version__} (format {FORMAT})",
             where=str(folder),
             hint="Use the version that made it, or record the span again",
         )
@@ -155,24 +155,24 @@ def _write_histories(
     draft: Path, recorded: RecordedSpan, histories: Histories, missing: Mapping[str, str]
 ) -> dict[str, tuple[Application, ...]]:
     (draft / HISTORY).mkdir()
-    found: dict[str, tuple[Application, ...]] = {}
+    applications: dict[str, tuple[Application, ...]] = {}
     for job in recorded.jobs:
         if job.id in histories:
             write_json(draft / HISTORY / history_file(job), histories[job.id])
             if job.id not in missing:
-                found[job.id] = applications_in(histories[job.id])
-    return found
+                applications[job.id] = applications_in(histories[job.id])
+    return applications
 
 
-def _trace(recorded: RecordedSpan, asked: Mapping[str, Asked]) -> Trace:
-    jobs = tuple(_row(job, asked[job.id], recorded.span.since_us) for job in recorded.jobs)
+def _trace(recorded: RecordedSpan, demands: Mapping[str, Asked]) -> Trace:
+    jobs = tuple(_row(job, demands[job.id], recorded.span.since_us) for job in recorded.jobs)
     header = {"from": f"fawkes record, pool {recorded.rules.pool}"}
     return Trace(source=recorded.rules.pool, jobs=tuple(sorted(jobs, key=lambda job: job.submit_us)), header=header)
 
 
-def _row(job: JobState, asked: Asked, since_us: int) -> TraceJob:
-    profile = asked.profile
-    by_time = asked.known is not KnownDemands.HISTORY
+def _row(job: JobState, demand: Asked, since_us: int) -> TraceJob:
+    profile = demand.profile
+    by_time = demand.known is not KnownDemands.HISTORY
     return TraceJob(
         id=job.id,
         submit_us=job.submitted_us - since_us,
@@ -216,7 +216,7 @@ def _write_scenario(
 
 
 def _said(
-    ledger: LedgerReader, recorded: RecordedSpan, asked: Mapping[str, Asked], missing: Mapping[str, str]
+    ledger: LedgerReader, recorded: RecordedSpan, demands: Mapping[str, Asked], missing: Mapping[str, str]
 ) -> dict[str, Any]:
     span = recorded.span
     return {
@@ -233,7 +233,7 @@ def _said(
             "last_seq": span.last_seq,
         },
         "counts": {"nodes": len(recorded.rules.nodes), "clusters": len(recorded.clusters), "jobs": len(recorded.jobs)},
-        "known": {job: str(one.known) for job, one in asked.items()},
+        "known": {job: str(demand.known) for job, demand in demands.items()},
         "missing": dict(missing),
         "left_out": dict(recorded.left_out),
         "notes": list(recorded.notes),

@@ -46,4 +46,4 @@ def _useless(documents: list[Mapping[str, Any]]) -> str:
             return ""
     except (KeyError, TypeError, ValueError) as error:
         return f"its history cannot be understood ({error!r})"
-    return next((str(one["why"]) for one in documents if one.get("why")), "none of its applications is a MapReduce job")
+    return next((str(row["why"]) for row in documents if row.get("why")), "none of its applications is a MapReduce job")

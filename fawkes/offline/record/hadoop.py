@@ -65,8 +65,9 @@ def applications_in(document: Mapping[str, Any]) -> tuple[Application, ...]:
 
     KeyError, TypeError or ValueError when it is of another form.
     """
-    found = [_application(one) for one in document["applications"] if one.get("job")]
-    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.began_us))
+    applications = [_application(row) for row in document["applications"] if row.get("job")]
+    known = (application for application in applications if application is not None)
+    return tuple(sorted(known, key=lambda application: application.began_us))
 
 
 def _application(said: Mapping[str, Any]) -> Application | None:

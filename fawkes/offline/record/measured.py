@@ -82,12 +82,12 @@ def comings_in(store: Reader, span: Span) -> tuple[Coming, ...]:
 
 def job_starts(store: Reader) -> dict[tuple[str, int], int]:
     """When each attempt of a job was handed to its MR-cluster, by job and attempt."""
-    found: dict[tuple[str, int], int] = {}
+    starts: dict[tuple[str, int], int] = {}
     for entry in history.steps(store, store.mentions(JOB)):
         for change in entry.decision.changes:
             if isinstance(change, PutJob) and change.state.life is JobLife.STARTING:
-                found.setdefault((change.state.id, change.state.attempt), entry.event.at_us)
-    return found
+                starts.setdefault((change.state.id, change.state.attempt), entry.event.at_us)
+    return starts
 
 
 def _stays(store: Reader) -> Iterator[tuple[NodeChange, int]]:
@@ -117,6 +117,6 @@ def _loads(clusters: list[ClusterState]) -> Iterator[int]:
 def _data_bytes(details: Mapping[str, object]) -> int:
     data = details.get("data")
     sizes = (
-        [one.get("size_bytes") for one in data if isinstance(one, Mapping)] if isinstance(data, list | tuple) else []
+        [row.get("size_bytes") for row in data if isinstance(row, Mapping)] if isinstance(data, list | tuple) else []
     )
-    return sum(one for one in sizes if isinstance(one, int))
+    return sum(size for size in sizes if isinstance(size, int))

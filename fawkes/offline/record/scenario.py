@@ -71,8 +71,8 @@ def scenario_text(
 def data_of(details: Facts) -> list[tuple[str, int | None]]:
     """The input sets of an MR-cluster: the folder in HDFS and the bytes, None where nobody knows."""
     data = details.get("data")
-    sets = [one for one in data if isinstance(one, Mapping)] if isinstance(data, list | tuple) else []
-    return [(str(one.get("to")), size if isinstance(size := one.get("size_bytes"), int) else None) for one in sets]
+    sets = [row for row in data if isinstance(row, Mapping)] if isinstance(data, list | tuple) else []
+    return [(str(row.get("to")), size if isinstance(size := row.get("size_bytes"), int) else None) for row in sets]
 
 
 def _head(recorded: RecordedSpan, title: str) -> Iterator[str]:

@@ -74,12 +74,12 @@ def span_of(store: Reader, since_us: int | None = None, until_us: int | None = N
 def recorded_span(store: Reader, span: Span) -> RecordedSpan:
     """The jobs, MR-clusters and rules of a span; UserError when no job that succeeded was submitted in it."""
     rules, notes = _rules(store, span)
-    asked = [job for job in history.jobs(store) if span.has(job.submitted_us)]
-    jobs = tuple(job for job in asked if _succeeded(job) or _may_begin(job))
+    submitted = [job for job in history.jobs(store) if span.has(job.submitted_us)]
+    jobs = tuple(job for job in submitted if _succeeded(job) or _may_begin(job))
     kept = {job.id for job in jobs}
-    left_out = {f"job {job.id}": _why(job) for job in asked if job.id not in kept}
+    left_out = {f"job {job.id}": _why(job) for job in submitted if job.id not in kept}
     if not any(map(_succeeded, jobs)):
-        what = "no job was submitted" if not asked else f"none of the {len(asked)} jobs succeeded"
+        what = "no job was submitted" if not submitted else f"none of the {len(submitted)} jobs succeeded"
         raise UserError(
             f"{what} in that span", where=f"{show_time(span.since_us)} to {show_time(span.until_us)}", hint=_HINT
         )
@@ -165,8 +165,8 @@ _GIVEN_BACK = (ClusterLife.SAVING, ClusterLife.RETIRING, ClusterLife.GONE)
 
 
 def _released(store: Reader, span: Span) -> list[str]:
-    found = [entry.event for entry in store.entries(kinds=(ReleaseAsked.__name__,)) if span.has(entry.event.at_us)]
-    names = sorted({event.cluster for event in found if isinstance(event, ReleaseAsked)})
+    events = [entry.event for entry in store.entries(kinds=(ReleaseAsked.__name__,)) if span.has(entry.event.at_us)]
+    names = sorted({event.cluster for event in events if isinstance(event, ReleaseAsked)})
     return [f"{name} was released by hand; an offline run keeps it until it has been idle" for name in names]
 
 
@@ -198,14 +198,14 @@ def _slots(store: Reader, span: Span, jobs: Sequence[JobState]) -> tuple[dict[st
                 nodes = serving.at(entry.seq, reading.cluster)
                 if nodes and reading.slots_total % nodes == 0:
                     each[reading.slots_total // nodes] += 1
-    found: dict[str, float] = {}
+    slots: dict[str, float] = {}
     for job in jobs:
         readings = seen.get(job.cluster, [])
         first = bisect_left(readings, (job.started_us or 0, 0))
         mine = readings[first : bisect_left(readings, ((job.finished_us or 0) + 1, 0))]
         if mine:
-            found[job.id] = sum(total for _, total in mine) / len(mine)
-    return found, each.most_common(1)[0][0] if each else None
+            slots[job.id] = sum(total for _, total in mine) / len(mine)
+    return slots, each.most_common(1)[0][0] if each else None
 
 
 class _Serving:

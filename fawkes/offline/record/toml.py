@@ -9,18 +9,18 @@ from typing import Any
 from fawkes.base.units import SECOND_US
 
 
-def value(one: Any) -> str:
+def value(item: Any) -> str:
     """A value on one line: text, number, truth, list or inline table."""
-    if isinstance(one, bool):
-        return "true" if one else "false"
-    if isinstance(one, str):
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    if isinstance(item, str):
         # DEL is a control character to TOML and none to JSON.
-        return json.dumps(one, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(one, Mapping):
-        return f"{{ {', '.join(f'{key(name)} = {value(each)}' for name, each in one.items())} }}" if one else "{}"
-    if isinstance(one, list | tuple):
-        return f"[{', '.join(map(value, one))}]"
-    return repr(one)
+        return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(item, Mapping):
+        return f"{{ {', '.join(f'{key(name)} = {value(each)}' for name, each in item.items())} }}" if item else "{}"
+    if isinstance(item, list | tuple):
+        return f"[{', '.join(map(value, item))}]"
+    return repr(item)
 
 
 def key(name: str) -> str:
@@ -30,17 +30,17 @@ def key(name: str) -> str:
 
 def table(said: Mapping[str, Any], *, notes: Mapping[str, str] = {}) -> Iterable[str]:
     """A line for each key, with a comment behind those that ``notes`` have; None is left out."""
-    for name, one in said.items():
-        if one is not None:
+    for name, item in said.items():
+        if item is not None:
             note = f"  # {' '.join(notes[name].split())}" if name in notes else ""
-            yield f"{key(name)} = {value(one)}{note}"
+            yield f"{key(name)} = {value(item)}{note}"
 
 
 def rows(name: str, each: Iterable[Mapping[str, Any]]) -> Iterable[str]:
     """A list of inline tables, one on a line."""
     yield f"{name} = ["
-    for one in each:
-        yield f"    {value(one)},"
+    for row in each:
+        yield f"    {value(row)},"
     yield "]"
 
 

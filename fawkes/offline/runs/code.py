@@ -24,11 +24,11 @@ def code_digest() -> str:
 
 def digest_of(package: Path, sources: Iterable[str]) -> str:
     """The digest of the Python files in some folders and files of a package: their places and their bytes."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for source in sources:
         place = package / source
         for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             data = file.read_bytes()
-            found.update(f"{file.relative_to(package).as_posix()} {len(data)}\n".encode())
-            found.update(data)
-    return found.hexdigest()[:16]
+            digest.update(f"{file.relative_to(package).as_posix()} {len(data)}\n".encode())
+            digest.update(data)
+    return digest.hexdigest()[:16]

@@ -33,17 +33,17 @@ def refuse_present(folder: Path) -> None:
     if not folder.exists() and not folder.is_symlink():
         return
     hint = "Name a new folder, or move this one away"
-    found = stamp_of(folder / RUN_FILE)
-    if found is None:
+    stamp = stamp_of(folder / RUN_FILE)
+    if stamp is None:
         raise RefusedError("exists already and is not from a simulation", where=str(folder), hint=hint)
-    version, form = found.get("fawkes"), found.get("format")
+    version, form = stamp.get("fawkes"), stamp.get("format")
     if (version, form) != (__version__, FORMAT):
         raise RefusedError(
             f"holds results of Fawkes {version} (format {form}); this is {__version__} (format {FORMAT})",
             where=str(folder),
             hint=hint,
         )
-    raise RefusedError(f"exists already, with the results of {found.get('scenario')!r}", where=str(folder), hint=hint)
+    raise RefusedError(f"exists already, with the results of {stamp.get('scenario')!r}", where=str(folder), hint=hint)
 
 
 def stamp_of(file: Path) -> dict[str, Any] | None:

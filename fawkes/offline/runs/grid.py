@@ -149,7 +149,7 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
         store = simulate(shaken, watch=copies, tasks=tasks)
     except FawkesError as error:
         # Not every kind of error comes through a pipe whole.
-        kind = next((one for one in _PLAIN if isinstance(error, one)), FawkesError)
+        kind = next((plain for plain in _PLAIN if isinstance(error, plain)), FawkesError)
         place = f": {error.where}" if isinstance(error, ConfigError) else ""
         raise kind(error.what, where=f"{scenario.file or grid.name}, {cell}{place}", hint=error.hint) from None
     row: Row = {
@@ -188,8 +188,8 @@ class GridFolder:
             raise UserError(f"cannot be written to: {error.strerror}", where=str(folder)) from None
         self._refuse_other(said)
         self._refuse_other_code()
-        found = {cell: stamp_of(self._file(cell)) for cell in grid.cells}
-        self.changed = tuple(cell for cell, row in found.items() if row and self._mine(row) and not self._is(cell, row))
+        rows = {cell: stamp_of(self._file(cell)) for cell in grid.cells}
+        self.changed = tuple(cell for cell, row in rows.items() if row and self._mine(row) and not self._is(cell, row))
 
     def _said(self) -> dict[str, Any]:
         grid = self._grid
@@ -197,10 +197,10 @@ class GridFolder:
 
     def _refuse_other(self, said: Mapping[str, Any]) -> None:
         hint = "Name another folder with --out, or move this one away"
-        found = stamp_of(self.folder / GRID_FILE)
-        if found is None:
+        stamp = stamp_of(self.folder / GRID_FILE)
+        if stamp is None:
             raise RefusedError("holds no comparison", where=str(self.folder), hint=hint)
-        version, form = found.get("fawkes"), found.get("format")
+        version, form = stamp.get("fawkes"), stamp.get("format")
         if (version, form) != (__version__, FORMAT):
             raise RefusedError(
                 f"holds rows of Fawkes {version} (format {form}); this is {__version__} (format {FORMAT})",
@@ -208,15 +208,15 @@ class GridFolder:
                 hint=f"Rows of two versions cannot be compared. {hint}",
             )
         # Other code may give another digest of the same world.
-        same_code = found.get("code") == code_digest()
+        same_code = stamp.get("code") == code_digest()
         for key, value in said.items():
-            if found.get(key) == value or (key == "world" and not same_code):
+            if stamp.get(key) == value or (key == "world" and not same_code):
                 continue
             if key == "world":
                 what = f"is a comparison of another scenario {said['scenario']!r}: its pool, model or jobs differ"
                 raise RefusedError(what, where=str(self.folder), hint=hint)
             raise RefusedError(
-                f"holds rows of another comparison: {key} was {found.get(key)!r} and is {value!r} now",
+                f"holds rows of another comparison: {key} was {stamp.get(key)!r} and is {value!r} now",
                 where=str(self.folder),
                 hint=hint,
             )
@@ -241,8 +241,8 @@ class GridFolder:
 
     def row(self, cell: Cell) -> Row | None:
         """The row of a run; None when it is not finished, or is of other code, settings or text of the policy."""
-        found = stamp_of(self._file(cell))
-        return found if found is not None and self._mine(found) and self._is(cell, found) else None
+        stamped = stamp_of(self._file(cell))
+        return stamped if stamped is not None and self._mine(stamped) and self._is(cell, stamped) else None
 
     def keep(self, cell: Cell, row: Row) -> None:
         """Store the row of a run, whole."""

@@ -153,14 +153,14 @@ def measure(window):
 
 def capped(demands: Sequence[Demand], division: Division) -> tuple[Demand, ...]:
     """The demands, of which no MR-cluster gets more than its part."""
-    return tuple(replace(one, spec=replace(one.spec, max_nodes=division[one.spec.id])) for one in demands)
+    return tuple(replace(demand, spec=replace(demand.spec, max_nodes=division[demand.spec.id])) for demand in demands)
 
 
 def bounds(scenario: Scenario, demands: Sequence[Demand]) -> tuple[Division, Division, int]:
     """The least and the most nodes of each MR-cluster, and the nodes of the pool."""
     total = len(scenario.nodes)
-    least = {one.spec.id: one.spec.min_nodes for one in demands}
-    most = {one.spec.id: total if one.spec.max_nodes is None else one.spec.max_nodes for one in demands}
+    least = {demand.spec.id: demand.spec.min_nodes for demand in demands}
+    most = {demand.spec.id: total if demand.spec.max_nodes is None else demand.spec.max_nodes for demand in demands}
     return least, most, total
 
 
@@ -185,7 +185,7 @@ def _replay(grid: Grid, scenario: Scenario, demands: Sequence[Demand], division:
 
 def best_of(grid: Grid, settings: str, run: Runner, step: Callable[[str], None]) -> Best | None:
     """The best division for the first replays of a grid under one label of settings; ``step`` hears of each tried."""
-    scenario = next(one for (_, label), one in grid.scenarios.items() if label == settings)
+    scenario = next(candidate for (_, label), candidate in grid.scenarios.items() if label == settings)
     demands = grid.own.get(settings, grid.demands)
     replays = tuple(range(1, min(grid.replays, REPLAYS) + 1))
 
@@ -204,12 +204,12 @@ def regrets(
 
     None where a job did not succeed or has no slowdown, or no division was found.
     """
-    found: dict[tuple[str, str], float | None] = {}
+    regrets: dict[tuple[str, str], float | None] = {}
     by_cell = {Cell(row["policy"], row["settings"], row["replay"]): row for row in rows}
     for policy, settings in grid.scenarios:
         mine = [by_cell[Cell(policy, settings, n)] for n in range(1, min(grid.replays, REPLAYS) + 1)]
         division = best.get(settings)
         values = [row["slowdown_mean"] for row in mine if not row["failed_jobs"]]
         known = division is not None and len(values) == len(mine) and None not in values
-        found[policy, settings] = fmean(values) / division.slowdown - 1 if known and division else None
-    return found
+        regrets[policy, settings] = fmean(values) / division.slowdown - 1 if known and division else None
+    return regrets

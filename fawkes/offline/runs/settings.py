@@ -49,9 +49,9 @@ def variants_of(said: Iterable[tuple[str, str]]) -> dict[str, Mapping[str, Any]]
         choices[key] = _parts(text)
         if len(set(choices[key])) < len(choices[key]):
             raise UserError(f"{key}={text} has a value twice", where="--set", hint="Give each value once")
-    found: dict[str, Mapping[str, Any]] = {}
+    variants: dict[str, Mapping[str, Any]] = {}
     for combination in itertools.product(*choices.values()):
         pairs = dict(zip(choices, combination, strict=True))
         label = " ".join(f"{key}={text}" for key, text in pairs.items())
-        found[label] = {key: value_of(text) for key, text in pairs.items()}
-    return found
+        variants[label] = {key: value_of(text) for key, text in pairs.items()}
+    return variants

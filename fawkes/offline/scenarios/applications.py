@@ -57,7 +57,7 @@ def profile_of_job(job: TraceJob, stages: Mapping[str, Stage] = STAGES) -> Profi
 def guesses(jobs: Sequence[TraceJob]) -> list[str]:
     """Guesses of `profile_of_job` where a trace does not know, each with the number of jobs; empty for none."""
     plain = [job for job in jobs if job.processors is None]
-    told = (
+    guesses = (
         (sum(job.maps is None for job in plain), "no number of maps: each gets one map"),
         (
             sum(job.map_us is None for job in plain),
@@ -69,7 +69,7 @@ def guesses(jobs: Sequence[TraceJob]) -> list[str]:
             "times of maps and none of reduces: their reduces take 0 s",
         ),
     )
-    return [f"{count:,} of {len(jobs):,} jobs have {what}" for count, what in told if count]
+    return [f"{count:,} of {len(jobs):,} jobs have {what}" for count, what in guesses if count]
 
 
 def _cpu_s_per_mb(stage: Stage | None) -> tuple[float, float]:

@@ -44,20 +44,20 @@ class Asked:
 
 
 #: jobs of Hadoop are no gangs; records of earlier versions have these columns, too
-_FIGURES = tuple(one.name for one in fields(Profile) if one.name != "gang")
+_FIGURES = tuple(figure.name for figure in fields(Profile) if figure.name != "gang")
 _TOLD = ("told_tasks", "told_bytes", "reference_us")
 _MOST_BYTES = 256 * MIB
 COLUMNS = ("job", "known", *_TOLD, *_FIGURES)
 
 
-def write_demands(path: Path, asked: Mapping[str, Asked]) -> None:
+def write_demands(path: Path, demands: Mapping[str, Asked]) -> None:
     """The table as CSV, by job; the same values give the same bytes."""
     with path.open("w", encoding="utf-8", newline="") as out:
         rows = csv.writer(out, lineterminator="\n")
         rows.writerow(COLUMNS)
-        for job, one in sorted(asked.items()):
-            told = ["" if (value := getattr(one, name)) is None else value for name in _TOLD]
-            rows.writerow([job, one.known, *told, *(getattr(one.profile, name) for name in _FIGURES)])
+        for job, demand in sorted(demands.items()):
+            cells = ["" if (value := getattr(demand, name)) is None else value for name in _TOLD]
+            rows.writerow([job, demand.known, *cells, *(getattr(demand.profile, name) for name in _FIGURES)])
 
 
 def read_demands(path: Path) -> dict[str, Asked]:
@@ -71,12 +71,12 @@ def read_demands(path: Path) -> dict[str, Asked]:
         raise ConfigError(
             "does not have the expected columns", file=str(path), key="line 1", hint=f"They are {','.join(COLUMNS)}"
         )
-    found: dict[str, Asked] = {}
+    demands: dict[str, Asked] = {}
     for line, row in enumerate(rows[1:], 2):
-        if row and row[0] in found:
+        if row and row[0] in demands:
             raise ConfigError(f"the job {row[0]!r} appears twice", file=str(path), key=f"line {line}")
-        found[row[0] if row else ""] = _read(row, path, line)
-    return found
+        demands[row[0] if row else ""] = _read(row, path, line)
+    return demands
 
 
 def _read(row: Sequence[str], path: Path, line: int) -> Asked:
@@ -93,8 +93,8 @@ def _read(row: Sequence[str], path: Path, line: int) -> Asked:
             raise ValueError(f"{large} is more than {MOST_BYTES:,}")
         if figures["maps"] + figures["reduces"] < 1:
             raise ValueError("has no task")
-        told = {name: values[name] for name in _TOLD}
-        return Asked(profile=Profile(**figures), known=KnownDemands(row[1]), **told)
+        known = {name: values[name] for name in _TOLD}
+        return Asked(profile=Profile(**figures), known=KnownDemands(row[1]), **known)
     except ValueError as error:
         raise ConfigError(str(error), file=str(path), key=f"line {line}", hint="Whole numbers of at least 0") from None
 
@@ -105,20 +105,20 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def with_demands(jobs: Iterable[Coming], asked: Mapping[str, Asked]) -> tuple[Coming, ...]:
+def with_demands(jobs: Iterable[Coming], known: Mapping[str, Asked]) -> tuple[Coming, ...]:
     """The jobs with what the table says of them; one that it does not have stays as it is."""
     return tuple(
-        one if one.spec.id not in asked else replace(one, spec=_asking(one.spec, asked[one.spec.id])) for one in jobs
+        job if job.spec.id not in known else replace(job, spec=_asking(job.spec, known[job.spec.id])) for job in jobs
     )
 
 
-def _asking(spec: JobSpec, asked: Asked) -> JobSpec:
+def _asking(spec: JobSpec, demand: Asked) -> JobSpec:
     return replace(
-        _with_profile(spec, asked.profile),
-        tasks=asked.told_tasks or 1,
-        tasks_estimated=asked.told_tasks is None,
-        input_bytes=asked.told_bytes,
-        reference_us=asked.reference_us,
+        _with_profile(spec, demand.profile),
+        tasks=demand.told_tasks or 1,
+        tasks_estimated=demand.told_tasks is None,
+        input_bytes=demand.told_bytes,
+        reference_us=demand.reference_us,
     )
 
 

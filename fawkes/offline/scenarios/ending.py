@@ -210,7 +210,7 @@ def _reason(wish: Wish, left: set[str], view: View) -> str:
     if lost_node := _lost_master(view, job.spec.cluster):
         life = f"has lost {lost_node} with its masters"
     if cluster is not None and cluster.life is ClusterLife.WAITING:
-        held = sum(one.spec.min_nodes for one in view.clusters.values() if one.life is not ClusterLife.WAITING)
+        held = sum(other.spec.min_nodes for other in view.clusters.values() if other.life is not ClusterLife.WAITING)
         taken = f"other MR-clusters need {held} of {len(view.nodes)} nodes as their minimums"
         life += f" for {cluster.spec.min_nodes} core nodes: {taken}"
     if cluster is not None and alerts.about(cluster, ClusterAlert.STUCK):

@@ -178,13 +178,13 @@ def _line_of(job: str, path: Path) -> int | None:
     """
     name = re.escape(job.encode())
     begins, has = re.compile(rb"\s*" + name + rb"(?![\w.-])"), re.compile(rb"(?<![\w.-])" + name + rb"(?![\w.-])")
-    found = None
+    last = None
     try:
         for number, line in lines(path):
             if begins.match(line):
                 return number
-            if found is None and has.search(line):
-                found = number
+            if last is None and has.search(line):
+                last = number
     except FawkesError:
         return None
-    return found
+    return last

@@ -96,9 +96,9 @@ def shaken(demands: Sequence[Demand], seed: int, replay: int, spread_us: int) ->
 
     def moved(demand: Demand, part: str) -> Callable[[Sequence[Coming]], Iterable[Coming]]:
         def change(jobs: Sequence[Coming]) -> Iterable[Coming]:
-            shells = [TraceJob(id=one.spec.id, submit_us=one.at_us, after=one.after) for one in jobs]
+            shells = [TraceJob(id=job.spec.id, submit_us=job.at_us, after=job.after) for job in jobs]
             chance = rng(seed, "replay", str(replay), demand.spec.id, part)
-            by_id = {one.spec.id: one for one in jobs}
+            by_id = {job.spec.id: job for job in jobs}
             return [
                 replace(by_id[JobId(shell.id)], at_us=shell.submit_us) for shell in perturbed(shells, chance, spread_us)
             ]
@@ -120,11 +120,11 @@ def referenced(demands: Sequence[Demand], reference_us: Mapping[JobId, int]) -> 
     """The same jobs with their reference times; a time that a job has already is kept."""
 
     def change(jobs: Sequence[Coming]) -> Iterable[Coming]:
-        for one in jobs:
-            known = one.spec.reference_us
+        for job in jobs:
+            known = job.spec.reference_us
             yield replace(
-                one,
-                spec=replace(one.spec, reference_us=reference_us.get(one.spec.id) if known is None else known),
+                job,
+                spec=replace(job.spec, reference_us=reference_us.get(job.spec.id) if known is None else known),
             )
 
     return tuple(demand.mapped(change) for demand in demands)
@@ -151,29 +151,29 @@ def wishes(demands: Sequence[Demand], idle_us: int | None) -> tuple[Wish, ...]:
 
 
 def _submissions(demand: Demand) -> Iterable[Wish]:
-    for one in demand.from_start:
-        yield _wish(one, at_us=one.at_us)
-    for one in demand.jobs:
+    for job in demand.from_start:
+        yield _wish(job, at_us=job.at_us)
+    for job in demand.jobs:
         if demand.behind:
-            yield _wish(one, delay_us=demand.requested_us + one.at_us, running=demand.behind)
+            yield _wish(job, delay_us=demand.requested_us + job.at_us, running=demand.behind)
         else:
-            yield _wish(one, at_us=demand.requested_us + one.at_us)
-    for one in demand.once_running:
-        yield _wish(one, delay_us=one.at_us, running=demand.spec.id)
+            yield _wish(job, at_us=demand.requested_us + job.at_us)
+    for job in demand.once_running:
+        yield _wish(job, delay_us=job.at_us, running=demand.spec.id)
 
 
-def _wish(one: Coming, *, at_us: int = 0, delay_us: int = 0, running: ClusterId | None = None) -> Wish:
-    event = Submitted(at_us=at_us, spec=one.spec, ask=one.spec.id)
-    after = tuple(JobId(name) for name in one.after)
-    return Wish(event=event, delay_us=delay_us + one.think_us, running=running, jobs=after)
+def _wish(job: Coming, *, at_us: int = 0, delay_us: int = 0, running: ClusterId | None = None) -> Wish:
+    event = Submitted(at_us=at_us, spec=job.spec, ask=job.spec.id)
+    after = tuple(JobId(name) for name in job.after)
+    return Wish(event=event, delay_us=delay_us + job.think_us, running=running, jobs=after)
 
 
 def _patient(demand: Demand, idle_us: int | None) -> ClusterSpec:
     spec = demand.spec
     if spec.idle_us is not None or idle_us is None:
         return spec
-    gap_us = max((one.think_us for one in demand.all_jobs), default=0)
+    gap_us = max((job.think_us for job in demand.all_jobs), default=0)
     for jobs in (demand.jobs, demand.once_running, demand.from_start):
-        times = [0, *sorted(one.at_us for one in jobs)]
+        times = [0, *sorted(job.at_us for job in jobs)]
         gap_us = max(gap_us, *(later - sooner for sooner, later in pairwise(times)), 0)
     return replace(spec, idle_us=idle_us + gap_us) if gap_us else spec

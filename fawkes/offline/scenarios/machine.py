@@ -31,7 +31,7 @@ def inventory_of(table: ScenarioTable, path: Path, site: Site | None) -> tuple[I
             hint = "Give [pool] with nodes, or a --site with an inventory.toml"
             raise ConfigError("does not describe the nodes", file=str(path), key="pool", hint=hint)
         inventory = site.inventory(need_keys=False)
-        return inventory, tuple(_node(one) for one in inventory.nodes)
+        return inventory, tuple(_node(row) for row in inventory.nodes)
     nodes = _named(table.pool) if table.pool and table.pool.node else pool_of(count, _sites(table.pool))
     disk = table.pool.disk if table.pool else 2 * 10**12
     return Inventory(path.stem, tuple(_simulated(node, disk) for node in nodes), Path()), nodes
@@ -39,8 +39,8 @@ def inventory_of(table: ScenarioTable, path: Path, site: Site | None) -> tuple[I
 
 def _named(pool: PoolTable) -> tuple[Node, ...]:
     return tuple(
-        Node(id=NodeId(one.id), site=one.site, capacity_milli=round(one.capacity * 1000), may_core=one.core)
-        for one in pool.node
+        Node(id=NodeId(node.id), site=node.site, capacity_milli=round(node.capacity * 1000), may_core=node.core)
+        for node in pool.node
     )
 
 
@@ -48,8 +48,9 @@ def _sites(pool: PoolTable | None) -> Sequence[str]:
     return pool.sites if pool else ("site",)
 
 
-def _node(one: InventoryNode) -> Node:
-    return Node(id=NodeId(one.name), site=one.site, capacity_milli=round(one.capacity * 1000), may_core=one.may_core)
+def _node(node: InventoryNode) -> Node:
+    capacity_milli = round(node.capacity * 1000)
+    return Node(id=NodeId(node.name), site=node.site, capacity_milli=capacity_milli, may_core=node.may_core)
 
 
 def _simulated(node: Node, disk_bytes: int) -> InventoryNode:
@@ -93,7 +94,7 @@ def constants_of(model: ModelTable, network_bytes: int | None, base: Constants =
 
 
 def _said(model: ModelTable, kind: type[Constants] | type[Delays]) -> dict[str, Any]:
-    return {one.name: value for one in fields(kind) if (value := getattr(model, one.name, None)) is not None}
+    return {figure.name: value for figure in fields(kind) if (value := getattr(model, figure.name, None)) is not None}
 
 
 def delays_of(model: ModelTable) -> Delays:

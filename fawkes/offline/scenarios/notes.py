@@ -46,32 +46,32 @@ def copies_note(lost: Mapping[str, int]) -> str:
     """A note on what ``Copies.lost`` means for the figures; empty when nothing was lost."""
     if not lost:
         return ""
-    told = ", ".join(f"{name} ({count} nodes)" for name, count in sorted(lost.items()))
+    listed = ", ".join(f"{name} ({count} nodes)" for name, count in sorted(lost.items()))
     return (
-        f"core nodes with all copies of some blocks may have been lost at once: {told}. On a real pool jobs that read "
-        "these blocks fail; in the model they succeed, so the figures are too good"
+        f"core nodes with all copies of some blocks may have been lost at once: {listed}. On a real pool jobs that "
+        "read these blocks fail; in the model they succeed, so the figures are too good"
     )
 
 
 def trace_notes(trace: Trace, used: Sequence[TraceJob]) -> list[str]:
     """Notes on jobs that were skipped or mended, and on guesses for the used ones; each line names the trace."""
-    told = [f"{what} {lines}" for what, lines in (("skipped", trace.dropped), ("mended", trace.mended)) if lines.total]
+    notes = [f"{what} {lines}" for what, lines in (("skipped", trace.dropped), ("mended", trace.mended)) if lines.total]
     if FAILED in trace.mended.counts:
-        told.append("a job that did not succeed is simulated as one that succeeds")
-    return [f"{trace.source}: {line}" for line in (*told, *guesses(used))]
+        notes.append("a job that did not succeed is simulated as one that succeeds")
+    return [f"{trace.source}: {line}" for line in (*notes, *guesses(used))]
 
 
 def struck_nobody(store: Reader, losses: Sequence[Loss]) -> list[str]:
     """The losses of masters at a time at which their MR-cluster had none, as ``NAME at N s``: no node was lost."""
     waiting = sorted((loss for loss in losses if loss.masters_of is not None), key=lambda loss: -loss.at_us)
     serving: dict[ClusterId, bool] = {}
-    found: list[str] = []
+    struck: list[str] = []
 
     def judge(until_us: float) -> None:
         while waiting and waiting[-1].at_us < until_us:
             loss = waiting.pop()
             if loss.masters_of is not None and not serving.get(loss.masters_of, False):
-                found.append(f"{loss.masters_of} at {loss.at_us / SECOND_US:g} s")
+                struck.append(f"{loss.masters_of} at {loss.at_us / SECOND_US:g} s")
 
     for entry in store.entries():
         judge(entry.event.at_us)
@@ -80,11 +80,11 @@ def struck_nobody(store: Reader, losses: Sequence[Loss]) -> list[str]:
                 life = change.state.life
                 serving[change.state.id] = life in WITH_MASTERS and life is not ClusterLife.DEPLOYING
     judge(float("inf"))
-    return found
+    return struck
 
 
-def nobody_note(found: Sequence[str]) -> str:
+def nobody_note(losses: Sequence[str]) -> str:
     """A note on what `struck_nobody` means for the figures; empty when each loss struck a node."""
-    if not found:
+    if not losses:
         return ""
-    return f"losses of masters struck no node, because the MR-cluster had no masters then: {', '.join(found)}"
+    return f"losses of masters struck no node, because the MR-cluster had no masters then: {', '.join(losses)}"

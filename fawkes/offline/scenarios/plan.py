@@ -66,14 +66,14 @@ class Plan:
         """
         said = _changed(self.settings, changes)
         place = "--set" if changes else self.file
-        found = settings_of(said, file=place, base=self.base, catalog=catalog, key="settings", policy=policy)
-        text = policy_text(found.policy.title, str(found.policy.path), found.policy.text())
-        let_in = None if found.admission is None else self._admission(found.admission, found.core, place)
+        chosen = settings_of(said, file=place, base=self.base, catalog=catalog, key="settings", policy=policy)
+        text = policy_text(chosen.policy.title, str(chosen.policy.path), chosen.policy.text())
+        let_in = None if chosen.admission is None else self._admission(chosen.admission, chosen.core, place)
         return Scenario(
             name=self.name,
             file=self.file,
             nodes=self.nodes,
-            settings=self._known(found.core),
+            settings=self._known(chosen.core),
             policy=text,
             admission=let_in,
             wishes=(),
@@ -85,9 +85,9 @@ class Plan:
             bounds=self.bounds,
         )
 
-    def _admission(self, found: Found, settings: Settings, place: str) -> PolicyText:
+    def _admission(self, policy: Found, settings: Settings, place: str) -> PolicyText:
         """The admission policy, loaded once; ConfigError names the file, or the parameter in ``place``."""
-        text = policy_text(found.title, str(found.path), found.text())
+        text = policy_text(policy.title, str(policy.path), policy.text())
         try:
             admission_loader(self.bounds)(text, settings.admission_parameters)
         except ConfigError as error:
@@ -128,11 +128,11 @@ def told(demands: Sequence[Demand], policy: PolicyText, scenario: Scenario) -> t
     admission = admission_loader(scenario.bounds)(policy, scenario.settings.admission_parameters)
 
     def change(jobs: Sequence[Coming]) -> Iterable[Coming]:
-        for one in jobs:
-            profile = profile_of(one.spec)
+        for job in jobs:
+            profile = profile_of(job.spec)
             work_us = nominal_work_us(profile, scenario.constants) if admission.needs_work else None
-            unkept = one.spec.unkept or (_RIGID if profile.gang else "")
-            yield replace(one, spec=replace(one.spec, work_us=work_us, unkept=unkept))
+            unkept = job.spec.unkept or (_RIGID if profile.gang else "")
+            yield replace(job, spec=replace(job.spec, work_us=work_us, unkept=unkept))
 
     return tuple(demand.mapped(change) for demand in demands)
 
@@ -178,8 +178,8 @@ def _paper_with(plan: Plan, changes: Mapping[str, Any]) -> Plan:
         table = scenario_of(changed(said, changes), path)
         inventory, nodes = inventory_of(table, path, None)
         specs = [
-            cluster_spec(one, file=plan.file, folder=Path(), inventory=inventory, key=f"cluster[{one.id}]")
-            for one in table.cluster
+            cluster_spec(cluster, file=plan.file, folder=Path(), inventory=inventory, key=f"cluster[{cluster.id}]")
+            for cluster in table.cluster
         ]
     demands = tuple(
         replace(demand, spec=replace(spec, details=demand.spec.details))

@@ -124,8 +124,8 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
     _check_ids(demands, path)
     _check_tasks(demands, path)
     _check_times(demands, table.fault, path, reach.limit_us)
-    refuse_endless((one.spec for demand in demands for one in demand.all_jobs), path, reach)
-    refuse_wide((one.spec for demand in demands for one in demand.all_jobs), path, reach)
+    refuse_endless((job.spec for demand in demands for job in demand.all_jobs), path, reach)
+    refuse_wide((job.spec for demand in demands for job in demand.all_jobs), path, reach)
     return Plan(
         name=path.stem,
         title=said.title,
@@ -150,11 +150,11 @@ def _check_times(demands: Sequence[Demand], faults: Sequence[FaultTable], path: 
     requests = [(f"{demand.spec.id!r}", demand.requested_us) for demand in demands]
     refuse_beyond("requests for MR-clusters", requests, path, limit_us)
     jobs = [
-        (f"the job {one.spec.id!r}", demand.requested_us + one.at_us)
+        (f"the job {job.spec.id!r}", demand.requested_us + job.at_us)
         for demand in demands
-        for one in (*demand.jobs, *demand.once_running)
+        for job in (*demand.jobs, *demand.once_running)
     ]
-    jobs += [(f"the job {one.spec.id!r}", one.at_us) for demand in demands for one in demand.from_start]
+    jobs += [(f"the job {job.spec.id!r}", job.at_us) for demand in demands for job in demand.from_start]
     refuse_beyond("jobs", jobs, path, limit_us)
     refuse_beyond("faults", [(f"fault[#{n}]", fault.at_us) for n, fault in enumerate(faults, 1)], path, limit_us)
 
@@ -166,7 +166,7 @@ def _loss(fault: FaultTable) -> Loss:
 
 
 def _demand(arrival: Arrival, said: Workload, load: tuple[Coming, ...]) -> Demand:
-    mine = [one for one in said.jobs if one.spec.cluster == arrival.spec.id]
+    mine = [job for job in said.jobs if job.spec.cluster == arrival.spec.id]
     return Demand(
         spec=arrival.spec,
         requested_us=arrival.at_us,
@@ -178,21 +178,21 @@ def _demand(arrival: Arrival, said: Workload, load: tuple[Coming, ...]) -> Deman
 
 
 def _since(jobs: Sequence[Submission], moment: str) -> tuple[Coming, ...]:
-    return tuple(Coming(one.delay_us, one.spec) for one in jobs if one.after == moment)
+    return tuple(Coming(job.delay_us, job.spec) for job in jobs if job.after == moment)
 
 
 def _check_ids(demands: Sequence[Demand], path: Path) -> None:
     seen: set[str] = set()
     for demand in demands:
-        for one in demand.all_jobs:
-            if one.spec.id in seen:
+        for job in demand.all_jobs:
+            if job.spec.id in seen:
                 hint = "Give each [[job]] an id that no load uses, and each MR-cluster only one load of a kind"
-                raise ConfigError(f"two jobs have the id {one.spec.id!r}", file=str(path), hint=hint)
-            seen.add(one.spec.id)
+                raise ConfigError(f"two jobs have the id {job.spec.id!r}", file=str(path), hint=hint)
+            seen.add(job.spec.id)
 
 
 def _check_tasks(demands: Sequence[Demand], path: Path) -> None:
-    profiles = [profile_of(one.spec) for demand in demands for one in demand.all_jobs]
+    profiles = [profile_of(job.spec) for demand in demands for job in demand.all_jobs]
     tasks = sum(profile.maps + profile.reduces for profile in profiles)
     if tasks > MOST_TASKS:
         what = f"all jobs together have {tasks:,} tasks, and a run may have {MOST_TASKS:,}"
@@ -230,15 +230,17 @@ def _jobs(
         refuse_long(jobs, path.parent / load.trace, reach, stages_of(apps), name)
         refuse_hopeless(jobs, path.parent / load.trace, name)
     for job in jobs:
-        known = replace(job, after=tuple(one for one in job.after if one in kept))
+        known = replace(job, after=tuple(before for before in job.after if before in kept))
         mine.setdefault(job.cluster or load.cluster, []).append(known)
-    found = {}
+    of_cluster = {}
     for cluster, part in mine.items():
         # A table has the times of a whole run.
         begin_us = arrivals[ClusterId(cluster)].at_us if form == TABLE else 0
         come = coming(part, cluster, begin_us=begin_us, stages=stages_of(apps))
-        found[cluster] = come if load.demands is None else with_demands(come, read_demands(path.parent / load.demands))
-    return found
+        of_cluster[cluster] = (
+            come if load.demands is None else with_demands(come, read_demands(path.parent / load.demands))
+        )
+    return of_cluster
 
 
 def _scaled(jobs: Sequence[TraceJob], load: LoadTable, form: str) -> Sequence[TraceJob]:
@@ -326,7 +328,7 @@ def _traced(
         replace(
             job,
             id=names[job.id],
-            after=tuple(names[one] for one in job.after),
+            after=tuple(names[name] for name in job.after),
             submit_us=job.submit_us - begin_us,
         )
         for job in trace.jobs[: load.limit]
@@ -335,4 +337,4 @@ def _traced(
 
 
 def _renamed(jobs: Sequence[TraceJob], name: Callable[[str], str]) -> tuple[TraceJob, ...]:
-    return tuple(replace(job, id=name(job.id), after=tuple(name(one) for one in job.after)) for job in jobs)
+    return tuple(replace(job, id=name(job.id), after=tuple(name(former) for former in job.after)) for job in jobs)

@@ -39,22 +39,22 @@ def reference_times(scenario: Scenario, demands: Sequence[Demand]) -> dict[JobId
     on one static MR-cluster without other jobs, in the model of the ``scenario``. A rigid job takes what its trace
     says.
     """
-    found: dict[JobId, int] = {}
+    times: dict[JobId, int] = {}
     wanted: dict[int, dict[Profile, list[JobId]]] = {}
     for demand in demands:
         group = wanted.setdefault(demand.spec.min_nodes, {})
-        for one in demand.all_jobs:
-            if one.spec.reference_us is None:
-                profile = profile_of(one.spec)
+        for job in demand.all_jobs:
+            if job.spec.reference_us is None:
+                profile = profile_of(job.spec)
                 if profile.gang:
                     # Alone it starts at once, and its MR-cluster's minimum may be too small for it.
-                    found[one.spec.id] = profile.map_us
+                    times[job.spec.id] = profile.map_us
                 else:
-                    group.setdefault(profile, []).append(one.spec.id)
+                    group.setdefault(profile, []).append(job.spec.id)
     for nodes, group in sorted(wanted.items()):
         for (_, ids), took_us in zip(group.items(), _alone(scenario, nodes, list(group)), strict=True):
-            found |= dict.fromkeys(ids, took_us)
-    return found
+            times |= dict.fromkeys(ids, took_us)
+    return times
 
 
 def _alone(scenario: Scenario, nodes: int, profiles: Sequence[Profile]) -> list[int]:
