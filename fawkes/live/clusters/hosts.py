@@ -160,8 +160,8 @@ class Hosts:
         self, at: NodeId, cluster: LiveCluster, right: Lease, daemons: Sequence[hadoop.Daemon]
     ) -> list[hadoop.Daemon]:
         """Without a JournalNode or a second NameNode that has lost its data: those are armed again by `ArmStandby`."""
-        found = self._ground.run(at, standby.look(right.folders, nameservice(cluster.id)), "looking for the journal")
-        lacks = [] if "journal" in found else ["journalnode"]
+        seen = self._ground.run(at, standby.look(right.folders, nameservice(cluster.id)), "looking for the journal")
+        lacks = [] if "journal" in seen else ["journalnode"]
         if at == cluster.second:
             image = self._ground.run(at, moving.image(right), "looking for the image of the second NameNode")
             lacks += [] if image.get("image") == "yes" else ["namenode"]
@@ -196,8 +196,8 @@ class Hosts:
 
     def _need_image(self, at: NodeId, right: Lease) -> None:
         """NoImageError for masters that have lost their data: a NameNode without them must never start, nor be made."""
-        found = self._ground.run(at, moving.image(right), "looking for the image of the NameNode")
-        if found.get("image") == "no":
+        facts = self._ground.run(at, moving.image(right), "looking for the image of the NameNode")
+        if facts.get("image") == "no":
             raise NoImageError("its NameNode has lost its image, so the masters cannot be started here", host=at)
 
     def _now(self, cluster: LiveCluster) -> LiveCluster:
@@ -212,8 +212,8 @@ class Hosts:
         addresses, deadline = self._setup.masters(cluster), Deadline.after(limits.MASTERS_S)
         try:
             if effect.leaving:
-                found = masters.storage(addresses, deadline).nodes.get(effect.node)
-                heard = found is not None and found.alive and not is_late(found)
+                storage = masters.storage(addresses, deadline).nodes.get(effect.node)
+                heard = storage is not None and storage.alive and not is_late(storage)
                 return "" if heard else "the NameNode does not hear from its DataNode"
             compute = masters.resource_manager_nodes(addresses, deadline).get(effect.node)
             if compute is None:
@@ -235,10 +235,10 @@ class Hosts:
             return True
         addresses = self._setup.masters(replace(cluster, master=cluster.second))
         try:
-            found = masters.storage(addresses, Deadline.after(limits.MASTERS_S)).nodes.get(effect.node)
+            storage = masters.storage(addresses, Deadline.after(limits.MASTERS_S)).nodes.get(effect.node)
         except UnreadableError:
             return True
-        return found is not None and found.alive
+        return storage is not None and storage.alive
 
     def _ask_second_again(self, effect: Host) -> None:
         """A DataNode asks a NameNode that has turned it away only after it was started again."""

@@ -54,16 +54,16 @@ class Leading:
     def _namenode(self, cluster: LiveCluster) -> bool:
         at = cluster.master
         try:
-            found = self._pair.namenode(cluster, at)
+            namenode = self._pair.namenode(cluster, at)
         except UnreadableError:
             return False
-        if found.state == ha.STANDBY:
+        if namenode.state == ha.STANDBY:
             self._rules(cluster)
             self._pair.become_active(cluster, at)
             _log.info("%s: the NameNode on %s is active", cluster.id, at)
-            found = self._pair.namenode(cluster, at)
+            namenode = self._pair.namenode(cluster, at)
         # Until it is out of safe mode, a ResourceManager cannot keep its state there.
-        return found.state == ha.ACTIVE and found.safe
+        return namenode.state == ha.ACTIVE and namenode.safe
 
     def _resource_manager(self, cluster: LiveCluster) -> bool:
         addresses, deadline = self._setup.masters(cluster), Deadline.after(limits.ANSWER_S)

@@ -74,7 +74,7 @@ class LogRoom:
         with self._lock:
             kept = self._kept()
             limit = self._limit(kept)
-            size = sum(one.size for one in kept)
+            size = sum(archive.size for archive in kept)
             for oldest in sorted(kept):
                 if size + self._begun + count <= limit:
                     break
@@ -91,15 +91,15 @@ class LogRoom:
             self._begun -= count
 
     def _kept(self) -> list[_Kept]:
-        found = []
+        archives = []
         for path in self._folder.glob(f"*/*{_ARCHIVE}"):
             with contextlib.suppress(FileNotFoundError):
                 stat = path.stat()
-                found.append(_Kept(stat.st_mtime_ns, path, stat.st_size))
-        return found
+                archives.append(_Kept(stat.st_mtime_ns, path, stat.st_size))
+        return archives
 
     def _limit(self, kept: list[_Kept]) -> int:
-        without_logs = self._free(self._folder) + sum(one.size for one in kept) + self._begun
+        without_logs = self._free(self._folder) + sum(archive.size for archive in kept) + self._begun
         return min(self._budget_bytes, without_logs // _PART)
 
 

@@ -98,8 +98,8 @@ class MembershipKeeper:
         members = self.members(effect)
         documents = self.documents(cluster, members)
         with self._lock:
-            told = self._told.get(effect.cluster, {})
-        names = [name for name, listed in _READERS.items() if any(told.get(f) != documents[f] for f in listed)]
+            known = self._told.get(effect.cluster, {})
+        names = [name for name, listed in _READERS.items() if any(known.get(f) != documents[f] for f in listed)]
         if not names:
             return names
         # Side by side: a worker that does not answer holds up neither the masters nor the other workers. The second

@@ -109,8 +109,8 @@ class _ToHdfs:
             raise FawkesError("changed while it was copied", where=self.output.path, hint=hint)
         if not self.files:
             return {"path": self.output.path, "files": 0, "size": 0}
-        if found := unfinished(self.hdfs, self.output.path, self.is_open):
-            raise UnsavedError(found)
+        if unsaved := unfinished(self.hdfs, self.output.path, self.is_open):
+            raise UnsavedError(unsaved)
         return {"path": self.output.path, "save_to": self.output.save_to}
 
     def _look(self) -> str:
@@ -140,10 +140,10 @@ def _error_of(
     failed: Sequence[_Failure], cluster: str, done: Sequence[Facts], named: Callable[[Unsaved], Unsaved]
 ) -> FawkesError:
     """One error for all failures; that of a node that refused stays as it is, for the core takes it out of service."""
-    for one in failed:
-        if isinstance(one.error, NodeRefusedError):
-            return one.error
-    return UnsavedError([named(row) for one in failed for row in one.rows()], where=cluster, outputs=done)
+    for failure in failed:
+        if isinstance(failure.error, NodeRefusedError):
+            return failure.error
+    return UnsavedError([named(row) for failure in failed for row in failure.rows()], where=cluster, outputs=done)
 
 
 def stake_row(cluster: LiveCluster, path: Plain, **facts: Plain) -> dict[str, Plain]:
@@ -187,12 +187,12 @@ class Stages:
         loading.lay_out(masters, [output.path for output in cluster.details.outputs])
         if cluster.details.kerberos_users:
             loading.let_in(masters, cluster.details.kerberos_users, [output.path for output in cluster.details.outputs])
-        found = [self._load_set(cluster, number, one, stop) for number, one in enumerate(cluster.details.data)]
+        sets = [self._load_set(cluster, number, data_set, stop) for number, data_set in enumerate(cluster.details.data)]
         if not current():
             return None
         loading.mark_active(masters)
         self._clusters.mark(effect.cluster, working=True)
-        return {"sets": found}
+        return {"sets": sets}
 
     def save(self, effect: Save, current: Callable[[], bool]) -> Facts | None:
         """Files and bytes of what was saved; None when a newer goal came.
@@ -275,7 +275,7 @@ class Stages:
         if not effect.applications:
             self._nothing_runs(cluster)
         writes.begin()
-        left = [folder for folder in folders if folder.output not in {one.output for one in failed}]
+        left = [folder for folder in folders if folder.output not in {failure.output for failure in failed}]
         failed += _each(left, lambda folder: done.append(folder.finish()))
         if failed:
             raise _error_of(failed, effect.cluster, done, writes.named)
@@ -354,23 +354,23 @@ class Stages:
 
         return stop
 
-    def _load_set(self, cluster: LiveCluster, number: int, one: DataSet, stop: Stop) -> Mapping[str, object]:
+    def _load_set(self, cluster: LiveCluster, number: int, data_set: DataSet, stop: Stop) -> Mapping[str, object]:
         load = loading.LoadRun(
             masters=self._setup.masters(cluster),
             core=cluster.core,
-            target=one.to,
+            target=data_set.to,
             block_bytes=cluster.details.block_size_bytes,
             replication=cluster.spec.replication,
             replicas_us=self._heard_us,
             stop=stop,
         )
-        if one.source.startswith(_HDFS):
+        if data_set.source.startswith(_HDFS):
             load.begin()
-            self._copies.run(cluster, f"load-{number}", load_job(one.source, one.to), stop)
+            self._copies.run(cluster, f"load-{number}", load_job(data_set.source, data_set.to), stop)
             loaded = load.look()
         else:
-            loaded = load.run(source_of(one.source, self._ground.nodes[cluster.master].user))
-        return {"to": one.to, **asdict(loaded)}
+            loaded = load.run(source_of(data_set.source, self._ground.nodes[cluster.master].user))
+        return {"to": data_set.to, **asdict(loaded)}
 
     def _folder(
         self, cluster: LiveCluster, number: int, output: Output, is_open: Callable[[str], bool], stop: Stop
@@ -388,7 +388,7 @@ class Stages:
         return _ToHdfs(output, hdfs, copy, is_open)
 
     def _known(self, name: str) -> LiveCluster:
-        cluster = next((one for one in self._clusters.all() if one.id == name), None)
+        cluster = next((known for known in self._clusters.all() if known.id == name), None)
         if cluster is None:
             raise FawkesError(f"{name} is not running")
         return cluster

@@ -73,10 +73,10 @@ def access_of(table: AccessTable, file: Path) -> Access:
 
 
 def _numbers(names: Iterable[str], file: Path, key: str) -> frozenset[int]:
-    found = set()
+    numbers = set()
     for name in names:
         try:
-            found.add(grp.getgrnam(name).gr_gid)
+            numbers.add(grp.getgrnam(name).gr_gid)
         except KeyError:
             raise ConfigError(
                 f"there is no group {name!r} on this machine",
@@ -84,7 +84,7 @@ def _numbers(names: Iterable[str], file: Path, key: str) -> frozenset[int]:
                 key=f"access.{key}",
                 hint=f"Name one that `getent group` lists, or create it with `groupadd {name}`",
             ) from None
-    return frozenset(found)
+    return frozenset(numbers)
 
 
 class Owners:
@@ -218,8 +218,8 @@ def _check_secrets(peer: Peer, facts: Facts) -> None:
 
 def _files_of_cluster(facts: Facts) -> dict[str, str]:
     details = ClusterDetails.of(facts)
-    files = {one.source: "data.source" for one in details.data} | {
-        one.save_to: "outputs.save_to" for one in details.outputs
+    files = {data_set.source: "data.source" for data_set in details.data} | {
+        output.save_to: "outputs.save_to" for output in details.outputs
     }
     return {name: key for name, key in files.items() if not name.startswith(_REMOTE)}
 
@@ -227,5 +227,5 @@ def _files_of_cluster(facts: Facts) -> dict[str, str]:
 def _files_of_job(facts: Facts) -> dict[str, str]:
     details = JobDetails.of(facts)
     files = {details.jar: "jar", details.pig: "pig", **dict.fromkeys(details.files, "files")}
-    files |= {one[FILE_SECRET]: "secrets" for one in details.secrets.values() if FILE_SECRET in one}
+    files |= {secret[FILE_SECRET]: "secrets" for secret in details.secrets.values() if FILE_SECRET in secret}
     return {name: key for name, key in files.items() if name}

@@ -137,8 +137,8 @@ class Adoption:
     def answers(self, findings: Findings) -> dict[ClusterId, str]:
         """The answers of the masters of each MR-cluster that is adopted, in a few words."""
         ground = self._ground(Identity(self._plan.inventory.pool, findings.epoch, "adopts"))
-        found = sorted(findings.outcome.clusters.items())
-        return {name: self._answer(ground, kept, self._key(ground, kept)) for name, kept in found}
+        clusters = sorted(findings.outcome.clusters.items())
+        return {name: self._answer(ground, kept, self._key(ground, kept)) for name, kept in clusters}
 
     def _answer(self, ground: Ground, kept: KeptCluster, key: str) -> str:
         if ClusterDetails.of(kept.spec.details).security == KERBEROS:
@@ -148,7 +148,7 @@ class Adoption:
             compute = masters.resource_manager_nodes(addresses, deadline)
             running = sum(node.state == masters.RUNNING for node in compute.values())
             data = sum(node.alive for node in masters.storage(addresses, deadline).nodes.values())
-            applications = [one for one in masters.applications(addresses, deadline) if not one.ended]
+            applications = [app for app in masters.applications(addresses, deadline) if not app.ended]
         except UnreadableError as error:
             return f"its masters do not answer ({error})"
         return f"its masters see {running} NodeManagers, {data} DataNodes and {len(applications)} applications at work"
@@ -232,7 +232,7 @@ def _node(node: NodeId, look: Look, leases: list[LeaseSeen]) -> FoundNode:
     facts = look.facts[node]
     folders = tuple(sorted(facts.all("folder")))
     said = facts.under("lease")
-    mine = next((one for one in leases if one.node == node), None)
+    mine = next((lease for lease in leases if lease.node == node), None)
     if mine is not None:
         return FoundNode(node=node, cluster=mine.cluster, generation=mine.generation, folders=folders)
     if "damage" in said:
@@ -255,11 +255,11 @@ def _cluster(node: NodeId, cluster: str, text: str, version: int | None) -> Foun
 
 def _jobs(cluster: str, facts: Facts) -> list[FoundJob]:
     copies, exits = facts.under("job"), facts.under("exit")
-    found = []
+    jobs = []
     for name, state in facts.under("attempt").items():
         job, _, number = name.rpartition(".")
         if job and number.isdigit():
-            found.append(
+            jobs.append(
                 FoundJob(
                     cluster=cluster,
                     job=job,
@@ -269,7 +269,7 @@ def _jobs(cluster: str, facts: Facts) -> list[FoundJob]:
                     kept=_job(cluster, job, int(number), copies),
                 )
             )
-    return found
+    return jobs
 
 
 def _job(cluster: str, job: str, attempt: int, copies: Mapping[str, str]) -> KeptJob | None:

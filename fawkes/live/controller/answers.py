@@ -39,31 +39,31 @@ def answers(view: View, open_ledger: Callable[[], ClosableReader]) -> dict[str, 
     the ledger (``open_ledger`` opens it for each such question) has it. A name that never was gives no row.
     """
 
-    def clusters(asked: Mapping[str, str]) -> Plain:
+    def clusters(parameters: Mapping[str, str]) -> Plain:
         usable = sum(node.node.capacity_milli for node in list(view.nodes.values()) if in_service(node))
-        if "cluster" not in asked:
+        if "cluster" not in parameters:
             return [_cluster(state, view, usable) for state in list(view.clusters.values())]
-        name = asked["cluster"]
+        name = parameters["cluster"]
         state = view.clusters.get(ClusterId(name)) or _ended(open_ledger, CLUSTER, name)
         return [_cluster(state, view, usable)] if isinstance(state, ClusterState) else []
 
-    def jobs(asked: Mapping[str, str]) -> Plain:
-        if "job" not in asked:
+    def jobs(parameters: Mapping[str, str]) -> Plain:
+        if "job" not in parameters:
             there: Iterable[JobState] = list(view.jobs.values())
-            return [job_row(state) for state in there if asked.get("cluster") in (None, state.cluster)]
-        state = view.jobs.get(JobId(asked["job"])) or _ended(open_ledger, JOB, asked["job"])
+            return [job_row(state) for state in there if parameters.get("cluster") in (None, state.cluster)]
+        state = view.jobs.get(JobId(parameters["job"])) or _ended(open_ledger, JOB, parameters["job"])
         return [job_row(state)] if isinstance(state, JobState) else []
 
-    def nodes(asked: Mapping[str, str]) -> Plain:
-        if "node" not in asked:
+    def nodes(parameters: Mapping[str, str]) -> Plain:
+        if "node" not in parameters:
             return [_node(state, view) for state in list(view.nodes.values())]
-        state = view.nodes.get(NodeId(asked["node"]))
+        state = view.nodes.get(NodeId(parameters["node"]))
         return [] if state is None else [_node(state, view)]
 
-    def rows(asked: Mapping[str, str]) -> Plain:
+    def rows(parameters: Mapping[str, str]) -> Plain:
         with closing(open_ledger()) as ledger:
-            found: Plain = board(ledger, asked.get("of", ""))
-            return found
+            board_rows: Plain = board(ledger, parameters.get("of", ""))
+            return board_rows
 
     def end(_: Mapping[str, str]) -> Plain:
         with closing(open_ledger()) as ledger:

@@ -183,10 +183,10 @@ def _stopping() -> FawkesError:
 def _make_folder(folder: Path, mode: int) -> None:
     """The folder of the socket, as open as its site says; RefusedError when it is somebody else's."""
     folder.mkdir(mode=mode, parents=True, exist_ok=True)
-    found = folder.stat()
-    if found.st_uid not in (os.geteuid(), 0):
+    status = folder.stat()
+    if status.st_uid not in (os.geteuid(), 0):
         raise RefusedError("belongs to another user", where=str(folder), hint="Remove it, or `chown` it")
-    if stat.S_IMODE(found.st_mode) != mode:
+    if stat.S_IMODE(status.st_mode) != mode:
         folder.chmod(mode)
 
 
@@ -305,11 +305,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _get(self) -> None:
         url = urlsplit(self.path)
         parameters = dict(parse_qsl(url.query, keep_blank_values=True))
-        found = self.server.control.answer(url.path.strip("/"), parameters, self._peer)
-        if isinstance(found, Iterator):
-            self._stream(found)
+        answer = self.server.control.answer(url.path.strip("/"), parameters, self._peer)
+        if isinstance(answer, Iterator):
+            self._stream(answer)
         else:
-            self._send(HTTPStatus.OK, _encoded(found))
+            self._send(HTTPStatus.OK, _encoded(answer))
 
     def _stream(self, pieces: Iterator[Plain]) -> None:
         """One line of JSON for each piece; the last line tells a whole stream from one that broke off."""

@@ -245,7 +245,7 @@ class Controller:
             held_up=self._held_up,
         )
         stack.callback(world.close)
-        self._reign = Reign(ground, lambda: [one.master for one in clusters.all()], self._refused)
+        self._reign = Reign(ground, lambda: [cluster.master for cluster in clusters.all()], self._refused)
         self._claimed = [lease.node for lease in verdict.leases]
         self._ledger = ledger
         if verdict.standing is not Standing.RULES:
@@ -311,7 +311,7 @@ class Controller:
         kerberos = self._kerberos = Kerberos(
             self._plan.settings.kerberos,
             self._plan.site.state_dir / "tls",
-            {one.user for one in ground.nodes.values()},
+            {node.user for node in ground.nodes.values()},
             lambda: cached.jar(SECURE_IO),
         )
         kerberos.keep(state.clusters)
@@ -448,7 +448,7 @@ class Controller:
         if cluster in state.clusters:
             return True
         with closing(LedgerReader(self._plan.site.state_dir)) as reader:
-            return copies_needed(next((one for one in history.clusters(reader) if one.id == cluster), None))
+            return copies_needed(next((row for row in history.clusters(reader) if row.id == cluster), None))
 
     def _give_back(self, ground: Ground, view: View) -> None:
         """Nodes that nobody holds forget the pool: otherwise they would refuse one with a ledger of its own."""

@@ -64,12 +64,12 @@ class DataAnswers:
         """Queries for `ControlServer`."""
         return {"at-stake": self._at_stake, "env": self._env, "logs": self._logs, "history": self._history}
 
-    def _at_stake(self, asked: Mapping[str, str]) -> Plain:
+    def _at_stake(self, parameters: Mapping[str, str]) -> Plain:
         """Nothing of an MR-cluster that is still being deployed: its HDFS is not there yet."""
         rows: list[dict[str, Plain]] = []
         for cluster in self._clusters.all():
             state = self._view.clusters.get(cluster.id)
-            if asked.get("cluster") not in (None, cluster.id) or state is None or state.life not in _AT_STAKE:
+            if parameters.get("cluster") not in (None, cluster.id) or state is None or state.life not in _AT_STAKE:
                 continue
             try:
                 rows += self._stages.at_stake(cluster)
@@ -77,17 +77,17 @@ class DataAnswers:
                 rows += _unknown(cluster)
         return rows
 
-    def _env(self, asked: Mapping[str, str]) -> Plain:
-        cluster = self._cluster(asked)
+    def _env(self, parameters: Mapping[str, str]) -> Plain:
+        cluster = self._cluster(parameters)
         details: ClusterDetails = cluster.details
         local = details.release_dir or str(dist_dir() / f"hadoop-{details.hadoop_version}")
         return {"release_dir": local, "java_home": None, "files": self._setup.client(cluster)}
 
-    def _logs(self, asked: Mapping[str, str]) -> Plain:
-        name = _cluster_name(asked.get("cluster", ""))
-        wanted = asked.get("node")
-        job = asked.get("job", "")
-        lines = asked.get("lines", "200")
+    def _logs(self, parameters: Mapping[str, str]) -> Plain:
+        name = _cluster_name(parameters.get("cluster", ""))
+        wanted = parameters.get("node")
+        job = parameters.get("job", "")
+        lines = parameters.get("lines", "200")
         if not (lines.isascii() and lines.isdigit()) or len(lines) > _DIGITS:
             hint = "It must be a whole number; 0 means all lines"
             raise UserError(f"{cut(lines)!r} is not a number of lines", where="lines", hint=hint)
@@ -99,20 +99,20 @@ class DataAnswers:
             nodes = [live.master]
         return self._from_nodes(live, nodes, job, int(lines))
 
-    def _history(self, asked: Mapping[str, str]) -> Plain:
+    def _history(self, parameters: Mapping[str, str]) -> Plain:
         """Hadoop's history of the applications of an attempt of a job, one after the other; read only.
 
         They are found by their tag; where the ResourceManager has forgotten them, by ``application``.
         """
-        cluster, job = self._cluster(asked), JobId(asked.get("job", ""))
-        if not asked.get("attempt", "").isdecimal():
+        cluster, job = self._cluster(parameters), JobId(parameters.get("job", ""))
+        if not parameters.get("attempt", "").isdecimal():
             raise UserError("the number of the attempt is missing", where="attempt")
         addresses, deadline = self._setup.masters(cluster), Deadline.after(limits.HISTORY_S)
-        tag = tag_of(job, int(asked["attempt"]))
-        found = masters.applications(addresses, deadline, tag=tag)
-        if not found and asked.get("application"):
-            found = (masters.Application(id=asked["application"]),)
-        return histories(addresses, found, deadline)
+        tag = tag_of(job, int(parameters["attempt"]))
+        applications = masters.applications(addresses, deadline, tag=tag)
+        if not applications and parameters.get("application"):
+            applications = (masters.Application(id=parameters["application"]),)
+        return histories(addresses, applications, deadline)
 
     def _from_nodes(self, cluster: LiveCluster, nodes: list[NodeId], job: str, lines: int) -> Iterator[Plain]:
         """The logs of each node; FawkesError only if none gives any, else what failed is a piece among the others."""
@@ -145,10 +145,10 @@ class DataAnswers:
                     # Newer logs took its room meanwhile.
                     continue
 
-    def _cluster(self, asked: Mapping[str, str]) -> LiveCluster:
-        cluster = self._clusters.get(ClusterId(asked.get("cluster", "")))
+    def _cluster(self, parameters: Mapping[str, str]) -> LiveCluster:
+        cluster = self._clusters.get(ClusterId(parameters.get("cluster", "")))
         if cluster is None:
-            raise FawkesError(f"{asked.get('cluster')} is not running", hint="`fawkes status` shows its state")
+            raise FawkesError(f"{parameters.get('cluster')} is not running", hint="`fawkes status` shows its state")
         return cluster
 
 

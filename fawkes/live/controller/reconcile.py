@@ -193,8 +193,8 @@ class Reconciler:
     def _begin(self) -> None:
         """Give every free hand a goal that it may take."""
         for work, shares in self._shares.items():
-            while (found := shares.begin()) is not None:
-                cluster, key = found
+            while (begun := shares.begin()) is not None:
+                cluster, key = begun
                 del self._queued[key]
                 self._busy.add(key)
                 self._pool.submit(self._work, key, (work, cluster))

@@ -134,29 +134,29 @@ class Restorer:
         """Queries for `ControlServer`: ``restore`` (`answer`) and ``copies[?cluster=]`` (`copies`)."""
         return {"restore": self.answer, "copies": self.copies}
 
-    def copies(self, asked: Mapping[str, str]) -> Plain:
+    def copies(self, parameters: Mapping[str, str]) -> Plain:
         """A row for each MR-cluster with masters, or the one that is asked for: how old the controller's copy is.
 
         ``age_us`` None: there is no copy that a NameNode could start from.
         """
         rows: list[Plain] = []
         for cluster in self._clusters.all():
-            if asked.get("cluster") in (None, cluster.id):
+            if parameters.get("cluster") in (None, cluster.id):
                 copy = self._copies.newest(cluster.id)
                 age_us = None if copy is None else max(0, self._now() - copy.copied_us)
                 rows.append({"cluster": cluster.id, "age_us": age_us})
         return rows
 
-    def answer(self, asked: Mapping[str, str]) -> Plain:
+    def answer(self, parameters: Mapping[str, str]) -> Plain:
         """The pieces: ``{"doing": TEXT}``, and at last ``{"found": FACTS}``.
 
         RefusedError while the masters answer, without a copy, for a copy of another MR-cluster, and while somebody
         else asks the same; UserError for a node that cannot have the masters; HostError when that cannot be used.
         """
-        cluster = self._clusters.get(ClusterId(asked.get("cluster", "")))
+        cluster = self._clusters.get(ClusterId(parameters.get("cluster", "")))
         if cluster is None:
-            raise UserError(f"{asked.get('cluster', '')!r} is not an MR-cluster with masters", where="cluster")
-        to = NodeId(asked.get("to", ""))
+            raise UserError(f"{parameters.get('cluster', '')!r} is not an MR-cluster with masters", where="cluster")
+        to = NodeId(parameters.get("to", ""))
         member = cluster.members.get(to)
         if member is None or member.role is not Role.CORE or not self._ground.nodes[to].may_core:
             hint = f"Its core nodes are {', '.join(cluster.core)}"
@@ -177,9 +177,9 @@ class Restorer:
             facts["copied_us"] = copy.copied_us
             storing = [n for n, m in sorted(cluster.members.items()) if m.role is not Role.TRANSIENT]
             reached = {*cast("list[NodeId]", seen.get("reached") or []), *_own(cluster, seen)}
-            asked = [n for n in storing if n in reached]
-            yield {"doing": f"listing the blocks on {len(asked)} of {len(storing)} nodes that store data"}
-            replicas, read = self._blocks(cluster, asked, origin)
+            listed = [n for n in storing if n in reached]
+            yield {"doing": f"listing the blocks on {len(listed)} of {len(storing)} nodes that store data"}
+            replicas, read = self._blocks(cluster, listed, origin)
             yield {"doing": f"reading the copy on {to}"}
             salvage, transaction = self._read(cluster, to, copy, replicas)
             silent: list[Plain] = [n for n in storing if n not in read]
@@ -215,16 +215,16 @@ class Restorer:
             raise FawkesError(f"the copy cannot be read ({error.strerror})", where=str(copy.folder)) from error
         wanted = f"{self._ground.identity.pool}-{cluster.id}"
         if origin is None or origin.cluster != wanted:
-            found = "nothing that is known" if origin is None else origin.cluster
+            owner = "nothing that is known" if origin is None else origin.cluster
             raise RefusedError(
-                f"the kept copy is of {found}, not of {wanted}", where=str(copy.folder), hint="No node was changed"
+                f"the kept copy is of {owner}, not of {wanted}", where=str(copy.folder), hint="No node was changed"
             )
         return copy, origin
 
     def _blocks(self, cluster: LiveCluster, nodes: list[NodeId], origin: Origin) -> tuple[Replicas, list[NodeId]]:
         """The replicas on nodes, and the nodes that could be read; RefusedError for blocks of another namespace."""
 
-        def one(node: NodeId) -> tuple[Replicas, frozenset[str]] | HostError:
+        def blocks_of(node: NodeId) -> tuple[Replicas, frozenset[str]] | HostError:
             script = book.blocks(self._ground.folders(node, cluster.id), origin.block_pool)
             listed = BlockList(node)
             try:
@@ -234,10 +234,10 @@ class Restorer:
                 return error
 
         with ThreadPoolExecutor(max(1, len(nodes)), thread_name_prefix="blocks") as threads:
-            found = dict(zip(nodes, threads.map(one, nodes), strict=True))
+            answers = dict(zip(nodes, threads.map(blocks_of, nodes), strict=True))
         whole: set[Block] = set()
         begun: set[int] = set()
-        for node, each in found.items():
+        for node, each in answers.items():
             if isinstance(each, HostError):
                 _log.info("%s", each)
                 continue
@@ -250,7 +250,7 @@ class Restorer:
                 )
             whole |= replicas.whole
             begun |= replicas.begun
-        return Replicas(whole, begun), [n for n, each in found.items() if not isinstance(each, HostError)]
+        return Replicas(whole, begun), [n for n, each in answers.items() if not isinstance(each, HostError)]
 
     def _read(self, cluster: LiveCluster, to: NodeId, copy: Copy, replicas: Replicas) -> tuple[Salvage, int]:
         """The files of the copy against the replicas, and its last transaction."""
@@ -319,8 +319,8 @@ def _rows(salvage: Salvage) -> dict[str, Plain]:
             "files": share.files,
             "bytes": share.size,
             "named": [
-                {"path": one.path, "bytes": one.size, "missing": one.missing, "blocks": one.blocks}
-                for one in share.named
+                {"path": file.path, "bytes": file.size, "missing": file.missing, "blocks": file.blocks}
+                for file in share.named
             ],
         }
         for fate, share in ((each, salvage.shares[each]) for each in Fate)

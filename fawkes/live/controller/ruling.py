@@ -36,12 +36,12 @@ class Look:
 
     def leases(self, pool: str) -> list[LeaseSeen]:
         """The sound leases of a pool. A damaged one, and that of another pool or node, is no evidence."""
-        found = []
+        leases = []
         for node, facts in self.facts.items():
             said = facts.under("lease")
             if "damage" in said or (said.get("pool"), said.get("node")) != (pool, node):
                 continue
-            found.append(
+            leases.append(
                 LeaseSeen(
                     node=node,
                     epoch=int(said["epoch"]),
@@ -50,7 +50,7 @@ class Look:
                     generation=int(said.get("generation") or 0),
                 )
             )
-        return found
+        return leases
 
     def beats(self) -> dict[NodeId, str]:
         """The beat of each node that has one."""
@@ -110,8 +110,8 @@ def _copied(seal: str) -> str:
 
 
 def _refusal(verdict: Ruling, seal: str, pool: str, where: str, ledger: Ledger | None) -> ElsewhereError:
-    nodes = fold([one.node for one in verdict.leases])
-    newest = max(verdict.leases, key=lambda one: (one.epoch, one.generation), default=None)
+    nodes = fold([lease.node for lease in verdict.leases])
+    newest = max(verdict.leases, key=lambda lease: (lease.epoch, lease.generation), default=None)
     if verdict.standing is Standing.ELSEWHERE:
         hint = (
             "No node was changed. Start the controller with the original folder; if it never runs again, "

@@ -87,17 +87,17 @@ class Copier:
             raise KeepError(f"its files change in a way that cannot be followed ({error})", where=node) from error
 
     def _follow(self, copy: CopyFolder, cluster: ClusterId, folders: Folders, node: NodeId) -> Brought:
-        asked, limit, torn, changed = _next(copy), self._pieces.get(cluster, _PIECE_BYTES), 0, False
+        place, limit, torn, changed = _next(copy), self._pieces.get(cluster, _PIECE_BYTES), 0, False
         came = 0
         for _ in range(limits.EDIT_LOOKS):
-            seen = self._look(copy, folders, node, asked, limit)
+            seen = self._look(copy, folders, node, place, limit)
             self._check(copy, seen, cluster, node)
             before, bytes_before = dict(copy.sizes), copy.edits_bytes()
-            whole, whole_but_torn = _append(copy, asked, seen)
+            whole, whole_but_torn = _append(copy, place, seen)
             left = [want for want in edit_log.wanted(copy.sizes, seen.files) if not _finished(copy, want, seen)]
             changed = changed or copy.sizes != before
             came += copy.edits_bytes() - bytes_before
-            missing = [want for want in left if want.segment.first != asked[0] or not whole or want.segment.last]
+            missing = [want for want in left if want.segment.first != place[0] or not whole or want.segment.last]
             if not missing:
                 self._pieces[cluster] = _piece_for(came)
                 changed |= self._state(copy, seen, folders, node)
@@ -105,17 +105,17 @@ class Copier:
                 return Brought(seen.at_us, changed, seen.running)
             following = (missing[0].segment.first, missing[0].offset)
             more = len(seen.piece) == limit and limit < _MOST_PIECE_BYTES
-            torn += following == asked and not more
+            torn += following == place and not more
             limit = 4 * limit if more else limit
-            asked = following
+            place = following
             if torn > limits.TORN_LOOKS:
                 what = "an operation that is not whole" if whole_but_torn else "nothing to read"
-                raise MastersDataError(f"segment {asked[0]} of its edits has {what} at byte {asked[1]}", where=node)
+                raise MastersDataError(f"segment {place[0]} of its edits has {what} at byte {place[1]}", where=node)
         raise KeepError("its edits grow faster than they can be copied", where=node)
 
-    def _look(self, copy: CopyFolder, folders: Folders, node: NodeId, asked: tuple[int, int], limit: int) -> _Seen:
+    def _look(self, copy: CopyFolder, folders: Folders, node: NodeId, place: tuple[int, int], limit: int) -> _Seen:
         at_us = self._now_us()
-        first, offset = asked
+        first, offset = place
         known = copy.version
         script = book.look(folders, first=first, offset=offset, limit_bytes=limit, state=copy.digest, version=known)
         facts = self._ground.run(node, script, "reading the masters' data", within_s=limits.EDITS_S)
@@ -133,11 +133,11 @@ class Copier:
         )
 
     def _check(self, copy: CopyFolder, seen: _Seen, cluster: ClusterId, node: NodeId) -> None:
-        found, wanted = edit_log.origin(seen.version), f"{self._ground.identity.pool}-{cluster}"
-        if found is None:
+        origin, wanted = edit_log.origin(seen.version), f"{self._ground.identity.pool}-{cluster}"
+        if origin is None:
             raise MastersDataError("the VERSION of its NameNode is not whole", where=node)
-        if found.cluster != wanted:
-            raise MastersDataError(f"the NameNode's data are of {found.cluster}, not of {wanted}", where=node)
+        if origin.cluster != wanted:
+            raise MastersDataError(f"the NameNode's data are of {origin.cluster}, not of {wanted}", where=node)
         if edit_log.newest_image(seen.files) is None:
             raise MastersDataError("its NameNode has no image", where=node)
         copy.begin(seen.version)
@@ -184,7 +184,7 @@ class Copier:
         )
         theirs, images = facts.under("sum"), facts.under("image")
         try:
-            same = all(md5_of(copy.path / own[first], pairs[first]) == found for first, found in theirs.items())
+            same = all(md5_of(copy.path / own[first], pairs[first]) == digest for first, digest in theirs.items())
             return same and all(
                 (copy.path / f"{name}.md5").read_text().strip() == text.strip()
                 for name, text in images.items()
@@ -208,18 +208,18 @@ def _next(copy: CopyFolder) -> tuple[int, int]:
     return (last.first, copy.sizes[last.name]) if last.last is None else (last.last + 1, 0)
 
 
-def _append(copy: CopyFolder, asked: tuple[int, int], seen: _Seen) -> tuple[bool, bool]:
+def _append(copy: CopyFolder, place: tuple[int, int], seen: _Seen) -> tuple[bool, bool]:
     """Take the whole operations of the piece; whether all of the segment is there now, and whether one is torn."""
     wants = {want.segment.first: want for want in edit_log.wanted(copy.sizes, seen.files)}
-    first, offset = asked
+    first, offset = place
     if first not in wants or wants[first].offset != offset:
         return False, False
     head = edit_log.HEADER_BYTES if offset == 0 else 0
-    found = edit_log.operations(seen.piece[head:], copy.last(first))
-    if found.size:
-        copy.append(first, seen.piece[: head + found.size], found.last)
-    ended = not found.torn and (len(seen.piece) < seen.limit or head + found.size < len(seen.piece))
-    return ended, found.torn
+    read = edit_log.operations(seen.piece[head:], copy.last(first))
+    if read.size:
+        copy.append(first, seen.piece[: head + read.size], read.last)
+    ended = not read.torn and (len(seen.piece) < seen.limit or head + read.size < len(seen.piece))
+    return ended, read.torn
 
 
 def _finished(copy: CopyFolder, want: Want, seen: _Seen) -> bool:

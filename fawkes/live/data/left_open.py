@@ -50,8 +50,8 @@ def of_ended(opened: Iterable[OpenFile], ended: Collection[str]) -> list[OpenFil
     A path with the number of another application as well may be that one's.
     """
     gone = {name.removeprefix("application_") for name in ended}
-    found = ((file, set(_NUMBERS.findall(file.client)) or set(_NUMBERS.findall(file.path))) for file in opened)
-    return [file for file, numbers in found if numbers and numbers <= gone]
+    numbered = ((file, set(_NUMBERS.findall(file.client)) or set(_NUMBERS.findall(file.path))) for file in opened)
+    return [file for file, numbers in numbered if numbers and numbers <= gone]
 
 
 class LeftOpen:
@@ -64,16 +64,16 @@ class LeftOpen:
 
     def below(self, folder: str) -> list[OpenFile]:
         """Those at or below a folder; RpcError or TicketError when the NameNode does not list them."""
-        found, after = [], 0
+        files, after = [], 0
         while True:
             answer = self._tell(self._setup.open_files_order(self._cluster, folder, after))
             try:
                 page, last, more = _page(answer)
             except ValueError as error:
                 raise RpcError(f"listOpenFiles was answered by something else: {error}") from error
-            found += page
+            files += page
             if not more:
-                return found
+                return files
             if last <= after:
                 raise RpcError("the list of open files does not end")
             after = last

@@ -83,14 +83,14 @@ def mark_active(masters: MasterAddresses) -> int:
 
 
 def _volumes_of(masters: MasterAddresses, storage_type: str) -> Volumes:
-    found = volumes(masters, Deadline.after(limits.HDFS_S)).get(storage_type)
-    if found is None:
+    known = volumes(masters, Deadline.after(limits.HDFS_S)).get(storage_type)
+    if known is None:
         raise FawkesError(
             f"no DataNode has a volume of type {storage_type}",
             where=masters.namenode,
             hint="Core nodes need one for the data that must not leave them",
         )
-    return found
+    return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,22 +189,22 @@ class LoadRun:
 
     def _check_room(self, size: int) -> None:
         """COLD has no fallback: without room on ARCHIVE volumes a write would fail in the middle."""
-        found = _volumes_of(self.masters, self.storage_type)
+        free = _volumes_of(self.masters, self.storage_type)
         need = int(size * self.replication * _SPARE)
-        if need > found.free_bytes:
+        if need > free.free_bytes:
             raise FawkesError(
                 f"the data needs {show_bytes(need)} ({self.replication} replicas), but only "
-                f"{show_bytes(found.free_bytes)} on {self.storage_type} volumes of the core nodes are free",
+                f"{show_bytes(free.free_bytes)} on {self.storage_type} volumes of the core nodes are free",
                 where=self.target,
                 hint="Give the MR-cluster more core nodes (min_nodes) or fewer replicas",
             )
 
     def _web_servers(self) -> list[str]:
         nodes = storage(self.masters, Deadline.after(limits.HDFS_S)).nodes
-        found = [nodes[name].web for name in sorted(self.core) if name in nodes and nodes[name].alive]
-        if not found:
+        servers = [nodes[name].web for name in sorted(self.core) if name in nodes and nodes[name].alive]
+        if not servers:
             raise FawkesError("no core node has a DataNode in service", where=self.masters.namenode)
-        return found
+        return servers
 
     def _copy_all(self, copy: _Copy, todo: list[SourceFile]) -> None:
         with ThreadPoolExecutor(max_workers=self.writers, thread_name_prefix="load") as pool:
@@ -223,13 +223,13 @@ class LoadRun:
         want = min(self.replication, len(self.core))
         patience = Deadline.after(self.replicas_us / SECOND_US)
         with ThreadPoolExecutor(max_workers=self.writers, thread_name_prefix="spread") as pool:
-            found = dict(zip(files, pool.map(lambda file: hdfs.blocks(self._path(file)), files), strict=True))
-            while (late := [f for f, blocks in found.items() if _thin(blocks, want)]) and patience.left() > 0:
+            places = dict(zip(files, pool.map(lambda file: hdfs.blocks(self._path(file)), files), strict=True))
+            while (late := [f for f, blocks in places.items() if _thin(blocks, want)]) and patience.left() > 0:
                 self.check(0)
                 sleep(limits.REPLICAS_EVERY_S)
-                found |= zip(late, pool.map(lambda file: hdfs.blocks(self._path(file)), late), strict=True)
+                places |= zip(late, pool.map(lambda file: hdfs.blocks(self._path(file)), late), strict=True)
         held: Counter[str] = Counter(dict.fromkeys(self.core, 0))
-        for blocks in found.values():
+        for blocks in places.values():
             for block in blocks:
                 held.update({self.masters.name(host): block.size for host in block.hosts})
         return Loaded(
@@ -239,7 +239,7 @@ class LoadRun:
             size=sum(file.size for file in files),
             skew=skew_of(held, self.core),
             node_bytes=dict(sorted(held.items())),
-            thin=sum(_thin(blocks, want) for blocks in found.values()),
+            thin=sum(_thin(blocks, want) for blocks in places.values()),
             uneven=uneven(held, self.core, self.block_bytes),
         )
 

@@ -73,8 +73,8 @@ class SafeFolder:
 
     def read(self, name: str) -> BinaryIO | None:
         """A file, to read from; None when there is none, or something else (a link, a folder, a pipe)."""
-        found = self.stat(name)
-        if found is None or not stat.S_ISREG(found.st_mode):
+        status = self.stat(name)
+        if status is None or not stat.S_ISREG(status.st_mode):
             return None
         with self._to(name) as (above, last):
             opened = os.fdopen(os.open(last, _READ, dir_fd=above), "rb")
@@ -93,17 +93,17 @@ class SafeFolder:
 
     def size(self, name: str) -> int | None:
         """The bytes of a file; None when there is none, or something else."""
-        found = self.stat(name)
-        return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
+        status = self.stat(name)
+        return status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
 
     def below(self) -> Iterator[tuple[str, os.stat_result]]:
         """All that is below it, each folder before what is in it; links as themselves."""
         waiting = [""]
         while waiting:
             name = waiting.pop()
-            for entry, found in self._entries(name):
-                yield entry, found
-                if stat.S_ISDIR(found.st_mode):
+            for entry, status in self._entries(name):
+                yield entry, status
+                if stat.S_ISDIR(status.st_mode):
                     waiting.append(entry)
 
     def _entries(self, name: str) -> list[tuple[str, os.stat_result]]:
@@ -151,8 +151,8 @@ class SafeFolder:
 
     def sync_all(self) -> None:
         """Put the names in it and in all folders below on disk."""
-        for name, found in self.below():
-            if stat.S_ISDIR(found.st_mode):
+        for name, status in self.below():
+            if stat.S_ISDIR(status.st_mode):
                 with self.folder(name) as folder:
                     folder.sync()
         self.sync()

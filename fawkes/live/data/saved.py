@@ -55,7 +55,7 @@ class UnsavedError(FawkesError):
     def __init__(self, unsaved: Sequence[Unsaved], *, where: str = "", outputs: Sequence[Facts] = ()) -> None:
         """``unsaved`` has at least one row; the first few are named in the message."""
         self.unsaved = tuple(unsaved)
-        named = "; ".join(f"{one.path} ({one.why})" for one in self.unsaved[:_NAMED])
+        named = "; ".join(f"{row.path} ({row.why})" for row in self.unsaved[:_NAMED])
         more = len(self.unsaved) - _NAMED
         super().__init__(
             f"not everything could be saved: {named}{f'; and {more} more' if more > 0 else ''}",
@@ -64,7 +64,7 @@ class UnsavedError(FawkesError):
         )
         self.facts: Facts = {
             "outputs": [dict(output) for output in outputs],
-            "unsaved": [asdict(one) for one in self.unsaved[:_LISTED]],
+            "unsaved": [asdict(row) for row in self.unsaved[:_LISTED]],
             "unsaved_count": len(self.unsaved),
         }
 
@@ -150,7 +150,7 @@ def unfinished(hdfs: Hdfs, path: str, is_open: Callable[[str], bool], readers: i
 
     files = [file for file in hdfs.below(path) if not file.folder]
     with ThreadPoolExecutor(max_workers=readers, thread_name_prefix="look") as pool:
-        return [found for found in pool.map(look, files) if found is not None]
+        return [row for row in pool.map(look, files) if row is not None]
 
 
 def _difference(hdfs: Hdfs, file: HdfsFile | None, folder: SafeFolder, name: str, sha256: str | None) -> str:
@@ -203,10 +203,10 @@ def _looks_saved(hdfs: Hdfs, output: Output) -> bool:
 
 def _saved_files(folder: SafeFolder) -> Iterator[SourceFile]:
     """The files of a saved folder; a link or anything else that was not saved has no size, as no file of HDFS has."""
-    for name, found in folder.below():
-        if not stat.S_ISDIR(found.st_mode) and name != MANIFEST:
-            size = found.st_size if stat.S_ISREG(found.st_mode) else -1
-            yield SourceFile(name, size, found.st_mtime_ns // 1_000_000)
+    for name, status in folder.below():
+        if not stat.S_ISDIR(status.st_mode) and name != MANIFEST:
+            size = status.st_size if stat.S_ISREG(status.st_mode) else -1
+            yield SourceFile(name, size, status.st_mtime_ns // 1_000_000)
 
 
 def files_below(hdfs: Hdfs, path: str) -> Iterator[SourceFile]:
@@ -257,19 +257,19 @@ def _read_manifest(folder: SafeFolder) -> dict[str, str]:
         )
     with opened:
         text = opened.read().decode("utf-8", "surrogateescape")
-    found = {}
+    digests = {}
     for line in text.split("\n"):
         digest, _, name = line.removeprefix("\\").partition("  ")
         if line.startswith("\\"):
             name = re.sub(r"\\(.)", lambda match: "\n" if match[1] == "n" else match[1], name)
         if name:
-            found[name] = digest
-    return found
+            digests[name] = digest
+    return digests
 
 
-def no_folder(path: Path, found: os.stat_result) -> RefusedError:
+def no_folder(path: Path, status: os.stat_result) -> RefusedError:
     """The refusal of something that is in the place of a folder."""
-    link = stat.S_ISLNK(found.st_mode)
+    link = stat.S_ISLNK(status.st_mode)
     hint = "Remove it, or save to the folder that it leads to" if link else "Remove it"
     return RefusedError("is a link, which is not followed" if link else "is not a folder", where=str(path), hint=hint)
 
@@ -278,9 +278,9 @@ def no_folder(path: Path, found: os.stat_result) -> RefusedError:
 def saved_folder(target: Path) -> Iterator[SafeFolder]:
     """A folder that was saved; RefusedError for a link in its place."""
     with on_disk(target):
-        found = target.lstat()
-        if not stat.S_ISDIR(found.st_mode):
-            raise no_folder(target, found)
+        status = target.lstat()
+        if not stat.S_ISDIR(status.st_mode):
+            raise no_folder(target, status)
         with SafeFolder.at(target) as folder:
             yield folder
 

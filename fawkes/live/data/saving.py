@@ -120,12 +120,12 @@ class Save:
 
     def _check(self, unsaved: Sequence[Unsaved]) -> None:
         if unsaved:
-            raise UnsavedError(sorted(unsaved, key=lambda one: one.path), where=str(self.target))
+            raise UnsavedError(sorted(unsaved, key=lambda row: row.path), where=str(self.target))
 
     def _listing(self, unsaved: list[Unsaved]) -> list[HdfsFile]:
         """All that is below the output, by path, without the times of folders, which change by themselves."""
         manifest = f"{self.output}/{MANIFEST}"
-        found: list[HdfsFile] = []
+        listing: list[HdfsFile] = []
         paths: set[str] = set()
         for file in self.hdfs.below(self.output, lambda path, why: unsaved.append(Unsaved(path, why))):
             if file.path in paths:
@@ -134,8 +134,8 @@ class Save:
                 unsaved.append(Unsaved(manifest, "has the name of the list of checksums; rename it"))
             elif not file.path.startswith(f"{manifest}/"):
                 paths.add(file.path)
-                found.append(HdfsFile(file.path, file.size, 0 if file.folder else file.changed_ms, file.folder))
-        return sorted(found, key=lambda file: file.path)
+                listing.append(HdfsFile(file.path, file.size, 0 if file.folder else file.changed_ms, file.folder))
+        return sorted(listing, key=lambda file: file.path)
 
     def _listed(self, unsaved: list[Unsaved]) -> Iterable[HdfsFile]:
         return [file for file in self._listing(unsaved) if not file.folder]
@@ -151,9 +151,9 @@ class Save:
     @contextmanager
     def _work(self, parent: SafeFolder) -> Iterator[SafeFolder]:
         """The folder in which a save grows; RefusedError when somebody put a link there."""
-        found = parent.stat(self._work_name)
-        if found is not None and not stat.S_ISDIR(found.st_mode):
-            raise no_folder(self.target.with_name(self._work_name), found)
+        status = parent.stat(self._work_name)
+        if status is not None and not stat.S_ISDIR(status.st_mode):
+            raise no_folder(self.target.with_name(self._work_name), status)
         parent.make(self._work_name)
         with parent.folder(self._work_name) as work:
             yield work
@@ -164,7 +164,7 @@ class Save:
 
     def _write(self, parent: SafeFolder, work: SafeFolder, listing: list[HdfsFile], unsaved: list[Unsaved]) -> None:
         digests = self._copy_all(work, listing, unsaved)
-        lines = (manifest_line(name, found.sha256) for name, found in digests.items())
+        lines = (manifest_line(name, digest.sha256) for name, digest in digests.items())
         with work.create(MANIFEST) as out:
             out.write("".join(sorted(lines)).encode())
             flush(out)
@@ -208,20 +208,20 @@ class Save:
                     future.cancel()
         if failed:
             raise failed[0]
-        found = {name: future.result() for name, future in futures.items()}
-        unsaved += [result for result in found.values() if isinstance(result, Unsaved)]
-        return {name: result for name, result in found.items() if isinstance(result, Digests)}
+        results = {name: future.result() for name, future in futures.items()}
+        unsaved += [result for result in results.values() if isinstance(result, Unsaved)]
+        return {name: result for name, result in results.items() if isinstance(result, Digests)}
 
     def _clear(self, work: SafeFolder, listing: list[HdfsFile]) -> None:
         """Take away what an earlier try has left and HDFS has no longer, and every link."""
         known = {self._name(file): file.folder for file in listing}
-        for name, found in reversed(list(work.below())):
-            is_folder = stat.S_ISDIR(found.st_mode)
-            if known.get(name) is not is_folder or not (is_folder or stat.S_ISREG(found.st_mode)):
+        for name, status in reversed(list(work.below())):
+            is_folder = stat.S_ISDIR(status.st_mode)
+            if known.get(name) is not is_folder or not (is_folder or stat.S_ISREG(status.st_mode)):
                 work.remove(name)
 
     def _check_room(self, work: SafeFolder, files: list[HdfsFile]) -> None:
-        there = sum(found.st_size for _, found in work.below() if stat.S_ISREG(found.st_mode))
+        there = sum(status.st_size for _, status in work.below() if stat.S_ISREG(status.st_mode))
         need = sum(file.size for file in files) - there
         free = work.free_bytes()
         if need > free:
@@ -268,11 +268,11 @@ class Save:
 
     def _here(self, work: SafeFolder, name: str, file: HdfsFile, kind: Kind, halt: threading.Event) -> Digests | None:
         """The digests of what an earlier try or `copy` has put here; None when it cannot be this file."""
-        found = work.stat(name)
-        if found is None or not stat.S_ISREG(found.st_mode) or found.st_size != file.size:
+        status = work.stat(name)
+        if status is None or not stat.S_ISREG(status.st_mode) or status.st_size != file.size:
             return None
         copied = self._copied.get(name)
-        if copied is not None and (copied.looks, copied.kind) == (_looks(found), kind):
+        if copied is not None and (copied.looks, copied.kind) == (_looks(status), kind):
             return copied.digests
         opened = work.read(name)
         if opened is None:
@@ -303,18 +303,18 @@ class Save:
         return check
 
 
-def _looks(found: os.stat_result) -> tuple[int, ...]:
+def _looks(status: os.stat_result) -> tuple[int, ...]:
     """The marks of a file that change when anybody writes to it, or puts another one in its place."""
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _is_there(parent: SafeFolder, name: str, target: Path) -> bool:
     """True if there is a folder with something in it; RefusedError for a link or a file."""
-    found = parent.stat(name)
-    if found is None:
+    status = parent.stat(name)
+    if status is None:
         return False
-    if not stat.S_ISDIR(found.st_mode):
-        raise no_folder(target, found)
+    if not stat.S_ISDIR(status.st_mode):
+        raise no_folder(target, status)
     with parent.folder(name) as folder:
         return not folder.is_empty()
 

@@ -183,8 +183,8 @@ class SecondCopy:
                     continue  # an image that came since has made it useless
                 if own is None or self._copy.sizes[own.name] < sizes[segment.name]:
                     return False
-                found = md5_of(self._copy.path / own.name, sizes[segment.name])
-                if found != facts.get(f"sum.{segment.name}"):
+                digest = md5_of(self._copy.path / own.name, sizes[segment.name])
+                if digest != facts.get(f"sum.{segment.name}"):
                     return False
             return all(
                 (self._copy.path / f"{name}.md5").read_text().strip() == text.strip()
@@ -198,9 +198,9 @@ class SecondCopy:
         """Up to when (us) the copy on a node has everything; None: there is none of this MR-cluster."""
         folders = self._ground.folders(node, cluster)
         facts = self._ground.run(node, book.inventory(folders), "looking at the second copy", within_s=limits.PUSH_S)
-        found = edit_log.origin(packed_text(facts, "version"))
+        origin = edit_log.origin(packed_text(facts, "version"))
         note = _note(facts.get("note", ""))
-        if found is None or found.cluster != self._copy.cluster_id or note is None:
+        if origin is None or origin.cluster != self._copy.cluster_id or note is None:
             return None
         return note if edit_log.needed(list(facts.under("file"))) is not None else None
 

@@ -61,11 +61,11 @@ class LocalFolder:
         """All files below it, by name; UserError when it is not there, or holds something that is no file."""
         if not self._folder.is_dir():
             raise UserError("there is no such folder", where=str(self._folder), hint="Name a folder with input files")
-        found: list[SourceFile] = []
-        self._collect(self._folder, frozenset(), found)
-        return sorted(found, key=lambda file: file.name)
+        files: list[SourceFile] = []
+        self._collect(self._folder, frozenset(), files)
+        return sorted(files, key=lambda file: file.name)
 
-    def _collect(self, folder: Path, above: frozenset[tuple[int, int]], found: list[SourceFile]) -> None:
+    def _collect(self, folder: Path, above: frozenset[tuple[int, int]], files: list[SourceFile]) -> None:
         try:
             here = folder.stat()
             if (here.st_dev, here.st_ino) in above:
@@ -74,10 +74,10 @@ class LocalFolder:
             for entry in sorted(folder.iterdir()):
                 facts = entry.stat()
                 if stat.S_ISDIR(facts.st_mode):
-                    self._collect(entry, above, found)
+                    self._collect(entry, above, files)
                 elif stat.S_ISREG(facts.st_mode):
                     name = entry.relative_to(self._folder).as_posix()
-                    found.append(SourceFile(name, facts.st_size, facts.st_mtime_ns // 1_000_000))
+                    files.append(SourceFile(name, facts.st_size, facts.st_mtime_ns // 1_000_000))
                 else:
                     raise UserError("is neither a file nor a folder", where=str(entry), hint="Remove it from the input")
         except OSError as error:

@@ -92,7 +92,7 @@ def report(
 
     ``asked_us`` is the time at which ``hdfs`` was asked for, ``sound`` the addresses whose replicas count.
     """
-    found: dict[NodeId, Blocks] = {}
+    by_node: dict[NodeId, Blocks] = {}
     try:
         if hdfs.safe_mode != "":
             why = "it is not known whether HDFS is in safe mode" if hdfs.safe_mode is None else "HDFS is in safe mode"
@@ -100,10 +100,10 @@ def report(
         # One that the NameNode does not list has no address by which a block could name it.
         addresses = {node: hdfs.nodes[node].address if node in hdfs.nodes else f"unlisted {node}" for node in nodes}
         by_address = reports(blocks_below(masters, "/", deadline), list(addresses.values()), sound, asked_us)
-        found = {node: by_address[address] for node, address in addresses.items()}
+        by_node = {node: by_address[address] for node, address in addresses.items()}
     except UnreadableError as error:
-        found = {node: Blocks(asked_us=asked_us, why=str(error)) for node in nodes}
-    return {node: with_counts(blocks, counts(hdfs, node)) for node, blocks in found.items()}
+        by_node = {node: Blocks(asked_us=asked_us, why=str(error)) for node in nodes}
+    return {node: with_counts(blocks, counts(hdfs, node)) for node, blocks in by_node.items()}
 
 
 def sound(hdfs: Storage, heard_us: int) -> frozenset[str]:

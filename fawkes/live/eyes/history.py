@@ -63,9 +63,9 @@ def _job(masters: MasterAddresses, application: str, deadline: Deadline, limits:
         of, attempt = str(task.get("id") or ""), str(task.get("successfulAttempt") or "")
         if number >= limits.attempts or deadline.left() <= 0 or not of or not attempt:
             continue
-        found = _attempt(f"{url}/tasks/{of}/attempts/{attempt}", masters, deadline)
-        if found is not None:
-            task["attempt"] = found
+        document = _attempt(f"{url}/tasks/{of}/attempts/{attempt}", masters, deadline)
+        if document is not None:
+            task["attempt"] = document
     return {"job": dict(job), "counters": groups, "tasks": tasks, "tasks_left_out": len(rows) - len(tasks)}
 
 
@@ -114,8 +114,8 @@ def configured(masters: MasterAddresses, application: str, key: str, deadline: D
     document = _ended(masters, url, deadline)
     if document is None:
         return ""
-    found = (row.get("value") for row in listed(document, "conf", "property", url) if row.get("name") == key)
-    return str(next(found, ""))
+    values = (row.get("value") for row in listed(document, "conf", "property", url) if row.get("name") == key)
+    return str(next(values, ""))
 
 
 def _job_url(masters: MasterAddresses, application: str) -> str:
@@ -125,11 +125,11 @@ def _job_url(masters: MasterAddresses, application: str) -> str:
 def _ended(masters: MasterAddresses, url: str, deadline: Deadline) -> Any:
     """The document of the history at a place; None where the application has no history."""
     try:
-        found = get_json(url, deadline, key=masters.key)
+        document = get_json(url, deadline, key=masters.key)
     except UnreadableError as error:
         if error.status == _NOT_FOUND:
             return None
         raise
-    if found is None:
+    if document is None:
         raise UnreadableError(url, "the answer is null")
-    return found
+    return document

@@ -112,7 +112,7 @@ def read_cluster(target: Target, memory: Memory, deadline: Deadline) -> Reading:
 
 def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
     masters = target.masters
-    live = [one for one in applications(masters, deadline, states=LIVE_STATES) if one.id not in memory.counted]
+    live = [app for app in applications(masters, deadline, states=LIVE_STATES) if app.id not in memory.counted]
     nodes = resource_manager_nodes(masters, deadline)
     hdfs = storage(masters, deadline)
     disk = volumes(masters, deadline).get("DISK")
@@ -122,20 +122,20 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
     tasks = _tasks(masters, live, memory, deadline)
     _count_ended(masters, memory, deadline)
     # Whoever ended while the masters were asked does not run as well.
-    live = [one for one in live if one.id not in memory.counted]
+    live = [app for app in live if app.id not in memory.counted]
     tasks = {name: seen for name, seen in tasks.items() if name not in memory.counted}
     memory.tasks = {name: done for name, done in memory.tasks.items() if name in tasks}
-    waiting = [one for one in live if one.id in tasks and not tasks[one.id].started]
+    waiting = [app for app in live if app.id in tasks and not tasks[app.id].started]
     used, total = slots(nodes.values(), target.task_mb, target.task_vcores)
     strays, silent = _strays(masters, live, tasks, deadline)
     return Reading(
         cluster=target.cluster,
         jobs_waiting=len(waiting),
         jobs_running=len(tasks) - len(waiting),
-        tasks_waiting=sum(one.waiting for one in tasks.values()),
-        tasks_running=sum(one.running for one in tasks.values()),
-        tasks_ready=sum(one.ready for one in tasks.values()),
-        waiting_tags=tuple(sorted(t for one in waiting for t in one.tags if t.startswith(OWN_TAGS))),
+        tasks_waiting=sum(counted.waiting for counted in tasks.values()),
+        tasks_running=sum(counted.running for counted in tasks.values()),
+        tasks_ready=sum(counted.ready for counted in tasks.values()),
+        waiting_tags=tuple(sorted(t for app in waiting for t in app.tags if t.startswith(OWN_TAGS))),
         slots_used=used,
         slots_total=total,
         master_slots=target.master_slots,
@@ -145,14 +145,14 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
         tasks_done=memory.tasks_done + sum(memory.tasks.values()),
         missing_blocks=hdfs.missing_blocks,
         hdfs_ops=ops,
-        jobs_foreign=sum(one.id in tasks and not is_ours(one) for one in live),
+        jobs_foreign=sum(app.id in tasks and not is_ours(app) for app in live),
         node_bytes={
             NodeId(name): node.used_bytes
             for name, node in hdfs.nodes.items()
             if node.alive and node.used_bytes is not None
         },
         node_masters=_masters_on(masters, live),
-        masters=sum(one.state == RUNNING and bool(one.master) for one in live),
+        masters=sum(app.state == RUNNING and bool(app.master) for app in live),
         work=_work(live, tasks),
         strays=strays,
         silent=silent,
@@ -162,7 +162,7 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
 def tasks_ready(target: Target, deadline: Deadline) -> int:
     """The tasks of an MR-cluster that lack nothing but room, as in a reading; UnreadableError while nobody tells."""
     live = applications(target.masters, deadline, states=LIVE_STATES)
-    return sum(one.ready for one in _tasks(target.masters, live, Memory(), deadline).values())
+    return sum(counted.ready for counted in _tasks(target.masters, live, Memory(), deadline).values())
 
 
 def slots(nodes: Iterable[ComputeNode], task_mb: int, task_vcores: int) -> tuple[int, int]:
@@ -197,12 +197,12 @@ def _output(used_bytes: int | None, mark_bytes: int | None) -> int | None:
 
 
 def _masters_on(masters: MasterAddresses, live: Iterable[Application]) -> dict[NodeId, int]:
-    found: dict[NodeId, int] = {}
-    for one in live:
-        node = masters.node(one.master) if one.master else None
+    counts: dict[NodeId, int] = {}
+    for app in live:
+        node = masters.node(app.master) if app.master else None
         if node is not None:
-            found[node] = found.get(node, 0) + 1
-    return found
+            counts[node] = counts.get(node, 0) + 1
+    return counts
 
 
 # --- the tasks of live applications
@@ -217,26 +217,26 @@ def _tasks(
     last time are asked last.
     """
     patience = deadline.within(deadline.left() * _MASTERS_PART)
-    found: dict[str, Tasks] = {}
+    known: dict[str, Tasks] = {}
     silent: set[str] = set()
-    for one in sorted(live, key=lambda one: one.id in memory.silent):
-        if one.state != RUNNING:
-            found[one.id] = Tasks(waiting=1, ready=1)
+    for app in sorted(live, key=lambda app: app.id in memory.silent):
+        if app.state != RUNNING:
+            known[app.id] = Tasks(waiting=1, ready=1)
             continue
-        answer = _ask_master(masters, one, patience.within(memory.master_s)) if one.kind == MAPREDUCE else None
-        if answer is None and one.kind == MAPREDUCE:
-            silent.add(one.id)
-        tasks = answer or _ask_resource_manager(masters, one, memory, deadline)
+        answer = _ask_master(masters, app, patience.within(memory.master_s)) if app.kind == MAPREDUCE else None
+        if answer is None and app.kind == MAPREDUCE:
+            silent.add(app.id)
+        tasks = answer or _ask_resource_manager(masters, app, memory, deadline)
         if tasks is not None:
-            found[one.id] = tasks
-            memory.tasks[one.id] = max(tasks.done, memory.tasks.get(one.id, 0))
+            known[app.id] = tasks
+            memory.tasks[app.id] = max(tasks.done, memory.tasks.get(app.id, 0))
     memory.silent = silent
-    return found
+    return known
 
 
-def _ask_master(masters: MasterAddresses, one: Application, deadline: Deadline) -> Tasks | None:
+def _ask_master(masters: MasterAddresses, app: Application, deadline: Deadline) -> Tasks | None:
     """The tasks of a MapReduce job by its ApplicationMaster, through the ResourceManager; None without an answer."""
-    url = f"{masters.resource_manager}/proxy/{one.id}/ws/v1/mapreduce/jobs"
+    url = f"{masters.resource_manager}/proxy/{app.id}/ws/v1/mapreduce/jobs"
     try:
         jobs = listed(get_json(url, deadline, key=masters.key), "jobs", "job", url)
     except UnreadableError:
@@ -273,44 +273,44 @@ def mapreduce_tasks(job: Mapping[str, Any]) -> Tasks | None:
 
 
 def _ask_resource_manager(
-    masters: MasterAddresses, one: Application, memory: Memory, deadline: Deadline
+    masters: MasterAddresses, app: Application, memory: Memory, deadline: Deadline
 ) -> Tasks | None:
     """Containers asked for and containers held, for tasks; None when the application has ended in between."""
-    now = application(masters, one.id, deadline)
+    now = application(masters, app.id, deadline)
     if now is None or now.ended:
         return None
     running = max(0, now.containers - 1)
-    done = memory.tasks.get(one.id, 0)
+    done = memory.tasks.get(app.id, 0)
     waiting = now.pending if running or done else max(1, now.pending)
-    progress = None if one.kind == MAPREDUCE else now.progress
+    progress = None if app.kind == MAPREDUCE else now.progress
     return Tasks(waiting, running, done, waiting, progress)
 
 
 def _work(live: Iterable[Application], tasks: Mapping[str, Tasks]) -> tuple[Work, ...]:
     """How far Fawkes's own attempts have got, by tag: what a command runs has several applications with one."""
-    found: dict[str, Work] = {}
-    for one in live:
-        for tag in one.tags if one.id in tasks else ():
+    works: dict[str, Work] = {}
+    for app in live:
+        for tag in app.tags if app.id in tasks else ():
             if tag.startswith(OWN_TAGS):
-                now = _work_of(one, tag, tasks[one.id])
-                found[tag] = _together(found[tag], now) if tag in found else now
-    return tuple(found[tag] for tag in sorted(found))
+                now = _work_of(app, tag, tasks[app.id])
+                works[tag] = _together(works[tag], now) if tag in works else now
+    return tuple(works[tag] for tag in sorted(works))
 
 
-def _work_of(one: Application, tag: str, tasks: Tasks) -> Work:
-    master = one.state == RUNNING and bool(one.master)
+def _work_of(app: Application, tag: str, tasks: Tasks) -> Work:
+    master = app.state == RUNNING and bool(app.master)
     if master and tasks.progress is None:
-        return Work(tag=tag, application=one.id, master=True)
+        return Work(tag=tag, application=app.id, master=True)
     counts = {"waiting": tasks.waiting, "running": tasks.running, "done": tasks.done}
-    return Work(tag=tag, application=one.id, master=master, progress=tasks.progress or 0.0, **counts)
+    return Work(tag=tag, application=app.id, master=master, progress=tasks.progress or 0.0, **counts)
 
 
 def _together(first: Work, second: Work) -> Work:
     """The work of two applications with the same tag; it is known by the first."""
 
     def both(name: str) -> Any:
-        one, other = getattr(first, name), getattr(second, name)
-        return None if one is None or other is None else one + other
+        mine, other = getattr(first, name), getattr(second, name)
+        return None if mine is None or other is None else mine + other
 
     counts = {name: both(name) for name in ("waiting", "running", "done", "progress")}
     return replace(first, master=first.master or second.master, **counts)
@@ -323,20 +323,20 @@ def _strays(
 
     Only where more tasks run than there are containers for them: to look at each task would take too long.
     """
-    found: list[Stray] = []
+    strays: list[Stray] = []
     silent = []
-    for one in live:
-        now = tasks.get(one.id)
-        if now is None or one.kind != MAPREDUCE or one.state != RUNNING or now.inside:
+    for app in live:
+        now = tasks.get(app.id)
+        if now is None or app.kind != MAPREDUCE or app.state != RUNNING or now.inside:
             continue
         try:
             if now.progress is None:
-                silent.append(one.id)
-            elif now.running > max(0, one.containers - 1):
-                found += strays_of(masters, one.id, deadline)
+                silent.append(app.id)
+            elif now.running > max(0, app.containers - 1):
+                strays += strays_of(masters, app.id, deadline)
         except UnreadableError:
-            silent.append(one.id)
-    return tuple(found), tuple(silent)
+            silent.append(app.id)
+    return tuple(strays), tuple(silent)
 
 
 # --- applications that have ended
@@ -347,15 +347,15 @@ def _count_ended(masters: MasterAddresses, memory: Memory, deadline: Deadline) -
     last_us = max(memory.counted.values(), default=0)
     since_us = max(0, last_us - _LATE_US)
     listing = applications(masters, deadline, states=ENDED_STATES, finished_since_us=since_us)
-    fresh = [one for one in listing if one.id not in memory.counted and (one.finished_us or 0) >= since_us]
+    fresh = [app for app in listing if app.id not in memory.counted and (app.finished_us or 0) >= since_us]
     if not fresh:
         return
-    history = _history(masters, min(one.started_us for one in fresh), deadline.within(memory.master_s))
-    for one in fresh:
-        seen = memory.tasks.pop(one.id, 0)
-        memory.jobs_done += one.succeeded
-        memory.tasks_done += max(seen, history.get(one.id.replace("application", "job", 1), 0))
-        memory.counted[one.id] = one.finished_us or 0
+    history = _history(masters, min(app.started_us for app in fresh), deadline.within(memory.master_s))
+    for app in fresh:
+        seen = memory.tasks.pop(app.id, 0)
+        memory.jobs_done += app.succeeded
+        memory.tasks_done += max(seen, history.get(app.id.replace("application", "job", 1), 0))
+        memory.counted[app.id] = app.finished_us or 0
     newest_us = max(memory.counted.values())
     memory.counted = {name: at for name, at in memory.counted.items() if at >= newest_us - 2 * _LATE_US}
 
@@ -374,12 +374,12 @@ def _history(masters: MasterAddresses, started_us: int, deadline: Deadline) -> d
         rows = listed(get_json(url, deadline, params, key=masters.key), "jobs", "job", url)
     except UnreadableError:
         return {}
-    found = {}
+    tasks = {}
     for row in rows:
         maps, reduces = count(row.get("mapsCompleted")), count(row.get("reducesCompleted"))
         if maps is not None and reduces is not None:
-            found[str(row.get("id"))] = maps + reduces
-    return found
+            tasks[str(row.get("id"))] = maps + reduces
+    return tasks
 
 
 # --- all MR-clusters at once
@@ -400,21 +400,23 @@ class Sampler:
         self._forget({target.cluster for target in targets})
         deadline = Deadline.after(self._deadline_s)
         answers: queue.SimpleQueue[Reading] = queue.SimpleQueue()
-        found: dict[ClusterId, Reading] = {}
+        readings: dict[ClusterId, Reading] = {}
         for target in targets:
             reader = self._reader(target)
             if reader.busy.is_set():
-                found[target.cluster] = Reading(cluster=target.cluster, error="the previous reading is still under way")
+                readings[target.cluster] = Reading(
+                    cluster=target.cluster, error="the previous reading is still under way"
+                )
             else:
                 reader.read(target, deadline, answers)
-        while len(found) < len(targets):
+        while len(readings) < len(targets):
             try:
                 reading = answers.get(timeout=max(0.0, deadline.left()))
             except queue.Empty:
                 break
-            found[reading.cluster] = reading
+            readings[reading.cluster] = reading
         late = f"no answer within {self._deadline_s:g} s"
-        return tuple(found.get(t.cluster) or Reading(cluster=t.cluster, error=late) for t in targets)
+        return tuple(readings.get(t.cluster) or Reading(cluster=t.cluster, error=late) for t in targets)
 
     def close(self) -> None:
         """End the threads that wait; those that were given up end by themselves."""

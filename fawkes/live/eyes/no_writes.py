@@ -225,7 +225,7 @@ class NoWrites:
 
 def _size(hdfs: Hdfs, path: str) -> int | None:
     try:
-        found = hdfs.status(path)
+        status = hdfs.status(path)
     except FawkesError:
         return None
-    return None if found is None else found.size
+    return None if status is None else status.size

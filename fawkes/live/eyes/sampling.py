@@ -48,7 +48,7 @@ class Sampling:
         if not working:
             return None
         keys = {(cluster.id, cluster.master): cluster for cluster in working}
-        self._known = {key: found for key, found in self._known.items() if key in keys}
+        self._known = {key: target for key, target in self._known.items() if key in keys}
         for key, cluster in keys.items():
             if key not in self._known:
                 self._known[key] = self._threads.submit(self._targets.target, cluster)
@@ -56,14 +56,14 @@ class Sampling:
         readings: list[Reading] = []
         targets: list[Target] = []
         for key in keys:
-            found = self._found(key)
-            if isinstance(found, Reading):
-                readings.append(found)
+            target = self._found(key)
+            if isinstance(target, Reading):
+                readings.append(target)
             else:
-                targets.append(found)
+                targets.append(target)
         if targets:
             readings += self._reader.sample(targets)
-        return Sampled(at_us=self._clock.now_us(), readings=tuple(sorted(readings, key=lambda one: one.cluster)))
+        return Sampled(at_us=self._clock.now_us(), readings=tuple(sorted(readings, key=lambda row: row.cluster)))
 
     def close(self) -> None:
         """Ask nobody any more."""

@@ -129,8 +129,8 @@ def _yarn(addresses: MasterAddresses, seen: Service, deadline: Deadline) -> Serv
 
 
 def _section(document: Any, name: str) -> Mapping[str, Any]:
-    found = document.get(name) if isinstance(document, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    section = document.get(name) if isinstance(document, Mapping) else None
+    return section if isinstance(section, Mapping) else {}
 
 
 def _leaves(queue: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:

@@ -42,10 +42,11 @@ def _containers(masters: MasterAddresses, name: str, deadline: Deadline) -> Coll
         raise UnreadableError(url, "the ResourceManager names no ApplicationMaster of it")
     where = f"{url}/{max(attempts)}/containers"
     document = get_json(where, deadline, key=masters.key)
-    found = {str(row.get("containerId")) for row in listed({"containers": document}, "containers", "container", where)}
-    if not found:
+    rows = listed({"containers": document}, "containers", "container", where)
+    containers = {str(row.get("containerId")) for row in rows}
+    if not containers:
         raise UnreadableError(where, "the ResourceManager names no container of it, not even its ApplicationMaster's")
-    return found
+    return containers
 
 
 def _rows(masters: MasterAddresses, url: str, outer: str, inner: str, deadline: Deadline) -> list[Any]:

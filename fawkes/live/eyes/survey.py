@@ -100,14 +100,14 @@ def survey(
     """
     masters = setup.masters(cluster)
     hdfs = Hdfs.of(masters, patience_s=limits.HDFS_S, deadline=deadline)
-    found: dict[str, Plain] = {
+    facts: dict[str, Plain] = {
         "undeclared": _known(lambda: undeclared(hdfs, cluster, setup, bounds)),
         "unsaved_bytes": _known(
             lambda: sum(stake.size for stake in at_stake(hdfs, cluster.details.outputs) if not stake.saved)
         ),
     }
     # Last: where data is given up, nobody looks at them again before the nodes are wiped.
-    return {**found, "applications": _known(lambda: at_work(masters))}
+    return {**facts, "applications": _known(lambda: at_work(masters))}
 
 
 def _known(ask: Callable[[], T]) -> T | None:
@@ -130,13 +130,13 @@ def at_work(masters: MasterAddresses) -> list[dict[str, Plain]]:
 
     UnreadableError as `foreign`.
     """
-    found = all_applications(masters, Deadline.after(limits.HDFS_S), tag="")
-    return [_application(one) for one in found if not one.ended]
+    applications = all_applications(masters, Deadline.after(limits.HDFS_S), tag="")
+    return [_application(application) for application in applications if not application.ended]
 
 
-def _application(one: Application) -> dict[str, Plain]:
-    tags: dict[str, Plain] = {"tags": sorted(one.tags)} if is_ours(one) else {}
-    return {"id": one.id, "name": one.name, "user": one.user, **tags}
+def _application(app: Application) -> dict[str, Plain]:
+    tags: dict[str, Plain] = {"tags": sorted(app.tags)} if is_ours(app) else {}
+    return {"id": app.id, "name": app.name, "user": app.user, **tags}
 
 
 def undeclared(
@@ -144,13 +144,13 @@ def undeclared(
 ) -> list[dict[str, Plain]]:
     """The rows of `survey`; FawkesError when the NameNode does not answer."""
     details = cluster.details
-    declared = [*(one.path for one in details.outputs), *(one.to for one in details.data), *details.scratch]
+    declared = [*(row.path for row in details.outputs), *(row.to for row in details.data), *details.scratch]
     skipped = [*(_parts(escape(path)) for path in declared), *bookkeeping(setup.settings(cluster))]
     left = _Left(bounds, bounds.all_names)
-    rows = [_row(hdfs, one, left) for one in cluster.details.data if _changed(hdfs, one)]
+    rows = [_row(hdfs, data_set, left) for data_set in cluster.details.data if _changed(hdfs, data_set)]
     rows += _other(hdfs, [parts for parts in skipped if parts], left)
-    found = sorted((row for row in rows if row.files), key=lambda row: (-row.size, row.path))
-    return [row.plain() for row in found]
+    largest = sorted((row for row in rows if row.files), key=lambda row: (-row.size, row.path))
+    return [row.plain() for row in largest]
 
 
 def bookkeeping(settings: Mapping[str, Mapping[str, str]]) -> list[Parts]:
@@ -161,7 +161,7 @@ def bookkeeping(settings: Mapping[str, Mapping[str, str]]) -> list[Parts]:
     mapred, yarn = settings["mapred-site"], settings["yarn-site"]
     logs = _place(yarn, "yarn.nodemanager.remote-app-log-dir")
     suffix = yarn.get("yarn.nodemanager.remote-app-log-dir-suffix", "logs")
-    found = [
+    places = [
         (_place(mapred, "yarn.app.mapreduce.am.staging-dir"), ("*", ".staging")),
         (_place(mapred, "mapreduce.jobhistory.intermediate-done-dir"), ()),
         (_place(mapred, "mapreduce.jobhistory.done-dir"), ()),
@@ -171,8 +171,8 @@ def bookkeeping(settings: Mapping[str, Mapping[str, str]]) -> list[Parts]:
     ]
     state = "yarn.resourcemanager.fs.state-store.uri"
     if yarn.get(state, "").startswith("hdfs://"):
-        found.append((_place(yarn, state), ()))
-    return [(*place, *rest) for place, rest in found if place]
+        places.append((_place(yarn, state), ()))
+    return [(*place, *rest) for place, rest in places if place]
 
 
 def _place(keys: Mapping[str, str], key: str) -> Parts:
@@ -185,26 +185,26 @@ def _parts(path: str) -> Parts:
     return tuple(part for part in path.split("/") if part)
 
 
-def _changed(hdfs: Hdfs, one: DataSet) -> bool:
+def _changed(hdfs: Hdfs, data_set: DataSet) -> bool:
     """True if an input is not what was loaded; also when nobody noted what that was.
 
     What lies in the folder of an input that is still being loaded counts as the copy: the load replaces it.
     """
-    now = hdfs.summary(one.to)
+    now = hdfs.summary(data_set.to)
     if now is None:
         return False
-    noted = hdfs.note(one.to, LOADED)
+    noted = hdfs.note(data_set.to, LOADED)
     if noted == UNFINISHED:
         return False
     if noted is None or not noted.startswith(f"{now.files}:{now.size}:"):
         return True
-    return noted != fingerprint(files_below(hdfs, one.to))
+    return noted != fingerprint(files_below(hdfs, data_set.to))
 
 
-def _row(hdfs: Hdfs, one: DataSet, left: _Left) -> _Row:
+def _row(hdfs: Hdfs, data_set: DataSet, left: _Left) -> _Row:
     """An input that was changed, as a whole: which of its files are as they were is not known."""
-    entry = hdfs.status(one.to)
-    row = _Row(one.to, entry.owner if entry else "")
+    entry = hdfs.status(data_set.to)
+    row = _Row(data_set.to, entry.owner if entry else "")
     if entry is not None:
         _add(hdfs, entry, row, left)
     return row
@@ -267,9 +267,9 @@ def _add(hdfs: Hdfs, entry: HdfsFile, row: _Row, left: _Left) -> None:
         row.size, row.files = row.size + entry.size, row.files + 1
         row.see(entry)
         return
-    found = hdfs.summary(entry.path)
-    if found is not None and found.files:
-        row.size, row.files = row.size + found.size, row.files + found.files
+    below = hdfs.summary(entry.path)
+    if below is not None and below.files:
+        row.size, row.files = row.size + below.size, row.files + below.files
         left.look(hdfs, entry, row)
 
 

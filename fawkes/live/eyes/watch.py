@@ -131,8 +131,8 @@ class Watch:
             hdfs = masters.storage(addresses, Deadline.after(limits.MASTERS_S))
         except UnreadableError as error:
             return Sight(asked_us=asked_us, blocks=Blocks(asked_us=asked_us, why=str(error)))
-        found = self._report(addresses, hdfs, [node], asked_us)
-        return Sight(asked_us=asked_us, stored=_stored(addresses, hdfs, node), blocks=found[node])
+        reports = self._report(addresses, hdfs, [node], asked_us)
+        return Sight(asked_us=asked_us, stored=_stored(addresses, hdfs, node), blocks=reports[node])
 
     def _look(self, cluster: LiveCluster, eye: _Eye) -> None:
         try:
@@ -177,16 +177,16 @@ class Watch:
         A daemon that was started again counts once its heartbeat is there.
         """
         late = {node for node in cluster.members if is_late(storing.nodes.get(node))}
-        found: dict[NodeId, tuple[str, ...]] = {}
+        gone: dict[NodeId, tuple[str, ...]] = {}
         for node in late:
-            asked, told = eye.asked.get(node), eye.told.get(node)
-            before = told.sight.gone if told is not None and told.sight is not None else ()
-            found[node] = (asked.result() if asked is not None and asked.done() else None) or before
-            if asked is None or asked.done():
+            answer, last = eye.asked.get(node), eye.told.get(node)
+            before = last.sight.gone if last is not None and last.sight is not None else ()
+            gone[node] = (answer.result() if answer is not None and answer.done() else None) or before
+            if answer is None or answer.done():
                 eye.asked[node] = self._askers.submit(self._gone, cluster, node, _WORKERS)
         for node in set(eye.asked) - late:
             del eye.asked[node]
-        return found
+        return gone
 
     def _keep(self, cluster: LiveCluster, eye: _Eye) -> None:
         """A member with another goal is told of from the beginning, one that leaves with each new list."""
@@ -208,12 +208,12 @@ class Watch:
         wanted = [n for n in leaving if sights[n].stored in (Stored.LEFT, *UNHEARD)]
         wanted += [n for n in leaving if n not in wanted and not _has_report(eye.told[n]) and sights[n].stored in HEARD]
         if wanted and asked_us >= eye.report_us:
-            found = self._report(self._setup.masters(cluster), storing, wanted, asked_us)
+            reports = self._report(self._setup.masters(cluster), storing, wanted, asked_us)
             ended_us = self._mailbox.clock.now_us()
             eye.report_us = ended_us + (limits.REPORT_PART - 1) * (ended_us - asked_us)
             for node in wanted:
-                eye.told[node].report = found[node]
-                sights[node] = replace(sights[node], blocks=found[node])
+                eye.told[node].report = reports[node]
+                sights[node] = replace(sights[node], blocks=reports[node])
         for node in leaving:
             if sights[node].blocks is None:
                 last = eye.told[node].report
@@ -237,19 +237,19 @@ class Watch:
             lambda at: MastersSeen(at_us=at, cluster=cluster, error=error, silent=now.silent, gone=now.gone)
         )
 
-    def _tell(self, cluster: ClusterId, node: NodeId, told: _Told, sight: Sight) -> None:
-        waits = _has_report(told) and sight.blocks is not None and not sight.blocks.asked_us
-        same = told.sight is not None and (sight.stored is Stored.LEFT or sight.stored is told.sight.stored)
+    def _tell(self, cluster: ClusterId, node: NodeId, last: _Told, sight: Sight) -> None:
+        waits = _has_report(last) and sight.blocks is not None and not sight.blocks.asked_us
+        same = last.sight is not None and (sight.stored is Stored.LEFT or sight.stored is last.sight.stored)
         if waits and same and sight.stored in (Stored.LEFT, *UNHEARD):
             # The next report is not due yet: nothing is known that was not known before.
             return
-        if told.sight is not None and _essence(sight) == _essence(told.sight):
-            progressed = sight.stored is Stored.LEAVING and _figures(sight) != _figures(told.sight)
-            if not progressed or sight.asked_us - told.at_us < self._progress_us:
+        if last.sight is not None and _essence(sight) == _essence(last.sight):
+            progressed = sight.stored is Stored.LEAVING and _figures(sight) != _figures(last.sight)
+            if not progressed or sight.asked_us - last.at_us < self._progress_us:
                 return
-        told.sight, told.at_us = sight, sight.asked_us
+        last.sight, last.at_us = sight, sight.asked_us
         self._mailbox.tell(
-            lambda at: NodeSeen(at_us=at, cluster=cluster, node=node, generation=told.member.generation, sight=sight)
+            lambda at: NodeSeen(at_us=at, cluster=cluster, node=node, generation=last.member.generation, sight=sight)
         )
 
 
@@ -270,8 +270,8 @@ def is_late(node: StorageNode | None) -> bool:
     return node is not None and node.alive and (node.silent_s is None or node.silent_s >= limits.UNHEARD_S)
 
 
-def _has_report(told: _Told) -> bool:
-    return told.report is not None and told.report.known
+def _has_report(last: _Told) -> bool:
+    return last.report is not None and last.report.known
 
 
 def _essence(sight: Sight) -> object:
@@ -291,8 +291,8 @@ def _compute(node: ComputeNode | None) -> Compute:
 
 
 def _stored(masters: MasterAddresses, hdfs: Storage, node: NodeId) -> Stored:
-    found = hdfs.nodes.get(node)
-    stored = Stored.ABSENT if found is None else found.stored
+    row = hdfs.nodes.get(node)
+    stored = Stored.ABSENT if row is None else row.stored
     pool = set(masters.nodes.values())
     if stored in UNHEARD and any(seen.alive and name not in pool for name, seen in hdfs.nodes.items()):
         # It may be the one that goes by a name that nobody knows: by that its blocks would not be found in a report.

@@ -24,11 +24,11 @@ def work_us(masters: MasterAddresses, effect: CountWork, deadline: Deadline) -> 
     Task attempts that failed or were killed count as well; Hadoop counts a map twice that is killed after its success
     and before its process has ended. UnreadableError while any part of it is not known.
     """
-    found = all_applications(masters, deadline, tag=tag_of(effect.job, effect.attempt))
-    if not any(one.id == effect.application for one in found):
+    applications = all_applications(masters, deadline, tag=tag_of(effect.job, effect.attempt))
+    if not any(application.id == effect.application for application in applications):
         where = effect.application or effect.job
         raise UnreadableError(where, "the ResourceManager does not know the job's first application (any more)")
-    total = sum(_of_application(masters, one, deadline) for one in found)
+    total = sum(_of_application(masters, application, deadline) for application in applications)
     if not total:
         raise UnreadableError(effect.application, "none of its tasks has taken any time")
     return total * 1000

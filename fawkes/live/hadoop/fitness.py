@@ -206,7 +206,7 @@ class _Names:
         """The faults of the names of one host, and with what it makes of the others'."""
         yield from self._own(seen)
         resolved = seen.facts.under("name")
-        needed = {one.node.data_address for one in self._by_name.values()}
+        needed = {other.node.data_address for other in self._by_name.values()}
         lacking = sorted(name for name, address in resolved.items() if not address)
         hadoops = [name for name in lacking if name in needed]
         others = [name for name in lacking if name not in needed]
@@ -229,7 +229,7 @@ class _Names:
         """The faults of its data_address, and with its way to the one of another node."""
         address = seen.node.data_address
         if not _has(seen):
-            own = sorted(str(one) for one in _own_addresses(seen))
+            own = sorted(map(str, _own_addresses(seen)))
             number = seen.facts.get(f"name.{address}", address)
             yield Problem(
                 "data",
@@ -239,7 +239,7 @@ class _Names:
             )
         elif seen.not_reached is not None:
             yield _not_reached(address, seen.not_reached)
-        fine = {one.node.data_address for one in self._by_name.values() if _has(one)}
+        fine = {host.node.data_address for host in self._by_name.values() if _has(host)}
         for other, said in seen.facts.under("reach").items():
             if said != "yes" and other in fine:
                 yield Problem(

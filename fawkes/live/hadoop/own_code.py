@@ -36,8 +36,8 @@ def own_code(site: Site, settings: SiteSettings) -> Iterator[str]:
         yield f"weighting policy: {policy.path}{hides}; it runs in a process without rights"
     elif policy.origin is not Origin.BUNDLED:
         yield f"weighting policy: {policy.path}, the same text as {policy.title} that came with Fawkes"
-    for found in site_playbooks(settings.playbooks, site.root, site.settings_file):
-        yield f"playbook {found.name}: {found.path}, in the place of the one that came with Fawkes"
+    for playbook in site_playbooks(settings.playbooks, site.root, site.settings_file):
+        yield f"playbook {playbook.name}: {playbook.path}, in the place of the one that came with Fawkes"
     for place in unused(settings.playbooks, site.root):
         line = f'playbooks = ["{place.stem}"]'
         yield f"{os.fspath(place)} is not used: write {line} into fawkes.toml if it shall replace Fawkes's own"

@@ -13,9 +13,9 @@ _PARAMETERS = "admission_parameters"
 _PAGE = "The page `policies` says what a policy must answer"
 
 
-def read_policy(found: Found, settings: Settings, *, bounds: WorkerLimits = USUAL) -> PolicyText:
+def read_policy(policy_file: Found, settings: Settings, *, bounds: WorkerLimits = USUAL) -> PolicyText:
     """The weighting policy of a file; ConfigError when it cannot be loaded, or answers nothing of use."""
-    text = policy_text(found.title, str(found.path), found.text())
+    text = policy_text(policy_file.title, str(policy_file.path), policy_file.text())
     try:
         probe(loader(bounds)(text, settings), text.origin)
     except ConfigError as error:
@@ -23,12 +23,12 @@ def read_policy(found: Found, settings: Settings, *, bounds: WorkerLimits = USUA
     return text
 
 
-def read_admission(found: Found, settings: Settings, *, file: str, bounds: WorkerLimits = USUAL) -> PolicyText:
+def read_admission(policy_file: Found, settings: Settings, *, file: str, bounds: WorkerLimits = USUAL) -> PolicyText:
     """The admission policy of a file; ``file`` has its parameters.
 
     ConfigError for one that cannot be loaded, and for one that must know the work of jobs: in a live pool nobody does.
     """
-    text = policy_text(found.title, str(found.path), found.text())
+    text = policy_text(policy_file.title, str(policy_file.path), policy_file.text())
     try:
         loaded = admission_loader(bounds)(text, settings.admission_parameters)
     except ConfigError as error:

@@ -191,9 +191,9 @@ class Setup:
         place = details.release_dir or details.hadoop_version
         if (node, place) not in self._releases:
             if details.release_dir:
-                found = release_on(self._shell, node, details.release_dir)
+                known = release_on(self._shell, node, details.release_dir)
                 with self._lock:
-                    self._releases[node, place] = found
+                    self._releases[node, place] = known
             else:
                 self._cache.need(pin(details.hadoop_version))
                 self.spread(cluster, [node])

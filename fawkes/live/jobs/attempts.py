@@ -73,14 +73,12 @@ def _launcher(state: str) -> Launcher:
         return Launcher.NOT_KNOWN
 
 
-def _application(found: Application) -> AppSeen:
+def _application(app: Application) -> AppSeen:
     life = AppLife.LIVE
-    if found.ended:
-        life = AppLife.SUCCEEDED if found.succeeded else AppLife.FAILED
-    said = found.diagnostics.strip().partition("\n")[0] if life is AppLife.FAILED else ""
-    return AppSeen(
-        id=found.id, life=life, started_us=found.started_us or None, finished_us=found.finished_us, said=said
-    )
+    if app.ended:
+        life = AppLife.SUCCEEDED if app.succeeded else AppLife.FAILED
+    said = app.diagnostics.strip().partition("\n")[0] if life is AppLife.FAILED else ""
+    return AppSeen(id=app.id, life=life, started_us=app.started_us or None, finished_us=app.finished_us, said=said)
 
 
 def _lost_sight(stderr: str, application: str) -> bool:

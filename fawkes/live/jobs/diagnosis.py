@@ -48,8 +48,8 @@ def why_failed(masters: MasterAddresses, applications: Iterable[Application], st
 def cause_of(stderr: str) -> tuple[Cause, str]:
     """Why a client gave nothing to YARN, and that in words; not known, and empty, when it said something else."""
     for cause, pattern, words in _CAUSES:
-        if found := pattern.search(stderr):
-            what = found[1] if cause is Cause.NO_CLASS else urlsplit(found[1]).path
+        if match := pattern.search(stderr):
+            what = match[1] if cause is Cause.NO_CLASS else urlsplit(match[1]).path
             return cause, words.format(what)
     return Cause.NOT_KNOWN, ""
 
@@ -68,5 +68,5 @@ def task_error(masters: MasterAddresses, application: Application, deadline: Dea
         attempts = listed(get_json(url, deadline, key=masters.key), "taskAttempts", "taskAttempt", url)
     except UnreadableError:
         return ""
-    said = [str(one.get("diagnostics") or "").strip() for one in attempts if one.get("state") == "FAILED"]
+    said = [str(attempt.get("diagnostics") or "").strip() for attempt in attempts if attempt.get("state") == "FAILED"]
     return next((text.split("\n")[0].strip().removeprefix("Error: ") for text in reversed(said) if text), "")

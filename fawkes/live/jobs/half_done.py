@@ -76,5 +76,5 @@ def _output(hdfs: Hdfs, path: str) -> str:
     if hdfs.status(path) is None:
         return ""
     text = b"".join(hdfs.read(path)).decode("utf-8", "replace")
-    found = _PROPERTY.search(text)
-    return urlsplit(html.unescape(found[1])).path.rstrip("/") if found else ""
+    match = _PROPERTY.search(text)
+    return urlsplit(html.unescape(match[1])).path.rstrip("/") if match else ""

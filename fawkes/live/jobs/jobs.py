@@ -93,13 +93,13 @@ class Jobs:
     def start(self, effect: StartJob) -> None:
         """Begin the attempt unless something of it was begun, and tell how it stands; UserError if it never can be."""
         details = JobDetails.of(effect.spec.details)
-        one = self._watch(effect, details)
+        watched = self._watch(effect, details)
         cluster = self._cluster(effect.cluster)
-        look, seen = self._see(cluster, one)
+        look, seen = self._see(cluster, watched)
         if may_begin(seen):
             self._begin(cluster, effect, details)
-            look, seen = self._see(cluster, one)
-        self._tell(one, look, seen, again=True)
+            look, seen = self._see(cluster, watched)
+        self._tell(watched, look, seen, again=True)
 
     def cancel(self, effect: CancelJob) -> None:
         """End the client and the applications of an attempt; how that ends is seen by `round`."""
@@ -107,12 +107,12 @@ class Jobs:
         self._ground.run(
             cluster.master, book.cancel(self._lease(cluster), effect.job, effect.attempt), "cancelling a job"
         )
-        one = self._watch(effect, None)
-        one.cancelled = True
-        for found in applications_of(self._setup, cluster, effect.job, effect.attempt):
-            if not found.ended:
-                self._kill(cluster, found.id)
-        self._tell(one, *self._see(cluster, one), again=True)
+        watched = self._watch(effect, None)
+        watched.cancelled = True
+        for app in applications_of(self._setup, cluster, effect.job, effect.attempt):
+            if not app.ended:
+                self._kill(cluster, app.id)
+        self._tell(watched, *self._see(cluster, watched), again=True)
 
     def _kill(self, cluster: LiveCluster, name: str) -> None:
         """Have YARN end an application; FawkesError when it cannot be told."""
@@ -141,12 +141,12 @@ class Jobs:
         masters, ended = self._setup.masters(cluster), 0
         for name in sorted(set(map(application_of, effect.attempts))):
             deadline = Deadline.after(limits.APPLICATIONS_S)
-            found = application(masters, name, deadline)
-            if found is None or found.ended:
+            app = application(masters, name, deadline)
+            if app is None or app.ended:
                 continue
             strays = {stray.attempt for stray in strays_of(masters, name, deadline)}
             for attempt in sorted(strays.intersection(effect.attempts)):
-                order = self._setup.end_order(cluster, attempt, found.master_rpc)
+                order = self._setup.end_order(cluster, attempt, app.master_rpc)
                 self._order(cluster, attempt, order, self._setup.end_argv(cluster, attempt))
                 ended += 1
         return {"ended": ended}
@@ -162,7 +162,7 @@ class Jobs:
     def round(self) -> None:
         """Begin a look at the attempts of every MR-cluster whose last look has ended: none holds up another."""
         with self._lock:
-            busy = {one.cluster for one in self._watched.values()}
+            busy = {watched.cluster for watched in self._watched.values()}
             for gone in set(self._looks) - busy:
                 del self._looks[gone]
             for cluster in busy:
@@ -181,60 +181,60 @@ class Jobs:
 
     def _look_at(self, name: ClusterId) -> None:
         with self._lock:
-            found = [one for one in self._watched.values() if one.cluster == name]
-        watched = [one for one in found if not self._over(one.cluster, one.job, one.attempt)]
-        self._forget([one for one in found if one not in watched])
+            known = [job for job in self._watched.values() if job.cluster == name]
+        watched = [job for job in known if not self._over(job.cluster, job.job, job.attempt)]
+        self._forget([job for job in known if job not in watched])
         cluster = self._clusters.get(name)
         if cluster is None:
             self._forget(watched)
         elif cluster.ready:
-            for one in watched:
+            for job in watched:
                 try:
-                    self._tell(one, *self._see(cluster, one))
+                    self._tell(job, *self._see(cluster, job))
                 except FawkesError as error:
-                    _log.info("%s could not be looked at: %s", one.job, error)
+                    _log.info("%s could not be looked at: %s", job.job, error)
 
     def _watch(self, effect: StartJob | CancelJob, details: JobDetails | None) -> _Watched:
         """The attempt, watched from now on if it was not."""
         with self._lock:
-            one = self._watched.get(effect.job)
-            if one is None or one.attempt != effect.attempt:
-                one = self._watched[effect.job] = _Watched(effect.job, effect.cluster, effect.attempt)
+            watched = self._watched.get(effect.job)
+            if watched is None or watched.attempt != effect.attempt:
+                watched = self._watched[effect.job] = _Watched(effect.job, effect.cluster, effect.attempt)
             if details is not None:
-                one.single = details.one_application
-                one.own = details.kind in ("script", "pig") and not one.single
-            return one
+                watched.single = details.one_application
+                watched.own = details.kind in ("script", "pig") and not watched.single
+            return watched
 
     def _forget(self, watched: list[_Watched]) -> None:
         with self._lock:
-            for one in watched:
-                if self._watched.get(one.job) is one:
-                    del self._watched[one.job]
+            for job in watched:
+                if self._watched.get(job.job) is job:
+                    del self._watched[job.job]
 
-    def _see(self, cluster: LiveCluster, one: _Watched) -> tuple[int, Attempt]:
+    def _see(self, cluster: LiveCluster, job: _Watched) -> tuple[int, Attempt]:
         """The number of a look and how the attempt stood then."""
         with self._lock:
-            one.looks += 1
-            look = one.looks
-        return look, see(self._ground, self._setup, cluster, one.job, one.attempt, own=one.own, single=one.single)
+            job.looks += 1
+            look = job.looks
+        return look, see(self._ground, self._setup, cluster, job.job, job.attempt, own=job.own, single=job.single)
 
-    def _tell(self, one: _Watched, look: int, seen: Attempt, *, again: bool = False) -> None:
+    def _tell(self, job: _Watched, look: int, seen: Attempt, *, again: bool = False) -> None:
         """Tell how an attempt stands, if that is news; one that has ended by any reading is watched no more.
 
         A look that began before the one that was told is history: by it nothing was begun that runs by now.
         """
-        if seen.launcher is Launcher.FINISHED and seen.exit != 0 and seen != one.told:
+        if seen.launcher is Launcher.FINISHED and seen.exit != 0 and seen != job.told:
             # Without this the next attempt would begin, and fail as this one, before anybody knows why.
-            self._look_now(one.cluster)
+            self._look_now(job.cluster)
         with self._lock:
-            if self._watched.get(one.job) is not one or look < one.latest or (seen == one.told and not again):
+            if self._watched.get(job.job) is not job or look < job.latest or (seen == job.told and not again):
                 return
-            one.told, one.latest = seen, look
-            one.began = one.began or seen.launcher not in (Launcher.ABSENT, Launcher.UNBORN, Launcher.NOT_KNOWN)
-            self._mailbox.tell(lambda at: AttemptSeen(at_us=at, job=one.job, attempt=one.attempt, seen=seen))
-        verdict = judge(seen, began=one.began, cancelling=one.cancelled, lasted=False)
+            job.told, job.latest = seen, look
+            job.began = job.began or seen.launcher not in (Launcher.ABSENT, Launcher.UNBORN, Launcher.NOT_KNOWN)
+            self._mailbox.tell(lambda at: AttemptSeen(at_us=at, job=job.job, attempt=job.attempt, seen=seen))
+        verdict = judge(seen, began=job.began, cancelling=job.cancelled, lasted=False)
         if verdict is not None and verdict.progress is not Progress.RUNNING:
-            self._forget([one])
+            self._forget([job])
 
     def _begin(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> None:
         """Files first, then the launcher: what is missing is found before anything runs."""

@@ -70,7 +70,7 @@ def read_keytab(site: KerberosSite, wanted: Secured) -> bytes:
     """The keytab of an MR-cluster; UserError when a key is missing, or other users can read it."""
     path = site.keytabs / f"{wanted.cluster}.keytab"
     needed = {wanted.service, wanted.web}
-    names = " ".join(str(one) for one in sorted(needed))
+    names = " ".join(str(principal) for principal in sorted(needed))
     make = f"Make it with `kadmin ktadd -k {path} {names}`"
     content = read_bytes(path, most=_MOST_BYTES, hint=make)
     status = path.stat()
@@ -80,7 +80,7 @@ def read_keytab(site: KerberosSite, wanted: Secured) -> bytes:
         hint = f"Run `chown {os.geteuid()} {path}`"
         raise UserError("this keytab belongs to another user than the controller's", where=str(path), hint=hint)
     there = principals_in(content, str(path))
-    realms = {one.realm for one in there}
+    realms = {principal.realm for principal in there}
     if there and wanted.realm not in realms:
         raise ConfigError(
             f"the keytab {path} is of the realm {', '.join(sorted(realms))}, not of {wanted.realm}",

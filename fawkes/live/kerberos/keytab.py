@@ -37,7 +37,7 @@ def principals_in(keytab: bytes, where: str) -> frozenset[Principal]:
 
 
 def _entries(keytab: bytes) -> list[Principal]:
-    found = []
+    principals = []
     at = len(_VERSION)
     while at + 4 <= len(keytab):
         (size,) = struct.unpack_from(">i", keytab, at)
@@ -47,10 +47,10 @@ def _entries(keytab: bytes) -> list[Principal]:
         if size > 0:
             if at + size > len(keytab):
                 raise struct.error
-            found.append(_principal(keytab[at : at + size]))
+            principals.append(_principal(keytab[at : at + size]))
         # A negative size is a hole: an entry was removed there.
         at += abs(size)
-    return found
+    return principals
 
 
 def _principal(entry: bytes) -> Principal:

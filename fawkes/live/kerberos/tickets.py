@@ -108,7 +108,7 @@ class Session:
         offer = self._unwrap(token)
         if len(offer) != _OFFER_BYTES:
             raise TicketError("the offer of the server is not one of SASL")
-        level = max((one for one in _LEVELS if offer[0] & one), default=0)
+        level = max((bit for bit in _LEVELS if offer[0] & bit), default=0)
         if not level:
             raise TicketError("the server offers no protection that SASL knows")
         self._wraps = level != _PLAIN

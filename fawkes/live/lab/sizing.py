@@ -53,8 +53,8 @@ class Offer:
 
 def this_machine() -> Machine:
     """The memory and the cores that this process may use, limits of its memory cgroup included."""
-    found = re.search(r"^MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    total = int(found[1]) * 1024 if found else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    match = re.search(r"^MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    total = int(match[1]) * 1024 if match else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return Machine(min([total, *_cgroup_limits()]), len(os.sched_getaffinity(0)))
 
 

@@ -98,7 +98,7 @@ class Connections:
         self._open: list[_Connection] = []
         self._failure: _Failure | None = None
 
-    def session(self, asked: float, until: float) -> paramiko.Channel:
+    def session(self, since: float, until: float) -> paramiko.Channel:
         """A fresh session on a connection that is there, or else on a new one; SshError when there is none."""
         with within(self._lock, until, self._address.node):
             for connection in self._alive():
@@ -115,7 +115,7 @@ class Connections:
                     if silent:
                         self.drop()
                         break
-            connection = self._new(asked, until)
+            connection = self._new(since, until)
             try:
                 return connection.session(self._answer_s(until))
             except _BROKEN as error:
@@ -133,14 +133,14 @@ class Connections:
 
         NotTakenError (one as well) when the host does, and the address does not take the connection.
         """
-        asked = time.monotonic()
+        since = time.monotonic()
         node = self._address.node
         try:
             with within(self._lock, until, node):
-                connection = next(iter(self._alive()), None) or self._new(asked, until)
+                connection = next(iter(self._alive()), None) or self._new(since, until)
             channel = self._forwarded(connection, address, port, until) if connection.forwards else None
             if channel is None:
-                channel = self.session(asked, until)
+                channel = self.session(since, until)
                 relay(channel, address, port, left(until))
         except NotTakenError as error:
             raise NotTakenError(f"{node} does not get through to {address} port {port}: {error}") from error
@@ -171,10 +171,10 @@ class Connections:
             connection.forwards = False
             return None
 
-    def _new(self, asked: float, until: float) -> _Connection:
+    def _new(self, since: float, until: float) -> _Connection:
         """A new connection, for who holds the lock."""
         failure, began = self._failure, time.monotonic()
-        if failure is not None and failure.began >= asked:
+        if failure is not None and failure.began >= since:
             error = failure.error
             raise SshError(error.what, host=error.host, state=error.state, hint=error.hint)
         try:

@@ -47,21 +47,21 @@ class _Host:
 
     def run(self, script: Script, until: float, stdin: BinaryIO | None, sink: BinaryIO | None) -> Result:
         """Run a script; SshError says what is wrong with the host or the way to it."""
-        asked = time.monotonic()
+        since = time.monotonic()
         with within(self._slots, until, self.address.node):
             given = until - time.monotonic()
             try:
                 if stdin is None:
-                    return self._run_kept(script, asked, until, sink)
-                return self._run_fresh(script, asked, until, stdin, sink)
+                    return self._run_kept(script, since, until, sink)
+                return self._run_fresh(script, since, until, stdin, sink)
             except LaneBrokenError as broken:
                 raise self._explain(broken, given) from broken
 
-    def _run_kept(self, script: Script, asked: float, until: float, sink: BinaryIO | None) -> Result:
+    def _run_kept(self, script: Script, since: float, until: float, sink: BinaryIO | None) -> Result:
         again = False
         while True:
             # The second time not on another kept lane: that one may be as dead, and a script is sent twice at most.
-            lane = (None if again else self._kept(until)) or self._new_lane(asked, until)
+            lane = (None if again else self._kept(until)) or self._new_lane(since, until)
             reused = lane.used
             try:
                 result = lane.run(script, left(until), self._answer_s(until), sink)
@@ -80,9 +80,9 @@ class _Host:
             self._give_back(lane)
             return result
 
-    def _run_fresh(self, script: Script, asked: float, until: float, stdin: BinaryIO, sink: BinaryIO | None) -> Result:
+    def _run_fresh(self, script: Script, since: float, until: float, stdin: BinaryIO, sink: BinaryIO | None) -> Result:
         node = self.address.node
-        with self.connections.session(asked, until) as channel:
+        with self.connections.session(since, until) as channel:
             try:
                 return run_once(node, channel, script, stdin, left(until), self._answer_s(until), sink)
             except LaneBrokenError:
@@ -98,8 +98,8 @@ class _Host:
                     return lane
         return None
 
-    def _new_lane(self, asked: float, until: float) -> Lane:
-        channel = self.connections.session(asked, until)
+    def _new_lane(self, since: float, until: float) -> Lane:
+        channel = self.connections.session(since, until)
         try:
             return Lane(self.address.node, channel, self._answer_s(until))
         except LaneBrokenError:

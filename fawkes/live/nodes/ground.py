@@ -136,7 +136,7 @@ class Ground:
     ) -> dict[NodeId, Facts | FawkesError]:
         """Run a script of its own on each node, so many at once; facts, or why not, for each."""
 
-        def one(node: NodeId) -> Facts | FawkesError:
+        def run(node: NodeId) -> Facts | FawkesError:
             try:
                 return self.run(node, scripts[node], doing, within_s=within_s, fine=fine)
             except FawkesError as error:
@@ -145,7 +145,7 @@ class Ground:
         # Threads of its own: hosts that hang for one MR-cluster must not keep those of another waiting.
         most = max(1, min(self._most, len(scripts)))
         with ThreadPoolExecutor(max_workers=most, thread_name_prefix="fan") as threads:
-            return dict(zip(scripts, threads.map(one, scripts), strict=True))
+            return dict(zip(scripts, threads.map(run, scripts), strict=True))
 
     def all_well(self, outcomes: Mapping[NodeId, Facts | FawkesError]) -> dict[NodeId, Facts]:
         """The facts of every node; the first error, by node, when one failed."""

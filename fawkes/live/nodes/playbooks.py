@@ -62,7 +62,7 @@ def site_playbooks(names: Iterable[str], root: Path, file: Path) -> tuple[Found,
     ConfigError with file and key for a name that is none of ours, or without a file; RefusedError for a file that
     others could change.
     """
-    found = []
+    playbooks = []
     for name in names:
         place = root / Kind.PLAYBOOK.value / f"{name}.py"
         what, hint = "", ""
@@ -73,8 +73,8 @@ def site_playbooks(names: Iterable[str], root: Path, file: Path) -> tuple[Found,
         if what:
             raise ConfigError(what, file=str(file), key="playbooks", hint=hint)
         _check_owner(place)
-        found.append(Found(Kind.PLAYBOOK, name, place, Origin.SITE))
-    return tuple(found)
+        playbooks.append(Found(Kind.PLAYBOOK, name, place, Origin.SITE))
+    return tuple(playbooks)
 
 
 def unused(names: Iterable[str], root: Path) -> tuple[Path, ...]:
@@ -84,17 +84,17 @@ def unused(names: Iterable[str], root: Path) -> tuple[Path, ...]:
 
 
 @contextmanager
-def played(found: Iterable[Found]) -> Iterator[None]:
+def played(playbooks: Iterable[Found]) -> Iterator[None]:
     """Play these files in the place of ours, until the end of the ``with``.
 
     UserError when one cannot be loaded, ConfigError when it lacks something that ours has.
     """
     before = dict(_playing)
     try:
-        for one in found:
-            module = load_module(one)
-            _check_complete(one, module)
-            _playing[one.name] = module
+        for playbook in playbooks:
+            module = load_module(playbook)
+            _check_complete(playbook, module)
+            _playing[playbook.name] = module
         yield
     finally:
         _playing.update(before)
@@ -116,18 +116,18 @@ def _check_owner(place: Path) -> None:
             )
 
 
-def _check_complete(found: Found, module: ModuleType) -> None:
+def _check_complete(playbook: Found, module: ModuleType) -> None:
     """Refuses a playbook without a function or a parameter that the live world uses: it would fail within a step."""
-    for name, ours in vars(_ours[found.name]).items():
-        if name.startswith("_") or getattr(ours, "__module__", None) != _ours[found.name].__name__:
+    for name, ours in vars(_ours[playbook.name]).items():
+        if name.startswith("_") or getattr(ours, "__module__", None) != _ours[playbook.name].__name__:
             continue
         if inspect.isfunction(ours) and _parameters(getattr(module, name, None)) != _parameters(ours):
             wanted = f"{name}{inspect.signature(ours)}"
             raise ConfigError(
                 f"this playbook does not have {name} as Fawkes calls it",
-                file=str(found.path),
+                file=str(playbook.path),
                 key=name,
-                hint=f"Write def {wanted}, as in {_ours[found.name].__file__}",
+                hint=f"Write def {wanted}, as in {_ours[playbook.name].__file__}",
             )
 
 

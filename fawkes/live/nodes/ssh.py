@@ -315,7 +315,7 @@ def _wrong_key(host: HostAddress, file: Path, known: Known, shown: paramiko.PKey
     shows = f"it shows {shown.get_name()} {shown.fingerprint}"
     accept = f"`fawkes check --trust {host.node}`"
     reasons = [*known.faults, *known.unsupported]
-    revoked = [one.line for one in known.keys if one.revoked and one.key == shown]
+    revoked = [line.line for line in known.keys if line.revoked and line.key == shown]
     if revoked:
         lines = _several([f"line {number}" for number in revoked])
         return SshError(
@@ -325,7 +325,7 @@ def _wrong_key(host: HostAddress, file: Path, known: Known, shown: paramiko.PKey
             hint=f"Give the host a new key, then accept that one: {accept}. Somebody else may have the old one",
         )
     if known.trusted:
-        keys = _several([f"{one.key.get_name()} {one.key.fingerprint} (line {one.line})" for one in known.trusted])
+        keys = _several([f"{line.key.get_name()} {line.key.fingerprint} (line {line.line})" for line in known.trusted])
         also = f", and {_several(reasons)}" if reasons else ""
         return SshError(
             f"its host key has CHANGED: {file} has {keys}{also}; {shows}; nothing was sent to it",

@@ -86,10 +86,10 @@ class Names:
         return socket.create_connection((places[-1], port), max(0.05, until - time.monotonic()))
 
     def _resolve(self, host: str, future: Future[list[str]]) -> None:
-        found: list[str] = []
+        addresses: list[str] = []
         problem: BaseException | None = None
         try:
-            found = list(dict.fromkeys(str(row[4][0]) for row in self._look_up(host)))
+            addresses = list(dict.fromkeys(str(row[4][0]) for row in self._look_up(host)))
         except UnicodeError:  # a label that is empty, or too long for a name
             problem = socket.gaierror(socket.EAI_NONAME, f"{host} is not a host name")
         except BaseException as error:
@@ -97,7 +97,7 @@ class Names:
         with self._lock:
             self._pending.pop(host, None)
         if problem is None:
-            future.set_result(found)
+            future.set_result(addresses)
         else:
             future.set_exception(problem)
 

@@ -426,10 +426,10 @@ def listed(document: object, outer: str, inner: str, where: str) -> list[Mapping
     if not isinstance(document, Mapping) or outer not in document:
         raise UnreadableError(where, f"the answer has no {outer!r}")
     group = document[outer]
-    found = group.get(inner) if isinstance(group, Mapping) else group
-    if not found:
+    listing = group.get(inner) if isinstance(group, Mapping) else group
+    if not listing:
         return []
-    rows = [found] if isinstance(found, Mapping) else found
+    rows = [listing] if isinstance(listing, Mapping) else listing
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise UnreadableError(where, f"{outer!r} is not a list of objects")
     return rows

@@ -225,8 +225,8 @@ class Hdfs:
     def status(self, path: str) -> HdfsFile | None:
         """A file or folder; None when there is none."""
         with self._errors(path):
-            found = self._unless_missing(lambda: self._client().status(path))
-            return _file(path, found) if found else None
+            status = self._unless_missing(lambda: self._client().status(path))
+            return _file(path, status) if status else None
 
     def below(self, path: str, refused: Refused | None = None) -> Iterator[HdfsFile]:
         """All files and folders below a folder, each folder before what is in it.
@@ -299,25 +299,25 @@ class Hdfs:
     def summary(self, path: str) -> Summary | None:
         """How much lies below a folder; None when there is none."""
         with self._errors(path):
-            found = self._unless_missing(lambda: self._client().content(path))
-            return None if found is None else Summary(_number(found["length"]), _number(found["fileCount"]))
+            content = self._unless_missing(lambda: self._client().content(path))
+            return None if content is None else Summary(_number(content["length"]), _number(content["fileCount"]))
 
     def checksum(self, path: str) -> Mapping[str, object]:
         """HDFS's own checksum of a file: see `live.crc`. HdfsFailedError also of a file that is still being written."""
         with self._errors(path):
             document = self._json(self._get("GETFILECHECKSUM", path), path)
-        found = document.get("FileChecksum") if isinstance(document, Mapping) else None
-        if not isinstance(found, Mapping):
+        checksum = document.get("FileChecksum") if isinstance(document, Mapping) else None
+        if not isinstance(checksum, Mapping):
             raise HdfsFailedError("the answer is not a checksum", where=self._where(path), kind=_BAD_ANSWER)
-        return found
+        return checksum
 
     def blocks(self, path: str) -> list[Block]:
         """The blocks of a file and where they lie."""
         with self._errors(path):
-            found = self._ask("GET", "GET_BLOCK_LOCATIONS", path).json()["LocatedBlocks"]
+            located = self._ask("GET", "GET_BLOCK_LOCATIONS", path).json()["LocatedBlocks"]
             return [
                 Block(_number(row["block"]["numBytes"]), tuple(sorted(at["hostName"] for at in row["locations"])))
-                for row in found["locatedBlocks"]
+                for row in located["locatedBlocks"]
             ]
 
     # --- bytes

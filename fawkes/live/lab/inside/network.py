@@ -110,8 +110,8 @@ def _set(netlink: IPRoute, name: str, *, up: bool = True) -> None:
 
 
 def _index(netlink: IPRoute, name: str) -> int:
-    found: list[int] = netlink.link_lookup(ifname=name)
-    return found[0]
+    indexes: list[int] = netlink.link_lookup(ifname=name)
+    return indexes[0]
 
 
 def _limit(netlink: IPRoute, index: int, rate_bytes: int | None) -> None:
