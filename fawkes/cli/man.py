@@ -49,10 +49,10 @@ def man(out: Path | None) -> None:
 def pages() -> Mapping[str, str]:
     """The text of each page by the name of its file, such as ``fawkes-nodes.1``; the same text on every machine."""
     root = click.Context(cli, info_name="fawkes", **cli.context_settings)
-    found = {"fawkes.1": _page(root)}
+    pages = {"fawkes.1": _page(root)}
     for context in _below(root):
-        found[f"{_name(context)}.{_SECTION}"] = _page(context)
-    return found
+        pages[f"{_name(context)}.{_SECTION}"] = _page(context)
+    return pages
 
 
 def _below(parent: click.Context) -> Iterator[click.Context]:

@@ -59,10 +59,10 @@ def _of_catalog(ctx: click.Context, kind: Kind, incomplete: str) -> list[str]:
 
     before, comma, begun = incomplete.rpartition(",")
     try:
-        found = Catalog(site=_site(ctx).root).all(kind)
+        policies = Catalog(site=_site(ctx).root).all(kind)
     except (FawkesError, OSError):
         return []
-    titles = (policy.title for policy in found)
+    titles = (policy.title for policy in policies)
     return [f"{before}{comma}{name}" for name in _beginning(titles, begun)]
 
 

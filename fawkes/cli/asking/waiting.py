@@ -198,10 +198,10 @@ def _stored(client: Client) -> Iterator[tuple[list[Row], str]]:
     def answer(name: str, parameters: Mapping[str, str]) -> Any:
         if name not in queries:
             raise UserError(f"only a controller can say /{name}", hint=_AGAIN)
-        found: Any = queries[name](parameters)
-        if isinstance(found, list):
-            given.extend(found)
-        return found
+        rows: Any = queries[name](parameters)
+        if isinstance(rows, list):
+            given.extend(rows)
+        return rows
 
     client.stored = answer
     try:
@@ -238,24 +238,24 @@ def wait_for_clusters(
 
     ``then`` is what to do when the controller ends before; see `wait_for`.
     """
-    told: dict[str, tuple[str, str]] = {}
+    known: dict[str, tuple[str, str]] = {}
 
     def look() -> bool | None:
         open_ones = 0
         for name in names:
             row = _known(client.rows("clusters", cluster=name), name)
-            tell_change(told, name, row)
+            tell_change(known, name, row)
             open_ones += not done(row)
         return None if open_ones else True
 
     wait_for(client, look, what, limit_us=limit_us, then=then)
 
 
-def tell_change(told: dict[str, tuple[str, str]], name: str, row: Mapping[str, Any]) -> None:
+def tell_change(known: dict[str, tuple[str, str]], name: str, row: Mapping[str, Any]) -> None:
     """Say how something stands if that is news; ``told`` remembers what was said."""
     now = (row["state"], row.get("alert", ""))
-    if told.get(name) != now:
-        told[name] = now
+    if known.get(name) != now:
+        known[name] = now
         note(f"{name}: {now[0]}" + (f" ({now[1]})" if now[1] else ""))
 
 
@@ -264,12 +264,12 @@ def wait_for_jobs(client: Client, names: Sequence[str], limit_us: int | None) ->
 
     Errors are those of `wait_for`.
     """
-    told: dict[str, tuple[str, str]] = {}
+    known: dict[str, tuple[str, str]] = {}
 
     def look() -> list[dict[str, Any]] | None:
         rows = [_known(client.rows("jobs", job=name), name) for name in names]
         for name, row in zip(names, rows, strict=True):
-            tell_change(told, name, row)
+            tell_change(known, name, row)
         return rows if all(row["state"] in ENDED for row in rows) else None
 
     # Never the same command again: it would submit the job once more.

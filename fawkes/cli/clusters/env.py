@@ -60,8 +60,8 @@ def _release(folder: str | None, cluster: str) -> str:
 
 def _java_home(known: str | None) -> str:
     """The Java that the controller knows of, else that of this machine's environment."""
-    found = shutil.which("java")
-    candidates = [known, os.environ.get("JAVA_HOME"), found and os.fspath(Path(found).resolve().parent.parent)]
+    java = shutil.which("java")
+    candidates = [known, os.environ.get("JAVA_HOME"), java and os.fspath(Path(java).resolve().parent.parent)]
     for home in candidates:
         if home and os.access(Path(home) / "bin" / "java", os.X_OK):
             return home

@@ -34,10 +34,10 @@ def logs(site: Site, cluster: str, node: str | None, job: str | None, lines: int
     """
     from fawkes.cli.asking.client import Client
 
-    asked = {"cluster": cluster, "lines": str(lines)}
-    asked |= {key: value for key, value in (("node", node), ("job", job)) if value is not None}
+    parameters = {"cluster": cluster, "lines": str(lines)}
+    parameters |= {key: value for key, value in (("node", node), ("job", job)) if value is not None}
     before: Any = None
-    for piece in Client(site).stream("logs", **asked):
+    for piece in Client(site).stream("logs", **parameters):
         if output == "json":
             click.echo(json.dumps(piece))
             continue

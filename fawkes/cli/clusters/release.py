@@ -53,7 +53,7 @@ def release(
     row = the_cluster(client, cluster)
     outputs = client.rows("at-stake", cluster=cluster)
     if dry_run:
-        show([{**one, "fate": fate(one, discard_data)} for one in outputs], TABLES["release --dry-run"], output)
+        show([{**stake, "fate": fate(stake, discard_data)} for stake in outputs], TABLES["release --dry-run"], output)
         _would_go(client, row, discard_data, force)
         return
     tell_at_stake([row], outputs, discard_data)

@@ -65,11 +65,11 @@ def restore(
     journal = the_cluster(client, cluster).get("journal")
     planned = client.post("restore", {"cluster": cluster, "to": to, "dry_run": True})
     target = str(planned["to"])
-    found = _look(client, cluster, target)
-    for line in (*lines(found), *_about_journal(journal)):
+    facts = _look(client, cluster, target)
+    for line in (*lines(facts), *_about_journal(journal)):
         warn(line)
     if output != TABLE or dry_run:
-        show([{**row, "cluster": cluster, "named": _names(row)} for row in found["files"]], TABLES["restore"], output)
+        show([{**row, "cluster": cluster, "named": _names(row)} for row in facts["files"]], TABLES["restore"], output)
     if dry_run:
         return
     what = f"This starts the masters of {cluster} on {target}; whatever does not come back is given up."
@@ -89,11 +89,11 @@ def _wait(client: Client, cluster: str, target: str, limit_us: int | None) -> No
     from fawkes.cli.asking.acting import the_cluster
     from fawkes.cli.asking.waiting import tell_change, wait_for
 
-    told: dict[str, tuple[str, str]] = {}
+    known: dict[str, tuple[str, str]] = {}
 
     def look() -> Mapping[str, Any] | None:
         row = the_cluster(client, cluster)
-        tell_change(told, cluster, row)
+        tell_change(known, cluster, row)
         return None if row["masters_moving"] else row
 
     then = f"Start it with `fawkes run`: it goes on with it, and `fawkes status {cluster}` shows where its masters are"
@@ -110,32 +110,32 @@ def _look(client: Client, cluster: str, to: str) -> Mapping[str, Any]:
 
     for piece in client.stream("restore", cluster=cluster, to=to):
         if "found" in piece:
-            found: Mapping[str, Any] = piece["found"]
-            return found
+            facts: Mapping[str, Any] = piece["found"]
+            return facts
         note(f"{piece['doing']} ...")
     raise FawkesError("the controller did not say what it found", hint="`fawkes logs` and its own log say more")
 
 
-def lines(found: Mapping[str, Any]) -> Iterator[str]:
+def lines(facts: Mapping[str, Any]) -> Iterator[str]:
     """Lines for people on what a restore would bring back."""
     from fawkes.base.units import counted, show_bytes, show_duration
     from fawkes.report.words.facts import named_files
 
-    yield f"{found['master']}, where the masters of {found['cluster']} were, {_OLD[found['old']]}"
-    if not found["files"]:
-        yield f"  its disk has the whole data of the NameNode: all files come back, with masters on {found['to']}"
+    yield f"{facts['master']}, where the masters of {facts['cluster']} were, {_OLD[facts['old']]}"
+    if not facts["files"]:
+        yield f"  its disk has the whole data of the NameNode: all files come back, with masters on {facts['to']}"
         return
-    age = show_duration(max(0, found["now_us"] - found["copied_us"]))
-    yield f"the kept copy is {age} old and ends with transaction {found['txid']}; all later changes are lost"
-    for row in found["files"]:
+    age = show_duration(max(0, facts["now_us"] - facts["copied_us"]))
+    yield f"the kept copy is {age} old and ends with transaction {facts['txid']}; all later changes are lost"
+    for row in facts["files"]:
         if row["files"]:
             yield f"  {_FATE[row['fate']]}: {counted(row['files'], 'file')} ({show_bytes(row['bytes'])})"
         if row["named"]:
             yield f"    {named_files(_names(row), row['files'])}"
-    if found["strangers"]:
-        yield f"  {found['strangers']} blocks belong to no file of the copy: they were written or removed after it"
-    if found["silent"]:
-        names = ", ".join(found["silent"])
+    if facts["strangers"]:
+        yield f"  {facts['strangers']} blocks belong to no file of the copy: they were written or removed after it"
+    if facts["silent"]:
+        names = ", ".join(facts["silent"])
         yield f"  blocks on {names} were not counted: if files are not readable, bring these nodes back first"
 
 
@@ -151,6 +151,6 @@ def _about_journal(journal: Sequence[str] | None) -> Iterator[str]:
 def _names(row: Mapping[str, Any]) -> list[str]:
     """The files of a row by name, with how many of their blocks were not found."""
     return [
-        f"{one['path']} ({one['missing']} of {one['blocks']} blocks)" if one["missing"] else str(one["path"])
-        for one in row["named"]
+        f"{file['path']} ({file['missing']} of {file['blocks']} blocks)" if file["missing"] else str(file["path"])
+        for file in row["named"]
     ]

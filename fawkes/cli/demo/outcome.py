@@ -44,21 +44,21 @@ def outcome(store: Reader, workload: Workload, trouble: str = "") -> DemoOutcome
     The cause is the first problem, and no other problem repeats it.
     """
     start_us = history.first_us(store)
-    found = points(store.entries()) if workload.points else ()
+    story = points(store.entries()) if workload.points else ()
     jobs, moves = history.jobs(store), history.moves(store)
     compared = tuple(compared_of(workload))
     balance = history.balance(store)
-    causes = {str(one.id): one.failed for one in history.clusters(store) if one.failed}
+    causes = {str(cluster.id): cluster.failed for cluster in history.clusters(store) if cluster.failed}
     problems = [f"{name} was given up: {why}" for name, why in causes.items()]
     if trouble and not any(why in trouble for why in causes.values()):
         problems.insert(0, trouble)
-    for problem in (*_missing_points(found), *_unhappy_jobs(jobs, workload), *(_missing_moves(moves) if found else ())):
+    for problem in (*_missing_points(story), *_unhappy_jobs(jobs, workload), *(_missing_moves(moves) if story else ())):
         problems.append(_without(problem, causes.values()))
-    problems += [f"{one.job}, {one.what}: {one.wrong}" for one in compared if one.wrong]
+    problems += [f"{result.job}, {result.what}: {result.wrong}" for result in compared if result.wrong]
     return DemoOutcome(
-        points=found,
-        marks=tuple(((p.at_us - start_us) / SECOND_US, p.letter) for p in found if p.at_us is not None),
-        point_rows=tuple(_point_row(point, start_us) for point in found),
+        points=story,
+        marks=tuple(((p.at_us - start_us) / SECOND_US, p.letter) for p in story if p.at_us is not None),
+        point_rows=tuple(_point_row(point, start_us) for point in story),
         job_rows=tuple(_job_row(job, start_us) for job in jobs),
         move_rows=tuple(_move_rows(moves, start_us)),
         compared=compared,
@@ -74,8 +74,8 @@ def _without(problem: str, causes: Iterable[str]) -> str:
     return problem
 
 
-def _missing_points(found: Sequence[Point]) -> Iterator[str]:
-    for point in found:
+def _missing_points(story: Sequence[Point]) -> Iterator[str]:
+    for point in story:
         if not point.happened:
             yield f"point {point.letter} is missing ({point.title}): {point.how}"
 
@@ -83,12 +83,12 @@ def _missing_points(found: Sequence[Point]) -> Iterator[str]:
 def _unhappy_jobs(jobs: Sequence[JobState], workload: Workload) -> Iterator[str]:
     """One line for each way in which jobs did not succeed."""
     ways = {str(job.id): f"{job.life}" + (f": {job.why}" if job.why else "") for job in jobs}
-    found: dict[str, list[str]] = {}
-    for name in (one.spec.id for one in workload.jobs):
+    unhappy: dict[str, list[str]] = {}
+    for name in (ended_job.spec.id for ended_job in workload.jobs):
         way = ways.get(name, "missing: never submitted")
         if way != JobLife.SUCCEEDED:
-            found.setdefault(way, []).append(name)
-    for way, names in found.items():
+            unhappy.setdefault(way, []).append(name)
+    for way, names in unhappy.items():
         yield f"job {names[0]} is {way}" if len(names) == 1 else f"jobs {', '.join(names)} are {way}"
 
 

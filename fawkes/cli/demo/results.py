@@ -44,8 +44,8 @@ class Compared:
 
 def compared(workload: Workload) -> Iterator[Compared]:
     """Every job of a workload whose result is known how to compute and whose input and output are on this machine."""
-    clusters = {one.spec.id: one.spec for one in workload.clusters}
-    for spec in (one.spec for one in workload.jobs):
+    clusters = {cluster.spec.id: cluster.spec for cluster in workload.clusters}
+    for spec in (job.spec for job in workload.jobs):
         details, place = JobDetails.of(spec.details), partial(_place, clusters[spec.cluster])
         for known in _KNOWN:
             for what, wrong in known(details, place):
@@ -54,7 +54,7 @@ def compared(workload: Workload) -> Iterator[Compared]:
 
 def _place(cluster: ClusterSpec, path: str) -> Path | None:
     details = ClusterDetails.of(cluster.details)
-    ways = [(one.path, one.save_to) for one in details.outputs] + [(one.to, one.source) for one in details.data]
+    ways = [(row.path, row.save_to) for row in details.outputs] + [(row.to, row.source) for row in details.data]
     for inside, outside in ways:
         if f"{path}/".startswith(f"{inside}/") and outside.startswith("/"):
             return Path(outside, path.removeprefix(inside).lstrip("/"))
@@ -97,8 +97,8 @@ def _btworld(details: JobDetails, place: Place) -> Iterator[Found]:
     if Path(details.pig).name != "btworld.pig" or raw is None or sets is None:
         return
     try:
-        for one in btworld.compare(sets, btworld.results(btworld.scrapes(raw))):
-            yield f"{one.name}, {one.rows} rows", one.wrong
+        for check in btworld.compare(sets, btworld.results(btworld.scrapes(raw))):
+            yield f"{check.name}, {check.rows} rows", check.wrong
     except UserError as error:
         yield "its records", str(error)
 

@@ -158,10 +158,10 @@ def wait_for_story(site: Site, client: Client, *, limit_us: int = _STORY_US) -> 
 
     def over() -> bool | None:
         with contextlib.closing(LedgerReader(site.state_dir)) as ledger:
-            found = points(ledger.entries())
+            story = points(ledger.entries())
             # Before the third MR-cluster is asked for there are no points yet.
-            happened = bool(found) and all(point.happened for point in found)
-            return True if happened or all(one.life is ClusterLife.GONE for one in clusters(ledger)) else None
+            happened = bool(story) and all(point.happened for point in story)
+            return True if happened or all(cluster.life is ClusterLife.GONE for cluster in clusters(ledger)) else None
 
     wait_for(client, over, "the last point of the story", limit_us=limit_us)
 

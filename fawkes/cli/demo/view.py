@@ -28,29 +28,29 @@ _LONG = 60
 _QUIET = frozenset({"job-queued", "job-released", "late-answer", "drained", "freed", "serves"})
 
 
-def news(entry: Entry, told: set[str] | None = None) -> list[str]:
+def news(entry: Entry, known: set[str] | None = None) -> list[str]:
     """The lines about a step of the ledger worth telling; a long error in ``told`` is not repeated.
 
     One error ends an MR-cluster and all of its jobs, and each of them says so.
     """
-    told = set() if told is None else told
+    known = set() if known is None else known
     reasons = [
         reason
         for reason in entry.decision.reasons
         if reason.code not in _QUIET and (reason.code != "tick" or reason.facts.get("verdict") in MOVING)
     ]
     errors = [error for reason in reasons if isinstance(error := reason.facts.get("error"), str) and len(error) > _LONG]
-    return [_told_once(line.text, errors, told) for line in lines_of(reasons)]
+    return [_told_once(line.text, errors, known) for line in lines_of(reasons)]
 
 
-def _told_once(text: str, errors: list[str], told: set[str]) -> str:
+def _told_once(text: str, errors: list[str], known: set[str]) -> str:
     """A line without the errors that were told before; those that it has are told now."""
-    for error in {*errors, *told}:
+    for error in {*errors, *known}:
         if f": {error}" not in text:
             continue
-        if error in told:
+        if error in known:
             text = text.replace(f": {error}", "")
-        told.add(error)
+        known.add(error)
     return text
 
 
@@ -112,7 +112,7 @@ def _follow(state: Path, stop: threading.Event, tell: Callable[[LedgerReader, li
 
     reader = LedgerReader(state)
     after, last_look = 0, False
-    told: set[str] = set()
+    known: set[str] = set()
     try:
         while not last_look:
             # One look more after the end: nothing that happened is left out.
@@ -122,7 +122,7 @@ def _follow(state: Path, stop: threading.Event, tell: Callable[[LedgerReader, li
             seen = after
             for entry in reader.entries(after):
                 after = entry.seq
-                lines += [f"{(entry.event.at_us - start_us) / SECOND_US:7.1f} s  {text}" for text in news(entry, told)]
+                lines += [f"{(entry.event.at_us - start_us) / SECOND_US:7.1f} s  {text}" for text in news(entry, known)]
             if after != seen:
                 tell(reader, lines)
     finally:

@@ -147,11 +147,11 @@ def _newest(ledger: LedgerReader, wanted: _Wanted, limit: int, last: int) -> tup
     Read from the end, in ever larger pieces: a ledger of a month has hundreds of thousands of steps.
     """
     pieces: list[list[Row]] = []
-    piece, found = _PIECE, 0
-    while last > wanted.after and found < limit:
+    piece, count = _PIECE, 0
+    while last > wanted.after and count < limit:
         after = max(wanted.after, last - piece)
         pieces.append(list(wanted.rows(ledger, after, last)))
-        found += len(pieces[-1])
+        count += len(pieces[-1])
         last, piece = after, min(2 * piece, _LARGEST_PIECE)
     return [row for rows in reversed(pieces) for row in rows], last
 

@@ -111,8 +111,8 @@ def _platform(site: Site) -> Platform:
 def _tell(made: Record, output: str) -> None:
     """Tell what the record does not have, a row for each reason; record.json names every job."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for problem, found in (("skipped", made.left_out), ("no history", made.missing)):
-        for name, why in found.items():
+    for problem, left_out in (("skipped", made.left_out), ("no history", made.missing)):
+        for name, why in left_out.items():
             groups.setdefault((problem, why), []).append(name)
     rows = [
         {"problem": problem, "count": len(names), "first": names[0], "why": why}

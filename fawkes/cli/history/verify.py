@@ -66,13 +66,13 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
                 step(f"step {entry.seq}")
             yield entry
 
-    for found in replay(entries(), load_weighting, load_admission):
-        stored, now = decision_plain(found.stored), decision_plain(found.now)
+    for difference in replay(entries(), load_weighting, load_admission):
+        stored, now = decision_plain(difference.stored), decision_plain(difference.now)
         if dumps(stored) != dumps(now):
             yield {
-                "step": found.seq,
-                "time": show_time(found.event.at_us),
-                "kind": type(found.event).__name__,
+                "step": difference.seq,
+                "time": show_time(difference.event.at_us),
+                "kind": type(difference.event).__name__,
                 "decided_by": version,
                 "differs": _parts(stored, now),
                 "stored_decision": stored,

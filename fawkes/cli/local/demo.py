@@ -65,16 +65,16 @@ def demo(workload: str, hosts: int | None, folder: Path, policy: str | None, kee
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    found, table = _read(workload)
+    workload_file, table = _read(workload)
     phases = _Phases()
     with own_folder(folder) as root:
         site = Site(root)
-        _settings(site, found, table, policy)
+        _settings(site, workload_file, table, policy)
         with phases("Hadoop"):
             _provide(table)
         hosts = hosts or table.hosts or _HOSTS
         spec = LabSpec(hosts=hosts, site=root, rate_bytes=table.network)
-        played, trouble = _run(site, found, spec, keep, phases)
+        played, trouble = _run(site, workload_file, spec, keep, phases)
         ended = _ended(site, played, trouble)
     _tell(site, ended, phases, keep, output, played_to_its_end=not trouble)
     return ExitStatus.FAILED if ended.problems else ExitStatus.DONE
@@ -100,21 +100,21 @@ def _read(workload: str) -> tuple[Found, WorkloadTable]:
     from fawkes.config.files.include import load_including
     from fawkes.config.workloads.workloads import WorkloadTable
 
-    found = Catalog().find(Kind.WORKLOAD, workload)
-    return found, load_including(WorkloadTable, found.path)
+    workload_file = Catalog().find(Kind.WORKLOAD, workload)
+    return workload_file, load_including(WorkloadTable, workload_file.path)
 
 
-def _settings(site: Site, found: Found, table: WorkloadTable, policy: str | None) -> None:
+def _settings(site: Site, workload_file: Found, table: WorkloadTable, policy: str | None) -> None:
     """fawkes.toml with the settings of the workload; a policy in a file is named by its whole path."""
     from fawkes.base.catalog import Catalog, Kind, Origin
     from fawkes.cli.demo.stage import write_settings
 
     settings = dict(table.settings)
-    name, base = (settings.get("policy"), found.path.parent) if policy is None else (policy, Path())
+    name, base = (settings.get("policy"), workload_file.path.parent) if policy is None else (policy, Path())
     if isinstance(name, str):
         chosen = Catalog(site=site.root).find(Kind.POLICY, name, base=base)
         settings["policy"] = str(chosen.path.resolve()) if chosen.origin is Origin.GIVEN else name
-    write_settings(site, settings, str(found.path))
+    write_settings(site, settings, str(workload_file.path))
 
 
 def _provide(table: WorkloadTable) -> None:
@@ -125,17 +125,17 @@ def _provide(table: WorkloadTable) -> None:
 
     needs = [
         pieces.of_cluster(
-            one.hadoop_version or DEFAULT_VERSION,
-            own_release=bool(one.release_dir),
-            kerberos=one.security == KERBEROS,
+            cluster.hadoop_version or DEFAULT_VERSION,
+            own_release=bool(cluster.release_dir),
+            kerberos=cluster.security == KERBEROS,
         )
-        for one in table.cluster
+        for cluster in table.cluster
     ]
     needs += [pieces.of_job(job.kind) for job in table.job]
     pieces.provide([piece for each in needs for piece in each], say=note)
 
 
-def _run(site: Site, found: Found, spec: LabSpec, keep: bool, phases: _Phases) -> tuple[Workload, str]:
+def _run(site: Site, workload_file: Found, spec: LabSpec, keep: bool, phases: _Phases) -> tuple[Workload, str]:
     """Everything from the first host to the last; the workload as it was played, and why it was not played to its end.
 
     So what happened until then can still be told.
@@ -147,7 +147,7 @@ def _run(site: Site, found: Found, spec: LabSpec, keep: bool, phases: _Phases) -
     with ExitStack() as stack:
         with phases("hosts and data"):
             lab = stack.enter_context(lab_of(spec, note, keep=keep))
-            workload = _prepared(site, found)
+            workload = _prepared(site, workload_file)
         with phases("controller"):
             client = stack.enter_context(controller_of(lab, site, keep=keep))
         try:
@@ -167,11 +167,11 @@ def _run(site: Site, found: Found, spec: LabSpec, keep: bool, phases: _Phases) -
     return workload, ""
 
 
-def _prepared(site: Site, found: Found) -> Workload:
+def _prepared(site: Site, workload_file: Found) -> Workload:
     from fawkes.config.workloads.workloads import load_workload
     from fawkes.workload.playing.play import with_data
 
-    return with_data(load_workload(found.path, site.inventory(), site=site.root), site.root / "data", note)
+    return with_data(load_workload(workload_file.path, site.inventory(), site=site.root), site.root / "data", note)
 
 
 def _ended(site: Site, workload: Workload, trouble: str) -> DemoOutcome:
@@ -195,9 +195,9 @@ def _tell(site: Site, ended: DemoOutcome, phases: _Phases, keep: bool, output: s
     elif played_to_its_end:
         # Of a demo that was broken off, tables would only stand between its problems and whoever looks for these.
         _show(site, ended)
-    for one in ended.compared:
-        if not one.wrong:
-            note(f"{one.job}: {one.what} as computed here")
+    for result in ended.compared:
+        if not result.wrong:
+            note(f"{result.job}: {result.what} as computed here")
     note(", ".join(f"{name} {took} s" for name, took in phases.took_s.items()))
     note(f"what happened: fawkes --site {site.root} events; why: fawkes --site {site.root} explain TICK")
     if keep:
@@ -214,7 +214,7 @@ def _plain(site: Site, ended: DemoOutcome, phases: _Phases) -> dict[str, Any]:
         "jobs": ended.job_rows,
         "moves": ended.move_rows,
         "reconfigurations": ended.reconfigurations,
-        "results": [asdict(one) for one in ended.compared],
+        "results": [asdict(result) for result in ended.compared],
         "took_s": phases.took_s,
         "picture": str(site.root / PICTURE),
         "problems": ended.problems,

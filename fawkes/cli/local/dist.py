@@ -75,14 +75,14 @@ def list_(output: str) -> None:
 
     rows = [
         {
-            "version": found.wanted.asked,
-            "jars": found.jars,
-            "bytes": found.size_bytes,
-            "java_range": found.java,
-            "wrong_files": len(found.faults),
-            "folder": found.folder,
+            "version": release.wanted.asked,
+            "jars": release.jars,
+            "bytes": release.size_bytes,
+            "java_range": release.java,
+            "wrong_files": len(release.faults),
+            "folder": release.folder,
         }
-        for found in map(cache.look, cache.there())
+        for release in map(cache.look, cache.there())
     ]
     if not rows and output == TABLE:
         click.echo("the cache has no release; `fawkes dist get` fetches one", err=True)
@@ -109,9 +109,9 @@ def check(release: str | None, output: str) -> None:
         raise UserError("the cache has no release", where=str(cache.dist_dir()), hint="`fawkes dist get` fetches one")
     looks = [cache.look(wanted) for wanted in pins]
     rows = [
-        {"version": found.wanted.asked, "file": fault.path, "fault": fault.what}
-        for found in looks
-        for fault in found.faults
+        {"version": looked.wanted.asked, "file": fault.path, "fault": fault.what}
+        for looked in looks
+        for fault in looked.faults
     ]
     if output != TABLE or rows:
         show(rows, TABLES["dist check"], output)
@@ -123,21 +123,23 @@ def check(release: str | None, output: str) -> None:
             hint="; ".join(f"`fawkes dist get {version} --again` makes it anew" for version in wrong),
         )
     if output == TABLE:
-        for found in looks:
-            click.echo(f"{found.wanted.title}: {found.jars} jars, every file is as it must be")
+        for looked in looks:
+            click.echo(f"{looked.wanted.title}: {looked.jars} jars, every file is as it must be")
 
 
 def _check_folder(folder: str) -> None:
     from fawkes.playbook.dist import cache
     from fawkes.playbook.dist.release import Release
 
-    found = Release.from_folder(folder)
-    bad = cache.unreadable_jars(found.root)
+    release = Release.from_folder(folder)
+    bad = cache.unreadable_jars(release.root)
     if bad:
         raise FawkesError(
-            f"{len(bad)} jars cannot be opened: {', '.join(bad[:5])}", where=found.root, hint="Unpack the release again"
+            f"{len(bad)} jars cannot be opened: {', '.join(bad[:5])}",
+            where=release.root,
+            hint="Unpack the release again",
         )
     click.echo(
-        f"Hadoop {found.version} ({found.layout}) in {found.root}: needs Java {found.java_range}, "
+        f"Hadoop {release.version} ({release.layout}) in {release.root}: needs Java {release.java_range}, "
         "every jar can be opened"
     )

@@ -72,10 +72,10 @@ def calibrate(
         refuse_there(out, force=force)
     opened = [open_record(record) for record in records]
     tested = [open_record(record) for record in judged]
-    used, names = ([use_of(one) for one in opened], [str(one) for one in records])
+    used, names = ([use_of(record) for record in opened], [str(path) for path in records])
     if model is not None:
         used = uses_in(model)
-        names = [f"a record of the pool {one['pool']}" for one in used]
+        names = [f"a record of the pool {use['pool']}" for use in used]
     refuse_fitted(tested, used, names)
     fits: tuple[Fit, ...] = ()
     with progress("calibrate", (model is None) + RUNS * len(opened) + len(tested)) as step:
@@ -86,42 +86,42 @@ def calibrate(
             step(str(out))
         else:
             table = read_model(model)
-        found = validated(tested, table, step) if tested else None
-    _tell(fits, found, output)
+        validation = validated(tested, table, step) if tested else None
+    _tell(fits, validation, output)
 
 
-def _tell(fits: tuple[Fit, ...], found: Validation | None, output: str) -> None:
+def _tell(fits: tuple[Fit, ...], validation: Validation | None, output: str) -> None:
     if output == JSON:
-        said: dict[str, Any] = {"version": JSON_VERSION, "rows": [_plain(one) for one in fits]}
-        if found is not None:
-            said["validation"] = found.plain()
+        said: dict[str, Any] = {"version": JSON_VERSION, "rows": [_plain(fit) for fit in fits]}
+        if validation is not None:
+            said["validation"] = validation.plain()
         click.echo(json.dumps(said, indent=2, allow_nan=False))
         return
-    if found is None or output != CSV:
-        show([_row(one) for one in fits], TABLES["calibrate"], output)
-    if found is not None:
-        show([asdict(one) for one in found.jobs], TABLES["calibrate, jobs"], output)
+    if validation is None or output != CSV:
+        show([_row(fit) for fit in fits], TABLES["calibrate"], output)
+    if validation is not None:
+        show([asdict(job) for job in validation.jobs], TABLES["calibrate, jobs"], output)
         if output != CSV:
             show(
-                [asdict(one) for one in found.summaries()], TABLES["calibrate, errors"], output, title="Absolute errors"
+                list(map(asdict, validation.summaries())), TABLES["calibrate, errors"], output, title="Absolute errors"
             )
-            for name, recorded, simulated in found.makespans:
+            for name, recorded, simulated in validation.makespans:
                 click.echo(f"makespan of {name}: {recorded:.0f} s recorded, {simulated:.0f} s simulated")
-        goal = "reached" if found.reached else "not reached"
+        goal = "reached" if validation.reached else "not reached"
         note(f"goal (median within 5 %, nine jobs of ten within 15 %): {goal}")
 
 
-def _row(one: Fit) -> dict[str, Any]:
+def _row(fit: Fit) -> dict[str, Any]:
     from fawkes.offline.calibrate.model_file import shown
 
-    figures = {key: None if value is None else shown(one.name, value) for key, value in _figures(one).items()}
-    return {"constant": one.name, "method": one.method, "n": one.n, **figures}
+    figures = {key: None if value is None else shown(fit.name, value) for key, value in _figures(fit).items()}
+    return {"constant": fit.name, "method": fit.method, "n": fit.n, **figures}
 
 
-def _plain(one: Fit) -> dict[str, Any]:
-    plain = asdict(one)
+def _plain(fit: Fit) -> dict[str, Any]:
+    plain = asdict(fit)
     return {"constant": plain.pop("name"), **plain}
 
 
-def _figures(one: Fit) -> dict[str, float | None]:
-    return {"value": one.value, "low": one.low, "high": one.high}
+def _figures(fit: Fit) -> dict[str, float | None]:
+    return {"value": fit.value, "low": fit.low, "high": fit.high}

@@ -106,13 +106,13 @@ def chosen(catalog: Catalog, names: str) -> list[Found]:
 
     if names.strip().casefold() == ALL:
         return list(catalog.all(Kind.POLICY))
-    found: dict[str, Found] = {}
-    for name in (one.strip() for one in names.split(",")):
+    policies_by_title: dict[str, Found] = {}
+    for name in (word.strip() for word in names.split(",")):
         policy = catalog.find(Kind.POLICY, name)
-        if policy.title in found:
+        if policy.title in policies_by_title:
             raise UserError(f"the policy {policy.title!r} is named twice", where="--policies", hint="Name each once")
-        found[policy.title] = policy
-    return list(found.values())
+        policies_by_title[policy.title] = policy
+    return list(policies_by_title.values())
 
 
 def variants_under(
@@ -127,15 +127,15 @@ def variants_under(
         return variants
     if any(key == "admission" for key, _ in settings):
         raise UserError("'admission' is set twice", where="--set", hint="Give --admission alone")
-    found: dict[str, Mapping[str, Any]] = {}
+    crossed: dict[str, Mapping[str, Any]] = {}
     for name in (each.strip() for each in admission.split(",")):
         chosen_name = let_in_by(catalog, name)
         for label, changes in variants.items():
             both = f"admission={name} {label}".strip()
-            if both in found:
+            if both in crossed:
                 raise UserError(f"the policy {name!r} is named twice", where="--admission", hint="Name each once")
-            found[both] = {**changes, "admission": chosen_name}
-    return found
+            crossed[both] = {**changes, "admission": chosen_name}
+    return crossed
 
 
 def _baseline(catalog: Catalog, name: str) -> str:
@@ -177,16 +177,16 @@ def _warn(grid: Grid, rows: list[dict[str, Any]]) -> None:
 def _regrets(grid: Grid, rows: list[dict[str, Any]], run: Runner) -> dict[tuple[str, str], float | None]:
     from fawkes.offline.runs.regret import DIVISIONS, best_of, regrets
 
-    found = {}
+    best_by_label = {}
     for label in dict.fromkeys(label for _, label in grid.scenarios):
         with progress("fixed divisions", DIVISIONS) as step:
-            found[label] = best_of(grid, label, run, step)
-        best = found[label]
+            best_by_label[label] = best_of(grid, label, run, step)
+        best = best_by_label[label]
         if best is not None:
             nodes = ", ".join(f"{c} {count}" for c, count in sorted(best.nodes.items()))
             said = f" under {label}" if label else ""
             note(f"best fixed division{said}: {nodes}; mean slowdown {best.slowdown:.2f}, {best.tried} were tried")
-    return regrets(grid, rows, found)
+    return regrets(grid, rows, best_by_label)
 
 
 def _tell(

@@ -126,17 +126,17 @@ def _cells(
     names = []
     for text in split(allocators):
         allocator = parsed(text)
-        found = found_policy(allocator, catalog)
-        check(allocator, found)
-        names.append(text if "/" in allocator.policy else text.replace(allocator.policy, found.title, 1))
+        policy_file = found_policy(allocator, catalog)
+        check(allocator, policy_file)
+        names.append(text if "/" in allocator.policy else text.replace(allocator.policy, policy_file.title, 1))
     own = jobs_of(name, 1, count).deadline_s is not None
     if types is None:
         kinds = [OWN] if own else ["Fixed2x"]
     elif types.strip().casefold() == "all":
         kinds = list(TYPES)
     else:
-        kinds = [type_named(one.strip()) for one in types.split(",")]
-    cpus = [_cpus(one.strip()) for one in capacity.split(",")]
+        kinds = [type_named(word.strip()) for word in types.split(",")]
+    cpus = [_cpus(word.strip()) for word in capacity.split(",")]
     # The jobs of a table are the same with each seed; so are its own deadlines.
     numbers = range(1, 2 if kinds == [OWN] else seeds + 1)
     found_cells = cells(name, numbers, kinds, cpus, names, basis=basis, peak=peak, jobs=count)

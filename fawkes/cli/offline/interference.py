@@ -53,10 +53,10 @@ def interference(
 
     if out is not None:
         refuse_present(out)
-    found = load_scenario(path_of(scenario), seed)
+    loaded = load_scenario(path_of(scenario), seed)
     catalog = Catalog(site=site.root)
-    file = str(found.file)
-    policy = catalog.find(Kind.ADMISSION, found.admission, base=found.file.parent, file=file, key="admission")
+    file = str(loaded.file)
+    policy = catalog.find(Kind.ADMISSION, loaded.admission, base=loaded.file.parent, file=file, key="admission")
     admission = load_admission(policy_text(policy.title, str(policy.path), policy.text()), {})
     rows: list[Row] = []
     curves: list[Curve] = []
@@ -65,20 +65,20 @@ def interference(
         for remedy, manager in MANAGERS.items():
             if manager in chosen:
                 try:
-                    more = played(found.study, remedy, admission)
+                    more = played(loaded.study, remedy, admission)
                 except AdmissionFailedError as error:
                     raise ConfigError(str(error), file=str(policy.path), hint=_ANSWERS) from error
                 rows, curves = rows + more[0], curves + more[1]
                 step(manager)
         if FAWKES in chosen:
-            more = isolated(found, catalog)
+            more = isolated(loaded, catalog)
             rows, curves = rows + more[0], curves + more[1]
             step(FAWKES)
     plain: list[dict[str, Any]] = [asdict(row) for row in rows]
     if out is not None:
-        _write(out, plain, curves, found.study.cloud.total.cpu_milli / 1000, found.title)
+        _write(out, plain, curves, loaded.study.cloud.total.cpu_milli / 1000, loaded.title)
         note(f"{out / 'shares.png'} shows who held which CPUs and who was stuck")
-    show(plain, TABLES["interference"], output, envelope={"title": found.title})
+    show(plain, TABLES["interference"], output, envelope={"title": loaded.title})
 
 
 def _write(out: Path, rows: list[dict[str, Any]], curves: list[Any], cpus: float, title: str) -> None:

@@ -55,13 +55,13 @@ def paper(out: Path, chapter: str, quick: bool, jobs: int, pictures: bool) -> No
     run = on_processes(jobs) if jobs > 1 else in_this_process
     page = out if chapter == PAPER else out / chapter
     if chapter == PAPER:
-        found = _paper(out, quick, pictures, run)
+        experiments = _paper(out, quick, pictures, run)
     else:
         module = import_module(CHAPTERS[chapter])
         with progress(chapter, module.missing(page, quick=quick)) as step:
-            found = module.make(page, quick=quick, pictures=pictures, run=run, say=step)
-    for one in found:
-        click.echo(f"{one.verdict:11} {one.name}: {one.ours}")
+            experiments = module.make(page, quick=quick, pictures=pictures, run=run, say=step)
+    for experiment in experiments:
+        click.echo(f"{experiment.verdict:11} {experiment.name}: {experiment.ours}")
     note(f"{page / 'index.md'} and index.html describe how each was made")
 
 

@@ -90,14 +90,14 @@ def replay(
     client = Client(site)
     running = {row["cluster"] for row in client.rows("clusters") if row["state"] == "running"}
     parts = _stages(site, plan, demands, running, place_of(LOAD), size(data))
-    for lack in filter(None, (without_tasks(one.spec) for one in parts.jobs.jobs)):
+    for lack in filter(None, (without_tasks(job.spec) for job in parts.jobs.jobs)):
         note(lack)
     if dry_run:
         show([*_planned("before", parts.before), *_planned("jobs", parts.jobs)], TABLES["replay --dry-run"], output)
         return None
-    jobs = [one.spec for part in (parts.before, parts.jobs) for one in part.jobs]
-    asked = [needs_of(one.spec) for one in parts.before.clusters if one.spec.id not in running]
-    provide_releases(client, [*asked, *map(needs_of_job, jobs)])
+    jobs = [job.spec for part in (parts.before, parts.jobs) for job in part.jobs]
+    needed = [needs_of(cluster.spec) for cluster in parts.before.clusters if cluster.spec.id not in running]
+    provide_releases(client, [*needed, *map(needs_of_job, jobs)])
     folder = out or Path(f"replay-{plan.name}")
     try:
         rows = _run(client, site, parts, folder, limit_us, {"scenario": plan.name, "seed": plan.seed, "data": data})
@@ -143,7 +143,7 @@ def _run(
 
     journal = Journal(folder, facts)
     if journal.resumed:
-        taken = sum(one.tries > 0 for part in journal.earlier.values() for one in part)
+        taken = sum(entry.tries > 0 for part in journal.earlier.values() for entry in part)
         note(f"continues the interrupted replay: requests already made: {taken}")
     with progress("replay", len(parts.before.clusters) + len(parts.before.jobs) + len(parts.jobs.jobs)) as step:
         if not journal.began(JOBS):
@@ -172,14 +172,14 @@ def _play_before(
     from fawkes.cli.replay.journal import BEFORE
     from fawkes.workload.playing.play import play
 
-    asked = {one.spec.id for one in before.clusters}
+    names = {cluster.spec.id for cluster in before.clusters}
     play(
         before,
         client,
         say=note,
         until="ready",
         limit_us=limit_us,
-        there=[name for name in parts.there if name not in asked],
+        there=[name for name in parts.there if name not in names],
         earlier=journal.earlier[BEFORE],
         note=_kept(journal, BEFORE, step),
     )
@@ -225,19 +225,19 @@ def _tell(rows: tuple[DriftRow, ...], folder: Path, output: str) -> ExitStatus |
 
 def _planned(part: str, workload: Workload) -> list[dict[str, Any]]:
     clusters = [
-        {"part": part, "action": "request", "name": one.spec.id, "cluster": one.spec.id, "at_s": one.at_us / 1e6}
-        for one in workload.clusters
+        {"part": part, "action": "request", "name": row.spec.id, "cluster": row.spec.id, "at_s": row.at_us / 1e6}
+        for row in workload.clusters
     ]
     jobs = [
         {
             "part": part,
             "action": "submit",
-            "name": one.spec.id,
-            "cluster": one.spec.cluster,
-            "at_s": one.delay_us / 1e6,
-            "behind": " ".join(one.behind),
-            "does": one.spec.details.get("title", ""),
+            "name": job.spec.id,
+            "cluster": job.spec.cluster,
+            "at_s": job.delay_us / 1e6,
+            "behind": " ".join(job.behind),
+            "does": job.spec.details.get("title", ""),
         }
-        for one in workload.jobs
+        for job in workload.jobs
     ]
     return [*clusters, *jobs]

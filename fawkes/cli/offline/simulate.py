@@ -119,8 +119,8 @@ def simulate(
         {**values_of(settings), **({} if admission is None else {"admission": let_in_by(catalog, admission)})}
     )
     plan = plan_of(site, catalog, scenario, seed, said.scenario)
-    found = None if policy is None else catalog.find(Kind.POLICY, policy)
-    chosen = plan.scenario(catalog, policy=found, changes=said.settings)
+    policy_file = None if policy is None else catalog.find(Kind.POLICY, policy)
+    chosen = plan.scenario(catalog, policy=policy_file, changes=said.settings)
     with progress("simulate", 2 if out is None else 2 + PARTS_OF_A_RUN) as step:
         plan = plan.with_references(chosen)
         step("reference times")
@@ -148,10 +148,10 @@ def let_in_by(catalog: Catalog, name: str) -> str:
     from fawkes.base.errors import UserError
 
     try:
-        found = catalog.find(Kind.ADMISSION, name)
+        policy_file = catalog.find(Kind.ADMISSION, name)
     except UserError as error:
         raise UserError(error.what, where="--admission", hint=error.hint) from None
-    return str(found.path.resolve()) if found.origin is Origin.GIVEN else found.name
+    return str(policy_file.path.resolve()) if policy_file.origin is Origin.GIVEN else policy_file.name
 
 
 def plan_of(site: Site, catalog: Any, name: str, seed: int | None, changes: Mapping[str, Any] = {}) -> Plan:

@@ -68,10 +68,10 @@ def whatif(
     opened = open_record(record)
     # The policy of the record counts as one of its site, and is among all of them.
     catalog = Catalog(site=record)
-    found = chosen(catalog, policies)
+    policies_found = chosen(catalog, policies)
     variants = variants_under(catalog, admission, settings)
     question = question_of(opened, catalog)
-    grid = grid_of(question, catalog, found, variants, replays=replays, spread_us=spread)
+    grid = grid_of(question, catalog, policies_found, variants, replays=replays, spread_us=spread)
     count = jobs or os.cpu_count() or 1
     with progress("whatif", 1 + len(grid.cells)) as step:
         verdict = verdict_of(question, ModelBounds(job_bound, makespan_bound))

@@ -61,7 +61,7 @@ def lines(findings: Findings, answers: Mapping[ClusterId, str]) -> Iterator[str]
 
     result = findings.outcome
     for name, kept in sorted(result.clusters.items()):
-        nodes = [node for node, one in result.members.items() if one.cluster is kept]
+        nodes = [node for node, member in result.members.items() if member.cluster is kept]
         jobs = [job.job for job in result.jobs if job.cluster == name]
         outputs = [f"{output.path} to {output.save_to}" for output in ClusterDetails.of(kept.spec.details).outputs]
         yield f"{name}: adopted, with {counted(len(nodes), 'node')} ({fold(nodes)}), masters on {kept.master}"
@@ -79,6 +79,6 @@ def lines(findings: Findings, answers: Mapping[ClusterId, str]) -> Iterator[str]
         yield f"{job.cluster}: the declaration of job {job.job} is not known; its id stays taken"
     for node, why in sorted(result.out.items()):
         yield f"{node}: held out of service: {why}"
-    free = [one.node for one in findings.adopted.nodes if one.node not in {*result.members, *result.out}]
+    free = [seen.node for seen in findings.adopted.nodes if seen.node not in {*result.members, *result.out}]
     yield f"free nodes: {fold(free) if free else 'none'}"
     yield "not known: jobs that waited in Fawkes's queue, MR-clusters that waited for nodes, and all earlier decisions"

@@ -143,7 +143,7 @@ def _users(site: Site) -> tuple[list[str], list[str]]:
 
 def _groups(seen: Sequence[Seen]) -> dict[str, str]:
     """For each host that says so why a lease gets no control group there; "" if it gets one."""
-    return {one.node.name: one.no_group for one in seen if one.no_group is not None}
+    return {host.node.name: host.no_group for host in seen if host.no_group is not None}
 
 
 def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, only: set[str], yes: bool) -> bool:
@@ -201,8 +201,8 @@ def _row(verdict: Fitness) -> dict[str, Any]:
         "shell_us": seen.shell_us,
         "no_group": seen.no_group,
         "problems": [
-            {"check": one.check, "level": one.level.value, "what": one.what, "hint": one.hint}
-            for one in verdict.problems
+            {"check": failing.check, "level": failing.level.value, "what": failing.what, "hint": failing.hint}
+            for failing in verdict.problems
         ],
     }
 
@@ -211,14 +211,15 @@ def _problems(verdicts: Sequence[Fitness]) -> list[str]:
     """One line for each problem, with all hosts that have it."""
     from fawkes.config.files.nodeset import fold
 
-    found: dict[tuple[str, str, str], list[str]] = {}
+    problems: dict[tuple[str, str, str], list[str]] = {}
     for verdict in verdicts:
-        for one in verdict.problems:
-            level = "warning: " if one.level.value == "warning" else ""
-            found.setdefault((one.check, f"{level}{one.what}", one.hint), []).append(verdict.seen.node.name)
+        for problem in verdict.problems:
+            level = "warning: " if problem.level.value == "warning" else ""
+            text = (problem.check, f"{level}{problem.what}", problem.hint)
+            problems.setdefault(text, []).append(verdict.seen.node.name)
     return [
         f"{fold(nodes)}: {check_}: {what}" + (f". {hint}" if hint else "")
-        for (check_, what, hint), nodes in found.items()
+        for (check_, what, hint), nodes in problems.items()
     ]
 
 

@@ -62,7 +62,7 @@ def down(
         return
     outputs = client.rows("at-stake") if clusters else []
     if dry_run:
-        show([{**one, "fate": fate(one, discard_data)} for one in outputs], TABLES["release --dry-run"], output)
+        show([{**row, "fate": fate(row, discard_data)} for row in outputs], TABLES["release --dry-run"], output)
         _refuse(client, discard_data, force)
         note("`fawkes down` would release every MR-cluster")
         return
@@ -106,9 +106,9 @@ def _refusals(client: Client, discard: bool, force: bool) -> list[str]:
         refusals: Any = error.reason.facts.get("refusals", ())
         if not refusals:
             raise
-        for one in refusals:
-            warn(f"{one['facts']['cluster']}: {sentence(Reason(one['code'], one['facts']))}")
-        return [one["facts"]["cluster"] for one in refusals]
+        for refusal in refusals:
+            warn(f"{refusal['facts']['cluster']}: {sentence(Reason(refusal['code'], refusal['facts']))}")
+        return [refusal["facts"]["cluster"] for refusal in refusals]
     return []
 
 
@@ -119,7 +119,7 @@ def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
     """
     from fawkes.cli.asking.waiting import tell_change, wait_for
 
-    told: dict[str, tuple[str, str]] = {}
+    known: dict[str, tuple[str, str]] = {}
     nodes: list[dict[str, Any]] = []
 
     def look() -> bool | None:
@@ -127,7 +127,7 @@ def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
         clusters = _there(client)
         nodes[:] = client.rows("nodes")
         for row in clusters:
-            tell_change(told, row["cluster"], row)
+            tell_change(known, row["cluster"], row)
         if clusters:
             return None
         if end.get("ended"):
@@ -146,11 +146,11 @@ def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
 def _end(client: Client) -> Mapping[str, Any]:
     """The user who asked for the end of control, and whether it has come; empty for a controller that cannot say."""
     try:
-        found: Mapping[str, Any] = client.get("end")
+        facts: Mapping[str, Any] = client.get("end")
     except UserError:
         # It was started by a version before this one: its ledger says the same once it has ended.
         return {}
-    return found
+    return facts
 
 
 def _ask_again(client: Client) -> None:

@@ -101,7 +101,7 @@ def the_nodes(client: Client, names: Sequence[str]) -> dict[str, dict[str, Any]]
     from fawkes.base.errors import UserError
     from fawkes.config.files.nodeset import fold
 
-    rows = {name: found[0] for name in names if (found := client.rows("nodes", node=name))}
+    rows = {name: rows_of_node[0] for name in names if (rows_of_node := client.rows("nodes", node=name))}
     missing = [name for name in names if name not in rows]
     if missing:
         known = fold(row["node"] for row in client.rows("nodes"))
@@ -154,12 +154,12 @@ def _now(row: Mapping[str, Any]) -> str:
 def _wait(client: Client, names: Sequence[str], limit_us: int | None) -> None:
     from fawkes.cli.asking.waiting import tell_change, wait_for
 
-    told: dict[str, tuple[str, str]] = {}
+    known: dict[str, tuple[str, str]] = {}
 
     def look() -> bool | None:
         rows = the_nodes(client, names)
         for name, row in rows.items():
-            tell_change(told, name, row)
+            tell_change(known, name, row)
         return True if all(row["state"] == OUT for row in rows.values()) else None
 
     wait_for(client, look, "all of these nodes were out of service", limit_us=limit_us)

@@ -54,10 +54,10 @@ def _folded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         key = tuple(str(row[name]) for name in _ALIKE)
         alike.setdefault(key, []).append(row)
-    found = []
+    folded = []
     for group in alike.values():
         names = [row["node"] for row in group]
         since = min(row["since"] for row in group)
         alike_row = {key: value for key, value in group[0].items() if key not in ("node", "brief")}
-        found.append({**alike_row, "node_set": fold(names), "count": len(names), "since": since})
-    return found
+        folded.append({**alike_row, "node_set": fold(names), "count": len(names), "since": since})
+    return folded

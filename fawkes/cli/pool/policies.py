@@ -29,27 +29,27 @@ def policies(site: Site, output: str) -> None:
 
     catalog = Catalog(site=site.root)
     kinds = {"weighting": Kind.POLICY, "admission": Kind.ADMISSION}
-    rows = [_row(found, name) for name, kind in kinds.items() for found in catalog.all(kind)]
+    rows = [_row(policy_file, name) for name, kind in kinds.items() for policy_file in catalog.all(kind)]
     show(rows, TABLES["policies"], output)
 
 
-def _row(found: Found, kind: str) -> dict[str, Any]:
+def _row(policy_file: Found, kind: str) -> dict[str, Any]:
     return {
-        "policy": found.name,
+        "policy": policy_file.name,
         "kind": kind,
-        "summary": _summary(found),
-        "origin": found.origin.value,
-        "file": str(found.path),
-        "hides": [str(path) for path in found.hides],
+        "summary": _summary(policy_file),
+        "origin": policy_file.origin.value,
+        "file": str(policy_file.path),
+        "hides": [str(path) for path in policy_file.hides],
     }
 
 
-def _summary(found: Found) -> str | None:
+def _summary(policy_file: Found) -> str | None:
     """The first line of a policy's own text; its code is not run for that."""
     import ast
 
     try:
-        text = ast.get_docstring(ast.parse(found.text()))
+        text = ast.get_docstring(ast.parse(policy_file.text()))
     except (SyntaxError, ValueError) as error:
         return f"CANNOT BE READ: {error}"
     return text.splitlines()[0] if text else None

@@ -36,18 +36,18 @@ class DriftRow:
 def drift_rows(posted: Iterable[Posted], jobs: Mapping[str, JobState]) -> tuple[DriftRow, ...]:
     """A row for each job that was submitted and that the ledger knows."""
     rows = []
-    for one in posted:
-        state = jobs.get(one.name)
-        if one.verb != "submit" or state is None:
+    for entry in posted:
+        state = jobs.get(entry.name)
+        if entry.verb != "submit" or state is None:
             continue
         waited = state.wait_us
         rows.append(
             DriftRow(
-                job=one.name,
+                job=entry.name,
                 cluster=state.cluster,
-                due_s=one.due_us / SECOND_US,
-                late_s=one.drift_us / SECOND_US,
-                start_drift_s=None if waited is None else (one.drift_us + waited) / SECOND_US,
+                due_s=entry.due_us / SECOND_US,
+                late_s=entry.drift_us / SECOND_US,
+                start_drift_s=None if waited is None else (entry.drift_us + waited) / SECOND_US,
                 run_s=None if state.run_us is None else state.run_us / SECOND_US,
                 slowdown=state.slowdown,
                 state=state.life,
@@ -63,16 +63,16 @@ def summary(rows: Sequence[DriftRow], *, within_s: float = 1.0) -> dict[str, Any
     return {
         "jobs": len(rows),
         "succeeded": sum(row.state == "succeeded" for row in rows),
-        "launched_within_1s": float(np.mean([one <= within_s for one in late])) if late else None,
+        "launched_within_1s": float(np.mean([late_s <= within_s for late_s in late])) if late else None,
         **_spread("late", late),
         **_spread("start_drift", starts),
     }
 
 
 def _spread(name: str, values: Sequence[float]) -> dict[str, float | None]:
-    found = np.quantile(values, QUANTILES) if values else [None] * len(QUANTILES)
+    figures = np.quantile(values, QUANTILES) if values else [None] * len(QUANTILES)
     names = (f"{name}_median_s", f"{name}_p95_s", f"{name}_most_s")
-    return {key: None if value is None else float(value) for key, value in zip(names, found, strict=True)}
+    return {key: None if value is None else float(value) for key, value in zip(names, figures, strict=True)}
 
 
 def plain(rows: Sequence[DriftRow]) -> list[dict[str, Any]]:

@@ -63,7 +63,7 @@ class Journal:
             self._add(facts)
             return
         head: dict[str, Any] = {}
-        found: dict[tuple[str, str, str], Posted] = {}
+        entries: dict[tuple[str, str, str], Posted] = {}
         for number, line in enumerate(lines, 1):
             try:
                 said = json.loads(line)
@@ -71,7 +71,7 @@ class Journal:
                     head = dict(said)
                 else:
                     part, posted = said.pop("part"), Posted(**said)
-                    found[part, posted.verb, posted.name] = posted
+                    entries[part, posted.verb, posted.name] = posted
             except (AttributeError, KeyError, TypeError, ValueError):
                 raise UserError(f"line {number} cannot be read", where=str(self.file)) from None
         different = sorted(key for key in facts.keys() | head.keys() if head.get(key) != facts.get(key))
@@ -82,7 +82,7 @@ class Journal:
                 where=str(self.file.parent),
                 hint="Name another folder, or repeat the command that began this replay",
             )
-        for (part, *_), posted in found.items():
+        for (part, *_), posted in entries.items():
             self.earlier[part].append(posted)
 
     def _whole_lines(self, first: bytes) -> list[bytes]:

@@ -45,36 +45,36 @@ def stages(
     Of the data that jobs read at most ``data_limit_bytes`` are written for each MR-cluster; a job that reads more goes
     round. UserError when two MR-clusters or jobs would have one name.
     """
-    first = [one for one in demands if one.spec.id in running or (one.behind is None and one.requested_us == 0)]
-    later = [one for one in demands if one not in first]
-    pools = {one.spec.id: _pool(name, one, jar, data_limit_bytes) for one in demands}
+    first = [each for each in demands if each.spec.id in running or (each.behind is None and each.requested_us == 0)]
+    later = [demand for demand in demands if demand not in first]
+    pools = {demand.spec.id: _pool(name, demand, jar, data_limit_bytes) for demand in demands}
     before = Workload(
         name=f"{name}: before",
         title="",
         hosts=None,
         settings=settings,
         generate=tuple(generate),
-        clusters=tuple(Arrival(0, _live(one.spec)) for one in first if one.spec.id not in running),
-        jobs=tuple(pool for one in first for pool in pools[one.spec.id]),
+        clusters=tuple(Arrival(0, _live(demand.spec)) for demand in first if demand.spec.id not in running),
+        jobs=tuple(pool for demand in first for pool in pools[demand.spec.id]),
     )
     jobs = replace(
         before,
         name=name,
-        clusters=tuple(Arrival(one.requested_us, _live(one.spec), after=one.behind or "") for one in later),
+        clusters=tuple(Arrival(demand.requested_us, _live(demand.spec), after=demand.behind or "") for demand in later),
         jobs=(
-            *(job for one in first for job in _jobs(one, jar, behind=())),
+            *(job for demand in first for job in _jobs(demand, jar, behind=())),
             *(
                 job
-                for one in later
+                for demand in later
                 for job in (
-                    *pools[one.spec.id],
-                    *_jobs(one, jar, behind=tuple(pool.spec.id for pool in pools[one.spec.id])),
+                    *pools[demand.spec.id],
+                    *_jobs(demand, jar, behind=tuple(pool.spec.id for pool in pools[demand.spec.id])),
                 )
             ),
         ),
     )
     _check_names((*before.jobs, *jobs.jobs))
-    return Stages(before, jobs, tuple(one.spec.id for one in first))
+    return Stages(before, jobs, tuple(demand.spec.id for demand in first))
 
 
 def _live(spec: ClusterSpec) -> ClusterSpec:
@@ -88,7 +88,7 @@ def _live(spec: ClusterSpec) -> ClusterSpec:
 
 
 def _pool(name: str, demand: Demand, jar: Path, limit_bytes: int) -> tuple[Submission, ...]:
-    wanted = max((pool_bytes(one.spec) for one in demand.all_jobs), default=0)
+    wanted = max((pool_bytes(pooled.spec) for pooled in demand.all_jobs), default=0)
     if not wanted:
         return ()
     job = pool_job(demand.spec.id, f"{name}-data-{demand.spec.id}", min(wanted, limit_bytes), jar)
@@ -99,12 +99,12 @@ def _jobs(demand: Demand, jar: Path, *, behind: tuple[str, ...]) -> Iterator[Sub
     """Its jobs; without data of its own to wait for, all times count from the start."""
     kinds = (("request", demand.jobs), ("running", demand.once_running), ("start", demand.from_start))
     for since, jobs in kinds:
-        for one in jobs:
-            yield _submission(one, since if behind or demand.behind or demand.requested_us else "start", behind, jar)
+        for job in jobs:
+            yield _submission(job, since if behind or demand.behind or demand.requested_us else "start", behind, jar)
 
 
-def _submission(one: Coming, since: str, behind: tuple[str, ...], jar: Path) -> Submission:
-    return Submission(since, one.at_us, live_job(one.spec, jar), (*behind, *one.after), one.think_us)
+def _submission(job: Coming, since: str, behind: tuple[str, ...], jar: Path) -> Submission:
+    return Submission(since, job.at_us, live_job(job.spec, jar), (*behind, *job.after), job.think_us)
 
 
 def _check_names(jobs: Sequence[Submission]) -> None:

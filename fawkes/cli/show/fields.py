@@ -56,7 +56,7 @@ def _keyed(values: Any) -> str:
 
 
 def _problems(values: Any) -> str:
-    return values if isinstance(values, str) else "; ".join(f"{one['check']}: {one['what']}" for one in values)
+    return values if isinstance(values, str) else "; ".join(f"{row['check']}: {row['what']}" for row in values)
 
 
 NAME: Final = Shape("name", str)

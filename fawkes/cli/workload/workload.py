@@ -114,8 +114,8 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
             facts.append((name, _names(counts)))
     if summary.users:
         facts.append(("users", f"{summary.users}"))
-    for name, found in (("skipped", summary.dropped), ("mended", summary.mended)):
-        facts += [(name, f"{lines.count} {reason} (first: {lines.first})") for reason, lines in found.items()]
+    for name, skipped in (("skipped", summary.dropped), ("mended", summary.mended)):
+        facts += [(name, f"{lines.count} {reason} (first: {lines.first})") for reason, lines in skipped.items()]
     return facts
 
 

@@ -119,8 +119,12 @@ def make(
     if name is None:
         show(
             [
-                {"maker": one.name, "makes": one.title, "keys": {key: entry.help for key, entry in one.keys.items()}}
-                for one in MAKERS.values()
+                {
+                    "maker": each.name,
+                    "makes": each.title,
+                    "keys": {key: entry.help for key, entry in each.keys.items()},
+                }
+                for each in MAKERS.values()
             ],
             TABLES["workload make"],
             output,
