@@ -12,7 +12,7 @@ from fawkes.workload.model import TraceJob
 def renamed(jobs: Iterable[TraceJob], prefix: str) -> tuple[TraceJob, ...]:
     """The jobs with something in front of their ids."""
     return tuple(
-        replace(job, id=f"{prefix}{job.id}", after=tuple(f"{prefix}{one}" for one in job.after)) for job in jobs
+        replace(job, id=f"{prefix}{job.id}", after=tuple(f"{prefix}{before}" for before in job.after)) for job in jobs
     )
 
 
@@ -38,7 +38,7 @@ def relinked(jobs: Sequence[TraceJob]) -> tuple[TraceJob, ...]:
     for job in jobs:
         at = seen[job.id]
         seen[job.id] += 1
-        after = tuple(names[one][min(at, len(names[one]) - 1)] for one in job.after if one in names)
+        after = tuple(names[before][min(at, len(names[before]) - 1)] for before in job.after if before in names)
         made.append(replace(job, id=names[job.id][at], after=after))
     return tuple(made)
 
@@ -54,16 +54,16 @@ def bridged(jobs: Sequence[TraceJob], kept: Iterable[TraceJob]) -> tuple[TraceJo
 
 
 def _nearest(job: TraceJob, ids: set[str], all_jobs: Mapping[str, TraceJob]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
+    nearest: dict[str, None] = {}
     seen: set[str] = set()
     ahead = list(reversed(job.after))
     while ahead:
-        one = ahead.pop()
-        if one in seen:
+        name = ahead.pop()
+        if name in seen:
             continue
-        seen.add(one)
-        if one in ids:
-            found[one] = None
-        elif one in all_jobs:
-            ahead += reversed(all_jobs[one].after)
-    return tuple(found)
+        seen.add(name)
+        if name in ids:
+            nearest[name] = None
+        elif name in all_jobs:
+            ahead += reversed(all_jobs[name].after)
+    return tuple(nearest)

@@ -125,20 +125,20 @@ def workflow(path: Path | None = None) -> Workflow:
     _check(table, path)
     queries = tuple(
         Query(
-            one.name,
-            one.title,
-            one.script,
-            one.semantics,
-            tuple(MRJob(job.name, job.kind, job.reads, job.writes, job.shuffle) for job in one.job),
+            query.name,
+            query.title,
+            query.script,
+            query.semantics,
+            tuple(MRJob(job.name, job.kind, job.reads, job.writes, job.shuffle) for job in query.job),
         )
-        for one in table.query
+        for query in table.query
     )
-    return Workflow(table.title, queries, {one.name: one.part for one in table.set})
+    return Workflow(table.title, queries, {data_set.name: data_set.part for data_set in table.set})
 
 
 def _check(table: WorkflowTable, path: Path) -> None:
     faults = Faults(path)
-    known = {one.name for one in table.set}
+    known = {data_set.name for data_set in table.set}
     made = {RAW}
     for query in table.query:
         if not (path.parent / query.script).is_file():

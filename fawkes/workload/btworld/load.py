@@ -47,7 +47,7 @@ def workload_of(
     jobs: list[TraceJob] = []
     last: dict[str, str] = {}
     for query in chosen:
-        waits = tuple(last[one.name] for one in flow.depends(query) if one.name in last)
+        waits = tuple(last[before.name] for before in flow.depends(query) if before.name in last)
         for step, job in enumerate(query.jobs):
             behind = (jobs[-1].id,) if jobs and (order == "sequential" or step) else waits
             made = _job(flow, job, size_bytes, f"{prefix}{job.name.lower()}")

@@ -93,10 +93,10 @@ def compare(folder: Path, wanted: Mapping[str, pd.DataFrame]) -> list[Compared]:
 
 def _compare(folder: Path, name: str, wanted: pd.DataFrame) -> Compared:
     try:
-        found = saved(folder, name)
+        results = saved(folder, name)
     except (UserError, ValueError) as error:
         return Compared(name, len(wanted), str(error))
-    first, second = _sorted(wanted), _sorted(found)
+    first, second = _sorted(wanted), _sorted(results)
     if len(first) != len(second):
         return Compared(name, len(wanted), f"{len(second)} rows instead of {len(first)}")
     for column in COLUMNS[name]:

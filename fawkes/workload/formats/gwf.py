@@ -30,7 +30,7 @@ def read(path: Path) -> Trace:
     Mended: jobs that depend on one that is not there; they do not wait for it. ConfigError when the file cannot be
     read, holds no job, or jobs wait for each other.
     """
-    found = Collected(path)
+    collected = Collected(path)
     jobs: list[tuple[TraceJob, int]] = []
     with many_objects():
         for number, line in lines(path):
@@ -40,29 +40,30 @@ def read(path: Path) -> Trace:
             try:
                 jobs.append((_job(text), number))
             except UnreadableError as error:
-                found.drop(str(error), number)
-    return linked(found, jobs, form=_FORM)
+                collected.drop(str(error), number)
+    return linked(collected, jobs, form=_FORM)
 
 
-def linked(found: Collected, jobs: Sequence[tuple[TraceJob, int]], *, form: str, from_first: bool = False) -> Trace:
+def linked(collected: Collected, jobs: Sequence[tuple[TraceJob, int]], *, form: str, from_first: bool = False) -> Trace:
     """The jobs of workflows (each with its line) in the order of their times, each after jobs that are there.
 
     ``found`` has what was dropped. ConfigError when there is no job, or jobs wait for each other.
     """
     there = {job.id for job, _ in jobs}
     # Files have one workflow after another, and each begins at a time of its own.
-    for job, number in sorted(jobs, key=lambda one: one[0].submit_us):
+    for job, number in sorted(jobs, key=lambda row: row[0].submit_us):
         if missing := set(job.after) - there:
-            found.mend("that depends on a job that is not there", number)
-            job = replace(job, after=tuple(one for one in job.after if one not in missing))  # noqa: PLW2901
-        found.add(job, number)
+            collected.mend("that depends on a job that is not there", number)
+            job = replace(job, after=tuple(before for before in job.after if before not in missing))  # noqa: PLW2901
+        collected.add(job, number)
     if from_first:
-        found.from_first()
-    trace = found.trace(form=form, header={})
+        collected.from_first()
+    trace = collected.trace(form=form, header={})
     try:
         check_order(trace.jobs)
     except UserError as error:
-        raise ConfigError(error.what, file=str(found.path), key=error.where, hint="Correct the dependencies") from None
+        file, hint = str(collected.path), "Correct the dependencies"
+        raise ConfigError(error.what, file=file, key=error.where, hint=hint) from None
     return trace
 
 
@@ -92,7 +93,7 @@ def _job(line: bytes) -> TraceJob:
         submit_us=submit_us,
         run_us=run_us,
         processors=[round(_number(field)) for field in fields[4:6]],
-        after=[f"{workflow}-{one}" for one in _dependencies(fields[6])],
+        after=[f"{workflow}-{parent}" for parent in _dependencies(fields[6])],
     )
 
 
@@ -113,10 +114,10 @@ def rigid(
 
 
 def _dependencies(field: bytes) -> list[str]:
-    ids = [one for one in field.split() if one != b"-1"]
+    ids = [word for word in field.split() if word != b"-1"]
     if not all(map(_ID.fullmatch, ids)):
         raise UnreadableError("with a dependency that is not the number of a job")
-    return [one.decode() for one in ids]
+    return [word.decode() for word in ids]
 
 
 def _time_us(field: bytes) -> int:

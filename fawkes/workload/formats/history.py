@@ -42,7 +42,7 @@ def read(path: Path) -> Trace:
     folder has no job.
     """
     there = files(path)
-    found = Collected(path, names=[str(file.relative_to(path)) for file in there] if path.is_dir() else [])
+    collected = Collected(path, names=[str(file.relative_to(path)) for file in there] if path.is_dir() else [])
     jobs: list[_Told] = []
     for number, file in enumerate(there, 1):
         try:
@@ -51,21 +51,21 @@ def read(path: Path) -> Trace:
         except ConfigError:
             if not path.is_dir():
                 raise
-            found.drop("that cannot be read", number)
+            collected.drop("that cannot be read", number)
             continue
         jobs.append(_Told(job, number, story.state))
     # Files stand in the order of their names, which is not that of the jobs.
-    for told in sorted(_once(jobs, found), key=lambda told: told.job.submit_us):
-        if told.state != SUCCEEDED:
-            found.mend(FAILED, told.number)
-        found.add(told.job, told.number)
-    start_us = found.from_first()
-    return found.trace(form=_FORM, header={"start": show_time(start_us)} if found.jobs else {})
+    for history in sorted(_once(jobs, collected), key=lambda history: history.job.submit_us):
+        if history.state != SUCCEEDED:
+            collected.mend(FAILED, history.number)
+        collected.add(history.job, history.number)
+    start_us = collected.from_first()
+    return collected.trace(form=_FORM, header={"start": show_time(start_us)} if collected.jobs else {})
 
 
 def files(path: Path) -> list[Path]:
     """The histories in a folder and below it, by their names; a file is the only one."""
-    return sorted(found for suffix in SUFFIXES for found in path.rglob(suffix)) if path.is_dir() else [path]
+    return sorted(file for suffix in SUFFIXES for file in path.rglob(suffix)) if path.is_dir() else [path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +83,19 @@ class _Told:
         return self.state == SUCCEEDED, bool(self.state), known_values, -self.number
 
 
-def _once(jobs: Sequence[_Told], found: Collected) -> list[_Told]:
+def _once(jobs: Sequence[_Told], collected: Collected) -> list[_Told]:
     """Each job once.
 
     A server has a job in two folders for a moment, and each ApplicationMaster of a job leaves a file.
     """
     best: dict[tuple[str, int], _Told] = {}
-    for told in jobs:
-        key = (told.job.id, told.job.submit_us)
+    for history in jobs:
+        key = (history.job.id, history.job.submit_us)
         other = best.get(key)
         if other is not None:
-            worse = min(told, other, key=lambda one: one.worth)
-            found.drop("that another file tells as well", worse.number)
-        best[key] = told if other is None else max(told, other, key=lambda one: one.worth)
+            worse = min(history, other, key=lambda row: row.worth)
+            collected.drop("that another file tells as well", worse.number)
+        best[key] = history if other is None else max(history, other, key=lambda row: row.worth)
     return list(best.values())
 
 
@@ -186,16 +186,16 @@ def is_counter(counter: str, name: str, *, of_files: bool) -> bool:
 def objects_of(outer: object, key: str) -> list[Plain]:
     """The objects under a key; a single one may stand without a list."""
     value = outer.get(key) if isinstance(outer, dict) else None
-    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
 
 
 def _counter(counters: Plain, name: str, group: str) -> int | None:
     return total(
-        known(one.get("value"))
-        for found in objects_of(counters, "groups")
-        if group in ("", found.get("name"))
-        for one in objects_of(found, "counts")
-        if is_counter(str(one.get("name")), name, of_files=bool(group))
+        known(counter.get("value"))
+        for group_row in objects_of(counters, "groups")
+        if group in ("", group_row.get("name"))
+        for counter in objects_of(group_row, "counts")
+        if is_counter(str(counter.get("name")), name, of_files=bool(group))
     )
 
 

@@ -34,22 +34,22 @@ def read(server: str, fetch: Fetch, *, started_from_ms: int | None = None) -> Tr
     What ``fetch`` raises goes through; UnreadableError when an answer has another shape; ConfigError without any job.
     """
     address = server.rstrip("/") + _JOBS
-    asked = address if started_from_ms is None else f"{address}?startedTimeBegin={started_from_ms}"
-    known_jobs = listed(fetch(asked), "jobs", "job", asked)
-    found = Collected(Path(server), names=[str(said.get("id")) for said in known_jobs])
+    url = address if started_from_ms is None else f"{address}?startedTimeBegin={started_from_ms}"
+    known_jobs = listed(fetch(url), "jobs", "job", url)
+    collected = Collected(Path(server), names=[str(said.get("id")) for said in known_jobs])
     made: list[tuple[TraceJob, int]] = []
     for number, said in enumerate(known_jobs, 1):
         submit_ms, name = known(said.get("submitTime")), said.get("id")
         if submit_ms is None or not name:
-            found.drop("without an id or a submit time", number)
+            collected.drop("without an id or a submit time", number)
             continue
         if said.get("state") != _DONE:
-            found.mend(FAILED, number)
+            collected.mend(FAILED, number)
         made.append((_job(said, submit_ms, f"{address}/{name}", fetch), number))
-    for job, number in sorted(made, key=lambda one: one[0].submit_us):
-        found.add(job, number)
-    start_us = found.from_first()
-    return found.trace(form=_FORM, header={"start": show_time(start_us)} if found.jobs else {})
+    for job, number in sorted(made, key=lambda row: row[0].submit_us):
+        collected.add(job, number)
+    start_us = collected.from_first()
+    return collected.trace(form=_FORM, header={"start": show_time(start_us)} if collected.jobs else {})
 
 
 def _job(said: Plain, submit_ms: int, address: str, fetch: Fetch) -> TraceJob:
@@ -95,9 +95,9 @@ class _Counters:
     def total(self, name: str, kind: str, group: str = "") -> int | None:
         """The sum over tasks of a kind, ``map`` or ``reduce``; None when there is no such counter."""
         return total(
-            known(one.get(f"{kind}CounterValue"))
-            for found in self._groups
-            if group in ("", found.get("counterGroupName"))
-            for one in objects_of(found, "counter")
-            if is_counter(str(one.get("name")), name, of_files=bool(group))
+            known(counter.get(f"{kind}CounterValue"))
+            for group_row in self._groups
+            if group in ("", group_row.get("counterGroupName"))
+            for counter in objects_of(group_row, "counter")
+            if is_counter(str(counter.get("name")), name, of_files=bool(group))
         )

@@ -32,24 +32,24 @@ def read(path: Path) -> Trace:
     did not succeed (they are kept, with what they ran), jobs of an id that was there (a folded trace has them; they get
     a number behind it), and jobs whose time goes back. ConfigError when the file cannot be read, or holds no job.
     """
-    found = Collected(path)
+    collected = Collected(path)
     queues: dict[str, int] = {}
     for line, logged in objects(path):
         try:
             job = _job(logged)
         except UnreadableError as error:
-            found.drop(str(error), line)
+            collected.drop(str(error), line)
             continue
         if logged.get("outcome") != _DONE:
-            found.mend("with a job that did not succeed", line)
+            collected.mend("with a job that did not succeed", line)
         if queue := logged.get("queue"):
             queues[str(queue)] = queues.get(str(queue), 0) + 1
-        found.add(job, line)
-    start_us = found.from_first()
-    header = {"start": show_time(start_us)} if found.jobs else {}
+        collected.add(job, line)
+    start_us = collected.from_first()
+    header = {"start": show_time(start_us)} if collected.jobs else {}
     if queues:
         header["queues"] = ", ".join(f"{name} {count}" for name, count in sorted(queues.items()))
-    return found.trace(form=_FORM, header=header)
+    return collected.trace(form=_FORM, header=header)
 
 
 def _job(logged: Plain) -> TraceJob:
@@ -87,7 +87,7 @@ def _tasks(logged: Plain, key: str) -> Sequence[Plain]:
 
 def _listed(value: object) -> Sequence[Plain]:
     """The objects of a list; nothing when there is no list."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _count(logged: Plain, key: str, tasks: Sequence[Plain]) -> int | None:
@@ -97,12 +97,12 @@ def _count(logged: Plain, key: str, tasks: Sequence[Plain]) -> int | None:
 
 def _done(tasks: Sequence[Plain]) -> list[tuple[Plain, Plain]]:
     """Each task that succeeded, with the attempt that did."""
-    found = []
+    done = []
     for task in tasks:
-        attempts = [one for one in _listed(task.get("attempts")) if one.get("result") == _DONE]
+        attempts = [attempt for attempt in _listed(task.get("attempts")) if attempt.get("result") == _DONE]
         if attempts:
-            found.append((task, attempts[-1]))
-    return found
+            done.append((task, attempts[-1]))
+    return done
 
 
 def _span(attempt: Plain) -> Span:

@@ -30,7 +30,7 @@ def read(path: Path) -> Trace:
     tasks, jobs with a wrong time or number. Mended: containers that end before they start (their time is left out),
     jobs whose id was there, whose time goes back. ConfigError when the file cannot be read, or holds no job.
     """
-    found = Collected(path)
+    collected = Collected(path)
     header: dict[str, str] = {}
     queues: dict[str, int] = {}
     for line, said in objects(path):
@@ -38,19 +38,19 @@ def read(path: Path) -> Trace:
             header |= {key: str(said[key]) for key in ("num.nodes", "num.racks") if key in said}
             continue
         try:
-            copies = list(_jobs(said, len(found.jobs) + 1))
+            copies = list(_jobs(said, len(collected.jobs) + 1))
         except UnreadableError as error:
-            found.drop(str(error), line)
+            collected.drop(str(error), line)
             continue
         if any(not span.is_sound for spans in _containers(said) for span in spans):
-            found.mend("with a task that ends before it starts", line)
+            collected.mend("with a task that ends before it starts", line)
         if queue := said.get("job.queue.name"):
             queues[str(queue)] = queues.get(str(queue), 0) + len(copies)
         for job in copies:
-            found.add(job, line)
+            collected.add(job, line)
     if queues:
         header["queues"] = ", ".join(f"{name} {count}" for name, count in sorted(queues.items()))
-    return found.trace(form=_FORM, header=header)
+    return collected.trace(form=_FORM, header=header)
 
 
 def _jobs(said: Plain, number: int) -> Iterator[TraceJob]:

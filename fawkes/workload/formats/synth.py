@@ -36,23 +36,23 @@ def read(path: Path, *, seed: int | None = None) -> Trace:
     ConfigError names the key that is missing or wrong.
     """
     line, said = next(objects(path), (1, {}))
-    asked = _Asked(path, line)
-    count = asked.whole(said, "num_jobs")
+    keys = _Asked(path, line)
+    count = keys.whole(said, "num_jobs")
     if count > _MOST_JOBS:
-        raise asked.wrong("num_jobs", f"is more than {_MOST_JOBS:,}")
-    workloads = asked.list_of(said, "workloads")
-    seed = asked.seed(said) if seed is None else seed
-    found = Collected(path)
+        raise keys.wrong("num_jobs", f"is more than {_MOST_JOBS:,}")
+    workloads = keys.list_of(said, "workloads")
+    seed = keys.seed(said) if seed is None else seed
+    collected = Collected(path)
     jobs = sorted(
-        (_job(asked, workloads, seed, number) for number in range(1, count + 1)), key=lambda job: job.submit_us
+        (_job(keys, workloads, seed, number) for number in range(1, count + 1)), key=lambda job: job.submit_us
     )
     for job in jobs:
-        found.add(job, line)
+        collected.add(job, line)
     header = {"seed": str(seed)}
     for key in ("description", "num_nodes"):
         if key in said:
             header[key] = str(said[key])
-    return found.trace(form=_FORM, header=header)
+    return collected.trace(form=_FORM, header=header)
 
 
 class _Asked:
@@ -83,12 +83,12 @@ class _Asked:
     def drawn(self, values: Any, weights: Any, chance: random.Random) -> float:
         """One of a list, by weights of which there are as many, or evenly."""
         try:
-            found = float(chance.choices(values, weights)[0])
+            sample = float(chance.choices(values, weights)[0])
         except (TypeError, ValueError, IndexError):
-            found = math.nan
-        if not 0 <= found < math.inf:
+            sample = math.nan
+        if not 0 <= sample < math.inf:
             raise self.wrong("discrete", f"{values!r} with weights {weights!r} gives no number")
-        return found
+        return sample
 
     def count(self, value: float, key: str) -> int:
         """How many tasks a number means."""
@@ -106,7 +106,7 @@ class _Asked:
     def list_of(self, table: Plain, key: str) -> Sequence[Plain]:
         """Tables, one at least."""
         value = table.get(key)
-        if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):
+        if not isinstance(value, list) or not value or not all(isinstance(item, dict) for item in value):
             raise self.wrong(key, "is not a list of tables" if value else "is missing")
         return value
 
@@ -118,13 +118,13 @@ class _Asked:
         return chance.choices(range(len(tables)), weights)[0]
 
 
-def _job(asked: _Asked, workloads: Sequence[Plain], seed: int, number: int) -> TraceJob:
+def _job(keys: _Asked, workloads: Sequence[Plain], seed: int, number: int) -> TraceJob:
     chance = rng(seed, "SYNTH", str(number))
-    workload = workloads[asked.chosen(workloads, "workloads", "workload_weight", chance)]
-    classes = asked.list_of(workload, "job_classes")
-    kind = classes[asked.chosen(classes, "job_classes", "class_weight", chance)]
-    submit_us = _time_us(asked, workload, chance)
-    maps, reduces = (_tasks(asked, kind, name, chance) for name in ("map", "reduce"))
+    workload = workloads[keys.chosen(workloads, "workloads", "workload_weight", chance)]
+    classes = keys.list_of(workload, "job_classes")
+    kind = classes[keys.chosen(classes, "job_classes", "class_weight", chance)]
+    submit_us = _time_us(keys, workload, chance)
+    maps, reduces = (_tasks(keys, kind, name, chance) for name in ("map", "reduce"))
     return TraceJob(
         id=f"job_{number}",
         submit_us=submit_us,
@@ -134,79 +134,79 @@ def _job(asked: _Asked, workloads: Sequence[Plain], seed: int, number: int) -> T
         map_us=_mean_us(maps),
         reduce_us=_mean_us(reduces),
         user=str(kind.get("user_name", "")),
-        deadline_us=_deadline_us(asked, kind, rng(seed, "SYNTH deadline", str(number))),
+        deadline_us=_deadline_us(keys, kind, rng(seed, "SYNTH deadline", str(number))),
     )
 
 
-def _deadline_us(asked: _Asked, kind: Plain, chance: random.Random) -> int | None:
+def _deadline_us(keys: _Asked, kind: Plain, chance: random.Random) -> int | None:
     """The deadline of a job; None when it has none. It has chances of its own: the rest of a file's jobs stays."""
     new = "tasks" in kind
     needed = ("reservation", "deadline_factor") if new else ("chance_of_reservation", "deadline_factor_avg", "dur_avg")
     if not all(kind.get(key) for key in needed):
         return None
-    likely = _drawn(asked, kind[needed[0]], needed[0], chance)
+    likely = _drawn(keys, kind[needed[0]], needed[0], chance)
     if chance.random() >= likely:
         return None
     if new:
-        factor = _drawn(asked, kind["deadline_factor"], "deadline_factor", chance)
-        duration_s = _drawn(asked, kind.get("duration"), "duration", chance)
+        factor = _drawn(keys, kind["deadline_factor"], "deadline_factor", chance)
+        duration_s = _drawn(keys, kind.get("duration"), "duration", chance)
     else:
-        factor, duration_s = (_spread(asked, kind, key, chance) for key in ("deadline_factor", "dur"))
+        factor, duration_s = (_spread(keys, kind, key, chance) for key in ("deadline_factor", "dur"))
     deadline_us = math.ceil(factor * round(duration_s) * 1000) * 1000
     if deadline_us <= 0:
-        raise asked.wrong("deadline_factor", f"{factor:g} of a duration of {duration_s:g} s gives a deadline of 0 s")
+        raise keys.wrong("deadline_factor", f"{factor:g} of a duration of {duration_s:g} s gives a deadline of 0 s")
     return deadline_us
 
 
-def _time_us(asked: _Asked, workload: Plain, chance: random.Random) -> int:
-    times = asked.list_of(workload, "time_distribution")
-    at = asked.chosen(times, "time_distribution", "weight", chance)
-    start, end = (asked.whole(times[one], "time") for one in (at, min(at + 1, len(times) - 1)))
+def _time_us(keys: _Asked, workload: Plain, chance: random.Random) -> int:
+    times = keys.list_of(workload, "time_distribution")
+    at = keys.chosen(times, "time_distribution", "weight", chance)
+    start, end = (keys.whole(times[row], "time") for row in (at, min(at + 1, len(times) - 1)))
     return (start + (chance.randrange(end - start) if end > start else 0)) * SECOND_US
 
 
-def _tasks(asked: _Asked, kind: Plain, name: str, chance: random.Random) -> list[float]:
+def _tasks(keys: _Asked, kind: Plain, name: str, chance: random.Random) -> list[float]:
     """The seconds of each task of a kind; both the present form (``tasks``) and the old one are understood."""
     if "tasks" in kind:
         times: list[float] = []
-        for task in asked.list_of(kind, "tasks"):
+        for task in keys.list_of(kind, "tasks"):
             if task.get("type") == name:
-                count = asked.count(_drawn(asked, task.get("count"), "count", chance), "count")
-                times += (_drawn(asked, task.get("time"), "time", chance) for _ in range(count))
+                count = keys.count(_drawn(keys, task.get("count"), "count", chance), "count")
+                times += (_drawn(keys, task.get("time"), "time", chance) for _ in range(count))
         return times
     letter = name[0]
-    count = asked.count(_spread(asked, kind, f"{letter}tasks", chance), f"{letter}tasks_avg")
-    return [_spread(asked, kind, f"{letter}time", chance) for _ in range(count)]
+    count = keys.count(_spread(keys, kind, f"{letter}tasks", chance), f"{letter}tasks_avg")
+    return [_spread(keys, kind, f"{letter}time", chance) for _ in range(count)]
 
 
-def _spread(asked: _Asked, kind: Plain, key: str, chance: random.Random) -> float:
-    mean = asked.number(kind, f"{key}_avg", 0.0)
-    return _lognormal(asked, f"{key}_stddev", mean, asked.number(kind, f"{key}_stddev", 0.0), chance)
+def _spread(keys: _Asked, kind: Plain, key: str, chance: random.Random) -> float:
+    mean = keys.number(kind, f"{key}_avg", 0.0)
+    return _lognormal(keys, f"{key}_stddev", mean, keys.number(kind, f"{key}_stddev", 0.0), chance)
 
 
-def _drawn(asked: _Asked, sample: object, key: str, chance: random.Random) -> float:
+def _drawn(keys: _Asked, sample: object, key: str, chance: random.Random) -> float:
     """A value of a sample: ``{val}``, ``{val, std, dist}`` or ``{discrete, weights}``; a number is itself."""
     if not isinstance(sample, dict):
-        return asked.number({key: sample}, key)
+        return keys.number({key: sample}, key)
     if "discrete" in sample:
-        return asked.drawn(sample["discrete"], sample.get("weights"), chance)
-    mean, deviation = asked.number(sample, "val"), asked.number(sample, "std", 0.0)
+        return keys.drawn(sample["discrete"], sample.get("weights"), chance)
+    mean, deviation = keys.number(sample, "val"), keys.number(sample, "std", 0.0)
     kind = str(sample.get("dist", "LOGNORM")).upper()
     if kind not in ("LOGNORM", "NORM"):
-        raise asked.wrong(key, f"has the unknown dist {cut(repr(sample['dist']))}: LOGNORM and NORM are known")
+        raise keys.wrong(key, f"has the unknown dist {cut(repr(sample['dist']))}: LOGNORM and NORM are known")
     if kind == "NORM":
         return max(0.0, chance.gauss(mean, deviation))
-    return _lognormal(asked, key, mean, deviation, chance)
+    return _lognormal(keys, key, mean, deviation, chance)
 
 
-def _lognormal(asked: _Asked, key: str, mean: float, deviation: float, chance: random.Random) -> float:
+def _lognormal(keys: _Asked, key: str, mean: float, deviation: float, chance: random.Random) -> float:
     if not mean or not deviation:
         return mean
     try:
         variance = math.log1p((deviation / mean) ** 2)
         return chance.lognormvariate(math.log(mean) - variance / 2, math.sqrt(variance))
     except OverflowError:
-        raise asked.wrong(key, f"spreads too far, by {deviation:g} around {mean:g}") from None
+        raise keys.wrong(key, f"spreads too far, by {deviation:g} around {mean:g}") from None
 
 
 def _mean_us(times_s: Sequence[float]) -> int | None:

@@ -82,7 +82,7 @@ def _read_ids(text: str) -> tuple[str, ...]:
 def _write_ids(ids: Iterable[str]) -> str:
     # An id with a space in it would be read as two.
     return " ".join(
-        _SPLITS_IDS.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), one) for one in ids
+        _SPLITS_IDS.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), name) for name in ids
     )
 
 

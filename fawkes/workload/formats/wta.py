@@ -33,7 +33,7 @@ def read(path: Path) -> Trace:
     Mended: tasks with a parent that is not there. ConfigError names the file that cannot be read: then none is read.
     """
     require("a workload in Parquet", "offline")
-    found = Collected(path)
+    collected = Collected(path)
     jobs: list[tuple[TraceJob, int]] = []
     with many_objects():
         rows = (row for file in files(path) for row in _rows(file))
@@ -41,8 +41,8 @@ def read(path: Path) -> Trace:
             try:
                 jobs.append((_job(row), number))
             except UnreadableError as error:
-                found.drop(str(error), number)
-    return linked(found, jobs, form=_FORM, from_first=True)
+                collected.drop(str(error), number)
+    return linked(collected, jobs, form=_FORM, from_first=True)
 
 
 def files(path: Path) -> list[Path]:
@@ -50,8 +50,8 @@ def files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     for place in (path / "tasks" / "schema-1.0", path / "tasks", path / "schema-1.0", path):
-        if found := sorted(place.glob("*.parquet")):
-            return found
+        if parts := sorted(place.glob("*.parquet")):
+            return parts
     return []
 
 
@@ -89,7 +89,7 @@ def _job(row: Mapping[str, Any]) -> TraceJob:
         submit_us=submit_ms * MS_US,
         run_us=run_ms * MS_US,
         processors=[math.ceil(_number(row["resource_amount_requested"]))],
-        after=[f"{workflow}-{_item(one)}" for one in row["parents"] or ()],
+        after=[f"{workflow}-{_item(parent)}" for parent in row["parents"] or ()],
         user="" if user in (None, -1) else str(user),
     )
 

@@ -35,11 +35,11 @@ Profile = Mapping[str, str]
 @cache
 def shipped_profiles() -> Mapping[str, Mapping[str, Profile]]:
     """HiBench 8.0's 192 values: workload such as ``micro/sort`` -> profile -> parameter -> value."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
+    profiles: dict[str, dict[str, dict[str, str]]] = {}
     with _CSV.open(encoding="utf-8", newline="") as rows:
         for row in csv.DictReader(rows):
-            found.setdefault(row["workload"], {}).setdefault(row["profile"], {})[row["parameter"]] = row["value"]
-    return found
+            profiles.setdefault(row["workload"], {}).setdefault(row["profile"], {})[row["parameter"]] = row["value"]
+    return profiles
 
 
 def shipped_profile(workload: str, profile: str) -> Profile:
@@ -99,12 +99,12 @@ class Conf:
     def profiles(self) -> dict[str, dict[str, str]]:
         """The profiles that the workload's file defines: profile -> parameter -> value."""
         prefix = f"hibench.{self.workload.rpartition('/')[2]}."
-        found: dict[str, dict[str, str]] = {}
+        parameters: dict[str, dict[str, str]] = {}
         for key in self.values:
             profile, dot, parameter = key.removeprefix(prefix).partition(".")
             if key.startswith(prefix) and dot and (profile in PROFILES or self._own_profile(prefix, profile)):
-                found.setdefault(profile, {})[parameter] = self.text(key)
-        return found
+                parameters.setdefault(profile, {})[parameter] = self.text(key)
+        return parameters
 
     def parameters(self) -> Profile:
         """The parameters of the profile that is chosen; ConfigError with the known ones when it is not defined."""
@@ -176,13 +176,13 @@ def read_checkout(folder: Path, workload: str, given: Mapping[str, str] | None =
     values |= given or {}
     for key in given or {}:
         places.pop(key, None)
-    found = Conf(folder, workload, values, places, given or {})
-    return _renamed(_spliced(found))
+    conf_read = Conf(folder, workload, values, places, given or {})
+    return _renamed(_spliced(conf_read))
 
 
 def _lines(file: Path) -> list[tuple[int, str, str]]:
     text = read_text(file)
-    found = []
+    settings = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split(maxsplit=1)
         if not words or words[0].startswith("#"):
@@ -190,8 +190,8 @@ def _lines(file: Path) -> list[tuple[int, str, str]]:
         for part in words:
             if part.count("${") != part.count("}") and "${" in part:
                 raise ConfigError(f"{part!r} has a ${{ that does not end", file=f"{file}:{number}")
-        found.append((number, words[0], words[1].strip() if len(words) > 1 else ""))
-    return found
+        settings.append((number, words[0], words[1].strip() if len(words) > 1 else ""))
+    return settings
 
 
 def _spliced(conf: Conf) -> Conf:

@@ -74,9 +74,9 @@ def of_profile(name: str, profile: str) -> Program:
 
 def of_checkout(name: str, conf: Conf) -> Program:
     """A program as a checkout has it: its profile, reduces and files."""
-    found = of_parameters(name, conf.parameters())
+    program = of_parameters(name, conf.parameters())
     return replace(
-        found,
+        program,
         reduces=conf.number("hibench.default.shuffle.parallelism"),
         files=conf.number("hibench.default.map.parallelism"),
     )
@@ -165,29 +165,29 @@ class ProgramsFile(Strict):
 def load_programs(path: Path) -> tuple[Program, ...]:
     """The programs of an own TOML file; ConfigError names file, key and value of what is wrong."""
     faults = Faults(path)
-    found = []
+    programs = []
     for number, table in enumerate(load_file(ProgramsFile, path).program, 1):
         if (table.profile is None) == (table.size is None):
             faults.add("give either profile or size", f"program[#{number}]", 'size = "1GB", or profile = "small"')
             continue
         try:
-            found.append(_of_table(table))
+            programs.append(_of_table(table))
         except UserError as error:
             key = "profile" if table.profile else "size"
             faults.add(error.what, f"program[#{number}].{key}", error.hint)
     faults.refuse()
-    return tuple(found)
+    return tuple(programs)
 
 
 def _of_table(table: ProgramTable) -> Program:
     if table.profile is not None:
-        found = of_profile(table.name, table.profile)
+        program = of_profile(table.name, table.profile)
     else:
-        found = of_size(table.name, table.size or 0, dimensions=table.dimensions)
+        program = of_size(table.name, table.size or 0, dimensions=table.dimensions)
     return replace(
-        found,
-        iterations=table.iterations or found.iterations,
-        k=table.k or found.k,
+        program,
+        iterations=table.iterations or program.iterations,
+        k=table.k or program.k,
         seed=table.seed,
         files=table.files,
         reduces=table.reduces,

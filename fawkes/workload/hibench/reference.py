@@ -35,33 +35,33 @@ def _parts(folder: Path) -> list[Path]:
 
 def wordcount(read: Path, written: Path) -> str:
     """Every word with its count."""
-    wanted, found = counts(read), saved_counts(written)
-    differs = sorted(word for word in wanted.keys() | found.keys() if wanted[word] != found[word])
+    wanted, result = counts(read), saved_counts(written)
+    differs = sorted(word for word in wanted.keys() | result.keys() if wanted[word] != result[word])
     if not differs:
         return ""
     word = differs[0]
     shown = word.decode(errors="replace")
-    return f"{len(differs)} words differ, such as {shown!r}: {found[word]} instead of {wanted[word]}"
+    return f"{len(differs)} words differ, such as {shown!r}: {result[word]} instead of {wanted[word]}"
 
 
 def sort(read: Path, written: Path) -> str:
     """The same records, and by key in each file."""
     for file in _parts(written):
         keys = [line.partition("\t")[0] for line in file.read_text(encoding="utf-8").splitlines()]
-        if any(one > other for one, other in pairwise(keys)):
+        if any(key > other for key, other in pairwise(keys)):
             return f"{file.name} is not in order"
-    wanted, found = sorted(lines(read)), sorted(lines(written))
-    return "" if wanted == found else f"{len(found)} records that are not the {len(wanted)} of the input"
+    wanted, result = sorted(lines(read)), sorted(lines(written))
+    return "" if wanted == result else f"{len(result)} records that are not the {len(wanted)} of the input"
 
 
 def terasort(read: Path, written: Path) -> str:
     """The same records of 100 bytes, in order through all files."""
-    wanted, found = _records(read), _records(written)
-    keys = [record[:10] for record in found]
-    if any(one > other for one, other in pairwise(keys)):
+    wanted, result = _records(read), _records(written)
+    keys = [record[:10] for record in result]
+    if any(key > other for key, other in pairwise(keys)):
         return "the records are not in order"
     return (
-        "" if sorted(wanted) == sorted(found) else f"{len(found)} records that are not the {len(wanted)} of the input"
+        "" if sorted(wanted) == sorted(result) else f"{len(result)} records that are not the {len(wanted)} of the input"
     )
 
 
@@ -75,12 +75,12 @@ def pagerank(read: Path, written: Path, iterations: int) -> str:
     wanted = ranks(lines(read), iterations)
     rows = [line.split("\t") for line in lines(written / f"sorted-{iterations}")]
     pages = np.array([int(page) for page, _ in rows])
-    found = np.array([float(rank) for _, rank in rows])
+    saved = np.array([float(rank) for _, rank in rows])
     if sorted(pages) != list(range(len(wanted))):
         return f"{len(rows)} pages that are not the {len(wanted)} of the input"
-    if (np.diff(found) > 0).any():
+    if (np.diff(saved) > 0).any():
         return "the pages are not in order"
-    worst = float(np.abs(found / wanted[pages] - 1).max())
+    worst = float(np.abs(saved / wanted[pages] - 1).max())
     return "" if worst < _NEAR else f"a rank is off by {worst:.2g} of it"
 
 
@@ -93,22 +93,22 @@ def ranks(state: list[str], iterations: int) -> np.ndarray:
     weights = np.repeat(1 / np.maximum(degrees, 1), degrees)
     to = np.array([link for links in targets for link in links], dtype=np.int64)
     matrix = sparse.csr_matrix((weights, (to, np.repeat(np.arange(count), degrees))), shape=(count, count))
-    found = np.array([rank for _, rank, _ in rows])
+    values = np.array([rank for _, rank, _ in rows])
     for _ in range(iterations):
-        lost = found[degrees == 0].sum() / count
-        found = (1 - DAMPING) / count + DAMPING * (matrix @ found + lost)
-    return found
+        lost = values[degrees == 0].sum() / count
+        values = (1 - DAMPING) / count + DAMPING * (matrix @ values + lost)
+    return values
 
 
 def kmeans(read: Path, written: Path, first: Path, iterations: int) -> str:
     """The centres after so many iterations, each sample with its cluster; ``first`` has the centres to begin with."""
     samples = np.array([[float(value) for value in line.split()] for line in lines(read)])
     wanted = centres(samples, _centres(first), iterations)
-    found = _centres(written / f"centres-{iterations}")
-    if found.shape != wanted.shape:
-        return f"centres of the shape {found.shape} instead of {wanted.shape}"
-    if not np.allclose(found, wanted, rtol=_NEAR, atol=_NEAR):
-        return f"a centre is off by {np.abs(found - wanted).max():.2g}"
+    saved = _centres(written / f"centres-{iterations}")
+    if saved.shape != wanted.shape:
+        return f"centres of the shape {saved.shape} instead of {wanted.shape}"
+    if not np.allclose(saved, wanted, rtol=_NEAR, atol=_NEAR):
+        return f"a centre is off by {np.abs(saved - wanted).max():.2g}"
     rows = [line.split("\t") for line in lines(written / "samples")]
     assigned = np.array([[float(value) for value in values.split()] for _, values in rows])
     clusters = np.array([int(cluster) for cluster, _ in rows])
@@ -123,14 +123,14 @@ def kmeans(read: Path, written: Path, first: Path, iterations: int) -> str:
 
 def centres(samples: np.ndarray, first: np.ndarray, iterations: int) -> np.ndarray:
     """The centres after so many iterations of Lloyd's algorithm; one without samples stays."""
-    found = first.copy()
+    centres = first.copy()
     for _ in range(iterations):
-        nearest = _distances(samples, found).argmin(axis=1)
-        for cluster in range(len(found)):
+        nearest = _distances(samples, centres).argmin(axis=1)
+        for cluster in range(len(centres)):
             own = samples[nearest == cluster]
             if len(own):
-                found[cluster] = own.mean(axis=0)
-    return found
+                centres[cluster] = own.mean(axis=0)
+    return centres
 
 
 def _distances(samples: np.ndarray, centres: np.ndarray) -> np.ndarray:

@@ -80,8 +80,8 @@ def workload_picture(trace: Trace) -> Figure:
 
 def _known(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, np.ndarray]:
     """The values of each quantity that is known; not where only those are known that are 0 (SWIM's reduces)."""
-    found = {name: frame[name].dropna().to_numpy() for name in names}
-    return {name: values for name, values in found.items() if len(values) == len(frame) or values.any()}
+    known = {name: frame[name].dropna().to_numpy() for name in names}
+    return {name: values for name, values in known.items() if len(values) == len(frame) or values.any()}
 
 
 def _arrivals(panel: Axes, frame: pd.DataFrame) -> None:
@@ -91,7 +91,7 @@ def _arrivals(panel: Axes, frame: pd.DataFrame) -> None:
 
     at = frame["submit_s"].to_numpy()
     span = float(at[-1] - at[0])
-    width, words = next((one for one in _WIDTHS if span <= one[0] * _MOST_BARS), _WIDTHS[-1])
+    width, words = next((bin_width for bin_width in _WIDTHS if span <= bin_width[0] * _MOST_BARS), _WIDTHS[-1])
     unit, name = _unit(span)
     edges = np.arange(at[0] // width, at[-1] // width + 2) * width
     counts, _ = np.histogram(at, edges)
@@ -103,10 +103,10 @@ def _arrivals(panel: Axes, frame: pd.DataFrame) -> None:
     times, total = np.append(at, edges[-1]) / unit, np.append(np.arange(1, len(at) + 1), len(at))
     so_far.step(times, total, where="post", color=_THIRD, linewidth=1.2)
     so_far.set_ylabel("jobs so far", color=_THIRD)
-    for one in (panel, so_far):
-        one.set_ylim(0, None)
-        one.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-        one.spines[["top"]].set_visible(False)
+    for axes in (panel, so_far):
+        axes.set_ylim(0, None)
+        axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.spines[["top"]].set_visible(False)
 
 
 def _unit(span_s: float) -> tuple[int, str]:

@@ -124,18 +124,18 @@ def sizes_of(frame: pd.DataFrame) -> tuple[Sizes, ...]:
     """Percentiles of every quantity that some job has."""
     import numpy as np
 
-    found = []
+    sizes = []
     for what in QUANTITIES:
         values = (np.diff(frame["submit_s"]) if what == "gap_s" else frame[what].dropna().to_numpy()).astype(float)
         if len(values):
             p5, p50, p95 = (float(value) for value in np.percentile(values, (5, 50, 95)))
             total = None if what in _MEANS else float(values.sum())
-            found.append(Sizes(what, len(values), p5, p50, p95, float(values.max()), float(values.mean()), total))
-    return tuple(found)
+            sizes.append(Sizes(what, len(values), p5, p50, p95, float(values.max()), float(values.mean()), total))
+    return tuple(sizes)
 
 
-def _lines(found: Dropped) -> dict[str, Lines]:
-    return {reason: Lines(count, found.first(reason)) for reason, count in found.counts.items()}
+def _lines(dropped: Dropped) -> dict[str, Lines]:
+    return {reason: Lines(count, dropped.first(reason)) for reason, count in dropped.counts.items()}
 
 
 def _is_map_only(jobs: Iterable[TraceJob]) -> list[bool]:

@@ -39,7 +39,7 @@ class ApplicationTable(Strict):
 def load_application(path: Path) -> Application:
     """The application in a file, known by the file's name; ConfigError names file, key and value of what is wrong."""
     table = load(ApplicationTable, path)
-    stages = tuple(_stage(one, path) for one in table.stage)
+    stages = tuple(_stage(row, path) for row in table.stage)
     kinds = {stage.kind for stage in stages}
     return Application(
         code=path.stem,

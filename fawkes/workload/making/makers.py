@@ -74,13 +74,13 @@ def words(text: str) -> tuple[str, ...]:
 
 def counts(text: str) -> tuple[tuple[str, int], ...]:
     """``small:30,20GB:4``."""
-    found = []
+    sizes = []
     for word in words(text):
         size, colon, count = word.rpartition(":")
         if not colon:
             raise ValueError("write sizes with numbers of jobs, such as small:30,20GB:4")
-        found.append((size, how_many(count)))
-    return tuple(found)
+        sizes.append((size, how_many(count)))
+    return tuple(sizes)
 
 
 def how_many(text: str) -> int:
@@ -121,18 +121,18 @@ def programs(text: str) -> tuple[Any, ...]:
     """Programs of HiBench, each with one of its profiles or a size: ``wordcount:small,sort:1GB``."""
     # By name: HiBench's programs are built on this package.
     hibench = importlib.import_module("fawkes.workload.hibench.load")
-    found = []
+    programs = []
     for word in words(text):
         name, colon, size = word.partition(":")
         if not colon:
             raise ValueError("write programs with a profile or a size, such as wordcount:small,sort:1GB")
         if size[:1].isdecimal():
-            found.append(hibench.of_size(name, size_bytes(size)))
+            programs.append(hibench.of_size(name, size_bytes(size)))
         else:
-            found.append(hibench.of_profile(name, size))
-    if not found:
+            programs.append(hibench.of_profile(name, size))
+    if not programs:
         raise ValueError("name at least one program")
-    return tuple(found)
+    return tuple(programs)
 
 
 def of_paper(workload: str = "WKLD-D", *, seed: int = 1) -> Trace:

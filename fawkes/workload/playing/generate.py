@@ -100,14 +100,14 @@ def _quantiles() -> list[bytes]:
 def _vocabulary() -> list[bytes]:
     """Words that can be spoken, the frequent ones short; the same for every data set."""
     chance = random.Random("vocabulary")  # noqa: S311
-    found: dict[str, None] = {}
-    while len(found) < _VOCABULARY:
-        syllables = 1 + len(found) // 60 % 2 + len(found) // 1500
+    words: dict[str, None] = {}
+    while len(words) < _VOCABULARY:
+        syllables = 1 + len(words) // 60 % 2 + len(words) // 1500
         word = "".join(chance.choice(_CONSONANTS) + chance.choice(_VOWELS) for _ in range(syllables))
-        if word in found:
+        if word in words:
             word += chance.choice(_CONSONANTS)
-        found[word] = None
-    return [word.encode() for word in found]
+        words[word] = None
+    return [word.encode() for word in words]
 
 
 def _zipf(words: list[bytes]) -> list[bytes]:

@@ -98,12 +98,12 @@ class Played:
     @property
     def drift_us(self) -> int:
         """The latest of all."""
-        return max((one.drift_us for one in self.posted), default=0)
+        return max((post.drift_us for post in self.posted), default=0)
 
     def in_words(self) -> str:
         """One sentence for people."""
-        again = sum(one.tries > 1 for one in self.posted)
-        clusters = sum(one.verb == "request" for one in self.posted)
+        again = sum(post.tries > 1 for post in self.posted)
+        clusters = sum(post.verb == "request" for post in self.posted)
         jobs = counted(len(self.posted) - clusters, "job")
         return (
             f"{counted(clusters, 'MR-cluster')} and {jobs} were requested, at most "
@@ -117,13 +117,13 @@ def with_data(workload: Workload, root: Path, say: Say = lambda text: None) -> W
     for wanted in workload.generate:
         say(f"the data {wanted.name}")
         folders[wanted.name] = str(generate(wanted, root))
-    clusters = tuple(replace(one, spec=_with_folders(one.spec, folders)) for one in workload.clusters)
+    clusters = tuple(replace(arrival, spec=_with_folders(arrival.spec, folders)) for arrival in workload.clusters)
     return replace(workload, clusters=clusters)
 
 
 def _with_folders(spec: ClusterSpec, folders: Mapping[str, str]) -> ClusterSpec:
     details = ClusterDetails.of(spec.details)
-    data = tuple(replace(one, source=folders.get(_generated(one.source), one.source)) for one in details.data)
+    data = tuple(replace(row, source=folders.get(_generated(row.source), row.source)) for row in details.data)
     return replace(spec, details=replace(details, data=data).plain())
 
 
@@ -196,14 +196,14 @@ class _Player:
     posted: list[Posted] = field(default_factory=list)
 
     def play(self, until: Until, there: Sequence[str], earlier: Sequence[Posted]) -> Played:
-        self.start_us = self.clock.now_us() - max((one.at_us for one in earlier), default=0)
-        self.posted = [one for one in earlier if one.tries]
-        self.requested = {one.name: one.at_us for one in self.posted if one.verb == "request"} | dict.fromkeys(there, 0)
+        self.start_us = self.clock.now_us() - max((post.at_us for post in earlier), default=0)
+        self.posted = [post for post in earlier if post.tries]
+        self.requested = {row.name: row.at_us for row in self.posted if row.verb == "request"} | dict.fromkeys(there, 0)
         self.running = dict.fromkeys(there, 0)
-        done = {(one.verb, one.name) for one in self.posted}
-        sent = {(one.verb, one.name): one.at_us for one in earlier if not one.tries}
+        done = {(post.verb, post.name) for post in self.posted}
+        sent = {(post.verb, post.name): post.at_us for post in earlier if not post.tries}
         things: list[Arrival | Submission] = [*self.workload.clusters, *self.workload.jobs]
-        items = [_Item(one, order) for order, one in enumerate(things)]
+        items = [_Item(thing, order) for order, thing in enumerate(things)]
         items = [item for item in items if (item.verb, item.name) not in done]
         for item in items:
             item.sent_us = sent.get((item.verb, item.name))
@@ -235,7 +235,7 @@ class _Player:
     def _ready(self, items: Sequence[_Item]) -> list[_Item]:
         now_us = self._now_us()
         dues = [(due, item.order, item) for item in items if (due := self._due_us(item)) is not None]
-        return [item for due, _, item in sorted(dues, key=lambda one: one[:2]) if due <= now_us]
+        return [item for due, _, item in sorted(dues, key=lambda row: row[:2]) if due <= now_us]
 
     def _post(self, item: _Item) -> None:
         due_us = self._due_us(item) or 0
@@ -289,11 +289,11 @@ class _Player:
         rows = self._patiently(lambda: self.controller.rows("jobs"))
         there = {row["job"] for row in rows if row["state"] not in ENDED_JOBS}
         left = False
-        for one in self.posted:
-            if one.verb == "submit" and one.name in there:
+        for post in self.posted:
+            if post.verb == "submit" and post.name in there:
                 left = True
-            elif one.verb == "submit":
-                self.ended.setdefault(one.name, self._now_us())
+            elif post.verb == "submit":
+                self.ended.setdefault(post.name, self._now_us())
         return left
 
     def _check_gone(self, name: str, items: Sequence[_Item]) -> None:

@@ -159,13 +159,13 @@ class _Story:
 
     def _a(self, after_us: int) -> tuple[int | None, str]:
         first, second = self._first, self._second
-        asked = next(moment for moment in self._seen if moment.of("requested", cluster=second))
-        life = asked.life(first)
+        request = next(moment for moment in self._seen if moment.of("requested", cluster=second))
+        life = request.life(first)
         if life not in _COMING_UP:
             return None, f"{first} was {life or 'not requested'} when {second} was requested"
         if any(moment.of("shrink-to-admit", newcomer=second) for moment in self._seen):
             return None, f"others had to shrink for {second}"
-        for moment in self._after(asked.at_us):
+        for moment in self._after(request.at_us):
             for reason in moment.of("admitted", cluster=second):
                 if moment.life(first) not in _COMING_UP:
                     return None, f"{second} got its minimum only when {first} was {moment.life(first)}"

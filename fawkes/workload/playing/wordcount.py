@@ -8,21 +8,21 @@ from pathlib import Path
 
 def counts(folder: Path) -> Counter[bytes]:
     """How often each word is in the files of a folder; words are what blanks divide, as Hadoop's example has it."""
-    found: Counter[bytes] = Counter()
+    counter: Counter[bytes] = Counter()
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         with file.open("rb") as lines:
             for line in lines:
-                found.update(line.split())
-    return found
+                counter.update(line.split())
+    return counter
 
 
 def saved_counts(folder: Path) -> Counter[bytes]:
     """The counts in the files that a Wordcount wrote; ValueError for a word that stands there twice."""
-    found: Counter[bytes] = Counter()
+    counter: Counter[bytes] = Counter()
     for file in sorted(folder.glob("part-r-*")):
         for line in file.read_bytes().splitlines():
             word, _, count = line.rpartition(b"\t")
-            if word in found:
+            if word in counter:
                 raise ValueError(f"{word.decode(errors='replace')!r} is counted twice")
-            found[word] = int(count)
-    return found
+            counter[word] = int(count)
+    return counter
