@@ -39,8 +39,8 @@ def down_asked(draft: Draft, event: DownAsked) -> None:
         return
     if earlier is not None:
         draft.reply(earlier.ask, Reason("down-overtaken", {"by": event.by}))
-    asked = Closing(event.by, event.ask, discard=event.discard, force=event.force, dry_run=event.dry_run)
-    draft.change(PutClosing(replace(asked, asked_us=draft.at_us)))
+    closing = Closing(event.by, event.ask, discard=event.discard, force=event.force, dry_run=event.dry_run)
+    draft.change(PutClosing(replace(closing, asked_us=draft.at_us)))
 
 
 def _give_up_more(draft: Draft, closing: Closing, event: DownAsked) -> None:
@@ -123,17 +123,17 @@ def _asks_on(draft: Draft, closing: Closing) -> bool:
 def _given_up(draft: Draft, closing: Closing) -> Closing:
     """The question, in which each MR-cluster without an answer is a refusal: no time is left."""
     error = "its masters did not report its data and applications in time"
-    late = [Reason("survey-failed", {"cluster": one.id, "error": error}) for one in _unsurveyed(draft, closing)]
+    late = [Reason("survey-failed", {"cluster": cluster.id, "error": error}) for cluster in _unsurveyed(draft, closing)]
     return replace(closing, refusals=(*closing.refusals, *late))
 
 
 def _concluded(draft: Draft, closing: Closing) -> Closing | None:
     """All answers are there: the pool is given back as a whole, or nothing happens; None then."""
     refusals = [] if closing.force else _with_jobs(draft)
-    refused = {ClusterId(str(one.facts.get("cluster"))) for one in refusals}
-    refusals += [one for one in closing.refusals if one.facts.get("cluster") not in refused]
+    refused = {ClusterId(str(refusal.facts.get("cluster"))) for refusal in refusals}
+    refusals += [refusal for refusal in closing.refusals if refusal.facts.get("cluster") not in refused]
     if refusals:
-        plain = [{"code": one.code, "facts": one.facts} for one in refusals]
+        plain = [{"code": refusal.code, "facts": refusal.facts} for refusal in refusals]
         draft.reply(closing.ask, Reason("pool-kept", {"refusals": plain}))
     else:
         draft.reply(closing.ask)
@@ -147,12 +147,12 @@ def _concluded(draft: Draft, closing: Closing) -> Closing | None:
 
 
 def _with_jobs(draft: Draft) -> list[Reason]:
-    found = []
+    refusals = []
     for cluster in draft.clusters():
         unfinished = [job.id for job in draft.jobs_of(cluster.id)]
         if unfinished and cluster.life not in (ClusterLife.SAVING, ClusterLife.RETIRING):
-            found.append(Reason("has-jobs", {"cluster": cluster.id, "jobs": unfinished}))
-    return found
+            refusals.append(Reason("has-jobs", {"cluster": cluster.id, "jobs": unfinished}))
+    return refusals
 
 
 def _give_back(draft: Draft, closing: Closing) -> None:

@@ -166,8 +166,8 @@ def _hopeless(draft: Draft, cluster: ClusterState, pending: PutPending, event: F
     if cluster.life is ClusterLife.DEPLOYING:
         # More tries than that have waited for a node.
         return pending.tries == draft.settings.deploy_attempts
-    told = backoff.waited_us(draft.settings, pending.tries) >= draft.settings.silent_us
-    return told and not lost
+    silent_long = backoff.waited_us(draft.settings, pending.tries) >= draft.settings.silent_us
+    return silent_long and not lost
 
 
 def _give_up(draft: Draft, cluster: ClusterState, error: str, *, lost: bool = False) -> None:

@@ -76,7 +76,7 @@ def restored(seen: Picture) -> State:
     evolve(state, seen.at_us, seen.changes)
     state.restore(
         queue=seen.queue,
-        intervals={c: (one.since_us, one.at_us, one.area) for c, one in seen.intervals.items()},
+        intervals={c: (interval.since_us, interval.at_us, interval.area) for c, interval in seen.intervals.items()},
         job_ids=seen.job_ids,
         versions=seen.versions,
         moved_us=(seen.grown_us, seen.shrunk_us),

@@ -150,9 +150,9 @@ def _objection(cluster: ClusterState, event: Done | Failed, *, data: bool, appli
         return away
     if isinstance(event, Failed):
         return Reason("survey-failed", {"cluster": cluster.id, "error": event.error})
-    found, running = event.facts.get("undeclared"), _nobodys(event.facts.get("applications"))
+    undeclared, running = event.facts.get("undeclared"), _nobodys(event.facts.get("applications"))
     checks = (
-        ("undeclared", "undeclared-data", found, data),
+        ("undeclared", "undeclared-data", undeclared, data),
         ("applications", "foreign-applications", running, applications),
     )
     for name, code, rows, counts in checks:

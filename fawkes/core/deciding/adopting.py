@@ -65,17 +65,17 @@ class Outcome:
     strangers: tuple[NodeId, ...]
 
 
-def outcome(found: Adopted) -> Outcome:
+def outcome(adopted: Adopted) -> Outcome:
     """The fate of everything that was found."""
-    nodes = {one.node: one for one in found.nodes}
-    clusters, left = _clusters(found, nodes)
+    nodes = {node.node: node for node in adopted.nodes}
+    clusters, left = _clusters(adopted, nodes)
     members: dict[NodeId, MemberOf] = {}
     for kept in clusters.values():
         for name, member in kept.members.items():
             if _is_member(kept, member, nodes.get(name)):
                 members[name] = MemberOf(kept, member)
-    out = {one.node: why for one in found.nodes if one.node not in members and (why := _why_out(one, clusters))}
-    jobs = _latest(job for job in found.jobs if ClusterId(job.cluster) in clusters)
+    out = {node.node: why for node in adopted.nodes if node.node not in members and (why := _why_out(node, clusters))}
+    jobs = _latest(job for job in adopted.jobs if ClusterId(job.cluster) in clusters)
     return Outcome(
         clusters=clusters,
         left=left,
@@ -87,11 +87,11 @@ def outcome(found: Adopted) -> Outcome:
     )
 
 
-def _clusters(found: Adopted, nodes: Mapping[NodeId, FoundNode]) -> tuple[dict[ClusterId, KeptCluster], dict[str, str]]:
+def _clusters(pool: Adopted, nodes: Mapping[NodeId, FoundNode]) -> tuple[dict[ClusterId, KeptCluster], dict[str, str]]:
     """The MR-clusters that go on, and why others do not."""
     adopted: dict[ClusterId, KeptCluster] = {}
     left: dict[str, str] = {}
-    for copy in found.clusters:
+    for copy in pool.clusters:
         held = nodes[copy.node]
         if held.cluster != copy.cluster:
             continue
@@ -107,7 +107,7 @@ def _clusters(found: Adopted, nodes: Mapping[NodeId, FoundNode]) -> tuple[dict[C
         elif (other := adopted.get(kept.spec.id)) is None or other.version < kept.version:
             # Masters that moved leave a copy where they were.
             adopted[kept.spec.id] = kept
-    for node in found.nodes:
+    for node in pool.nodes:
         if node.cluster and ClusterId(node.cluster) not in adopted:
             left.setdefault(node.cluster, "no node that answers has its kept copy: the node of its masters is missing")
     return adopted, {name: why for name, why in left.items() if ClusterId(name) not in adopted}
@@ -133,18 +133,18 @@ def _why_out(node: FoundNode, clusters: Mapping[ClusterId, KeptCluster]) -> str:
 
 def _latest(jobs: Iterable[FoundJob]) -> list[FoundJob]:
     """The latest attempt of each job."""
-    found: dict[tuple[str, str], FoundJob] = {}
+    latest: dict[tuple[str, str], FoundJob] = {}
     for job in jobs:
         key = (job.cluster, job.job)
-        if key not in found or found[key].attempt < job.attempt:
-            found[key] = job
-    return [found[key] for key in sorted(found)]
+        if key not in latest or latest[key].attempt < job.attempt:
+            latest[key] = job
+    return [latest[key] for key in sorted(latest)]
 
 
-def states(draft: Draft, found: Adopted, inventory: tuple[Node, ...]) -> dict[NodeId, NodeState]:
+def states(draft: Draft, adopted: Adopted, inventory: tuple[Node, ...]) -> dict[NodeId, NodeState]:
     """How each node of the inventory stands after an adoption."""
-    result = outcome(found)
-    generations = {one.node: one.generation for one in found.nodes}
+    result = outcome(adopted)
+    generations = {row.node: row.generation for row in adopted.nodes}
     return {node.id: _state(draft, node, result, generations.get(node.id, 0)) for node in inventory}
 
 
@@ -162,15 +162,15 @@ def _state(draft: Draft, node: Node, result: Outcome, generation: int) -> NodeSt
     return known
 
 
-def adopt(draft: Draft, found: Adopted) -> None:
+def adopt(draft: Draft, adopted: Adopted) -> None:
     """The MR-clusters and their jobs go on, and it is said what was found and what is not known.
 
     The nodes are those of `states` already.
     """
-    result = outcome(found)
+    result = outcome(adopted)
     draft.say(
         "adopted",
-        by=found.by,
+        by=adopted.by,
         clusters=sorted(result.clusters),
         nodes=sorted(result.members),
         jobs=[job.job for job in result.jobs],

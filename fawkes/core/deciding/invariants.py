@@ -38,28 +38,28 @@ from fawkes.core.values.model import (
 
 def broken(state: State) -> list[str]:
     """The faults of a state; empty when it is sound. Costs as much as the pool is large."""
-    found = [wrong for node in state.nodes.values() if (wrong := _node(state, node))]
-    found += _indexes(state)
+    faults = [wrong for node in state.nodes.values() if (wrong := _node(state, node))]
+    faults += _indexes(state)
     for c in state.clusters.values():
         core = _core(map(state.nodes.__getitem__, state.nodes_of(c.id)))
         if c.life in WITH_MASTERS and core < c.spec.min_nodes:
-            found.append(f"{c.id} has {core} core nodes, its minimum is {c.spec.min_nodes}")
+            faults.append(f"{c.id} has {core} core nodes, its minimum is {c.spec.min_nodes}")
         if c.life in WITH_MASTERS and c.master not in state.nodes_of(c.id):
-            found.append(f"{c.id}: its master {c.master} does not belong to it")
-    found += [f"{job.id} belongs to {job.cluster}, which is gone" for job in state.jobs.values() if _stray(state, job)]
+            faults.append(f"{c.id}: its master {c.master} does not belong to it")
+    faults += [f"{job.id} belongs to {job.cluster}, which is gone" for job in state.jobs.values() if _stray(state, job)]
     if state.closing is not None and state.closing.agreed:
         going = (ClusterLife.SAVING, ClusterLife.RETIRING)
-        found += [
+        faults += [
             f"the pool is released, but {c.id} is {c.life}" for c in state.clusters.values() if c.life not in going
         ]
-    found += [wrong for c in state.clusters.values() if c.life in WITH_MASTERS and (wrong := _journal(state, c))]
+    faults += [wrong for c in state.clusters.values() if c.life in WITH_MASTERS and (wrong := _journal(state, c))]
     weights = state.last_tick.weights
     if weights and not isclose(fsum(weights.values()), 1.0):
-        found.append(f"the weights sum to {fsum(weights.values())}")
+        faults.append(f"the weights sum to {fsum(weights.values())}")
     if state.rules is None or not state.rules.shadow:
         late = (p for p in state.pending.values() if p.deadline_us < state.now_us)
-        found += [f"the deadline of {p.key} has passed" for p in late]
-    return found
+        faults += [f"the deadline of {p.key} has passed" for p in late]
+    return faults
 
 
 def _journal(state: State, cluster: ClusterState) -> str:
@@ -134,7 +134,7 @@ def _node(view: View, state: NodeState) -> str:
 
 def unsound(view: View, decision: Decision) -> list[str]:
     """The faults of a decision; empty when it is sound. Costs as much as the decision is large."""
-    found: list[str] = []
+    faults: list[str] = []
     nodes: dict[NodeId, NodeState] = {}
     clusters: dict[ClusterId, ClusterState] = {}
     jobs: dict[JobId, JobState] = {}
@@ -145,22 +145,22 @@ def unsound(view: View, decision: Decision) -> list[str]:
                 old = nodes.get(new.node.id) or view.nodes.get(new.node.id)
                 nodes[new.node.id] = new
                 if old is not None:
-                    found += _node_step(old, new)
+                    faults += _node_step(old, new)
             case PutCluster():
                 known = clusters.get(change.state.id) or view.clusters.get(change.state.id)
                 clusters[change.state.id] = change.state
                 if known is not None:
-                    found += _cluster_step(known, change.state)
+                    faults += _cluster_step(known, change.state)
             case PutJob():
                 job = jobs.get(change.state.id) or view.jobs.get(change.state.id)
                 jobs[change.state.id] = change.state
                 if job is not None and not allowed(JOB_EDGES, job.life, change.state.life):
-                    found.append(f"{change.state.id} cannot go from {job.life} to {change.state.life}")
+                    faults.append(f"{change.state.id} cannot go from {job.life} to {change.state.life}")
             case PutTick() if change.weights and not isclose(fsum(change.weights.values()), 1.0):
-                found.append(f"the weights sum to {fsum(change.weights.values())}")
+                faults.append(f"the weights sum to {fsum(change.weights.values())}")
             case _:
                 pass
-    return found + _minimums(view, nodes, clusters) + _goals(view, decision, nodes)
+    return faults + _minimums(view, nodes, clusters) + _goals(view, decision, nodes)
 
 
 def _node_step(old: NodeState, new: NodeState) -> list[str]:
@@ -196,7 +196,7 @@ def _core(nodes: Iterable[NodeState]) -> int:
 
 def _minimums(view: View, nodes: dict[NodeId, NodeState], clusters: dict[ClusterId, ClusterState]) -> list[str]:
     """The MR-clusters that would lose their minimum or their masters with a core node that leaves."""
-    found = []
+    faults = []
     parting = [n for n in nodes.values() if n.role is Role.CORE and n.life in (NodeLife.DRAINING, NodeLife.EVACUATING)]
     for state in parting:
         cluster = None if state.owner is None else clusters.get(state.owner) or view.clusters.get(state.owner)
@@ -205,25 +205,25 @@ def _minimums(view: View, nodes: dict[NodeId, NodeState], clusters: dict[Cluster
         ids = view.nodes_of(cluster.id) | {n for n, new in nodes.items() if new.owner == cluster.id}
         core = _core(new for n in ids if (new := nodes.get(n) or view.nodes[n]).owner == cluster.id)
         if core < cluster.spec.min_nodes or state.node.id == cluster.master or holds(cluster, state.node.id):
-            found.append(f"{state.node.id} is a core node of {cluster.id} and would leave it with {core}")
-    return found
+            faults.append(f"{state.node.id} is a core node of {cluster.id} and would leave it with {core}")
+    return faults
 
 
 def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> list[str]:
     """The effects that say something else than the ledger."""
-    found = []
+    faults = []
     goals = [effect for effect in decision.effects if isinstance(effect, (Host, Membership))]
     expected = {c.key for c in decision.changes if isinstance(c, PutPending)} if goals else set()
     for effect in goals:
         if isinstance(effect, Membership):
-            found += _members(view, effect, nodes)
+            faults += _members(view, effect, nodes)
         else:
             state = nodes.get(effect.node) or view.nodes[effect.node]
             if state.generation == effect.generation and state.owner not in (None, effect.cluster):
-                found.append(f"{effect.node} belongs to {state.owner}, {effect.cluster} wants it as {effect.role}")
+                faults.append(f"{effect.node} belongs to {state.owner}, {effect.cluster} wants it as {effect.role}")
         if effect.key not in expected and effect.key not in view.pending:
-            found.append(f"{effect.key} has no deadline")
-    return found
+            faults.append(f"{effect.key} has no deadline")
+    return faults
 
 
 def _members(view: View, effect: Membership, nodes: dict[NodeId, NodeState]) -> list[str]:

@@ -45,9 +45,9 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     busy, waiting_here = draft.busy_of(cluster.id), draft.waiting_of(cluster.id)
     has_jobs = bool(busy or waiting_here.jobs)
     idle_us = _idle_us(draft, cluster, reading, has_jobs)
-    found = deadlines.look(draft, cluster, reading.slots_total, reading.master_slots)
+    admitted = deadlines.look(draft, cluster, reading.slots_total, reading.master_slots)
     cluster = draft.cluster(cluster.id) or cluster
-    sample = _sample(draft, reading, _demand(draft, reading, busy, waiting_here), found)
+    sample = _sample(draft, reading, _demand(draft, reading, busy, waiting_here), admitted)
     ready = reading.tasks_waiting if reading.tasks_ready is None else reading.tasks_ready
     waiting = 1 if ready is None else ready
     keep_from_us = draft.at_us - draft.settings.period_us
@@ -71,7 +71,7 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     if new != cluster:
         draft.put_cluster(new)
     if has_jobs and not draft.rules.shadow:
-        jobs.read(draft, cluster.id, (sample.at_us, waiting), found)
+        jobs.read(draft, cluster.id, (sample.at_us, waiting), admitted)
 
 
 def _still_us(draft: Draft, cluster: ClusterState, sample: Sample) -> int | None:
@@ -86,7 +86,7 @@ def _still_us(draft: Draft, cluster: ClusterState, sample: Sample) -> int | None
         return cluster.still_us if still is None else None
     known = draft.view.window(cluster.id, draft.at_us - draft.settings.period_us)
     earlier = (*((known.before,) if known.before else ()), *known.samples)
-    counted = next((one for one in reversed(earlier) if one.tasks_done is not None), None)
+    counted = next((before for before in reversed(earlier) if before.tasks_done is not None), None)
     if counted is not None and not stuck.stands_still(now, stuck.standing_of(counted)):
         return None
     if cluster.still_us is not None:
@@ -146,7 +146,7 @@ def _differ(before: int | None, now: int | None) -> bool:
     return before is not None and now is not None and before != now
 
 
-def _sample(draft: Draft, reading: Reading, ours: _Demand, found: deadlines.Pass | None) -> Sample:
+def _sample(draft: Draft, reading: Reading, ours: _Demand, admitted: deadlines.Pass | None) -> Sample:
     """A sample of what YARN knows and what still waits in Fawkes's own queue, together (facts, section 4)."""
     return Sample(
         at_us=draft.at_us,
@@ -166,7 +166,7 @@ def _sample(draft: Draft, reading: Reading, ours: _Demand, found: deadlines.Pass
         without_reference=ours.without_reference,
         masters=reading.masters,
         master_slots=reading.master_slots,
-        cpus_wanted=None if found is None else found.wanted,
+        cpus_wanted=None if admitted is None else admitted.wanted,
     )
 
 
@@ -208,13 +208,13 @@ def _waiting_bytes(pending: list[JobState], queued: Waiting) -> int | None:
 
 def _slowdowns(draft: Draft, cluster: ClusterId, pending: Container[JobId]) -> list[float]:
     """Elapsed over reference time of each job that has one: since its start, or its submission while it waits."""
-    found = []
+    slowdowns = []
     for job in draft.referenced_of(cluster):
         if job.spec.reference_us:
             waits = job.life is JobLife.QUEUED or job.id in pending
             since_us = job.submitted_us if waits or job.started_us is None else job.started_us
-            found.append((draft.at_us - since_us) / job.spec.reference_us)
-    return found
+            slowdowns.append((draft.at_us - since_us) / job.spec.reference_us)
+    return slowdowns
 
 
 def _plus(reading: int | None, ours: int) -> int | None:

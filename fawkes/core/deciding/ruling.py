@@ -70,11 +70,11 @@ def judge(known: KnownPool | None, *, in_place: bool, leases: Iterable[LeaseSeen
     ``known`` is None without a ledger. ``in_place``: the ledger lies where it was sealed, or was never sealed.
     ``all_answered``: there is no node whose lease is not known.
     """
-    seen = sorted((one for one in leases if one.epoch or one.cluster), key=lambda one: one.node)
-    epoch = max([one.epoch for one in seen] + [0 if known is None else known.epoch]) + 1
+    seen = sorted((lease for lease in leases if lease.epoch or lease.cluster), key=lambda lease: lease.node)
+    epoch = max([lease.epoch for lease in seen] + [0 if known is None else known.epoch]) + 1
     if known is None:
         return Ruling(Standing.EMPTY if seen else Standing.RULES, tuple(seen), epoch)
-    ahead = [one for one in seen if _ahead(known, one)]
+    ahead = [lease for lease in seen if _ahead(known, lease)]
     if ahead:
         return Ruling(Standing.BEHIND, tuple(ahead), epoch)
     if in_place or (all_answered and not seen):

@@ -92,8 +92,8 @@ def _unasked(
     windows: Mapping[ClusterId, Window], readable: Mapping[ClusterId, Window], last: PutTick
 ) -> dict[ClusterId, Plain]:
     """The policy's memory of MR-clusters that it was not asked about, because nothing was read of them."""
-    asked = {c for c, window in readable.items() if window.samples}
-    return {c: kept for c, kept in last.memory.items() if c in windows and c not in asked}
+    asked_about = {c for c, window in readable.items() if window.samples}
+    return {c: kept for c, kept in last.memory.items() if c in windows and c not in asked_about}
 
 
 def _balance(
@@ -195,11 +195,11 @@ def _verdict(
     have = {c: balance.planned.get(c, held) for c, held in balance.held.items() if c in balance.planned or c in loads}
     wanted = {**have, **balance.targets} if code == "unbalanced" else have
     rests = code == "confirming" or _settling(draft)
-    found = weigh_moves(draft, loads, draft.tick.loads, have, wanted, measured.pinned, home=not rests)
-    moves = any(found.targets[c] != n for c, n in have.items())
+    weighing = weigh_moves(draft, loads, draft.tick.loads, have, wanted, measured.pinned, home=not rests)
+    moves = any(weighing.targets[c] != n for c, n in have.items())
     if code == "unbalanced":
-        return ("unbalanced", True, found) if moves else ("not-worth", False, found)
-    return ("spare", True, found) if moves else (code, False, weighed)
+        return ("unbalanced", True, weighing) if moves else ("not-worth", False, weighing)
+    return ("spare", True, weighing) if moves else (code, False, weighed)
 
 
 def _halted(draft: Draft) -> bool:
@@ -261,14 +261,14 @@ def _report(draft: Draft, this: PutTick, measured: Measured, balance: Balance, v
 
 
 def _report_refused(draft: Draft, refused: Iterable[Refusal]) -> None:
-    for one in refused:
+    for move in refused:
         draft.say(
             "not-worth",
-            cluster=one.taker,
-            giver=one.giver,
-            count=one.nodes,
-            saves_us=round(one.saves_s * SECOND_US),
-            costs_us=round(one.costs_s * SECOND_US),
+            cluster=move.taker,
+            giver=move.giver,
+            count=move.nodes,
+            saves_us=round(move.saves_s * SECOND_US),
+            costs_us=round(move.costs_s * SECOND_US),
         )
 
 
@@ -277,12 +277,12 @@ def retire_idle(draft: Draft) -> list[ClusterState]:
 
     Only readings count: one that cannot be read may be busy.
     """
-    found = []
+    idle = []
     for cluster in draft.clusters():
         limit = cluster.spec.idle_us if cluster.spec.idle_us is not None else draft.settings.idle_us
         latest = draft.view.latest(cluster.id)
         if limit is None or latest is None or cluster.idle_us is None or not cluster.active:
             continue
         if latest.sample.at_us - cluster.idle_us >= limit and not draft.jobs_of(cluster.id):
-            found.append(cluster)
-    return found
+            idle.append(cluster)
+    return idle

@@ -42,8 +42,8 @@ def loads_of(
     draft: Draft, windows: Mapping[ClusterId, Window], past: Mapping[ClusterId, Plain]
 ) -> dict[ClusterId, QueuedWork]:
     """The load of now of each MR-cluster whose readings tell it; ``past`` is what the last tick left behind."""
-    found = {c: _load(draft, window, _remembered(past, c)) for c, window in windows.items()}
-    return {c: load for c, load in found.items() if load is not None}
+    loads = {c: _load(draft, window, _remembered(past, c)) for c, window in windows.items()}
+    return {c: load for c, load in loads.items() if load is not None}
 
 
 def kept(loads: Mapping[ClusterId, QueuedWork], past: Mapping[ClusterId, Plain]) -> dict[ClusterId, Plain]:
@@ -69,7 +69,7 @@ def weigh_moves(
     known = [c for c in wanted if c in loads and c not in pinned]
     mean = {name: fsum(getattr(loads[c], name) for c in known) / max(1, len(known)) for name in _FIGURES}
     promised = sum(c.spec.min_nodes for c in draft.queue() if c.life is ClusterLife.ADMITTED)
-    found = weigh(
+    weighing = weigh(
         {c: have[c] for c in known},
         _wanted(have, wanted, known),
         {c: max(have[c], _most(draft, c)) for c in known},
@@ -81,7 +81,7 @@ def weigh_moves(
         {c: _least(draft, c) for c in known} if home else None,
     )
     rest = {c: wanted[c] if c in pinned else have[c] for c in wanted}
-    return replace(found, targets={**rest, **found.targets})
+    return replace(weighing, targets={**rest, **weighing.targets})
 
 
 def _wanted(
@@ -224,5 +224,5 @@ def _prices(draft: Draft) -> Prices:
 
 
 def _remembered(past: Mapping[ClusterId, Plain], cluster: ClusterId) -> QueuedWork | None:
-    found = past.get(cluster)
-    return None if found is None else QueuedWork(**cast("Mapping[str, float]", found))
+    memory = past.get(cluster)
+    return None if memory is None else QueuedWork(**cast("Mapping[str, float]", memory))

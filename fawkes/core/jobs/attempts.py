@@ -34,7 +34,7 @@ def may_begin(seen: Attempt) -> bool:
 
 def live(seen: Attempt) -> bool:
     """True if an application of the attempt is known to run."""
-    return any(one.life is AppLife.LIVE for one in seen.applications or ())
+    return any(app.life is AppLife.LIVE for app in seen.applications or ())
 
 
 def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool) -> AttemptVerdict | None:
@@ -128,4 +128,4 @@ def _without_client(seen: Attempt, applications: Sequence[AppSeen], *, began: bo
 
 
 def _all_succeeded(applications: Sequence[AppSeen]) -> bool:
-    return all(one.life is AppLife.SUCCEEDED for one in applications)
+    return all(app.life is AppLife.SUCCEEDED for app in applications)

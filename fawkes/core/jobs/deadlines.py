@@ -51,9 +51,9 @@ def look(draft: Draft, cluster: ClusterState, slots: int | None, master: int) ->
         return None
     if alerts.about(cluster, ClusterAlert.ADMISSION):
         draft.put_cluster(alerts.ended(cluster, ClusterAlert.ADMISSION))
-    asked = sum(verdict.asked for verdict in verdicts if not verdict.drop)
+    cpus = sum(verdict.asked for verdict in verdicts if not verdict.drop)
     room = slots - held - master * busy
-    return Pass(verdicts, queue.total, queue.free, room, master, held + asked)
+    return Pass(verdicts, queue.total, queue.free, room, master, held + cpus)
 
 
 def _queue(draft: Draft, cluster: ClusterState, slots: int, master: int) -> tuple[Queue, int, int]:

@@ -16,8 +16,8 @@ _OWN = "its masters were lost, and a command of its own is not begun a second ti
 
 def rows(facts: Facts, name: str) -> list[Plain]:
     """The rows of a fact; empty where it is not known."""
-    found = facts.get(name)
-    return list(found) if isinstance(found, Sequence) and not isinstance(found, str) else []
+    listing = facts.get(name)
+    return list(listing) if isinstance(listing, Sequence) and not isinstance(listing, str) else []
 
 
 def follow(draft: Draft, cluster: ClusterState, facts: Facts) -> None:

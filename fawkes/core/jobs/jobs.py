@@ -100,7 +100,7 @@ def release(draft: Draft, cluster: ClusterId, asks: JobId | None = None) -> None
     let_in(draft, state, deadlines.look(draft, state, slots, master), asks)
 
 
-def read(draft: Draft, cluster: ClusterId, seen: tuple[int, int], found: deadlines.Pass | None) -> None:
+def read(draft: Draft, cluster: ClusterId, seen: tuple[int, int], admitted: deadlines.Pass | None) -> None:
     """A reading that this decision adds: its time, how many tasks wait by it, and what admission says with it."""
     state = draft.cluster(cluster)
     if state is None or not state.active or state.moving is not None or service.holds(state):
@@ -108,30 +108,30 @@ def read(draft: Draft, cluster: ClusterId, seen: tuple[int, int], found: deadlin
     if draft.admission is None:
         _next_in_line(draft, state, seen)
     else:
-        let_in(draft, state, found, None)
+        let_in(draft, state, admitted, None)
 
 
-def let_in(draft: Draft, cluster: ClusterState, found: deadlines.Pass | None, asks: JobId | None) -> None:
+def let_in(draft: Draft, cluster: ClusterState, admitted: deadlines.Pass | None, asks: JobId | None) -> None:
     """Carry out what an admission policy says: drop, or begin while there is room for tasks and ApplicationMaster."""
-    verdicts = () if found is None else found.verdicts
-    room, running = 0 if found is None else found.room, len(draft.busy_of(cluster.id))
+    verdicts = () if admitted is None else admitted.verdicts
+    room, running = 0 if admitted is None else admitted.room, len(draft.busy_of(cluster.id))
     for verdict in verdicts:
         if not (verdict.cpus or verdict.drop or verdict.job == asks):
             continue
         job = draft.job(JobId(verdict.job))
-        if found is None or job is None or job.life is not JobLife.QUEUED:
+        if admitted is None or job is None or job.life is not JobLife.QUEUED:
             continue
-        numbers = deadlines.numbers(verdict, found.free, found.total)
+        numbers = deadlines.numbers(verdict, admitted.free, admitted.total)
         if verdict.drop:
             _dropped(draft, job, numbers)
-        elif verdict.cpus and verdict.cpus + found.master <= room and running < cluster.spec.max_running_jobs:
-            room, running = room - verdict.cpus - found.master, running + 1
-            granted = replace(job, granted=verdict.cpus, granted_of=found.total, granted_why=dict(verdict.why))
+        elif verdict.cpus and verdict.cpus + admitted.master <= room and running < cluster.spec.max_running_jobs:
+            room, running = room - verdict.cpus - admitted.master, running + 1
+            granted = replace(job, granted=verdict.cpus, granted_of=admitted.total, granted_why=dict(verdict.why))
             draft.say("job-admitted", job=job.id, cluster=job.cluster, cpus=verdict.cpus, **numbers)
             _start(draft, granted)
         elif job.id == asks:
             draft.reasons.append(deadlines.waits(job, cluster, running, numbers))
-    asking = None if asks is None or found is not None else draft.job(asks)
+    asking = None if asks is None or admitted is not None else draft.job(asks)
     if asking is not None:
         draft.reasons.append(deadlines.waits(asking, cluster, running, {}))
 

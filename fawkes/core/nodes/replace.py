@@ -48,8 +48,8 @@ def _concerned(draft: Draft) -> list[ClusterState]:
         owners.update(c for c in changed if draft.held(c).going_core)
         if draft.view.short and (draft.counts.free_core or next(donors(draft), None) is not None):
             owners.update(draft.view.short)
-    found = (draft.cluster(owner) for owner in sorted(owners))
-    return [cluster for cluster in found if cluster is not None and cluster.active]
+    clusters = (draft.cluster(owner) for owner in sorted(owners))
+    return [cluster for cluster in clusters if cluster is not None and cluster.active]
 
 
 def _latest_first(state: NodeState) -> tuple[bool, int, str]:

@@ -122,7 +122,7 @@ class Comparison:
     def __init__(self, replicas: Replicas) -> None:
         self._replicas = replicas
         self._sums = {each: _Sum() for each in Fate}
-        self._ids = {_group(one) for one in {block.id for block in replicas.whole} | replicas.begun}
+        self._ids = {_group(number) for number in {block.id for block in replicas.whole} | replicas.begun}
         self._known = 0
 
     def add(self, file: StoredFile) -> bool:

@@ -229,11 +229,11 @@ def checked(queue: Queue, verdicts: object) -> list[Verdict]:
 
 def _taken(queue: Queue, job: Job, verdict: Verdict) -> int:
     """How many free CPUs a verdict takes."""
-    cpus, asked = verdict.cpus, verdict.asked
+    cpus, wanted = verdict.cpus, verdict.asked
     if type(cpus) is not int or cpus < 0:
         raise ValueError(f"{job.id} is granted {cpus!r}, which is no number of CPUs")
-    if type(asked) is not int or asked < 0:
-        raise ValueError(f"{job.id} asks for {asked!r}, which is no number of CPUs")
+    if type(wanted) is not int or wanted < 0:
+        raise ValueError(f"{job.id} asks for {wanted!r}, which is no number of CPUs")
     for name, value in verdict.why.items():
         if type(name) is not str or type(value) not in _NUMBERS or not isfinite(value):
             raise ValueError(f"the reason for {job.id} has {name} = {value!r}, which is no finite number")

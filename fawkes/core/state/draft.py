@@ -146,8 +146,8 @@ class Draft:
 
     def job(self, job: JobId) -> JobState | None:
         """A job as this decision has it so far; None when it has ended or there never was one."""
-        found = self._jobs.get(job) or self.view.jobs.get(job)
-        return None if found is None or found.life in ENDED_JOBS else found
+        state = self._jobs.get(job) or self.view.jobs.get(job)
+        return None if state is None or state.life in ENDED_JOBS else state
 
     def jobs_of(self, cluster: ClusterId) -> list[JobState]:
         """The jobs of an MR-cluster that have not ended, in the order of their submission."""
@@ -378,9 +378,9 @@ class Draft:
             self._effects.append(WakeAt(due))
 
     def _deadlines(self) -> list[int]:
-        found = [pending.deadline_us for pending in self._pending.values() if pending is not None]
+        deadlines = [pending.deadline_us for pending in self._pending.values() if pending is not None]
         if not self.rules.shadow:
             stored_us = self.view.earliest_us(self._pending.keys())
-            return found if stored_us is None else [*found, stored_us]
+            return deadlines if stored_us is None else [*deadlines, stored_us]
         stored = self.view.pending.get("tick") if "tick" not in self._pending else None
-        return found if stored is None else [*found, stored.deadline_us]
+        return deadlines if stored is None else [*deadlines, stored.deadline_us]

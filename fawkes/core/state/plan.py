@@ -152,11 +152,11 @@ def in_need(ahead: Iterable[Lack]) -> Iterator[ClusterId]:
             yield from _serve(first, again)
 
 
-def _serve(one: Lack, again: list[Lack]) -> Iterator[ClusterId]:
-    yield one.cluster
-    if one.missing > 1:
-        missing = one.missing - 1
-        heapq.heappush(again, Lack(-missing / one.target, one.cluster, missing, one.target))
+def _serve(lack: Lack, again: list[Lack]) -> Iterator[ClusterId]:
+    yield lack.cluster
+    if lack.missing > 1:
+        missing = lack.missing - 1
+        heapq.heappush(again, Lack(-missing / lack.target, lack.cluster, missing, lack.target))
 
 
 def hand_out(draft: Draft, reserved: int) -> None:
@@ -203,7 +203,7 @@ def _ranked(
 ) -> Iterator[tuple[float, ClusterId]]:
     """A stored order, with those that this decision has changed at their places of now."""
     moved = frozenset(changed)
-    fresh = sorted((found, c) for c in moved if (found := key(c)) is not None)
+    fresh = sorted((rank, c) for c in moved if (rank := key(c)) is not None)
     return heapq.merge((entry for entry in stored if entry[1] not in moved), fresh)
 
 

@@ -206,15 +206,15 @@ class State:
 
     def due(self, at_us: int) -> list[PutPending]:
         """Everything pending with a deadline not after ``at_us``, earliest first."""
-        found: dict[str, PutPending] = {}
+        soonest: dict[str, PutPending] = {}
         while self._deadlines and self._deadlines[0][0] <= at_us:
             deadline, key = heapq.heappop(self._deadlines)
             pending = self.pending.get(key)
             if pending is not None and pending.deadline_us == deadline:
-                found[key] = pending
-        for key, pending in found.items():
+                soonest[key] = pending
+        for key, pending in soonest.items():
             heapq.heappush(self._deadlines, (pending.deadline_us, key))
-        return list(found.values())
+        return list(soonest.values())
 
     def earliest_us(self, without: Set[str]) -> int | None:
         """The earliest deadline of what is pending, less the keys in ``without``."""
@@ -353,7 +353,7 @@ class State:
         if not by_us:
             return
         self._latest = {c: _later(sample, by_us) for c, sample in self._latest.items()}
-        self._windows = {c: deque(_later(one, by_us) for one in kept) for c, kept in self._windows.items()}
+        self._windows = {c: deque(_later(row, by_us) for row in kept) for c, kept in self._windows.items()}
         self.grown_us += by_us
         self.shrunk_us += by_us
         for holding in self._holdings.values():

@@ -70,7 +70,7 @@ class Backlog:
     def head(self, without: Container[JobId] = ()) -> JobState | None:
         """The first job in the queue that is not in ``without``; None when there is none."""
         skipped = []
-        found = None
+        first = None
         while self._queued:
             entry = self._queued[0]
             job = self.jobs.get(entry[1])
@@ -79,11 +79,11 @@ class Backlog:
             elif job.id in without:
                 skipped.append(heapq.heappop(self._queued))
             else:
-                found = job
+                first = job
                 break
         for entry in skipped:
             heapq.heappush(self._queued, entry)
-        return found
+        return first
 
     @property
     def last_order(self) -> int:

@@ -57,10 +57,10 @@ def cells_of(policy: str, length: int | None = None) -> int | None:
 
     A group of so few bytes (``length``) that not all data cells are used has fewer: nobody ever writes the others.
     """
-    found = _ERASURE.search(policy)
-    if found is None:
+    match = _ERASURE.search(policy)
+    if match is None:
         return None
-    data, parity, cell_bytes = int(found[1]), int(found[2]), int(found[3]) << 10
+    data, parity, cell_bytes = int(match[1]), int(match[2]), int(match[3]) << 10
     return parity + (data if length is None else max(1, min(data, -(-length // max(1, cell_bytes)))))
 
 
@@ -71,8 +71,8 @@ def missing_name(file: str, blocks: int) -> str:
 
 def missing_blocks(name: str) -> tuple[str, int]:
     """The file and the number of its missing blocks behind such a name."""
-    found = _SEVERAL.fullmatch(name)
-    return (found[1], int(found[2])) if found else (name, 1)
+    match = _SEVERAL.fullmatch(name)
+    return (match[1], int(match[2])) if match else (name, 1)
 
 
 @dataclass(slots=True)
@@ -159,7 +159,7 @@ def unsafe(blocks: Blocks | None, proof: Proof, *, since_us: int) -> str:
     if blocks.at_risk_files:
         return f"too few replicas on other nodes: {_named(blocks.at_risk, blocks.at_risk_files)}"
     before = dict(map(missing_blocks, proof.missing_before or ()))
-    lost = [name for name in blocks.missing if (one := missing_blocks(name))[1] > before.get(one[0], 0)]
+    lost = [name for name in blocks.missing if (counted := missing_blocks(name))[1] > before.get(counted[0], 0)]
     if lost:
         known = "" if proof.missing_before is not None else "; it is not known whether they were missing before"
         return f"blocks are on no live node: {_named(lost, len(lost))}{known}"

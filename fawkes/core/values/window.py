@@ -22,22 +22,22 @@ class Window:
 
     def readings(self, name: str) -> list[float]:
         """The values of the sample field ``name``, oldest first, missing ones left out."""
-        found = []
+        values = []
         for sample in self.samples:
             value = getattr(sample, name)
             if value is not None:
-                found.append(value)
-        return found
+                values.append(value)
+        return values
 
     def mean(self, name: str) -> float | None:
         """The mean of a field over the window (y_i of eq. 4); None when it was never read."""
-        found = self.readings(name)
-        return fsum(found) / len(found) if found else None
+        values = self.readings(name)
+        return fsum(values) / len(values) if values else None
 
     def last(self, name: str) -> float | None:
         """The latest value of a field; None when it was never read."""
-        found = self.readings(name)
-        return found[-1] if found else None
+        values = self.readings(name)
+        return values[-1] if values else None
 
     def growth(self, name: str) -> float | None:
         """How much a counter rose over the window, from the sample before it on; None when nobody can tell.
@@ -45,9 +45,9 @@ class Window:
         A step down (a master was started again, or work was lost) counts for nothing. Where there is no other step, or
         no two readings to compare, the growth is not known.
         """
-        found = self.readings(name)
+        values = self.readings(name)
         base = None if self.before is None else getattr(self.before, name)
-        steps = pairwise(found if base is None else [base, *found])
+        steps = pairwise(values if base is None else [base, *values])
         rises = [after - earlier for earlier, after in steps if after >= earlier]
         return fsum(rises) if rises else None
 

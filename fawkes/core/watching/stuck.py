@@ -54,11 +54,11 @@ def still_since_us(samples: Sequence[Sample]) -> int | None:
     since_us, after = None, None
     for sample in reversed(samples):
         now = standing_of(sample)
-        found = stands_still(now)
-        if found is None:
+        stands = stands_still(now)
+        if stands is None:
             continue
         # Counters only grow: a task that ended between two samples ran in between.
-        if not found or (after is not None and stands_still(after, now) is False):
+        if not stands or (after is not None and stands_still(after, now) is False):
             break
         since_us, after = sample.at_us, now
     return since_us

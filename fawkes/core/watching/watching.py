@@ -154,10 +154,10 @@ def _serving(draft: Draft, state: NodeState, sight: Sight) -> None:
 
 def _trouble(state: NodeState, sight: Sight) -> list[str]:
     """The faults of a node that should serve; a master that has begun anew does not know it for a while."""
-    found = ["its NodeManager is unknown to the ResourceManager"] if sight.compute is Compute.ABSENT else []
+    trouble = ["its NodeManager is unknown to the ResourceManager"] if sight.compute is Compute.ABSENT else []
     if state.stores and sight.stored in UNHEARD:
-        found.append("its DataNode is dead")
-    return found
+        trouble.append("its DataNode is dead")
+    return trouble
 
 
 def _should_leave(sight: Sight) -> bool:
