@@ -169,7 +169,7 @@ def cluster_spec(
     """
     save_folder = save_folder or folder
     faults = Faults(file, key)
-    data = tuple(_data(one, index, folder, generated or {}, faults) for index, one in enumerate(table.data))
+    data = tuple(_data(row, index, folder, generated or {}, faults) for index, row in enumerate(table.data))
     _check_folders(table, save_folder, faults)
     if table.id is None:
         faults.add("is missing", "id", "Give the MR-cluster a name")
@@ -196,11 +196,11 @@ def cluster_spec(
 
 
 def _details(table: ClusterTable, data: tuple[DataSet, ...], folder: Path) -> ClusterDetails:
-    roles = {name.replace("_", "-"): one.hadoop for name, one in dict(table.role).items() if one.hadoop}
+    roles = {name.replace("_", "-"): row.hadoop for name, row in dict(table.role).items() if row.hadoop}
     return ClusterDetails(
         title=table.title,
         data=data,
-        outputs=tuple(Output(path=one.path, save_to=_place(one.save_to, folder)) for one in table.outputs),
+        outputs=tuple(Output(path=row.path, save_to=_place(row.save_to, folder)) for row in table.outputs),
         scratch=tuple(table.scratch),
         clients=tuple(table.clients),
         run_as=table.run_as or "",
@@ -230,8 +230,8 @@ def _check_kerberos(table: ClusterTable, faults: Faults) -> None:
         if table.kerberos_users:
             faults.add("these users count with Kerberos only", "kerberos_users", 'Add security = "kerberos"')
         return
-    copied = [(f"data[#{index + 1}].from", one.source) for index, one in enumerate(table.data)]
-    copied += [(f"outputs[#{index + 1}].save_to", one.save_to) for index, one in enumerate(table.outputs)]
+    copied = [(f"data[#{index + 1}].from", row.source) for index, row in enumerate(table.data)]
+    copied += [(f"outputs[#{index + 1}].save_to", row.save_to) for index, row in enumerate(table.outputs)]
     for key, place in copied:
         if _HDFS.fullmatch(place):
             hint = "Use a local folder; for input also a webhdfs:// URL"
@@ -281,8 +281,8 @@ def _measured(folder: Path) -> tuple[int, int]:
 def _check_folders(table: ClusterTable, folder: Path, faults: Faults) -> None:
     """Storage policies hang on folders, and so does what is kept: one inside of another would undo them."""
     taken: dict[str, str] = {}
-    folders = [(f"data[#{index + 1}].to", one.to) for index, one in enumerate(table.data)]
-    folders += [(f"outputs[#{index + 1}].path", one.path) for index, one in enumerate(table.outputs)]
+    folders = [(f"data[#{index + 1}].to", row.to) for index, row in enumerate(table.data)]
+    folders += [(f"outputs[#{index + 1}].path", row.path) for index, row in enumerate(table.outputs)]
     folders += [(f"scratch[#{index + 1}]", path) for index, path in enumerate(table.scratch)]
     for key, path in folders:
         for other, other_key in taken.items():
@@ -290,8 +290,8 @@ def _check_folders(table: ClusterTable, folder: Path, faults: Faults) -> None:
                 faults.add(f"{path!r} and {other!r} ({other_key}) overlap", key, "Give each a folder of its own")
         taken.setdefault(path, key)
     saved: set[str] = set()
-    for index, one in enumerate(table.outputs):
-        key, place = f"outputs[#{index + 1}].save_to", _place(one.save_to, folder)
+    for index, row in enumerate(table.outputs):
+        key, place = f"outputs[#{index + 1}].save_to", _place(row.save_to, folder)
         if place.startswith(_ELSEWHERE) and not _HDFS.fullmatch(place):
             what = f"{place!r} is no folder of an HDFS that an output can go to"
             faults.add(what, key, 'Write "hdfs://host:port/folder"')
@@ -304,11 +304,11 @@ def _minimum(table: ClusterTable, data: tuple[DataSet, ...], inventory: Inventor
     """min_nodes; for ``auto`` the largest of replication, ceil(data x replication / disk of a node) and the journal."""
     if table.min_nodes is not None:
         return table.min_nodes
-    unknown = [one.source for one in data if one.size_bytes is None]
+    unknown = [data_set.source for data_set in data if data_set.size_bytes is None]
     if unknown:
         hint = 'Give the size of that [[data]], such as size = "50GB", or min_nodes as a number'
         faults.add(f"how much {unknown[0]!r} is cannot be known here", "min_nodes", hint)
-    total = sum(one.size_bytes or 0 for one in data)
+    total = sum(data_set.size_bytes or 0 for data_set in data)
     disk = min(node.disk_bytes for node in inventory.nodes if node.may_core)
     journal = JOURNAL_NODES if Promise(table.masters) is Promise.STANDBY else 1
     return max(table.replication, -(-total * table.replication // disk), journal)

@@ -150,7 +150,7 @@ def _plain(details: ClusterDetails | JobDetails) -> dict[str, Plain]:
 
 
 def _listed(value: Plain) -> Plain:
-    return [_listed(one) for one in value] if isinstance(value, tuple | list) else value
+    return [_listed(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def _read(kind: type[D], facts: Facts) -> D:

@@ -31,8 +31,8 @@ def _sites(value: object) -> dict[str, dict[str, str]]:
             hint = f"Write [hadoop.{site}] and its keys below it"
             faults.append(("", wrong(f"{site} = {keys!r} is no table of keys", hint)))
         else:
-            sites[site], found = _keys(site, keys)
-            faults += [(site, fault) for fault in found]
+            sites[site], of_site = _keys(site, keys)
+            faults += [(site, fault) for fault in of_site]
     if faults:
         raise ValidationError.from_exception_data(
             "hadoop", [{"type": fault, "loc": (site,) if site else (), "input": value} for site, fault in faults]

@@ -92,8 +92,8 @@ def between(least: float, most: float, why: str, show: Callable[[Any], str] = _n
 
 def bounds_of(annotation: object) -> NumberBounds | None:
     """The bounds of a key's type; None when it has none, or is no single number."""
-    found = [one.func for one in getattr(annotation, "__metadata__", ()) if isinstance(one, AfterValidator)]
-    bounds = next((one for one in found if isinstance(one, NumberBounds)), None)
+    checks = [mark.func for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, AfterValidator)]
+    bounds = next((check for check in checks if isinstance(check, NumberBounds)), None)
     below = typing.get_args(annotation) if typing.get_origin(annotation) in (Annotated, Union, UnionType) else ()
     return bounds or next(filter(None, map(bounds_of, below)), None)
 

@@ -36,7 +36,7 @@ def tables_including(model: type[M], path: Path, *, hint: str = "") -> dict[str,
         raise ConfigError(f"{len(names):,} files are too many", file=str(path), key="include", hint=hint)
     below = [_included(model, path, name, f"include[#{number}]") for number, name in enumerate(names, 1)]
     for key in LISTS:
-        rows = [row for one in below for row in one.get(key, [])]
+        rows = [row for table in below for row in table.get(key, [])]
         if rows:
             said[key] = [*rows, *said.get(key, [])]
     return said

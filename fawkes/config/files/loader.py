@@ -70,10 +70,10 @@ class ManyConfigError(ConfigError):
         self.errors = tuple(errors)
 
     def __str__(self) -> str:
-        told = [str(error) for error in self.errors[:MOST_TOLD]]
+        lines = [str(error) for error in self.errors[:MOST_TOLD]]
         if len(self.errors) > MOST_TOLD:
-            told.append(f"{self.file}: {len(self.errors) - MOST_TOLD:,} more keys are wrong")
-        return "\n".join(told)
+            lines.append(f"{self.file}: {len(self.errors) - MOST_TOLD:,} more keys are wrong")
+        return "\n".join(lines)
 
 
 def wrong(what: str, hint: str = "") -> PydanticCustomError:

@@ -168,7 +168,7 @@ def _advice(text: str) -> str:
         written = pattern.sub(replacement, written)
     good = [_UNEVEN.sub(way, written) for way in (_padded, _as_counted)]
     shown = [
-        f"{cut(one)} (from {expand(one)[0]} to {expand(one)[-1]})" for one in dict.fromkeys(good) if _is_new(one, text)
+        f"{cut(way)} (from {expand(way)[0]} to {expand(way)[-1]})" for way in dict.fromkeys(good) if _is_new(way, text)
     ]
     return f"write {' or '.join(shown)}" if shown else ""
 

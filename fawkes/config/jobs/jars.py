@@ -28,8 +28,8 @@ def main_class_of(jar: Path) -> str:
         return ""
     except (zipfile.BadZipFile, zlib.error):
         return ""
-    found = _MAIN.search(_FOLDED.sub("", text))
-    return found[1] if found else ""
+    match = _MAIN.search(_FOLDED.sub("", text))
+    return match[1] if match else ""
 
 
 def starts_itself(jar: str, folder: Path) -> str:

@@ -80,15 +80,15 @@ def _properties(value: object) -> dict[str, str | dict[str, str]]:
     if not isinstance(value, Mapping):
         raise wrong(f"{value!r} is no table", "Write [job.properties] and quoted keys below it")
     texts: dict[str, str | dict[str, str]] = {}
-    for key, one in value.items():
-        if isinstance(one, Mapping) and len(one) == 1 and next(iter(one)) in _SECRETS:
-            texts[key] = _reference(key, dict(one))
+    for key, entry in value.items():
+        if isinstance(entry, Mapping) and len(entry) == 1 and next(iter(entry)) in _SECRETS:
+            texts[key] = _reference(key, dict(entry))
             continue
-        if not isinstance(one, str | int | float):
+        if not isinstance(entry, str | int | float):
             raise wrong(
-                f"{key} = {one!r} is no value for Hadoop", 'Put keys with dots in quotes: "mapreduce.map.memory.mb"'
+                f"{key} = {entry!r} is no value for Hadoop", 'Put keys with dots in quotes: "mapreduce.map.memory.mb"'
             )
-        texts[key] = str(one).lower() if isinstance(one, bool) else str(one)
+        texts[key] = str(entry).lower() if isinstance(entry, bool) else str(entry)
     return texts
 
 

@@ -101,7 +101,7 @@ def _of_pig(details: JobDetails) -> str:
     for name in details.files:
         with suppress(ConfigError):
             places.append((name, _line(Path(name))))
-    return next((f"{found} of {name} sets what keeps it" for name, found in places if found), "")
+    return next((f"{setter} of {name} sets what keeps it" for name, setter in places if setter), "")
 
 
 def _line(path: Path) -> str:

@@ -71,5 +71,5 @@ def _found(args: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
 
 
 def _with(text: str, tag: str) -> str:
-    own = [one.strip() for one in text.split(",") if one.strip()]
+    own = [word.strip() for word in text.split(",") if word.strip()]
     return ",".join([*own, *([] if tag in own else [tag])])

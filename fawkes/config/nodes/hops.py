@@ -28,7 +28,7 @@ def hops(text: str) -> tuple[Hop, ...]:
     """The hosts of a ``proxy_jump``, the first one first; none for "none". The error for a validator if it is none."""
     if text.strip().lower() == NONE:
         return ()
-    found: list[Hop] = []
+    passed: list[Hop] = []
     for part in text.split(","):
         match = _HOP.fullmatch(part.strip())
         if not part.strip():
@@ -38,10 +38,10 @@ def hops(text: str) -> tuple[Hop, ...]:
             raise wrong(f"{part.strip()!r} is not a jump host", _SYNTAX)
         if port is not None and not 0 < int(port) < 1 << 16:
             raise wrong(f"{port} is not a port", _SYNTAX)
-        if match["name"] in [hop.name for hop in found]:
+        if match["name"] in [hop.name for hop in passed]:
             raise wrong(f"{match['name']!r} is its own jump host", "Name each host once")
-        found.append(Hop(match["name"], user, None if port is None else int(port)))
-    return tuple(found)
+        passed.append(Hop(match["name"], user, None if port is None else int(port)))
+    return tuple(passed)
 
 
 def _proxy_jump(text: str) -> str:

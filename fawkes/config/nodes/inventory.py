@@ -292,11 +292,11 @@ def _paired(
     """One address for each name, in the order written; ``default`` without a text or after a fault."""
     if text is None:
         return default
-    found = _expanded(text, key, faults)
-    if found and names and len(found) != len(names):
+    expanded = _expanded(text, key, faults)
+    if expanded and names and len(expanded) != len(names):
         hint = f"Give one address for each of {cut(fold(names))}"
-        faults.add(f"{cut(text)!r} has {len(found)} addresses for {len(names)} nodes", key, hint)
-    return found if len(found) == len(names) else default
+        faults.add(f"{cut(text)!r} has {len(expanded)} addresses for {len(names)} nodes", key, hint)
+    return expanded if len(expanded) == len(names) else default
 
 
 def _check_overrides(file: InventoryFile, members: Collection[str], faults: Faults) -> None:

@@ -104,12 +104,12 @@ class Ways:
         return jump
 
     def _jump(self, hop: Hop, user: str, key: Path | None, before: Jump | None, behind: tuple[str, ...]) -> Jump:
-        found = self._node(hop.name)
-        if found is None:
-            found = {"address": hop.name, **self._tables.get(hop.name, {})}
+        node = self._node(hop.name)
+        if node is None:
+            node = {"address": hop.name, **self._tables.get(hop.name, {})}
             if self._openssh is not None:
-                found = self._openssh.complete(found, jumps=before is None)
-        said = {**found, **{key: value for key, value in hop._asdict().items() if value is not None}}
+                node = self._openssh.complete(node, jumps=before is None)
+        said = {**node, **{key: value for key, value in hop._asdict().items() if value is not None}}
         jump = Jump(
             name=hop.name,
             address=said["address"],

@@ -63,29 +63,29 @@ class OpenSsh:
         """
         host, jumps = said["address"], jumps and "proxy_jump" not in said
         try:
-            found: dict[str, Any] = dict(self._config.lookup(host))
+            options: dict[str, Any] = dict(self._config.lookup(host))
         except Exception as error:  # as above
             self._add(f"cannot be used for {host}: {error}", "", _BY_SSH)
             return dict(said)
         place = f"Host {host}"
-        if jumps and found.get("proxycommand"):
+        if jumps and options.get("proxycommand"):
             self._add("ProxyCommand is not supported", place, "Write ProxyJump there, or proxy_jump into the inventory")
-        address, user = found["hostname"], found.get("user")
+        address, user = options["hostname"], options.get("user")
         if not is_host_name(address):
             self._add(f"HostName {address!r} is not a host name or an IPv4 address", place, "Correct it")
         if user is not None and not is_user(user):
             self._add(f"User {user!r} cannot be a user name", place, "Correct it")
-        self.known_hosts.add(self._known_hosts(found.get("userknownhostsfile", ""), place))
+        self.known_hosts.add(self._known_hosts(options.get("userknownhostsfile", ""), place))
         file = {
             "user": user,
-            "port": self._port(found, place),
-            "key": _first_key(found.get("identityfile", [])),
-            "proxy_jump": self._proxy_jump(found, place) if jumps else None,
+            "port": self._port(options, place),
+            "key": _first_key(options.get("identityfile", [])),
+            "proxy_jump": self._proxy_jump(options, place) if jumps else None,
         }
         return {**{key: value for key, value in file.items() if value is not None}, **said, "address": address}
 
-    def _proxy_jump(self, found: Mapping[str, Any], place: str) -> str | None:
-        text: str | None = found.get("proxyjump")
+    def _proxy_jump(self, options: Mapping[str, Any], place: str) -> str | None:
+        text: str | None = options.get("proxyjump")
         try:
             hops(text or NONE)
         except PydanticCustomError as error:

@@ -334,10 +334,10 @@ def load_settings(
     if policy is None:
         return settings_of(said, file=str(path), base=path.parent, catalog=catalog)
     try:
-        found = catalog.find(Kind.POLICY, policy)
+        policy_file = catalog.find(Kind.POLICY, policy)
     except UserError as error:
         raise UserError(error.what, where="--policy", hint=error.hint) from None
-    return settings_of(said, file=str(path), base=path.parent, catalog=catalog, policy=found)
+    return settings_of(said, file=str(path), base=path.parent, catalog=catalog, policy=policy_file)
 
 
 def preset_of(path: Path, given: str | None) -> str:
@@ -400,9 +400,9 @@ def _admission(
 ) -> Found | None:
     """The admission policy; None for the queue of Fawkes itself, which a file ``fifo`` of the site replaces."""
     place = faults.place("admission")
-    found = catalog.find(Kind.ADMISSION, table.admission, base=base, file=faults.file, key=place)
-    if found.name.casefold() != _FIFO or not catalog.came_with_fawkes(found):
-        return found
+    policy_file = catalog.find(Kind.ADMISSION, table.admission, base=base, file=faults.file, key=place)
+    if policy_file.name.casefold() != _FIFO or not catalog.came_with_fawkes(policy_file):
+        return policy_file
     for key in ("admission_parameters", "learn_from_pool", "admit_unkept"):
         if said.get(key):
             faults.add('has no effect with admission = "fifo"', key, 'Choose another policy, such as "justice"')

@@ -60,7 +60,7 @@ def blamed(path: Path | str, changes: Changes) -> Iterator[None]:
     try:
         yield
     except ManyConfigError as error:
-        raise ManyConfigError([_moved(one, str(path), changes) for one in error.errors]) from None
+        raise ManyConfigError([_moved(fault, str(path), changes) for fault in error.errors]) from None
     except ConfigError as error:
         raise _moved(error, str(path), changes) from None
 
@@ -97,7 +97,7 @@ def changed(said: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
 def _cluster(said: Mapping[str, Any], key: str, name: str, rest: str) -> object:
     if not name or not rest:
         raise ConfigError("names no key of an MR-cluster", file="--set", key=key, hint=HINT)
-    tables = [one for one in said.get(CLUSTER, []) if isinstance(one, dict)]
+    tables = [row for row in said.get(CLUSTER, []) if isinstance(row, dict)]
     for table in tables:
         if table.get("id") == name:
             return table

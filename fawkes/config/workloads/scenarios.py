@@ -156,7 +156,7 @@ def _check_fault(fault: FaultTable, table: ScenarioTable, key: str, faults: Faul
     if (fault.node is None) == (fault.masters_of is None):
         what = "is missing" if fault.node is None else "means nothing beside masters_of"
         faults.add(what, f"{key}.node", "Give either node or masters_of")
-    clusters = {one.id or "": one for one in table.cluster}
+    clusters = {cluster.id or "": cluster for cluster in table.cluster}
     if fault.masters_of is not None and fault.masters_of not in clusters:
         hint = did_you_mean(fault.masters_of, clusters, kind="there are")
         faults.add(f"there is no MR-cluster {fault.masters_of!r}", f"{key}.masters_of", hint)
@@ -177,7 +177,7 @@ def _check_load(load: LoadTable, table: ScenarioTable, key: str, faults: Faults)
                 faults.add(f"means nothing without {source}", f"{key}.{name}", f"This load has {sources[0]}")
     if "apps" in said and "jobs" not in said:
         faults.add("is missing", f"{key}.jobs", "Give it beside apps")
-    clusters = {one.id or "": one for one in table.cluster}
+    clusters = {cluster.id or "": cluster for cluster in table.cluster}
     if load.cluster not in clusters:
         hint = did_you_mean(load.cluster, clusters, kind="there are")
         faults.add(f"there is no MR-cluster {load.cluster!r}", f"{key}.cluster", hint)

@@ -138,7 +138,7 @@ def load_workload(path: Path, inventory: Inventory, *, site: Path, catalog: Cata
 
 def generated(table: WorkloadTable) -> tuple[Generated, ...]:
     """The data that is to be made before a workload runs."""
-    return tuple(Generated(one.name, one.kind, one.size, one.files, one.seed) for one in table.generate)
+    return tuple(Generated(row.name, row.kind, row.size, row.files, row.seed) for row in table.generate)
 
 
 def workload_of(
@@ -152,23 +152,23 @@ def workload_of(
     _check_hosts(table, inventory, faults)
     _check_names(table, faults)
     faults.refuse()
-    sizes = {one.name: one.size for one in table.generate}
+    sizes = {row.name: row.size for row in table.generate}
     clusters = [
         cluster_spec(
-            one,
+            row,
             file=file,
             folder=folder,
             inventory=inventory,
-            key=_place("cluster", number, one.id),
+            key=_place("cluster", number, row.id),
             generated=sizes,
             save_folder=site,
         )
-        for number, one in enumerate(table.cluster, 1)
+        for number, row in enumerate(table.cluster, 1)
     ]
     jobs = [
-        one
+        submission
         for number, arrival in enumerate(table.job, 1)
-        for one in _submissions(arrival, file, folder, _place("job", number, arrival.id))
+        for submission in _submissions(arrival, file, folder, _place("job", number, arrival.id))
     ]
     _check_jobs(jobs, faults)
     faults.refuse()
@@ -179,7 +179,7 @@ def workload_of(
         settings=settings,
         generate=generated(table),
         clusters=tuple(
-            Arrival(one.at_us, spec, one.after or "") for one, spec in zip(table.cluster, clusters, strict=True)
+            Arrival(row.at_us, spec, row.after or "") for row, spec in zip(table.cluster, clusters, strict=True)
         ),
         jobs=tuple(jobs),
         network_bytes=table.network,
@@ -198,23 +198,23 @@ def _check_hosts(table: WorkloadTable, inventory: Inventory, faults: Faults) -> 
 
 def _check_names(table: WorkloadTable, faults: Faults) -> None:
     for kind, names in (
-        ("generate", [one.name for one in table.generate]),
-        ("cluster", [one.id for one in table.cluster]),
+        ("generate", [row.name for row in table.generate]),
+        ("cluster", [row.id for row in table.cluster]),
     ):
         for name in sorted(name for name, count in Counter(names).items() if name and count > 1):
             faults.add(f"two [[{kind}]] are named {name!r}", f"{kind}[{name}]", "Give each its own name")
-    clusters = [one.id or "" for one in table.cluster]
+    clusters = [row.id or "" for row in table.cluster]
     before: set[str] = set()
-    for number, one in enumerate(table.cluster, 1):
+    for number, row in enumerate(table.cluster, 1):
         # Only of earlier ones, so that none waits for one that waits for it.
-        if one.after is not None and one.after not in before:
-            hint = did_you_mean(one.after, before, kind="before it there are")
-            key = f"{_place('cluster', number, one.id)}.after"
-            faults.add(f"before it there is no MR-cluster {one.after!r}", key, hint)
-        before.add(one.id or "")
-    asked = sum(job.count for job in table.job)
-    if asked > MOST_ARRIVALS:
-        faults.add(f"{asked:,} jobs are too many", "job", f"Give at most {MOST_ARRIVALS:,}, or a trace by [[load]]")
+        if row.after is not None and row.after not in before:
+            hint = did_you_mean(row.after, before, kind="before it there are")
+            key = f"{_place('cluster', number, row.id)}.after"
+            faults.add(f"before it there is no MR-cluster {row.after!r}", key, hint)
+        before.add(row.id or "")
+    total = sum(job.count for job in table.job)
+    if total > MOST_ARRIVALS:
+        faults.add(f"{total:,} jobs are too many", "job", f"Give at most {MOST_ARRIVALS:,}, or a trace by [[load]]")
     for number, job in enumerate(table.job, 1):
         if job.cluster not in clusters:
             hint = did_you_mean(job.cluster, clusters, kind="there are")
