@@ -192,8 +192,8 @@ class SimWorld:
         """The world that a new controller finds ``away_us`` after the old one died: Hadoop and its tasks went on, and
         nobody heard of it; everything else that was under way is forgotten. Users come back with what they want.
         """
-        found = {name: getattr(self, name) for name in _FOUND}
-        left = SimWorld(self.until_us, self.delays, self.faults, self.constants, **found)
+        taken_over = {name: getattr(self, name) for name in _FOUND}
+        left = SimWorld(self.until_us, self.delays, self.faults, self.constants, **taken_over)
         for name in _CARRIED:
             setattr(left, name, getattr(self, name))
         left.masters.away, left.masters.void = self.masters.away, self.masters.void
@@ -274,10 +274,10 @@ class SimWorld:
                 return self._host(effect)
             case StartJob() | CancelJob() | CountWork() | AwaitRoom():
                 faults = without_writes(self.services.get(effect.cluster)) or self.faults
-                found = of_job(effect, self.clusters.get(effect.cluster), faults, self.starts, self._read, self.now_us)
-                if found is None and isinstance(effect, AwaitRoom):
+                answer = of_job(effect, self.clusters.get(effect.cluster), faults, self.starts, self._read, self.now_us)
+                if answer is None and isinstance(effect, AwaitRoom):
                     self._heap.push(self.now_us + effect.every_us, COMPLETION, effect)
-                return found
+                return answer
             case LookAtMasters() | MoveMasters() | ArmStandby():
                 return self._move(effect)
             case EndAttempts():
@@ -464,11 +464,11 @@ class SimWorld:
 
     def _take_off(self, node: NodeId, cluster: ClusterId) -> None:
         """A node does nothing for an MR-cluster any more; that is gone with its last node."""
-        found = self.clusters.get(cluster)
-        if found is None:
+        hadoop = self.clusters.get(cluster)
+        if hadoop is None:
             return
-        found.leave(node)
-        if not found.nodes and not any(hosted.cluster == cluster for hosted in self.hosts.values()):
+        hadoop.leave(node)
+        if not hadoop.nodes and not any(hosted.cluster == cluster for hosted in self.hosts.values()):
             del self.clusters[cluster]
             self.masters.forget(cluster)
 
@@ -577,24 +577,24 @@ class SimWorld:
 
     def _hadoop_goes_on(self, until_us: int) -> bool:
         """Tasks run until something is told; whether it was before that time."""
-        found = self._model.advance(until_us)
+        ended = self._model.advance(until_us)
         self.now_us = max(self.now_us, self._model.now_us)
-        going_on = found is not None
-        while found is not None:
-            self._tell(found)
-            found = self._model.advance(-1)
+        going_on = ended is not None
+        while ended is not None:
+            self._tell(ended)
+            ended = self._model.advance(-1)
         return going_on
 
-    def _tell(self, found: JobEnded | CopyDone) -> None:
+    def _tell(self, end: JobEnded | CopyDone) -> None:
         """Tell of the end of a job or a copy, as a master would."""
-        if isinstance(found, JobEnded):
+        if isinstance(end, JobEnded):
             for name, away in self.masters.away.items():
-                if found.attempt in self.clusters[name].ended:
-                    away.ended.append(found)
+                if end.attempt in self.clusters[name].ended:
+                    away.ended.append(end)
                     return
-            self._told.append(ended(found.attempt, found.end, self.now_us))
-            self.script(self.users.job_ended(found.attempt[0], self.now_us))
+            self._told.append(ended(end.attempt, end.end, self.now_us))
+            self.script(self.users.job_ended(end.attempt[0], self.now_us))
             return
-        assert isinstance(found.of, Copied)
-        if (event := self._copied(found.of)) is not None:
+        assert isinstance(end.of, Copied)
+        if (event := self._copied(end.of)) is not None:
             self._told.append(event)

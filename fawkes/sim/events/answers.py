@@ -104,8 +104,8 @@ def started(
         return ended(attempt, cluster.refuse(attempt, error), now_us) if error else None
     if not known:
         starts[attempt] = starts.get(attempt, 0) + 1
-    found = cluster.submit(effect)
-    return ended(attempt, found, now_us) if isinstance(found, End) else runs(attempt, found, now_us)
+    handle = cluster.submit(effect)
+    return ended(attempt, handle, now_us) if isinstance(handle, End) else runs(attempt, handle, now_us)
 
 
 def cancelled(effect: CancelJob, cluster: Cluster | None, now_us: int) -> AttemptSeen | None:

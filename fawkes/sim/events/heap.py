@@ -48,11 +48,11 @@ class Heap:
 
         The next one reads all MR-clusters at ``reads_us``.
         """
-        found = Heap([(reads_us, REQUEST, 0, Reads())], self.count)
+        heap = Heap([(reads_us, REQUEST, 0, Reads())], self.count)
         for at_us, order, count, what in sorted(self.entries, key=lambda entry: entry[:3]):
-            asked = order == REQUEST and not isinstance(what, Reads)
-            if asked or isinstance(what, PowerFails | PowerReturns | Noticed):
+            request = order == REQUEST and not isinstance(what, Reads)
+            if request or isinstance(what, PowerFails | PowerReturns | Noticed):
                 late_us = max(at_us, now_us)
                 later = replace(what, at_us=late_us) if isinstance(what, Event) else what
-                heapq.heappush(found.entries, (late_us, order, count, later))
-        return found
+                heapq.heappush(heap.entries, (late_us, order, count, later))
+        return heap

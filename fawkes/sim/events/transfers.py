@@ -94,7 +94,7 @@ class Transfers:
     def _new_cluster(self, effect: Deploy) -> Cluster:
         data = effect.spec.details.get("data", ())
         sizes = (
-            [one.get("size_bytes") for one in data if isinstance(one, Mapping)] if isinstance(data, Sequence) else []
+            [row.get("size_bytes") for row in data if isinstance(row, Mapping)] if isinstance(data, Sequence) else []
         )
         data_bytes = sum(size for size in sizes if isinstance(size, int))
         return self.model.cluster(

@@ -74,11 +74,11 @@ class SimCluster:
         node = self.nodes.get(name)
         if node is not None and not node.draining:
             node.draining = True
-            self._map_slots = deque(one for one in self._map_slots if one is not node)
+            self._map_slots = deque(slot for slot in self._map_slots if slot is not node)
             if self._shared_slots:
                 self._reduce_slots = self._map_slots
             else:
-                self._reduce_slots = deque(one for one in self._reduce_slots if one is not node)
+                self._reduce_slots = deque(slot for slot in self._reduce_slots if slot is not node)
 
     def leave(self, name: NodeId) -> None:
         """A node is gone: its tasks wait again, and so do finished maps whose output is still needed."""
@@ -489,7 +489,7 @@ class SimCluster:
         if not (task.is_map and profile.reduces):
             self._count_output(task.node, profile.output_bytes + profile.noted_bytes)
         if job.maps_done == profile.maps:
-            for waiting in [one for one in job.running if one.phase is Phase.WAIT]:
+            for waiting in [each for each in job.running if each.phase is Phase.WAIT]:
                 self._fetch_rest(waiting)
         if job.ended:
             return self._tasks_ended(job)
@@ -573,7 +573,7 @@ class SimCluster:
         """
         gone = self.machine.disks(role)
         for job in self.jobs.values():
-            for task in [one for one in job.running if one.phase in (Phase.FETCH, Phase.FETCH_REST)]:
+            for task in [each for each in job.running if each.phase in (Phase.FETCH, Phase.FETCH_REST)]:
                 dead = [flow for flow in task.flows if flow.pool is gone]
                 for flow in dead:
                     self._flows.drop(flow)

@@ -218,7 +218,7 @@ class CompiledCluster:
         memory.words[self._at + CLUSTER.NODES : self._at + CLUSTER.NODES + layout.ROLES] = self._by_role
         # In the order of the pools: a slice costs as much as a word.
         memory.floats[self._at + CLUSTER.WANTED : self._at + CLUSTER.WANTED + TIME] = (
-            *(capacity_of(one, of.disk_bytes_s / SECOND_US) for one in self._by_role),
+            *(capacity_of(count, of.disk_bytes_s / SECOND_US) for count in self._by_role),
             own_cores_of(of, nodes, standby=self._standby),
             capacity_of(nodes, network_of(of, nodes)),
             of.multiplier * nodes * of.block_bytes / of.heartbeat_us,

@@ -247,11 +247,11 @@ def _is_before(w: Array, at: int, end: int, order: int) -> int:
 
 
 @compiled
-def _first(w: Array, heap: int, one: int, other: int) -> int:
+def _first(w: Array, heap: int, place: int, other: int) -> int:
     """The one of two places whose entry comes first."""
-    at = heap + one * ENTRY.SIZE
+    at = heap + place * ENTRY.SIZE
     comes = _is_before(w, heap + other * ENTRY.SIZE, w[at + ENTRY.ENDS_AT], w[at + ENTRY.ORDER])
-    return one + (other - one) * comes
+    return place + (other - place) * comes
 
 
 @compiled
@@ -274,15 +274,15 @@ def _down(w: Array, heap: int, count: int, place: int, end: int, order: int, flo
         if below >= count:
             break
         if below + _WAYS <= count:
-            one = _first(w, heap, _first(w, heap, below, below + 1), _first(w, heap, below + 2, below + 3))
+            least = _first(w, heap, _first(w, heap, below, below + 1), _first(w, heap, below + 2, below + 3))
         else:
-            one = below
+            least = below
             for other in range(below + 1, count):
-                one = _first(w, heap, one, other)
-        if not _is_before(w, heap + one * ENTRY.SIZE, end, order):
+                least = _first(w, heap, least, other)
+        if not _is_before(w, heap + least * ENTRY.SIZE, end, order):
             break
-        _copy(w, heap + place * ENTRY.SIZE, heap + one * ENTRY.SIZE)
-        place = one
+        _copy(w, heap + place * ENTRY.SIZE, heap + least * ENTRY.SIZE)
+        place = least
     _put(w, heap + place * ENTRY.SIZE, end, order, flow)
 
 

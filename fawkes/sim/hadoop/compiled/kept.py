@@ -30,11 +30,11 @@ def folder() -> Path:
 
 @cache
 def _digest() -> str:
-    found = hashlib.sha256(f"{sys.version} {platform.machine()} {version('numba')} {version('llvmlite')}".encode())
+    digest = hashlib.sha256(f"{sys.version} {platform.machine()} {version('numba')} {version('llvmlite')}".encode())
     for file in sorted(Path(__file__).parent.glob("*.py")):
         if file.stem not in _PLAIN:
-            found.update(file.read_bytes())
-    return found.hexdigest()[:16]
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def is_kept() -> bool:
