@@ -192,9 +192,9 @@ def _begun(change: NodeChange, source: str) -> Move:
 def ticks(store: Reader, number: int | None = None) -> Iterator[Tick]:
     """Every tick, or those of one number, oldest first."""
     for entry in steps(store, store.mentions(TICK, None if number is None else str(number))):
-        found = tick_of(entry)
-        if found is not None and number in (None, found.number):
-            yield found
+        tick = tick_of(entry)
+        if tick is not None and number in (None, tick.number):
+            yield tick
 
 
 def tick_of(entry: Entry) -> Tick | None:
@@ -215,14 +215,14 @@ def last_tick(store: Reader, *, moving: bool = False) -> Tick | None:
     numbers = set(store.mentions(TICK)) & set(store.mentions(NODE)) if moving else store.mentions(TICK, str(last.tick))
     for number in sorted(numbers, reverse=True):
         entry = store.entry(number)
-        found = None if entry is None else tick_of(entry)
-        if found is not None and (not moving or found.moved):
-            return found
+        tick = None if entry is None else tick_of(entry)
+        if tick is not None and (not moving or tick.moved):
+            return tick
     return None
 
 
 def _latest(store: Reader, kind: str, form: type[C]) -> list[C]:
-    return [found.change for found in store.latest(kind) if isinstance(found.change, form)]
+    return [row.change for row in store.latest(kind) if isinstance(row.change, form)]
 
 
 def nodes(store: Reader) -> list[NodeState]:
@@ -232,19 +232,19 @@ def nodes(store: Reader) -> list[NodeState]:
 
 def clusters(store: Reader) -> list[ClusterState]:
     """All MR-clusters as they are now, those that are gone included, in the order of their requests."""
-    found = [change.state for change in _latest(store, CLUSTER, PutCluster)]
-    return sorted(found, key=lambda state: (state.requested_us, state.id))
+    states = [change.state for change in _latest(store, CLUSTER, PutCluster)]
+    return sorted(states, key=lambda state: (state.requested_us, state.id))
 
 
 def jobs(store: Reader) -> list[JobState]:
     """All jobs as they are now, those that have ended included, in the order of their submission."""
-    found = [change.state for change in _latest(store, JOB, PutJob)]
-    return sorted(found, key=lambda state: (state.submitted_us, state.cluster, state.order))
+    states = [change.state for change in _latest(store, JOB, PutJob)]
+    return sorted(states, key=lambda state: (state.submitted_us, state.cluster, state.order))
 
 
 def samples(store: Reader) -> dict[str, Sample]:
     """The latest sample of each MR-cluster."""
-    return {found.subject: found.change.sample for found in store.latest(SAMPLE) if hasattr(found.change, "sample")}
+    return {row.subject: row.change.sample for row in store.latest(SAMPLE) if hasattr(row.change, "sample")}
 
 
 def standbys(store: Reader) -> list[tuple[StandbySeen, int]]:
@@ -261,55 +261,55 @@ def standbys(store: Reader) -> list[tuple[StandbySeen, int]]:
 
 def balance(store: Reader) -> PutTick | None:
     """The memory of the last tick or admission; None before the first."""
-    found = _latest(store, TICK, PutTick)
-    return found[0] if found else None
+    ticks = _latest(store, TICK, PutTick)
+    return ticks[0] if ticks else None
 
 
 def rules(store: Reader) -> PutRules | None:
     """Which engine was in charge last, and by which settings; None before the first start."""
-    found = _latest(store, PutRules.__name__, PutRules)
-    return found[0] if found else None
+    rules = _latest(store, PutRules.__name__, PutRules)
+    return rules[0] if rules else None
 
 
 def started_us(store: Reader) -> int:
     """The time at which the engine that was in charge last has started; 0 before the first start."""
-    found = store.latest(PutRules.__name__)
-    entry = store.entry(found[0].seq) if found else None
+    rows = store.latest(PutRules.__name__)
+    entry = store.entry(rows[0].seq) if rows else None
     return 0 if entry is None else entry.event.at_us
 
 
 def simulated(store: Reader) -> bool:
     """True if a simulation wrote the store: its times count from the start of the run."""
-    found = rules(store)
-    return found is not None and found.controller == SIMULATED
+    ruling = rules(store)
+    return ruling is not None and ruling.controller == SIMULATED
 
 
 def started_before(store: Reader, seq: int) -> Started | None:
     """The start of the engine that took a step: settings, policy, shadow; None before the first."""
-    found = None
+    started = None
     for entry in store.entries(kinds=(Started.__name__,)):
         if entry.seq > seq:
             break
-        found = entry.event if isinstance(entry.event, Started) else found
-    return found
+        started = entry.event if isinstance(entry.event, Started) else started
+    return started
 
 
 def paused(store: Reader) -> str:
     """Why voluntary moves are stopped; empty when they are not."""
-    found = _latest(store, PutPause.__name__, PutPause)
-    return found[0].reason if found else ""
+    pauses = _latest(store, PutPause.__name__, PutPause)
+    return pauses[0].reason if pauses else ""
 
 
 def clock(store: Reader) -> PutClock | None:
     """How the clock was set last, when that was a jump; None when it never was."""
-    found = _latest(store, PutClock.__name__, PutClock)
-    return found[0] if found and found[0].by_us else None
+    clocks = _latest(store, PutClock.__name__, PutClock)
+    return clocks[0] if clocks and clocks[0].by_us else None
 
 
 def given_back_by(store: Reader) -> str:
     """The user who is giving back the whole pool, once that was agreed; empty when nobody is."""
-    found = _latest(store, PutClosing.__name__, PutClosing)
-    closing = found[0].closing if found else None
+    closings = _latest(store, PutClosing.__name__, PutClosing)
+    closing = closings[0].closing if closings else None
     return closing.by if closing is not None and closing.agreed else ""
 
 

@@ -162,10 +162,10 @@ def _block(name: str, curves: Held, columns: int, rows: int, margin: int) -> lis
 
 
 def _hits(times: Sequence[float], columns: int, end_s: float) -> list[bool]:
-    found = [False] * columns
+    hits = [False] * columns
     for at_s in times:
-        found[_column(at_s, columns, end_s)] = True
-    return found
+        hits[_column(at_s, columns, end_s)] = True
+    return hits
 
 
 def _letters(points: Sequence[Mark], columns: int, end_s: float) -> str:

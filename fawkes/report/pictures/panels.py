@@ -171,7 +171,7 @@ def changes(
     places = list(range(len(names)))
     panel.axhline(0, color="black", linewidth=0.8)
     panel.plot(places, [100 * value for value in middle], "o", color=_OF_CLUSTERS[0])
-    shown = [None if one is None else (100 * one[0], 100 * one[1]) for one in intervals]
+    shown = [None if interval is None else (100 * interval[0], 100 * interval[1]) for interval in intervals]
     _bars(panel, places, shown, _OF_CLUSTERS[0])
     labels = [f"{name}\n{verdict}" for name, verdict in zip(names, verdicts, strict=True)]
     _named(panel, labels)
@@ -229,7 +229,9 @@ def _width(labels: Sequence[str]) -> int:
 
 def _bars(panel: Axes, places: Sequence[float], intervals: Sequence[Interval | None], colour: str) -> None:
     there = [
-        (place, *one) for place, one in zip(places, intervals or [None] * len(places), strict=True) if one is not None
+        (place, *interval)
+        for place, interval in zip(places, intervals or [None] * len(places), strict=True)
+        if interval is not None
     ]
     if there:
         at, low, high = zip(*there, strict=True)

@@ -39,8 +39,8 @@ class Held:
 
     def curve(self, cluster: str, role: str) -> tuple[list[float], list[int]]:
         """One step function: moments, and the number from each of them on; it begins with 0 nodes at 0 s."""
-        found = [step for step in self.steps if (step.cluster, step.role) == (cluster, role)]
-        return [0.0, *(step.at_s for step in found)], [0, *(step.nodes for step in found)]
+        steps = [step for step in self.steps if (step.cluster, step.role) == (cluster, role)]
+        return [0.0, *(step.at_s for step in steps)], [0, *(step.nodes for step in steps)]
 
     def most(self) -> int:
         """The most nodes that one MR-cluster ever held."""
@@ -58,16 +58,16 @@ def held(store: Reader) -> Held:
     """The step functions of a store."""
     start_us = history.first_us(store)
     counts: Counter[tuple[str, str]] = Counter()
-    told: dict[tuple[str, str], int] = {}
+    known: dict[tuple[str, str], int] = {}
     steps: list[Step] = []
     for at_us, changes in groupby(history.node_changes(store), key=lambda change: change.at_us):
         for change in changes:
             if change.old is not None:
                 counts[_kind(change.old)] -= 1
             counts[_kind(change.new)] += 1
-        news = {kind: count for kind, count in sorted(counts.items()) if told.get(kind, 0) != count}
+        news = {kind: count for kind, count in sorted(counts.items()) if known.get(kind, 0) != count}
         steps += [Step((at_us - start_us) / SECOND_US, *kind, count) for kind, count in news.items()]
-        told.update(news)
+        known.update(news)
     names = tuple(cluster.id for cluster in history.clusters(store))
     return Held(tuple(steps), names, (history.last_us(store) - start_us) / SECOND_US)
 

@@ -53,20 +53,20 @@ def grouped(reasons: Iterable[Reason]) -> list[tuple[Reason, tuple[str, ...]]]:
 
     ``held`` is that of the first node, ``data_bytes`` the sum over all.
     """
-    found: dict[tuple[str, str], tuple[Reason, list[str], int]] = {}
+    groups: dict[tuple[str, str], tuple[Reason, list[str], int]] = {}
     for reason in reasons:
         common = {key: value for key, value in reason.facts.items() if key not in _OF_ONE_NODE}
         node, data = reason.facts.get("node"), reason.facts.get("data_bytes")
-        key = (reason.code, repr(sorted(common.items(), key=lambda item: item[0])) if node else str(len(found)))
-        first, names, total = found.setdefault(key, (reason, [], 0))
+        key = (reason.code, repr(sorted(common.items(), key=lambda item: item[0])) if node else str(len(groups)))
+        first, names, total = groups.setdefault(key, (reason, [], 0))
         names += [node] if isinstance(node, str) else []
-        found[key] = (first, names, total + (data if isinstance(data, int) else 0))
+        groups[key] = (first, names, total + (data if isinstance(data, int) else 0))
     return [
         (
             Reason(first.code, {**first.facts, "data_bytes": total} if "data_bytes" in first.facts else first.facts),
             tuple(names),
         )
-        for first, names, total in found.values()
+        for first, names, total in groups.values()
     ]
 
 
@@ -80,46 +80,46 @@ def lines_of(reasons: Iterable[Reason], at_us: int | None = None, seq: int | Non
 
 def explain_tick(store: Reader, number: int | None = None) -> Explanation:
     """One tick, the latest one without a number; UserError when there was none of that number."""
-    found = history.last_tick(store) if number is None else next(history.ticks(store, number), None)
-    if found is None:
+    tick = history.last_tick(store) if number is None else next(history.ticks(store, number), None)
+    if tick is None:
         last = history.last_tick(store)
         hint = "The first comes one period after the start" if last is None else f"The latest is {last.number}"
         raise UserError("there was no tick yet" if number is None else f"there is no tick {number}", hint=hint)
-    return _tick(store, found)
+    return _tick(store, tick)
 
 
 def explain_last(store: Reader) -> Explanation:
     """The latest tick that moved nodes; UserError when none did."""
-    found = history.last_tick(store, moving=True)
-    if found is None:
+    tick = history.last_tick(store, moving=True)
+    if tick is None:
         raise UserError("no tick has moved a node yet", hint="`fawkes explain` shows why the latest tick did not")
-    return _tick(store, found)
+    return _tick(store, tick)
 
 
-def _tick(store: Reader, found: Tick) -> Explanation:
-    title = f"Tick {found.number}, {show_time(found.at_us)}"
-    lines = [*_figures_in_words(found)]
-    others = [reason for reason in found.reasons if reason.code != "tick"]
-    lines += lines_of([reason for reason in found.reasons if reason.code == "tick"], found.at_us, found.seq)
-    lines += lines_of(others, found.at_us, found.seq)
-    started = history.started_before(store, found.seq)
+def _tick(store: Reader, tick: Tick) -> Explanation:
+    title = f"Tick {tick.number}, {show_time(tick.at_us)}"
+    lines = [*_figures_in_words(tick)]
+    others = [reason for reason in tick.reasons if reason.code != "tick"]
+    lines += lines_of([reason for reason in tick.reasons if reason.code == "tick"], tick.at_us, tick.seq)
+    lines += lines_of(others, tick.at_us, tick.seq)
+    started = history.started_before(store, tick.seq)
     if started is not None and any(reason.code == "shrink" for reason in others):
         lines.append(Line(f"Which nodes leave first: {', then '.join(_leaving_order(started.settings))}"))
     if started is not None and started.shadow:
         lines.append(Line("The controller runs in shadow mode: it would do this, but nothing was done"))
-    lines += _followed(store, found)
-    return Explanation(title, tuple(lines), tuple(found.rows))
+    lines += _followed(store, tick)
+    return Explanation(title, tuple(lines), tuple(tick.rows))
 
 
-def _figures_in_words(found: Tick) -> list[Line]:
-    period_s = found.number_of("period_s")
-    which = str(found.facts.get("measure", "raw"))
-    value, tau = found.number_of(which), found.number_of("tau")
+def _figures_in_words(tick: Tick) -> list[Line]:
+    period_s = tick.number_of("period_s")
+    which = str(tick.facts.get("measure", "raw"))
+    value, tau = tick.number_of(which), tick.number_of("tau")
     policy = (
-        f"Policy {found.facts.get('policy')} over the last {period_s:g} s; {found.facts.get('usable')} nodes in service"
+        f"Policy {tick.facts.get('policy')} over the last {period_s:g} s; {tick.facts.get('usable')} nodes in service"
     )
     lines = [Line(policy)]
-    if any(row.get("weight") is not None for row in found.clusters.values()):
+    if any(row.get("weight") is not None for row in tick.clusters.values()):
         error, allowed = share_error(max(value, 0.0), period_s), share_error(tau, period_s)
         lines.append(
             Line(
@@ -127,7 +127,7 @@ def _figures_in_words(found: Tick) -> list[Line]:
                 f"the shares are off by {error:.1%} RMS, {allowed:.1%} is allowed (sqrt(tau)/T)"
             )
         )
-    missing = [name for name, row in found.clusters.items() if row.get("unreadable")]
+    missing = [name for name, row in tick.clusters.items() if row.get("unreadable")]
     if missing:
         lines.append(Line(f"{', '.join(sorted(missing))} could not be read and keeps its nodes"))
     return lines
@@ -142,11 +142,11 @@ def _leaving_order(settings: Settings) -> list[str]:
     return [*order, "by name"]
 
 
-def _followed(store: Reader, found: Tick) -> list[Line]:
+def _followed(store: Reader, tick: Tick) -> list[Line]:
     """Nodes that joined until the next tick: they had to be left, wiped and verified first."""
     joined: list[Reason] = []
-    for entry in history.steps(store, (seq for seq in store.mentions(NODE) if seq > found.seq)):
-        if (later := history.tick_of(entry)) is not None and later.number != found.number:
+    for entry in history.steps(store, (seq for seq in store.mentions(NODE) if seq > tick.seq)):
+        if (later := history.tick_of(entry)) is not None and later.number != tick.number:
             break
         joined += [reason for reason in entry.decision.reasons if reason.code == "grow"]
     return [Line("Until the next tick:"), *lines_of(joined)] if joined else []
@@ -189,9 +189,9 @@ def _tick_behind(store: Reader, move: Move) -> Tick | None:
     for reason in move.reasons:
         number = reason.facts.get("tick")
         while isinstance(number, int) and number > 0:
-            found = next(history.ticks(store, number), None)
-            if found is not None and found.moved:
-                return found
+            tick = next(history.ticks(store, number), None)
+            if tick is not None and tick.moved:
+                return tick
             number -= 1
     return None
 
@@ -210,12 +210,12 @@ def explain_cluster(store: Reader, name: str) -> Explanation:
         recent = lines_of(mine, entry.event.at_us, entry.seq) + lost + recent
         if len(recent) >= _LATEST:
             break
-    found = history.last_tick(store)
-    if found is None or name not in found.clusters:
+    tick = history.last_tick(store)
+    if tick is None or name not in tick.clusters:
         return Explanation(f"MR-cluster {name}", (*lines, *recent))
-    at = [Line(f"At the latest tick, {found.number} ({show_time(found.at_us)}):"), *_figures_in_words(found)]
-    verdict = lines_of([reason for reason in found.reasons if reason.code == "tick"])
-    return Explanation(f"MR-cluster {name}", (*lines, *recent, *at, *verdict), tuple(found.rows))
+    at = [Line(f"At the latest tick, {tick.number} ({show_time(tick.at_us)}):"), *_figures_in_words(tick)]
+    verdict = lines_of([reason for reason in tick.reasons if reason.code == "tick"])
+    return Explanation(f"MR-cluster {name}", (*lines, *recent, *at, *verdict), tuple(tick.rows))
 
 
 def _ended_in_vain(store: Reader, reason: Reason, moved: Entry) -> list[Line]:

@@ -73,7 +73,7 @@ def job_in_words(state: JobState) -> list[str]:
 
 def _masters_away(store: Reader, state: JobState) -> list[str]:
     """Why nothing is known of a job that was handed to YARN, if its masters do not answer; at most one sentence."""
-    cluster = next((found for found in history.clusters(store) if found.id == state.cluster), None)
+    cluster = next((known for known in history.clusters(store) if known.id == state.cluster), None)
     if cluster is None or state.life is JobLife.QUEUED or state.life in ENDED_JOBS:
         return []
     if cluster.moving is not None and cluster.moving.begun:

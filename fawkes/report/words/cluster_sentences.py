@@ -109,10 +109,10 @@ CLUSTERS: Mapping[str, Template] = {
 
 
 def _not_worth(facts: Facts) -> str:
-    one = facts["count"] == 1
+    plural = "" if facts["count"] == 1 else "s"
     whose = " of {giver}" if facts.get("giver") else ""
     return (
-        f"Not moved: {{count}} {'' if facts.get('giver') else 'free '}node{'' if one else 's'}{whose} would save the "
+        f"Not moved: {{count}} {'' if facts.get('giver') else 'free '}node{plural}{whose} would save the "
         "jobs of {cluster} {saves_us} of waiting and cost {costs_us}"
     )
 

@@ -118,7 +118,7 @@ def _attempt_in_words(seen: Attempt) -> str:
     if seen.applications is None:
         applications = "applications not known"
     else:
-        applications = ", ".join(f"{one.id} {one.life}" for one in seen.applications) or "no application"
+        applications = ", ".join(f"{app.id} {app.life}" for app in seen.applications) or "no application"
     return f"{launcher}{code}, {applications}" + _after_colon(seen.refused or seen.error or seen.words)
 
 

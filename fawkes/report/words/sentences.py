@@ -55,7 +55,7 @@ def sentence(reason: Reason, nodes: tuple[str, ...] = ()) -> str:
 
 def _numbered(text: str, facts: Facts) -> str:
     """A template whose nouns behind a 1 are singular: ``{minimum} nodes`` becomes ``{minimum} node``."""
-    return _MANY.sub(lambda found: found[0][:-1] if facts.get(found[1]) == 1 else found[0], text)
+    return _MANY.sub(lambda match: match[0][:-1] if facts.get(match[1]) == 1 else match[0], text)
 
 
 def bare(reason: Reason) -> str:
