@@ -112,21 +112,21 @@ def place(change: Change) -> tuple[str, str]:
 
 def mentioned(decision: Decision) -> set[tuple[str, str]]:
     """The nodes, MR-clusters, jobs and ticks that a decision changes or gives a reason for."""
-    found: set[tuple[str, str]] = set()
+    subjects: set[tuple[str, str]] = set()
     for change in decision.changes:
         if isinstance(change, PutTick):
-            found.add((TICK, str(change.tick)))
+            subjects.add((TICK, str(change.tick)))
         elif isinstance(change, (PutNode, PutCluster, PutJob)):
-            found.add(place(change))
+            subjects.add(place(change))
     for reason in decision.reasons:
-        found.update(_named(reason))
-    return found
+        subjects.update(_named(reason))
+    return subjects
 
 
 def _named(reason: Reason) -> Iterator[tuple[str, str]]:
     for kind in (NODE, CLUSTER, JOB):
-        one, many = reason.facts.get(kind), reason.facts.get(f"{kind}s")
-        if isinstance(one, str):
-            yield kind, str(one)
+        single, many = reason.facts.get(kind), reason.facts.get(f"{kind}s")
+        if isinstance(single, str):
+            yield kind, str(single)
         if isinstance(many, (list, tuple)):
             yield from ((kind, str(each)) for each in many if isinstance(each, str))

@@ -83,16 +83,16 @@ def check_header(path: Path) -> None:
 
 def _size(path: Path) -> int:
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         raise UserError(
             "there is no ledger", where=str(path), hint="Start `fawkes run` once, or name the site with --site"
         ) from None
     except OSError as error:
         raise UserError(f"the ledger cannot be read: {error.strerror}", where=str(path), hint=_PERMISSIONS) from None
-    if not S_ISREG(found.st_mode):
+    if not S_ISREG(status.st_mode):
         raise UserError("the ledger cannot be read: it is not a file", where=str(path), hint=RESTORE)
-    return found.st_size
+    return status.st_size
 
 
 def beside(path: Path, ending: str) -> Path:
@@ -178,8 +178,8 @@ def _may_lack_pages(connection: sqlite3.Connection, version: int) -> bool:
     """True if the machine may have stopped while a controller had the ledger, or nobody noted that."""
     if version < BLOCKS_SINCE:
         return True
-    found = connection.execute("SELECT value FROM meta WHERE key = ?", (OPENED,)).fetchone()
-    return found is not None and found[0] != boot()
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (OPENED,)).fetchone()
+    return row is not None and row[0] != boot()
 
 
 def boot() -> str:

@@ -45,9 +45,9 @@ class StateLock:
                 break
             except BlockingIOError:
                 if last == _TRIES - 1:
-                    found, stranger = _read(self._file), _stranger(self._file)
+                    holder, stranger = _read(self._file), _stranger(self._file)
                     os.close(self._file)
-                    raise stranger or _elsewhere(folder, found) from None
+                    raise stranger or _elsewhere(folder, holder) from None
                 time.sleep(_PAUSE_S)
         os.ftruncate(self._file, 0)
         myself = _myself()
@@ -117,9 +117,9 @@ def _read(file: int) -> Holder:
         return Holder("this machine", 0, 0)
 
 
-def _elsewhere(folder: Path, found: Holder) -> ElsewhereError:
+def _elsewhere(folder: Path, holder: Holder) -> ElsewhereError:
     return ElsewhereError(
-        f"another controller is in charge: {found}",
+        f"another controller is in charge: {holder}",
         where=str(folder),
         hint="Commands reach it; to replace it, end that process first",
     )

@@ -53,7 +53,7 @@ class MemoryStore:
     def latest(self, kind: str) -> list[Latest]:
         """The latest change of each subject of a kind, by subject."""
         self._catch_up()
-        return [found for _, found in sorted(self._latest.get(kind, {}).items())]
+        return [row for _, row in sorted(self._latest.get(kind, {}).items())]
 
     def mentions(self, kind: str, subject: str | None = None) -> list[int]:
         """The numbers of the steps that changed or gave a reason for a subject (None: any of the kind), ascending."""

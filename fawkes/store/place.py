@@ -19,9 +19,9 @@ def place_of(ledger: Path) -> str:
     return f"{machine} {os.stat(ledger.parent).st_ino} {os.stat(ledger).st_ino} {socket.gethostname()}"
 
 
-def same_place(one: str, other: str) -> bool:
+def same_place(mine: str, other: str) -> bool:
     """True if two places are one. The host's name does not count: a container gets a new one with each start."""
-    return one.split()[:3] == other.split()[:3]
+    return mine.split()[:3] == other.split()[:3]
 
 
 def host_of(place: str) -> str:

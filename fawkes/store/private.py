@@ -41,19 +41,19 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 def _take(path: Path) -> bool:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return False
-    if found.st_uid != os.geteuid():
-        owner = user_name(found.st_uid)
+    if status.st_uid != os.geteuid():
+        owner = user_name(status.st_uid)
         raise RefusedError(
             f"belongs to {owner}, and this controller runs as {user_name(os.geteuid())}",
             where=str(path),
             hint=f"Run `fawkes run` as {owner}; or, if you trust what is in it, `chown` it",
         )
-    if stat.S_ISLNK(found.st_mode) or not found.st_mode & _OTHERS:
+    if stat.S_ISLNK(status.st_mode) or not status.st_mode & _OTHERS:
         return False
-    os.chmod(path, stat.S_IMODE(found.st_mode) & ~_OTHERS)
+    os.chmod(path, stat.S_IMODE(status.st_mode) & ~_OTHERS)
     return True
 
 

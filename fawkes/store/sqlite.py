@@ -50,11 +50,11 @@ class LedgerReader:
         health.check_header(self.path)
         self._db = self._ask(lambda: opening.open_to_read(self.path))
         try:
-            found = self._ask(lambda: file_format(self._db))
-            health.check_format(self.path, found)
-            if found < FORMAT:
+            form = self._ask(lambda: file_format(self._db))
+            health.check_format(self.path, form)
+            if form < FORMAT:
                 raise RefusedError(
-                    f"the ledger has the older format {found}", where=str(self.path), hint="Start `fawkes run` once"
+                    f"the ledger has the older format {form}", where=str(self.path), hint="Start `fawkes run` once"
                 )
         except BaseException:
             self._db.close()
@@ -63,8 +63,8 @@ class LedgerReader:
 
     def entries(self, after: int = 0, *, kinds: Sequence[str] = (), last: int = steps.NO_END) -> Iterator[Entry]:
         """The steps after number ``after`` up to ``last``, oldest first; of the classes ``kinds`` only, if any."""
-        found = self._steps.after(after, kinds=kinds, last=last)
-        while (row := self._ask(lambda: next(found, None))) is not None:
+        rows = self._steps.after(after, kinds=kinds, last=last)
+        while (row := self._ask(lambda: next(rows, None))) is not None:
             yield self._entry(row)
 
     def count(self, last: int, *, after: int = 0, kinds: Sequence[str] = (), deciding: bool = False) -> int:
@@ -75,21 +75,21 @@ class LedgerReader:
         """
         if not kinds and not deciding:
             return max(last - after, 0)
-        found, count = self._steps.after(after, kinds=kinds, last=last), 0
-        while (row := self._ask(lambda: next(found, None))) is not None:
+        rows, count = self._steps.after(after, kinds=kinds, last=last), 0
+        while (row := self._ask(lambda: next(rows, None))) is not None:
             count += not deciding or _REASONS in row.decision
         return count
 
     def texts(self, after: int = 0) -> Iterator[tuple[int, str, str]]:
         """The steps as they are stored: number, text of the event, text of the decision."""
-        found = self._steps.after(after)
-        while (row := self._ask(lambda: next(found, None))) is not None:
+        rows = self._steps.after(after)
+        while (row := self._ask(lambda: next(rows, None))) is not None:
             yield row.seq, row.event, row.decision
 
     def entry(self, seq: int) -> Entry | None:
         """The step of that number; None when there is none."""
-        found = self._ask(lambda: self._steps.one(seq))
-        return None if found is None else self._entry(found)
+        row = self._ask(lambda: self._steps.one(seq))
+        return None if row is None else self._entry(row)
 
     def last_seq(self) -> int:
         """The number of the last step; 0 when there is none."""
@@ -102,8 +102,8 @@ class LedgerReader:
     def latest(self, kind: str) -> list[Latest]:
         """The latest change of each subject of a kind, by subject."""
         query = "SELECT subject, seq, change FROM latest WHERE kind = ? ORDER BY subject"
-        found = self._ask(lambda: self._db.execute(query, (kind,)).fetchall())
-        return [Latest(subject, seq, self._change(kind, subject, seq, text)) for subject, seq, text in found]
+        rows = self._ask(lambda: self._db.execute(query, (kind,)).fetchall())
+        return [Latest(subject, seq, self._change(kind, subject, seq, text)) for subject, seq, text in rows]
 
     def mentions(self, kind: str, subject: str | None = None) -> list[int]:
         """The numbers of the steps that changed or gave a reason for a subject (None: any of the kind), ascending."""
@@ -115,24 +115,24 @@ class LedgerReader:
 
     def identity(self) -> Identity:
         """The id of the ledger and the highest epoch of a `Started` in it (0 when there is none)."""
-        found = dict(self._ask(lambda: self._db.execute("SELECT key, value FROM meta").fetchall()))
+        meta = dict(self._ask(lambda: self._db.execute("SELECT key, value FROM meta").fetchall()))
         try:
-            return Identity(found["pool_id"], int(found["last_epoch"]))
+            return Identity(meta["pool_id"], int(meta["last_epoch"]))
         except (KeyError, ValueError):
             raise steps.damaged(self.path, "its identity is missing") from None
 
     def note(self, key: str) -> str:
         """The controller's note under a key, kept in the ledger beside its steps; empty when there is none."""
-        found = self._ask(lambda: self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone())
-        return "" if found is None else str(found[0])
+        row = self._ask(lambda: self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone())
+        return "" if row is None else str(row[0])
 
     def latest_snapshot(self) -> tuple[int, Plain] | None:
         """The latest snapshot; None before the first."""
         query = "SELECT seq, state, digest FROM snapshots ORDER BY seq DESC LIMIT 1"
-        found = self._ask(lambda: self._db.execute(query).fetchone())
-        if found is None:
+        row = self._ask(lambda: self._db.execute(query).fetchone())
+        if row is None:
             return None
-        seq, text, digest = found
+        seq, text, digest = row
         try:
             text = steps.unpacked(text)
         except (zlib.error, UnicodeError):
@@ -216,10 +216,10 @@ class LedgerReader:
             ) from None
 
     def _one(self, query: str, *values: object) -> tuple[Any, ...]:
-        found = self._ask(lambda: self._db.execute(query, values).fetchone())
-        if found is None:
+        row = self._ask(lambda: self._db.execute(query, values).fetchone())
+        if row is None:
             raise steps.damaged(self.path, "a table is empty that must not be")
-        return tuple(found)
+        return tuple(row)
 
     def _ask(self, question: Callable[[], T]) -> T:
         try:

@@ -119,8 +119,8 @@ class Steps:
         """The number of the last step before that time; 0 when there is none."""
         with looking(self._db):
             query = "SELECT coalesce(max(seq), 0) FROM entries WHERE at_us < ?"
-            if found := self._db.execute(query, (at_us,)).fetchone()[0]:
-                return int(found)
+            if seq := self._db.execute(query, (at_us,)).fetchone()[0]:
+                return int(seq)
             first = self._db.execute("SELECT max(first) FROM blocks WHERE from_us < ?", (at_us,)).fetchone()[0]
             if first is None:
                 return 0
@@ -128,8 +128,8 @@ class Steps:
 
     def folded(self) -> int:
         """The last step that is in a block; 0 when there is none."""
-        found = self._db.execute("SELECT last FROM blocks ORDER BY first DESC LIMIT 1").fetchone()
-        return int(found[0]) if found else 0
+        row = self._db.execute("SELECT last FROM blocks ORDER BY first DESC LIMIT 1").fetchone()
+        return int(row[0]) if row else 0
 
     def fold(self, most: int = BLOCK) -> int:
         """Make one block of the oldest steps that have rows, within the caller's transaction; its last step.
@@ -167,9 +167,9 @@ class Steps:
         """
         with looking(self._db):
             for first in self._blocks_after(after, kinds) if self._has_blocks else ():
-                found = [row for row in self._block(first) if row.seq > after and (not kinds or row.kind in kinds)]
-                if found:
-                    return found
+                rows = [row for row in self._block(first) if row.seq > after and (not kinds or row.kind in kinds)]
+                if rows:
+                    return rows
             chosen = f" AND e.kind IN ({_marks(kinds)})" if kinds else ""
             before = _BEFORE if self._has_blocks else "NULL"
             query = (
@@ -182,8 +182,8 @@ class Steps:
     def _blocks_after(self, after: int, kinds: tuple[str, ...]) -> list[int]:
         """The blocks to look into next, by their first steps: the first one may have these kinds before ``after``."""
         query = "SELECT first, last FROM blocks WHERE first <= ? ORDER BY first DESC LIMIT 1"
-        found = self._db.execute(query, (after + 1,)).fetchone()
-        begin = found[0] if found and found[1] > after else after + 1
+        row = self._db.execute(query, (after + 1,)).fetchone()
+        begin = row[0] if row and row[1] > after else after + 1
         if not kinds:
             query = "SELECT first FROM blocks WHERE first >= ? ORDER BY first LIMIT 1"
             return [first for (first,) in self._db.execute(query, (begin,))]
@@ -195,10 +195,10 @@ class Steps:
         """The steps of a block; checked once, because a block never changes."""
         if first not in self._blocks:
             query = "SELECT last, digest, steps FROM blocks WHERE first = ?"
-            found = self._db.execute(query, (first,)).fetchone()
-            if found is None:
+            row = self._db.execute(query, (first,)).fetchone()
+            if row is None:
                 raise damaged(self._path, f"step {first} is missing")
-            last, digest, steps = found
+            last, digest, steps = row
             rows = _rows_of(first, last, self._before(first), digest, steps)
             if rows is None:
                 raise damaged(self._path, f"steps {first} to {last} have changed since they were stored")
@@ -212,10 +212,10 @@ class Steps:
         if first == 1:
             return START
         query = "SELECT last, digest FROM blocks WHERE first < ? ORDER BY first DESC LIMIT 1"
-        found = self._db.execute(query, (first,)).fetchone()
-        if found is None or found[0] != first - 1:
+        row = self._db.execute(query, (first,)).fetchone()
+        if row is None or row[0] != first - 1:
             raise damaged(self._path, f"step {first - 1} is missing")
-        return bytes(found[1])
+        return bytes(row[1])
 
 
 @contextmanager
@@ -266,9 +266,9 @@ def _rows_of(first: int, last: int, before: bytes, digest: bytes, steps: Any) ->
     return rows if rows and begin == len(data) and before == digest else None
 
 
-def _checked(found: Iterable[tuple[Any, ...]], path: Path) -> Iterator[Row]:
+def _checked(rows: Iterable[tuple[Any, ...]], path: Path) -> Iterator[Row]:
     """The steps behind stored rows; a damaged one is refused when its turn comes."""
-    for seq, at_us, kind, event, decision, digest, before in found:
+    for seq, at_us, kind, event, decision, digest, before in rows:
         first = START if seq == 1 else before
         if first is None:
             raise damaged(path, f"step {seq - 1} is missing")
