@@ -82,15 +82,15 @@ class Catalog:
     def all(self, kind: Kind) -> tuple[Found, ...]:
         """Everything of a kind by name, hidden files left out; UserError for two of a name in one place."""
         places = [(origin, _files(folder, kind)) for origin, folder in self._folders(kind)]
-        found: dict[str, Found] = {}
+        by_name: dict[str, Found] = {}
         for origin, files in places:
             for key, path in files.items():
-                first = found.get(key)
+                first = by_name.get(key)
                 if first is None:
-                    found[key] = Found(kind, path.stem, path, origin)
+                    by_name[key] = Found(kind, path.stem, path, origin)
                 elif not path.samefile(first.path):
-                    found[key] = Found(kind, first.name, first.path, first.origin, (*first.hides, path))
-        return tuple(found[key] for key in sorted(found))
+                    by_name[key] = Found(kind, first.name, first.path, first.origin, (*first.hides, path))
+        return tuple(by_name[key] for key in sorted(by_name))
 
     def find(self, kind: Kind, name: str, *, base: Path | None = None, file: str = "", key: str = "") -> Found:
         """The one of that name or at that path (relative to ``base``, by default the current folder).
@@ -100,24 +100,24 @@ class Catalog:
         """
         if "/" in name or name.endswith(_SUFFIX[kind]):
             return self._given(kind, name, base or Path(), file, key)
-        found = {one.name.casefold(): one for one in self.all(kind)}
-        if name.casefold() in found:
-            return found[name.casefold()]
-        near = difflib.get_close_matches(name.casefold(), found, n=1, cutoff=0.5)
-        names = ", ".join(one.name for one in found.values()) or "none"
-        advice = f"Did you mean {found[near[0]].name!r}? " if near else ""
+        by_name = {known.name.casefold(): known for known in self.all(kind)}
+        if name.casefold() in by_name:
+            return by_name[name.casefold()]
+        near = difflib.get_close_matches(name.casefold(), by_name, n=1, cutoff=0.5)
+        names = ", ".join(known.name for known in by_name.values()) or "none"
+        advice = f"Did you mean {by_name[near[0]].name!r}? " if near else ""
         hint = f"{advice}Known: {names}; or give the path of a {_SUFFIX[kind]} file"
         raise _error(f"there is no {_one(kind)} {name!r}", file, key, hint)
 
-    def came_with_fawkes(self, found: Found) -> bool:
+    def came_with_fawkes(self, file: Found) -> bool:
         """True if a file is the one that came with Fawkes, or its unchanged copy found by name.
 
         A checkout is a site as well for whoever calls an installed Fawkes there.
         """
-        ours = (self.bundled or bundled_dir(found.kind)) / found.kind.value / found.path.name
+        ours = (self.bundled or bundled_dir(file.kind)) / file.kind.value / file.path.name
         if not ours.is_file():
             return False
-        return found.path.samefile(ours) or (found.origin is Origin.SITE and found.text() == read_text(ours))
+        return file.path.samefile(ours) or (file.origin is Origin.SITE and file.text() == read_text(ours))
 
     def _given(self, kind: Kind, name: str, base: Path, file: str, key: str) -> Found:
         path = base / os.path.expanduser(name)
@@ -139,13 +139,13 @@ def bundled_dir(kind: Kind, package: Path | None = None) -> Path:
     return inside if (inside / kind.value).is_dir() else package.parent
 
 
-def load_module(found: Found) -> ModuleType:
+def load_module(file: Found) -> ModuleType:
     """The Python file as a module of its own, off ``sys.path``; UserError with line when it cannot be loaded."""
-    digest = hashlib.sha256(str(found.path.resolve()).encode()).hexdigest()[:12]
-    name = f"fawkes_{found.kind.value}.{found.path.stem}_{digest}"
-    spec = importlib.util.spec_from_file_location(name, found.path)
+    digest = hashlib.sha256(str(file.path.resolve()).encode()).hexdigest()[:12]
+    name = f"fawkes_{file.kind.value}.{file.path.stem}_{digest}"
+    spec = importlib.util.spec_from_file_location(name, file.path)
     if spec is None or spec.loader is None:
-        raise UserError("is not a Python file", where=str(found.path))
+        raise UserError("is not a Python file", where=str(file.path))
     module = importlib.util.module_from_spec(spec)
     # Dataclasses with postponed annotations look their own module up there.
     sys.modules[name] = module
@@ -154,7 +154,7 @@ def load_module(found: Found) -> ModuleType:
     except Exception as error:
         del sys.modules[name]
         raise UserError(
-            f"this {_one(found.kind)} cannot be loaded: {type(error).__name__}: {error}", where=str(found.path)
+            f"this {_one(file.kind)} cannot be loaded: {type(error).__name__}: {error}", where=str(file.path)
         ) from error
     return module
 

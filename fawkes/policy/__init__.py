@@ -168,10 +168,10 @@ def load_policy(policy: PolicyText, functions: tuple[str, ...], example: str, *,
         _note_line(error, error, policy.origin)
         what = f"the policy cannot be loaded: {type(error).__name__}: {error}"
         raise ConfigError(what, file=policy.origin, key="".join(getattr(error, "__notes__", [])[:1])) from error
-    found = {name: module[name] for name in functions if callable(module.get(name))}
-    if len(found) < len(functions) or not isinstance(module.get("NAME"), str):
+    defined = {name: module[name] for name in functions if callable(module.get(name))}
+    if len(defined) < len(functions) or not isinstance(module.get("NAME"), str):
         raise ConfigError("this file is not a policy", file=policy.origin, hint=example)
-    return Loaded(policy, code, module, found, own)
+    return Loaded(policy, code, module, defined, own)
 
 
 def _module(policy: PolicyText, code: CodeType) -> dict[str, Any]:
@@ -212,8 +212,8 @@ def _forbidden(node: ast.AST) -> tuple[str, str] | None:
             bad = [alias.name for alias in names if alias.name not in ("math", "statistics")]
             return (f"imports {bad[0]!r}", _IMPORTS) if bad else None
         case ast.ImportFrom(module=module, names=names):
-            found = vars(_MODULES.get(module or "", SimpleNamespace()))
-            bad = [f"{module or '.'}.{alias.name}" for alias in names if alias.name not in found]
+            allowed = vars(_MODULES.get(module or "", SimpleNamespace()))
+            bad = [f"{module or '.'}.{alias.name}" for alias in names if alias.name not in allowed]
             return (f"imports {bad[0]!r}", _IMPORTS) if bad else None
         case ast.Name(id=name) if name.startswith("__") or (hasattr(builtins, name) and name not in _GIVEN):
             return f"uses {name!r}", _NUMBER_ONLY

@@ -69,13 +69,13 @@ def compile_admission(policy: PolicyText, parameters: Mapping[str, Plain], *, ow
         function: {name: value for name, value in parameters.items() if name in settable}
         for function, settable in known.items()
     }
-    found = _Loaded(module, bool(module.values.get("NEEDS_WORK", False)), given)
-    failed = _failure(found)
+    admission = _Loaded(module, bool(module.values.get("NEEDS_WORK", False)), given)
+    failed = _failure(admission)
     if failed:
-        usual = _Loaded(module, found.needs_work, {function: {} for function in _FUNCTIONS})
+        usual = _Loaded(module, admission.needs_work, {function: {} for function in _FUNCTIONS})
         key = "admission_parameters" if parameters and not _failure(usual) else ""
         raise ConfigError(f"the policy {failed}", file=policy.origin, key=key)
-    return found
+    return admission
 
 
 def _settable(function: Callable[..., Any]) -> list[str]:
@@ -83,16 +83,16 @@ def _settable(function: Callable[..., Any]) -> list[str]:
     return [each.name for each in of if each.default is not inspect.Parameter.empty]
 
 
-def _failure(found: Admission) -> str:
+def _failure(admission: Admission) -> str:
     """How the policy fails on a small queue before it is trusted; empty when it does not."""
     waiting = Job("probe-1", 4, 60.0, 0.0, work_s=100.0)
     running = Job("probe-2", 4, 60.0, 5.0, granted=2, work_s=100.0)
     memory: Memory = None
     try:
         for _ in range(3):
-            found.admit(Queue((waiting, running), total=8, free=6), memory)
-            found.late(running, memory)
-            memory = found.learn(_DONE, memory)
+            admission.admit(Queue((waiting, running), total=8, free=6), memory)
+            admission.late(running, memory)
+            memory = admission.learn(_DONE, memory)
     except Exception as error:
         notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
         return f"raised {type(error).__name__}: {error}{notes}"

@@ -129,21 +129,21 @@ def look(wanted: Wanted) -> Cached:
     if not folder.is_dir():
         raise _absent(wanted)
     sizes = {path: (folder / path).lstat().st_size for path in manifest.files_in(folder)}
-    found = manifest.faults(folder, _files_of(wanted))
+    faults = manifest.faults(folder, _files_of(wanted))
     text = folder / manifest.NAME
     if not text.is_file():
-        found.append(manifest.Fault(manifest.NAME, "missing"))
+        faults.append(manifest.Fault(manifest.NAME, "missing"))
     elif text.read_text(errors="replace") != wanted_manifest(wanted):
-        found.append(manifest.Fault(manifest.NAME, "damaged"))
+        faults.append(manifest.Fault(manifest.NAME, "damaged"))
     java = Release.from_listing(str(folder), (), describe(wanted)).java_range if isinstance(wanted, Pin) else ""
     jars = sum(path.endswith(".jar") for path in sizes)
-    return Cached(wanted, str(folder), java, jars, sum(sizes.values()), tuple(found))
+    return Cached(wanted, str(folder), java, jars, sum(sizes.values()), tuple(faults))
 
 
 def there() -> list[Wanted]:
     """The pins that have a folder in the cache, in the order in which Fawkes lists what it can get."""
     known: list[Wanted] = [*PINS.values(), *PIG_PINS.values()]
-    return [one for one in known if folder_of(one).is_dir()]
+    return [wanted for wanted in known if folder_of(wanted).is_dir()]
 
 
 def unreadable_jars(folder: str) -> list[str]:
@@ -212,12 +212,12 @@ def _make(folder: Path, wanted: Wanted, say: Say, resolve: Resolve) -> None:
 
 
 def _check_jars(made: Path, wanted: Wanted) -> None:
-    found = manifest.faults(made, wanted.jars())
-    if not found:
+    faults = manifest.faults(made, wanted.jars())
+    if not faults:
         return
-    rows = "; ".join(f"{Path(fault.path).name} is {_RESOLVED[fault.what]}" for fault in found[:5])
-    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-    local = [str(path) for fault in found if fault.what == "damaged" for path in _in_maven(Path(fault.path).name)]
+    rows = "; ".join(f"{Path(fault.path).name} is {_RESOLVED[fault.what]}" for fault in faults[:5])
+    more = f" and {len(faults) - 5} more" if len(faults) > 5 else ""
+    local = [str(path) for fault in faults if fault.what == "damaged" for path in _in_maven(Path(fault.path).name)]
     hint = f"Delete {', '.join(local[:5])} and try again" if local else "Look at the repository that Maven uses"
     raise FawkesError(
         f"Maven resolved other files than those of the {wanted.title} that Fawkes knows: {rows}{more}",

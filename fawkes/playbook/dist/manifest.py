@@ -84,10 +84,10 @@ def faults(folder: Path, wanted: Mapping[str, str]) -> list[Fault]:
     A surplus file matters: a jar that someone put into ``lib`` is on the class path of every daemon.
     """
     there = set(files_in(folder))
-    found = [Fault(path, "surplus") for path in there - wanted.keys()]
+    wrong = [Fault(path, "surplus") for path in there - wanted.keys()]
     for path, digest in wanted.items():
         if path not in there:
-            found.append(Fault(path, "missing"))
+            wrong.append(Fault(path, "missing"))
         elif digest_of(folder / path) != digest:
-            found.append(Fault(path, "damaged"))
-    return sorted(found, key=lambda fault: fault.path)
+            wrong.append(Fault(path, "damaged"))
+    return sorted(wrong, key=lambda fault: fault.path)

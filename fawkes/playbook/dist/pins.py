@@ -139,10 +139,10 @@ PINS: Mapping[str, Pin] = MappingProxyType(
 
 def pin(version: str) -> Pin:
     """The pin of ``version``; UserError tells which versions are known."""
-    found = PINS.get(version)
-    if found is None:
+    release = PINS.get(version)
+    if release is None:
         raise UserError(
             f"Hadoop {version!r} is not a version that Fawkes can get",
             hint=f"Known are {', '.join(PINS)}; to use another release, name its folder on the nodes",
         )
-    return found
+    return release

@@ -220,10 +220,10 @@ class _Workers(threading.local):
     def __init__(self) -> None:
         self._known: dict[object, _Worker] = {}
 
-    def of(self, bounds: WorkerLimits, asked: Asked) -> _Worker:
+    def of(self, bounds: WorkerLimits, question: Asked) -> _Worker:
         """The one in which the file answers, started when there is none that could; the oldest ends for it."""
         # A process that was forked off this one has the same pipes in its hands.
-        key = os.getpid(), bounds, asked.key
+        key = os.getpid(), bounds, question.key
         worker = self._known.pop(key, None)
         if worker is not None and worker.broken:
             worker.close()
@@ -233,7 +233,7 @@ class _Workers(threading.local):
                 self._known.pop(next(iter(self._known))).close()
             worker = _Worker(bounds)
             self._known[key] = worker
-            worker.known = worker.ask("load", 0, asked.kind, asked.policy, dict(asked.parameters))
+            worker.known = worker.ask("load", 0, question.kind, question.policy, dict(question.parameters))
         self._known[key] = worker
         return worker
 
@@ -241,14 +241,14 @@ class _Workers(threading.local):
 _workers = _Workers()
 
 
-def load(asked: Asked, bounds: WorkerLimits) -> Any:
+def load(question: Asked, bounds: WorkerLimits) -> Any:
     """Load a file in its worker: what it says of itself, as plain data.
 
     ConfigError when it is not of its kind, or takes too much while it is loaded.
     """
-    policy = asked.policy
+    policy = question.policy
     try:
-        return _workers.of(bounds, asked).known
+        return _workers.of(bounds, question).known
     except _EndedError as error:
         ended = _explained(error, policy.origin, bounds, "while it was loaded")
         line = "".join(getattr(ended, "__notes__", []))
@@ -257,22 +257,22 @@ def load(asked: Asked, bounds: WorkerLimits) -> Any:
         raise ConfigError(f"the policy {policy.name} cannot be loaded: {error}", file=policy.origin) from None
 
 
-def call(asked: Asked, bounds: WorkerLimits, function: str, arguments: tuple[Any, ...], where: str) -> Any:
+def call(question: Asked, bounds: WorkerLimits, function: str, arguments: tuple[Any, ...], where: str) -> Any:
     """The answer of a function of the file to arguments that were packed; raises what the function raises.
 
     A call that takes more than the bounds raises TimeoutError or MemoryError with its line; ``where`` says in it
     what the call was about.
     """
     try:
-        answer = _workers.of(bounds, asked).ask("ask", 0, function, arguments)
+        answer = _workers.of(bounds, question).ask("ask", 0, function, arguments)
     except _EndedError as error:
-        raise _explained(error, asked.policy.origin, bounds, where) from None
+        raise _explained(error, question.policy.origin, bounds, where) from None
     except Exception as error:
         if type(error).__name__ == "MemoryError":
             error.args = (f"{error} {where}",)
         raise
     try:
-        return CONTRACTS[asked.kind].opened(function, answer)
+        return CONTRACTS[question.kind].opened(function, answer)
     except (ValueError, TypeError, KeyError, RecursionError):
         raise _NonsenseError("it answered something that no policy answers") from None
 

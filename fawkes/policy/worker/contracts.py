@@ -99,8 +99,8 @@ def _weighting(policy: PolicyText, parameters: dict[str, Any]) -> tuple[Function
 
 
 def _admission(policy: PolicyText, parameters: dict[str, Any]) -> tuple[Functions, Plain]:
-    found = compile_admission(policy, parameters)
-    return {"admit": found.admit, "learn": found.learn, "late": found.late}, found.needs_work
+    admission = compile_admission(policy, parameters)
+    return {"admit": admission.admit, "learn": admission.learn, "late": admission.late}, admission.needs_work
 
 
 def _sealed_admission(function: str, answer: Any) -> Plain:
@@ -132,10 +132,10 @@ def _opened_admission(function: str, plain: Any) -> Any:
 def _opened_verdict(plain: Any) -> Any:
     if isinstance(plain, str):
         return Shown(cut(plain, _LONGEST))
-    job, cpus, drop, asked, why = plain
+    job, cpus, drop, wanted, why = plain
     if not isinstance(job, str) or not isinstance(drop, bool) or not isinstance(why, dict):
         raise ValueError("is no verdict")
-    return Verdict(job, cpus=cpus, drop=drop, asked=asked, why=why)
+    return Verdict(job, cpus=cpus, drop=drop, asked=wanted, why=why)
 
 
 WEIGHTING, ADMISSION = "weighting", "admission"

@@ -45,11 +45,11 @@ def loader(bounds: WorkerLimits) -> Callable[[PolicyText, Settings], Measure]:
     def load_within(policy: PolicyText, settings: Settings) -> Measure:
         if is_own(policy.text):
             return compile_policy(policy, settings, own=True)
-        asked = Asked(WEIGHTING, policy, settings.policy_parameters)
-        load(asked, bounds)
+        question = Asked(WEIGHTING, policy, settings.policy_parameters)
+        load(question, bounds)
 
         def measure(window: Window, memory: Plain) -> tuple[Any, Plain]:
-            answer: tuple[Any, Plain] = call(asked, bounds, "measure", packed(window, memory), _named(window))
+            answer: tuple[Any, Plain] = call(question, bounds, "measure", packed(window, memory), _named(window))
             return answer
 
         return measure
@@ -91,8 +91,8 @@ def admission_loader(bounds: WorkerLimits) -> Callable[[PolicyText, Mapping[str,
     def load_within(policy: PolicyText, parameters: Mapping[str, Plain]) -> Admission:
         if is_own(policy.text):
             return compile_admission(policy, parameters, own=True)
-        asked = Asked(ADMISSION, policy, parameters)
-        return _Apart(asked, bounds, bool(load(asked, bounds)))
+        question = Asked(ADMISSION, policy, parameters)
+        return _Apart(question, bounds, bool(load(question, bounds)))
 
     return load_within
 

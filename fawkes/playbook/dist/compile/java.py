@@ -57,16 +57,16 @@ def find_java(
     return choose([Java(home, major_of(said), said) for home, said in pairs], needs, host, java_home)
 
 
-def choose(found: Sequence[Java], needs: NeedsJava, host: str, java_home: str | None = None) -> Java:
+def choose(javas: Sequence[Java], needs: NeedsJava, host: str, java_home: str | None = None) -> Java:
     """The first of ``found`` on which ``needs`` runs; HostError when there is none."""
-    for java in found:
+    for java in javas:
         if java.major is not None and _fits(java.major, needs):
             return java
     wanted = f"Hadoop {needs.version} needs Java {_range(needs)}"
     if java_home is not None:
-        what = _unfit(found[0]) if found else f"there is no Java in {java_home} (no bin/java that can be run)"
+        what = _unfit(javas[0]) if javas else f"there is no Java in {java_home} (no bin/java that can be run)"
         raise HostError(what, host=host, hint=f"{wanted}; correct java_home of the node in inventory.toml")
-    what = "; ".join(_unfit(java) for java in found) or "no Java was found"
+    what = "; ".join(_unfit(java) for java in javas) or "no Java was found"
     raise HostError(
         what,
         host=host,
