@@ -96,12 +96,12 @@ class Bench(PlayedGround, Setup):
     def told(self) -> list[Attempt]:
         """What has been told since the last time."""
         self.mailbox.end()
-        found = []
+        attempts = []
         while (event := self.mailbox.take()) is not None:
             assert isinstance(event, AttemptSeen)
             assert (event.job, event.attempt) == ("job", 1)
-            found.append(event.seen)
-        return found
+            attempts.append(event.seen)
+        return attempts
 
     def seen(self) -> list[Attempt]:
         """What was told after one more round."""
@@ -173,10 +173,10 @@ def refused(address: str, port: int, limit_s: float) -> socket.socket:
 
 
 def lives(seen: Attempt) -> list[AppLife] | None:
-    return None if seen.applications is None else [one.life for one in seen.applications]
+    return None if seen.applications is None else [app.life for app in seen.applications]
 
 
 def verdict(seen: Attempt, *, cancelling: bool = False, lasted: bool = False) -> Progress | None:
     """What the core makes of the facts about an attempt that was begun."""
-    found = judge(seen, began=True, cancelling=cancelling, lasted=lasted)
-    return None if found is None else found.progress
+    outcome = judge(seen, began=True, cancelling=cancelling, lasted=lasted)
+    return None if outcome is None else outcome.progress

@@ -197,11 +197,11 @@ class PairSetup(Setup):
 def pair_site(folder: Path, server: Server, nodes: tuple[NodeId, ...] = NODES) -> Iterator[PairSite]:
     """A `PairSite` for a block; all that it started is ended."""
     clear(server)
-    found = PairSite(folder, server, nodes)
+    site = PairSite(folder, server, nodes)
     try:
-        yield found
+        yield site
     finally:
-        found.end()
+        site.end()
 
 
 class PairSite:
@@ -306,9 +306,9 @@ class PairSite:
         return {name for name in hadoop.DAEMONS if self.pid(at, name) is not None}
 
     def cluster(self) -> LiveCluster:
-        found = self.clusters.get(C)
-        assert found is not None
-        return found
+        cluster = self.clusters.get(C)
+        assert cluster is not None
+        return cluster
 
     # --- what the daemons say and do
 

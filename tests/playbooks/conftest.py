@@ -74,7 +74,7 @@ def lease_of(tmp_path: Path) -> Iterator[LeaseOf]:
         return lease
 
     yield make
-    for lease in {one.cluster: one for one in made if one.cluster}.values():
+    for lease in {right.cluster: right for right in made if right.cluster}.values():
         left = sh(node.verify(lease)).facts.all("process")
         for pid in left:
             subprocess.run(["kill", "-KILL", pid], check=False)

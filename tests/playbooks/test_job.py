@@ -64,7 +64,7 @@ def test_many_starts_at_once_run_it_once(lease: Lease) -> None:
     count = file(lease, "../count")
     script = job.start(lease, "wordcount", 1, ["/bin/sh", "-c", 'echo x >>"$0"', str(count)]).text
     starts = [subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.DEVNULL) for _ in range(5)]
-    assert [one.wait(timeout=60) for one in starts] == [0] * 5
+    assert [start.wait(timeout=60) for start in starts] == [0] * 5
     until(lease, finished)
     assert count.read_text() == "x\n"
 

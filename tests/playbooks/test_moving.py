@@ -59,10 +59,10 @@ def test_masters_are_found_and_stopped_after_the_disk_was_emptied(lease: Lease) 
     ok(hadoop.start(lease, [runs("namenode"), runs("resourcemanager"), runs("datanode")]))
     data = ok(hadoop.status(lease.folders, ["datanode"]))["pid.datanode"]
     subprocess.run(["rm", "-rf", str(lease.work_dir)], check=True)
-    found = ok(moving.look(lease))
-    assert set(found.under("process")) == {"namenode", "resourcemanager"}
+    facts = ok(moving.look(lease))
+    assert set(facts.under("process")) == {"namenode", "resourcemanager"}
     # The disk may only be away; nobody knows until there is a folder again.
-    assert "image" not in found
+    assert "image" not in facts
     # The lease went with the disk: without one nothing is stopped.
     assert sh(moving.stop(lease)).exit == Exit.NOT_TAKEN
     ok(leases.take(lease))

@@ -54,8 +54,8 @@ def test_a_journal_without_a_namenode_is_renamed_and_never_deleted(lease: Lease)
     assert ok(standby.look(lease.folders, "alpha")).under("journal") == {}
     assert "journal" in ok(standby.look(lease.folders, "alpha"))
     assert ok(standby.begin_afresh(lease))["aside"] == f"{lease.folders.journal}.before-1"
-    found = ok(standby.look(lease.folders, "alpha"))
-    assert ("journal" in found, found["journalnode"]) == (False, "absent")
+    facts = ok(standby.look(lease.folders, "alpha"))
+    assert ("journal" in facts, facts["journalnode"]) == (False, "absent")
     assert Path(f"{lease.folders.journal}.before-1", "alpha", "current", "VERSION").exists()
     assert "aside" not in ok(standby.begin_afresh(lease))
 

@@ -28,11 +28,11 @@ class Hour(SetClock):
     def told(self) -> list[tuple[int, str]]:
         """When something was told, in seconds, and what for."""
         self.mailbox.end()
-        found: list[tuple[int, str]] = []
+        waits: list[tuple[int, str]] = []
         while (event := self.mailbox.take()) is not None:
             assert isinstance(event, WaitSeen)
-            found.append((event.since_us // SECOND_US, event.waits_for))
-        return found
+            waits.append((event.since_us // SECOND_US, event.waits_for))
+        return waits
 
 
 def test_a_wait_of_an_hour_is_told_a_few_times() -> None:

@@ -134,9 +134,9 @@ class Place(PlayedGround, Setup):
 
     def workers(self) -> list[str]:
         """The workers that got a list since the last time."""
-        found = [node for doing, node in self.did if doing == WRITING and node != MASTER]
+        workers = [node for doing, node in self.did if doing == WRITING and node != MASTER]
         self.did.clear()
-        return sorted(found)
+        return sorted(workers)
 
 
 def effect(version: int, *nodes: NodeId) -> Membership:
@@ -170,8 +170,8 @@ def keeper(place: Place) -> MembershipKeeper:
 
 def test_every_worker_gets_a_list_that_has_changed_and_the_masters_are_told_last() -> None:
     place = Place()
-    told = keeper(place).apply(effect(2, MASTER, WORKER, NEW))
-    assert told == {"refreshed": ["doors", "policy", "hdfs", "yarn"]}
+    facts = keeper(place).apply(effect(2, MASTER, WORKER, NEW))
+    assert facts == {"refreshed": ["doors", "policy", "hdfs", "yarn"]}
     at_master = [doing for doing, node in place.did if node == MASTER]
     assert at_master == [KEEPING, WRITING, "writing the members", *["refreshing the members"] * 4]
     assert place.workers() == [WORKER, NEW]
@@ -257,10 +257,10 @@ def test_whoever_looked_before_a_change_of_members_does_not_undo_it(
     look = keep._clusters.get
 
     def look_and_be_overtaken(cluster: ClusterId) -> LiveCluster | None:
-        found = look(cluster)
+        known = look(cluster)
         monkeypatch.setattr(keep._clusters, "get", look)
         keep.apply(replace(effect(3), members={**members, NEW: Member(Goal.SERVING, Role.CORE, 1)}))
-        return found
+        return known
 
     monkeypatch.setattr(keep._clusters, "get", look_and_be_overtaken)
     keep.take_back()

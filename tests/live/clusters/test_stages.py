@@ -167,8 +167,8 @@ class Site:
         self.yarn.answers[APPS] = {"apps": {"app": list(applications)}}
 
     def saved(self) -> dict[str, bytes]:
-        found = (path for path in self.folder.rglob("*") if path.is_file() and path.name != MANIFEST)
-        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in found}
+        files = (path for path in self.folder.rglob("*") if path.is_file() and path.name != MANIFEST)
+        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in files}
 
 
 @pytest.fixture
@@ -383,8 +383,8 @@ def test_a_file_that_hdfs_never_closes_is_named_with_its_client_and_holds_up_no_
     with pytest.raises(UnsavedError, match=named) as caught:
         site.save(close_us=1, stages=stages)
     facts: Any = caught.value.facts
-    asked = {path for op, path in site.server.asked if op in ("GETFILECHECKSUM", "OPEN")}
-    assert "/out/a/never" not in asked, "a DataNode that has it may not answer for a minute"
+    read = {path for op, path in site.server.asked if op in ("GETFILECHECKSUM", "OPEN")}
+    assert "/out/a/never" not in read, "a DataNode that has it may not answer for a minute"
     assert [row["path"] for row in facts["unsaved"]] == ["/out/a/never"]
     assert facts["closed"] == closed("/out/a/x")["closed"]
     assert {name: data for name, data in site.saved().items() if not name.endswith("/never")} == {

@@ -95,8 +95,8 @@ class Lost:
 @pytest.fixture
 def lost(tmp_path: Path) -> Lost:
     pool = f"pool-{tmp_path.name}"
-    found = Lost(tmp_path, pool, LocalFleet([node_of(name, tmp_path) for name in NAMES]))
-    ground = found.fleet.ground(7, "lost", pool)
+    lost = Lost(tmp_path, pool, LocalFleet([node_of(name, tmp_path) for name in NAMES]))
+    ground = lost.fleet.ground(7, "lost", pool)
     for name, member in MEMBERS.items():
         right = ground.lease(name, A, member.generation)
         ground.run(name, lease.take(right), "taking")
@@ -112,7 +112,7 @@ def lost(tmp_path: Path) -> Lost:
     results = [Path(right.folders.jobs, f"{name}.1", "result") for name in ("word.count", "lost-job")]
     while not all(result.exists() for result in results):
         ground.run(master, node.verify(right), "looking")
-    return found
+    return lost
 
 
 def test_a_pool_is_adopted_and_its_new_ledger_may_start(lost: Lost) -> None:
@@ -149,12 +149,12 @@ def test_nodes_may_take_as_long_as_the_site_says(lost: Lost, wait: str, silent: 
 def test_a_second_name_node_is_shown_with_its_journal(lost: Lost) -> None:
     with lost.adoption() as adoption:
         findings = adoption.examine("ann")
-    found = findings.outcome
+    outcome = findings.outcome
     journal = tuple(map(NodeId, NAMES[:3]))
     standby = Standby(journal=journal, node=journal[1])
-    kept = replace(found.clusters[A], standby=standby)
-    members = {name: replace(member, cluster=kept) for name, member in found.members.items()}
-    findings = replace(findings, outcome=replace(found, clusters={A: kept}, members=members))
+    kept = replace(outcome.clusters[A], standby=standby)
+    members = {name: replace(member, cluster=kept) for name, member in outcome.members.items()}
+    findings = replace(findings, outcome=replace(outcome, clusters={A: kept}, members=members))
     said = list(lines(findings, {A: "its masters see 2 NodeManagers"}))
     assert said[1] == "  its journal is on node[01-03], its second NameNode on node02"
 
@@ -239,7 +239,7 @@ def test_a_pool_that_no_node_knows_is_not_adopted(lost: Lost) -> None:
 
 
 def test_an_inventory_that_lacks_a_member_is_named(lost: Lost) -> None:
-    lost.fleet.nodes = [one for one in lost.fleet.nodes if one.name != NAMES[1]]
+    lost.fleet.nodes = [node for node in lost.fleet.nodes if node.name != NAMES[1]]
     with lost.adoption() as adoption, pytest.raises(UserError, match="has node02, which the inventory does not name"):
         adoption.examine("ann")
 

@@ -174,8 +174,8 @@ class Lost:
     def found(self, to: str = TO) -> Mapping[str, Any]:
         *steps, last = answer(self.restorer(), to)
         assert [list(step) for step in steps] == [["doing"]] * len(steps)
-        found: Mapping[str, Any] = last["found"]
-        return found
+        facts: Mapping[str, Any] = last["found"]
+        return facts
 
     def left(self) -> list[Path]:
         return [path for name in _ROLES for path in Path(self.ground.folders(name, C).root).glob("restore*")]
@@ -189,8 +189,10 @@ def lost(tmp_path: Path) -> Lost:
     return Lost(tmp_path)
 
 
-def fates(found: Mapping[str, Any]) -> dict[str, tuple[int, int, list[str]]]:
-    return {row["fate"]: (row["files"], row["bytes"], [one["path"] for one in row["named"]]) for row in found["files"]}
+def fates(facts: Mapping[str, Any]) -> dict[str, tuple[int, int, list[str]]]:
+    return {
+        row["fate"]: (row["files"], row["bytes"], [file["path"] for file in row["named"]]) for row in facts["files"]
+    }
 
 
 def test_what_would_come_back_is_told_by_name_and_nothing_stays_behind(lost: Lost) -> None:
@@ -201,17 +203,17 @@ def test_what_would_come_back_is_told_by_name_and_nothing_stays_behind(lost: Los
     lost.replica(TO, 4, 99, 5)
     lost.replica(TO, 5, 15, 2, "rbw")
     lost.replica(TO, 6, 16, 1)
-    found = lost.found()
-    assert fates(found) == {
+    facts = lost.found()
+    assert fates(facts) == {
         "whole": (1, 7, []),
         "open": (1, 0, ["/data/open"]),
         "short": (1, 10, ["/data/half"]),
         "unknown": (0, 0, []),
     }
-    assert found["files"][2]["named"] == [{"path": "/data/half", "bytes": 10, "missing": 1, "blocks": 2}]
-    assert (found["strangers"], found["silent"]) == (1, [OLD])
-    assert (found["txid"], found["copied_us"], found["now_us"]) == (53, 40_000_000, 100_000_000)
-    assert (found["old"], found["master"], found["to"]) == ("silent", OLD, TO)
+    assert facts["files"][2]["named"] == [{"path": "/data/half", "bytes": 10, "missing": 1, "blocks": 2}]
+    assert (facts["strangers"], facts["silent"]) == (1, [OLD])
+    assert (facts["txid"], facts["copied_us"], facts["now_us"]) == (53, 40_000_000, 100_000_000)
+    assert (facts["old"], facts["master"], facts["to"]) == ("silent", OLD, TO)
     assert lost.left() == []
     assert lost.asked == [LookAtMasters(C, 0, OLD, TO)], "the facts are fresh"
     assert not Path(lost.ground.folders(TO, C).nn).exists(), "nothing was placed"
@@ -222,9 +224,9 @@ def test_blocks_on_the_masters_own_node_count_when_it_answers(lost: Lost) -> Non
     lost.seen |= {"old": "stopped", "image": False}
     lost.replica(OLD, 1, 11, 4)
     lost.replica(OLD, 2, 12, 3)
-    found = lost.found()
-    assert fates(found)["whole"] == (1, 7, [])
-    assert found["silent"] == []
+    facts = lost.found()
+    assert fates(facts)["whole"] == (1, 7, [])
+    assert facts["silent"] == []
 
 
 def test_a_node_that_falls_silent_meanwhile_is_told(lost: Lost) -> None:
@@ -235,8 +237,8 @@ def test_a_node_that_falls_silent_meanwhile_is_told(lost: Lost) -> None:
 
 def test_a_disk_that_has_the_whole_data_needs_no_copy(lost: Lost) -> None:
     lost.seen |= {"old": "stopped", "image": True}
-    found = lost.found()
-    assert (found["files"], found["image"]) == ([], True)
+    facts = lost.found()
+    assert (facts["files"], facts["image"]) == ([], True)
 
 
 def test_a_copy_that_only_another_node_has_is_fetched(lost: Lost) -> None:

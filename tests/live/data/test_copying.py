@@ -292,6 +292,6 @@ def test_where_both_have_a_segment_the_journal_counts(site: KeptSite) -> None:
     kept = copy.copy()
     assert kept is not None
     assert kept.transaction == 9
-    found = content(copy.path)
-    assert (found[f"edits_{1:019d}-{4:019d}"], found[f"edits_{5:019d}-{9:019d}"]) == written
-    assert stale.name not in found
+    contents = content(copy.path)
+    assert (contents[f"edits_{1:019d}-{4:019d}"], contents[f"edits_{5:019d}-{9:019d}"]) == written
+    assert stale.name not in contents

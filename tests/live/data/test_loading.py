@@ -55,41 +55,41 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_set_is_loaded_whole(server: FakeHdfs, folder: Path) -> None:
-    found = run(server, folder)
+    loaded = run(server, folder)
     assert server.files("/input/set") == contents(folder)
-    assert (found.files, found.kept, found.extra, found.size) == (5, 0, 0, 11 * BLOCK + 105)
-    assert found.thin == 0
+    assert (loaded.files, loaded.kept, loaded.extra, loaded.size) == (5, 0, 0, 11 * BLOCK + 105)
+    assert loaded.thin == 0
     assert not any("_fawkes_loading" in path for path in server.tree)
 
 
 def test_blocks_lie_evenly_on_all_core_nodes(server: FakeHdfs, tmp_path: Path) -> None:
     """A single file, too: written in one go it would lie on the DataNode that took it."""
     (tmp_path / "one").write_bytes(bytes(9 * BLOCK))
-    found = run(server, tmp_path)
-    assert found.node_bytes == {"node1": 3 * BLOCK, "node2": 3 * BLOCK, "node3": 3 * BLOCK}
-    assert (found.skew, found.uneven) == (1.0, "")
+    loaded = run(server, tmp_path)
+    assert loaded.node_bytes == {"node1": 3 * BLOCK, "node2": 3 * BLOCK, "node3": 3 * BLOCK}
+    assert (loaded.skew, loaded.uneven) == (1.0, "")
     assert sorted(server.writes) == sorted(3 * list(DATANODES))
 
 
 def test_nothing_goes_to_datanodes_that_are_no_core_nodes(server: FakeHdfs, tmp_path: Path) -> None:
     (tmp_path / "one").write_bytes(bytes(4 * BLOCK))
-    found = run(server, tmp_path, core=["node1", "node2"])
-    assert found.node_bytes == {"node1": 2 * BLOCK, "node2": 2 * BLOCK}
+    loaded = run(server, tmp_path, core=["node1", "node2"])
+    assert loaded.node_bytes == {"node1": 2 * BLOCK, "node2": 2 * BLOCK}
     assert set(server.writes) == set(DATANODES[:2])
 
 
 def test_input_on_other_nodes_is_told(server: FakeHdfs, tmp_path: Path) -> None:
     """Replicas are HDFS's to place: the storage policy failed if they lie elsewhere."""
     (tmp_path / "one").write_bytes(bytes(4 * BLOCK))
-    found = run(server, tmp_path, core=["node1", "node2"], replication=3)
-    assert found.uneven == "input lies on node3, which are not core nodes"
+    loaded = run(server, tmp_path, core=["node1", "node2"], replication=3)
+    assert loaded.uneven == "input lies on node3, which are not core nodes"
 
 
 def test_a_second_run_leaves_what_is_there(server: FakeHdfs, folder: Path) -> None:
     run(server, folder)
     server.writes.clear()
-    found = run(server, folder)
-    assert (found.files, found.kept) == (5, 5)
+    loaded = run(server, folder)
+    assert (loaded.files, loaded.kept) == (5, 5)
     assert server.writes == []
 
 
@@ -100,8 +100,8 @@ def test_what_a_broken_off_load_left_is_made_good(server: FakeHdfs, folder: Path
     server.tree["/input/set/a"].blocks = [(b"short", DATANODES[0])]
     server.tree["/input/set/sub/deep/c"].changed_ms += 1
     del server.tree["/input/set/empty"]
-    found = run(server, folder)
-    assert found.kept == 2
+    loaded = run(server, folder)
+    assert loaded.kept == 2
     assert server.files("/input/set") == contents(folder)
 
 
@@ -152,9 +152,9 @@ def test_checksums_of_another_kind_are_replaced_by_reading(server: FakeHdfs, fol
 
 def test_a_datanode_that_does_not_answer_is_avoided(server: FakeHdfs, folder: Path) -> None:
     server.down.add(DATANODES[1])
-    found = run(server, folder)
+    loaded = run(server, folder)
     assert server.files("/input/set") == contents(folder)
-    assert found.node_bytes["node2"] == 0
+    assert loaded.node_bytes["node2"] == 0
 
 
 def test_without_any_datanode_that_answers_it_fails(server: FakeHdfs, folder: Path) -> None:
@@ -231,9 +231,9 @@ def test_files_that_the_source_has_not_are_told(server: FakeHdfs, folder: Path) 
 
 def test_replicas_that_are_still_on_their_way_are_waited_for(server: FakeHdfs, folder: Path) -> None:
     server.thin = 7
-    found = run(server, folder, replication=2)
-    assert found.thin == 0
-    assert sum(found.node_bytes.values()) == 2 * found.size
+    loaded = run(server, folder, replication=2)
+    assert loaded.thin == 0
+    assert sum(loaded.node_bytes.values()) == 2 * loaded.size
 
 
 def test_blocks_that_stay_thin_are_counted(server: FakeHdfs, tmp_path: Path) -> None:
@@ -246,9 +246,9 @@ def test_from_another_hdfs(server: FakeHdfs) -> None:
     with running() as other:
         other.put("/sets/one/sub/a", b"x" * BLOCK, b"y" * 10, block_bytes=BLOCK)
         other.put("/sets/one/b", b"")
-        found = load(server).run(source_of(f"webhdfs://127.0.0.1:{other.server_port}/sets/one", "hadoop"))
+        loaded = load(server).run(source_of(f"webhdfs://127.0.0.1:{other.server_port}/sets/one", "hadoop"))
         assert server.files("/input/set") == other.files("/sets/one")
-        assert found.files == 2
+        assert loaded.files == 2
 
 
 def test_an_uneven_spread_is_told_and_a_block_more_or_less_is_none(server: FakeHdfs, tmp_path: Path) -> None:
@@ -257,9 +257,9 @@ def test_an_uneven_spread_is_told_and_a_block_more_or_less_is_none(server: FakeH
     for path, entry in server.tree.items():
         if path == "/input/set/a":
             entry.blocks = [(block, DATANODES[0]) for block, _ in entry.blocks]
-    found = run(server, tmp_path)
-    assert found.skew == 3.0
-    assert found.uneven == "the fullest core node has 10.2 KB of the input, the emptiest 0 B"
+    loaded = run(server, tmp_path)
+    assert loaded.skew == 3.0
+    assert loaded.uneven == "the fullest core node has 10.2 KB of the input, the emptiest 0 B"
 
 
 def test_everything_stays_on_core_nodes_but_the_outputs(server: FakeHdfs) -> None:

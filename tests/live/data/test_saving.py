@@ -30,10 +30,10 @@ def server() -> Iterator[FakeHdfs]:
 
 
 def test_an_output_is_saved_whole(server: FakeHdfs, target: Path) -> None:
-    found = save(server, target)
+    saved = save(server, target)
     assert contents(target) == server.files("/out/wc")
     assert (target / "empty").is_dir()
-    assert found == Saved(files=5, size=sum(FILES.values()), already=False)
+    assert saved == Saved(files=5, size=sum(FILES.values()), already=False)
     assert [path.name for path in target.parent.iterdir()] == ["wc"]
     check(server, target)
 

@@ -28,8 +28,8 @@ def server() -> Iterator[FakeHdfs]:
 @pytest.mark.parametrize("kind", ["FILE", "DIRECTORY"])
 def test_a_name_that_leads_away_is_reported(server: FakeHdfs, target: Path, name: object, kind: str) -> None:
     server.said["/out/wc"] = [{"pathSuffix": name, "type": kind, "length": 1, "modificationTime": 1}]
-    found = unsaved(server, target)
-    assert found.keys() == {f"/out/wc/{name!a}"}
+    wrong = unsaved(server, target)
+    assert wrong.keys() == {f"/out/wc/{name!a}"}
     assert contents(working(target)) == server.files("/out/wc")
     assert {path.name for path in target.parent.iterdir()} == {".wc.saving"}
     assert {path.name for path in target.parent.parent.iterdir()} == {"saved"}
@@ -49,20 +49,20 @@ _NAME = st.text(max_size=8) | st.sampled_from(
 
 @settings(max_examples=60, deadline=None)
 @given(name=_NAME, kind=st.sampled_from(["FILE", "DIRECTORY"]), where=st.sampled_from(["/out/wc", "/out/wc/deep"]))
-def test_no_name_of_a_listing_leaves_the_folder(one: FakeHdfs, place: Path, name: str, kind: str, where: str) -> None:
+def test_no_name_of_a_listing_leaves_the_folder(hdfs: FakeHdfs, place: Path, name: str, kind: str, where: str) -> None:
     shutil.rmtree(place / "saved", ignore_errors=True)
-    one.tree = {path: entry for path, entry in one.tree.items() if path in ("/", "/out", "/out/wc", "/out/wc/deep")}
-    one.put("/out/wc/deep/part", b"data")
-    one.said = {where: [{"pathSuffix": name, "type": kind, "length": 0, "modificationTime": 1}]}
+    hdfs.tree = {path: entry for path, entry in hdfs.tree.items() if path in ("/", "/out", "/out/wc", "/out/wc/deep")}
+    hdfs.put("/out/wc/deep/part", b"data")
+    hdfs.said = {where: [{"pathSuffix": name, "type": kind, "length": 0, "modificationTime": 1}]}
     with contextlib.suppress(FawkesError):
-        save(one, place / "saved" / "wc")
+        save(hdfs, place / "saved" / "wc")
     assert [path.name for path in place.iterdir()] == ["saved"]
     (folder,) = (place / "saved").iterdir()
     assert (folder / "deep" / "part").read_bytes() == b"data"
 
 
 @pytest.fixture(scope="module")
-def one() -> Iterator[FakeHdfs]:
+def hdfs() -> Iterator[FakeHdfs]:
     with running() as server:
         yield server
     close_session()

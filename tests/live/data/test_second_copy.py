@@ -112,8 +112,8 @@ def test_a_tar_of_files_and_folders_is_unpacked(tmp_path: Path) -> None:
         tmp_path / "t", ("nn", tarfile.DIRTYPE, b""), ("nn/a", tarfile.REGTYPE, b"1"), ("rm/b/c", tarfile.REGTYPE, b"2")
     )
     unpack(archive, tmp_path / "to")
-    found = {str(f.relative_to(tmp_path / "to")): f.read_bytes() for f in (tmp_path / "to").rglob("*") if f.is_file()}
-    assert found == {"nn/a": b"1", "rm/b/c": b"2"}
+    files = {str(f.relative_to(tmp_path / "to")): f.read_bytes() for f in (tmp_path / "to").rglob("*") if f.is_file()}
+    assert files == {"nn/a": b"1", "rm/b/c": b"2"}
 
 
 @pytest.mark.parametrize(

@@ -71,9 +71,9 @@ def test_one_reading_of_a_working_cluster(server: Server) -> None:
 @pytest.mark.parametrize("empty", [{"apps": {}}, {"apps": None}, {"apps": ""}, {"apps": {"app": []}}])
 def test_an_idle_cluster_waits_for_nothing(server: Server, empty: object) -> None:
     server.answers[APPS] = says(empty)
-    found = read(server)
-    assert (found.error, found.jobs_waiting, found.jobs_running, found.tasks_waiting) == ("", 0, 0, 0)
-    assert (found.tasks_running, found.waiting_tags, found.node_masters) == (0, (), {})
+    reading = read(server)
+    assert (reading.error, reading.jobs_waiting, reading.jobs_running, reading.tasks_waiting) == ("", 0, 0, 0)
+    assert (reading.tasks_running, reading.waiting_tags, reading.node_masters) == (0, (), {})
 
 
 def test_applications_that_users_gave_to_yarn_themselves(server: Server) -> None:
@@ -119,8 +119,8 @@ def test_what_the_masters_do_by_themselves_is_no_use(server: Server, name: str) 
 def test_an_absent_counter_of_use_is_not_known(server: Server, value: object) -> None:
     recorded_beans = {"NameNodeInfo": recorded("namenode.json"), "BlockStats": recorded("blockstats.json")}
     server.answers[JMX] = beans(**recorded_beans) if value == "no counters" else activity(AddBlockOps=value)
-    found = read(server)
-    assert (found.error, found.hdfs_ops) == ("", None)
+    reading = read(server)
+    assert (reading.error, reading.hdfs_ops) == ("", None)
 
 
 def test_a_history_without_its_figures_counts_no_tasks(server: Server) -> None:
@@ -141,9 +141,9 @@ def test_a_history_without_its_figures_counts_no_tasks(server: Server) -> None:
 )
 def test_without_resourcemanager_or_namenode_there_is_no_reading(server: Server, path: str, answer: Answer) -> None:
     server.answers[path] = answer
-    found = read(server, seconds=0.3)
-    assert found.error
-    assert found == Reading(cluster=C1, error=found.error)
+    reading = read(server, seconds=0.3)
+    assert reading.error
+    assert reading == Reading(cluster=C1, error=reading.error)
 
 
 @pytest.mark.parametrize("path", [APPS, NODE_LIST, JMX])
@@ -171,8 +171,8 @@ def test_a_silent_applicationmaster_leaves_the_resourcemanagers_figures(server: 
     server.answers[APPS] = live(app())
     server.answers[f"{APPS}/{ONE}"] = says(recorded("app_pending.json"))
     server.answers[am(ONE)] = answer
-    found = read(server)
-    assert (found.error, found.jobs_running, found.tasks_running, found.tasks_waiting) == ("", 1, 6, 4)
+    reading = read(server)
+    assert (reading.error, reading.jobs_running, reading.tasks_running, reading.tasks_waiting) == ("", 1, 6, 4)
 
 
 @pytest.mark.parametrize("answer", [hangs, drips({})])
@@ -182,8 +182,8 @@ def test_an_applicationmaster_that_hangs_does_not_cost_the_reading(server: Serve
     server.answers[am(ONE)] = answer
     server.answers[am("application_2_0002")] = said((5, 1, 0))
     memory = Memory(master_s=0.1)
-    found = read(server, memory)
-    assert (found.error, found.tasks_waiting, found.tasks_running) == ("", 4 + 4, 6 + 1)
+    reading = read(server, memory)
+    assert (reading.error, reading.tasks_waiting, reading.tasks_running) == ("", 4 + 4, 6 + 1)
     assert memory.silent == {ONE}
     # Next time it is asked last: it cannot take the time of those that answer.
     server.asked.clear()
@@ -199,8 +199,8 @@ def test_all_hanging_applicationmasters_together_leave_time_for_the_rest(server:
     for name in names:
         server.answers[am(name)] = hangs
         server.answers[f"{APPS}/{name}"] = says(recorded("app_pending.json"))
-    found = read(server, Memory(master_s=0.5), seconds=3.0)
-    assert (found.error, found.jobs_running, found.tasks_waiting) == ("", 8, 32)
+    reading = read(server, Memory(master_s=0.5), seconds=3.0)
+    assert (reading.error, reading.jobs_running, reading.tasks_waiting) == ("", 8, 32)
 
 
 @pytest.mark.parametrize("now", [says({"app": {"id": ONE, "state": "FINISHED"}}), says({}, 404)])
@@ -208,23 +208,23 @@ def test_an_application_that_ends_in_between_waits_for_nothing(server: Server, n
     server.answers[APPS] = live(app())
     server.answers[am(ONE)] = redirects("/cluster/app/application_1")
     server.answers[f"{APPS}/{ONE}"] = now
-    found = read(server)
-    assert (found.error, found.jobs_waiting, found.jobs_running, found.tasks_waiting) == ("", 0, 0, 0)
+    reading = read(server)
+    assert (reading.error, reading.jobs_waiting, reading.jobs_running, reading.tasks_waiting) == ("", 0, 0, 0)
 
 
 def test_a_job_without_a_started_task_waits_though_its_applicationmaster_runs(server: Server) -> None:
     server.answers[APPS] = live(app(applicationTags="fawkes-a,other"))
     server.answers[am(ONE)] = said((10, 0, 0), (1, 0, 0))
-    found = read(server)
-    assert (found.jobs_waiting, found.jobs_running, found.tasks_waiting) == (1, 0, 11)
-    assert found.waiting_tags == ("fawkes-a",)
+    reading = read(server)
+    assert (reading.jobs_waiting, reading.jobs_running, reading.tasks_waiting) == (1, 0, 11)
+    assert reading.waiting_tags == ("fawkes-a",)
 
 
 @pytest.mark.parametrize("state", ["NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED"])
 def test_an_application_without_an_applicationmaster_is_one_task(server: Server, state: str) -> None:
     server.answers[APPS] = live(app(state=state, runningContainers=-1))
-    found = read(server)
-    assert (found.jobs_waiting, found.tasks_waiting, found.tasks_running) == (1, 1, 0)
+    reading = read(server)
+    assert (reading.jobs_waiting, reading.tasks_waiting, reading.tasks_running) == (1, 1, 0)
     assert [path for path, _ in server.asked if path.startswith("/proxy/")] == []
 
 
@@ -232,9 +232,9 @@ def test_other_frameworks_count_by_their_containers(server: Server) -> None:
     spark = app("application_3_0003", applicationType="SPARK", amHostHttpAddress="h4:8042")
     server.answers[APPS] = live(spark)
     server.answers[f"{APPS}/application_3_0003"] = says(recorded("app_pending.json"))
-    found = read(server)
-    assert (found.jobs_running, found.tasks_waiting, found.tasks_running) == (1, 4, 6)
-    assert found.node_masters == {NodeId("node04"): 1}
+    reading = read(server)
+    assert (reading.jobs_running, reading.tasks_waiting, reading.tasks_running) == (1, 4, 6)
+    assert reading.node_masters == {NodeId("node04"): 1}
     assert [path for path, _ in server.asked if path.startswith("/proxy/")] == []
 
 
@@ -242,8 +242,8 @@ def test_an_application_alone_with_its_master_is_one_task_as_far_as_anybody_know
     alone = {"app": app(applicationType="SPARK", runningContainers=1)}
     server.answers[APPS] = live(alone["app"])
     server.answers[f"{APPS}/{ONE}"] = says(alone)
-    found = read(server)
-    assert (found.jobs_waiting, found.tasks_waiting) == (1, 1)
+    reading = read(server)
+    assert (reading.jobs_waiting, reading.tasks_waiting) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,8 @@ class Hadoop:
 
     def room(self, *free: int | None, disk: int, archive: int) -> None:
         """So much is free on DataNodes in service, and on the volumes of each kind of all of them."""
-        self.state(CapacityRemaining=sum(one or 0 for one in free))
-        live = {f"h{n}:9866": {"adminState": "In Service", "remaining": one} for n, one in enumerate(free, 1)}
+        self.state(CapacityRemaining=sum(left or 0 for left in free))
+        live = {f"h{n}:9866": {"adminState": "In Service", "remaining": left} for n, left in enumerate(free, 1)}
         nodes = {"LiveNodes": json.dumps(live), "DeadNodes": "{}", "DecomNodes": "{}"}
         self.beans["NameNodeInfo"] = {"Safemode": "", "NameDirStatuses": "{}", **nodes}
         rows = {"DISK": disk, "ARCHIVE": archive}
@@ -222,12 +222,12 @@ class Bench(SetClock):
                 assert eye.look is not None
                 eye.look.result(timeout=60)
         self.mailbox.end()
-        found: list[SafeMode] = []
+        modes: list[SafeMode] = []
         while (event := self.mailbox.take()) is not None:
             assert isinstance(event, ServiceSeen)
-            found.append(event.service.safe_mode)
+            modes.append(event.service.safe_mode)
         self.mailbox = self.watch._mailbox = Mailbox(self)
-        return found
+        return modes
 
 
 def test_a_change_is_told_once_and_not_sooner_than_some_seconds_after_the_last(hadoop: Hadoop) -> None:

@@ -121,7 +121,7 @@ def test_a_folder_of_a_user(site: Site) -> None:
     alice, bob = site.survey()["undeclared"]
     assert (alice["path"], alice["bytes"], alice["files"], alice["owner"]) == ("/user/alice", 8, 2, "alice")
     assert alice["newest"][0] == {"path": "/user/alice/new", "bytes": 3, "changed_us": changed}
-    assert [one["path"] for one in alice["newest"]] == ["/user/alice/new", "/user/alice/deep/old"]
+    assert [file["path"] for file in alice["newest"]] == ["/user/alice/new", "/user/alice/deep/old"]
     assert (bob["path"], bob["bytes"], bob["files"]) == ("/user/bob", 0, 1)
 
 
@@ -162,8 +162,8 @@ def test_a_staging_folder_among_the_users_folders_hides_nothing(site: Site) -> N
 
 def test_a_folder_that_only_hadoop_could_resolve_hides_nothing() -> None:
     mapred = SETTINGS["mapred-site"] | {"mapreduce.jobhistory.done-dir": "${hadoop.tmp.dir}/done"}
-    found = bookkeeping({"mapred-site": mapred, "yarn-site": {}})
-    assert found == [("staging", "*", ".staging"), ("history", "new")]
+    places = bookkeeping({"mapred-site": mapred, "yarn-site": {}})
+    assert places == [("staging", "*", ".staging"), ("history", "new")]
 
 
 @pytest.mark.parametrize(
@@ -242,8 +242,8 @@ def test_a_resource_manager_that_recovers_knows_nothing_yet(site: Site) -> None:
 def test_each_part_may_be_unknown(site: Site) -> None:
     site.server.put("/user/alice/x", b"1")
     del site.yarn.answers[APPS]
-    found = site.survey()
-    assert (found["applications"], len(found["undeclared"]), found["unsaved_bytes"]) == (None, 1, 0)
+    facts = site.survey()
+    assert (facts["applications"], len(facts["undeclared"]), facts["unsaved_bytes"]) == (None, 1, 0)
     site.yarn.answers[APPS] = {"apps": {}}
     site.server.down.add("127.0.0.1")
     assert site.survey() == {"undeclared": None, "applications": [], "unsaved_bytes": None}
@@ -252,10 +252,10 @@ def test_each_part_may_be_unknown(site: Site) -> None:
 def test_what_hdfs_has_not_answered_in_time_is_not_known(site: Site) -> None:
     """However often it answers something: the core does not wait for longer."""
     site.server.put("/user/alice/x", b"1")
-    found = survey(site.cluster(), site, deadline=Deadline.after(-1))
-    assert found == {"undeclared": None, "applications": [], "unsaved_bytes": None}
-    found = survey(site.cluster(), site, deadline=Deadline.after(60))
-    assert len(found["undeclared"]) == 1  # type: ignore[arg-type]
+    facts = survey(site.cluster(), site, deadline=Deadline.after(-1))
+    assert facts == {"undeclared": None, "applications": [], "unsaved_bytes": None}
+    facts = survey(site.cluster(), site, deadline=Deadline.after(60))
+    assert len(facts["undeclared"]) == 1  # type: ignore[arg-type]
 
 
 def test_a_listing_that_lies_is_not_known(site: Site) -> None:

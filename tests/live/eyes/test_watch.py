@@ -101,13 +101,13 @@ class Bench(SetClock):
     def hdfs(self, *states: str | None, **changes: Any) -> None:
         """DataNodes in these states; None: dead. What is to be missing from the bean is None in ``changes``."""
         names = {n: f"node0{n}:9866" for n in (1, 2)}
-        found = dict(enumerate(states, 1))
+        by_number = dict(enumerate(states, 1))
         live = {
             names[n]: {"adminState": state, "lastContact": 0, "xferaddr": _AT[n], "numBlocks": 3}
-            for n, state in found.items()
+            for n, state in by_number.items()
             if state is not None
         }
-        dead = {names[n]: {"xferaddr": _AT[n]} for n, state in found.items() if state is None}
+        dead = {names[n]: {"xferaddr": _AT[n]} for n, state in by_number.items() if state is None}
         bean: dict[str, Any] = {
             "LiveNodes": json.dumps(live),
             "DeadNodes": json.dumps(dead),
@@ -137,11 +137,11 @@ class Bench(SetClock):
         assert eye.look is not None
         eye.look.result(timeout=60)
         self.mailbox.end()
-        found: list[NodeSeen | MastersSeen] = []
+        events: list[NodeSeen | MastersSeen] = []
         while (event := self.mailbox.take()) is not None:
             assert isinstance(event, NodeSeen | MastersSeen)
-            found.append(event)
-        return found
+            events.append(event)
+        return events
 
     def seen(self, after_s: int = 0) -> list[Sight]:
         """What is told of the worker."""
@@ -171,9 +171,9 @@ def server(one_server: Server) -> Iterator[Server]:
 
 def test_facts_are_told_once(server: Server) -> None:
     bench = Bench(server, Role.TRANSIENT_CORE)
-    told = bench.look()
-    assert [type(event) for event in told] == [MastersSeen, NodeSeen, NodeSeen]
-    assert {e.node: (e.generation, e.sight) for e in told if isinstance(e, NodeSeen)} == {
+    events = bench.look()
+    assert [type(event) for event in events] == [MastersSeen, NodeSeen, NodeSeen]
+    assert {e.node: (e.generation, e.sight) for e in events if isinstance(e, NodeSeen)} == {
         node: (1, Sight(asked_us=bench.now, compute=Compute.RUNNING, stored=Stored.IN_SERVICE))
         for node in (MASTER, WORKER)
     }
@@ -343,9 +343,9 @@ def test_masters_that_fall_silent_are_told_of_once_and_all_is_told_anew_when_the
     assert "404" in event.error
     assert bench.look() + bench.look(after_s=1000) == []
     server.answers[path] = answers
-    told = bench.look()
-    assert [type(event) for event in told] == [MastersSeen, NodeSeen, NodeSeen]
-    assert told[0] == MastersSeen(at_us=told[0].at_us, cluster=C)
+    events = bench.look()
+    assert [type(event) for event in events] == [MastersSeen, NodeSeen, NodeSeen]
+    assert events[0] == MastersSeen(at_us=events[0].at_us, cluster=C)
 
 
 @pytest.mark.parametrize(("path", "silent"), [(NODE_LIST, "resourcemanager"), (JMX, "namenode")])
@@ -361,8 +361,8 @@ def test_which_masters_are_silent_is_told_and_what_their_node_says_of_them_once_
     (ended,) = bench.look()
     bench.ended[MASTER] = set()
     (begun,) = bench.look()
-    told = [(e.silent, e.gone) for e in (off, ended, begun) if isinstance(e, MastersSeen)]
-    assert told == [(silent, ()), (silent, ("namenode", "resourcemanager")), (silent, ())]
+    masters = [(e.silent, e.gone) for e in (off, ended, begun) if isinstance(e, MastersSeen)]
+    assert masters == [(silent, ()), (silent, ("namenode", "resourcemanager")), (silent, ())]
 
 
 @pytest.mark.parametrize("contact", [5, None])
@@ -373,11 +373,11 @@ def test_a_node_with_a_late_heartbeat_is_asked_whether_its_daemons_run(server: S
     bench.ended[WORKER] = {"datanode", "nodemanager"}
     assert bench.seen() == []
     bench.worker(lastContact=contact)
-    told: list[Sight] = []
-    while not told:
-        told = bench.seen()
+    sights: list[Sight] = []
+    while not sights:
+        sights = bench.seen()
     bench.ended[WORKER] = set()
-    assert [sight.gone for sight in told] == [("datanode", "nodemanager")]
+    assert [sight.gone for sight in sights] == [("datanode", "nodemanager")]
     assert bench.seen() + bench.seen() == []
     bench.worker(lastContact=0)
     assert [sight.gone for sight in bench.seen()] == [()]
@@ -460,11 +460,11 @@ def test_how_a_drain_gets_on_is_told_now_and_then(server: Server) -> None:
     bench.hdfs(IN, LEAVING)
     bench.seen()
     bench.seen()
-    told = []
+    listed = []
     for blocks in range(9, 0, -1):
         bench.worker(numBlocks=blocks)
-        told += [known(sight).listed for sight in bench.seen(after_s=4)]
-    assert told == [7, 4, 1]
+        listed += [known(sight).listed for sight in bench.seen(after_s=4)]
+    assert listed == [7, 4, 1]
     assert bench.seen(after_s=1000) == []
 
 
@@ -518,8 +518,8 @@ def test_nodes_that_leave_together_share_a_report(server: Server, stored: str | 
     bench.list_again()
     bench.hdfs(LEFT, stored)
     bench.report = file_of("/a", 1) + END
-    told = {e.node: known(e.sight).at_risk for e in bench.look() if isinstance(e, NodeSeen)}
-    assert told == {MASTER: ("/a",), WORKER: ()}
+    at_risk = {e.node: known(e.sight).at_risk for e in bench.look() if isinstance(e, NodeSeen)}
+    assert at_risk == {MASTER: ("/a",), WORKER: ()}
     assert bench.reports() == 1
 
 
@@ -530,8 +530,8 @@ def test_a_report_before_a_wipe_is_one_of_now(server: Server) -> None:
     bench.report = file_of("/a", 1, 2) + END
     bench.wish(Goal.EVACUATING)
     bench.hdfs(IN, LEFT)
-    (told,) = bench.seen()
-    assert not_proven(told, Proof(()), since_us=0) == ""
+    (seen,) = bench.seen()
+    assert not_proven(seen, Proof(()), since_us=0) == ""
     cluster = bench.clusters.get(C)
     assert cluster is not None
     live = json.loads(bench.bean["LiveNodes"])

@@ -156,8 +156,8 @@ def test_how_an_attempt_stands_is_told_when_it_changes(master: Stub) -> None:
     bench.yarn("RUNNING")
     (seen,) = bench.seen()
     assert seen.applications is not None
-    (one,) = seen.applications
-    assert (one.id, one.life, one.started_us, one.finished_us) == ("application_1_1", AppLife.LIVE, 1000, None)
+    (app,) = seen.applications
+    assert (app.id, app.life, app.started_us, app.finished_us) == ("application_1_1", AppLife.LIVE, 1000, None)
     assert bench.seen() == []
     bench.yarn("FINISHED")
     bench.launcher = {"state": "finished", "exit": "0", "began_us": "5", "ended_us": "7"}
@@ -310,7 +310,7 @@ def test_what_could_not_be_begun_is_told_and_begun_when_it_is_asked_for_again(ma
     assert "did not answer" in seen.error
     assert verdict(seen) is None
     bench.unreachable = False
-    assert [one.launcher for one in bench.begin()] == [Launcher.RUNNING]
+    assert [attempt.launcher for attempt in bench.begin()] == [Launcher.RUNNING]
     assert bench.did == ["starting a job"]
 
 

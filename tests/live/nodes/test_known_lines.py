@@ -28,8 +28,8 @@ NAMES = [f"node{number:02}" for number in range(1, 15)] + [
 
 def filled(text: str) -> str:
     key, other = new_key(), new_key()
-    for word, one in (("KEY", key), ("OTHER", other)):
-        text = text.replace(word, f"{one.get_name()} {one.get_base64()}")
+    for word, part in (("KEY", key), ("OTHER", other)):
+        text = text.replace(word, f"{part.get_name()} {part.get_base64()}")
     return text.replace("KIND", key.get_name()).replace("BASE64", key.get_base64())
 
 
@@ -39,8 +39,8 @@ def numbers_of(file: Path, name: str, marker: Marker) -> set[int]:
 
 
 def keygen_numbers(file: Path, name: str, mark: str) -> set[int]:
-    found = subprocess.run(["ssh-keygen", "-F", name, "-f", file], capture_output=True, text=True, check=False).stdout
-    return {int(number) for number in re.findall(rf"^# Host .* found: line (\d+) ?{mark}$", found, re.M)}
+    printed = subprocess.run(["ssh-keygen", "-F", name, "-f", file], capture_output=True, text=True, check=False).stdout
+    return {int(number) for number in re.findall(rf"^# Host .* found: line (\d+) ?{mark}$", printed, re.M)}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -115,8 +115,8 @@ def test_ssh_and_fawkes_trust_the_same_lines(server: Sshd, key: Path, tmp_path: 
     text, ssh_goes_in, says = TRIES[kind]
     file, shown, other = tmp_path / "known_hosts", server.host_key, new_key()
     text = text.replace("NAME", f"[127.0.0.1]:{server.port}").replace("KIND", shown.get_name())
-    for word, one in (("KEY", shown), ("OTHER", other)):
-        text = text.replace(word, f"{one.get_name()} {one.get_base64()}")
+    for word, part in (("KEY", shown), ("OTHER", other)):
+        text = text.replace(word, f"{part.get_name()} {part.get_base64()}")
     file.write_text(f"{text}\n")
     assert ssh_enters(server, key, file) == ssh_goes_in
     said = outcome(server, key, file)
@@ -133,7 +133,7 @@ def test_a_file_of_10000_lines_and_a_line_of_a_megabyte_are_read(tmp_path: Path)
     file = tmp_path / "known_hosts"
     file.write_text(f"{many}{long} {text}\n{stars} {text}\n@revoked {long},*-7.* {text}\n")
     known = KnownHosts(file)
-    assert [(one.line, one.revoked) for one in known.about("rack77-8.example", 22).keys] == [(78, False)]
-    assert [one.line for one in known.about("rack77-9.example", 22).keys] == []
-    assert [(one.line, one.revoked) for one in known.about("rack5-7.example", 22).keys] == [(6, False), (10_003, True)]
+    assert [(row.line, row.revoked) for row in known.about("rack77-8.example", 22).keys] == [(78, False)]
+    assert [row.line for row in known.about("rack77-9.example", 22).keys] == []
+    assert [(row.line, row.revoked) for row in known.about("rack5-7.example", 22).keys] == [(6, False), (10_003, True)]
     assert known.about("a" * 60, 22).faults == []

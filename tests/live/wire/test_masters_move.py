@@ -49,18 +49,18 @@ from tests.live.move_site import (
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with running() as found:
-        yield found
+    with running() as masters:
+        yield masters
 
 
 @pytest.fixture
 def site(tmp_path: Path, server: Server) -> Iterator[Site]:
     clear(server)
-    found = Site(tmp_path, server)
+    site = Site(tmp_path, server)
     try:
-        yield found
+        yield site
     finally:
-        found.end()
+        site.end()
 
 
 def test_a_look_tells_what_is_there_and_changes_nothing(site: Site) -> None:
@@ -78,18 +78,18 @@ def test_a_look_tells_what_is_there_and_changes_nothing(site: Site) -> None:
     assert sorted(path for at in NODES for path in (site.folder / at).rglob("*")) == before
     site.copies.take(copied_us=11)
     site.start_masters()
-    found = site.look()
-    assert (found["old"], found["copied_us"], found["txid"], found["copy_at"]) == ("runs", 11, LAST, "controller")
+    facts = site.look()
+    assert (facts["old"], facts["copied_us"], facts["txid"], facts["copy_at"]) == ("runs", 11, LAST, "controller")
     site.fleet.off = {OLD, THIRD}
-    found = site.look()
-    assert (found["old"], found["image"], found["reached"]) == ("silent", None, [TO])
+    facts = site.look()
+    assert (facts["old"], facts["image"], facts["reached"]) == ("silent", None, [TO])
 
 
 def test_a_look_at_masters_that_answer(site: Site) -> None:
     site.serves(*NODES, applications=({"id": APPLICATION, "state": "RUNNING", "name": "n", "user": "u"},))
-    found = site.look()
-    assert found["old"] == "answers"
-    assert found["applications"] == [{"id": APPLICATION, "name": "n", "user": "u"}]
+    facts = site.look()
+    assert facts["old"] == "answers"
+    assert facts["applications"] == [{"id": APPLICATION, "name": "n", "user": "u"}]
 
 
 def test_a_look_needs_the_node_that_would_get_the_masters(site: Site) -> None:
