@@ -49,7 +49,7 @@ def _segments(folders: Folders, current: PurePosixPath, *, journal: bool = True)
 
 
 def look(folders: Folders, *, first: int, offset: int, limit_bytes: int, state: str, version: str = "") -> Script:
-    """The news in the masters' data; changes nothing.
+    """New data of the masters since the last look; changes nothing.
 
     Facts: ``namenode`` is ``running`` or ``absent``; ``folder`` is ``none`` when the NameNode has no data here, and
     nothing follows; ``version`` is its VERSION (base64), unless it is the one given; ``file.NAME`` the bytes of each

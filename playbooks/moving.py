@@ -186,7 +186,7 @@ mkdir -p {rm_state} {members} || { echo "cannot make "{members} >&2; exit 73; }
 
 
 def image(lease: Lease) -> Script:
-    """A look if the masters can be started: fact ``image`` is ``yes`` when a NameNode runs or its image is usable.
+    """A check that the masters can be started: fact ``image`` is ``yes`` when a NameNode runs or its image is usable.
 
     ``no``: the folder has no image of this MR-cluster; the fact is absent when the disk gives no answer.
     """

@@ -94,7 +94,7 @@ for name in {names}; do [ ! -r "$name" ] || fact "file.$name" "$(base64 -w0 "$na
 
 
 def ended(folders: Folders, nameservice: str, txid: int) -> Script:
-    """A look if the part of the journal on a node has a whole segment that ends with a transaction: fact ``ended``."""
+    """A check for a whole segment of the journal on a node that ends with a transaction: fact ``ended``."""
     return reading_in(
         folders,
         r"""

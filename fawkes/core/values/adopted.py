@@ -1,4 +1,4 @@
-"""Remains of a pool whose ledger is lost: values, from the nodes and from the copies that are kept there."""
+"""A pool whose ledger is lost, as it was found: values, from the nodes and from the copies that are kept there."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class SecondCopy:
         there.rows = dict(snapshot.rows)
 
     def _edits(self, snapshot: Snapshot, there: _There) -> list[book.Change]:
-        """The news in the segments, in parts of a size that a script can carry."""
+        """New edits in the segments, in parts of a size that a script can carry."""
         have = {each.first: each.name for each in edit_log.segments(there.sizes)}
         parts: list[book.Change] = []
         held: list[tuple[str, int, bytes]] = []

@@ -1,4 +1,4 @@
-"""Remains in HDFS of a MapReduce application that was cut off: did it succeed, and is its output whole?
+"""Leftovers in HDFS of a MapReduce application that was cut off: did it succeed, and is its output whole?
 
 A job that begins again, or is tried again, finds the folder of its output in its way. What an earlier application left
 of it is set aside in the staging folder of that application, which is Hadoop's own bookkeeping: nothing is deleted.

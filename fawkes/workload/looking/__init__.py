@@ -1,1 +1,1 @@
-"""Looks at a workload, in numbers and in a picture."""
+"""Descriptions of a workload, in numbers and in a picture."""
