@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Fixtures and rules for all tests."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _own_group() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def asked_inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
-    """What was asked of Maven and the like from inside labs."""
+    """The requests to Maven and the like from inside labs."""
     with watched_fetchers(tmp_path_factory.mktemp("fetchers")) as asked:
         yield asked
 

@@ -41,7 +41,7 @@ def test_a_module_of_the_core_imports_the_core_and_pure_parts_of_the_standard_li
 
 
 def test_the_core_has_no_chance_to_differ() -> None:
-    """What gives another answer in another process: the address and the hash of a thing, sets that are popped."""
+    """Nothing gives another answer in another process: no address or hash of a thing, no set that is popped."""
     for path, tree in trees():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

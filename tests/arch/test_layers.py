@@ -1,4 +1,4 @@
-"""What import-linter cannot see: the folders beside the package, late imports, and the length of modules."""
+"""Laws that import-linter cannot check: the folders beside the package, late imports, and the length of modules."""
 
 from __future__ import annotations
 

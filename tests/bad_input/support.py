@@ -1,4 +1,4 @@
-"""What all tests of bad input share: a small site, one case of a table, and running `fawkes` in its folder."""
+"""Shared parts of all tests of bad input: a small site, one case of a table, and running `fawkes` in its folder."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def tree(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def changed(before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int, int]]) -> set[str]:
-    """What was made, changed or removed."""
+    """The names that were made, changed or removed."""
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 

@@ -1,4 +1,4 @@
-"""What the measurement of an evacuation reads from a ledger is there, as worlds of today make it."""
+"""The measurement of an evacuation reads facts from a ledger that worlds of today put there."""
 
 from __future__ import annotations
 

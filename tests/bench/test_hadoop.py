@@ -1,4 +1,4 @@
-"""What the measurement on real Hadoop reads from a ledger is there, as worlds of today make it."""
+"""The measurement on real Hadoop reads facts from a ledger that worlds of today put there."""
 
 from __future__ import annotations
 

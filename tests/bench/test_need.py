@@ -1,4 +1,4 @@
-"""What the show of moving nodes checks, on the ledger of the same jobs in the simulated world."""
+"""The checks of the show of moving nodes, on the ledger of the same jobs in the simulated world."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ user = "root"
 
 
 class World:
-    """What a controller would know and do: answers requests at once; lives go on when somebody looks."""
+    """The knowledge and the acts of a controller: answers requests at once; lives go on when somebody looks."""
 
     def __init__(self) -> None:
         self.events: list[Any] = []
@@ -127,7 +127,7 @@ class World:
         return seen
 
     def _end_when_empty(self) -> None:
-        """As the core does: the controller ends by itself when the pool was given back and nothing is left."""
+        """Ends the controller, as the core does, when the pool was given back and nothing is left."""
         left = any(row["state"] != "gone" for row in self.clusters.values())
         unclean = any(row["state"] in ("cleaning", "lost") for row in self.nodes.values())
         if self.going and not self.ended and not left and not unclean:

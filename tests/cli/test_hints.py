@@ -33,7 +33,7 @@ def texts(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def _split(words: str) -> list[str]:
-    """As a shell does it; a quote that is not closed is one of the text around the command."""
+    """The words as a shell splits them; a quote that is not closed is one of the text around the command."""
     try:
         return shlex.split(words)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the reading commands say of a job of which nothing has moved for long."""
+"""Lines of the reading commands about a job of which nothing has moved for long."""
 
 from __future__ import annotations
 

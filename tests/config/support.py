@@ -1,4 +1,4 @@
-"""What the tests of configuration share: a pool to check against, and what is wrong with a file."""
+"""Shared parts of the tests of configuration: a pool to check against, and the faults of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents say of the code is true: their made parts are the same when they are made anew."""
+"""Statements of the documents about the code are true: their made parts are the same when they are made anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a door gives is read from the answers of a server, and judged by whether its MR-cluster wants tickets."""
+"""Answers at a door are read from a server, and judged by whether its MR-cluster wants tickets."""
 
 from __future__ import annotations
 

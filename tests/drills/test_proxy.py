@@ -1,4 +1,4 @@
-"""What the proxy makes of answers."""
+"""The proxy's changes of answers."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class FakeHdfs(ThreadingHTTPServer):
             self.on_order(order)
 
     def order(self, method: str, fields: dict[int, int | bytes]) -> bytes:
-        """What the NameNode answers to an order over RPC; RemoteError when it refuses it."""
+        """The NameNode's answer to an order over RPC; RemoteError when it refuses it."""
         if self.refuses_rpc:
             raise RemoteError("IOException", "it takes no orders", 403)
         with self.lock:
@@ -167,7 +167,7 @@ class FakeHdfs(ThreadingHTTPServer):
         return b"".join(text(1, row) for row in rows) + number(2, int(len(found) > len(rows)))
 
     def _holder(self, path: str) -> str:
-        """Who has the lease of an open file."""
+        """The holder of the lease of an open file."""
         return CLOSER if path in self.recovered else CLIENT
 
     def tick(self) -> int:
@@ -461,7 +461,7 @@ def crc(data: bytes, kind: str) -> int:
 
 
 def checksum(entry: Entry, kind: str) -> dict[str, object]:
-    """As HDFS makes it: MD5 of the MD5s of the CRCs of each block, in a buffer that doubles."""
+    """The checksum as HDFS makes it: MD5 of the MD5s of the CRCs of each block, in a buffer that doubles."""
     if kind == "COMPOSITE":
         return {"algorithm": "COMPOSITE-CRC32C", "bytes": f"{crc(entry.data, 'CRC32C'):08x}", "length": 4}
     md5s = b""

@@ -64,7 +64,7 @@ class Bench(PlayedGround, Setup):
         return Jobs(self, self.clusters, self, self.mailbox, NoUpload())
 
     def yarn(self, *states: str) -> None:
-        """What the ResourceManager knows: applications in these states."""
+        """Sets the applications that the ResourceManager knows, by their states."""
         rows = [
             {
                 "id": f"application_1_{n}",
@@ -94,7 +94,7 @@ class Bench(PlayedGround, Setup):
         return Facts([])
 
     def told(self) -> list[Attempt]:
-        """What has been told since the last time."""
+        """The attempts that were reported since the last time."""
         self.mailbox.end()
         attempts = []
         while (event := self.mailbox.take()) is not None:
@@ -104,14 +104,14 @@ class Bench(PlayedGround, Setup):
         return attempts
 
     def seen(self) -> list[Attempt]:
-        """What was told after one more round."""
+        """The attempts that one more round reports."""
         self.jobs.round()
         for look in self.jobs._looks.values():
             look.result(timeout=60)
         return self.told()
 
     def begin(self) -> list[Attempt]:
-        """What is told when the job begins."""
+        """The attempts that are reported when the job begins."""
         self.jobs.start(self.start)
         return self.told()
 
@@ -177,6 +177,6 @@ def lives(seen: Attempt) -> list[AppLife] | None:
 
 
 def verdict(seen: Attempt, *, cancelling: bool = False, lasted: bool = False) -> Progress | None:
-    """What the core makes of the facts about an attempt that was begun."""
+    """The core's verdict on the facts about an attempt that was begun."""
     outcome = judge(seen, began=True, cancelling=cancelling, lasted=lasted)
     return None if outcome is None else outcome.progress

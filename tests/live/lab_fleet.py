@@ -17,7 +17,7 @@ known = Path(sys.argv[2]) if len(sys.argv) > 2 else pool.known_hosts
 
 
 def connected(fleet: Fleet, node: str) -> dict[str, str]:
-    """What the node's own sshd says through a connection that the node opens, and where nobody listens."""
+    """The greeting of the node's own sshd over a connection that the node opens, and where nobody listens."""
     with fleet.connect(node, "127.0.0.1", 22, 20) as sshd:
         said = b""
         while not said.endswith(b"\n"):

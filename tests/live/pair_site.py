@@ -322,7 +322,7 @@ class PairSite:
         return [NodeId(name) for name in conf.read_text().split()] if conf.exists() else list(NODES)
 
     def role(self, at: NodeId, pid: int) -> str:
-        """What a master says that it is; one without a journal need not be told."""
+        """The role that a master reports; one without a journal need not be told."""
         return self.says.get(pid, "standby" if self.journal_of(at) else "active")
 
     def told(self, at: NodeId, daemon: str, method: str) -> str:
@@ -449,7 +449,7 @@ class PairSite:
         return facts
 
     def move(self) -> Facts:
-        """By the kept copy, as if nothing had a journal."""
+        """Moves the masters by the kept copy, as if nothing had a journal."""
         facts = self.mover.reach(MoveMasters(C, 6, OLD, TO, planned=False), lambda: True)
         assert facts is not None
         return facts

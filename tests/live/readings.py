@@ -1,4 +1,4 @@
-"""What the tests of readings share: an MR-cluster to read, its applications and jobs, and their answers."""
+"""Shared parts of the tests of readings: an MR-cluster to read, its applications and jobs, and their answers."""
 
 from __future__ import annotations
 

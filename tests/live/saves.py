@@ -58,7 +58,7 @@ def check(server: FakeHdfs, target: Path) -> None:
 
 
 def unsaved(server: FakeHdfs, target: Path, **changes: Any) -> dict[str, str]:
-    """What a save could not have, and why."""
+    """The files that a save could not have, each with the reason."""
     with pytest.raises(UnsavedError) as caught:
         save(server, target, **changes)
     assert not target.exists()

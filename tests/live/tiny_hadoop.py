@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 def wait_for(look: Callable[[], T | None], what: str) -> T:
-    """What ``look`` gives once it gives something; AssertionError after a long time."""
+    """The result of ``look`` once it gives something; AssertionError after a long time."""
     late = time.monotonic() + LIMIT_S
     while time.monotonic() < late:
         found = look()

@@ -1,4 +1,4 @@
-"""What the tests of offline runs share: small scenarios, and the catalogue of what came with Fawkes."""
+"""Shared parts of the tests of offline runs: small scenarios, and the catalogue of what came with Fawkes."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_developers_get_every_extra_that_is_not_compiled_on_their_machine() -> N
 
 
 def test_of_every_verb_it_is_known_whether_a_controller_alone_runs_it() -> None:
-    """By the contract of import-linter, by what it says without its extra, or by being run without them."""
+    """The contract of import-linter tells, or the verb's words without its extra, or a run without extras."""
     contracts = PROJECT["tool"]["importlinter"]["contracts"]
     held = next(one for one in contracts if one["name"].startswith("A controller and the commands"))["source_modules"]
     told = {words.split()[0] for words, *_ in NEEDS}

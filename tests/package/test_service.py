@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "service.md").read_text()
 
 
 def value(key: str) -> str:
-    """What the unit says; a key stands there once."""
+    """The value of a key in the unit; a key stands there once."""
     (found,) = re.findall(rf"^{key}=(.*)$", TEXT, re.MULTILINE)
     return str(found)
 

@@ -37,7 +37,7 @@ BINARY = {".png", ".gz", ".xz"}
 
 
 def files(folder: str, pattern: str = "*") -> set[str]:
-    """What is in a folder of the project, without what Python and others leave there."""
+    """The names in a folder of the project, without what Python and others leave there."""
     found = ((ROOT / folder).rglob(pattern)) if (ROOT / folder).is_dir() else ()
     kept = (path.relative_to(ROOT) for path in found if path.is_file())
     return {str(path) for path in kept if "__pycache__" not in path.parts and not path.name.startswith(".")}

@@ -36,7 +36,7 @@ def hidden(lease: Lease) -> int:
 
 
 def runs(pid: int) -> bool:
-    """Whether a process runs; one that has ended and was not waited for has no command line."""
+    """True if a process runs; one that has ended and was not waited for has no command line."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes() != b""
     except OSError:

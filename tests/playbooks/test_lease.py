@@ -50,7 +50,7 @@ def test_a_foreign_pool_is_refused(lease_of: LeaseOf) -> None:
 
 
 def refused(code: int) -> bool:
-    """Whether an exit code refuses one node alone: another controller in charge would stop this one."""
+    """True if an exit code refuses one node alone: another controller in charge would stop this one."""
     error = failure("node01", "taking the node", code, "/srv/lease is the lease of pool other\n")
     assert not isinstance(error, ElsewhereError)
     assert (error.exit_status, error.where) == (ExitStatus.REFUSED, "node01")

@@ -1,4 +1,4 @@
-"""What is done on nodes before a restore: a copy unpacked and read beside everything else, blocks listed from disks."""
+"""Work on nodes before a restore: a copy unpacked and read beside everything else, blocks listed from disks."""
 
 from __future__ import annotations
 

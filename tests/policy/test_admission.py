@@ -39,7 +39,7 @@ def ended(
 
 
 def one(by: Admission, memory: Plain, *, tasks: int = 100, deadline_s: float = 100.0, waited_s: float = 0.0) -> Verdict:
-    """What becomes of one waiting job on 2,250 free CPUs."""
+    """The verdict on one waiting job on 2,250 free CPUs."""
     (verdict,) = by.admit(Queue([Job("a", tasks, deadline_s, waited_s)], 2250, 2250), memory)
     return verdict
 

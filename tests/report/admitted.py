@@ -1,4 +1,4 @@
-"""What is said of jobs that an admission policy lets in, or does not."""
+"""Sentences about jobs that an admission policy lets in, or does not."""
 
 from __future__ import annotations
 

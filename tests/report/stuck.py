@@ -1,4 +1,4 @@
-"""What is said of an MR-cluster on which work stands still, cannot be done, or takes long."""
+"""Sentences about an MR-cluster on which work stands still, cannot be done, or takes long."""
 
 from __future__ import annotations
 

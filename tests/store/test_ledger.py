@@ -494,7 +494,7 @@ def somebody_else() -> Iterator[Callable[[], None]]:
 
 
 def let_others_read(folder: Path) -> None:
-    """As somebody may do with a copy of a ledger; Fawkes itself makes it private."""
+    """Lets others read the files, as somebody may do with a copy of a ledger; Fawkes itself makes it private."""
     for file in folder.iterdir():
         file.chmod(0o644)
 

@@ -1,4 +1,4 @@
-"""What tells a ledger from its copy, and notes beside its steps."""
+"""Marks that tell a ledger from its copy, and notes beside its steps."""
 
 from __future__ import annotations
 

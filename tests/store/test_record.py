@@ -265,7 +265,7 @@ def test_scalars_in_a_union_keep_their_class() -> None:
 
 
 def test_known_texts_stay_readable() -> None:
-    """What version 1 wrote. Never edit a line: add new ones, and a migration when one of these cannot be read."""
+    """Texts of version 1. Never edit a line: add new ones, and a migration when one of these cannot be read."""
     job = JobSpec(id=JobId("a-1"), cluster=ClusterId("a"), tasks=12, tasks_estimated=False, details={"jar": "x.jar"})
     known: list[tuple[str, Event]] = [
         ('{"at_us":5,"kind":"Woke"}', Woke(at_us=5)),

@@ -23,7 +23,7 @@ PRIVATE = ("unshare", "--mount", "--propagation", "private")
 
 
 def can_mount() -> bool:
-    """Whether a small disk can be made here that nobody else sees."""
+    """True if a small disk can be made here that nobody else sees."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         return False
     tried = [*PRIVATE, "mount", "-t", "tmpfs", "none", "/mnt"]
@@ -71,7 +71,7 @@ def _main_after_a_checkpoint(folder: Path, scratch: Path) -> bytes:
 
 
 def _half_taken_over(before: bytes, after: bytes) -> dict[str, bytes]:
-    """What a full disk or a kill leaves of a file while the pages of its log are written into it, in order."""
+    """States of a file that a full disk or a kill leaves while the pages of its log are written into it, in order."""
     old, new = _pages(before), _pages(after)
     grown = len(new) - len(old)
     assert grown > 3
@@ -198,7 +198,7 @@ KILLED_WITH_A_JOURNAL = """
 
 
 def test_the_half_step_in_an_ordinary_journal_is_taken_back(tmp_path: Path) -> None:
-    """As on a network disk, where there is no log."""
+    """A network disk has no log."""
     assert _python(KILLED_WITH_A_JOURNAL, tmp_path).wait() == -signal.SIGKILL
     before = (tmp_path / LEDGER_FILE).read_bytes()
     assert (tmp_path / f"{LEDGER_FILE}-journal").stat().st_size > 0

@@ -279,7 +279,7 @@ class Desk:
         return [effect for effect in self.world.effects[self._before :] if isinstance(effect, Membership)]
 
     def hosts(self) -> list[Host]:
-        """What the latest decision wants on nodes."""
+        """The goals of nodes in the latest decision."""
         return [effect for effect in self.last.effects if isinstance(effect, Host)]
 
     def starts(self) -> list[tuple[str, int]]:

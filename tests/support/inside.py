@@ -45,7 +45,7 @@ def _asked(url: str, key: Key) -> urllib.request.Request:
 
 
 def digests(url: str, user: str, folder: str, *, key: Key) -> object:
-    """Of each file below a folder: HDFS's own checksum, and the SHA-256 of its bytes."""
+    """HDFS's own checksum and the SHA-256 of the bytes of each file below a folder."""
     hdfs = Hdfs(url, user, key=key)
     found = {}
     for file in hdfs.below(folder):
@@ -55,7 +55,7 @@ def digests(url: str, user: str, folder: str, *, key: Key) -> object:
 
 
 def readable(url: str, user: str, folder: str, *, key: Key) -> object:
-    """Of each file below a folder: the SHA-256 of its bytes, null where a block is on no node."""
+    """The SHA-256 of the bytes of each file below a folder, null where a block is on no node."""
     hdfs = Hdfs(url, user, key=key)
     if hdfs.status(folder) is None:
         return {}
@@ -71,7 +71,7 @@ def _sha(hdfs: Hdfs, path: str) -> str:
 
 
 def places(url: str, user: str, folder: str, *, key: Key) -> object:
-    """Of each file below a folder: the hosts of each of its blocks."""
+    """The hosts of each block of each file below a folder."""
     hdfs = Hdfs(url, user, key=key)
     return {
         file.path: [block.hosts for block in hdfs.blocks(file.path)] for file in hdfs.below(folder) if not file.folder
@@ -79,7 +79,7 @@ def places(url: str, user: str, folder: str, *, key: Key) -> object:
 
 
 def sizes(url: str, user: str, folder: str, *, key: Key) -> object:
-    """Of each file below a folder: its bytes."""
+    """The bytes of each file below a folder."""
     return {file.path: file.size for file in Hdfs(url, user, key=key).below(folder) if not file.folder}
 
 
@@ -120,7 +120,7 @@ def until_frozen(url: str, user: str, path: str, *, key: Key) -> object:
 
 
 def _safe_mode(url: str, key: Key) -> str:
-    """What the NameNode says about its safe mode; empty when it is off."""
+    """The NameNode's words about its safe mode; empty when it is off."""
     found = get(f"{url}/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", key=key)
     return str(found["beans"][0]["Safemode"]) if isinstance(found, dict) else ""
 

@@ -28,7 +28,7 @@ def node_of(name: str, folder: Path) -> InventoryNode:
 
 
 class LocalFleet:
-    """What a fleet is asked for here; the nodes of ``off`` do not answer, those of ``slow_s`` after so many seconds.
+    """A fleet of folders; the nodes of ``off`` do not answer, those of ``slow_s`` after so many seconds.
 
     What a node forwards to a port of ``forwards`` comes to that port of this machine.
     """

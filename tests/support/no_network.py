@@ -22,7 +22,7 @@ exit 1
 
 
 class Asked:
-    """What was asked for inside labs, a line each."""
+    """The requests from inside labs, a line each."""
 
     def __init__(self, log: Path) -> None:
         self._log = log

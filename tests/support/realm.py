@@ -79,7 +79,7 @@ class Realm:
         return self.site.lab.exec([*argv, *words], env=env, timeout_s=LIMIT_S)
 
     def _configuration(self) -> Path:
-        """What `fawkes env` writes, for clients that map every principal and soon give up."""
+        """The configuration by `fawkes env`, for clients that map every principal and soon give up."""
         conf = self.site.root / "believing"
         if not conf.exists():
             self.site.fawkes("env", "alpha")

@@ -66,7 +66,7 @@ awk '$4 ~ /^rw(,|$)/ && $3 !~ /^(proc|sysfs|devpts|cgroup2?)$/ { print $2 }' /pr
 
 @dataclass(frozen=True)
 class OnNode:
-    """What of Fawkes is on a node: its lease, folders of MR-clusters, MR-clusters that have processes."""
+    """Traces of Fawkes on a node: its lease, folders of MR-clusters, MR-clusters that have processes."""
 
     lease: Mapping[str, str]
     folders: frozenset[str]
@@ -74,7 +74,7 @@ class OnNode:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing of any MR-cluster is there."""
+        """True if nothing of any MR-cluster is there."""
         return not self.folders and not self.processes and not self.lease.get("cluster")
 
 
@@ -237,7 +237,7 @@ class RealSite:
     # --- the ledger
 
     def until(self, what: str, condition: Callable[[], T | None], *, limit_s: float = LIMIT_S) -> T:
-        """What ``condition`` returns as soon as that is something true; the ledger is up to date when it is asked."""
+        """The result of ``condition`` as soon as that is something true; the ledger is up to date when it is asked."""
         limit = time.monotonic() + limit_s
         while True:
             self.ledger.catch_up()
@@ -355,7 +355,7 @@ class RealSite:
         return json.loads(done.stdout)
 
     def key(self, cluster: str) -> str:
-        """What `tests.support.inside` shows to an MR-cluster: its key, and how to get a ticket where it wants one."""
+        """The argument for `tests.support.inside`: the MR-cluster's key, and how to get a ticket where it wants one."""
         key = (self.site.state_dir / "keys" / cluster).read_text().strip()
         login = self.logins.get(cluster)
         return key if login is None else json.dumps({**login, "cluster": cluster, "key": key})
@@ -367,11 +367,11 @@ class RealSite:
         return self.hosts[node]
 
     def yarn(self, cluster: str, path: str) -> Any:
-        """What the ResourceManager answers to ``/ws/v1/cluster/PATH``."""
+        """The ResourceManager's answer to ``/ws/v1/cluster/PATH``."""
         return self.inside(cluster, "get", f"http://{self.master(cluster)}:8088/ws/v1/cluster/{path}")
 
     def history(self, cluster: str, path: str) -> Any:
-        """What the JobHistory server answers to ``/ws/v1/history/mapreduce/PATH``."""
+        """The JobHistory server's answer to ``/ws/v1/history/mapreduce/PATH``."""
         return self.inside(cluster, "get", f"http://{self.master(cluster)}:19888/ws/v1/history/mapreduce/{path}")
 
     def applications(self, cluster: str, job: str, attempt: int = 1) -> list[dict[str, Any]]:
@@ -387,7 +387,7 @@ class RealSite:
         return self.inside(cluster, command, f"{scheme}://{self.master(cluster)}:9870", user, *words)
 
     def on(self, host: str, script: str) -> str:
-        """What a script prints on a host where it must succeed."""
+        """The output of a script on a host where it must succeed."""
         ssh = ["ssh", "-F", str(self.root / "ssh_config"), "-o", "BatchMode=yes", "-o", "ConnectTimeout=30"]
         done = self.lab.exec([*ssh, host, "/bin/sh -s"], input=script, timeout_s=LIMIT_S)
         assert done.returncode == 0, f"{host}: {done.stderr}"
@@ -400,7 +400,7 @@ class RealSite:
             return {host: frozenset(text.splitlines()) for host, text in zip(self.hosts, texts, strict=True)}
 
     def on_nodes(self, nodes: Sequence[str] = ()) -> dict[str, OnNode]:
-        """What of Fawkes is on these nodes, by default on all."""
+        """Traces of Fawkes on these nodes, by default on all."""
         names = list(nodes or self.hosts)
         with ThreadPoolExecutor(max_workers=len(names)) as pool:
             return dict(zip(names, pool.map(lambda host: _on_node(self.on(host, _NODE_FACTS)), names), strict=True))

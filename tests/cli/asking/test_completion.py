@@ -1,4 +1,4 @@
-"""What a shell completes: verbs, and the names of the site; nothing, and silently, where there is no site."""
+"""Shell completion: verbs, and the names of the site; nothing, and silently, where there is no site."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def completed(*words: str, cwd: Path) -> tuple[list[str], str]:
-    """What bash would offer for the last word, and what the user would see on stderr."""
+    """The words that bash would offer for the last word, and the text that the user would see on stderr."""
     typed = ["fawkes", *words]
     env = {**os.environ, "_FAWKES_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(typed)}
     env["COMP_CWORD"] = str(len(typed) - 1)

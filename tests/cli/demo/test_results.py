@@ -1,4 +1,4 @@
-"""What programs wrote, held against the same computation here: that it is right, and what is said when it is not."""
+"""Results of programs, held against the same computation here: the right ones, and the words for the others."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def on(machine: str) -> str:
 
 
 def played(machine: str, folder: Path) -> Reader:
-    """What happens on such a machine, simulated."""
+    """The run on such a machine, simulated."""
     file = folder / "story.toml"
     file.write_text(on(machine))
     plan = read_plan(Site(folder), Catalog(), str(file), None)

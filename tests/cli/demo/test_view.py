@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes on."""
+"""The view of a run while it goes on."""
 
 from __future__ import annotations
 

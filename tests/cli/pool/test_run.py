@@ -1,4 +1,4 @@
-"""What `fawkes run` says on stderr: of shadow mode, and of its progress."""
+"""Lines of `fawkes run` on stderr: about shadow mode, and about its progress."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ MB = 1_000_000
 
 
 def said(spec: JobSpec) -> dict[str, str]:
-    """What the command of a load job asks for."""
+    """The demands in the command of a load job."""
     return dict(word.split("=", 1) for word in JobDetails.of(spec.details).command.split() if "=" in word)
 
 

@@ -286,7 +286,7 @@ def test_all_lines_fit_a_terminal_of_80_columns(site: Path, words: list[str]) ->
 
 
 def test_status_changes_nothing_of_what_the_ledger_says_of_the_pool(run: Run, site: Path) -> None:
-    """What the command adds has names of its own."""
+    """The facts that the command adds have names of their own."""
     with closing(LedgerReader(site / "state")) as ledger:
         (known,) = board(ledger, "pool")
     shown = json.loads(run("status", "-o", "json").stdout)["pool"]

@@ -164,7 +164,7 @@ def test_quiet_leaves_results_and_warnings() -> None:
     @click.group()
     @click.option("-q", "--quiet", is_flag=True)
     def group(quiet: bool) -> None:
-        """As `fawkes`."""
+        """A group like `fawkes`."""
 
     group.add_command(working)
     done = CliRunner().invoke(group, ["-q", "working", "-o", "csv"])

@@ -1,4 +1,4 @@
-"""What nodes say is shown as text: no character of it reaches the terminal as a command."""
+"""Text from nodes is shown as text: no character of it reaches the terminal as a command."""
 
 from __future__ import annotations
 

@@ -407,7 +407,7 @@ def befall(desk: Desk, fate: str, name: str, pick: Random) -> None:
 
 
 def lawful(desk: Desk) -> None:
-    """Who is admitted: the first in the queue whose minimums fit beside those that have nodes, and nobody else."""
+    """Checks that the first in the queue are admitted whose minimums fit beside those with nodes, and nobody else."""
     queue = [desk.state.clusters[c] for c in desk.state.queue]
     usable = desk.state.counts.usable_core
     promised = sum(c.spec.min_nodes for c in desk.state.clusters.values() if c.life in WITH_MASTERS)

@@ -43,7 +43,7 @@ def answer(desk: Desk, cluster: str, facts: Facts = CLEAN) -> None:
 
 
 def replies(desk: Desk) -> dict[str, str]:
-    """Who was answered, and by which refusal (empty: by none); those who asked for an MR-cluster apart."""
+    """The refusals by who was answered (empty: none); those who asked for an MR-cluster apart."""
     found = [effect for effect in desk.world.effects if isinstance(effect, Reply)]
     found = [reply for reply in found if not reply.to.startswith("request-")]
     return {reply.to: reply.refused.code if reply.refused else "" for reply in found}

@@ -424,7 +424,7 @@ def test_a_node_that_cannot_be_used_does_not_end_a_deployment(bad: str, fact: st
 
 
 def test_a_deployment_without_its_release_is_given_up_at_once() -> None:
-    """What the controller's cache lacks and cannot fetch is lacking a moment later as well, on any node."""
+    """A release that the controller's cache lacks and cannot fetch is lacking a moment later as well, on any node."""
     desk = Desk(2, how=settings(deploy_attempts=3))
     desk.request("a")
     lacking = Failed(

@@ -43,7 +43,7 @@ def wiped(desk: Desk) -> None:
 
 
 def worldly(desk: Desk) -> list[Effect]:
-    """What the latest decision asks of nodes and MR-clusters."""
+    """The effects of the latest decision on nodes and MR-clusters."""
     return [e for e in desk.last.effects if isinstance(e, Deploy | Load | Save | Retire | Host)]
 
 

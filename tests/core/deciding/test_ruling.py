@@ -1,4 +1,4 @@
-"""Who rules a pool: the table of docs/decisions/who-rules.md, and what holds for any leases."""
+"""The rule over a pool: the table of docs/decisions/who-rules.md, and laws for any leases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of an attempt: the whole truth table by a second formulation, and what a job makes of it."""
+"""The outcome of an attempt: the whole truth table by a second formulation, and its meaning for a job."""
 
 from __future__ import annotations
 
@@ -373,7 +373,7 @@ GONE = Attempt(launcher=LOST, applications=())
 
 
 def copied(*looks: tuple[int, Attempt], began: bool = False) -> Progress | None:
-    """What is said of a copy after looks at these seconds."""
+    """The verdict on a copy after looks at these seconds."""
     course = CopyCourse(began)
     for at_s, seen in looks:
         course = course.after(seen, at_s * SECOND_US)
@@ -428,7 +428,7 @@ def test_nothing_is_said_of_a_copy_that_nobody_has_seen() -> None:
 def test_what_fails_for_a_reason_that_lasts_is_not_tried_again(
     cause: Cause, known: tuple[AppSeen, ...], again: bool
 ) -> None:
-    """Of what has got to YARN the next attempt may find something else: its output is set aside before."""
+    """The next attempt of a job that has got to YARN may find something else: its output is set aside before."""
     desk = begun(retries=3)
     words = "its output folder /out exists already"
     desk.attempt(JOB, launcher=Launcher.FINISHED, exit=255, applications=known, cause=cause, words=words)

@@ -1,4 +1,4 @@
-"""Whether users can work: what masters say becomes an alert and its end, and jobs wait meanwhile."""
+"""Service to users: reports of masters become an alert and its end, and jobs wait meanwhile."""
 
 from __future__ import annotations
 

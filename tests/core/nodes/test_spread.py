@@ -1,4 +1,4 @@
-"""Whether input lies evenly over the core nodes."""
+"""The spread of input over the core nodes."""
 
 from __future__ import annotations
 

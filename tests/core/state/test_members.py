@@ -40,7 +40,7 @@ def one_leaves(desk: Desk) -> Decision:
 
 
 def stored_bytes(desk: Desk) -> int:
-    """What a step stores when one node leaves."""
+    """The bytes that a step stores when one node leaves."""
     return len(dumps(decision_plain(one_leaves(desk))))
 
 

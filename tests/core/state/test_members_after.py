@@ -1,4 +1,4 @@
-"""What masters are told of a node after it has left, and when they think that one leaves which should not."""
+"""Orders to masters about a node after it has left, and masters that take a node for leaving that is not."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def job(number: int, order: int, life: JobLife = JobLife.QUEUED) -> JobState:
 
 @given(steps=STEPS, without=st.sets(st.integers(0, 9)))
 def test_what_it_keeps_of_its_jobs_is_what_a_walk_finds(steps: list[tuple[int, JobLife]], without: set[int]) -> None:
-    """As the core does it: a new job is queued behind all that have not ended; any life may follow."""
+    """The steps are as in the core: a new job is queued behind all that have not ended; any life may follow."""
     backlog, walked = Backlog(), dict[JobId, JobState]()
     for number, life in steps:
         known = walked.get(JobId(f"j{number}"))

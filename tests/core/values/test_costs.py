@@ -1,4 +1,4 @@
-"""What a node event costs does not grow with the MR-clusters of the pool: counted, not timed."""
+"""The cost of a node event does not grow with the MR-clusters of the pool: counted, not timed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Counted(dict[Any, Any]):
 
 
 def read(desk: Desk, event: Callable[[Desk], object]) -> dict[str, int]:
-    """What a turn of the engine reads of MR-clusters, what they hold, their targets, and the queue."""
+    """The reads in one turn of the engine: MR-clusters, their nodes, their targets, and the queue."""
     state = desk.state
     state.clusters = Counted("clusters", state.clusters)
     state.queue = Counted("queue", state.queue)

@@ -205,7 +205,7 @@ def test_the_data_of_a_lost_core_node_is_given_up_only_after_another_took_over()
 
 
 def test_data_of_a_node_that_came_back_is_not_given_up() -> None:
-    """What was said of a lost node with a lost disk does not hold for the node that is back, with its data."""
+    """Facts about a lost node with a lost disk do not hold for the node that is back, with its data."""
     desk = grown(count=3)
     desk.look("node02", Compute.LOST, Stored.DEAD)
     desk.drain("node02", discard=True)

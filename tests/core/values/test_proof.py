@@ -51,7 +51,7 @@ def group(*replicas: tuple[str, str], cells: int = 3, is_open: bool = False) -> 
 
 
 def report(*blocks: BlockSeen, sound: frozenset[str] = SOUND) -> Blocks:
-    """What a report says of the node at ``gone``."""
+    """The report about the node at ``gone``."""
     return reports(blocks, ["gone"], sound, ASKED_US)["gone"]
 
 
@@ -435,7 +435,7 @@ def say(watched: Watched, draw: st.DrawFn) -> None:
 
 
 def leave_on(watched: Watched, draw: st.DrawFn) -> None:
-    """What is said of a node that does leave in the end, or dies while it does."""
+    """Plays the looks at a node that does leave in the end, or dies while it does."""
     desk = watched.desk
     compute, stored, safe = draw(
         st.sampled_from(

@@ -17,7 +17,7 @@ BROKEN_TRIES = 12
 
 
 def retry(desk: Desk, subject: str) -> list[Effect]:
-    """What is begun when somebody has repaired something."""
+    """The effects that begin when somebody has repaired something."""
     desk.tell(RetryAsked(at_us=desk.now_us, subject=subject, by="ann", ask="q"))
     return [effect for effect in desk.last.effects if isinstance(effect, (Host, Deploy, Membership, Save))]
 

@@ -244,7 +244,7 @@ class Story:
             self.desk.tell(failed)
 
     def is_asked(self, stage: LookAtMasters) -> bool:
-        """Whether an answer to this look counts."""
+        """True if an answer to this look counts."""
         pending = self.desk.state.pending.get(stage.key)
         return pending is not None and pending.version == stage.version and pending.effect == stage
 

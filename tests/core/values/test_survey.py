@@ -51,7 +51,7 @@ def answer(desk: Desk, facts: Mapping[str, object] = CLEAN) -> None:
 
 
 def replies(desk: Desk) -> dict[str, str]:
-    """Who was answered since the start, and by which refusal (empty: by none)."""
+    """The refusals by who was answered since the start (empty: none)."""
     found = [effect for effect in desk.world.effects if isinstance(effect, Reply)]
     return {reply.to: reply.refused.code if reply.refused else "" for reply in found}
 

@@ -1,4 +1,4 @@
-"""What a policy sees of one MR-cluster. A missing reading is missing, never 0."""
+"""The view of a policy on one MR-cluster. A missing reading is missing, never 0."""
 
 from __future__ import annotations
 

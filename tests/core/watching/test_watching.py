@@ -1,4 +1,4 @@
-"""What it means how masters see a node: who is missing and lost, drained, safe to stop. Facts in, judgement out."""
+"""The meaning of a node's sight: missing and lost, drained, safe to stop. Facts in, judgement out."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_silence_ends_the_doubts_about_all_members() -> None:
 
 
 def test_nobody_is_doubted_while_the_masters_are_silent() -> None:
-    """What one of them said last arrives after it was found that they do not answer."""
+    """The last word of a master arrives after it was found that the masters do not answer."""
     desk = grown(silent_us=1000 * SECOND_US)
     desk.masters("a", "connection refused")
     desk.look(NODE, Compute.ABSENT, Stored.IN_SERVICE)

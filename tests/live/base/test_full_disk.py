@@ -80,7 +80,7 @@ class Small:
 
     @property
     def log(self) -> str:
-        """What the controller wrote to standard error."""
+        """The controller's lines on standard error."""
         return (self.folder / "log").read_text()
 
     def start(self) -> None:
@@ -90,7 +90,7 @@ class Small:
 
     @property
     def runs(self) -> bool:
-        """Whether the controller still runs."""
+        """True if the controller still runs."""
         pid = (self.folder / "pid").read_text().strip()
         with suppress(FileNotFoundError):
             return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

@@ -1,4 +1,4 @@
-"""What a node's lease refuses, as the world tells it: one node alone, or that another controller is in charge."""
+"""Refusals by a node's lease, as the world reports them: one node alone, or another controller that is in charge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What work waits for is told when it has lasted, and again after twice the time."""
+"""A wait of work is reported when it has lasted, and again after twice the time."""
 
 from __future__ import annotations
 

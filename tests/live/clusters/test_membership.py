@@ -1,4 +1,4 @@
-"""Who is told of a new list of members, in which order, and what happens when a worker is not reached."""
+"""Lists of members: who gets a new one, in which order, and what happens when a worker is not reached."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ class Site:
         return (stages or self.stages()).save(goal, current)
 
     def run(self, *applications: dict[str, object]) -> None:
-        """What YARN says that it runs."""
+        """Sets the applications that YARN reports as running."""
         self.yarn.answers[APPS] = {"apps": {"app": list(applications)}}
 
     def saved(self) -> dict[str, bytes]:
@@ -345,7 +345,7 @@ def opened(site: Site, *paths: str) -> None:
 
 
 def closed(*paths: str) -> dict[str, object]:
-    """What is told of files that were closed."""
+    """The facts about files that were closed."""
     rows = [{"path": path, "bytes": 6, "client": CLIENT, "host": "node1"} for path in paths]
     return {"closed": rows, "closed_count": len(rows)}
 

@@ -1,4 +1,4 @@
-"""Who may ask for what: by rank, by whose MR-cluster it is, and by whose files a request names."""
+"""Access: by rank, by whose MR-cluster it is, and by whose files a request names."""
 
 from __future__ import annotations
 

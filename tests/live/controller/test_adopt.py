@@ -80,7 +80,7 @@ class Lost:
         return Adoption(self.plan(folder), self.fleet.as_fleet(), pause=self.pause)
 
     def pause(self, seconds: float) -> None:
-        """What happens between two looks at the signs of life."""
+        """Acts between two looks at the signs of life."""
         for happens in self.waits:
             happens()
 

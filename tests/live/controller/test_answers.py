@@ -1,4 +1,4 @@
-"""What a controller answers to the commands, from a run in the simulated world."""
+"""Answers of a controller to the commands, from a run in the simulated world."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ until grep -q ':268E 00000000:0000 0A' /proc/net/tcp; do kill -0 $! || exit 1; s
 
 
 def _exchange_key(known_hosts: Path, name: str) -> None:
-    """As if the host had been installed again."""
+    """Gives a host another key, as a new installation does."""
     key = subprocess.run(
         ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(known_hosts.parent / "other")], check=True
     )

@@ -1,4 +1,4 @@
-"""What the controller answers about the history of a job and the data at stake, asked by a command."""
+"""Answers of the controller about the history of a job and the data at stake."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def at_stake(desk: Desk, **asked: str) -> list[str]:
 
 
 def test_nothing_is_at_stake_before_hdfs_takes_writes() -> None:
-    """What is unknown counts as at stake, but only of those that may have it."""
+    """Unknown data count as at stake, but only of those that may have some."""
     desk = Desk(4)
     desk.request("a")
     desk.up("b")

@@ -1,4 +1,4 @@
-"""Who rules, on nodes with real leases and with real ledgers: copies, backups, empty folders, two at once."""
+"""The rule over real leases and real ledgers: copies, backups, empty folders, two at once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Pool:
         ground.run(NodeId(node), lease.take(ground.lease(NodeId(node), ClusterId("a"), generation)), "taking")
 
     def start(self, folder: Path, take_over: Callable[[str], None] | None = None) -> Ruling:
-        """What a start from a folder is told."""
+        """The verdict on a start from a folder."""
         seen = ruling.look(self.fleet.as_fleet(), self.fleet.nodes, within_s=10)
         if not (folder / LEDGER_FILE).exists():
             return ruling.rule(None, State(), seen, pool="pool", where=str(folder), take_over=take_over)

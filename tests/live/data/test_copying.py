@@ -22,7 +22,7 @@ from tests.live.namenode_files import HEADER, NameNodeFiles, operation, version
 
 
 def same(site: KeptSite, copy: CopyFolder) -> bool:
-    """Whether the copy has all that a NameNode would read, and nothing else."""
+    """True if the copy has all that a NameNode would read, and nothing else."""
     names = needed(list(site.nn.content())) or []
     wanted = {each.name for each in names} & set(site.nn.content())
     theirs = {name: data for name, data in site.nn.content().items() if name in wanted}
@@ -251,7 +251,7 @@ def test_a_full_disk_is_said_and_the_copy_stays_usable(site: KeptSite) -> None:
 
 
 class Journal:
-    """What the JournalNode beside the NameNode has: closed segments, as another NameNode has written them."""
+    """The JournalNode beside the NameNode: closed segments, as another NameNode has written them."""
 
     def __init__(self, site: KeptSite) -> None:
         self.current = Path(site.folders(MASTER).journal) / "c-1" / "current"

@@ -1,4 +1,4 @@
-"""What HDFS says of the blocks on its nodes, from reports that were recorded from Hadoop 3.5.0."""
+"""Blocks on nodes by HDFS, from reports that were recorded from Hadoop 3.5.0."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_the_last_cells_of_a_group_that_is_missing_are_kept(server: Server) -> N
 
 
 def test_a_replica_that_is_spoilt_is_none(server: Server) -> None:
-    """As recorded: the file is CORRUPT, and its only replica is still listed."""
+    """The report is a recorded one: the file is CORRUPT, and its only replica is still listed."""
     spoilt = (
         "/data/spoilt 3000 bytes, replicated: replication=1, 1 block(s): \n"
         "/data/spoilt: CORRUPT blockpool BP-18762939-127.0.0.1-1795348189787 block blk_1073741831\n"
@@ -192,7 +192,7 @@ def test_a_replica_that_is_spoilt_is_none(server: Server) -> None:
 
 
 def test_a_file_whose_name_has_line_breaks_is_read_like_any_other(server: Server) -> None:
-    """As recorded; the name of the file before must not cover for its blocks."""
+    """The report is a recorded one; the name of the file before must not cover for its blocks."""
     says(server, whole(file_of(1, "1 LIVE"), file_of(2, "3 DECOMMISSIONED", "1 LIVE", name="/out/new\nline")))
     assert [(block.file, block.replication) for block in below(server)] == [("/out/a file", 1), ("/out/new\nline", 2)]
     assert why(server) == "too few replicas on other nodes: /out/new\nline"

@@ -34,7 +34,7 @@ from tests.live.readings import C1, NONE, ONE, app, job, live, read, said
 
 
 def test_one_reading_of_a_working_cluster(server: Server) -> None:
-    """Of 3 applications one runs (10 maps: 6 done, 4 running; 1 reduce waits) and two have no ApplicationMaster yet."""
+    """One of 3 applications runs (10 maps: 6 done, 4 running; 1 reduce waits); two have no ApplicationMaster yet."""
     assert read(server) == Reading(
         cluster=C1,
         jobs_waiting=2,
@@ -124,7 +124,7 @@ def test_an_absent_counter_of_use_is_not_known(server: Server, value: object) ->
 
 
 def test_a_history_without_its_figures_counts_no_tasks(server: Server) -> None:
-    """What the ApplicationMaster said last counts then."""
+    """The last answer of the ApplicationMaster counts then."""
     memory = Memory(tasks={ONE: 4})
     done = {"id": ONE, "state": "FINISHED", "finalStatus": "SUCCEEDED", "startedTime": 1, "finishedTime": 2}
     server.answers[APPS] = by_states(NONE, {"apps": {"app": [done]}})

@@ -1,4 +1,4 @@
-"""What masters say of writes and applications, and how often a change of that is told."""
+"""Reports of masters on writes and applications, and how often a change of them is posted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GOOD = Service(safe_mode=SafeMode.OFF, storing=2, manager="ACTIVE", computing=2,
 
 
 class Hadoop:
-    """What masters answer; a bean or a document that is None is refused."""
+    """The answers of masters; a bean or a document that is None is refused."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -213,7 +213,7 @@ class Bench(SetClock):
         return self.hadoop.server.masters()
 
     def told(self, *, now: bool = False) -> list[SafeMode]:
-        """What is told by one look."""
+        """The modes that one look reports."""
         if now:
             self.watch.look_now(C)
         else:

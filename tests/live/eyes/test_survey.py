@@ -1,4 +1,4 @@
-"""What lies in HDFS that nobody declared, and what runs that is not ours."""
+"""Data in HDFS that nobody declared, and running applications that are not ours."""
 
 from __future__ import annotations
 

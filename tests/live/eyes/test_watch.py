@@ -85,7 +85,7 @@ class Bench(SetClock):
     # --- what the test says
 
     def wish(self, goal: Goal, generation: int = 1) -> None:
-        """What the worker should be from now on."""
+        """Sets the goal of the worker from now on."""
         self.members = {**self.members, WORKER: Member(goal, self.role, generation)}
         self.list_again()
 
@@ -128,7 +128,7 @@ class Bench(SetClock):
     # --- what was told
 
     def look(self, after_s: int = 0) -> list[NodeSeen | MastersSeen]:
-        """What is told when that much time has passed and the masters have been looked at once."""
+        """The events after that much time and one look at the masters."""
         self.now += after_s * SECOND_US
         eye = self.watch._eyes.get(C)
         earlier = None if eye is None else eye.look
@@ -144,7 +144,7 @@ class Bench(SetClock):
         return events
 
     def seen(self, after_s: int = 0) -> list[Sight]:
-        """What is told of the worker."""
+        """The sights of the worker in these events."""
         return [e.sight for e in self.look(after_s) if isinstance(e, NodeSeen) and e.node == WORKER]
 
     def states(self, after_s: int = 0) -> list[tuple[Compute, Stored]]:
@@ -412,7 +412,7 @@ def test_a_namenode_that_does_not_list_its_nodes_says_nothing(server: Server, at
     [("Safemode", False), ("NumberOfMissingBlocks", True), ("adminState", False), ("lastContact", True)],
 )
 def test_what_the_namenode_does_not_say_is_not_known(server: Server, attribute: str, proves: bool) -> None:
-    """What is missing about the worker itself, or all of HDFS: only what a report shows anyhow may be missing."""
+    """Facts may be missing about the worker itself, or about all of HDFS: a report shows some of them anyhow."""
     bench = Bench(server, Role.CORE)
     bench.wish(Goal.EVACUATING)
     bench.report = file_of("/a", 1) + END

@@ -1,4 +1,4 @@
-"""What is wrong with a host, judged from what was seen of it."""
+"""Problems of a host, judged from what was seen of it."""
 
 from __future__ import annotations
 

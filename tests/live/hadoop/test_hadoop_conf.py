@@ -99,7 +99,7 @@ def test_only_core_nodes_have_a_volume_for_input() -> None:
 
 
 def test_busy_core_nodes_get_blocks_beside_idle_others() -> None:
-    """What lies on core nodes alone could not be written while both have more than twice the mean load."""
+    """A block on core nodes alone could not be written while both have more than twice the mean load."""
     assert settings_of(CONF)["hdfs-site"]["dfs.namenode.redundancy.considerLoad"] == "false"
 
 

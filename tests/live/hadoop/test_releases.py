@@ -1,4 +1,4 @@
-"""What the controller's cache lacks is refused before anything is admitted, with the command to type."""
+"""A release that the controller's cache lacks is refused before anything is admitted, with the command to type."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_a_controller_that_ends_keeps_nobody_waiting(site: Site) -> None:
 
 
 def event_of(effect: Effect, lacking: Any) -> Event | None:
-    """What a world in which all hands are lacking posts of an effect."""
+    """The event that a world in which all hands are lacking posts for an effect."""
     world = world_of()
     give_hands(world, hosts=lacking, deployer=lacking)
     try:

@@ -68,7 +68,7 @@ def tags(made: Command) -> str:
 
 
 def limits(made: Command) -> tuple[str, str, str]:
-    """What keeps a grant, of maps, reduces and their order."""
+    """The settings that keep a grant, of maps, reduces and their order."""
     return setting(made, MAPS), setting(made, REDUCES), setting(made, SLOW_START)
 
 
@@ -98,7 +98,7 @@ def test_an_argument_that_sets_tags_has_ours_as_well(kind: str, flag: tuple[str,
 
 
 class Puts:
-    """What was written where."""
+    """The paths that were written."""
 
     def __init__(self) -> None:
         self.paths: list[str] = []
@@ -243,7 +243,7 @@ def test_no_worker_is_started_again_when_masters_move_within_the_journal() -> No
 
 
 def test_orders_on_the_command_line_go_to_the_active_namenode_alone() -> None:
-    """By the name of HDFS all three addresses would be asked, and those without a NameNode would be an error."""
+    """All three addresses would be asked by the name of HDFS, and those without a NameNode would be an error."""
     setup, cluster = pair(WITH_JOURNAL)
     argv = setup.refresh_argv(cluster, "hdfs")
     assert argv[argv.index("-fs") + 1] == "hdfs://10.0.0.1:8020"

@@ -61,7 +61,7 @@ class Bench(PlayedGround, Setup):
         self.yarn.answers[INFO] = {"clusterInfo": {"state": "STARTED", "haState": role, "startedOn": 1}}
 
     def runs(self, *states: str) -> None:
-        """What YARN knows of the copy, whichever attempt is asked for."""
+        """Sets the applications of the copy in YARN, whichever attempt is asked for."""
         rows = [
             {
                 "id": f"application_1_{number}",

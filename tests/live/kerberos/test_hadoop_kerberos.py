@@ -1,4 +1,4 @@
-"""What Kerberos adds to Hadoop's configuration, and what it does not let anybody take away."""
+"""Hadoop's configuration with Kerberos: the settings that it adds, and those that nobody can take away."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RULE = re.compile(r"RULE:\[(\d):([^\]]*)\]\(([^)]*)\)s/([^/]*)/([^/]*)/")
 
 
 def mapped(rules: str, principal: str) -> str | None:
-    """What Hadoop makes of a principal: its rules as `KerberosName` reads and applies them."""
+    """The user that Hadoop makes of a principal: its rules as `KerberosName` reads and applies them."""
     name, realm = principal.split("@")
     parts = [realm, *name.split("/")]
     for line in rules.splitlines():

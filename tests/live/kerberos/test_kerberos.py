@@ -1,4 +1,4 @@
-"""What is wrong with a site's Kerberos is said before any node is touched; tickets are of a real KDC."""
+"""Faults of a site's Kerberos are reported before any node is touched; tickets are of a real KDC."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def has_run_out(credentials: gssapi.Credentials) -> bool:
 
 
 def test_a_ticket_that_has_run_out_is_replaced(site: KerberosSite, kdc: Kdc) -> None:
-    """As after a night without a KDC, or without this machine."""
+    """A ticket runs out in a night without a KDC, or without this machine."""
     kdc.principals("hadoop/brief", options=["-maxlife", "2sec"])
     kdc.keytab(site.keytabs / "brief.keytab", "hadoop/brief")
     tickets = Tickets(Principal("hadoop/brief", REALM), site.keytabs / "brief.keytab")

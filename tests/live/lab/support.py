@@ -1,4 +1,4 @@
-"""What the tests of the lab share: commands on hosts, waiting for a condition, traces that a lab could leave."""
+"""Shared parts of the tests of the lab: commands on hosts, waiting for a condition, traces that a lab could leave."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def on_host(lab: Lab, host: str, script: str, *, connect_s: int = 10) -> subproc
 
 
 def output_of(lab: Lab, host: str, script: str) -> str:
-    """What a script prints on a host where it must succeed."""
+    """The output of a script on a host where it must succeed."""
     done = on_host(lab, host, script)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -55,7 +55,7 @@ def fawkes(
 
 
 def traces(lab_name: str) -> list[str]:
-    """What of a lab is still there: processes that live among its mounts, mounts, cgroups."""
+    """The traces of a lab: processes that live among its mounts, mounts, cgroups."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

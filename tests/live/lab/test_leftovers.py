@@ -1,4 +1,4 @@
-"""What stays of a lab: nothing but its site folder, however it ends."""
+"""Traces of a lab: nothing but its site folder stays, however it ends."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 @pytest.fixture(scope="module")
 def problems(lab: Lab) -> dict[str, dict[str, str]]:
-    """What `fawkes check` finds: check and sentence, for each node."""
+    """The problems by `fawkes check`: check and sentence, for each node."""
     inventory = lab.site / "inventory.toml"
     told = inventory.read_text().replace("core = true", 'core = true\ndata_address = "10.98.1.1,203.0.113.7"')
     inventory.write_text(told)

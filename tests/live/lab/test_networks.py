@@ -41,7 +41,7 @@ def meshed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 def _reaches(lab: Lab, host: str, address: str) -> bool:
-    """Whether an SSH server greets within two seconds; on a busy machine even one that is reached may need longer."""
+    """True if an SSH server greets within two seconds; on a busy machine even one that is reached may need longer."""
     probe = f"timeout 2 bash -c 'exec 3<>/dev/tcp/{address}/22 && head -c 7 <&3'"
     if host == "controller":
         return lab.exec(["sh", "-c", probe]).stdout == "SSH-2.0"

@@ -52,7 +52,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 def told(fleet: Fleet) -> tuple[ConnectionState, str]:
-    """What all nodes say that were tried at once: the same of each."""
+    """The state and the error of all nodes that were tried at once: the same for each."""
     errors = fleet.run_many(NODES, Script("true"), AMPLE).values()
     found = {(error.state, f"{error.what}. {error.hint}") for error in errors if isinstance(error, SshError)}
     assert len(found) == 1, errors

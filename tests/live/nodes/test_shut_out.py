@@ -14,7 +14,7 @@ from tests.support.masters import NEW, OLD, THIRD, A, cluster, look, lost, moved
 
 
 def taken_over(desk: Desk) -> frozenset[str]:
-    """Whom a new run of the controller shuts out."""
+    """The nodes that a new run of the controller shuts out."""
     clusters = Clusters()
     clusters.adopt(desk.state)
     found = clusters.get(A)

@@ -23,7 +23,7 @@ def digest(data: bytes, kind: Kind, piece: int = 1 << 20) -> str:
 
 
 def said(data: bytes, block: int, crc_kind: str = "CRC32C") -> dict[str, object]:
-    """What HDFS would say, by the slow way."""
+    """The checksum that HDFS would give, by the slow way."""
     entry = Entry(folder=False)
     entry.blocks = [(data[n : n + block], "") for n in range(0, len(data), block)]
     return checksum(entry, crc_kind)

@@ -1,4 +1,4 @@
-"""What ResourceManager and NameNode say, from answers that were recorded from Hadoop 3.5.0."""
+"""Answers of ResourceManager and NameNode that were recorded from Hadoop 3.5.0."""
 
 from __future__ import annotations
 

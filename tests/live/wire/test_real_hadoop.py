@@ -271,7 +271,7 @@ def test_a_node_that_was_wiped_and_joins_again_at_once_costs_no_replica(storing:
     nodes = FormerNodes()
 
     def tell(generation: int) -> bool:
-        """What `MembershipKeeper` does; whether the node may serve."""
+        """Acts as `MembershipKeeper` does; True if the node may serve."""
         members = {NodeId("node02"): Member(Goal.SERVING, Role.TRANSIENT_CORE, generation)}
         asked_s = time.monotonic()
         if nodes.note(cluster, members, asked_s):
@@ -420,7 +420,7 @@ def test_readings_tell_the_story_of_a_job(hadoop: TinyHadoop) -> None:
 
 @pytest.mark.nightly
 def test_application_masters_that_fill_the_cluster_are_an_alert_until_one_has_gone(hadoop: TinyHadoop) -> None:
-    """Of 1152 MB two ApplicationMasters hold 768; a map of 640 MB fits beside one of them, and not beside both."""
+    """Two ApplicationMasters hold 768 of 1152 MB; a map of 640 MB fits beside one of them, and not beside both."""
     masters = hadoop.masters
     mark_active(masters)
     sampler = Sampler(deadline_s=20.0)

@@ -214,7 +214,7 @@ def test_a_mark_that_nobody_tells_is_an_error(server: FakeHdfs) -> None:
 
 @pytest.mark.parametrize("kind", ["CRC32C", "CRC32", "COMPOSITE"])
 def test_whether_hdfs_holds_some_bytes(server: FakeHdfs, hdfs: Hdfs, kind: str) -> None:
-    """By its checksum where that is of the same kind, else by reading."""
+    """A checksum of the same kind tells, else the bytes are read."""
     server.checksum_kind = kind
     data = bytes(range(256)) * 10
     server.put("/a", data[:BLOCK], data[BLOCK : 2 * BLOCK], data[2 * BLOCK :], block_bytes=BLOCK)

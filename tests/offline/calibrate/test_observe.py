@@ -1,4 +1,4 @@
-"""What records show of each constant, from simulated runs with canned histories."""
+"""Observations of each constant in records, from simulated runs with canned histories."""
 
 from __future__ import annotations
 

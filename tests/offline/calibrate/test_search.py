@@ -1,4 +1,4 @@
-"""What no record shows by itself is found by simulating with several values of it."""
+"""Constants that no record shows by itself are found by simulating with several values of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What starts of tasks show: their time alone, and what a crowd of them costs on the cores."""
+"""Starts of tasks: their time alone, and the cost of a crowd of them on the cores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lost masters cost in an offline run: time without them, jobs that began again, tasks done in vain."""
+"""The cost of lost masters in an offline run: time without them, jobs that began again, tasks done in vain."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def two() -> tuple[Demand, ...]:
 
 
 def run(demands: Sequence[Demand] | None = None, settings: Mapping[str, Any] = SETTINGS, **more: Any) -> Writer:
-    """What happened: a store with every step."""
+    """The store of a run with every step."""
     facts: dict[str, Any] = {"nodes": pool_of(8), "constants": CONSTANTS} | more
     plan = Plan(name="live", settings=settings, demands=tuple(demands or two()), file="live", **facts)
     return simulate(asked(plan.scenario(CATALOG), plan.demands))
@@ -94,7 +94,7 @@ def recorded(store: Writer, folder: Path, **more: Any) -> Record:
 
 
 def history_of(job: JobState, *, maps: int, cpu_ms: int = 1000, begin_us: int = 7 * SECOND_US) -> dict[str, Any]:
-    """What the controller would answer for a job: its maps side by side from ``begin_us`` on, 4 s before its end."""
+    """The controller's answer for a job: its maps side by side from ``begin_us`` on, 4 s before its end."""
     began_us, ended_us = job.started_us or 0, job.finished_us or 0
     task = {
         "type": "MAP",

@@ -1,4 +1,4 @@
-"""What a recorded job asks for, by the best that is known of it."""
+"""The demands of a recorded job, by the best that is known of it."""
 
 from __future__ import annotations
 

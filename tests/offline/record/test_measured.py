@@ -1,4 +1,4 @@
-"""What a ledger shows of delays: those that the simulated world was told."""
+"""Delays in a ledger: those that the simulated world was told."""
 
 from __future__ import annotations
 

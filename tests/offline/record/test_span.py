@@ -1,4 +1,4 @@
-"""What is taken from a ledger into a record, and what is left out and why."""
+"""Contents of a record that is taken from a ledger: the jobs, and those that are skipped, with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written as TOML is read back as the same."""
+"""Values that are written as TOML are read back as the same."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def notes(error: BaseException) -> list[str]:
 
 
 def told(measure: Measure, window: Window) -> object:
-    """What a policy answers, or what it raises."""
+    """The answer of a policy, or the error that it raises."""
     try:
         return measure(window, None)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What tasks ask of the machine as a table, and what their starts add to it."""
+"""Demands of tasks on the machine as a table, and what their starts add to it."""
 
 from __future__ import annotations
 

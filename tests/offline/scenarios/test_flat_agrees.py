@@ -118,7 +118,7 @@ traces = st.lists(
 
 
 def apart(rows: Sequence[Job], pool: Pool) -> bool:
-    """Whether each submission, end and deadline has its instant for itself, and no job ends with the one before."""
+    """True if each submission, end and deadline has an instant of its own, and no job ends with the one before."""
     instants = [at for at, what, _ in pool.story if what in ("submitted", MET, MISSED, "killed")]
     instants += [at + due for at, _, due in rows]
     return all(later - sooner > 1e-4 for sooner, later in pairwise(sorted(instants)))
@@ -133,7 +133,7 @@ def alike(told: Sequence[Told], other: Sequence[Told]) -> bool:
 
 
 def even(rows: Sequence[Job], told: Sequence[Told]) -> bool:
-    """Whether each grant divides the tasks."""
+    """True if each grant divides the tasks."""
     return all(rows[number][1] % cpus == 0 for what, number, cpus in told if what == "started")
 
 

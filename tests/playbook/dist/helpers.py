@@ -26,7 +26,7 @@ JARS = {"lib/hadoop-common-1.0.0.jar": jar("common"), "lib/guava-9.jar": jar("gu
 
 
 def give(pom: str, into: Path, say: Say) -> None:
-    """What Maven does, when all is well."""
+    """Acts as Maven does when all is well."""
     for path, content in JARS.items():
         (into.parent / path).write_bytes(content)
 
@@ -65,7 +65,7 @@ class LocalShell:
 
 @dataclass
 class FaultyShell(LocalShell):
-    """As the other, but what is streamed to some hosts meets a fault: host -> what becomes of the bytes."""
+    """A shell on which streams to some hosts meet a fault: host -> what becomes of the bytes."""
 
     faults: Mapping[str, Callable[[bytes], bytes]] = field(default_factory=dict)
     cut_off: frozenset[str] = frozenset()

@@ -82,7 +82,7 @@ def running(argv: list[str], env: dict[str, str], log: Path) -> Iterator[subproc
 
 
 def jmx(port: int, daemon: subprocess.Popen[bytes], log: Path) -> dict[str, Any]:
-    """What the NameNode says of itself, as soon as it answers."""
+    """The NameNode's beans, as soon as it answers."""
     url = f"http://127.0.0.1:{port}/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
     late = time.monotonic() + 120
     while time.monotonic() < late and daemon.poll() is None:
@@ -138,7 +138,7 @@ def test_every_class_that_is_named_is_in_a_jar(release: Release) -> None:
 
 
 def test_a_damaged_jar_of_the_cache_is_named_and_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By Maven, from its own store: nothing is downloaded again."""
+    """Maven brings it from its own store: nothing is downloaded again."""
     wanted = PINS[DEFAULT_VERSION]
     good = cache.get(wanted).release
     monkeypatch.setenv("FAWKES_CACHE", str(tmp_path))

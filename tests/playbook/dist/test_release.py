@@ -13,7 +13,7 @@ from tests.playbook.dist.helpers import LocalShell
 
 
 def unpack_tarball(folder: Path, version: str) -> Path:
-    """What matters of Apache's tarball."""
+    """Unpacks the part of Apache's tarball that matters."""
     for path in (
         f"share/hadoop/common/hadoop-common-{version}.jar",
         f"share/hadoop/common/hadoop-common-{version}-tests.jar",

@@ -1,4 +1,4 @@
-"""What became of a job, with the numbers behind it."""
+"""The fate of a job, with the numbers behind it."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_no_reason_of_a_run_falls_back_to_its_code(fresh: Reader) -> None:
 
 
 def test_every_sentence_is_tried(played: Reader) -> None:
-    """By the recorded run, or by hand below."""
+    """The recorded run tries a sentence, or a case by hand below."""
     tried = {reason.code for entry in played.entries() for reason in entry.decision.reasons}
     tried |= {reason.code for reason, _ in SAID}
     assert set(SENTENCES) <= tried

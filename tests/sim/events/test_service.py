@@ -45,7 +45,7 @@ def test_jobs_wait_for_writes_and_all_succeed_at_their_first_attempt(engine: Eng
 
 
 def test_without_writes_an_attempt_that_begins_fails_at_once() -> None:
-    """What the core spares jobs: here nobody told it."""
+    """The core spares jobs such a failure: here nobody told it."""
     world = SimWorld(until_us=300 * SECOND_US, services={A: LOW})
     world.script([started(3, how=settings()), request("a", 1), submit("a", 0, 60, retries=1)])
     run = Checked(world)

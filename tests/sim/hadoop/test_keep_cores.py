@@ -1,4 +1,4 @@
-"""What copies and second NameNodes take of the cores: nothing unless asked for, else for each MR-cluster."""
+"""Cores that copies and second NameNodes take: none unless asked for, else for each MR-cluster."""
 
 from __future__ import annotations
 

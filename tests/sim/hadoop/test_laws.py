@@ -1,4 +1,4 @@
-"""What no machine gives away: laws of the model of Hadoop that hold whatever its constants are."""
+"""Laws of the model of Hadoop that hold whatever its constants are: no machine gives anything away."""
 
 from __future__ import annotations
 

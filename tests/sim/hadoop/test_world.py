@@ -1,4 +1,4 @@
-"""What the simulated world adds to the contract of both worlds: faults, silence, losses, what a dead engine leaves."""
+"""The simulated world beyond the contract of both worlds: faults, silence, losses, the leavings of a dead engine."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def answer(found: SimWorld) -> Event | None:
 
 
 def verdict(event: Event | None) -> AttemptVerdict | None:
-    """What the core makes of the facts about an attempt."""
+    """The core's verdict on the facts about an attempt."""
     assert isinstance(event, AttemptSeen), event
     return judge(event.seen, began=False, cancelling=False, lasted=False)
 

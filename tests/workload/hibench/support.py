@@ -22,7 +22,7 @@ def make(out: Path, *words: str) -> Path:
 def streaming(
     read: Path, written: Path, program: str, mapper: str, reducer: str = "", side: Path | None = None
 ) -> None:
-    """What Hadoop Streaming does: a mapper for each file, all sorted by key, a reducer; with a file beside them."""
+    """Streams as Hadoop does: a mapper for each file, all sorted by key, a reducer; with a file beside them."""
     written.mkdir(parents=True)
     work = written.parent / f"{written.name}.work"
     work.mkdir()

@@ -84,7 +84,7 @@ class Site:
             return subprocess.run(argv, cwd=self.work, env=env, stdout=out, stderr=err, check=False).returncode
 
     def said(self) -> str:
-        """What is on standard error."""
+        """The text on standard error."""
         return (self.work / "stderr").read_text()
 
     def given(self) -> list[str]:
