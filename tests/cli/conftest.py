@@ -69,11 +69,11 @@ class World:
 
     def queries(self) -> dict[str, Callable[[Mapping[str, str]], Plain]]:
         return {
-            "clusters": lambda asked: self._seen(self.clusters, asked.get("cluster")),
-            "jobs": lambda asked: self._seen(self.jobs, asked.get("job")),
-            "nodes": lambda asked: self._seen(self.nodes, asked.get("node")),
+            "clusters": lambda query: self._seen(self.clusters, query.get("cluster")),
+            "jobs": lambda query: self._seen(self.jobs, query.get("job")),
+            "nodes": lambda query: self._seen(self.nodes, query.get("node")),
             "end": lambda _: {"asked_by": "ann" if self.going else "", "ended": self.ended},
-            "at-stake": lambda asked: [row for row in self.outputs if asked.get("cluster") in (None, row["cluster"])],
+            "at-stake": lambda query: [row for row in self.outputs if query.get("cluster") in (None, row["cluster"])],
             "env": lambda _: self.env,
             "releases": lambda _: self.releases,
             "logs": self._logs,
@@ -86,12 +86,12 @@ class World:
 
     def post(self, event: Event) -> None:
         self.events.append(event)
-        asked: Any = event
+        request: Any = event
         self._act(event)
-        refusal = self.refusals.get(getattr(asked, "cluster", ""), self.refuse)
+        refusal = self.refusals.get(getattr(request, "cluster", ""), self.refuse)
         if isinstance(event, DownAsked) and self.kept:
             refusal = Reason("pool-kept", {"refusals": [{"code": r.code, "facts": r.facts} for r in self.kept]})
-        reply = Reply(asked.ask, refusal, self.facts)
+        reply = Reply(request.ask, refusal, self.facts)
         assert self.server is not None
         threading.Thread(target=self.server.reply, args=(reply,)).start()
 
@@ -138,8 +138,8 @@ class World:
             copied(ending.store, self.server.folder)
             threading.Thread(target=self.server.close).start()
 
-    def _logs(self, asked: Mapping[str, str]) -> Iterator[Plain]:
-        self.asked.append(asked)
+    def _logs(self, query: Mapping[str, str]) -> Iterator[Plain]:
+        self.asked.append(query)
         for piece in self.log_pieces:
             if isinstance(piece, FawkesError):
                 raise piece

@@ -49,9 +49,9 @@ def test_simulate_shows_deadlines_below_its_table(due: Path) -> None:
 
 
 def test_json_and_csv_have_the_keys_of_deadlines(due: Path) -> None:
-    told = json.loads(fawkes("simulate", due, "-o", "json").stdout)
-    assert set(DEADLINES) <= told["total"].keys()
-    assert [set(DEADLINES) <= row.keys() for row in told["rows"]] == [True, False]
+    printed = json.loads(fawkes("simulate", due, "-o", "json").stdout)
+    assert set(DEADLINES) <= printed["total"].keys()
+    assert [set(DEADLINES) <= row.keys() for row in printed["rows"]] == [True, False]
     rows = list(csv.DictReader(StringIO(fawkes("simulate", due, "-o", "csv").stdout)))
     assert [row["jobs_due"] for row in rows] == ["4", "", "4"]
 

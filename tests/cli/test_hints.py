@@ -25,8 +25,9 @@ def texts(file: Path) -> Iterator[tuple[int, str]]:
     parts = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.JoinedStr):
-            parts |= {id(one) for one in node.values}
-            yield node.lineno, "".join(str(one.value) if isinstance(one, ast.Constant) else "X" for one in node.values)
+            parts |= {id(part) for part in node.values}
+            words = (str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+            yield node.lineno, "".join(words)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
             # What `format` fills in later, and the doubled braces of a template.
             yield node.lineno, re.sub(r"\{+\w+\}+", "X", node.value)
@@ -42,15 +43,15 @@ def _split(words: str) -> list[str]:
 
 def named() -> dict[str, str]:
     """Each command that a text of the package names, and where it stands."""
-    found: dict[str, str] = {}
+    by_command: dict[str, str] = {}
     for file in sorted(PACKAGE.rglob("*.py")):
         for line, text in texts(file):
             for words in _COMMAND.findall(text):
                 alternatives = [word.rstrip(".:").split("|") for word in _split(words)]
                 for choice in product(*alternatives):
                     command = shlex.join(("fawkes", *filter(None, choice)))
-                    found.setdefault(command, f"{file.relative_to(PACKAGE.parent)}:{line}")
-    return found
+                    by_command.setdefault(command, f"{file.relative_to(PACKAGE.parent)}:{line}")
+    return by_command
 
 
 NAMED = named()

@@ -236,8 +236,8 @@ def test_masters_move_after_the_jobs_that_run(run: Run, loaded: World) -> None:
     )
     result = run("move-masters", "c-1", "--now")
     assert "go to another core node now. These begin again afterwards: j-1, j-2." in result.stdout
-    asked = [(event.cluster, event.to, event.now) for event in loaded.events]
-    assert asked == [("c-1", "node02", False), ("c-1", None, True)]
+    moves = [(event.cluster, event.to, event.now) for event in loaded.events]
+    assert moves == [("c-1", "node02", False), ("c-1", None, True)]
     assert all(isinstance(event, MoveMastersAsked) for event in loaded.events)
 
 
@@ -283,8 +283,8 @@ def test_discarding_data_lists_it_and_wants_the_name(run: Run, held: World) -> N
     assert "too few replicas on other nodes: /user/ann/x, /user/ann/y and 5 more" in result.stderr
     assert "Type 'node03' to continue" in result.stderr
     assert "node03 is wiped without a proof that its data is elsewhere" in result.stdout
-    (asked,) = held.events
-    assert (asked.node, asked.discard, asked.reason) == ("node03", True, "dead disk")
+    (drain,) = held.events
+    assert (drain.node, drain.discard, drain.reason) == ("node03", True, "dead disk")
 
 
 @pytest.mark.parametrize("typed", ["node02\n", "yes\n", "\n", ""])
@@ -415,8 +415,8 @@ def test_policies_come_with_their_origin_and_are_not_run(run: Run, site: Path) -
     (site / "policies").mkdir()
     (site / "policies" / "td.py").write_text('"""Mine.\n\nMore."""\nraise SystemExit(9)\n')
     (site / "policies" / "broken.py").write_text("def (:\n")
-    found = json.loads(run("policies", "-o", "json").stdout)["rows"]
-    rows = {row["policy"].lower(): row for row in found}
+    listed = json.loads(run("policies", "-o", "json").stdout)["rows"]
+    rows = {row["policy"].lower(): row for row in listed}
     assert (rows["td"]["origin"], rows["td"]["summary"]) == ("site", "Mine.")
     assert len(rows["td"]["hides"]) == 1
     assert rows["jd"]["origin"] == "bundled"

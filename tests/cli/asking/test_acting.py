@@ -265,8 +265,8 @@ def test_release_lists_what_is_at_stake_and_wants_the_name(run: Run, loaded: Wor
     assert result.exit_code == 0
     assert "/out  1.5 GB  will be saved to /keep/out before any node is released" in result.stderr
     assert "/tmp  of unknown size  must be discarded with --discard-data, or copied away first: other" in result.stderr
-    asked = loaded.events[0]
-    assert (asked.cluster, asked.discard, asked.force) == ("c-1", False, False)
+    release = loaded.events[0]
+    assert (release.cluster, release.discard, release.force) == ("c-1", False, False)
 
 
 @pytest.mark.parametrize("typed", ["c-2\n", "yes\n", "\n", ""])

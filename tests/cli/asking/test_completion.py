@@ -52,8 +52,8 @@ def completed(*words: str, cwd: Path) -> tuple[list[str], str]:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_names_of_the_site(site: Path, words: tuple[str, ...], offered: list[str]) -> None:
-    found, said = completed("--site", str(site), *words, cwd=site.parent)
-    assert (found, said) == (offered, "")
+    words_shown, said = completed("--site", str(site), *words, cwd=site.parent)
+    assert (words_shown, said) == (offered, "")
 
 
 def test_the_site_is_the_current_folder_without_the_option(site: Path) -> None:
@@ -64,8 +64,8 @@ def test_the_site_is_the_current_folder_without_the_option(site: Path) -> None:
     "words", [("nodes", "--cluster", ""), ("cancel", ""), ("request", ""), ("jobs", "c")], ids=" ".join
 )
 def test_without_a_site_there_is_nothing_and_no_word(tmp_path: Path, words: tuple[str, ...]) -> None:
-    found, said = completed(*words, cwd=tmp_path)
-    assert (found, said) == ([], "")
+    words_shown, said = completed(*words, cwd=tmp_path)
+    assert (words_shown, said) == ([], "")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -71,7 +71,7 @@ def working() -> Desk:
     return ready
 
 
-STAGES: dict[str, Ready] = {one.__name__: one for one in (deploying, saving, retiring, running, working)}
+STAGES: dict[str, Ready] = {each.__name__: each for each in (deploying, saving, retiring, running, working)}
 DOWN = ("down", "--yes")
 RELEASE = ("release", "a", "--yes", "--wait")
 DRAIN = ("drain", "node01", "--reason", "fan", "--wait")
@@ -86,8 +86,8 @@ def asked(there: Controller) -> Callable[[], bool]:
 
     def has() -> bool:
         with closing(LedgerReader(there.folder)) as ledger:
-            new = [one.event for one in ledger.entries(after=before)]
-            wanted = [one for one in new if hasattr(one, "ask") and not getattr(one, "dry_run", False)]
+            new = [event.event for event in ledger.entries(after=before)]
+            wanted = [event for event in new if hasattr(event, "ask") and not getattr(event, "dry_run", False)]
             return bool(wanted) and (history.given_back_by(ledger) != "" or type(wanted[0]).__name__ != "DownAsked")
 
     return has
@@ -303,10 +303,10 @@ def test_reading_verbs_say_it_first_and_end_with_4(
             assert "What follows is as of 20" in first
             if words == ["status"]:
                 assert "4 nodes: 2 held, 2 free, 0 out of service\n" in result.stdout
-        told = run("status", "-o", "json")
-        assert told.exit_code == 4
-        assert told.stderr.startswith("THE CONTROLLER DOES NOT ANSWER")
-        plain = json.loads(told.stdout)
+        answered = run("status", "-o", "json")
+        assert answered.exit_code == 4
+        assert answered.stderr.startswith("THE CONTROLLER DOES NOT ANSWER")
+        plain = json.loads(answered.stdout)
         assert plain["rows"][0]["cluster"] == "a"
         assert plain["pool"]["unanswered"].startswith("THE CONTROLLER DOES NOT ANSWER")
         assert plain["pool"]["silent"] == 0

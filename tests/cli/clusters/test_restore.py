@@ -131,7 +131,7 @@ def test_a_journal_that_a_restore_ends_is_named_before_the_name_is_asked_for(run
 def test_rows_for_programs(run: Run, lost: World) -> None:
     result = run("restore", "c-1", "--dry-run", "-o", "json")
     rows = json.loads(result.stdout)["rows"]
-    assert [(one["cluster"], one["fate"], one["files"], one["bytes"]) for one in rows] == [
+    assert [(row["cluster"], row["fate"], row["files"], row["bytes"]) for row in rows] == [
         ("c-1", "whole", 4, 1000), ("c-1", "open", 1, 9), ("c-1", "short", 12, 50), ("c-1", "unknown", 0, 0),
     ]  # fmt: skip
     assert rows[2]["named"] == ["/a b (1 of 3 blocks)"]

@@ -52,7 +52,7 @@ def test_a_run_in_which_all_happened_has_no_problem(ended: DemoOutcome) -> None:
 
 def test_every_job_has_a_row(ended: DemoOutcome, workload: Workload) -> None:
     rows = {row["job"]: row for row in ended.job_rows}
-    assert rows.keys() == {one.spec.id for one in workload.jobs}
+    assert rows.keys() == {job.spec.id for job in workload.jobs}
     assert {row["state"] for row in rows.values()} == {"succeeded"}
     assert rows["c-1-0"]["wait_s"] > 0
 
@@ -79,14 +79,14 @@ def test_a_node_that_goes_from_one_to_the_other_says_why_it_left_and_why_it_join
 
 
 def problems(engine: Checked, workload: Workload) -> Mapping[str, str]:
-    found = outcome(engine.store, workload).problems
-    return {problem.split(" ", 2)[1]: problem for problem in found}
+    problems_by_job = outcome(engine.store, workload).problems
+    return {problem.split(" ", 2)[1]: problem for problem in problems_by_job}
 
 
 def test_a_missing_point_is_a_problem(workload: Workload) -> None:
-    found = problems(played(Plan(policy="none")), workload)
-    assert found["B"].startswith("point B is missing (c-1 runs jobs while c-2 still loads")
-    assert found["node"] == "no node left an MR-cluster that shrank"
+    missing = problems(played(Plan(policy="none")), workload)
+    assert missing["B"].startswith("point B is missing (c-1 runs jobs while c-2 still loads")
+    assert missing["node"] == "no node left an MR-cluster that shrank"
 
 
 def test_a_failed_job_is_a_problem(workload: Workload) -> None:
@@ -147,7 +147,7 @@ def test_what_is_told_while_it_goes_on(whole: Checked) -> None:
 
 def test_a_workload_that_tells_no_story_misses_nothing(workload: Workload) -> None:
     quiet = played(Plan(jobs=dict.fromkeys(Plan().jobs, 0)))
-    told = outcome(quiet.store, replace(workload, jobs=()))
+    quiet_outcome = outcome(quiet.store, replace(workload, jobs=()))
     silent = outcome(quiet.store, replace(workload, jobs=(), points=False))
-    assert any("point" in line for line in told.problems)
+    assert any("point" in line for line in quiet_outcome.problems)
     assert (silent.problems, silent.point_rows, silent.marks) == ((), (), ())

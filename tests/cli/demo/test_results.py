@@ -91,16 +91,16 @@ def test_an_identical_output(counting: Workload, tmp_path: Path) -> None:
 )
 def test_an_output_that_differs(change: dict[str, str], wrong: str, counting: Workload, tmp_path: Path) -> None:
     saved(tmp_path / "kept" / "count", RIGHT | change)
-    assert [one.wrong for one in compared(counting)] == [wrong]
+    assert [result.wrong for result in compared(counting)] == [wrong]
 
 
 def test_an_output_that_is_not_whole(counting: Workload, tmp_path: Path) -> None:
     saved(tmp_path / "kept" / "count", {"part-r-00000": "a\t3\n"})
-    assert [one.wrong for one in compared(counting)] == [f"there is no whole output in {tmp_path}/kept/count"]
+    assert [result.wrong for result in compared(counting)] == [f"there is no whole output in {tmp_path}/kept/count"]
 
 
 def test_other_jobs_are_not_compared(counting: Workload, tmp_path: Path) -> None:
-    assert [one.job for one in compared(with_data(counting, tmp_path / "data"))] == ["count"]
+    assert [result.job for result in compared(with_data(counting, tmp_path / "data"))] == ["count"]
 
 
 def test_records_of_text_are_compared_and_binary_ones_are_not(tmp_path: Path) -> None:
@@ -108,15 +108,15 @@ def test_records_of_text_are_compared_and_binary_ones_are_not(tmp_path: Path) ->
     (tmp_path / "in" / "part-0").write_text("b\t1\na\t2\n")
     saved(tmp_path / "kept" / "s", {"part-r-00000": "b\t1\na\t2\n", "_SUCCESS": ""})
     assert list(compared(binary)) == []
-    assert [one.wrong for one in compared(text)] == ["part-r-00000 is not in order"]
+    assert [result.wrong for result in compared(text)] == ["part-r-00000 is not in order"]
 
 
 @pytest.mark.slow
 def test_ranks_of_pages(tmp_path: Path) -> None:
     workload = loaded(tmp_path, script("pagerank", "/input /output/ranks 60 1 1"))
     make(tmp_path / "in", "links", "--count", "60")
-    (told,) = compared(workload)
-    assert "there are no files of a result" in told.wrong
+    (pages,) = compared(workload)
+    assert "there are no files of a result" in pages.wrong
     out = tmp_path / "kept" / "ranks"
     streaming(tmp_path / "in", out / "dangling-1", "pagerank.py", "dangling-map", "dangling-reduce")
     side = out / "dangling-1" / "part-00000"
@@ -144,12 +144,12 @@ def test_each_result_of_the_btworld_workflow(tmp_path: Path) -> None:
     (tmp_path / "btworld.pig").write_text("-- not run here\n")
     job = f'[[job]]\nid = "bt"\ncluster = "a"\nkind = "pig"\npig = "btworld.pig"\nargs = [{params}]\n'
     workload = loaded(tmp_path, job)
-    assert ["there are no records" in one.wrong for one in compared(workload)] == [True]
+    assert ["there are no records" in result.wrong for result in compared(workload)] == [True]
     rows = [f"{number:040x} t{number % 2} 20100101T0{number}0000 {number} 2 3" for number in range(9)]
     (tmp_path / "in" / "part-0").write_text("\n".join(rows) + "\n")
     for name, table in btworld.results(btworld.scrapes(tmp_path / "in")).items():
         text = "".join("\t".join(map(str, row)) + "\n" for row in table.itertuples(index=False))
         saved(tmp_path / "kept" / "sets" / name, {"part-r-00000": text, "_SUCCESS": ""})
-    found = list(compared(workload))
-    assert len(found) > 12
-    assert {one.wrong for one in found} == {""}
+    results = list(compared(workload))
+    assert len(results) > 12
+    assert {result.wrong for result in results} == {""}

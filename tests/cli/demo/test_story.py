@@ -44,8 +44,8 @@ COUNT = 'kind = "sleep"\nmaps = 2\nmap_time = "6s"\nreduces = 1\nreduce_time = "
 def on(machine: str) -> str:
     """The workload as a scenario of such a machine."""
     text = (WORKLOADS / "wkld-a-small.toml").read_text()
-    text, found = re.subn(r'kind = "jar"\n(?:.+\n)*?tasks = \d+', COUNT, text)
-    assert found == 1
+    text, count = re.subn(r'kind = "jar"\n(?:.+\n)*?tasks = \d+', COUNT, text)
+    assert count == 1
     for key in tomllib.loads(machine):
         text = re.sub(rf"^{key} = .*\n", "", text, flags=re.MULTILINE)
     return text.replace("[model]\n", f"[model]\n{machine}\n").replace('from = "models/', f'from = "{WORKLOADS}/models/')
@@ -62,10 +62,10 @@ def played(machine: str, folder: Path) -> Reader:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_all_points_happen_in_their_order(machine: str, tmp_path: Path) -> None:
     store = played(MACHINES[machine], tmp_path)
-    found = points(store.entries())
-    assert {point.letter: point.how for point in found if not point.happened} == {}
-    assert [point.letter for point in found] == list(LETTERS)
-    moments = [point.at_us for point in found if point.at_us is not None]
+    story = points(store.entries())
+    assert {point.letter: point.how for point in story if not point.happened} == {}
+    assert [point.letter for point in story] == list(LETTERS)
+    moments = [point.at_us for point in story if point.at_us is not None]
     assert moments == sorted(moments)
     # The workload is as long as its story: the last jobs end soon after the last point, and not before it.
     end_us = max(job.finished_us or 0 for job in jobs(store))

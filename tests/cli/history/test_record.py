@@ -47,17 +47,17 @@ def record(store: Writer, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def controller(site: Path, store: Writer) -> Iterator[list[dict[str, str]]]:
     """A controller that knows the history of a's jobs; what it was asked."""
-    asked: list[dict[str, str]] = []
+    questions: list[dict[str, str]] = []
     jobs: dict[str, JobState] = {job.id: job for job in history.jobs(store)}
 
     def answer(wanted: Any) -> Any:
-        asked.append(dict(wanted))
+        questions.append(dict(wanted))
         if wanted["cluster"] != "a":
             raise FawkesError("b is not running")
         return iter([history_of(jobs[wanted["job"]], maps=4)])
 
     server = ControlServer(site / "state", lambda event: None, {"history": answer}, lambda: 7, stop=lambda by: None)
-    yield asked
+    yield questions
     server.close()
 
 
@@ -123,12 +123,12 @@ def test_the_first_line_tells_how_well_it_is_reproduced_then_policies_are_ranked
 @pytest.mark.slow
 def test_json_and_csv_have_the_same_ranking(record: Path) -> None:
     words = ("whatif", record, "--policies", "TD,None", "--set", "tau=1,1e9", "--replays", "1", "--jobs", "1", "-o")
-    told = json.loads(fawkes(*words, "json").stdout)
-    assert told["recorded"]["reproduced"] is True
-    assert told["recorded"]["beside"]["likeness"] == 1.0
-    order = [(row["rank"], row["policy"], row["settings"]) for row in told["rows"]]
+    printed = json.loads(fawkes(*words, "json").stdout)
+    assert printed["recorded"]["reproduced"] is True
+    assert printed["recorded"]["beside"]["likeness"] == 1.0
+    order = [(row["rank"], row["policy"], row["settings"]) for row in printed["rows"]]
     assert [rank for rank, *_ in order] == [1, 2, 3, 4]
-    means = [row["slowdown_mean"] for row in told["rows"]]
+    means = [row["slowdown_mean"] for row in printed["rows"]]
     assert means == sorted(means)
     assert order[0][1:] == ("TD", "tau=1")
     rows = list(csv.DictReader(StringIO(fawkes(*words, "csv").stdout)))

@@ -82,9 +82,9 @@ def test_the_same_command_goes_on_with_what_is_there(scenario: Path) -> None:
 
 @pytest.mark.slow
 def test_two_processes_say_the_same_as_one(scenario: Path) -> None:
-    one, two = compare(scenario, "-o", "csv"), compare(scenario, "-o", "csv", out="other", jobs=2)
-    assert one.stdout == two.stdout
-    assert [row["policy"] for row in csv.DictReader(StringIO(one.stdout))] == ["TD", "None (policy)"]
+    alone, two = compare(scenario, "-o", "csv"), compare(scenario, "-o", "csv", out="other", jobs=2)
+    assert alone.stdout == two.stdout
+    assert [row["policy"] for row in csv.DictReader(StringIO(alone.stdout))] == ["TD", "None (policy)"]
 
 
 def test_the_table_tells_what_is_compared(scenario: Path) -> None:

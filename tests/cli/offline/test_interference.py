@@ -21,18 +21,18 @@ def fawkes(*words: str) -> Result:
 
 
 def rows(*words: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(fawkes(*words, "-o", "json").stdout)["rows"]
-    return found
+    listed: list[dict[str, Any]] = json.loads(fawkes(*words, "-o", "json").stdout)["rows"]
+    return listed
 
 
 def test_every_manager_gets_the_same_load() -> None:
-    found = {(row["manager"], row["framework"]): row for row in rows("deadlock")}
+    by_framework = {(row["manager"], row["framework"]): row for row in rows("deadlock")}
     managers = ("offers", "revocation", "admission", "full release", "Fawkes")
-    assert set(found) == {(manager, name) for manager in managers for name in ("spark-fine", "hadoop")}
-    assert found["offers", "spark-fine"]["stuck_s"] == 142
-    assert max(row["stuck_s"] for (manager, _), row in found.items() if manager != "offers") == 20
-    assert found["revocation", "hadoop"]["lost_tasks"] == 3
-    assert found["Fawkes", "hadoop"]["lost_tasks"] is None
+    assert set(by_framework) == {(manager, name) for manager in managers for name in ("spark-fine", "hadoop")}
+    assert by_framework["offers", "spark-fine"]["stuck_s"] == 142
+    assert max(row["stuck_s"] for (manager, _), row in by_framework.items() if manager != "offers") == 20
+    assert by_framework["revocation", "hadoop"]["lost_tasks"] == 3
+    assert by_framework["Fawkes", "hadoop"]["lost_tasks"] is None
 
 
 def test_a_row_for_csv_and_for_people() -> None:

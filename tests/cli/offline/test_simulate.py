@@ -67,13 +67,14 @@ def test_without_a_fault_nothing_is_said_of_masters(scenario: Path) -> None:
 def test_a_row_for_each_mr_cluster_and_totals(scenario: Path) -> None:
     said = fawkes("simulate", scenario, "-o", "json")
     assert said.exit_code == 0, said.stderr
-    told = json.loads(said.stdout)
-    assert [(row["cluster"], row["jobs"], row["failed_jobs"]) for row in told["rows"]] == [("c-1", 3, 0), ("c-2", 9, 0)]
-    total = told["total"]
-    means = [row["slowdown_mean"] for row in told["rows"]]
+    printed = json.loads(said.stdout)
+    rows = printed["rows"]
+    assert [(row["cluster"], row["jobs"], row["failed_jobs"]) for row in rows] == [("c-1", 3, 0), ("c-2", 9, 0)]
+    total = printed["total"]
+    means = [row["slowdown_mean"] for row in printed["rows"]]
     assert (total["slowdown_least"], total["slowdown_most"]) == (min(means), max(means))
-    assert total["makespan_s"] == max(row["finished_s"] for row in told["rows"])
-    assert all(row["most_nodes"] >= 3 and row["node_s"] > 0 for row in told["rows"])
+    assert total["makespan_s"] == max(row["finished_s"] for row in printed["rows"])
+    assert all(row["most_nodes"] >= 3 and row["node_s"] > 0 for row in printed["rows"])
     assert "simulate 2/2: TD" in said.stderr
     rows = list(csv.DictReader(StringIO(fawkes("simulate", scenario, "-o", "csv").stdout)))
     assert [row["cluster"] for row in rows] == ["c-1", "c-2", "all"]
@@ -124,18 +125,18 @@ def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None
 def test_beside_a_recorded_run_stand_its_decisions_and_times(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert fawkes("simulate", scenario, "--out", out).exit_code == 0
-    told = fawkes("simulate", scenario, "--beside", out)
-    assert told.exit_code == 0, told.stderr
-    assert "100% of the decisions are in the same order; median error of the jobs' times +0%" in told.stdout
+    beside = fawkes("simulate", scenario, "--beside", out)
+    assert beside.exit_code == 0, beside.stderr
+    assert "100% of the decisions are in the same order; median error of the jobs' times +0%" in beside.stdout
     rows = json.loads(fawkes("simulate", scenario, "--beside", out, "-o", "json").stdout)["beside"]
     assert rows["likeness"] == 1.0
     assert {row["error"] for row in rows["jobs"]} == {0.0}
 
 
 def test_beside_a_folder_without_a_ledger_is_refused(scenario: Path, tmp_path: Path) -> None:
-    told = fawkes("simulate", scenario, "--beside", tmp_path)
-    assert told.exit_code == 2
-    assert str(tmp_path) in told.stderr
+    refused = fawkes("simulate", scenario, "--beside", tmp_path)
+    assert refused.exit_code == 2
+    assert str(tmp_path) in refused.stderr
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ def rows(result: Result) -> dict[str, dict[str, Any]]:
 
 
 def problems(row: dict[str, Any], check: str) -> list[str]:
-    return [one["what"] for one in row["problems"] if one["check"] == check]
+    return [problem["what"] for problem in row["problems"] if problem["check"] == check]
 
 
 def test_each_host_has_a_row_and_each_problem_a_line_with_a_hint(check: Check, site: Path) -> None:
@@ -77,8 +77,8 @@ def test_each_host_has_a_row_and_each_problem_a_line_with_a_hint(check: Check, s
 
 def test_nothing_stays_on_the_hosts(check: Check, site: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()}
-    found = rows(check("-o", "json"))
-    assert found["node1"]["ssh"] == "ok"
+    by_host = rows(check("-o", "json"))
+    assert by_host["node1"]["ssh"] == "ok"
     assert not list((site / "work1").iterdir())
     assert {path: path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()} == before
 
@@ -96,9 +96,9 @@ def test_what_jobs_without_a_user_of_their_own_can_do_is_said_with_the_control_g
 def test_two_names_for_one_machine_with_one_work_folder(check: Check, site: Path) -> None:
     text = (site / "inventory.toml").read_text()
     (site / "inventory.toml").write_text(text.replace("/work2", "/work1"))
-    found = rows(check("-o", "json"))
-    assert any("the same machine as node2" in what for what in problems(found["node1"], "names"))
-    assert any("shares its work folder" in what and "with node1" in what for what in problems(found["node2"], "disk"))
+    by_host = rows(check("-o", "json"))
+    assert any("the same machine as node2" in what for what in problems(by_host["node1"], "names"))
+    assert any("shares its work folder" in what and "with node1" in what for what in problems(by_host["node2"], "disk"))
 
 
 def test_a_java_that_is_not_where_the_inventory_says(check: Check, site: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_java_that_is_not_where_the_inventory_says(check: Check, site: Path) -
     (site / "inventory.toml").write_text(f'{text}\n[node.node1]\njava_home = "/no/java"\n')
     row = rows(check("node1", "-o", "json"))["node1"]
     assert problems(row, "java") == ["there is no Java in /no/java (no bin/java that can be run)"]
-    assert "correct java_home" in next(one["hint"] for one in row["problems"] if one["check"] == "java")
+    assert "correct java_home" in next(problem["hint"] for problem in row["problems"] if problem["check"] == "java")
 
 
 def test_a_release_that_needs_another_java(check: Check, site: Path, servers: list[Sshd]) -> None:
@@ -126,11 +126,11 @@ def test_a_release_that_needs_another_java(check: Check, site: Path, servers: li
 
 def test_a_host_that_does_not_answer_leaves_the_others_alone(check: Check, servers: list[Sshd]) -> None:
     servers[1].close()
-    found = rows(check("-o", "json"))
-    assert found["node2"]["result"] == "unreachable"
-    assert "refuses connections" in problems(found["node2"], "ssh")[0]
-    assert found["node1"]["ssh"] == "ok"
-    assert (found["node2"]["key"], found["node2"]["java"]) == (None, None)
+    by_host = rows(check("-o", "json"))
+    assert by_host["node2"]["result"] == "unreachable"
+    assert "refuses connections" in problems(by_host["node2"], "ssh")[0]
+    assert by_host["node1"]["ssh"] == "ok"
+    assert (by_host["node2"]["key"], by_host["node2"]["java"]) == (None, None)
 
 
 def test_none_fits(check: Check, servers: list[Sshd]) -> None:

@@ -85,8 +85,8 @@ def test_the_picture_in_two_minutes(tmp_path: Path) -> None:
     assert install == ["pip", "install", ".[offline]"]
     compared = run(compare, "-o", "json")
     means = {row["policy"]: row["slowdown_mean"] for row in json.loads(compared.stdout)["rows"]}
-    told = dict(re.findall(r"(TD|EQ|None) (\d\.\d)", way("a")))
-    assert {name: float(text) for name, text in told.items()} == pytest.approx(means, abs=0.1)
+    shown = dict(re.findall(r"(TD|EQ|None) (\d\.\d)", way("a")))
+    assert {name: float(text) for name, text in shown.items()} == pytest.approx(means, abs=0.1)
     picture = re.findall(r"`([\w/-]+\.png)`", way("a"))[0]
     assert compared.stderr.splitlines()[-1].endswith(picture)
     assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")

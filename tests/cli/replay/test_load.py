@@ -24,17 +24,17 @@ def test_a_job_known_by_its_bytes_moves_as_many() -> None:
     job = TraceJob(
         id="a", submit_us=0, input_bytes=20 * MB, maps=4, shuffle_bytes=8 * MB, output_bytes=6 * MB, reduces=2
     )
-    found = said(live_job(job_spec_of(job, "c"), JAR))
-    assert int(found["maps"]) * int(found["map_read_bytes"]) == 20 * MB
-    assert int(found["maps"]) * int(found["map_output_bytes"]) == 8 * MB
-    assert int(found["reduces"]) * int(found["output_bytes"]) == 6 * MB
-    assert not {"map_ms", "reduce_ms", "map_cpu_ms", "reduce_cpu_ms"} & found.keys()
+    demands = said(live_job(job_spec_of(job, "c"), JAR))
+    assert int(demands["maps"]) * int(demands["map_read_bytes"]) == 20 * MB
+    assert int(demands["maps"]) * int(demands["map_output_bytes"]) == 8 * MB
+    assert int(demands["reduces"]) * int(demands["output_bytes"]) == 6 * MB
+    assert not {"map_ms", "reduce_ms", "map_cpu_ms", "reduce_cpu_ms"} & demands.keys()
 
 
 def test_a_job_known_by_its_times_sleeps_as_long() -> None:
     job = TraceJob(id="a", submit_us=0, maps=3, map_us=2_500_000, reduces=1, reduce_us=4_000_000, input_bytes=MB)
-    found = said(live_job(job_spec_of(job, "c"), JAR))
-    assert {key: found.get(key) for key in ("maps", "map_ms", "reduces", "reduce_ms", "map_read_bytes")} == {
+    demands = said(live_job(job_spec_of(job, "c"), JAR))
+    assert {key: demands.get(key) for key in ("maps", "map_ms", "reduces", "reduce_ms", "map_read_bytes")} == {
         "maps": "3",
         "map_ms": "2500",
         "reduces": "1",
@@ -58,10 +58,10 @@ def test_a_job_that_says_what_to_run_is_run() -> None:
 
 @pytest.mark.parametrize("size", [1, 1000, 64 << 20, (64 << 20) + 1, 300 * MB])
 def test_the_pool_has_at_least_what_is_wanted_and_says_how_much(size: int) -> None:
-    found = said(pool_job("c", "w-data-c", size, JAR))
-    written = int(found["maps"]) * int(found["output_bytes"])
-    assert size <= written < size + int(found["maps"])
-    assert int(found["expect_bytes"]) == written
+    demands = said(pool_job("c", "w-data-c", size, JAR))
+    written = int(demands["maps"]) * int(demands["output_bytes"])
+    assert size <= written < size + int(demands["maps"])
+    assert int(demands["expect_bytes"]) == written
 
 
 def test_offline_a_recorded_load_job_is_what_it_was_live() -> None:

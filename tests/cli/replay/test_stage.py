@@ -38,26 +38,27 @@ def staged(settings: SiteSettings, *demands: Demand, running: tuple[str, ...] = 
 
 
 def test_mr_clusters_and_data_come_before_the_time_begins(settings: SiteSettings) -> None:
-    found = staged(settings, demand("c-1"))
-    assert [one.spec.id for one in found.before.clusters] == ["c-1"]
-    assert [job.spec.id for job in found.before.jobs] == ["w-data-c-1"]
-    assert [(job.spec.id, job.after, job.delay_us, job.behind, job.think_us) for job in found.jobs.jobs] == [
+    stages = staged(settings, demand("c-1"))
+    assert [arrival.spec.id for arrival in stages.before.clusters] == ["c-1"]
+    assert [job.spec.id for job in stages.before.jobs] == ["w-data-c-1"]
+    assert [(job.spec.id, job.after, job.delay_us, job.behind, job.think_us) for job in stages.jobs.jobs] == [
         ("c-1-a", "start", 3 * SECOND_US, (), 0),
         ("c-1-b", "start", 4 * SECOND_US, ("c-1-a",), 7),
     ]
-    assert (found.jobs.clusters, found.there) == ((), ("c-1",))
+    assert (stages.jobs.clusters, stages.there) == ((), ("c-1",))
 
 
 def test_what_runs_is_not_requested(settings: SiteSettings) -> None:
-    found = staged(settings, demand("c-1"), demand("c-2"), running=("c-2",))
-    assert [one.spec.id for one in found.before.clusters] == ["c-1"]
-    assert found.there == ("c-1", "c-2")
+    stages = staged(settings, demand("c-1"), demand("c-2"), running=("c-2",))
+    assert [arrival.spec.id for arrival in stages.before.clusters] == ["c-1"]
+    assert stages.there == ("c-1", "c-2")
 
 
 def test_a_later_mr_cluster_has_its_own_data_first(settings: SiteSettings) -> None:
-    found = staged(settings, demand("c-1"), demand("c-2", requested_us=60 * SECOND_US, behind=ClusterId("c-1")))
-    assert [(one.spec.id, one.at_us, one.after) for one in found.jobs.clusters] == [("c-2", 60 * SECOND_US, "c-1")]
-    late = {str(job.spec.id): job for job in found.jobs.jobs if job.spec.cluster == "c-2"}
+    stages = staged(settings, demand("c-1"), demand("c-2", requested_us=60 * SECOND_US, behind=ClusterId("c-1")))
+    (arrival,) = stages.jobs.clusters
+    assert (arrival.spec.id, arrival.at_us, arrival.after) == ("c-2", 60 * SECOND_US, "c-1")
+    late = {str(job.spec.id): job for job in stages.jobs.jobs if job.spec.cluster == "c-2"}
     assert late["w-data-c-2"].after == "running"
     assert late["c-2-a"].behind == ("w-data-c-2",)
     assert late["c-2-b"].behind == ("w-data-c-2", "c-2-a")
@@ -70,16 +71,16 @@ def test_no_more_data_than_allowed(settings: SiteSettings) -> None:
 
 
 def test_the_paper_s_mr_clusters_can_be_deployed(settings: SiteSettings) -> None:
-    found = staged(settings, *paper("WKLD-A", 1))
-    versions = {one.spec.details["hadoop_version"] for one in (*found.before.clusters, *found.jobs.clusters)}
+    stages = staged(settings, *paper("WKLD-A", 1))
+    versions = {arrival.spec.details["hadoop_version"] for arrival in (*stages.before.clusters, *stages.jobs.clusters)}
     assert versions == {"3.5.0"}
 
 
 def test_what_a_replay_writes_keeps_no_mr_cluster(settings: SiteSettings) -> None:
     details = ClusterDetails(hadoop_version="3.4.2", scratch=("/tmp",))
     own = replace(demand("c-2"), spec=replace(demand("c-2").spec, details=details.plain()))
-    found = staged(settings, demand("c-1"), own).before.clusters
-    assert [one.spec.details["scratch"] for one in found] == [["/replay"], ["/tmp", "/replay"]]
+    clusters = staged(settings, demand("c-1"), own).before.clusters
+    assert [arrival.spec.details["scratch"] for arrival in clusters] == [["/replay"], ["/tmp", "/replay"]]
 
 
 def test_names_meet(settings: SiteSettings) -> None:

@@ -369,14 +369,14 @@ def test_events_tell_the_story(run: Run) -> None:
     rows = _rows(run("events", "--limit", "all", "-o", "json"))
     assert all(row["decided"] for row in rows)
     assert rows[0]["kind"] == "Started"
-    (asked,) = [row for row in rows if row["kind"] == "Requested" and row["event"]["spec"]["id"] == "c-2"]
-    assert asked["what"] == "c-2 (by ann)"
-    assert asked["decided"] == [
+    (request,) = [row for row in rows if row["kind"] == "Requested" and row["event"]["spec"]["id"] == "c-2"]
+    assert request["what"] == "c-2 (by ann)"
+    assert request["decided"] == [
         "c-2 was requested by ann, with at least 2 nodes",
         "node[03-04] (transient) leave c-1 to make room for c-2",
     ]
-    assert [reason["code"] for reason in asked["reasons"]] == ["requested", "shrink-to-admit", "shrink-to-admit"]
-    assert asked["effects"][0]["kind"] == "Membership"
+    assert [reason["code"] for reason in request["reasons"]] == ["requested", "shrink-to-admit", "shrink-to-admit"]
+    assert request["effects"][0]["kind"] == "Membership"
 
 
 def test_events_of_every_kind_are_in_words(run: Run) -> None:
@@ -411,8 +411,8 @@ def test_events_show_the_newest_last_and_say_how_many_there_are(run: Run) -> Non
     every = json.loads(run("events", "--limit", "all", "-o", "json").stdout)
     assert every["total"] == len(every["rows"]) == 156
     usual = run("events", "-o", "json")
-    told = json.loads(usual.stdout)
-    assert (told["total"], told["rows"]) == (156, every["rows"][-50:])
+    printed = json.loads(usual.stdout)
+    assert (printed["total"], printed["rows"]) == (156, every["rows"][-50:])
     assert "the newest 50 of 156 steps; --limit all shows all of them" in usual.stderr
     few = run("events", "--kind", "requested", "--limit", "2", "-o", "json")
     requests = [row for row in every["rows"] if row["kind"] == "Requested"]
@@ -504,7 +504,7 @@ def test_jobs_followed(site: Path, output: str) -> None:
     # Nothing answers: the test has the ledger, and no socket.
     assert "the controller is starting" in follower.stderr.readline()
     assert "following" in follower.stderr.readline()
-    (last,) = [found.change for found in ledger.latest("job") if found.subject == "c-3-job8"]
+    (last,) = [row.change for row in ledger.latest("job") if row.subject == "c-3-job8"]
     assert isinstance(last, PutJob)
     again = replace(last.state, life=JobLife.QUEUED, attempt=2)
     ledger.append(PauseAsked(at_us=at(400), reason="a visit"), Decision((PutJob(again),)))

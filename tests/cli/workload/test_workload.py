@@ -31,9 +31,9 @@ def test_show_tells_jobs_arrivals_and_sizes() -> None:
     assert said.exit_code == 0, said.stderr
     assert f"{SWIM} (swim)" in said.stdout
     assert "20, 1.06 a minute, over 18m56s" in said.stdout
-    told = json.loads(fawkes("show", SWIM, "-o", "json").stdout)
-    assert told["workload"]["map_only"] == 4 / 20
-    rows = {row["quantity"]: row for row in told["rows"]}
+    printed = json.loads(fawkes("show", SWIM, "-o", "json").stdout)
+    assert printed["workload"]["map_only"] == 4 / 20
+    rows = {row["quantity"]: row for row in printed["rows"]}
     assert rows["maps"]["total"] == 131
     assert rows["input_bytes"]["max"] == 10_274_791_099
     lines = list(csv.DictReader(StringIO(fawkes("show", SWIM, "-o", "csv").stdout)))
@@ -92,9 +92,9 @@ def test_a_workload_is_made_changed_and_drawn(tmp_path: Path) -> None:
     assert fawkes("fold", shaken, "--cycle", "5m", "--duration", "10m", "--out", folded).exit_code == 0
     merged = fawkes("merge", f"c-1={folded}", f"c-2={small}", "--out", both, "-o", "json")
     assert merged.exit_code == 0, merged.stderr
-    told = json.loads(fawkes("show", both, "-o", "json").stdout)["workload"]
-    assert told["jobs"] == json.loads(merged.stdout)["rows"][0]["jobs"] > 200
-    assert told["clusters"]["c-2"] == 200
+    printed = json.loads(fawkes("show", both, "-o", "json").stdout)["workload"]
+    assert printed["jobs"] == json.loads(merged.stdout)["rows"][0]["jobs"] > 200
+    assert printed["clusters"]["c-2"] == 200
     sampled = fawkes("sample", both, "--jobs", "50", "--until", "8m", "--out", tmp_path / "s.csv", "-o", "csv")
     assert next(csv.DictReader(StringIO(sampled.stdout)))["jobs"] == "50"
     for name in ("one", "two"):
@@ -103,9 +103,9 @@ def test_a_workload_is_made_changed_and_drawn(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         assert fawkes("plot", both, "--out", tmp_path / name / "picture").exit_code == 0
     for kind, begins in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
-        one, two = ((tmp_path / name / f"picture.{kind}").read_bytes() for name in ("one", "two"))
-        assert one.startswith(begins)
-        assert one == two
+        first, two = ((tmp_path / name / f"picture.{kind}").read_bytes() for name in ("one", "two"))
+        assert first.startswith(begins)
+        assert first == two
     again = fawkes("plot", both, "--out", tmp_path / "one" / "picture.png")
     assert again.exit_code == 6
 
@@ -114,8 +114,8 @@ def test_the_same_command_writes_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         assert fawkes("make", "paper", "--set", "workload=WKLD-E", "--out", tmp_path / f"{name}.gz").exit_code == 0
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
-    told = json.loads(fawkes("show", tmp_path / "a.gz", "-o", "json").stdout)["workload"]
-    assert told["clusters"] == {"c-1": 359, "c-2": 26, "c-3": 559}
+    printed = json.loads(fawkes("show", tmp_path / "a.gz", "-o", "json").stdout)["workload"]
+    assert printed["clusters"] == {"c-1": 359, "c-2": 26, "c-3": 559}
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -146,9 +146,9 @@ def test_a_jobhistory_server_is_a_workload(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_histories_is_a_workload() -> None:
-    told = json.loads(fawkes("show", DATA / "history", "-o", "json").stdout)["workload"]
-    assert (told["format"], told["jobs"]) == ("history", 3)
-    assert told["mended"]["that did not succeed"]["first"] == "job_1795255534329_0003.jhist.gz"
+    printed = json.loads(fawkes("show", DATA / "history", "-o", "json").stdout)["workload"]
+    assert (printed["format"], printed["jobs"]) == ("history", 3)
+    assert printed["mended"]["that did not succeed"]["first"] == "job_1795255534329_0003.jhist.gz"
 
 
 def test_make_lists_its_makers() -> None:
@@ -185,7 +185,7 @@ def test_bad_input_is_refused_with_its_place_and_nothing_is_written(name: str, t
         said = fawkes(*words)
         assert (said.exit_code, said.stdout) == (2, "")
         assert all(part in said.stderr for part in (str(path), *says)), said.stderr
-    assert [one.name for one in tmp_path.iterdir()] == [name]
+    assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
 def test_lines_that_are_wrong_are_counted_and_the_others_written(tmp_path: Path) -> None:
