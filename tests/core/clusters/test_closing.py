@@ -44,9 +44,9 @@ def answer(desk: Desk, cluster: str, facts: Facts = CLEAN) -> None:
 
 def replies(desk: Desk) -> dict[str, str]:
     """The refusals by who was answered (empty: none); those who asked for an MR-cluster apart."""
-    found = [effect for effect in desk.world.effects if isinstance(effect, Reply)]
-    found = [reply for reply in found if not reply.to.startswith("request-")]
-    return {reply.to: reply.refused.code if reply.refused else "" for reply in found}
+    answered = [effect for effect in desk.world.effects if isinstance(effect, Reply)]
+    answered = [reply for reply in answered if not reply.to.startswith("request-")]
+    return {reply.to: reply.refused.code if reply.refused else "" for reply in answered}
 
 
 def refusals(desk: Desk) -> set[tuple[str, str]]:
@@ -54,7 +54,7 @@ def refusals(desk: Desk) -> set[tuple[str, str]]:
     (reply,) = (effect for effect in desk.last.effects if isinstance(effect, Reply))
     assert reply.refused is not None
     listed: list[dict[str, dict[str, str]]] = list(reply.refused.facts["refusals"])  # type: ignore[call-overload]
-    return {(one["facts"]["cluster"], str(one["code"])) for one in listed}
+    return {(row["facts"]["cluster"], str(row["code"])) for row in listed}
 
 
 def asked(desk: Desk) -> set[str]:
@@ -335,7 +335,7 @@ def test_masters_that_never_answer_are_named_in_a_refusal_within_the_time(silent
         answer(desk, name)
     desk.wait(LONGEST_S)
     kept = [reason for entry in desk.store.entries() for reason in entry.decision.reasons if reason.code == "pool-kept"]
-    listed = [one["facts"]["cluster"] for one in kept[0].facts["refusals"]]  # type: ignore[attr-defined]
+    listed = [row["facts"]["cluster"] for row in kept[0].facts["refusals"]]  # type: ignore[attr-defined]
     assert (replies(desk), listed) == ({"d": "pool-kept"}, silent)
     assert lives(desk) == [ClusterLife.RUNNING] * 2
 

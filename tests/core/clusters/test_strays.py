@@ -23,12 +23,12 @@ THEIRS = Stray("attempt_17_0002_r_000000_1", "node02")
 
 def desk(**changes: object) -> Desk:
     """MR-cluster a, whose job runs; a container may be missing for 10 s. Ticks do not come."""
-    found = Desk(4, how=settings(missing_us=MISSING_S * SECOND_US, period_us=10**12, **changes))
-    found.up("a")
-    found.submit("a", 1)
+    running = Desk(4, how=settings(missing_us=MISSING_S * SECOND_US, period_us=10**12, **changes))
+    running.up("a")
+    running.submit("a", 1)
     seen = (AppSeen(id=OURS, life=AppLife.LIVE),)
-    found.attempt(JOB, launcher=Launcher.RUNNING, applications=seen)
-    return found
+    running.attempt(JOB, launcher=Launcher.RUNNING, applications=seen)
+    return running
 
 
 def read(desk: Desk, *strays: Stray, after_s: float = 2, silent: tuple[str, ...] = (), error: str = "") -> list[str]:

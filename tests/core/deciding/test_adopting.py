@@ -69,8 +69,8 @@ def job(
 class Taken(Desk):
     """A desk whose first event is an adoption."""
 
-    def __init__(self, found: Adopted) -> None:
-        self.found = found
+    def __init__(self, adopted: Adopted) -> None:
+        self.found = adopted
         super().__init__(6)
 
     def tell(self, event: Event) -> Decision:
@@ -116,8 +116,8 @@ def test_a_second_name_node_is_adopted_with_its_journal_and_must_show_again_that
 
 def test_nothing_is_begun_stopped_or_wiped_by_it() -> None:
     desk = Taken(replace(FOUND, jobs=(job("a-1"),)))
-    assert not [one for one in desk.last.effects if isinstance(one, (Host, Deploy, Load, Save))]
-    assert [one.job for one in desk.last.effects if isinstance(one, StartJob)] == ["a-1"]
+    assert not [effect for effect in desk.last.effects if isinstance(effect, (Host, Deploy, Load, Save))]
+    assert [effect.job for effect in desk.last.effects if isinstance(effect, StartJob)] == ["a-1"]
 
 
 def test_a_member_that_does_not_answer_stays_a_member_because_the_masters_would_forget_its_data() -> None:
@@ -148,13 +148,13 @@ def test_a_member_that_answers_and_is_no_member_any_more_is_what_its_lease_says(
     ],
 )
 def test_an_mr_cluster_of_which_too_little_is_known_is_left_alone(copy: FoundCluster | None, why: str) -> None:
-    found = replace(FOUND, clusters=() if copy is None else (copy,))
-    desk = Taken(found)
+    adopted = replace(FOUND, clusters=() if copy is None else (copy,))
+    desk = Taken(adopted)
     assert not desk.state.clusters
-    assert why in outcome(found).left["a"]
+    assert why in outcome(adopted).left["a"]
     assert {desk.node(n).life for n in N} - {NodeLife.FREE} == {NodeLife.OUT}
     assert [n for n in N if desk.node(n).life is NodeLife.FREE] == [N[3]]
-    assert not [one for one in desk.last.effects if isinstance(one, Host)]
+    assert not [effect for effect in desk.last.effects if isinstance(effect, Host)]
 
 
 def test_a_folder_that_nobody_holds_makes_no_free_node() -> None:
@@ -234,14 +234,14 @@ COPIES = st.lists(
 def test_whatever_is_found_the_state_is_sound_and_only_known_nodes_are_free(
     nodes: tuple[FoundNode, ...], copies: list[FoundCluster]
 ) -> None:
-    found = Adopted(nodes=nodes, clusters=tuple(copies))
-    event = replace(started(6), adopted=found)
+    adopted = Adopted(nodes=nodes, clusters=tuple(copies))
+    event = replace(started(6), adopted=adopted)
     state = State()
     decision = decide(state, event, compile_policy(policy(), settings()))
     assert unsound(state, decision) == []
     evolve(state, 0, decision.changes)
     assert broken(state) == []
-    for one in nodes:
-        if state.nodes[one.node].life is NodeLife.FREE:
-            assert (one.unknown, one.cluster, one.folders) == ("", "", ())
+    for node in nodes:
+        if state.nodes[node.node].life is NodeLife.FREE:
+            assert (node.unknown, node.cluster, node.folders) == ("", "", ())
     assert not [effect for effect in decision.effects if isinstance(effect, (Deploy, Load, Save))]

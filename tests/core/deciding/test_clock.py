@@ -40,44 +40,44 @@ def how(**changes: object) -> Settings:
 
 def desk(**changes: object) -> Desk:
     """MR-cluster a on two nodes, idle by a first reading; node03 is in quarantine for another half an hour."""
-    found = Desk(5, how=how(join_attempts=1, **changes))
-    found.up("a")
-    found.sample(a=IDLE)
-    found.tick(a=10)
+    running = Desk(5, how=how(join_attempts=1, **changes))
+    running.up("a")
+    running.sample(a=IDLE)
+    running.tick(a=10)
     for node in ("node03", "node04", "node05"):
-        found.see(node, Condition.FAILED, "no Java")
-        found.see(node, Condition.CLEAN)
-    found.sample(a=IDLE)
-    assert {found.node(n).life for n in ("node03", "node04", "node05")} == {NodeLife.OUT}
-    return found
+        running.see(node, Condition.FAILED, "no Java")
+        running.see(node, Condition.CLEAN)
+    running.sample(a=IDLE)
+    assert {running.node(n).life for n in ("node03", "node04", "node05")} == {NodeLife.OUT}
+    return running
 
 
-def set_clock(found: Desk, by_s: float) -> None:
+def set_clock(desk: Desk, by_s: float) -> None:
     """The machine's clock is set while the controller works: our time follows it ahead, and never back."""
     moved_s = max(0.0, by_s)
-    found.now_s += moved_s
-    found.tell(ClockSeen(at_us=found.now_us, by_us=round(by_s * SECOND_US), moved_us=round(moved_s * SECOND_US)))
+    desk.now_s += moved_s
+    desk.tell(ClockSeen(at_us=desk.now_us, by_us=round(by_s * SECOND_US), moved_us=round(moved_s * SECOND_US)))
 
 
-def restart(found: Desk, after_s: float, *, steady_s: float | None, stepped_s: float = 0.0) -> None:
+def restart(desk: Desk, after_s: float, *, steady_s: float | None, stepped_s: float = 0.0) -> None:
     """The controller starts again, so many seconds later by the machine's clock."""
-    found.now_s += max(0.0, after_s)
-    assert found.state.rules is not None
-    found.tell(
+    desk.now_s += max(0.0, after_s)
+    assert desk.state.rules is not None
+    desk.tell(
         started(
             5,
-            at_s=found.now_s,
+            at_s=desk.now_s,
             epoch=2,
-            how=found.state.rules.settings,
+            how=desk.state.rules.settings,
             steady_us=None if steady_s is None else round(steady_s * SECOND_US),
             stepped_us=round(stepped_s * SECOND_US),
         )
     )
 
 
-def ages(found: Desk) -> dict[str, object]:
+def ages(desk: Desk) -> dict[str, object]:
     """All that durations are measured from, as seen from now; what nothing may change by the clock alone."""
-    now, state = found.now_us, found.state
+    now, state = desk.now_us, desk.state
     facts: dict[str, object] = {key: each.deadline_us - now for key, each in state.pending.items()}
     facts |= {n: (s.life, s.owner, s.alert, s.back_us and s.back_us - now) for n, s in state.nodes.items()}
     facts |= {c: (s.life, s.alert, s.idle_us and s.idle_us - now) for c, s in state.clusters.items()}
@@ -89,41 +89,41 @@ def ages(found: Desk) -> dict[str, object]:
 
 @pytest.mark.parametrize("by_s", [TEN_HOURS_S, -TEN_HOURS_S])
 def test_a_jump_is_said_and_nothing_expires_by_it(by_s: float) -> None:
-    found = desk()
-    before = ages(found)
-    set_clock(found, by_s)
-    (said,) = found.said("clock-jumped")
+    clocked = desk()
+    before = ages(clocked)
+    set_clock(clocked, by_s)
+    (said,) = clocked.said("clock-jumped")
     assert (said["by_us"], said["ahead"]) == (10 * 3600 * SECOND_US, by_s > 0)
-    assert found.codes() == ["clock-jumped"]
-    assert ages(found) == before
-    found.sample(a=IDLE)
-    found.wait(600)
-    assert found.state.clusters[ClusterId("a")].life is ClusterLife.RUNNING
-    assert found.node("node03").life is NodeLife.OUT
+    assert clocked.codes() == ["clock-jumped"]
+    assert ages(clocked) == before
+    clocked.sample(a=IDLE)
+    clocked.wait(600)
+    assert clocked.state.clusters[ClusterId("a")].life is ClusterLife.RUNNING
+    assert clocked.node("node03").life is NodeLife.OUT
 
 
 def test_what_was_to_happen_happens_after_the_same_time_as_without_a_jump() -> None:
-    found = desk()
-    set_clock(found, TEN_HOURS_S)
-    found.wait(1790)
-    assert found.node("node03").life is NodeLife.OUT
-    found.wait(20)
-    assert found.node("node03").life is not NodeLife.OUT
+    clocked = desk()
+    set_clock(clocked, TEN_HOURS_S)
+    clocked.wait(1790)
+    assert clocked.node("node03").life is NodeLife.OUT
+    clocked.wait(20)
+    assert clocked.node("node03").life is not NodeLife.OUT
     for _ in range(300):
-        found.sample(a=IDLE)
-        if "a" not in found.state.clusters or found.state.clusters[ClusterId("a")].life is not ClusterLife.RUNNING:
+        clocked.sample(a=IDLE)
+        if "a" not in clocked.state.clusters or clocked.state.clusters[ClusterId("a")].life is not ClusterLife.RUNNING:
             break
-        found.wait(60)
+        clocked.wait(60)
     else:
         raise AssertionError("an MR-cluster that is idle for more than its idle time is to go")
 
 
 def test_a_clock_that_is_set_by_little_is_no_jump() -> None:
-    found = desk()
-    before = ages(found)
-    set_clock(found, 30)
-    assert found.codes() == []
-    assert ages(found) != before
+    clocked = desk()
+    before = ages(clocked)
+    set_clock(clocked, 30)
+    assert clocked.codes() == []
+    assert ages(clocked) != before
 
 
 @pytest.mark.parametrize(
@@ -138,21 +138,21 @@ def test_a_clock_that_is_set_by_little_is_no_jump() -> None:
 def test_between_two_runs_nothing_retires_or_ends_by_the_clock(
     after_s: float, steady_s: float | None, stepped_s: float, code: str
 ) -> None:
-    found = desk()
-    restart(found, after_s, steady_s=steady_s, stepped_s=stepped_s)
-    assert code in found.codes()
-    found.sample(a=IDLE)
-    found.wait(60)
-    assert found.state.clusters[ClusterId("a")].life is ClusterLife.RUNNING
-    assert found.node("node03").life is NodeLife.OUT
+    clocked = desk()
+    restart(clocked, after_s, steady_s=steady_s, stepped_s=stepped_s)
+    assert code in clocked.codes()
+    clocked.sample(a=IDLE)
+    clocked.wait(60)
+    assert clocked.state.clusters[ClusterId("a")].life is ClusterLife.RUNNING
+    assert clocked.node("node03").life is NodeLife.OUT
 
 
 def test_a_restart_within_minutes_counts_in_full() -> None:
-    found = desk()
-    deadline_us = found.state.pending["back:node03"].deadline_us
-    restart(found, 300, steady_s=300)
-    assert not {"away", "clock-jumped"} & set(found.codes())
-    assert found.state.pending["back:node03"].deadline_us == deadline_us
+    clocked = desk()
+    deadline_us = clocked.state.pending["back:node03"].deadline_us
+    restart(clocked, 300, steady_s=300)
+    assert not {"away", "clock-jumped"} & set(clocked.codes())
+    assert clocked.state.pending["back:node03"].deadline_us == deadline_us
 
 
 @given(st.integers(-(10**12), 10**12), st.one_of(st.none(), st.integers(0, 10**12)), st.integers(0, 10**10))
@@ -168,16 +168,16 @@ def test_of_the_time_between_two_runs_never_more_counts_than_passed(
 
 
 def test_a_jump_survives_a_picture_and_is_decided_again() -> None:
-    found = desk()
-    set_clock(found, TEN_HOURS_S)
-    again = restored(picture(found.state))
-    assert picture(again) == picture(found.state)
-    assert list(replay(found.store.entries(), compile_policy)) == []
+    clocked = desk()
+    set_clock(clocked, TEN_HOURS_S)
+    again = restored(picture(clocked.state))
+    assert picture(again) == picture(clocked.state)
+    assert list(replay(clocked.store.entries(), compile_policy)) == []
 
 
-def reasons(found: Desk) -> list[str]:
+def reasons(desk: Desk) -> list[str]:
     """The codes of all reasons that were ever given."""
-    return [reason.code for entry in found.store.entries() for reason in entry.decision.reasons]
+    return [reason.code for entry in desk.store.entries() for reason in entry.decision.reasons]
 
 
 ACTS: dict[str, Callable[[Desk], object]] = {

@@ -19,11 +19,11 @@ N1, N3, N9 = NodeId("node01"), NodeId("node03"), NodeId("node09")
 
 
 def desk() -> Desk:
-    found = Desk(10)
-    found.up("a")
-    found.up("b")
-    found.submit("a", 1)
-    return found
+    running = Desk(10)
+    running.up("a")
+    running.up("b")
+    running.submit("a", 1)
+    return running
 
 
 def lie(state: State, node: NodeId, **facts: object) -> None:
@@ -95,8 +95,8 @@ def document(node: NodeId) -> Effect:
 )
 def test_an_unsound_change_is_named(make: Callable[[State], tuple[Change, ...]], what: str) -> None:
     state = desk().state
-    found = unsound(state, Decision(make(state)))
-    assert any(what in wrong for wrong in found), found
+    faults = unsound(state, Decision(make(state)))
+    assert any(what in wrong for wrong in faults), faults
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_an_unsound_change_is_named(make: Callable[[State], tuple[Change, ...]],
     ],
 )
 def test_an_unsound_goal_is_named(effect: Effect, what: str) -> None:
-    found = unsound(desk().state, Decision(effects=(effect,)))
-    assert any(what in wrong for wrong in found), found
+    faults = unsound(desk().state, Decision(effects=(effect,)))
+    assert any(what in wrong for wrong in faults), faults
 
 
 def test_a_job_that_was_never_heard_of_may_begin_anywhere() -> None:

@@ -80,8 +80,8 @@ def test_who_may_start_is_above_every_lease_and_nobody_else_is_told_so(
     leases: list[LeaseSeen], in_place: bool, all_answered: bool
 ) -> None:
     verdict = judge(OWN, in_place=in_place, leases=leases, all_answered=all_answered)
-    assert verdict.epoch > max([OWN.epoch, *(one.epoch for one in leases)])
-    newer = [one for one in leases if one.epoch > OWN.epoch or (one.epoch, one.controller) == (OWN.epoch, "they")]
+    assert verdict.epoch > max([OWN.epoch, *(lease.epoch for lease in leases)])
+    newer = [row for row in leases if row.epoch > OWN.epoch or (row.epoch, row.controller) == (OWN.epoch, "they")]
     if newer:
         assert verdict.standing is Standing.BEHIND
     # A refused start changes nothing, so the next one is judged in the same way: as often as it is tried.

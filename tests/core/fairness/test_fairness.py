@@ -56,11 +56,11 @@ def test_the_discriminations_sum_to_zero_when_every_node_is_held(found: list[tup
 
 def test_minimums_that_bind_leave_a_discrimination_of_731() -> None:
     by_weight = dict(zip("abc", (0.9, 0.08, 0.02), strict=True))
-    found = whole_nodes(
+    targets = whole_nodes(
         48, {ClusterId(c): w for c, w in by_weight.items()}, {ClusterId(c): Bounds(10, 48) for c in by_weight}
     )
-    assert found == {"a": 28, "b": 10, "c": 10}
-    values = [discrimination(found[ClusterId(c)] / 48, w, 120) for c, w in by_weight.items()]
+    assert targets == {"a": 28, "b": 10, "c": 10}
+    values = [discrimination(targets[ClusterId(c)] / 48, w, 120) for c, w in by_weight.items()]
     assert round(global_discrimination(values)) == 731
 
 

@@ -27,7 +27,7 @@ def cases(draw: st.DrawFn) -> Case:
     weights = draw(st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e6)), min_size=count, max_size=count))
     bounds = draw(
         st.lists(st.tuples(st.integers(0, 30), st.integers(0, 200)), min_size=count, max_size=count).map(
-            lambda found: tuple((least, least + more) for least, more in found)
+            lambda pairs: tuple((least, least + more) for least, more in pairs)
         )
     )
     return case(total, tuple(weights), bounds)

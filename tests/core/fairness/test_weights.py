@@ -32,18 +32,18 @@ def test_no_demand_at_all_leaves_weights_undefined(values: dict[ClusterId, float
 
 @given(st.dictionaries(st.text("abc", min_size=1).map(ClusterId), st.floats(0, 1.7e308), max_size=20))
 def test_weights_sum_to_one_or_are_undefined(values: dict[ClusterId, float]) -> None:
-    found = weights(values)
+    shares = weights(values)
     if any(values.values()):
-        assert math.fsum(found.values()) == pytest.approx(1.0)
-        assert all(0 <= weight <= 1 for weight in found.values())
+        assert math.fsum(shares.values()) == pytest.approx(1.0)
+        assert all(0 <= weight <= 1 for weight in shares.values())
     else:
-        assert found == {}
+        assert shares == {}
 
 
 def test_answers_are_sorted_by_what_they_mean() -> None:
     answers: dict[ClusterId, float | Minimum | None] = {A: 3, B: MINIMUM, C: None}
-    found = measure_all(lambda window, memory: (answers[window.cluster], None), windows(A, B, C), {})
-    assert found == Measured({A: 3.0}, frozenset({B}), frozenset({C}), {})
+    measured = measure_all(lambda window, memory: (answers[window.cluster], None), windows(A, B, C), {})
+    assert measured == Measured({A: 3.0}, frozenset({B}), frozenset({C}), {})
 
 
 def test_an_empty_window_is_not_shown_to_the_policy() -> None:
@@ -51,9 +51,9 @@ def test_an_empty_window_is_not_shown_to_the_policy() -> None:
         assert window.samples
         return 1.0, None
 
-    found = measure_all(measure, {A: Window(A, ()), B: Window(B, SAMPLE)}, {})
-    assert found.unreadable == {A}
-    assert found.values == {B: 1.0}
+    measured = measure_all(measure, {A: Window(A, ()), B: Window(B, SAMPLE)}, {})
+    assert measured.unreadable == {A}
+    assert measured.values == {B: 1.0}
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_an_empty_window_is_not_shown_to_the_policy() -> None:
     ],
 )
 def test_one_bad_answer_makes_all_unusable(answer: Any, why: str) -> None:
-    found = measure_all(lambda window, memory: (answer if window.cluster == B else 1.0, None), windows(A, B), {})
-    assert found.values == {}
-    assert found.failed.startswith("b: ")
-    assert why in found.failed
+    measured = measure_all(lambda window, memory: (answer if window.cluster == B else 1.0, None), windows(A, B), {})
+    assert measured.values == {}
+    assert measured.failed.startswith("b: ")
+    assert why in measured.failed
 
 
 def test_a_policy_that_raises_says_what() -> None:
@@ -83,8 +83,8 @@ def test_a_policy_that_raises_says_what() -> None:
 
 
 def test_a_memory_comes_back_as_the_ledger_would_give_it() -> None:
-    found = measure_all(lambda window, memory: (1.0, {"last": (1, 2.5, None)}), windows(A), {})
-    assert found.memory == {A: {"last": [1, 2.5, None]}}
+    measured = measure_all(lambda window, memory: (1.0, {"last": (1, 2.5, None)}), windows(A), {})
+    assert measured.memory == {A: {"last": [1, 2.5, None]}}
 
 
 def test_a_policy_cannot_change_what_was_stored_of_its_memory() -> None:

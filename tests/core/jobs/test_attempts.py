@@ -46,7 +46,7 @@ class Case(NamedTuple):
     @property
     def lives(self) -> set[AppLife]:
         """The lives of the applications."""
-        return {one.life for one in self.seen.applications or ()}
+        return {app.life for app in self.seen.applications or ()}
 
     @property
     def in_vain(self) -> bool:
@@ -220,8 +220,8 @@ def test_an_attempt_runs_when_its_application_is_seen() -> None:
     desk = begun()
     desk.attempt(JOB, launcher=Launcher.RUNNING, applications=())
     assert desk.state.jobs[JobId(JOB)].life is JobLife.STARTING
-    one = AppSeen(id="application_7", life=LIVE, started_us=desk.now_us)
-    desk.attempt(JOB, launcher=Launcher.RUNNING, applications=(one,))
+    app = AppSeen(id="application_7", life=LIVE, started_us=desk.now_us)
+    desk.attempt(JOB, launcher=Launcher.RUNNING, applications=(app,))
     job = desk.state.jobs[JobId(JOB)]
     assert (job.life, job.application, job.started_us) == (JobLife.RUNNING, "application_7", desk.now_us)
     assert Key.QUIET.of(JOB) not in desk.state.pending

@@ -80,8 +80,8 @@ def job(desk: Desk, name: str) -> JobState:
 
 def last_of(desk: Desk, name: str) -> JobState:
     """A job as the latest decision left it, ended ones too."""
-    found = [change.state for change in desk.last.changes if isinstance(change, PutJob) and change.state.id == name]
-    return found[-1]
+    states = [change.state for change in desk.last.changes if isinstance(change, PutJob) and change.state.id == name]
+    return states[-1]
 
 
 def to_deadline(desk: Desk, name: str) -> None:
@@ -110,8 +110,8 @@ def test_a_job_is_let_in_with_what_it_asks_for() -> None:
     submit(desk, 0)
     assert started(desk) == [("a-0", 5)]
     assert (job(desk, "a-0").granted, job(desk, "a-0").granted_of) == (5, 20)
-    (told,) = desk.said("job-admitted")
-    assert told == {
+    (facts,) = desk.said("job-admitted")
+    assert facts == {
         "job": "a-0",
         "cluster": "a",
         "cpus": 5,
@@ -128,8 +128,8 @@ def test_no_more_is_granted_than_there_is() -> None:
     for number in range(5):
         submit(desk, number)
     assert [job(desk, f"a-{number}").granted for number in range(5)] == [5, 5, 5, 5, 0]
-    (told,) = desk.said("job-waits")
-    assert (told["asked"], told["free"], told["total"]) == (5, 0, 20)
+    (facts,) = desk.said("job-waits")
+    assert (facts["asked"], facts["free"], facts["total"]) == (5, 0, 20)
 
 
 def test_a_job_that_ends_makes_room() -> None:
@@ -217,8 +217,9 @@ def test_a_hopeless_job_is_told_so_at_once() -> None:
     submit(desk, 4, deadline_s=40)
     desk.now_s += 21
     read(desk)
-    (told,) = desk.said("job-dropped")
-    assert (told["job"], told["error"], told["asked"], told["most"]) == ("a-4", "its deadline cannot be met", 12, 10)
+    (facts,) = desk.said("job-dropped")
+    dropped = (facts["job"], facts["error"], facts["asked"], facts["most"])
+    assert dropped == ("a-4", "its deadline cannot be met", 12, 10)
     ended = last_of(desk, "a-4")
     assert (ended.life, ended.met, ended.run_us) == (JobLife.DROPPED, False, 0)
     assert "deadline:a-4" not in desk.state.pending
@@ -320,9 +321,9 @@ def test_a_job_is_learned_from_once() -> None:
     runs(desk, "a-0")
     desk.now_s += 5
     succeeds(desk, "a-0")
-    (asked,) = [effect for effect in desk.last.effects if isinstance(effect, CountWork)]
-    assert asked.application == "app-a-0"
-    answer = Done(at_us=desk.now_us, effect=asked.key, version=1, facts={"work_us": 300 * SECOND_US})
+    (count_work,) = [effect for effect in desk.last.effects if isinstance(effect, CountWork)]
+    assert count_work.application == "app-a-0"
+    answer = Done(at_us=desk.now_us, effect=count_work.key, version=1, facts={"work_us": 300 * SECOND_US})
     desk.tell(answer)
     assert learned(desk) == [1, pytest.approx(0.3)]
     desk.tell(answer)
@@ -347,14 +348,14 @@ def test_work_that_nobody_can_count_is_asked_for_a_few_times_and_then_not_learne
     runs(desk, "a-0")
     desk.now_s += 5
     succeeds(desk, "a-0")
-    asked, codes = 1, []
+    times, codes = 1, []
     while "work:a-0" in desk.state.pending:
         desk.failed("work:a-0", "the history server does not answer")
         codes += desk.codes()
         if "work:a-0" in desk.state.pending:
             desk.wake()
-            asked += sum(isinstance(effect, CountWork) for effect in desk.last.effects)
-    assert (asked, codes[-1]) == (5, "work-not-known")
+            times += sum(isinstance(effect, CountWork) for effect in desk.last.effects)
+    assert (times, codes[-1]) == (5, "work-not-known")
     assert learned(desk) is None
 
 
@@ -435,8 +436,8 @@ def test_a_policy_that_fails_lets_nobody_in_and_is_the_alert(admit: str, said: s
     desk = desk_with("mine", text=text)
     submit(desk, 0)
     assert started(desk) == []
-    (told,) = desk.said("admission-failed")
-    assert said in str(told["failed"])
+    (facts,) = desk.said("admission-failed")
+    assert said in str(facts["failed"])
     assert said in desk.state.clusters[_A].alert
     read(desk)
     assert desk.codes() == [], "it is said once"

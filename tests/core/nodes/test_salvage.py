@@ -15,7 +15,7 @@ files = st.builds(
     is_open=st.booleans(),
     is_coded=st.booleans(),
 )
-found = st.builds(Replicas, st.frozensets(blocks), st.frozensets(st.integers(1, 40)))
+replica_sets = st.builds(Replicas, st.frozensets(blocks), st.frozensets(st.integers(1, 40)))
 
 ONE, TWO = Block(1, 1001, 100), Block(2, 1002, 50)
 
@@ -42,7 +42,7 @@ def test_nothing_is_said_of_an_erasure_coded_file_but_that_it_is_not_known() -> 
     assert fate(StoredFile(7, (), is_coded=True), Replicas()) is Fate.WHOLE, "it has no bytes"
 
 
-@given(file=files, replicas=found, more=found)
+@given(file=files, replicas=replica_sets, more=replica_sets)
 def test_more_replicas_never_make_it_worse(file: StoredFile, replicas: Replicas, more: Replicas) -> None:
     both = Replicas(frozenset(replicas.whole | more.whole), frozenset(replicas.begun | more.begun))
     assert not_found(file, both) <= not_found(file, replicas)
@@ -53,14 +53,14 @@ def test_without_any_replica_no_file_with_blocks_comes_back(file: StoredFile) ->
     assert (fate(file, Replicas()) in (Fate.WHOLE, Fate.OPEN)) == (not file.blocks)
 
 
-@given(files=st.lists(files, max_size=12, unique_by=lambda file: file.inode), replicas=found)
+@given(files=st.lists(files, max_size=12, unique_by=lambda file: file.inode), replicas=replica_sets)
 def test_every_file_is_counted_once(files: list[StoredFile], replicas: Replicas) -> None:
     comparison = Comparison(replicas)
     wanted = {file.inode for file in files if comparison.add(file)}
     salvage = comparison.outcome({inode: f"/{inode}" for inode in wanted})
     assert sum(share.files for share in salvage.shares.values()) == len(files)
     assert sum(share.size for share in salvage.shares.values()) == sum(file.size for file in files)
-    named = [one.path for share in salvage.shares.values() for one in share.named]
+    named = [row.path for share in salvage.shares.values() for row in share.named]
     assert sorted(named) == sorted(f"/{inode}" for inode in wanted), "each is named whose path was asked for"
     assert wanted == {file.inode for file in files if fate(file, replicas) is not Fate.WHOLE}
 

@@ -39,9 +39,9 @@ def test_skew_is_the_fullest_over_the_mean(held: dict[str, int], skew: float) ->
     ],
 )
 def test_what_is_wrong_with_a_spread(held: dict[str, int], said: str) -> None:
-    found = uneven(held, CORE, BLOCK)
-    assert found.startswith(said)
-    assert bool(found) is bool(said)
+    words = uneven(held, CORE, BLOCK)
+    assert words.startswith(said)
+    assert bool(words) is bool(said)
 
 
 @given(HELD)

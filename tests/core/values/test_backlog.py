@@ -30,7 +30,7 @@ def test_what_it_keeps_of_its_jobs_is_what_a_walk_finds(steps: list[tuple[int, J
     backlog, walked = Backlog(), dict[JobId, JobState]()
     for number, life in steps:
         known = walked.get(JobId(f"j{number}"))
-        order = max((one.order for one in walked.values()), default=0) + 1
+        order = max((each.order for each in walked.values()), default=0) + 1
         assert backlog.last_order == order - 1
         new = job(number, order) if known is None else replace(known, life=life)
         backlog.put(new)
@@ -38,12 +38,12 @@ def test_what_it_keeps_of_its_jobs_is_what_a_walk_finds(steps: list[tuple[int, J
             walked.pop(new.id)
         else:
             walked[new.id] = new
-        left_out = {JobId(f"j{one}") for one in without}
-        queued = [one for one in walked.values() if one.life is JobLife.QUEUED]
+        left_out = {JobId(f"j{n}") for n in without}
+        queued = [each for each in walked.values() if each.life is JobLife.QUEUED]
         assert backlog.head() == next(iter(queued), None)
-        assert backlog.head(left_out) == next((one for one in queued if one.id not in left_out), None)
-        assert set(backlog.busy) == {one.id for one in walked.values() if one.life is not JobLife.QUEUED}
+        assert backlog.head(left_out) == next((each for each in queued if each.id not in left_out), None)
+        assert set(backlog.busy) == {each.id for each in walked.values() if each.life is not JobLife.QUEUED}
         assert list(backlog.jobs) == list(walked)
-        sizes = [one.spec.input_bytes for one in queued if one.spec.input_bytes is not None]
-        assert backlog.waiting == Waiting(len(queued), sum(one.spec.tasks for one in queued), len(sizes), sum(sizes))
-        assert backlog.referenced == {one.id: one for one in walked.values() if one.spec.reference_us}
+        sizes = [each.spec.input_bytes for each in queued if each.spec.input_bytes is not None]
+        assert backlog.waiting == Waiting(len(queued), sum(each.spec.tasks for each in queued), len(sizes), sum(sizes))
+        assert backlog.referenced == {each.id: each for each in walked.values() if each.spec.reference_us}

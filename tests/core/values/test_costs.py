@@ -203,9 +203,9 @@ def test_who_gives_to_a_core_node_that_leaves_is_found_without_a_walk() -> None:
         desk = crowded(count, free=0)
         desk.see(transient(desk), Condition.LOST, "no power")
         leaves = core(desk)
-        found = read(desk, lambda desk: drain(desk, leaves))
+        reads = read(desk, lambda desk: drain(desk, leaves))
         assert [(f["cluster"], f["receiver"]) for f in desk.said("shrink-to-replace")] == [("c000", "c003")]
-        return found
+        return reads
 
     assert drained(FEW) == drained(MANY)
 

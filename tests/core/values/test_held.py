@@ -265,13 +265,13 @@ def test_a_report_from_before_the_wipe_was_refused_proves_nothing() -> None:
 
 def test_a_node_that_could_not_be_wiped_is_wiped_later_only_with_the_same_proof() -> None:
     desk = cleaning()
-    (asked,) = [e for e in desk.world.effects if isinstance(e, Host) and e.node == NODE and e.role is None]
+    (wipe,) = [e for e in desk.world.effects if isinstance(e, Host) and e.node == NODE and e.role is None]
     desk.see(NODE, Condition.FAILED, "no answer")
     assert (desk.node(NODE).life, desk.node(NODE).owner) == (NodeLife.LOST, None)
     desk.wait(60)
     again = [e for e in desk.world.effects if isinstance(e, Host) and e.node == NODE and e.role is None][1:]
     assert again
-    assert set(again) == {asked}
+    assert set(again) == {wipe}
     desk.see(NODE, Condition.HELD, "/x is nowhere else")
     assert (desk.node(NODE).life, desk.node(NODE).alert) == (NodeLife.LOST, "/x is nowhere else")
     desk.drain(NODE, discard=True)

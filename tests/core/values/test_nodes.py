@@ -257,11 +257,11 @@ def test_a_node_that_cannot_be_wiped_is_not_trusted_until_it_was() -> None:
     desk.see("node03", Condition.DRAINED)
     desk.see("node03", Condition.FAILED, "a process does not end")
     assert (desk.node("node03").life, desk.node("node03").owner) == (NodeLife.LOST, None)
-    asked = 0
+    wipes = 0
     for _ in range(3):
         desk.wake()
-        asked += hosts(desk) == [("node03", None)]
-    assert asked
+        wipes += hosts(desk) == [("node03", None)]
+    assert wipes
     desk.see("node03", Condition.CLEAN)
     assert desk.node("node03").life is NodeLife.OUT
 

@@ -88,12 +88,12 @@ TABLE: dict[str, tuple[BlockSeen, bool, bool]] = {
 
 @pytest.mark.parametrize("case", sorted(TABLE))
 def test_a_block_and_what_it_says_of_a_node(case: str) -> None:
-    one, at_risk, missing = TABLE[case]
-    name = "/x (open)" if one.is_open else "/x"
-    found = report(one)
-    assert (found.known, found.asked_us) == (True, ASKED_US)
-    assert (found.at_risk, found.at_risk_files) == (((name,), 1) if at_risk else ((), 0))
-    assert (found.missing, found.missing_files) == ((("/x",), 1) if missing else ((), 0))
+    seen_block, at_risk, missing = TABLE[case]
+    name = "/x (open)" if seen_block.is_open else "/x"
+    blocks = report(seen_block)
+    assert (blocks.known, blocks.asked_us) == (True, ASKED_US)
+    assert (blocks.at_risk, blocks.at_risk_files) == (((name,), 1) if at_risk else ((), 0))
+    assert (blocks.missing, blocks.missing_files) == ((("/x",), 1) if missing else ((), 0))
 
 
 def test_without_any_sound_node_a_block_is_at_risk() -> None:
@@ -105,16 +105,16 @@ def test_a_node_that_leaves_is_not_its_own_replica() -> None:
 
 
 def test_two_that_leave_do_not_count_on_each_other() -> None:
-    one = block(("g1", "DECOMMISSIONING"), ("g2", "DECOMMISSIONING"), wanted=1)
-    found = reports([one], ["g1", "g2"], SOUND, ASKED_US)
-    assert {at: blocks.at_risk for at, blocks in found.items()} == {"g1": ("/x",), "g2": ("/x",)}
+    leaving = block(("g1", "DECOMMISSIONING"), ("g2", "DECOMMISSIONING"), wanted=1)
+    by_node = reports([leaving], ["g1", "g2"], SOUND, ASKED_US)
+    assert {at: blocks.at_risk for at, blocks in by_node.items()} == {"g1": ("/x",), "g2": ("/x",)}
 
 
 def test_names_are_cut_and_counted() -> None:
     blocks = [block(HERE, file=f"/f{i:04d}") for i in range(NAMED + 5) for _ in range(2)]
-    found = report(*blocks)
-    assert (len(found.at_risk), found.at_risk_files) == (NAMED, NAMED + 5)
-    assert found.at_risk[0] == "/f0000"
+    cut = report(*blocks)
+    assert (len(cut.at_risk), cut.at_risk_files) == (NAMED, NAMED + 5)
+    assert cut.at_risk[0] == "/f0000"
 
 
 @st.composite
@@ -129,26 +129,26 @@ def blocks_seen(draw: st.DrawFn) -> BlockSeen:
 @given(st.lists(blocks_seen(), max_size=8))
 def test_a_report_is_what_counting_by_hand_gives(seen: list[BlockSeen]) -> None:
     """A second formulation: a file is safe when each of its blocks here has enough whole copies on sound nodes."""
-    found = report(*seen)
+    blocks = report(*seen)
     risky, missing, unheard = set(), Counter[str](), set()
-    for one in seen:
-        where = dict(one.replicas)
+    for block_seen in seen:
+        where = dict(block_seen.replicas)
         copies = [node for node in SOUND if where.get(node) == "LIVE"]
-        cells = one.replication if one.is_group and not one.is_open else 1
-        enough = 1 if one.is_open else max(cells, min(one.replication, 3))
+        cells = block_seen.replication if block_seen.is_group and not block_seen.is_open else 1
+        enough = 1 if block_seen.is_open else max(cells, min(block_seen.replication, 3))
         if "gone" in where and len(copies) < enough:
-            risky.add(f"{one.file} (open)" if one.is_open else one.file)
+            risky.add(f"{block_seen.file} (open)" if block_seen.is_open else block_seen.file)
         if set(READABLE).isdisjoint(where.values()):
-            missing[one.file] += 1
+            missing[block_seen.file] += 1
         elif len(copies) < cells:
-            unheard.add(one.file)
-    assert set(found.at_risk) == risky
-    assert Counter(dict(map(missing_blocks, found.missing))) == missing
-    assert set(found.unheard) == unheard
+            unheard.add(block_seen.file)
+    assert set(blocks.at_risk) == risky
+    assert Counter(dict(map(missing_blocks, blocks.missing))) == missing
+    assert set(blocks.unheard) == unheard
     # Blocks of a file follow each other in a report; here they need not, so that a file may count twice.
-    assert (found.at_risk_files > 0) == bool(risky)
-    assert (found.missing_files > 0) == bool(missing)
-    assert (found.unheard_files > 0) == bool(unheard)
+    assert (blocks.at_risk_files > 0) == bool(risky)
+    assert (blocks.missing_files > 0) == bool(missing)
+    assert (blocks.unheard_files > 0) == bool(unheard)
 
 
 @given(st.lists(blocks_seen(), max_size=8), st.sampled_from(sorted(SOUND)))
@@ -162,8 +162,8 @@ NAMES_OF_MISSING = {1: "/x", 2: "/x (2 blocks)", 40: "/x (40 blocks)"}
 
 @pytest.mark.parametrize("blocks", sorted(NAMES_OF_MISSING))
 def test_the_name_of_a_file_tells_how_many_of_its_blocks_are_missing(blocks: int) -> None:
-    found = report(*[block() for _ in range(blocks)])
-    assert (found.missing, found.missing_files) == ((NAMES_OF_MISSING[blocks],), 1)
+    missing = report(*[block() for _ in range(blocks)])
+    assert (missing.missing, missing.missing_files) == ((NAMES_OF_MISSING[blocks],), 1)
 
 
 @given(st.text(min_size=1), st.integers(2, 10**6))
@@ -176,7 +176,7 @@ def test_more_sound_nodes_of_which_nothing_is_known_never_make_a_node_safer_by_t
     seen: list[BlockSeen], away: str
 ) -> None:
     """A replica that ceases to count never clears a file of one that wants one replica."""
-    single = [replace(one, replication=1) for one in seen]
+    single = [replace(block_seen, replication=1) for block_seen in seen]
     before, after = report(*single), report(*single, sound=SOUND - {away})
     assert set(before.at_risk) <= set(after.at_risk)
 
@@ -240,11 +240,11 @@ def test_what_was_missing_before_is_no_reason(before: str, now: str) -> None:
 
 def test_a_dead_node_is_held_while_the_only_node_with_another_replica_is_silent() -> None:
     """It is not listed with its blocks any more: whether the silent node has died as well is not known."""
-    one = block(("quiet", "LIVE"))
+    only = block(("quiet", "LIVE"))
     for stored in sorted(UNHEARD):
-        sight = Sight(asked_us=ASKED_US, stored=stored, blocks=report(one))
+        sight = Sight(asked_us=ASKED_US, stored=stored, blocks=report(only))
         assert not_proven(sight, OLD, since_us=0) == "no healthy node has /x"
-        heard = replace(sight, blocks=report(one, sound=SOUND | {"quiet"}))
+        heard = replace(sight, blocks=report(only, sound=SOUND | {"quiet"}))
         assert not_proven(heard, OLD, since_us=0) == ""
 
 
@@ -263,12 +263,12 @@ def test_a_dead_node_may_have_had_a_cell_of_a_group_that_is_not_whole() -> None:
     assert why("s1", "s2") == why("s1", "s2", "quiet") == "no healthy node has /x"
 
 
-@pytest.mark.parametrize("stored", [one for one in Stored if one not in (Stored.LEFT, *UNHEARD)])
+@pytest.mark.parametrize("stored", [state for state in Stored if state not in (Stored.LEFT, *UNHEARD)])
 def test_no_report_proves_anything_of_a_node_on_which_hdfs_counts(stored: Stored) -> None:
     assert not_proven(Sight(asked_us=ASKED_US, stored=stored, blocks=GOOD), OLD, since_us=0) != ""
 
 
-names = st.sets(st.sampled_from(("/a", "/b", "/c"))).map(lambda found: tuple(sorted(found)))
+names = st.sets(st.sampled_from(("/a", "/b", "/c"))).map(lambda drawn: tuple(sorted(drawn)))
 
 
 @given(
@@ -331,9 +331,9 @@ def test_progress_says_what_is_known_and_never_that_it_is_safe(blocks: Blocks | 
     ],
 )
 def test_an_evacuation_that_can_never_end(blocks: Blocks | None, replication: int, expected: str) -> None:
-    found = cannot_end(blocks, replication)
-    assert expected in found
-    assert bool(found) == bool(expected)
+    reason = cannot_end(blocks, replication)
+    assert expected in reason
+    assert bool(reason) == bool(expected)
 
 
 def test_a_report_gets_the_counts_of_the_name_node_and_keeps_what_it_says() -> None:

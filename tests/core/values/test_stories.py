@@ -142,22 +142,22 @@ class Story:
 
     def safe(self, move: MoveMasters) -> None:
         """Masters move only after a look that shows that the old ones cannot serve, and that there is data to go on."""
-        found = self.looked[move.key]
+        look = self.looked[move.key]
         standby = self.desk.state.clusters[move.cluster].standby
         if move.standby:
             assert standby is not None
             assert standby.node == move.to
-            assert found["standby"] == "standby"
-            assert len(set(standby.journal) & set(found["journal"])) >= 2  # type: ignore[call-overload]
-            assert (found["old"] == "answers") == move.planned
+            assert look["standby"] == "standby"
+            assert len(set(standby.journal) & set(look["journal"])) >= 2  # type: ignore[call-overload]
+            assert (look["old"] == "answers") == move.planned
             return
         # The journal is still that of the old masters, and nobody takes over by it.
         assert standby is None or (standby.node, standby.ready) == (None, False)
         if move.planned:
-            assert found["old"] == "answers"
+            assert look["old"] == "answers"
             return
-        assert found["old"] in ("stopped", "runs", "silent")
-        assert (found.get("image") is True and not move.from_copy) or isinstance(found.get("copied_us"), int)
+        assert look["old"] in ("stopped", "runs", "silent")
+        assert (look.get("image") is True and not move.from_copy) or isinstance(look.get("copied_us"), int)
 
     def one_at_a_time(self, effect: ArmStandby) -> None:
         """Most nodes of a journal stay when it changes, and the second NameNode is beside the masters."""
@@ -256,8 +256,8 @@ class Story:
     def see(self, draw: st.DrawFn) -> None:
         """Something is seen of a node, mostly of one that was asked for something."""
         desk = self.desk
-        asked = sorted(key.removeprefix("host:") for key in desk.state.pending if key.startswith("host:"))
-        node = draw(st.sampled_from(asked or NODES))
+        hosts_pending = sorted(key.removeprefix("host:") for key in desk.state.pending if key.startswith("host:"))
+        node = draw(st.sampled_from(hosts_pending or NODES))
         generation = max(0, desk.node(node).generation - draw(st.sampled_from((0, 0, 0, 1))))
         desk.see(node, draw(st.sampled_from(list(Condition))), "seen", generation)
 

@@ -52,8 +52,8 @@ def answer(desk: Desk, facts: Mapping[str, object] = CLEAN) -> None:
 
 def replies(desk: Desk) -> dict[str, str]:
     """The refusals by who was answered since the start (empty: none)."""
-    found = [effect for effect in desk.world.effects if isinstance(effect, Reply)]
-    return {reply.to: reply.refused.code if reply.refused else "" for reply in found}
+    answered = [effect for effect in desk.world.effects if isinstance(effect, Reply)]
+    return {reply.to: reply.refused.code if reply.refused else "" for reply in answered}
 
 
 def cluster(desk: Desk) -> ClusterState:
@@ -246,16 +246,16 @@ def test_an_idle_mr_cluster_is_held_and_asked_again_only_after_another_idle_time
     desk = Desk(3, how=how())
     desk.up("a")
     desk.survey = facts
-    asked = []
+    times = []
     for _ in range(60):
         codes = idle(desk, 10)
-        asked += [desk.now_s] * codes.count("not-retired")
+        times += [desk.now_s] * codes.count("not-retired")
     assert cluster(desk).life is ClusterLife.RUNNING
     assert alerts.about(cluster(desk), ClusterAlert.IDLE)
     because = [r.facts["because"] for e in desk.store.entries() for r in e.decision.reasons if r.code == "not-retired"]
     assert set(because) == {code}
-    assert len(asked) == 5
-    assert min(later - earlier for earlier, later in pairwise(asked)) >= IDLE_S
+    assert len(times) == 5
+    assert min(later - earlier for earlier, later in pairwise(times)) >= IDLE_S
     # As soon as nothing speaks against it any more, it goes with the next survey.
     desk.survey = CLEAN
     idle(desk, 2 * IDLE_S)

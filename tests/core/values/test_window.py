@@ -44,10 +44,10 @@ def window(*tasks: int | None) -> Window:
     ],
 )
 def test_readings(tasks: tuple[int | None, ...], mean: float | None, last: float | None, growth: float | None) -> None:
-    found = window(*tasks)
-    assert found.mean("tasks_waiting") == mean
-    assert found.last("tasks_waiting") == last
-    assert found.growth("tasks_done") == growth
+    readings = window(*tasks)
+    assert readings.mean("tasks_waiting") == mean
+    assert readings.last("tasks_waiting") == last
+    assert readings.growth("tasks_done") == growth
 
 
 def test_a_ratio_needs_both_readings_of_a_sample() -> None:
@@ -80,11 +80,11 @@ def test_a_ratio_over_nothing_is_no_reading() -> None:
 def test_growth_begins_with_the_sample_just_before_the_window(
     before: int | None, tasks: tuple[int | None, ...], growth: float | None
 ) -> None:
-    found = replace(window(*tasks), before=sample(-1, before))
-    assert found.growth("tasks_done") == growth
+    readings = replace(window(*tasks), before=sample(-1, before))
+    assert readings.growth("tasks_done") == growth
     # Nothing else looks at what was before.
-    assert found.mean("tasks_waiting") == window(*tasks).mean("tasks_waiting")
-    assert found.last("tasks_waiting") == window(*tasks).last("tasks_waiting")
+    assert readings.mean("tasks_waiting") == window(*tasks).mean("tasks_waiting")
+    assert readings.last("tasks_waiting") == window(*tasks).last("tasks_waiting")
 
 
 @given(st.lists(st.integers(0, 9), max_size=12), st.integers(0, 12))
@@ -114,14 +114,14 @@ def test_the_state_keeps_the_sample_that_the_next_window_begins_with(every_us: i
     assert len(state.samples()) <= 60 // every_us + 2
     last_us = 50 * every_us
     for at_us in range(last_us, last_us + 60, 5):
-        found = state.window(A, at_us - 60, at_us - 120)
-        assert found.before is not None
+        readings = state.window(A, at_us - 60, at_us - 120)
+        assert readings.before is not None
         expected = max(s for s in range(0, last_us + 1, every_us) if s <= at_us - 60)
-        assert found.before.at_us == expected
-        assert [s.at_us for s in found.samples] == [
+        assert readings.before.at_us == expected
+        assert [s.at_us for s in readings.samples] == [
             s for s in range(0, last_us + 1, every_us) if at_us - 60 < s <= at_us
         ]
-        assert found.growth("tasks_done") == last_us - expected or not found.samples
+        assert readings.growth("tasks_done") == last_us - expected or not readings.samples
 
 
 def test_a_sample_from_long_ago_is_no_base() -> None:

@@ -58,14 +58,14 @@ def test_nothing_runs_between_the_time_found_and_the_last_sample(rows: list[tupl
         for at, (w, h, r, done) in enumerate(rows)
     ]
     since = still_since_us(samples)
-    known = [one for one in samples if stands_still(standing_of(one)) is not None]
+    known = [sample_seen for sample_seen in samples if stands_still(standing_of(sample_seen)) is not None]
     if since is None:
         assert not known or stands_still(standing_of(known[-1])) is False
         return
-    inside = [one for one in known if one.at_us >= since]
+    inside = [sample_seen for sample_seen in known if sample_seen.at_us >= since]
     assert inside[0].at_us == since
-    assert all(stands_still(standing_of(one)) for one in inside)
-    counted = [one.tasks_done for one in inside if one.tasks_done is not None]
+    assert all(stands_still(standing_of(sample_seen)) for sample_seen in inside)
+    counted = [sample_seen.tasks_done for sample_seen in inside if sample_seen.tasks_done is not None]
     assert len(counted) < len(inside) or all(now <= before for before, now in pairwise(counted))
 
 
