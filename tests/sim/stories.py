@@ -119,11 +119,11 @@ class Run:
             cluster.join(NodeId(f"{cluster.id}-0"), Role.CORE, SITES[0])
 
     def until(self, until_us: int) -> None:
-        while (found := self.model.advance(until_us)) is not None:
-            self.told.append((self.model.now_us, found))
-            if isinstance(found, CopyDone) and isinstance(found.of, tuple):
+        while (event := self.model.advance(until_us)) is not None:
+            self.told.append((self.model.now_us, event))
+            if isinstance(event, CopyDone) and isinstance(event.of, tuple):
                 # As HDFS lets a node go, in the middle of what ends at this moment.
-                self.clusters[found.of[0]].leave(found.of[1])
+                self.clusters[event.of[0]].leave(event.of[1])
 
     def step(self, step: Step, at_us: int) -> None:
         self.until(at_us)
@@ -132,7 +132,7 @@ class Run:
         node = NodeId(f"{cluster.id}-{step.number}")
         self.told.append(cluster.busy_us(node))
         self._change(step, cluster, node)
-        self.told.append([one.read() for one in self.clusters])
+        self.told.append([each.read() for each in self.clusters])
 
     def _change(self, step: Step, cluster: Cluster, node: NodeId) -> None:
         match step.what:
@@ -175,6 +175,6 @@ def played(engine: Engine, constants: Constants, sites: int, steps: list[Step], 
         at_us += step.after_us
         run.step(step, at_us)
     run.until(at_us + 3600 * SECOND_US)
-    run.told.append([one.read() for one in run.clusters])
-    run.told.append([one.ended for one in run.clusters])
+    run.told.append([cluster.read() for cluster in run.clusters])
+    run.told.append([cluster.ended for cluster in run.clusters])
     return run

@@ -80,8 +80,8 @@ def everything_ended(run: Checked) -> None:
 
 
 def every_question_has_one_answer(run: Checked, script: Script) -> None:
-    asked = [ask for event in script.events if (ask := getattr(event, "ask", ""))]
-    assert Counter(reply.to for reply in run.world.replies) == Counter(asked)
+    asks = [ask for event in script.events if (ask := getattr(event, "ask", ""))]
+    assert Counter(reply.to for reply in run.world.replies) == Counter(asks)
 
 
 def no_livelock(run: Checked) -> None:

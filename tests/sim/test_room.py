@@ -27,11 +27,11 @@ def _full_at_random(seed: int, often: float) -> Scarce:
     return Scarce(lambda: chance.random() < often)
 
 
-def _same(one: Checked, other: Checked) -> None:
-    assert list(one.store.entries()) == list(other.store.entries())
-    assert picture(one.state) == picture(other.state)
-    assert one.world.starts == other.world.starts
-    assert one.world.replies == other.world.replies
+def _same(first: Checked, other: Checked) -> None:
+    assert list(first.store.entries()) == list(other.store.entries())
+    assert picture(first.state) == picture(other.state)
+    assert first.world.starts == other.world.starts
+    assert first.world.replies == other.world.replies
 
 
 def test_a_run_that_is_held_up_is_the_same_run() -> None:

@@ -45,7 +45,7 @@ def holdings(played: Checked) -> Iterator[tuple[float, dict[str, int]]]:
 
 
 def most(played: Checked, cluster: str, before_s: float = 10**9) -> int:
-    return max(found.get(cluster, 0) for at_s, found in holdings(played) if at_s < before_s)
+    return max(held.get(cluster, 0) for at_s, held in holdings(played) if at_s < before_s)
 
 
 def test_a_the_first_two_get_their_minimums_from_idle_nodes(played: Checked) -> None:
@@ -59,16 +59,16 @@ def test_a_the_first_two_get_their_minimums_from_idle_nodes(played: Checked) -> 
 
 def test_b_the_first_gets_all_other_nodes_while_the_second_loads(played: Checked) -> None:
     loaded = times(played, "loaded", "c-2")[0]
-    before = [found for at_s, found in holdings(played) if at_s < loaded]
-    assert max(found.get("c-1", 0) for found in before) == NODES - 2
-    assert all(found.get("c-2", 2) == 2 for found in before)
+    before = [held for at_s, held in holdings(played) if at_s < loaded]
+    assert max(held.get("c-1", 0) for held in before) == NODES - 2
+    assert all(held.get("c-2", 2) == 2 for held in before)
 
 
 def test_c_the_first_shrinks_for_the_minimum_of_the_third(played: Checked) -> None:
     gave = [facts for at_s, facts in played.reasons("shrink-to-admit") if facts["newcomer"] == "c-3"]
     assert len(gave) == 2
-    asked, admitted = 65, times(played, "admitted", "c-3")[0]
-    assert asked < admitted <= asked + 20, "within T"
+    request_s, admitted = 65, times(played, "admitted", "c-3")[0]
+    assert request_s < admitted <= request_s + 20, "within T"
 
 
 def test_d_the_first_shrinks_for_the_share_of_the_second(played: Checked) -> None:
@@ -80,8 +80,8 @@ def test_d_the_first_shrinks_for_the_share_of_the_second(played: Checked) -> Non
 def test_e_the_third_grows_to_all_when_the_others_are_gone(played: Checked) -> None:
     gone = max(times(played, "gone", "c-1")[0], times(played, "gone", "c-2")[0])
     assert most(played, "c-3", before_s=gone) < NODES
-    after = [found for at_s, found in holdings(played) if at_s > gone and set(found) == {"c-3"}]
-    assert max(found["c-3"] for found in after) == NODES
+    after = [held for at_s, held in holdings(played) if at_s > gone and set(held) == {"c-3"}]
+    assert max(held["c-3"] for held in after) == NODES
 
 
 def test_all_jobs_succeed_once_and_all_nodes_are_free_again(played: Checked) -> None:

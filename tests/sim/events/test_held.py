@@ -47,12 +47,12 @@ def play(*lost: object) -> Checked:
 @cache
 def leaves() -> dict[NodeId, tuple[float, float]]:
     """When nodes leave in the run in which nothing happens, from their drain to their wipe, in seconds."""
-    found: dict[NodeId, tuple[float, float]] = {}
+    times: dict[NodeId, tuple[float, float]] = {}
     undisturbed = play()
     began = {facts["node"]: at_s for at_s, facts in undisturbed.reasons("shrink")}
     for at_s, facts in undisturbed.reasons("evacuated"):
-        found.setdefault(NodeId(str(facts["node"])), (began[facts["node"]], at_s))
-    return found
+        times.setdefault(NodeId(str(facts["node"])), (began[facts["node"]], at_s))
+    return times
 
 
 def moments() -> list[tuple[NodeId, float]]:
@@ -67,16 +67,16 @@ def test_what_only_a_dead_node_has_is_never_wiped(away_s: int | None) -> None:
     held: Counter[str] = Counter()
     assert len(moments()) > 20
     for node, at_s in moments():
-        found = play(node, at_s, None if away_s is None else at_s + away_s)
-        assert found.world.destroyed == [], (node, at_s)
-        state = found.state.nodes[node]
-        leaving = [facts for _, facts in found.reasons("node-lost") if facts.get("leaving")]
+        outcome = play(node, at_s, None if away_s is None else at_s + away_s)
+        assert outcome.world.destroyed == [], (node, at_s)
+        state = outcome.state.nodes[node]
+        leaving = [facts for _, facts in outcome.reasons("node-lost") if facts.get("leaving")]
         held["died while it left"] += len(leaving)
         if away_s is None:
-            assert node not in found.world.only_here or state.life is NodeLife.LOST, (node, at_s)
+            assert node not in outcome.world.only_here or state.life is NodeLife.LOST, (node, at_s)
         else:
-            held["left again"] += len(found.reasons("leaves-again"))
-            assert found.world.only_here == {}, (node, at_s)
+            held["left again"] += len(outcome.reasons("leaves-again"))
+            assert outcome.world.only_here == {}, (node, at_s)
             assert state.life is not NodeLife.LOST, (node, at_s)
     assert held["died while it left"] > 5
     if away_s:

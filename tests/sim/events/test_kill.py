@@ -105,16 +105,16 @@ def recorded(role: Role) -> Mortal:
     return run
 
 
-def take_over(store: MemoryStore, steps: int, found: SimWorld) -> Checked:
+def take_over(store: MemoryStore, steps: int, world: SimWorld) -> Checked:
     """A new engine with the first ``steps`` entries of the ledger, in the world as it was found."""
     entries = list(store.entries())[:steps]
     ledger = MemoryStore()
     for entry in entries:
         ledger.append(entry.event, entry.decision)
-    new = Checked(found, ledger, engine.rebuild(entries))
+    new = Checked(world, ledger, engine.rebuild(entries))
     first = entries[0].event
     assert isinstance(first, Started)
-    now_us = max(found.now_us, new.state.now_us)
+    now_us = max(world.now_us, new.state.now_us)
     new.step(
         Started(
             at_us=now_us,
@@ -134,14 +134,14 @@ def take_over(store: MemoryStore, steps: int, found: SimWorld) -> Checked:
 
 def outcome(run: Checked) -> dict[JobId, JobLife]:
     """How each job ended; the one that somebody takes back may have been quicker."""
-    found = {
+    lives = {
         change.state.id: change.state.life
         for entry in run.store.entries()
         for change in entry.decision.changes
         if isinstance(change, PutJob)
     }
-    assert found.pop(JobId("a-3")) in (JobLife.CANCELLED, JobLife.SUCCEEDED)
-    return found
+    assert lives.pop(JobId("a-3")) in (JobLife.CANCELLED, JobLife.SUCCEEDED)
+    return lives
 
 
 def check(run: Checked, expected: dict[JobId, JobLife]) -> None:
@@ -223,9 +223,9 @@ def test_a_controller_that_dies_while_one_is_called_off(at_s: int, left: bool) -
     assert outcome_of(run) == (JobLife.CANCELLED, {"b": "running"})
     entries = list(run.store.entries())
     for seq in (entry.seq for entry in entries[3:] if entry.decision.effects):
-        for told in (False, True):
-            found = copy.deepcopy(run.photographs[seq - 1][told])
-            again = take_over(run.store, seq, found.orphaned(AWAY_S * SECOND_US) if left else found)
+        for after_acts in (False, True):
+            left_world = copy.deepcopy(run.photographs[seq - 1][after_acts])
+            again = take_over(run.store, seq, left_world.orphaned(AWAY_S * SECOND_US) if left else left_world)
             assert outcome_of(again) == (JobLife.CANCELLED, {"b": "running"})
             assert again.state.counts.moving == again.state.counts.lost == 0
 

@@ -105,5 +105,5 @@ def test_a_controller_killed_at_any_step_lets_in_and_learns_once(left: bool, tol
     run = recorded()
     lively = [entry.seq for entry in run.store.entries() if entry.decision.effects and entry.seq > 1]
     for seq in lively[left + told :: EVERY]:
-        found = copy.deepcopy(run.photographs[seq - 1][told])
-        check(take_over(run.store, seq, found.orphaned(AWAY_S * SECOND_US) if left else found))
+        left_world = copy.deepcopy(run.photographs[seq - 1][told])
+        check(take_over(run.store, seq, left_world.orphaned(AWAY_S * SECOND_US) if left else left_world))

@@ -99,8 +99,8 @@ def test_runs_with_moves_sites_and_lost_nodes_write_the_same_records(growth: str
     lost = (Loss(NodeId("node09"), 90 * SECOND_US, 300 * SECOND_US), Loss(NodeId("node02"), 150 * SECOND_US))
     scenario = replace(ready(three), nodes=pool_of(12, ("delft", "leiden")), losses=lost)
     slow = replace(scenario, constants=replace(DAS4, site_bytes_s=3e7, stragglers=0.05))
-    for one in (scenario, slow):
-        assert text_of(replace(one, engine="compiled")) == text_of(replace(one, engine="readable"))
+    for variant in (scenario, slow):
+        assert text_of(replace(variant, engine="compiled")) == text_of(replace(variant, engine="readable"))
 
 
 def test_a_workload_of_the_paper_writes_the_same_records() -> None:
@@ -113,6 +113,6 @@ def test_a_copy_of_a_compiled_model_goes_on_as_the_model_does() -> None:
     steps = [Step(0, "submit", 0, 1, 2), Step(SECOND_US, "join", 0, 2, 1), Step(20 * SECOND_US, "leave", 0, 2, 1)]
     run = played("compiled", DAS4, 1, steps[:2])
     other = copy.deepcopy(run)
-    for one in (run, other):
-        one.until(7200 * SECOND_US)
+    for model in (run, other):
+        model.until(7200 * SECOND_US)
     assert other.model.task_events() == run.model.task_events()

@@ -74,8 +74,8 @@ def plainly(capacity: float, cap: float, begins: list[tuple[int, float]]) -> dic
     ],
 )
 def test_when_flows_end(capacity: float, cap: float, begins: list[tuple[int, float]], ends: list[int]) -> None:
-    found = run(Pool("p", capacity, cap), begins)
-    assert [found[str(n)] for n in range(len(begins))] == ends
+    ends_s = run(Pool("p", capacity, cap), begins)
+    assert [ends_s[str(n)] for n in range(len(begins))] == ends
 
 
 def test_a_pool_without_capacity_waits() -> None:
@@ -117,10 +117,10 @@ BEGINS = st.lists(st.tuples(st.integers(0, 5_000), st.floats(1.0, 20_000.0)), mi
 @given(begins=BEGINS, capacity=st.floats(0.1, 50.0), cap=st.floats(0.1, 20.0) | st.just(inf))
 def test_it_is_processor_sharing(begins: list[tuple[int, float]], capacity: float, cap: float) -> None:
     """Each end is rounded up to a microsecond; one such delay moves every later end by at most as much."""
-    found, expected = run(Pool("p", capacity, cap), begins), plainly(capacity, cap, begins)
-    assert found.keys() == expected.keys()
+    ends_s, expected = run(Pool("p", capacity, cap), begins), plainly(capacity, cap, begins)
+    assert ends_s.keys() == expected.keys()
     for name, end in expected.items():
-        assert -1e-3 <= found[name] - end <= 2 * len(begins) + 1
+        assert -1e-3 <= ends_s[name] - end <= 2 * len(begins) + 1
 
 
 @settings(max_examples=100)

@@ -37,11 +37,11 @@ def submit(cluster: Cluster, name: str, granted: int, **profile: int) -> JobAtte
 
 
 def ends(model: Model) -> dict[str, float]:
-    found: dict[str, float] = {}
+    ends_s: dict[str, float] = {}
     while (over := model.advance(10**12)) is not None:
         assert isinstance(over, JobEnded)
-        found[over.attempt[0]] = model.now_us / SECOND_US
-    return found
+        ends_s[over.attempt[0]] = model.now_us / SECOND_US
+    return ends_s
 
 
 def most_at_once(model: Model) -> dict[str, int]:

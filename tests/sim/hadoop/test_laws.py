@@ -156,5 +156,5 @@ def test_slow_nodes_and_daemons_cost_and_second_attempts_help() -> None:
 
 
 def test_every_constant_says_where_it_is_from() -> None:
-    assert {one.name for one in fields(Constants)} <= set(re.findall(r"``(\w+)``", Constants.__doc__ or ""))
+    assert {constant.name for constant in fields(Constants)} <= set(re.findall(r"``(\w+)``", Constants.__doc__ or ""))
     assert PAPER.output_replicas == 1

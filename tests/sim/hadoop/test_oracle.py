@@ -32,7 +32,7 @@ def by_fawkes(jobs: list[Job], slots: int) -> list[int]:
     constants = replace(PLAIN, map_slots=slots, reduce_slots=len(jobs), slow_start=1.0)
     cluster = SimCluster(C, flows, constants, Common(constants))
     cluster.join(NodeId("n"), Role.CORE)
-    for number, (at_s, maps, map_s, reduce_s) in sorted(enumerate(jobs), key=lambda one: one[1][0]):
+    for number, (at_s, maps, map_s, reduce_s) in sorted(enumerate(jobs), key=lambda row: row[1][0]):
         while (next_us := flows.next_us()) is not None and next_us <= at_s * SECOND_US:
             _step(flows)
         flows.now_us = at_s * SECOND_US
@@ -82,5 +82,5 @@ def by_simpy(jobs: list[Job], slots: int) -> list[int]:
 @settings(max_examples=80)
 @given(jobs=JOBS, slots=st.integers(1, 6))
 def test_simpy_comes_to_the_same_ends(jobs: list[Job], slots: int) -> None:
-    jobs = sorted(jobs, key=lambda one: one[0])
+    jobs = sorted(jobs, key=lambda row: row[0])
     assert by_fawkes(jobs, slots) == by_simpy(jobs, slots)

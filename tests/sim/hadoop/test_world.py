@@ -55,18 +55,18 @@ def world(**faults: list[str | None]) -> SimWorld:
 
 def deployed(**faults: list[str | None]) -> SimWorld:
     """One MR-cluster on one core node, with one transient node beside it."""
-    found = world(**faults)
+    simulated = world(**faults)
     members = {N1: Member(Goal.SERVING, Role.CORE, 1)}
-    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
-    assert isinstance(answer(found), Done)
-    found.start([Host(N2, A, Role.TRANSIENT, 1)])
-    assert isinstance(answer(found), NodeObserved)
-    return found
+    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
+    assert isinstance(answer(simulated), Done)
+    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
+    assert isinstance(answer(simulated), NodeObserved)
+    return simulated
 
 
-def answer(found: SimWorld) -> Event | None:
+def answer(simulated: SimWorld) -> Event | None:
     """The next event that is no reading."""
-    while isinstance(event := found.next_event(), Sampled):
+    while isinstance(event := simulated.next_event(), Sampled):
         pass
     return event
 
@@ -78,11 +78,11 @@ def verdict(event: Event | None) -> AttemptVerdict | None:
 
 
 def test_what_clients_hold_open_is_closed_for_a_save_and_told_once() -> None:
-    found = deployed()
-    found.users.open_files[A] = {"/output/x": 5}
+    simulated = deployed()
+    simulated.users.open_files[A] = {"/output/x": 5}
     for version, close_us, facts in ((2, 0, {}), (3, 1, CLOSED), (4, 1, {})):
-        found.start([Save(A, version, close_us=close_us)])
-        done = answer(found)
+        simulated.start([Save(A, version, close_us=close_us)])
+        done = answer(simulated)
         assert isinstance(done, Done)
         assert done.facts == facts
 
@@ -92,28 +92,28 @@ def job(number: int = 1, attempt: int = 1, tasks: int = 4) -> StartJob:
     return StartJob(spec.id, A, attempt, spec)
 
 
-def last_reading(found: SimWorld) -> Sampled:
-    while not isinstance(event := found.next_event(), Sampled):
+def last_reading(simulated: SimWorld) -> Sampled:
+    while not isinstance(event := simulated.next_event(), Sampled):
         assert event is not None
     return event
 
 
 def test_a_newer_goal_replaces_the_older_one() -> None:
-    found = deployed()
-    found.start([Host(N2, A, None, 1)])
-    found.start([Host(N2, A, Role.TRANSIENT, 1)])
-    event = answer(found)
+    simulated = deployed()
+    simulated.start([Host(N2, A, None, 1)])
+    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
+    event = answer(simulated)
     assert isinstance(event, NodeObserved)
     assert event.condition is Condition.SERVING
-    assert answer(found) is None
+    assert answer(simulated) is None
 
 
 def test_the_timer_goes_off_once_at_the_latest_time_that_was_set() -> None:
-    found = world()
+    simulated = world()
     for at_s in (50, 20, 50, 30):
-        found.start([WakeAt(at_s * SECOND_US)])
-    assert answer(found) == Woke(at_us=30 * SECOND_US)
-    assert answer(found) is None
+        simulated.start([WakeAt(at_s * SECOND_US)])
+    assert answer(simulated) == Woke(at_us=30 * SECOND_US)
+    assert answer(simulated) is None
 
 
 GOALS: dict[str, Effect] = {
@@ -126,10 +126,10 @@ GOALS: dict[str, Effect] = {
 }
 
 
-def joined_s(found: SimWorld) -> list[float]:
+def joined_s(simulated: SimWorld) -> list[float]:
     """When nodes served, in the order of it."""
     times = []
-    while (event := found.next_event()) is not None:
+    while (event := simulated.next_event()) is not None:
         if isinstance(event, NodeObserved) and event.condition is Condition.SERVING:
             times.append(event.at_us / SECOND_US)
     return times
@@ -149,31 +149,31 @@ def test_nodes_that_come_to_shared_cores_take_their_part_of_them(
     engine: Engine, join_cpu_s: int, shared: bool, nodes: int, expected: list[float]
 ) -> None:
     of = replace(PLAIN, cores=2.0, shared_cores=shared, join_cpu_us=join_cpu_s * SECOND_US)
-    found = SimWorld(until_us=1000 * SECOND_US, constants=of, engine=engine)
-    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), {N1: Member(Goal.SERVING, Role.CORE, 1)}, N1)])
-    assert isinstance(answer(found), Done)
-    found.start([Host(NodeId(f"n{number + 2}"), A, Role.TRANSIENT, 1) for number in range(nodes)])
-    assert joined_s(found) == expected
+    simulated = SimWorld(until_us=1000 * SECOND_US, constants=of, engine=engine)
+    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), {N1: Member(Goal.SERVING, Role.CORE, 1)}, N1)])
+    assert isinstance(answer(simulated), Done)
+    simulated.start([Host(NodeId(f"n{number + 2}"), A, Role.TRANSIENT, 1) for number in range(nodes)])
+    assert joined_s(simulated) == expected
 
 
 @pytest.mark.parametrize("engine", ["readable", "compiled"])
 def test_a_node_that_is_called_off_while_it_comes_serves_nobody(engine: Engine) -> None:
     of = replace(PLAIN, cores=2.0, shared_cores=True, join_cpu_us=8 * SECOND_US)
-    found = SimWorld(until_us=1000 * SECOND_US, constants=of, engine=engine)
-    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), {N1: Member(Goal.SERVING, Role.CORE, 1)}, N1)])
-    assert isinstance(answer(found), Done)
-    found.start([Host(N2, A, Role.TRANSIENT, 1)])
-    found.start([Host(N2, A, None, 2)])
-    assert joined_s(found) == []
+    simulated = SimWorld(until_us=1000 * SECOND_US, constants=of, engine=engine)
+    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), {N1: Member(Goal.SERVING, Role.CORE, 1)}, N1)])
+    assert isinstance(answer(simulated), Done)
+    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
+    simulated.start([Host(N2, A, None, 2)])
+    assert joined_s(simulated) == []
 
 
 @pytest.mark.parametrize("kind", sorted(GOALS))
 def test_a_fault_is_an_answer_and_silence_is_none(kind: str) -> None:
     for fault in ("it broke", ""):
-        found = world() if kind == "deploy" else deployed()
-        found.faults = Mishaps({kind: [fault]})
-        found.start([GOALS[kind]])
-        event = answer(found)
+        simulated = world() if kind == "deploy" else deployed()
+        simulated.faults = Mishaps({kind: [fault]})
+        simulated.start([GOALS[kind]])
+        event = answer(simulated)
         if not fault:
             assert event is None
         else:
@@ -183,148 +183,148 @@ def test_a_fault_is_an_answer_and_silence_is_none(kind: str) -> None:
 
 
 def test_an_attempt_runs_once_however_often_it_is_asked_for() -> None:
-    found = deployed()
+    simulated = deployed()
     for _ in range(2):
-        found.start([job()])
-        assert verdict(answer(found)) == AttemptVerdict(Progress.RUNNING)
-    event = answer(found)
+        simulated.start([job()])
+        assert verdict(answer(simulated)) == AttemptVerdict(Progress.RUNNING)
+    event = answer(simulated)
     assert isinstance(event, AttemptSeen)
     assert verdict(event) == AttemptVerdict(Progress.SUCCEEDED)
-    assert [one.started_us for one in event.seen.applications or ()] == [19 * SECOND_US]
-    found.start([job()])
-    assert answer(found) == replace(event, at_us=found.now_us)
-    assert set(found.starts.values()) == {1}
+    assert [app.started_us for app in event.seen.applications or ()] == [19 * SECOND_US]
+    simulated.start([job()])
+    assert answer(simulated) == replace(event, at_us=simulated.now_us)
+    assert set(simulated.starts.values()) == {1}
 
 
 def test_a_job_that_is_cancelled_before_it_began_never_begins() -> None:
-    found = deployed()
-    found.start([job()])
-    found.start([CancelJob(JobId("a-1"), A, 1)])
-    assert verdict(answer(found)) == AttemptVerdict(Progress.CANCELLED)
-    found.start([job()])
-    assert verdict(answer(found)) == AttemptVerdict(Progress.CANCELLED)
-    assert not found.starts
+    simulated = deployed()
+    simulated.start([job()])
+    simulated.start([CancelJob(JobId("a-1"), A, 1)])
+    assert verdict(answer(simulated)) == AttemptVerdict(Progress.CANCELLED)
+    simulated.start([job()])
+    assert verdict(answer(simulated)) == AttemptVerdict(Progress.CANCELLED)
+    assert not simulated.starts
 
 
 def test_tasks_of_a_lost_node_run_again_elsewhere() -> None:
-    found = deployed()
-    found.start([job(tasks=4)])
-    answer(found)
-    found.lose(N2, found.now_us + 5 * SECOND_US)
-    while found.now_us < 25 * SECOND_US:
-        reading = last_reading(found)
+    simulated = deployed()
+    simulated.start([job(tasks=4)])
+    answer(simulated)
+    simulated.lose(N2, simulated.now_us + 5 * SECOND_US)
+    while simulated.now_us < 25 * SECOND_US:
+        reading = last_reading(simulated)
     assert reading.readings[0].tasks_waiting == 2
-    assert verdict(answer(found)) == AttemptVerdict(Progress.SUCCEEDED)
-    assert found.clusters[A].tasks_done == 4
+    assert verdict(answer(simulated)) == AttemptVerdict(Progress.SUCCEEDED)
+    assert simulated.clusters[A].tasks_done == 4
 
 
 def test_masters_notice_a_dead_node_only_when_its_heartbeats_have_failed_to_come() -> None:
-    found = deployed()
-    lost_us = found.now_us + 5 * SECOND_US
-    found.lose(N2, lost_us)
-    event = answer(found)
+    simulated = deployed()
+    lost_us = simulated.now_us + 5 * SECOND_US
+    simulated.lose(N2, lost_us)
+    event = answer(simulated)
     assert isinstance(event, NodeSeen)
-    assert (event.node, event.generation, event.at_us) == (N2, 1, lost_us + found.delays.detect_us)
+    assert (event.node, event.generation, event.at_us) == (N2, 1, lost_us + simulated.delays.detect_us)
     assert (event.sight.compute, event.sight.stored) == (Compute.LOST, Stored.DEAD)
     assert event.sight.asked_us == event.at_us
 
 
 def test_a_node_that_restarts_before_its_masters_miss_it_says_so_itself() -> None:
-    found = deployed()
-    found.lose(N2, found.now_us, found.now_us + 5 * SECOND_US)
-    back = answer(found)
+    simulated = deployed()
+    simulated.lose(N2, simulated.now_us, simulated.now_us + 5 * SECOND_US)
+    back = answer(simulated)
     assert isinstance(back, NodeSeen)
     assert (back.sight.stored, back.sight.gone) == (Stored.IN_SERVICE, ("datanode", "nodemanager"))
-    found.start([Host(N2, A, Role.TRANSIENT, 1)])
-    event = answer(found)
+    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
+    event = answer(simulated)
     assert isinstance(event, NodeObserved)
     assert event.condition is Condition.SERVING
-    assert answer(found) is None
+    assert answer(simulated) is None
 
 
 def test_masters_without_power_are_silent_at_once_and_notice_nobody_until_they_are_back() -> None:
-    found = deployed()
-    found.lose(N1, found.now_us, found.now_us + 90 * SECOND_US)
-    found.lose(N2, found.now_us + SECOND_US)
-    lost_us = found.now_us
+    simulated = deployed()
+    simulated.lose(N1, simulated.now_us, simulated.now_us + 90 * SECOND_US)
+    simulated.lose(N2, simulated.now_us + SECOND_US)
+    lost_us = simulated.now_us
     why = "its masters do not answer"
-    assert answer(found) == MastersSeen(at_us=lost_us, cluster=A, error=why, silent="namenode")
-    assert last_reading(found).readings[0].error == why
-    found.start([WakeAt(lost_us + 100 * SECOND_US)])
+    assert answer(simulated) == MastersSeen(at_us=lost_us, cluster=A, error=why, silent="namenode")
+    assert last_reading(simulated).readings[0].error == why
+    simulated.start([WakeAt(lost_us + 100 * SECOND_US)])
     gone = ("namenode", "resourcemanager")
     back_us = lost_us + 90 * SECOND_US
-    assert answer(found) == MastersSeen(at_us=back_us, cluster=A, error=why, silent="namenode", gone=gone)
-    assert isinstance(answer(found), Woke)
-    found.start([Host(N1, A, Role.CORE, 1)])
-    assert isinstance(answer(found), NodeObserved)
-    assert answer(found) == MastersSeen(at_us=found.now_us, cluster=A)
-    event = answer(found)
+    assert answer(simulated) == MastersSeen(at_us=back_us, cluster=A, error=why, silent="namenode", gone=gone)
+    assert isinstance(answer(simulated), Woke)
+    simulated.start([Host(N1, A, Role.CORE, 1)])
+    assert isinstance(answer(simulated), NodeObserved)
+    assert answer(simulated) == MastersSeen(at_us=simulated.now_us, cluster=A)
+    event = answer(simulated)
     assert isinstance(event, NodeSeen)
     assert (event.node, event.sight.stored) == (N2, Stored.DEAD)
 
 
 def test_a_node_without_power_answers_nobody_until_it_is_back() -> None:
-    found = deployed()
-    found.lose(N2, found.now_us, found.now_us + 60 * SECOND_US)
+    simulated = deployed()
+    simulated.lose(N2, simulated.now_us, simulated.now_us + 60 * SECOND_US)
     for role in (None, Role.TRANSIENT):
-        found.start([Host(N2, A, role, 1)])
-        event = answer(found)
+        simulated.start([Host(N2, A, role, 1)])
+        event = answer(simulated)
         assert isinstance(event, NodeObserved)
         assert (event.condition, event.error) == (Condition.FAILED, "no answer")
-    found.start([Membership(A, 2, {n: Member(Goal.SERVING, Role.CORE, 1) for n in (N1, N2)})])
-    answer(found)
-    assert set(found.clusters[A].nodes) == {N1}
-    while found.now_us < 80 * SECOND_US:
-        found.next_event()
-    found.start([Host(N2, A, Role.TRANSIENT, 1)])
-    event = answer(found)
+    simulated.start([Membership(A, 2, {n: Member(Goal.SERVING, Role.CORE, 1) for n in (N1, N2)})])
+    answer(simulated)
+    assert set(simulated.clusters[A].nodes) == {N1}
+    while simulated.now_us < 80 * SECOND_US:
+        simulated.next_event()
+    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
+    event = answer(simulated)
     assert isinstance(event, NodeObserved)
     assert event.condition is Condition.SERVING
 
 
 def test_a_free_node_that_lost_its_power_is_seen_when_a_cluster_gets_it() -> None:
-    found = world()
-    found.lose(N1, 0)
+    simulated = world()
+    simulated.lose(N1, 0)
     members = {node: Member(Goal.SERVING, Role.CORE, 1) for node in (N1, N2)}
-    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=2), members, N2)])
-    assert isinstance(answer(found), Done)
-    event = answer(found)
+    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=2), members, N2)])
+    assert isinstance(answer(simulated), Done)
+    event = answer(simulated)
     assert isinstance(event, NodeSeen)
     assert (event.node, event.sight.compute, event.sight.stored) == (N1, Compute.LOST, Stored.DEAD)
-    assert set(found.clusters[A].nodes) == {N2}
+    assert set(simulated.clusters[A].nodes) == {N2}
 
 
 def test_a_node_that_leaves_is_empty_when_hdfs_looks() -> None:
-    found = SimWorld(until_us=1000 * SECOND_US, constants=replace(DAS4, job_begin_us=0))
+    simulated = SimWorld(until_us=1000 * SECOND_US, constants=replace(DAS4, job_begin_us=0))
     members = {node: Member(Goal.SERVING, Role.TRANSIENT_CORE, 1) for node in (N1, N2)}
     members[N1] = Member(Goal.SERVING, Role.CORE, 1)
-    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
-    answer(found)
-    cluster = found.clusters[A]
+    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
+    answer(simulated)
+    cluster = simulated.clusters[A]
     assert isinstance(cluster, SimCluster)
     cluster.stored[N2] = 10**9
-    found.start([Membership(A, 2, {**members, N2: Member(Goal.EVACUATING, Role.TRANSIENT_CORE, 1)})])
-    answer(found)
-    event = answer(found)
+    simulated.start([Membership(A, 2, {**members, N2: Member(Goal.EVACUATING, Role.TRANSIENT_CORE, 1)})])
+    answer(simulated)
+    event = answer(simulated)
     assert isinstance(event, NodeSeen)
     # Copied at about 24 s: deployed at 12 s, 1 GB at 90 MB/s.
-    assert (event.sight.stored, found.now_us) == (Stored.LEFT, 30 * SECOND_US)
+    assert (event.sight.stored, simulated.now_us) == (Stored.LEFT, 30 * SECOND_US)
     assert unsafe(event.sight.blocks, Proof(()), since_us=24 * SECOND_US) == ""
 
 
 def test_a_node_with_data_computes_no_more_when_its_time_to_drain_is_over() -> None:
     """Its NodeManager has left: what still ran there runs again elsewhere, however long its blocks take."""
-    found = world()
+    simulated = world()
     members = {node: Member(Goal.SERVING, Role.CORE, 1) for node in (N1, N2)}
-    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=2), members, N1)])
-    answer(found)
-    found.start([job()])
-    assert verdict(answer(found)) == AttemptVerdict(Progress.RUNNING)
-    cluster = found.clusters[A]
+    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=2), members, N1)])
+    answer(simulated)
+    simulated.start([job()])
+    assert verdict(answer(simulated)) == AttemptVerdict(Progress.RUNNING)
+    cluster = simulated.clusters[A]
     assert cluster.busy_us(N2) > SECOND_US
-    found.start([Membership(A, 2, {**members, N2: Member(Goal.DRAINING, Role.CORE, 1, leave_us=0)})])
-    assert isinstance(answer(found), Done)
-    event = answer(found)
+    simulated.start([Membership(A, 2, {**members, N2: Member(Goal.DRAINING, Role.CORE, 1, leave_us=0)})])
+    assert isinstance(answer(simulated), Done)
+    event = answer(simulated)
     assert isinstance(event, NodeSeen)
     assert (event.sight.compute, event.sight.stored) == (Compute.LEFT, Stored.IN_SERVICE)
     assert cluster.busy_us(N2) == 0
@@ -333,69 +333,69 @@ def test_a_node_with_data_computes_no_more_when_its_time_to_drain_is_over() -> N
 
 def stored(*, power: bool) -> SimWorld:
     """One MR-cluster without replicas: its transient-core node has the only ones, with or without power."""
-    found = SimWorld(until_us=1000 * SECOND_US, constants=replace(DAS4, job_begin_us=0))
+    simulated = SimWorld(until_us=1000 * SECOND_US, constants=replace(DAS4, job_begin_us=0))
     members = {N1: Member(Goal.SERVING, Role.CORE, 1), N2: Member(Goal.SERVING, Role.TRANSIENT_CORE, 1)}
-    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1, replication=1), members, N1)])
-    answer(found)
-    cluster = found.clusters[A]
+    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1, replication=1), members, N1)])
+    answer(simulated)
+    cluster = simulated.clusters[A]
     assert isinstance(cluster, SimCluster)
     cluster.stored[N2] = 10**9
     if not power:
-        found.lose(N2, found.now_us, found.now_us + 90 * SECOND_US)
-        assert isinstance(answer(found), NodeSeen)
-    return found
+        simulated.lose(N2, simulated.now_us, simulated.now_us + 90 * SECOND_US)
+        assert isinstance(answer(simulated), NodeSeen)
+    return simulated
 
 
 @pytest.mark.parametrize("asked_for", [True, False])
 def test_the_only_replicas_die_with_their_node_unless_a_proof_is_asked_for(asked_for: bool) -> None:
-    found = stored(power=False)
-    assert found.only_here == {N2: A}
-    while found.now_us < 120 * SECOND_US:
-        found.next_event()
-    found.start([Host(N2, A, None, 1, proof=Proof(()) if asked_for else None)])
-    event = answer(found)
+    simulated = stored(power=False)
+    assert simulated.only_here == {N2: A}
+    while simulated.now_us < 120 * SECOND_US:
+        simulated.next_event()
+    simulated.start([Host(N2, A, None, 1, proof=Proof(()) if asked_for else None)])
+    event = answer(simulated)
     assert isinstance(event, NodeObserved)
     if asked_for:
-        assert (event.condition, found.destroyed) == (Condition.HELD, [])
+        assert (event.condition, simulated.destroyed) == (Condition.HELD, [])
         assert N2 in event.error
     else:
-        assert (event.condition, found.destroyed) == (Condition.CLEAN, [N2])
+        assert (event.condition, simulated.destroyed) == (Condition.CLEAN, [N2])
 
 
 def test_what_only_a_dead_node_has_is_there_again_with_its_daemons() -> None:
-    found = stored(power=False)
-    while found.now_us < 120 * SECOND_US:
-        found.next_event()
-    found.start([Host(N2, A, Role.TRANSIENT_CORE, 1, leaving=True)])
-    event = answer(found)
+    simulated = stored(power=False)
+    while simulated.now_us < 120 * SECOND_US:
+        simulated.next_event()
+    simulated.start([Host(N2, A, Role.TRANSIENT_CORE, 1, leaving=True)])
+    event = answer(simulated)
     assert isinstance(event, NodeObserved)
-    assert (event.condition, found.only_here) == (Condition.SERVING, {})
-    assert N2 not in found.clusters[A].nodes, "its DataNode alone runs"
+    assert (event.condition, simulated.only_here) == (Condition.SERVING, {})
+    assert N2 not in simulated.clusters[A].nodes, "its DataNode alone runs"
 
 
 def test_a_node_that_is_not_named_is_out() -> None:
-    found = deployed()
-    found.start([Membership(A, 2, {N1: Member(Goal.SERVING, Role.CORE, 1)})])
-    answer(found)
-    assert set(found.clusters[A].nodes) == {N1}
+    simulated = deployed()
+    simulated.start([Membership(A, 2, {N1: Member(Goal.SERVING, Role.CORE, 1)})])
+    answer(simulated)
+    assert set(simulated.clusters[A].nodes) == {N1}
 
 
 def test_what_is_stored_of_an_older_hand_over_is_refused() -> None:
-    found = deployed()
-    found.start([Host(N2, A, Role.TRANSIENT, 3)])
-    answer(found)
-    found.start([Host(N2, A, None, 2)])
-    event = answer(found)
+    simulated = deployed()
+    simulated.start([Host(N2, A, Role.TRANSIENT, 3)])
+    answer(simulated)
+    simulated.start([Host(N2, A, None, 2)])
+    event = answer(simulated)
     assert isinstance(event, NodeObserved)
     assert (event.condition, event.generation) == (Condition.FAILED, 2)
 
 
 def test_hadoop_goes_on_when_its_controller_is_dead_and_nothing_else_does() -> None:
-    found = deployed()
-    found.start([job(1, tasks=4), Load(A, 2), WakeAt(60 * SECOND_US)])
-    answer(found)
-    left = found.orphaned(30 * SECOND_US)
-    assert left.now_us == found.now_us + 30 * SECOND_US
+    simulated = deployed()
+    simulated.start([job(1, tasks=4), Load(A, 2), WakeAt(60 * SECOND_US)])
+    answer(simulated)
+    left = simulated.orphaned(30 * SECOND_US)
+    assert left.now_us == simulated.now_us + 30 * SECOND_US
     left.start([job(1, tasks=4)])
     event = answer(left)
     assert verdict(event) == AttemptVerdict(Progress.SUCCEEDED)
@@ -406,79 +406,79 @@ def test_hadoop_goes_on_when_its_controller_is_dead_and_nothing_else_does() -> N
 
 
 def test_users_come_back_after_a_crash() -> None:
-    found = world()
-    found.script([Woke(at_us=5 * SECOND_US), Woke(at_us=500 * SECOND_US)])
-    left = found.orphaned(100 * SECOND_US)
+    simulated = world()
+    simulated.script([Woke(at_us=5 * SECOND_US), Woke(at_us=500 * SECOND_US)])
+    left = simulated.orphaned(100 * SECOND_US)
     assert answer(left) == Woke(at_us=100 * SECOND_US)
     assert answer(left) == Woke(at_us=500 * SECOND_US)
 
 
 def test_a_mr_cluster_is_gone_with_its_last_node_and_a_new_one_has_no_past() -> None:
-    found = deployed()
-    found.start([job()])
-    answer(found)
+    simulated = deployed()
+    simulated.start([job()])
+    answer(simulated)
     for node in (N1, N2):
-        found.start([Host(node, A, None, 1)])
-        answer(found)
-    assert A not in found.clusters
+        simulated.start([Host(node, A, None, 1)])
+        answer(simulated)
+    assert A not in simulated.clusters
     members = {N1: Member(Goal.SERVING, Role.CORE, 2)}
-    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
-    answer(found)
-    assert found.clusters[A].tasks_done == 0
-    assert not found.clusters[A].jobs
+    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
+    answer(simulated)
+    assert simulated.clusters[A].tasks_done == 0
+    assert not simulated.clusters[A].jobs
 
 
 def test_a_deployment_that_is_called_off_brings_nothing_up() -> None:
-    found = world()
+    simulated = world()
     members = {N1: Member(Goal.SERVING, Role.CORE, 1)}
-    found.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
-    found.start([Retire(A, 2), Host(N1, A, None, 1)])
-    assert answer(found) == Done(at_us=750_000, effect="cluster:a", version=2)
-    event = answer(found)
+    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
+    simulated.start([Retire(A, 2), Host(N1, A, None, 1)])
+    assert answer(simulated) == Done(at_us=750_000, effect="cluster:a", version=2)
+    event = answer(simulated)
     assert isinstance(event, NodeObserved)
     assert (event.node, event.condition) == (N1, Condition.CLEAN)
-    assert answer(found) is None
-    assert (found.clusters, found.hosts) == ({}, {})
+    assert answer(simulated) is None
+    assert (simulated.clusters, simulated.hosts) == ({}, {})
 
 
 @pytest.mark.parametrize("engine", ["readable", pytest.param("compiled", marks=pytest.mark.slow)])
 def test_a_load_that_is_called_off_leaves_the_storage_to_others(engine: Engine) -> None:
     """Two loads at once, one of which is given up in the middle: the other is done as if it were alone."""
-    found = SimWorld(until_us=1000 * SECOND_US, constants=DAS4, engine=engine)
+    simulated = SimWorld(until_us=1000 * SECOND_US, constants=DAS4, engine=engine)
     details = {"data": [{"size_bytes": 10**10}]}
     names = {A: N1, ClusterId("b"): N2}
     for name, node in names.items():
         spec = ClusterSpec(id=name, min_nodes=1, replication=1, details=details)
-        found.start([Deploy(name, 1, spec, {node: Member(Goal.SERVING, Role.CORE, 1)}, node)])
-        answer(found)
-    found.start([Load(name, 2) for name in names])
-    found.start([WakeAt(found.now_us + SECOND_US)])
-    assert isinstance(answer(found), Woke)
-    found.start([Retire(A, 3), Host(N1, A, None, 1)])
-    stopped, event = answer(found), answer(found)
+        simulated.start([Deploy(name, 1, spec, {node: Member(Goal.SERVING, Role.CORE, 1)}, node)])
+        answer(simulated)
+    simulated.start([Load(name, 2) for name in names])
+    simulated.start([WakeAt(simulated.now_us + SECOND_US)])
+    assert isinstance(answer(simulated), Woke)
+    simulated.start([Retire(A, 3), Host(N1, A, None, 1)])
+    stopped, event = answer(simulated), answer(simulated)
     assert isinstance(stopped, Done)
     assert (stopped.effect, stopped.version) == ("cluster:a", 3)
     assert isinstance(event, NodeObserved)
     assert event.condition is Condition.CLEAN
-    assert set(found.clusters) == {"b"}
-    done = answer(found)
+    assert set(simulated.clusters) == {"b"}
+    done = answer(simulated)
     assert isinstance(done, Done)
     assert done.effect == "cluster:b"
-    assert answer(found) is None
+    assert answer(simulated) is None
 
 
 @pytest.mark.parametrize("engine", ["readable", "compiled"])
 def test_a_deployment_takes_its_part_of_shared_cores(engine: Engine) -> None:
     of = replace(PLAIN, cores=2.0, shared_cores=True, join_cpu_us=8 * SECOND_US)
-    found = SimWorld(until_us=1000 * SECOND_US, constants=of, engine=engine)
+    simulated = SimWorld(until_us=1000 * SECOND_US, constants=of, engine=engine)
     specs = [ClusterSpec(id=name, min_nodes=1) for name in (A, ClusterId("b"))]
     nodes = (N1, NodeId("n9"))
-    found.start(
+    simulated.start(
         [
             Deploy(spec.id, 1, spec, {node: Member(Goal.SERVING, Role.CORE, 1)}, node)
             for spec, node in zip(specs, nodes, strict=True)
         ]
     )
-    done = [answer(found), answer(found)]
+    done = [answer(simulated), answer(simulated)]
     # Either would take 12 s alone, with both cores.
     assert [event.at_us / SECOND_US for event in done if event is not None] == [24, 24]
