@@ -55,11 +55,11 @@ def two() -> Plan:
     return plan(demand("a", come=jobs("a", 4)), demand("b", come=jobs("b", 12), at_s=5))
 
 
-def ready(one: Plan, policy: str | None = None, **changes: Any) -> Scenario:
+def ready(plan: Plan, policy: str | None = None, **changes: Any) -> Scenario:
     """A scenario as `fawkes simulate` runs it."""
-    found = None if policy is None else CATALOG.find(Kind.POLICY, policy)
-    chosen = one.scenario(CATALOG, policy=found, changes=changes)
-    return asked(chosen, one.with_references(chosen).demands)
+    policy_found = None if policy is None else CATALOG.find(Kind.POLICY, policy)
+    chosen = plan.scenario(CATALOG, policy=policy_found, changes=changes)
+    return asked(chosen, plan.with_references(chosen).demands)
 
 
 def limited(scenario: Scenario, seconds: int) -> Scenario:

@@ -24,10 +24,10 @@ PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 def test_a_run_is_that_of_the_command() -> None:
     run = fawkes.simulate(SCENARIO, policy="TD", settings={"tau": 10})
     words = ["simulate", SCENARIO, "--policy", "TD", "--set", "tau=10", "-o", "json"]
-    told = json.loads(CliRunner().invoke(cli, words).stdout)
-    assert dict(run.totals) == told["total"]
-    assert run.clusters["cluster"].tolist() == [row["cluster"] for row in told["rows"]]
-    assert len(run.jobs) == told["total"]["jobs"] == 50
+    printed = json.loads(CliRunner().invoke(cli, words).stdout)
+    assert dict(run.totals) == printed["total"]
+    assert run.clusters["cluster"].tolist() == [row["cluster"] for row in printed["rows"]]
+    assert len(run.jobs) == printed["total"]["jobs"] == 50
     assert len(run.moves) > 0
     assert set(run.moves["why"]) != {""}
 
@@ -60,8 +60,8 @@ def test_alternatives_are_combined_and_nothing_is_kept_without_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = fawkes.compare(SCENARIO, ["TD", "None"], settings={"tau": [5, 20], "period": "60s"}, replays=1)
-    assert sorted(set(found.table["settings"])) == ["tau=20 period=60s", "tau=5 period=60s"]
+    comparison = fawkes.compare(SCENARIO, ["TD", "None"], settings={"tau": [5, 20], "period": "60s"}, replays=1)
+    assert sorted(set(comparison.table["settings"])) == ["tau=20 period=60s", "tau=5 period=60s"]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -20,24 +20,24 @@ def test_the_median_and_for_drains_the_least(name: str, values: list[float], val
 
 @given(FIGURES)
 def test_the_interval_is_within_what_was_seen(values: list[float]) -> None:
-    found = fit_of("join", values)
-    assert found.value is not None
-    assert found.low is not None
-    assert found.high is not None
-    assert min(values) <= found.low <= found.high <= max(values)
-    assert found.n == len(values)
-    assert fit_of("join", values) == found
+    fit = fit_of("join", values)
+    assert fit.value is not None
+    assert fit.low is not None
+    assert fit.high is not None
+    assert min(values) <= fit.low <= fit.high <= max(values)
+    assert fit.n == len(values)
+    assert fit_of("join", values) == fit
 
 
 @given(st.floats(1, 1e9), st.integers(LEAST, 20))
 def test_equal_observations_leave_no_doubt(value: float, count: int) -> None:
-    found = fit_of("join", [value] * count)
-    assert (found.low, found.value, found.high) == (value, value, value)
+    fit = fit_of("join", [value] * count)
+    assert (fit.low, fit.value, fit.high) == (value, value, value)
 
 
 def test_too_few_are_not_fitted() -> None:
-    found = fits_of({"join": [1.0] * (LEAST - 1), "clean": [2.0] * LEAST})
-    assert [one.name for one in found] == list(NAMES)
-    by_name = {one.name: one for one in found}
+    fits = fits_of({"join": [1.0] * (LEAST - 1), "clean": [2.0] * LEAST})
+    assert [fit.name for fit in fits] == list(NAMES)
+    by_name = {fit.name: fit for fit in fits}
     assert (by_name["join"].value, by_name["join"].n, by_name["disk"].n) == (None, LEAST - 1, 0)
     assert by_name["clean"].value == 2.0

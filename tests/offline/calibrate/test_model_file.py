@@ -47,7 +47,7 @@ def test_scenarios_read_what_was_fitted(tmp_path: Path) -> None:
     assert "# clean: not fitted, 1 observations are fewer than 3; the default stays" in text
     write_model(path, fits, [record(1, 9)])
     assert path.read_text() == text
-    assert [one.name for one in tmp_path.iterdir()] == ["model.toml"]
+    assert [file.name for file in tmp_path.iterdir()] == ["model.toml"]
 
 
 @pytest.mark.parametrize(

@@ -39,24 +39,24 @@ def with_histories(store: Writer, folder: Path, **facts: Any) -> Record:
 
 
 def test_a_record_shows_the_constants_that_it_was_made_by(store: Writer, tmp_path: Path) -> None:
-    found = observed([with_histories(store, tmp_path)]).values
-    assert found["job_begin"] == [DAS4.job_begin_us] * 3
-    assert found["job_end"] == pytest.approx([DAS4.job_end_us] * 3, abs=1000)
-    assert set(found["job_start"]) == {Delays().job_start_us}
-    assert len(found["job_start"]) == 9
-    assert set(found["deploy"]) == {Delays().deploy_us}
-    assert [round(rate / 1e6) for rate in found["disk"]] == [200]
-    assert found["task_start"] == []
+    values = observed([with_histories(store, tmp_path)]).values
+    assert values["job_begin"] == [DAS4.job_begin_us] * 3
+    assert values["job_end"] == pytest.approx([DAS4.job_end_us] * 3, abs=1000)
+    assert set(values["job_start"]) == {Delays().job_start_us}
+    assert len(values["job_start"]) == 9
+    assert set(values["deploy"]) == {Delays().deploy_us}
+    assert [round(rate / 1e6) for rate in values["disk"]] == [200]
+    assert values["task_start"] == []
 
 
 def test_crowds_of_starts_show_what_a_start_costs(tmp_path: Path) -> None:
     store = run([demand("a", [sleep_job(f"a-{number}", "a") for number in range(3)], every_s=60)])
-    found = observed([with_histories(store, tmp_path, begin_us=3 * S)]).values
+    values = observed([with_histories(store, tmp_path, begin_us=3 * S)]).values
     took_us = [job.run_us - 7 * S - 12 * S for job in history.jobs(store) if job.cluster == "a" and job.run_us]
     # Four start at once on two cores.
-    assert found["task_start_cpu"] == pytest.approx([us / 2 for us in took_us], abs=2000)
-    assert "crowd" not in found
-    assert found.get("cores", []) == []
+    assert values["task_start_cpu"] == pytest.approx([us / 2 for us in took_us], abs=2000)
+    assert "crowd" not in values
+    assert values.get("cores", []) == []
 
 
 def test_crowds_that_met_another_job_that_begins_are_left_out(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_what_began_alone_counts_before_what_began_beside_others(tmp_path: Path)
 
 def test_several_records_are_one_set_of_observations(store: Writer, tmp_path: Path) -> None:
     (tmp_path / "two").mkdir()
-    one, two = with_histories(store, tmp_path), with_histories(store, tmp_path / "two")
-    alone, both = observed([one]).values, observed([one, two]).values
+    first, two = with_histories(store, tmp_path), with_histories(store, tmp_path / "two")
+    alone, both = observed([first]).values, observed([first, two]).values
     # Of what was never seen alone the quickest quarter counts.
     assert {name: len(figures) for name, figures in both.items() if name not in ("join", "job_begin")} == {
         name: 2 * len(figures) for name, figures in alone.items() if name not in ("join", "job_begin")

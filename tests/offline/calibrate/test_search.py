@@ -25,7 +25,7 @@ def fits(**values: float) -> tuple[Fit, ...]:
 
 
 def found(fitted: tuple[Fit, ...], name: str = "job_begin_cpu") -> Fit:
-    return next(one for one in fitted if one.name == name)
+    return next(fit for fit in fitted if fit.name == name)
 
 
 @pytest.mark.slow
@@ -35,11 +35,11 @@ def test_the_work_of_jobs_that_begin_together_is_found(tmp_path: Path, share: fl
     three = [demand(name, [sleep_job(f"{name}-0", name, maps=1)]) for name in "abc"]
     true = replace(LAB, job_begin_cpu_us=round(share * LAB.job_begin_us))
     record = recorded(run(three, constants=true), tmp_path, platform=Platform(cores=1, shared_cores=True))
-    told: list[str] = []
-    best = found(searched(fits(job_begin=8e6, job_end=4e6, spread=0.0), [record], told.append))
+    steps: list[str] = []
+    best = found(searched(fits(job_begin=8e6, job_end=4e6, spread=0.0), [record], steps.append))
     assert (best.value, best.n, best.method) == (share * 8e6, 3, "search")
     assert best.low == best.high == best.value
-    assert len(told) == len(SHARES["job_begin_cpu"])
+    assert len(steps) == len(SHARES["job_begin_cpu"])
 
 
 @pytest.mark.slow
@@ -50,13 +50,13 @@ def test_the_work_of_nodes_that_come_is_found_beside_that_of_jobs(tmp_path: Path
     join_us = Delays().join_us
     of = replace(LAB, job_begin_cpu_us=LAB.job_begin_us // 2, join_cpu_us=round(share * join_us))
     store = run(three, constants=of, nodes=pool_of(14))
-    assert any(one.new.life is NodeLife.JOINING and one.new.role is Role.TRANSIENT for one in node_changes(store))
+    assert any(step.new.life is NodeLife.JOINING and step.new.role is Role.TRANSIENT for step in node_changes(store))
     record = recorded(store, tmp_path, platform=Platform(cores=1, shared_cores=True))
-    told: list[str] = []
-    best = searched(fits(job_begin=8e6, job_end=4e6, join=float(join_us), spread=0.0), [record], told.append)
+    steps: list[str] = []
+    best = searched(fits(job_begin=8e6, job_end=4e6, join=float(join_us), spread=0.0), [record], steps.append)
     assert found(best, "join_cpu").value == share * join_us
     assert found(best).value == 4e6
-    assert len(told) == RUNS
+    assert len(steps) == RUNS
 
 
 def test_without_the_time_there_is_no_share_of_it() -> None:

@@ -41,5 +41,5 @@ def test_only_a_crowd_of_twice_the_cores_is_one(cores: int, more: int, each: int
 
 
 def test_nodes_are_taken_by_themselves() -> None:
-    found = by_node([Start(0, 1, "b"), Start(0, 1, "a"), Start(5, 6, "b"), Start(0, 1)])
-    assert found == [[Start(0, 1, "a")], [Start(0, 1, "b"), Start(5, 6, "b")]]
+    nodes = by_node([Start(0, 1, "b"), Start(0, 1, "a"), Start(5, 6, "b"), Start(0, 1)])
+    assert nodes == [[Start(0, 1, "a")], [Start(0, 1, "b"), Start(5, 6, "b")]]

@@ -17,16 +17,16 @@ from tests.offline.record.support import CONSTANTS, recorded, run
 def test_the_true_constants_predict_a_run_that_is_steady(tmp_path: Path) -> None:
     record = recorded(run(constants=replace(CONSTANTS, spread=0.0)), tmp_path, platform=Platform())
     true = ModelTable.model_validate({"spread": 0, "deploy": "12s", **INCLUDED})
-    found = validated([record], true, lambda name: None)
-    assert [row.error for row in found.jobs] == pytest.approx([0] * 9, abs=1e-6)
-    assert {row.kind for row in found.jobs} == {"sleeping"}
-    assert [one.kind for one in found.summaries()] == ["sleeping", "all jobs", "makespan"]
-    assert found.reached
+    validation = validated([record], true, lambda name: None)
+    assert [row.error for row in validation.jobs] == pytest.approx([0] * 9, abs=1e-6)
+    assert {row.kind for row in validation.jobs} == {"sleeping"}
+    assert [summary.kind for summary in validation.summaries()] == ["sleeping", "all jobs", "makespan"]
+    assert validation.reached
     # What the ledger of the record itself tells of the deployment is not used.
     wrong = validated(
         [record], ModelTable.model_validate({"spread": 0, "deploy": "90s", **INCLUDED}), lambda name: None
     )
-    assert wrong.makespans[0][2] > found.makespans[0][2] + 60
+    assert wrong.makespans[0][2] > validation.makespans[0][2] + 60
 
 
 def error(job: str, kind: str, share: float) -> JobError:
@@ -40,11 +40,11 @@ def test_kinds_are_told_apart_and_jobs_by_run_time_are_not_judged() -> None:
         error("c1", "computing", 0.5),
         error("t1", "by run time", 0.9),
     )
-    found = Validation(rows, (("r", 100.0, 110.0),))
-    said = found.summaries()
-    assert [(one.kind, one.n) for one in said] == [("sleeping", 2), ("computing", 1), ("all jobs", 3), ("makespan", 1)]
-    assert [one.median for one in said] == pytest.approx([0.03, 0.5, 0.04, 0.1])
-    assert not found.reached
+    validation = Validation(rows, (("r", 100.0, 110.0),))
+    said = validation.summaries()
+    assert [(row.kind, row.n) for row in said] == [("sleeping", 2), ("computing", 1), ("all jobs", 3), ("makespan", 1)]
+    assert [summary.median for summary in said] == pytest.approx([0.03, 0.5, 0.04, 0.1])
+    assert not validation.reached
     assert Validation(rows[:2], ()).reached
     assert not Validation((), ()).reached
-    assert found.plain()["goal"] == {"median": 0.05, "q90": 0.15, "reached": False}
+    assert validation.plain()["goal"] == {"median": 0.05, "q90": 0.15, "reached": False}

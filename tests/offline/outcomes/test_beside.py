@@ -20,29 +20,29 @@ def recorded() -> Writer:
 
 
 def test_a_run_beside_itself_is_the_same(recorded: Writer) -> None:
-    found = beside(recorded, recorded)
-    assert found.likeness == 1.0
-    assert found.job_error == 0.0
-    assert [row.job for row in found.jobs] == [f"a-{n}" for n in range(4)] + [f"b-{n}" for n in range(12)]
-    assert all(row.recorded_s == row.simulated_s > 0 for row in found.jobs)
+    likeness = beside(recorded, recorded)
+    assert likeness.likeness == 1.0
+    assert likeness.job_error == 0.0
+    assert [row.job for row in likeness.jobs] == [f"a-{n}" for n in range(4)] + [f"b-{n}" for n in range(12)]
+    assert all(row.recorded_s == row.simulated_s > 0 for row in likeness.jobs)
     assert all(
-        (row.recorded_at_s, row.recorded_nodes) == (row.simulated_at_s, row.simulated_nodes) for row in found.turns
+        (row.recorded_at_s, row.recorded_nodes) == (row.simulated_at_s, row.simulated_nodes) for row in likeness.turns
     )
-    assert found.recorded_makespan_s == found.simulated_makespan_s > 0
+    assert likeness.recorded_makespan_s == likeness.simulated_makespan_s > 0
 
 
 def test_turns_are_the_moves_in_their_order(recorded: Writer) -> None:
-    found = turns(recorded)
-    assert (found[0].way, found[0].nodes) == ((NOBODY, "a", "core"), 2)
-    assert [turn.at_s for turn in found] == sorted(turn.at_s for turn in found)
-    assert all(one.way != next_.way for one, next_ in pairwise(found))
+    moves = turns(recorded)
+    assert (moves[0].way, moves[0].nodes) == ((NOBODY, "a", "core"), 2)
+    assert [turn.at_s for turn in moves] == sorted(turn.at_s for turn in moves)
+    assert all(move.way != next_.way for move, next_ in pairwise(moves))
 
 
 def test_without_balancing_the_moves_are_missing(recorded: Writer) -> None:
     still = simulate(ready(two(), "None"))
-    found = beside(recorded, still)
-    assert found.likeness < 1.0
-    only_recorded = [row for row in found.turns if row.simulated_at_s is None]
+    likeness = beside(recorded, still)
+    assert likeness.likeness < 1.0
+    only_recorded = [row for row in likeness.turns if row.simulated_at_s is None]
     assert {row.role for row in only_recorded} == {"transient"}
     assert all(row.simulated_nodes is None and row.recorded_nodes for row in only_recorded)
 
@@ -50,18 +50,18 @@ def test_without_balancing_the_moves_are_missing(recorded: Writer) -> None:
 def test_errors_are_of_the_recorded_time(recorded: Writer) -> None:
     late = ready(two())
     slow = simulate(replace(late, constants=replace(late.constants, job_end_us=60_000_000)))
-    found = beside(recorded, slow)
-    longer = found.jobs[0]
+    likeness = beside(recorded, slow)
+    longer = likeness.jobs[0]
     assert longer.error == pytest.approx(longer.simulated_s / longer.recorded_s - 1)
-    assert found.job_error is not None
-    assert found.job_error > 0.1
-    assert found.plain()["jobs"][0]["error"] == longer.error
+    assert likeness.job_error is not None
+    assert likeness.job_error > 0.1
+    assert likeness.plain()["jobs"][0]["error"] == longer.error
 
 
 def test_jobs_of_one_run_alone_are_left_out(recorded: Writer) -> None:
     fewer = simulate(ready(plan(demand("a", come=jobs("a", 2)))))
-    found = beside(recorded, fewer)
-    assert [row.job for row in found.jobs] == ["a-0", "a-1"]
+    likeness = beside(recorded, fewer)
+    assert [row.job for row in likeness.jobs] == ["a-0", "a-1"]
     nothing = beside(simulate(ready(plan(demand("z", come=jobs("z", 1))))), fewer)
     assert (nothing.jobs, nothing.job_error) == ((), None)
 
@@ -80,9 +80,9 @@ def test_of_a_span_only_what_began_in_it_counts(recorded: Writer) -> None:
 
 def test_of_a_span_the_makespan_is_of_the_jobs_that_were_simulated(recorded: Writer) -> None:
     fewer = simulate(ready(plan(demand("a", come=jobs("a", 1)))))
-    found = beside(recorded, fewer, (0, history.last_us(recorded) + 1))
+    likeness = beside(recorded, fewer, (0, history.last_us(recorded) + 1))
     assert (
-        found.recorded_makespan_s
-        == found.jobs[0].recorded_s
+        likeness.recorded_makespan_s
+        == likeness.jobs[0].recorded_s
         + next(job.started_us for job in history.jobs(recorded) if job.id == "a-0" and job.started_us) / 1e6
     )

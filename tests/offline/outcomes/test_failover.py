@@ -48,35 +48,35 @@ def run_before(tasks: Sequence[TaskEvent], cluster: str) -> float:
 
 
 def test_masters_that_move_cost_the_silence_the_patience_and_the_move() -> None:
-    found, tasks = outcome(lost())
-    a, b = (row.masters for row in found.clusters)
+    result, tasks = outcome(lost())
+    a, b = (row.masters for row in result.clusters)
     assert a is not None
     assert a.masters_away_s == pytest.approx(30 + 20 + 0.75 + 15)
     assert (a.masters_moves, a.masters_lacks_s) == (1, 1.0)
     assert a.jobs_again > 0
     assert a.work_again_s == pytest.approx(run_before(tasks, "a"))
     assert b == NO_LOSS
-    assert found.masters == a
-    assert found.failed_jobs == 0
+    assert result.masters == a
+    assert result.failed_jobs == 0
 
 
 def test_a_second_name_node_costs_a_short_silence_and_the_takeover_but_no_job() -> None:
-    found, _ = outcome(lost(), masters=Promise.STANDBY)
-    a, b = (row.masters for row in found.clusters)
+    result, _ = outcome(lost(), masters=Promise.STANDBY)
+    a, b = (row.masters for row in result.clusters)
     assert a is not None
     assert a.masters_away_s == pytest.approx(2 + 0.75 + 5)
     assert (a.masters_moves, a.masters_lacks_s, a.jobs_again, a.work_again_s) == (1, 0, 0, 0)
     assert b == NO_LOSS
-    assert found.failed_jobs == 0
+    assert result.failed_jobs == 0
 
 
 def test_what_a_second_name_node_takes_of_the_processors_is_told() -> None:
     """Four daemons once, one more after the takeover, and a little all the time."""
-    found, _ = outcome(lost(), masters=Promise.STANDBY)
-    assert found.masters is not None
+    result, _ = outcome(lost(), masters=Promise.STANDBY)
+    assert result.masters is not None
     starts_s = 2 * NAMENODE_S + 3 * JOURNALNODE_S
-    assert starts_s < found.masters.standby_cpu_s < starts_s + IDLE_CORES * 2 * found.makespan_s
-    assert found.makespan_s - 60 < found.masters.standby_s < found.makespan_s + 60
+    assert starts_s < result.masters.standby_cpu_s < starts_s + IDLE_CORES * 2 * result.makespan_s
+    assert result.makespan_s - 60 < result.masters.standby_s < result.makespan_s + 60
     kept, _ = outcome(lost())
     assert kept.masters is not None
     assert (kept.masters.standby_s, kept.masters.standby_cpu_s) == (0, 0)
@@ -86,27 +86,27 @@ def test_a_new_journal_costs_its_daemons_and_the_program_that_begins_it() -> Non
     """Two of three nodes are lost: the masters come back without a journal, and get one once all are there again."""
     others = [NodeId("node02"), NodeId("node03")]
     losses = [Loss(node, (LOST_S + n) * SECOND_US, (LOST_S + 40) * SECOND_US) for n, node in enumerate(others)]
-    found, _ = outcome(*losses, masters=Promise.STANDBY)
-    assert found.masters is not None
-    assert found.masters.masters_moves == 1
+    result, _ = outcome(*losses, masters=Promise.STANDBY)
+    assert result.masters is not None
+    assert result.masters.masters_moves == 1
     # Deployed with a second NameNode; the program, the NameNode and the journal again; then a second one again.
     starts_s = 4 * NAMENODE_S + 6 * JOURNALNODE_S
-    assert starts_s < found.masters.standby_cpu_s < starts_s + IDLE_CORES * 2 * found.makespan_s
+    assert starts_s < result.masters.standby_cpu_s < starts_s + IDLE_CORES * 2 * result.makespan_s
 
 
 def test_masters_whose_node_is_back_in_time_cost_no_job() -> None:
-    found, _ = outcome(lost(back_s=LOST_S + 40))
-    assert found.masters is not None
-    assert (found.masters.masters_moves, found.masters.jobs_again, found.masters.work_again_s) == (0, 0, 0)
-    assert 40 <= found.masters.masters_away_s < 90
+    result, _ = outcome(lost(back_s=LOST_S + 40))
+    assert result.masters is not None
+    assert (result.masters.masters_moves, result.masters.jobs_again, result.masters.work_again_s) == (0, 0, 0)
+    assert 40 <= result.masters.masters_away_s < 90
 
 
 def test_less_patience_costs_less_time_without_masters() -> None:
     away = []
     for lost_after in ("10s", "2m"):
-        found, _ = outcome(lost(), lost_after=lost_after)
-        assert found.masters is not None
-        away.append(found.masters.masters_away_s)
+        result, _ = outcome(lost(), lost_after=lost_after)
+        assert result.masters is not None
+        away.append(result.masters.masters_away_s)
     assert away[1] - away[0] == pytest.approx(110)
 
 
@@ -117,9 +117,9 @@ def test_without_another_core_node_the_run_never_ends_and_says_what_to_change() 
 
 
 def test_figures_of_runs_without_losses_are_as_before() -> None:
-    found, _ = outcome()
-    assert found.masters is None
-    assert not set(MASTERS) & set(found.plain())
+    result, _ = outcome()
+    assert result.masters is None
+    assert not set(MASTERS) & set(result.plain())
     with_losses, _ = outcome(lost())
     assert set(MASTERS) <= set(with_losses.plain())
     assert set(MASTERS) <= set(with_losses.plain()["clusters"][0])

@@ -75,8 +75,8 @@ def test_pairs_are_of_one_replay_and_the_same_settings() -> None:
         row("TD", 3, 100.0, "tau=5"),
         row("TD", 1, 5.0, "tau=9"),
     ]
-    found = {(one["policy"], one["settings"]): one["change"] for one in table_of(rows, "None")}
-    assert found == {("None", "tau=5"): None, ("TD", "tau=5"): pytest.approx(-0.5), ("TD", "tau=9"): None}
+    changes = {(pair["policy"], pair["settings"]): pair["change"] for pair in table_of(rows, "None")}
+    assert changes == {("None", "tau=5"): None, ("TD", "tau=5"): pytest.approx(-0.5), ("TD", "tau=9"): None}
 
 
 def test_what_no_job_tells_is_left_out() -> None:
@@ -89,7 +89,7 @@ def test_what_no_job_tells_is_left_out() -> None:
 def test_the_order_of_rows_changes_no_figure(order: list[tuple[str, int]]) -> None:
     def figures(keys: Sequence[tuple[str, int]]) -> dict[str, Row]:
         rows = [row(policy, n, (n * 7 % 5) + (1.0 if policy == "TD" else 2.5)) for policy, n in keys]
-        return {one["policy"]: one for one in table_of(rows, "None")}
+        return {of_policy["policy"]: of_policy for of_policy in table_of(rows, "None")}
 
     assert figures(order) == figures(sorted(order))
 
@@ -128,10 +128,10 @@ def test_the_verdict_is_that_of_the_interval(changes: Sequence[float], verdict: 
 
 @given(st.lists(st.floats(0.1, 100), min_size=2, max_size=12))
 def test_an_interval_lies_within_the_values_and_comes_again(values: list[float]) -> None:
-    found = interval(values)
-    assert found is not None
-    assert min(values) <= found[0] <= found[1] <= max(values)
-    assert interval(values) == found
+    bounds = interval(values)
+    assert bounds is not None
+    assert min(values) <= bounds[0] <= bounds[1] <= max(values)
+    assert interval(values) == bounds
 
 
 def test_an_interval_of_values_far_apart_covers_the_median_it_was_drawn_from() -> None:
@@ -140,7 +140,7 @@ def test_an_interval_of_values_far_apart_covers_the_median_it_was_drawn_from() -
     covered = 0
     for seed in range(100):
         chance = random.Random(seed)
-        found = interval([chance.gauss(5, 1) for _ in range(20)])
-        covered += found is not None and found[0] <= 5 <= found[1]
+        bounds = interval([chance.gauss(5, 1) for _ in range(20)])
+        covered += bounds is not None and bounds[0] <= 5 <= bounds[1]
     assert covered >= 88
     assert interval([1.0]) is None

@@ -35,19 +35,19 @@ JAR = JobSpec(id=JobId("jar"), cluster=ClusterId("c"), tasks=10, tasks_estimated
 
 def test_a_sleep_job_says_it_itself() -> None:
     spec = sleep_job("s", "c", maps=3, map_s=7, reduces=2, reduce_s=1)
-    found = asked_of(job(spec, 100), [application(9, 9)], 4.0)
-    assert found.known is KnownDemands.SPEC
-    assert found.profile == Profile(maps=3, map_us=7 * S, reduces=2, reduce_us=S)
-    assert (found.told_tasks, found.told_bytes) == (5, 0)
+    demand = asked_of(job(spec, 100), [application(9, 9)], 4.0)
+    assert demand.known is KnownDemands.SPEC
+    assert demand.profile == Profile(maps=3, map_us=7 * S, reduces=2, reduce_us=S)
+    assert (demand.told_tasks, demand.told_bytes) == (5, 0)
 
 
 def test_a_load_job_says_its_bytes_and_hadoop_its_processor_time() -> None:
-    asked = Profile(maps=4, map_read_bytes=100, reduces=2, map_output_bytes=10, output_bytes=7)
-    spec = replace(JAR, details={"kind": "script", "profile": {name: getattr(asked, name) for name in FIELDS}})
+    profile = Profile(maps=4, map_read_bytes=100, reduces=2, map_output_bytes=10, output_bytes=7)
+    spec = replace(JAR, details={"kind": "script", "profile": {name: getattr(profile, name) for name in FIELDS}})
     said = application(4, 2, CPU_MILLISECONDS=(8000, 3000), HDFS_BYTES_READ=(999, 0))
-    found = asked_of(job(spec, 100), [said], 4.0)
-    assert found.known is KnownDemands.HISTORY
-    assert found.profile == replace(asked, map_cpu_us=2 * S, reduce_cpu_us=1_500_000)
+    demand = asked_of(job(spec, 100), [said], 4.0)
+    assert demand.known is KnownDemands.HISTORY
+    assert demand.profile == replace(profile, map_cpu_us=2 * S, reduce_cpu_us=1_500_000)
     assert asked_of(job(spec, 100), [], 4.0).known is KnownDemands.SPEC
     asleep = replace(JAR, details={"kind": "script", "profile": {"maps": 3, "map_us": S}})
     assert asked_of(job(asleep, 100), [said], 4.0).profile == Profile(maps=3, map_us=S)
@@ -62,9 +62,9 @@ def test_counters_are_divided_by_tasks() -> None:
         MAP_OUTPUT_MATERIALIZED_BYTES=(80, 0),
         HDFS_BYTES_WRITTEN=(0, 60),
     )
-    found = asked_of(job(JAR, 100), [said], 4.0)
-    assert found.known is KnownDemands.HISTORY
-    assert found.profile == Profile(
+    demand = asked_of(job(JAR, 100), [said], 4.0)
+    assert demand.known is KnownDemands.HISTORY
+    assert demand.profile == Profile(
         maps=4,
         reduces=2,
         map_cpu_us=2 * S,
@@ -99,7 +99,7 @@ def test_several_applications_are_taken_as_one() -> None:
 def test_without_a_history_tasks_fill_the_run_time(
     changes: dict[str, Any], run_s: float, slots: float | None, maps: int, map_s: float
 ) -> None:
-    found = asked_of(job(replace(JAR, **changes), run_s), [], slots)
-    assert (found.known, found.profile.maps) == (KnownDemands.LEDGER, maps)
-    assert found.profile.map_us == int(map_s * S)
-    assert found.told_tasks == (None if changes.get("tasks_estimated") else 10)
+    demand = asked_of(job(replace(JAR, **changes), run_s), [], slots)
+    assert (demand.known, demand.profile.maps) == (KnownDemands.LEDGER, maps)
+    assert demand.profile.map_us == int(map_s * S)
+    assert demand.told_tasks == (None if changes.get("tasks_estimated") else 10)

@@ -49,14 +49,14 @@ def copy(made: Record, tmp_path: Path) -> Path:
 
 def test_a_simulated_run_is_reproduced(made: Record, happened: Writer) -> None:
     """But for the drains: an ApplicationMaster holds some of them up, and the shortest one stands for all."""
-    found = verdict_of(question_of(made, Catalog(site=made.folder)), ModelBounds())
-    assert found.both.likeness == 1.0
-    assert {row.job for row in found.both.jobs} == {job.id for job in history.jobs(happened)}
-    errors = [row.error for row in found.both.jobs]
+    verdict = verdict_of(question_of(made, Catalog(site=made.folder)), ModelBounds())
+    assert verdict.both.likeness == 1.0
+    assert {row.job for row in verdict.both.jobs} == {job.id for job in history.jobs(happened)}
+    errors = [row.error for row in verdict.both.jobs]
     assert errors == pytest.approx([0] * 9, abs=0.03)
     assert sum(abs(error) < 1e-6 for error in errors) >= 7
-    assert found.makespan_error == pytest.approx(0, abs=0.03)
-    assert found.reproduced
+    assert verdict.makespan_error == pytest.approx(0, abs=0.03)
+    assert verdict.reproduced
 
 
 def test_the_scenario_has_pool_settings_and_policy_of_the_ledger(made: Record, happened: Writer) -> None:
@@ -68,7 +68,7 @@ def test_the_scenario_has_pool_settings_and_policy_of_the_ledger(made: Record, h
     assert scenario.settings == rules.settings
     assert scenario.policy.sha256 == rules.policy.sha256
     assert (plan.constants.slots, plan.constants.map_slots) == (CONSTANTS.slots, 0)
-    specs = {one.spec.id: one.spec for demand in plan.demands for one in demand.all_jobs}
+    specs = {wanted_job.spec.id: wanted_job.spec for demand in plan.demands for wanted_job in demand.all_jobs}
     for job in history.jobs(happened):
         assert profile_of(specs[job.id]) == profile_of(job.spec)
         assert (specs[job.id].tasks, specs[job.id].input_bytes) == (job.spec.tasks, job.spec.input_bytes)
@@ -89,13 +89,13 @@ def test_deadlines_come_back(tmp_path: Path) -> None:
     store = run([demand("a", jobs)])
     made = recorded(store, tmp_path)
     plan = read_plan(Site(made.folder), Catalog(site=made.folder), str(made.scenario))
-    again = {one.spec.id: one.spec.deadline_us for each in plan.demands for one in each.all_jobs}
+    again = {each_job.spec.id: each_job.spec.deadline_us for each in plan.demands for each_job in each.all_jobs}
     assert again == {job.id: job.deadline_us for job in jobs}
 
 
 def test_the_promise_about_masters_comes_back(made: Record, tmp_path: Path) -> None:
-    one = demand("a", [sleep_job("a-1", "a")])
-    store = run([replace(one, spec=replace(one.spec, min_nodes=3, masters=Promise.STANDBY))])
+    wanted = demand("a", [sleep_job("a-1", "a")])
+    store = run([replace(wanted, spec=replace(wanted.spec, min_nodes=3, masters=Promise.STANDBY))])
     again = recorded(store, tmp_path)
     plan = read_plan(Site(again.folder), Catalog(site=again.folder), str(again.scenario))
     assert [each.spec.masters for each in plan.demands] == [Promise.STANDBY]
@@ -227,9 +227,9 @@ def test_histories_are_kept_and_tell_what_jobs_asked_for(happened: Writer, tmp_p
             raise FawkesError("no answer")
         return answers.get(job.id, [])
 
-    told: list[str] = []
-    histories, missing = gathered(jobs, ask, told.append)
-    assert told == [job.id for job in jobs]
+    lines: list[str] = []
+    histories, missing = gathered(jobs, ask, lines.append)
+    assert lines == [job.id for job in jobs]
     assert missing["b-0"] == "asked too late"
     assert "cannot be understood" in missing["b-1"]
     assert missing["b-2"] == "no answer"
@@ -247,4 +247,4 @@ def test_an_mr_cluster_that_never_idles_out_never_does_offline(tmp_path: Path) -
     record = recorded(store, tmp_path)
     assert 'idle_time = "never"' in record.scenario.read_text()
     plan = read_plan(Site(tmp_path), Catalog(site=record.folder), str(record.scenario))
-    assert [one.spec.idle_us for one in plan.demands] == [NEVER_US]
+    assert [cluster.spec.idle_us for cluster in plan.demands] == [NEVER_US]

@@ -30,7 +30,7 @@ def test_a_load_shows_the_rate_of_a_core_node() -> None:
     store = run()
     rate = seen_in(store, span_of(store)).load_bytes_s
     # Only a has data: two replicas of 1 GB on two nodes of 200 MB a second.
-    assert [round(one / 1e6) for one in rate] == [200]
+    assert [round(rate_bytes / 1e6) for rate_bytes in rate] == [200]
 
 
 def test_only_the_span_counts() -> None:

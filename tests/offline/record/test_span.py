@@ -55,7 +55,7 @@ def test_only_jobs_that_succeeded_are_kept() -> None:
         woke(99, job("twice", JobLife.SUCCEEDED, 3, attempt=2)),
     )
     recorded = recorded_span(store, span_of(store))
-    assert [one.id for one in recorded.jobs] == ["good", "twice"]
+    assert [kept.id for kept in recorded.jobs] == ["good", "twice"]
     assert recorded.left_out == {
         "job bad": "failed: exit 3",
         "job ours": "cancelled",
@@ -74,9 +74,9 @@ def test_jobs_that_were_ended_for_their_deadline_are_kept_where_their_tasks_are_
         woke(3, job("killed", JobLife.KILLED, 3, 5)),
         woke(4, PutJob(replace(unknown.state, spec=replace(unknown.state.spec, details=jar), why="too late"))),
     )
-    found = recorded_span(store, span_of(store))
-    assert [one.id for one in found.jobs] == ["good", "dropped", "killed"]
-    assert found.left_out == {"job unknown": "dropped: too late"}
+    recorded = recorded_span(store, span_of(store))
+    assert [kept.id for kept in recorded.jobs] == ["good", "dropped", "killed"]
+    assert recorded.left_out == {"job unknown": "dropped: too late"}
 
 
 def test_a_span_keeps_what_was_submitted_in_it() -> None:
@@ -87,7 +87,7 @@ def test_a_span_keeps_what_was_submitted_in_it() -> None:
         woke(30, job("later", JobLife.SUCCEEDED, 30)),
     )
     recorded = recorded_span(store, span_of(store, 15 * SECOND_US, 25 * SECOND_US))
-    assert [one.id for one in recorded.jobs] == ["late"]
+    assert [kept.id for kept in recorded.jobs] == ["late"]
     assert (recorded.span.first_seq, recorded.span.last_seq) == (3, 3)
     assert "c existed before the span; an offline run requests it when the span begins" in recorded.notes
     assert "jobs that were submitted before the span and ran on into it are skipped (1)" in recorded.notes
@@ -122,8 +122,8 @@ def test_the_rules_are_those_that_held_longest() -> None:
 
 
 def test_releases_by_hand_are_told() -> None:
-    asked = ReleaseAsked(at_us=5 * SECOND_US, cluster=ClusterId("c"))
-    store = store_of((started(0), (CLUSTER,)), (asked, ()), woke(9, job("one", JobLife.SUCCEEDED, 1)))
+    release = ReleaseAsked(at_us=5 * SECOND_US, cluster=ClusterId("c"))
+    store = store_of((started(0), (CLUSTER,)), (release, ()), woke(9, job("one", JobLife.SUCCEEDED, 1)))
     assert recorded_span(store, span_of(store)).notes == (
         "c was released by hand; an offline run keeps it until it has been idle",
     )
@@ -138,7 +138,7 @@ def test_mr_clusters_that_were_gone_or_failed_are_left_out() -> None:
         (started(0), (CLUSTER, PutCluster(gone), PutCluster(failed))), woke(9, job("one", JobLife.SUCCEEDED, 5))
     )
     recorded = recorded_span(store, span_of(store, 2 * SECOND_US))
-    assert [one.id for one in recorded.clusters] == ["c"]
+    assert [cluster.id for cluster in recorded.clusters] == ["c"]
     assert recorded.left_out == {"MR-cluster bad": "it failed: no Java"}
 
 

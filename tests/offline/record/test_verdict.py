@@ -19,7 +19,7 @@ def verdict(
     makespan_s: float = 100,
     bounds: ModelBounds = USUAL,
 ) -> ModelVerdict:
-    rows = tuple(JobRow(cluster="a", job=job, recorded_s=10, simulated_s=10 * (1 + one)) for job, one in errors.items())
+    rows = tuple(JobRow(cluster="a", job=job, recorded_s=10, simulated_s=10 * (1 + by)) for job, by in errors.items())
     both = Beside(
         turns=(), jobs=rows, likeness=0.5, job_error=None, recorded_makespan_s=100, simulated_makespan_s=makespan_s
     )
@@ -39,10 +39,10 @@ def verdict(
     ],
 )
 def test_both_errors_must_be_within_their_bounds(errors: Sequence[float], makespan_s: float, reproduced: bool) -> None:
-    found = verdict({f"j{n}": one for n, one in enumerate(errors)}, makespan_s=makespan_s)
-    assert found.reproduced is reproduced
-    assert found.line().startswith("Reproduced" if reproduced else "NOT reproduced")
-    assert found.plain()["reproduced"] is reproduced
+    result = verdict({f"j{n}": error for n, error in enumerate(errors)}, makespan_s=makespan_s)
+    assert result.reproduced is reproduced
+    assert result.line().startswith("Reproduced" if reproduced else "NOT reproduced")
+    assert result.plain()["reproduced"] is reproduced
 
 
 def test_jobs_known_by_their_time_alone_are_not_judged() -> None:
@@ -57,6 +57,6 @@ def test_jobs_known_by_their_time_alone_are_not_judged() -> None:
 
 
 def test_bounds_are_the_users() -> None:
-    found = verdict({"a": 0.4}, bounds=ModelBounds(job=0.5, makespan=0.1))
-    assert found.reproduced
-    assert "50% for job times and 10% for the makespan" in found.line()
+    result = verdict({"a": 0.4}, bounds=ModelBounds(job=0.5, makespan=0.1))
+    assert result.reproduced
+    assert "50% for job times and 10% for the makespan" in result.line()

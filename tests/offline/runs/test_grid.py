@@ -26,11 +26,11 @@ from tests.offline.support import CATALOG, ROOT, limited, two
 
 
 def grid(replays: int = 2, policies: Sequence[str] = ("TD", "None"), seed: int = 1, tau: int = 1) -> Grid:
-    found = {name: CATALOG.find(Kind.POLICY, name) for name in policies}
+    files = {name: CATALOG.find(Kind.POLICY, name) for name in policies}
     plan = two()
     label = f"tau={tau}"
     scenarios = {
-        (policy.title, label): plan.scenario(CATALOG, policy=policy, changes={"tau": tau}) for policy in found.values()
+        (policy.title, label): plan.scenario(CATALOG, policy=policy, changes={"tau": tau}) for policy in files.values()
     }
     demands = plan.with_references(next(iter(scenarios.values()))).demands
     return Grid(
@@ -56,10 +56,10 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.slow
 def test_rows_are_the_same_bytes_on_one_process_and_on_two(tmp_path: Path) -> None:
-    one, two_ = done(tmp_path / "one", grid()), done(tmp_path / "two", grid(), on_processes(2))
-    assert one == two_
+    alone, two_ = done(tmp_path / "one", grid()), done(tmp_path / "two", grid(), on_processes(2))
+    assert alone == two_
     assert files(tmp_path / "one") == files(tmp_path / "two")
-    assert [(row["policy"], row["replay"]) for row in one] == [("TD", 1), ("None", 1), ("TD", 2), ("None", 2)]
+    assert [(row["policy"], row["replay"]) for row in alone] == [("TD", 1), ("None", 1), ("TD", 2), ("None", 2)]
 
 
 @pytest.mark.slow
@@ -180,9 +180,9 @@ def test_a_folder_of_other_code_is_refused_even_if_its_model_gave_another_world(
 def test_runs_of_a_changed_policy_are_counted_and_run_again(tmp_path: Path) -> None:
     first = grid()
     done(tmp_path, first)
-    found = first.scenarios["TD", "tau=1"]
-    text = replace(found.policy, text=found.policy.text + "\n", sha256="other")
-    changed = replace(first, scenarios={**first.scenarios, ("TD", "tau=1"): replace(found, policy=text)})
+    scenario = first.scenarios["TD", "tau=1"]
+    text = replace(scenario.policy, text=scenario.policy.text + "\n", sha256="other")
+    changed = replace(first, scenarios={**first.scenarios, ("TD", "tau=1"): replace(scenario, policy=text)})
     folder = GridFolder(tmp_path, changed)
     assert folder.changed == (Cell("TD", "tau=1", 1), Cell("TD", "tau=1", 2))
     assert [folder.row(cell) is None for cell in changed.cells] == [True, False, True, False]
@@ -225,7 +225,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("run", [in_this_process, on_processes(2)], ids=["one", "two"])
 def test_a_run_that_never_finishes_is_named(tmp_path: Path, run: Runner) -> None:
     slow = grid(1)
-    slow = replace(slow, scenarios={key: limited(one, 30) for key, one in slow.scenarios.items()})
+    slow = replace(slow, scenarios={key: limited(scenario, 30) for key, scenario in slow.scenarios.items()})
     with pytest.raises(
         DeadlineError, match=r"small, (TD|None) tau=1 replay 1: the run never finishes: .* jobs have not"
     ):

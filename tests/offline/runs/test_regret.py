@@ -40,8 +40,8 @@ def test_a_convex_cost_is_searched_to_its_best(least: Division, spare: int, work
         assert sum(division.values()) <= total
         return sum(amount / division[c] for amount, c in zip(work, (A, B, C), strict=True))
 
-    found = search(slowdown, least, most, total, divisions=10_000)
-    assert found is not None
+    best = search(slowdown, least, most, total, divisions=10_000)
+    assert best is not None
     everything = [
         {A: a, B: b, C: c}
         for a in range(least[A], most[A] + 1)
@@ -50,8 +50,8 @@ def test_a_convex_cost_is_searched_to_its_best(least: Division, spare: int, work
         if a + b + c <= total
     ]
     before = len(tried)
-    assert found.tried == before
-    assert found.slowdown == pytest.approx(min(slowdown(division) for division in everything))
+    assert best.tried == before
+    assert best.slowdown == pytest.approx(min(slowdown(division) for division in everything))
 
 
 def test_no_more_divisions_are_tried_than_allowed() -> None:
@@ -61,9 +61,9 @@ def test_no_more_divisions_are_tried_than_allowed() -> None:
         tried.append(division)
         return 1 / division[A]
 
-    found = search(slowdown, {A: 1, B: 1}, {A: 99, B: 99}, 50, divisions=4)
-    assert found is not None
-    assert len(tried) == found.tried == 4
+    best = search(slowdown, {A: 1, B: 1}, {A: 99, B: 99}, 50, divisions=4)
+    assert best is not None
+    assert len(tried) == best.tried == 4
 
 
 def test_without_a_slowdown_there_is_no_best() -> None:
@@ -71,8 +71,8 @@ def test_without_a_slowdown_there_is_no_best() -> None:
 
 
 def test_a_pool_that_is_too_small_has_its_minimums_alone() -> None:
-    found = search(lambda division: 1.0, {A: 4, B: 4}, {A: 9, B: 9}, 6)
-    assert found == Best({A: 4, B: 4}, 1.0, 1)
+    best = search(lambda division: 1.0, {A: 4, B: 4}, {A: 9, B: 9}, 6)
+    assert best == Best({A: 4, B: 4}, 1.0, 1)
 
 
 def test_under_a_fixed_division_nobody_gets_more_and_nothing_moves_back() -> None:
@@ -99,11 +99,11 @@ def test_each_policy_has_a_regret_and_that_of_the_best_division_is_nought() -> N
     assert best is not None
     assert len(steps) == best.tried > 1
     rows = [run_cell(grid, cell) for cell in grid.cells]
-    found = regrets(grid, rows, {"": best})
+    values = regrets(grid, rows, {"": best})
     for row in rows:
-        assert found[row["policy"], ""] == pytest.approx(row["slowdown_mean"] / best.slowdown - 1)
-    assert found["None", ""] is not None
-    assert found["None", ""] >= 0
+        assert values[row["policy"], ""] == pytest.approx(row["slowdown_mean"] / best.slowdown - 1)
+    assert values["None", ""] is not None
+    assert values["None", ""] >= 0
     assert regrets(grid, [{**row, "failed_jobs": 1} for row in rows], {"": best})["TD", ""] is None
     assert regrets(grid, rows, {"": None})["TD", ""] is None
 

@@ -52,10 +52,10 @@ MIXED = (
 
 
 def mixed(admission: str = "fifo", *come: Coming, **more: Any) -> Plan:
-    one = demand("a", 4)
-    one = replace(one, once_running=come or MIXED)
+    mixed_demand = demand("a", 4)
+    mixed_demand = replace(mixed_demand, once_running=come or MIXED)
     settings = {**SETTINGS, "admission": admission, **more}
-    return replace(plan(one, nodes=4, settings=settings), constants=PLAIN)
+    return replace(plan(mixed_demand, nodes=4, settings=settings), constants=PLAIN)
 
 
 def ended(scenario: Scenario) -> Outcome:
@@ -71,15 +71,15 @@ def test_under_fifo_hopeless_jobs_waste_tasks_and_under_justice_they_do_not_begi
     assert justice.jobs_dropped > 0
     assert justice.jobs_met >= fifo.jobs_met
     assert (justice.wasted_s or 0) < (fifo.wasted_s or 0)
-    for one in (fifo, justice):
-        assert one.jobs_met + one.jobs_missed + one.jobs_dropped + one.jobs_killed == one.jobs_due
-        assert one.sdr == one.jobs_met / 6
+    for outcome in (fifo, justice):
+        assert outcome.jobs_met + outcome.jobs_missed + outcome.jobs_dropped + outcome.jobs_killed == outcome.jobs_due
+        assert outcome.sdr == outcome.jobs_met / 6
 
 
 def test_wasted_are_the_task_seconds_of_jobs_that_miss() -> None:
-    found = ended(ready(mixed("fifo", due(0, 0, 8, 9), due(1, 0, 8, 1000)))).due
-    assert found is not None
-    assert (found.jobs_met, found.jobs_missed, found.wasted_s) == (1, 1, 80.0)
+    due_jobs = ended(ready(mixed("fifo", due(0, 0, 8, 9), due(1, 0, 8, 1000)))).due
+    assert due_jobs is not None
+    assert (due_jobs.jobs_met, due_jobs.jobs_missed, due_jobs.wasted_s) == (1, 1, 80.0)
 
 
 def test_a_run_without_deadlines_has_no_figures_of_them() -> None:
@@ -99,18 +99,18 @@ def test_only_an_oracle_is_told_the_work_of_jobs() -> None:
 
 
 def test_an_oracle_lets_in_only_what_it_can_keep() -> None:
-    found = ended(ready(mixed("oracle"))).due
-    assert found is not None
-    assert (found.jobs_missed, found.jobs_killed, found.wasted_s) == (0, 0, 0.0)
+    due_jobs = ended(ready(mixed("oracle"))).due
+    assert due_jobs is not None
+    assert (due_jobs.jobs_missed, due_jobs.jobs_killed, due_jobs.wasted_s) == (0, 0, 0.0)
 
 
 def test_a_rigid_job_keeps_no_grant_and_is_let_in_only_where_the_site_says_so() -> None:
     come = (due(0, 0, 4, 100, gang=1),)
     with pytest.raises(UserError, match="rigid"):
         simulate(ready(mixed("justice", *come)))
-    found = ended(ready(mixed("justice", *come, admit_unkept=True))).due
-    assert found is not None
-    assert found.jobs_met == 1
+    due_jobs = ended(ready(mixed("justice", *come, admit_unkept=True))).due
+    assert due_jobs is not None
+    assert due_jobs.jobs_met == 1
     assert {spec.unkept for spec in specs(ready(mixed("fifo", *come)))} == {""}
 
 
@@ -120,13 +120,13 @@ def test_jobs_behind_a_dropped_one_come() -> None:
 
 
 def test_parameters_of_one_admission_policy_are_nothing_for_another() -> None:
-    one = mixed("justice", admission_parameters={"kill_threshold": 3}, learn_from_pool=True)
-    assert ready(one).settings.admission_parameters == {"kill_threshold": 3}
+    chosen = mixed("justice", admission_parameters={"kill_threshold": 3}, learn_from_pool=True)
+    assert ready(chosen).settings.admission_parameters == {"kill_threshold": 3}
     for other in ("pythia", "fifo"):
-        settings = ready(one, admission=other).settings
+        settings = ready(chosen, admission=other).settings
         assert (settings.admission_parameters, settings.learn_from_pool) == ({}, False)
     both: dict[str, Any] = {"admission_parameters.bootstrap": 3, "admission": "pythia"}
-    assert ready(one, **both).settings.admission_parameters == {"bootstrap": 3}
+    assert ready(chosen, **both).settings.admission_parameters == {"bootstrap": 3}
 
 
 def test_each_admission_policy_is_a_row_beside_each_weighting_policy() -> None:
@@ -196,7 +196,7 @@ def test_a_file_of_a_site_decides_as_the_bundled_one(tmp_path: Path) -> None:
 
 
 def test_reference_times_are_those_without_an_admission_policy() -> None:
-    come = tuple(replace(one, spec=replace(one.spec, reference_us=None)) for one in MIXED)
+    come = tuple(replace(job, spec=replace(job.spec, reference_us=None)) for job in MIXED)
     times = [
         [spec.reference_us for spec in specs(ready(mixed(name, *come)))] for name in ("fifo", "justice", "reactive")
     ]

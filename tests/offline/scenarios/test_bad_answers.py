@@ -199,7 +199,7 @@ def test_a_loss_of_masters_that_were_not_there_is_said(at_s: int, missed: list[s
 
 def test_rigid_jobs_that_the_pool_cannot_hold_are_refused(tmp_path: Path) -> None:
     made = traced(tmp_path, swf(tmp_path / "log.swf", [0, 10, 20]))
-    assert {profile_of(one.spec).gang for demand in made.demands for one in demand.all_jobs} == {1}
+    assert {profile_of(job.spec).gang for demand in made.demands for job in demand.all_jobs} == {1}
     with pytest.raises(ConfigError, match="3 of 3 rigid jobs need more slots than the") as caught:
         traced(tmp_path, swf(tmp_path / "log.swf", [0, 10, 20], processors=10_000))
     assert "[pool] more nodes" in caught.value.hint

@@ -123,9 +123,9 @@ def test_a_workload_of_the_paper_takes_them_too() -> None:
 
 
 def test_values_are_divided_at_commas_outside_of_brackets_and_quotes() -> None:
-    found = variants_of([("pool.sites", '["x", "y"],["z"]'), ("tau", "5, 10")])
-    assert [changes["pool.sites"] for changes in found.values()] == [["x", "y"]] * 2 + [["z"]] * 2
-    assert {changes["tau"] for changes in found.values()} == {5, 10}
+    variants = variants_of([("pool.sites", '["x", "y"],["z"]'), ("tau", "5, 10")])
+    assert [changes["pool.sites"] for changes in variants.values()] == [["x", "y"]] * 2 + [["z"]] * 2
+    assert {changes["tau"] for changes in variants.values()} == {5, 10}
     with pytest.raises(UserError, match="tau=5,5 has a value twice"):
         variants_of([("tau", "5,5")])
 

@@ -32,9 +32,9 @@ def deadlines() -> Plan:
 def ended(policy: str, admission: str) -> Deadlines:
     tasks: list[TaskEvent] = []
     store = simulate(ready(deadlines(), policy, admission=admission), tasks=tasks)
-    found = outcome_of(store, tasks).due
-    assert found is not None
-    return found
+    due = outcome_of(store, tasks).due
+    assert due is not None
+    return due
 
 
 def test_its_jobs_have_deadlines_of_each_kind() -> None:
@@ -57,9 +57,9 @@ def test_nodes_that_follow_deadlines_meet_as_many_as_equal_parts() -> None:
 def test_the_documented_admission_policy_meets_more_than_first_come_first_served(tmp_path: Path) -> None:
     mine = tmp_path / "mean.py"
     mine.write_text(EXAMPLE)
-    found, fifo = ended("CD", str(mine)), ended("CD", "fifo")
-    assert found.jobs_met > fifo.jobs_met
-    assert (found.wasted_s or 0) < (fifo.wasted_s or 0)
+    learned, fifo = ended("CD", str(mine)), ended("CD", "fifo")
+    assert learned.jobs_met > fifo.jobs_met
+    assert (learned.wasted_s or 0) < (fifo.wasted_s or 0)
 
 
 def test_the_documented_admission_policy_asks_for_the_mean_of_what_jobs_needed() -> None:
@@ -70,4 +70,4 @@ def test_the_documented_admission_policy_asks_for_the_mean_of_what_jobs_needed()
     waiting = Job("a", tasks=10, deadline_s=100.0, waited_s=0.0), Job("b", tasks=10, deadline_s=60.0, waited_s=0.0)
     queue = Queue(waiting, total=20, free=6)
     verdicts = checked(queue, mine.admit(queue, memory))
-    assert [(one.job, one.cpus, one.asked) for one in verdicts] == [("b", 4, 4), ("a", 0, 4)]
+    assert [(row.job, row.cpus, row.asked) for row in verdicts] == [("b", 4, 4), ("a", 0, 4)]

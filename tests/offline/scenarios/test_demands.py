@@ -71,10 +71,10 @@ def test_a_wrong_table_is_refused_with_its_line(tmp_path: Path, text: str, place
 def test_a_job_of_the_table_has_its_profile_and_is_told_what_was_told() -> None:
     come = jobs("a", 2)
     profile = Profile(maps=7, map_us=SECOND_US)
-    found = with_demands(
+    asking = with_demands(
         come, {"a-0": Asked(profile=profile, known=KnownDemands.HISTORY, told_bytes=5, reference_us=9)}
     )
-    first, second = found[0].spec, found[1].spec
+    first, second = asking[0].spec, asking[1].spec
     assert profile_of(first) == profile
     assert (first.tasks, first.tasks_estimated, first.input_bytes, first.reference_us) == (1, True, 5, 9)
     assert second == come[1].spec

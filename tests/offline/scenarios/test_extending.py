@@ -33,14 +33,14 @@ def plan(tmp_path: Path) -> Plan:
 
 
 def test_the_documented_application_has_its_jobs(plan: Plan) -> None:
-    ours = [one.spec for one in plan.demands[0].jobs]
+    ours = [job.spec for job in plan.demands[0].jobs]
     assert len(ours) == 2 * 16
     searches = [profile_of(spec) for spec in ours if spec.id.endswith(".01")]
     biggest = max(searches, key=lambda profile: profile.maps * profile.map_read_bytes)
     assert biggest.maps == 150
     assert biggest.map_cpu_us == pytest.approx(20_000 / 150 * 0.08 * 1e6, rel=1e-3)
     assert biggest.maps * biggest.map_output_bytes == pytest.approx(20e6, rel=1e-3)
-    assert {one.after for one in plan.demands[0].jobs if one.spec.id.endswith(".02")} == {
+    assert {job.after for job in plan.demands[0].jobs if job.spec.id.endswith(".02")} == {
         (f"ours-{number:04d}.01",) for number in range(1, 17)
     }
 

@@ -61,12 +61,12 @@ def flat(rows: Sequence[Job], policy: str, options: dict[str, Any]) -> tuple[lis
     jobs = jobs_of(*((at, tasks, tasks * TASK_S, due) for at, tasks, due in rows))
     pool = Pool(jobs, CAPACITY, compile_admission(admission(policy), options))
     outcome = pool.run()
-    told = [
+    events = [
         (what, number, int(outcome.granted[number]) if what == "started" else 0)
         for _, what, number in pool.story
         if what != "submitted"
     ]
-    return told, pool, jobs
+    return events, pool, jobs
 
 
 def full(rows: Sequence[Job], policy: str, options: dict[str, Any]) -> list[Told]:
@@ -94,19 +94,19 @@ def full(rows: Sequence[Job], policy: str, options: dict[str, Any]) -> list[Told
     plan = Plan(name="flat", nodes=pool_of(NODES), settings=said, demands=(demand,), constants=PLAIN, delays=AT_ONCE)
     store = simulate(asked(plan.scenario(CATALOG), plan.demands))
     assert any(isinstance(entry.event, Requested) for entry in store.entries())
-    told: list[Told] = []
+    events: list[Told] = []
     for entry in store.entries():
         for change in entry.decision.changes:
             if not isinstance(change, PutJob):
                 continue
             job, number = change.state, int(change.state.id.removeprefix("a-"))
             if job.life is JobLife.STARTING:
-                told.append(("started", number, job.granted))
+                events.append(("started", number, job.granted))
             elif job.life is JobLife.SUCCEEDED:
-                told.append((MET if job.met in (True, None) else MISSED, number, 0))
+                events.append((MET if job.met in (True, None) else MISSED, number, 0))
             elif job.life in (JobLife.DROPPED, JobLife.KILLED):
-                told.append((job.life.value, number, 0))
-    return told
+                events.append((job.life.value, number, 0))
+    return events
 
 
 times = st.integers(0, 40_000).map(lambda number: number / 997)
@@ -124,17 +124,17 @@ def apart(rows: Sequence[Job], pool: Pool) -> bool:
     return all(later - sooner > 1e-4 for sooner, later in pairwise(sorted(instants)))
 
 
-def alike(told: Sequence[Told], other: Sequence[Told]) -> bool:
+def alike(events: Sequence[Told], other: Sequence[Told]) -> bool:
     """The same order of starts and ends, and the same order of drops: a job may be dropped at a pass in between."""
-    starts, drops = ([one for one in told if (one[0] == "dropped") is dropped] for dropped in (False, True))
-    return starts == [one for one in other if one[0] != "dropped"] and drops == [
-        one for one in other if one[0] == "dropped"
+    starts, drops = ([event for event in events if (event[0] == "dropped") is dropped] for dropped in (False, True))
+    return starts == [event for event in other if event[0] != "dropped"] and drops == [
+        event for event in other if event[0] == "dropped"
     ]
 
 
-def even(rows: Sequence[Job], told: Sequence[Told]) -> bool:
+def even(rows: Sequence[Job], events: Sequence[Told]) -> bool:
     """True if each grant divides the tasks."""
-    return all(rows[number][1] % cpus == 0 for what, number, cpus in told if what == "started")
+    return all(rows[number][1] % cpus == 0 for what, number, cpus in events if what == "started")
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
@@ -142,16 +142,16 @@ def even(rows: Sequence[Job], told: Sequence[Told]) -> bool:
 def test_policies_that_learn_nothing_tell_the_same_story(rows: list[Job], policy: str) -> None:
     # What a job holds of an MR-cluster is fixed when it begins.
     options: dict[str, Any] = {} if policy == "oracle" else {"top_up": 0}
-    told, pool, _ = flat(rows, policy, options)
-    assume(even(rows, told) and apart(rows, pool))
-    assert alike(full(rows, policy, options), told)
+    events, pool, _ = flat(rows, policy, options)
+    assume(even(rows, events) and apart(rows, pool))
+    assert alike(full(rows, policy, options), events)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(rows=traces, policy=st.sampled_from(("pythia", "justice")))
 def test_policies_that_learn_tell_the_same_story_while_nobody_waits_for_a_lesson(rows: list[Job], policy: str) -> None:
-    told, pool, _ = flat(rows, policy, {})
-    assume(even(rows, told) and apart(rows, pool))
+    events, pool, _ = flat(rows, policy, {})
+    assume(even(rows, events) and apart(rows, pool))
     waits: set[int] = set()
     for _, what, number in pool.story:
         if what == "submitted":
@@ -159,13 +159,13 @@ def test_policies_that_learn_tell_the_same_story_while_nobody_waits_for_a_lesson
         else:
             waits.discard(number)
             assume(not waits or what not in (MET, MISSED))
-    assert alike(full(rows, policy, {}), told)
+    assert alike(full(rows, policy, {}), events)
 
 
 @pytest.mark.parametrize("policy", ["pythia", "justice"])
 def test_a_small_trace_in_both(policy: str) -> None:
     """Two jobs that teach, one that is in time, one that must wait too long, one without a deadline."""
     rows: list[Job] = [(0, 12, 20.0), (0.5, 12, 90.0), (30, 12, 80.0), (61, 12, 7.0), (62, 12, 200.0)]
-    told, _, _ = flat(rows, policy, {})
-    assert full(rows, policy, {}) == told
-    assert len({what for what, _, _ in told}) >= 3
+    events, _, _ = flat(rows, policy, {})
+    assert full(rows, policy, {}) == events
+    assert len({what for what, _, _ in events}) >= 3

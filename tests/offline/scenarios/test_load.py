@@ -32,16 +32,16 @@ from tests.offline.support import CATALOG, demand, job, jobs, plan, ready
     ],
 )
 def test_the_papers_workloads_have_its_pool_and_jobs(name: str, nodes: int, counts: list[int]) -> None:
-    found = paper(name, 1)
+    demands = paper(name, 1)
     # As `fawkes paper` has it: jobs come to an MR-cluster that runs, after its data was loaded.
-    assert [len(one.once_running) for one in found] == counts
-    assert [len(one.all_jobs) for one in found] == counts
-    assert [one.spec.min_nodes for one in found] == [PAPER_CORE_NODES] * 3
+    assert [len(demand.once_running) for demand in demands] == counts
+    assert [len(demand.all_jobs) for demand in demands] == counts
+    assert [demand.spec.min_nodes for demand in demands] == [PAPER_CORE_NODES] * 3
     assert EXPERIMENTS[name].nodes == nodes
     # Requests come 100 s apart in A.
     apart = 100 * SECOND_US if name == "WKLD-A" else 0
-    assert [one.requested_us for one in found] == [0, apart, 2 * apart]
-    assert all(one.at_us >= 0 for each in found for one in each.once_running)
+    assert [demand.requested_us for demand in demands] == [0, apart, 2 * apart]
+    assert all(job.at_us >= 0 for each in demands for job in each.once_running)
 
 
 @given(st.integers(0, 5), st.integers(1, 4), st.integers(0, 90))
@@ -49,11 +49,11 @@ def test_shaken_jobs_are_the_same_jobs_near_their_times(seed: int, replay: int, 
     before = (demand("a", come=jobs("a", 8, every_s=100)), demand("b", come=jobs("b", 5), at_s=60))
     after = shaken(before, seed, replay, spread_s * SECOND_US)
     assert shaken(before, seed, replay, spread_s * SECOND_US) == after
-    for one, other in zip(before, after, strict=True):
-        was = {each.spec.id: each for each in one.jobs}
+    for earlier, other in zip(before, after, strict=True):
+        was = {each.spec.id: each for each in earlier.jobs}
         now = {each.spec.id: each for each in other.jobs}
         assert was.keys() == now.keys()
-        assert replace(one, jobs=()) == replace(other, jobs=())
+        assert replace(earlier, jobs=()) == replace(other, jobs=())
         for name, each in now.items():
             assert each.spec == was[name].spec
             assert 0 <= each.at_us <= was[name].at_us + spread_s * SECOND_US
@@ -70,12 +70,12 @@ def test_what_one_mr_cluster_draws_does_not_depend_on_another() -> None:
 def test_wishes_come_at_their_times() -> None:
     come = coming([job("a-1", 5), job("a-2", 9, after=("a-1",), think_s=3)], "a")
     made = wishes((demand("a", come=come, at_s=10),), None)
-    assert [(type(one.event), one.event.at_us // SECOND_US, one.delay_us // SECOND_US) for one in made] == [
+    assert [(type(wish.event), wish.event.at_us // SECOND_US, wish.delay_us // SECOND_US) for wish in made] == [
         (Requested, 10, 0),
         (Submitted, 15, 0),
         (Submitted, 19, 3),
     ]
-    assert [one.jobs for one in made] == [(), (), ("a-1",)]
+    assert [wish.jobs for wish in made] == [(), (), ("a-1",)]
 
 
 def test_jobs_of_a_mr_cluster_behind_another_count_from_its_request() -> None:
@@ -94,9 +94,9 @@ def test_jobs_of_a_mr_cluster_behind_another_count_from_its_request() -> None:
 def test_a_mr_cluster_is_kept_through_the_gaps_of_its_jobs(
     every_s: int, idle_s: int | None, own_s: int | None, kept_s: int | None
 ) -> None:
-    one = demand("a", come=jobs("a", 3, every_s=every_s))
-    one = replace(one, spec=replace(one.spec, idle_us=None if own_s is None else own_s * SECOND_US))
-    request = wishes((one,), None if idle_s is None else idle_s * SECOND_US)[0].event
+    wanted = demand("a", come=jobs("a", 3, every_s=every_s))
+    wanted = replace(wanted, spec=replace(wanted.spec, idle_us=None if own_s is None else own_s * SECOND_US))
+    request = wishes((wanted,), None if idle_s is None else idle_s * SECOND_US)[0].event
     assert isinstance(request, Requested)
     assert request.spec.idle_us == (None if kept_s is None else kept_s * SECOND_US)
 
@@ -105,10 +105,10 @@ def test_a_reference_time_is_that_of_the_job_alone() -> None:
     come = coming([job("a-1"), job("a-2"), job("a-3", gigabytes=9)], "a")
     known = replace(come[1], spec=replace(come[1].spec, reference_us=5))
     same = replace(DAS4, spread=0.0)
-    one = plan(demand("a", 2, come=(come[0], known, come[2])), constants=same)
-    found = reference_times(one.scenario(CATALOG), one.demands)
-    assert set(found) == {"a-1", "a-3"}
-    small, given_one, large = referenced(one.demands, found)[0].jobs
+    unshaken = plan(demand("a", 2, come=(come[0], known, come[2])), constants=same)
+    times = reference_times(unshaken.scenario(CATALOG), unshaken.demands)
+    assert set(times) == {"a-1", "a-3"}
+    small, given_one, large = referenced(unshaken.demands, times)[0].jobs
     assert given_one.spec.reference_us == 5
     # The same job on a pool of just its minimum, with nobody beside it.
     alone = simulate(ready(plan(demand("a", 2, come=come[:1]), nodes=2, constants=same), "None"))
@@ -118,15 +118,15 @@ def test_a_reference_time_is_that_of_the_job_alone() -> None:
 
 
 def test_a_reference_time_is_a_mean_when_tasks_differ_by_chance() -> None:
-    one = plan(demand("a", 2, come=jobs("a", 1)))
+    even_plan = plan(demand("a", 2, come=jobs("a", 1)))
     names = [f"alone-{number:06d}" for number in range(3)]
     apart = plan(demand("a", 2, come=coming([job(name, 1000 * number) for number, name in enumerate(names)], "a")))
-    each = [job.run_us or 0 for job in history.jobs(simulate(ready(replace(apart, nodes=one.nodes[:2]), "None")))]
+    each = [job.run_us or 0 for job in history.jobs(simulate(ready(replace(apart, nodes=even_plan.nodes[:2]), "None")))]
     assert len(set(each)) == 3
-    assert reference_times(one.scenario(CATALOG), one.demands) == {"a-0": round(fmean(each))}
+    assert reference_times(even_plan.scenario(CATALOG), even_plan.demands) == {"a-0": round(fmean(each))}
 
 
 @pytest.mark.parametrize(("shuffle_bytes", "reduces"), [(0, 0), (1, 1), (10**9, 1), (10**9 + 1, 2)])
 def test_reduces_that_a_trace_does_not_know_follow_from_the_shuffle(shuffle_bytes: int, reduces: int) -> None:
-    one = TraceJob(id="x", submit_us=0, input_bytes=10, shuffle_bytes=shuffle_bytes, maps=1)
-    assert profile_of_job(one).reduces == reduces
+    row = TraceJob(id="x", submit_us=0, input_bytes=10, shuffle_bytes=shuffle_bytes, maps=1)
+    assert profile_of_job(row).reduces == reduces

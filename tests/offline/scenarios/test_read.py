@@ -89,7 +89,7 @@ emptied = true
     )
     assert (plan.constants.disk_bytes_s, plan.constants.job_begin_us, plan.constants.cores) == (50e6, SECOND_US, 4)
     assert plan.constants.network_bytes_s == DAS4.network_bytes_s
-    assert [len(one.jobs) for one in plan.demands] == [20, 7]
+    assert [len(demand.jobs) for demand in plan.demands] == [20, 7]
     assert plan.demands[0].jobs[0].spec.id == "c-1-0001"
     assert plan.demands[1].requested_us == 10 * SECOND_US
     assert plan.unreferenced == {"c-2"}
@@ -122,10 +122,10 @@ apps = ["WC"]
 jobs = { small = 3 }
 arrivals = "average"
 """
-    one = read(tmp_path, HEAD + load)
+    first = read(tmp_path, HEAD + load)
     other = read(tmp_path, HEAD + load + '[model]\ndisk = "50MB"\n', name="yours")
-    assert one.demands == other.demands
-    assert one.demands != read(tmp_path, HEAD + load, seed=99).demands
+    assert first.demands == other.demands
+    assert first.demands != read(tmp_path, HEAD + load, seed=99).demands
 
 
 def test_jobs_of_traces_count_from_the_request_of_their_mr_cluster(tmp_path: Path) -> None:
@@ -149,10 +149,10 @@ size_factor = 0.5
 """,
     )
     rigid, bytes_ = plan.demands
-    assert [one.at_us // SECOND_US for one in rigid.jobs] == [0, 50, 100]
-    assert {one.spec.tasks for one in rigid.jobs} == {4}
-    assert [one.spec.id for one in rigid.jobs] == ["c-1-1", "c-1-2", "c-1-3"]
-    assert [one.spec.input_bytes for one in bytes_.jobs][2:] == [10**9, 3 * 10**9 // 2]
+    assert [job.at_us // SECOND_US for job in rigid.jobs] == [0, 50, 100]
+    assert {job.spec.tasks for job in rigid.jobs} == {4}
+    assert [job.spec.id for job in rigid.jobs] == ["c-1-1", "c-1-2", "c-1-3"]
+    assert [job.spec.input_bytes for job in bytes_.jobs][2:] == [10**9, 3 * 10**9 // 2]
 
 
 TIMED = "# fawkes jobs 1\nid,submit_s,deadline_s,maps,reduces,map_s,reduce_s\na,0,90,4,0,30,\nb,5,{},4,2,30,10\n"
@@ -162,7 +162,7 @@ def test_deadlines_of_jobs_and_traces_reach_the_plan(tmp_path: Path) -> None:
     (tmp_path / "day.jobs.csv").write_text(TIMED.format("40"))
     job = '[[job]]\nid = "j"\ncluster = "c-2"\nkind = "sleep"\nmaps = 4\nmap_time = "9s"\ndeadline = "20s"\n'
     plan = read(tmp_path, HEAD + job + '[[load]]\ncluster = "c-1"\ntrace = "day.jobs.csv"\n')
-    specs = {one.spec.id: one.spec.deadline_us for demand in plan.demands for one in demand.all_jobs}
+    specs = {each_job.spec.id: each_job.spec.deadline_us for demand in plan.demands for each_job in demand.all_jobs}
     assert specs == {"a": 90 * SECOND_US, "b": 40 * SECOND_US, "j": 20 * SECOND_US}
 
 
@@ -183,7 +183,7 @@ def test_a_plain_workload_is_a_scenario_as_it_is(tmp_path: Path) -> None:
     plan = read_plan(Site(tmp_path), CATALOG, "wkld-a-small")
     first, second, third = plan.demands
     assert len(plan.nodes) == 8
-    assert [len(one.all_jobs) for one in plan.demands] == [5, 4, 5]
+    assert [len(demand.all_jobs) for demand in plan.demands] == [5, 4, 5]
     assert (third.behind, second.behind) == ("c-1", None)
     assert first.jobs[1].spec.reference_us == 27 * SECOND_US
     # The lab's limit holds offline as well.
@@ -201,9 +201,9 @@ def test_without_a_pool_the_nodes_are_those_of_the_site(tmp_path: Path) -> None:
 def test_the_model_has_every_constant() -> None:
     delays = {"deploy_us", "join_us", "drain_us", "clean_us", "job_start_us", "masters_us", "copy_us"}
     delays |= {"takeover_us", "arm_us"}
-    assert delays < {one.name for one in fields(Delays)}
+    assert delays < {constant.name for constant in fields(Delays)}
     of_tasks = {"source", "task_start_us", "task_start_cpu_us"}
-    assert set(ModelTable.model_fields) == {one.name for one in fields(Constants)} | delays | of_tasks
+    assert set(ModelTable.model_fields) == {constant.name for constant in fields(Constants)} | delays | of_tasks
 
 
 def test_the_model_sets_constants_and_delays(tmp_path: Path) -> None:
@@ -298,9 +298,9 @@ def test_a_trace_in_any_format_and_its_jobs_at_their_own_mr_clusters(tmp_path: P
     load = '[[load]]\ncluster = "c-1"\ntrace = "a.jobs.csv"\ntime_factor = 2.0\nsize_factor = 0.5\nreference = "none"\n'
     plan = read(tmp_path, HEAD + load)
     first, second = plan.demands
-    assert [(one.spec.id, one.at_us // SECOND_US, one.spec.tasks) for one in first.jobs] == [("first", 10, 2)]
+    assert [(job.spec.id, job.at_us // SECOND_US, job.spec.tasks) for job in first.jobs] == [("first", 10, 2)]
     # Times of a table are those of the whole run; c-2 is requested at 10 s.
-    assert [(one.spec.id, one.at_us // SECOND_US, one.spec.tasks, one.after) for one in second.jobs] == [
+    assert [(job.spec.id, job.at_us // SECOND_US, job.spec.tasks, job.after) for job in second.jobs] == [
         ("second", 8, 10, ("first",)),
         ("third", 14, 1, ("second", "first")),
     ]

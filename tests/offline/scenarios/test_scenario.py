@@ -119,8 +119,8 @@ def test_what_is_only_slow_is_told_at_the_limit() -> None:
 
 
 def test_a_lost_node_takes_its_tasks_to_others() -> None:
-    one = plan(demand("a", 4, come=jobs("a", 6)), losses=(Loss(pool_of(8)[7].id, 60 * SECOND_US),))
-    store = simulate(ready(one))
+    losing = plan(demand("a", 4, come=jobs("a", 6)), losses=(Loss(pool_of(8)[7].id, 60 * SECOND_US),))
+    store = simulate(ready(losing))
     assert Counter(job.life.value for job in history.jobs(store)) == {"succeeded": 6}
     assert "lost" in {change.new.life.value for change in history.node_changes(store, "node08")}
 
@@ -128,8 +128,8 @@ def test_a_lost_node_takes_its_tasks_to_others() -> None:
 def test_a_lost_node_comes_back_when_it_has_power_again() -> None:
     lives = {}
     for back_us in (None, 70 * SECOND_US):
-        one = plan(demand("a", 4, come=jobs("a", 9)), losses=(Loss(pool_of(8)[7].id, 60 * SECOND_US, back_us),))
-        changes = list(history.node_changes(simulate(ready(one)), "node08"))
+        losing = plan(demand("a", 4, come=jobs("a", 9)), losses=(Loss(pool_of(8)[7].id, 60 * SECOND_US, back_us),))
+        changes = list(history.node_changes(simulate(ready(losing)), "node08"))
         lives[back_us] = changes[-1].new.life.value
     assert lives == {None: "lost", 70 * SECOND_US: "free"}
 
