@@ -37,8 +37,8 @@ def test_tt_and_ah_are_those_of_table_1() -> None:
     ],
 )  # fmt: skip
 def test_what_a_query_needs(query: str, needs: list[str]) -> None:
-    (found,) = [one for one in FLOW.queries if one.name == query]
-    assert [one.name for one in FLOW.depends(found)] == needs
+    (query_found,) = [known for known in FLOW.queries if known.name == query]
+    assert [needed.name for needed in FLOW.depends(query_found)] == needs
 
 
 @pytest.mark.parametrize("query", FLOW.queries, ids=[query.name for query in FLOW.queries])

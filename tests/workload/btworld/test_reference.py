@@ -64,12 +64,12 @@ def test_a_query(raw: pd.DataFrame, name: str, wanted: list[tuple[object, ...]])
 
 
 def test_of_many_the_ten_best_of_each_day_are_kept(tmp_path: Path) -> None:
-    found = results(scrapes(made(tmp_path / "raw", 200_000, days=2)))
+    kept = results(scrapes(made(tmp_path / "raw", 200_000, days=2)))
 
     for name in ("tktl", "tksl", "tkhl"):
-        assert found[name].groupby("day").size().to_dict() == {"20111018": 10, "20111019": 10}
-    assert {name: len(found[name]) for name in ("tktg", "tksg", "tkhg")} == {"tktg": 10, "tksg": 10, "tkhg": 10}
-    assert found["tksg"]["sessions"].is_monotonic_decreasing
+        assert kept[name].groupby("day").size().to_dict() == {"20111018": 10, "20111019": 10}
+    assert {name: len(kept[name]) for name in ("tktg", "tksg", "tkhg")} == {"tktg": 10, "tksg": 10, "tkhg": 10}
+    assert kept["tksg"]["sessions"].is_monotonic_decreasing
 
 
 def write(folder: Path, name: str, frame: pd.DataFrame) -> None:
@@ -86,7 +86,7 @@ def test_results_in_any_order_and_number_of_files_compare_equal(raw: pd.DataFram
     for name, frame in wanted.items():
         write(tmp_path / "sets", name, frame)
 
-    assert [one.wrong for one in compare(tmp_path / "sets", wanted)] == [""] * len(COLUMNS)
+    assert [compared.wrong for compared in compare(tmp_path / "sets", wanted)] == [""] * len(COLUMNS)
 
 
 def test_a_difference_is_named(raw: pd.DataFrame, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_difference_is_named(raw: pd.DataFrame, tmp_path: Path) -> None:
     write(tmp_path, "ah", wanted["ah"][:1])
     write(tmp_path, "as", wanted["as"].assign(part=[0.75, 0.2500001]))
 
-    said = {one.name: one.wrong for one in compare(tmp_path, wanted)}
+    said = {compared.name: compared.wrong for compared in compare(tmp_path, wanted)}
 
     assert said["tot"] == "1 rows differ in sessions, such as 2 instead of 1"
     assert said["ah"] == "1 rows instead of 2"

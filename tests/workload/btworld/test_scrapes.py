@@ -58,7 +58,7 @@ def test_the_dirt_is_there_and_is_rare(tmp_path: Path) -> None:
     rows = lines(made(tmp_path / "raw", 2_000_000))
     count = len(rows)
     unknown = sum("None" in row for row in rows)
-    twice = sum(one == other for one, other in pairwise(rows))
+    twice = sum(before == other for before, other in pairwise(rows))
     cut = sum(len(row) < 6 for row in rows)
 
     assert 0.01 < unknown / count < 0.03

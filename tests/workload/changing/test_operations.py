@@ -30,7 +30,7 @@ def traces(draw: st.DrawFn, prefix: str = "j") -> Trace:
             maps=draw(counts),
             reduces=draw(counts),
             map_us=draw(st.none() | st.integers(0, 10**9)),
-            after=tuple(draw(st.lists(st.sampled_from([f"{prefix}{one}" for one in range(at)]), unique=True)))
+            after=tuple(draw(st.lists(st.sampled_from([f"{prefix}{number}" for number in range(at)]), unique=True)))
             if at
             else (),
             cluster=draw(st.sampled_from(["", "own"])),
@@ -182,11 +182,11 @@ def test_merging_keeps_all_jobs_and_their_order(parts: list[Trace], named: bool)
     for at, part in enumerate(parts):
         prefix = f"{names[at] if named else at + 1}-" if len(parts) > 1 else ""
         mine = {f"{prefix}{job.id}": job for job in part.jobs}
-        found = [job for job in whole.jobs if job.id in mine]
-        assert [job.id for job in found] == list(mine)
-        for job in found:
+        jobs = [job for job in whole.jobs if job.id in mine]
+        assert [job.id for job in jobs] == list(mine)
+        for job in jobs:
             before = mine[job.id]
-            assert job.after == tuple(f"{prefix}{one}" for one in before.after)
+            assert job.after == tuple(f"{prefix}{parent}" for parent in before.after)
             assert job.cluster == (names[at] if named else before.cluster)
 
 

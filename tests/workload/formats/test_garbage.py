@@ -32,7 +32,7 @@ def plain(name: str) -> bytes:
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Every place of a document."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [at, *(place for key, one in inner for place in places(one, (*at, key)))]
+    return [at, *(place for key, item in inner for place in places(item, (*at, key)))]
 
 
 def put(document: Any, place: tuple[Any, ...], value: Any) -> Any:

@@ -123,24 +123,24 @@ def test_a_history_that_is_cut_or_wrong_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_server_tells_what_its_files_have() -> None:
-    asked: list[str] = []
+    urls: list[str] = []
 
     def fetch(url: str) -> Any:
-        asked.append(url)
+        urls.append(url)
         return ANSWERS[url.removeprefix("http://master:19888").partition("?")[0]]
 
     trace = historyserver.read("http://master:19888/", fetch)
     assert trace.jobs == read(DATA / "history").jobs
     assert trace.mended.counts == {"that did not succeed": 1}
-    assert len(asked) == 7
+    assert len(urls) == 7
     historyserver.read("http://master:19888", fetch, started_from_ms=7)
-    assert asked[7] == f"http://master:19888{JOBS}?startedTimeBegin=7"
+    assert urls[7] == f"http://master:19888{JOBS}?startedTimeBegin=7"
 
 
 def test_a_server_that_knows_little_or_nonsense() -> None:
-    one = {"id": "job_1", "submitTime": 5, "state": "KILLED", "mapsTotal": 0}
+    killed = {"id": "job_1", "submitTime": 5, "state": "KILLED", "mapsTotal": 0}
     answers: dict[str, Any] = {
-        JOBS: {"jobs": {"job": [one, {"id": "job_2"}]}},
+        JOBS: {"jobs": {"job": [killed, {"id": "job_2"}]}},
         f"{JOBS}/job_1/counters": {"jobCounters": {"id": "job_1"}},
         f"{JOBS}/job_1/tasks": {"tasks": None},
     }

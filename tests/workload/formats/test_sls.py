@@ -16,7 +16,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 def written(tmp_path: Path, *objects: object) -> Path:
     path = tmp_path / "sls.json"
-    path.write_text("\n".join(json.dumps(one) for one in objects))
+    path.write_text("\n".join(json.dumps(item) for item in objects))
     return path
 
 

@@ -56,7 +56,7 @@ def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFacto
     first = path.read_bytes()
     write(again, path)
     assert path.read_bytes() == first
-    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_every_field_of_a_job_has_a_column() -> None:
@@ -145,6 +145,6 @@ def test_nothing_is_left_of_a_table_that_cannot_be_written(tmp_path: Path) -> No
     before = path.read_bytes()
     with pytest.raises(UnicodeEncodeError):
         write(broken, path)
-    assert [one.read_bytes() for one in tmp_path.iterdir()] == [before]
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == [before]
     with pytest.raises(UserError, match="cannot be written"):
         write(whole, tmp_path / "missing" / "a.jobs.csv")

@@ -34,7 +34,7 @@ def checkout(tmp_path: Path) -> Path:
             for parameter, value in values.items()
         ]
         rows += [""]
-        rows += [f"hibench.{name}.{one}  ${{hibench.{name}.${{hibench.scale.profile}}.{one}}}" for one in parameters]
+        rows += [f"hibench.{name}.{key}  ${{hibench.{name}.${{hibench.scale.profile}}.{key}}}" for key in parameters]
         rows += [f"hibench.workload.input  ${{hibench.hdfs.data.dir}}/{name.title()}/Input"]
         file = conf / "workloads" / f"{workload}.conf"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def test_all_192_values_of_the_profiles_are_read_from_a_tree_as_they_came(checko
             conf = read_checkout(checkout, workload, {"hibench.scale.profile": profile})
             name = workload.partition("/")[2]
             assert conf.parameters() == values
-            assert {one: conf.text(f"hibench.{name}.{one}") for one in values} == values
+            assert {parameter: conf.text(f"hibench.{name}.{parameter}") for parameter in values} == values
             count += len(values)
     assert count == 192
 

@@ -39,9 +39,9 @@ def test_data_is_the_same_for_the_same_seed_and_other_for_another(tmp_path: Path
 
 def test_a_graph_and_samples_do_not_depend_on_the_number_of_files(tmp_path: Path) -> None:
     for words in (["links", "--count", "100"], ["samples", "--count", "100"]):
-        one = make(tmp_path / f"{words[0]}-1", *words)
+        single = make(tmp_path / f"{words[0]}-1", *words)
         three = make(tmp_path / f"{words[0]}-3", *words, "--parts", "3")
-        assert text_of(one) == text_of(three)
+        assert text_of(single) == text_of(three)
 
 
 @pytest.mark.slow
@@ -94,8 +94,8 @@ def _renamed(folder: Path, old: str, new: str) -> Path:
 
 def test_the_ranks_of_a_graph_that_can_be_computed_by_hand() -> None:
     """0 and 1 link to each other, 2 to nowhere: its rank of a third goes evenly to all."""
-    found = reference.ranks(["0\t0.25\t1", "1\t0.25\t0", "2\t0.5\t"], 1)
-    assert list(found) == pytest.approx([0.05 + 0.85 * (0.25 + 0.5 / 3)] * 2 + [0.05 + 0.85 * 0.5 / 3])
+    ranks = reference.ranks(["0\t0.25\t1", "1\t0.25\t0", "2\t0.5\t"], 1)
+    assert list(ranks) == pytest.approx([0.05 + 0.85 * (0.25 + 0.5 / 3)] * 2 + [0.05 + 0.85 * 0.5 / 3])
 
 
 @pytest.mark.slow

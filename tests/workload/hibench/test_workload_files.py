@@ -46,12 +46,12 @@ def test_a_file_submits_the_programs_and_can_be_simulated(
 
     assert [demand.spec.id for demand in demands] == list(tables)
     for demand in demands:
-        wanted = [job_of(one, cluster=demand.spec.id, file="", folder=Path()) for one in tables[demand.spec.id]]
-        found = [one.spec for one in demand.all_jobs]
-        assert [spec.id for spec in found] == [spec.id for spec in wanted]
-        for one, other in zip(found, wanted, strict=True):
-            own = JobDetails.of(one.details)
+        wanted = [job_of(program, cluster=demand.spec.id, file="", folder=Path()) for program in tables[demand.spec.id]]
+        specs = [job.spec for job in demand.all_jobs]
+        assert [spec.id for spec in specs] == [spec.id for spec in wanted]
+        for mine, other in zip(specs, wanted, strict=True):
+            own = JobDetails.of(mine.details)
             assert replace(own, properties={}) == JobDetails.of(other.details)
             assert own.properties in (SMALL, {})
-            assert one.input_bytes == other.input_bytes
-            assert not one.tasks_estimated
+            assert mine.input_bytes == other.input_bytes
+            assert not mine.tasks_estimated

@@ -75,8 +75,8 @@ def test_a_picture_shows_what_is_known() -> None:
         figure = workload_picture(read_workload(DATA / name))
         assert [axes.get_title() for axes in figure.axes if axes.get_title()] == titles
         assert figure.get_suptitle().startswith(f"{name}: ")
-    one = workload_picture(Trace(source="", jobs=(TraceJob(id="a", submit_us=5 * S),)))
-    assert one.get_suptitle() == "1 job"
+    picture = workload_picture(Trace(source="", jobs=(TraceJob(id="a", submit_us=5 * S),)))
+    assert picture.get_suptitle() == "1 job"
     with pytest.raises(ValueError, match="without jobs"):
         workload_picture(Trace(source="", jobs=()))
 

@@ -186,10 +186,10 @@ def test_arrivals_of_table_2() -> None:
 def test_the_same_seed_gives_the_same_jobs_and_another_one_other_times() -> None:
     first, again, other = workload("WKLD-D", 1), workload("WKLD-D", 1), workload("WKLD-D", 2)
     assert first == again
-    for one, two in zip(first, other, strict=True):
-        assert times(one) != times(two)
-        assert [job.application for job in one.jobs] != [job.application for job in two.jobs]
-        assert one.tasks == two.tasks
+    for first_job, two in zip(first, other, strict=True):
+        assert times(first_job) != times(two)
+        assert [job.application for job in first_job.jobs] != [job.application for job in two.jobs]
+        assert first_job.tasks == two.tasks
     assert times(first[0])[:50] != times(first[2])[:50]
 
 

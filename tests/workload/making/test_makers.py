@@ -92,7 +92,7 @@ def test_jobs_drawn_out_of_a_trace_have_its_sizes_and_its_rate() -> None:
     drawn = like(trace, 3000, seed=2)
     assert {job.input_bytes for job in drawn.jobs} == {job.input_bytes for job in trace.jobs}
     assert len({job.id for job in drawn.jobs}) == 3000
-    rates = [summary_of(one).rate_per_min for one in (trace, drawn)]
+    rates = [summary_of(trace_of).rate_per_min for trace_of in (trace, drawn)]
     assert rates[1] == pytest.approx(rates[0], rel=0.06)
     at_once = Trace(source="", jobs=(TraceJob(id="a", submit_us=0),))
     with pytest.raises(UserError, match="all jobs arrive at the same moment"):
@@ -107,15 +107,15 @@ def _made(size_bytes: int, *, queries: tuple[str, ...] = ()) -> Trace:
 
 
 def test_a_maker_is_a_function_and_the_keys_of_its_parameters() -> None:
-    one = Maker("one", "", f"{__name__}:_made", {"size": Key("size_bytes", int, "of the data")})
-    assert one.make({"size": "7"}, 1).source == "7 ()"
+    single = Maker("one", "", f"{__name__}:_made", {"size": Key("size_bytes", int, "of the data")})
+    assert single.make({"size": "7"}, 1).source == "7 ()"
     for said, says in (
         ({}, "size is missing: of the data"),
         ({"size": "much"}, "size = 'much'"),
         ({"queries": "x"}, "there is no key 'queries'"),
     ):
         with pytest.raises(UserError, match=says):
-            one.make(said, 1)
+            single.make(said, 1)
     with pytest.raises(UserError, match=r"no maker 'papr'.*Did you mean 'paper'"):
         maker("papr")
-    assert all(name == one.name for name, one in MAKERS.items())
+    assert all(name == known.name for name, known in MAKERS.items())

@@ -128,7 +128,7 @@ class Pool:
             if "job" in only:
                 return [{"job": only["job"]}] if only["job"] in self.submitted else []
             return [{"job": job, "state": self._job(since)} for job, (_, since) in self.submitted.items()]
-        rows = [{"cluster": one, "state": self._life(one), "failed": self.failed} for one in self.requested]
+        rows = [{"cluster": cluster, "state": self._life(cluster), "failed": self.failed} for cluster in self.requested]
         return [row for row in rows if only.get("cluster", row["cluster"]) == row["cluster"]]
 
     def _answer(self) -> None:
@@ -153,7 +153,7 @@ def test_everything_is_asked_for_once_and_at_its_time(workload: Workload) -> Non
     played = play(workload, pool_, clock=pool_)
     expected = [(0, "c-1"), (2, "batch-1"), (7, "batch-2"), (12, "batch-3"), (23, "late"), (30, "c-2"), (30, "early")]
     assert pool_.heard == expected
-    assert [(one.name, one.tries) for one in played.posted] == [(name, 1) for _, name in expected]
+    assert [(post.name, post.tries) for post in played.posted] == [(name, 1) for _, name in expected]
     assert played.took_us == pytest.approx(90 * SECOND_US, abs=2 * SECOND_US)
     assert played.drift_us == 20 * SECOND_US  # `early` waited for its MR-cluster
     assert played.in_words() == "2 MR-clusters and 5 jobs were requested, at most 20s late"
@@ -171,11 +171,11 @@ def test_a_restart_of_the_controller_is_outlived(workload: Workload) -> None:
     pool_.down = lambda now: 6 * SECOND_US < now < 40 * SECOND_US
     said: list[str] = []
     played = play(workload, pool_, clock=pool_, say=said.append)
-    assert sorted(name for _, name in pool_.heard) == sorted(one.name for one in played.posted)
+    assert sorted(name for _, name in pool_.heard) == sorted(post.name for post in played.posted)
     assert len(pool_.heard) == 7
     assert "no controller runs: trying again" in said
     assert "the controller answers again" in said
-    batch = next(one for one in played.posted if one.name == "batch-2")
+    batch = next(post for post in played.posted if post.name == "batch-2")
     assert 30 * SECOND_US < batch.drift_us < 35 * SECOND_US
 
 
@@ -184,7 +184,7 @@ def test_nothing_is_asked_for_twice_when_an_answer_is_lost(workload: Workload, n
     pool_ = Pool(lose_answer_of={name})
     played = play(workload, pool_, clock=pool_)
     assert [heard for _, heard in pool_.heard].count(name) == 1
-    assert {one.name: one.tries for one in played.posted}[name] == 2
+    assert {post.name: post.tries for post in played.posted}[name] == 2
     assert "1 of them more than once" in played.in_words()
 
 
@@ -233,7 +233,7 @@ def test_a_job_behind_others_comes_when_the_last_of_them_has_ended(workload: Wor
     late = replace(jobs["late"], behind=("batch-1", "batch-3"), think_us=5 * SECOND_US)
     pool_ = Pool()
     play(replace(workload, jobs=(jobs["batch-1"], jobs["batch-3"], late)), pool_, clock=pool_)
-    ((at_s, _),) = [one for one in pool_.heard if one[1] == "late"]
+    ((at_s, _),) = [heard for heard in pool_.heard if heard[1] == "late"]
     # batch-3 comes at 12 s and takes 10; its end is seen at the next look.
     assert 27 <= at_s <= 28
 
@@ -277,25 +277,25 @@ def test_one_that_was_broken_off_goes_on_where_it_was(workload: Workload, notes:
     kept: dict[tuple[str, str], Posted] = {}
     with pytest.raises(BrokenOffError):
         play(workload, pool_, clock=pool_, note=killed_after(notes, kept))
-    open_ = [one for one in kept.values() if not one.tries]
+    open_ = [post for post in kept.values() if not post.tries]
     assert len(open_) == notes % 2
     if arrived:
-        for one in open_:
+        for post in open_:
             specs: list[ClusterSpec | JobSpec] = [
                 *(it.spec for it in workload.clusters),
                 *(it.spec for it in workload.jobs),
             ]
-            (spec,) = [spec for spec in specs if spec.id == one.name]
-            pool_.post(one.verb, {"spec": to_plain(spec)})
+            (spec,) = [spec for spec in specs if spec.id == post.name]
+            pool_.post(post.verb, {"spec": to_plain(spec)})
     pool_.time_us += 7 * SECOND_US
     played = play(workload, pool_, clock=pool_, earlier=list(kept.values()))
     names = [name for _, name in pool_.heard]
-    assert sorted(names) == sorted(one.name for one in played.posted)
+    assert sorted(names) == sorted(post.name for post in played.posted)
     assert len(names) == 7
-    for one in open_:
-        (found,) = [posted for posted in played.posted if posted.name == one.name]
-        assert found.tries == 1
-        assert found.at_us == one.at_us if arrived else found.at_us >= one.at_us
+    for before in open_:
+        (after,) = [posted for posted in played.posted if posted.name == before.name]
+        assert after.tries == 1
+        assert after.at_us == before.at_us if arrived else after.at_us >= before.at_us
     # The times of those that had not come yet are as they were, counted from where it goes on.
     other = Pool()
     whole = {one.name: one.due_us for one in play(workload, other, clock=other).posted}
@@ -307,7 +307,7 @@ def test_one_that_was_broken_off_goes_on_where_it_was(workload: Workload, notes:
 def test_generated_data_takes_the_place_of_its_name(workload: Workload, tmp_path: Path) -> None:
     ready = with_data(workload, tmp_path / "made")
     data = ClusterDetails.of(ready.clusters[0].spec.details).data
-    assert [(one.source, one.to) for one in data] == [(str(tmp_path / "made" / "book" / "data"), "/in")]
+    assert [(data_set.source, data_set.to) for data_set in data] == [(str(tmp_path / "made" / "book" / "data"), "/in")]
     assert sum(path.stat().st_size for path in Path(data[0].source).iterdir()) == 2000
 
 
@@ -325,12 +325,12 @@ class Shop:
         self.server = ControlServer(self.folder, self.post, queries, lambda: 7, stop=lambda by: None)
 
     def post(self, event: Event) -> None:
-        asked: Any = event
-        if asked.spec.id not in self.names:
-            self.names.append(asked.spec.id)
+        request: Any = event
+        if request.spec.id not in self.names:
+            self.names.append(request.spec.id)
             threading.Thread(target=self.again).start()
             return
-        reply = Reply(asked.ask, Reason("job-exists", {"job": asked.spec.id}), {})
+        reply = Reply(request.ask, Reason("job-exists", {"job": request.spec.id}), {})
         threading.Thread(target=self.answer, args=(reply,)).start()
 
     def answer(self, reply: Reply) -> None:
@@ -343,16 +343,16 @@ class Shop:
             self.server.close()
             self.open()
 
-    def clusters(self, asked: Mapping[str, str]) -> Plain:
+    def clusters(self, parameters: Mapping[str, str]) -> Plain:
         life = "running" if len(self.names) < 7 else "gone"
         return [
             {"cluster": name, "state": life, "failed": ""}
             for name in self.names
-            if name.startswith("c-") and asked.get("cluster", name) == name
+            if name.startswith("c-") and parameters.get("cluster", name) == name
         ]
 
-    def jobs(self, asked: Mapping[str, str]) -> Plain:
-        return [{"job": name, "state": "running"} for name in self.names if asked.get("job") == name]
+    def jobs(self, parameters: Mapping[str, str]) -> Plain:
+        return [{"job": name, "state": "running"} for name in self.names if parameters.get("job") == name]
 
 
 def test_on_a_real_socket_that_goes_away_under_every_request(workload: Workload, tmp_path: Path) -> None:
@@ -373,5 +373,5 @@ def test_on_a_real_socket_that_goes_away_under_every_request(workload: Workload,
         played = play(workload, Client(Site(site)), clock=Fast(), patience_us=10**12)
     finally:
         shop.server.close()
-    assert sorted(shop.names) == sorted(one.name for one in played.posted)
-    assert all(one.tries >= 2 for one in played.posted)
+    assert sorted(shop.names) == sorted(post.name for post in played.posted)
+    assert all(post.tries >= 2 for post in played.posted)

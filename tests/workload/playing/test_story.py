@@ -93,15 +93,15 @@ def test_a_pool_too_small_for_the_second_is_another_story() -> None:
     plan = Plan()
     events = plan.events()
     events[0] = started(3, how=settings(idle_us=20 * SECOND_US), policy=policy("jd"))
-    found = {point.letter: point for point in points(run(events, 900, delays=LOADS_SLOWLY).store.entries())}
-    assert not found["A"].happened
+    story = {point.letter: point for point in points(run(events, 900, delays=LOADS_SLOWLY).store.entries())}
+    assert not story["A"].happened
 
 
 def test_a_run_that_was_cut_short_lacks_its_end() -> None:
     entries, _ = told(Plan())
     before_e = next(n for n, entry in enumerate(entries) if entry.event.at_us > 100 * SECOND_US)
-    found = points(entries[:before_e])
-    assert [point.letter for point in found if not point.happened] == ["E"]
+    story = points(entries[:before_e])
+    assert [point.letter for point in story if not point.happened] == ["E"]
 
 
 @pytest.mark.parametrize("arrivals", [{"c-1": 0.0}, {"c-1": 0.0, "c-2": 5.0}, dict.fromkeys("abcd", 1.0)])
