@@ -39,10 +39,10 @@ def refusals(action: Callable[[], object]) -> list[ConfigError]:
 
 def assert_refused(bad: Bad, path: Path, action: Callable[[], object]) -> None:
     """One of the refusals is the expected one, and all name the file."""
-    found = refusals(action)
-    assert {error.file for error in found} == {str(path)}
-    fitting = [error for error in found if error.key == bad.key and bad.what in error.what]
-    assert fitting, [str(error) for error in found]
+    errors = refusals(action)
+    assert {error.file for error in errors} == {str(path)}
+    fitting = [error for error in errors if error.key == bad.key and bad.what in error.what]
+    assert fitting, [str(error) for error in errors]
     assert bad.hint in fitting[0].hint, fitting[0].hint
 
 

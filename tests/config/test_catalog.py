@@ -21,8 +21,8 @@ def test_the_site_hides_what_came_with_fawkes(catalog: Catalog, tmp_path: Path) 
     site = write(tmp_path, "site/policies/td.py", "")
     write(tmp_path, "site/policies/_help.py", "")
     write(tmp_path, "site/policies/notes.md", "")
-    found = {one.name: (one.path, one.origin, one.hides) for one in catalog.all(Kind.POLICY)}
-    assert found == {
+    places = {known.name: (known.path, known.origin, known.hides) for known in catalog.all(Kind.POLICY)}
+    assert places == {
         "eq": (bundled[2], Origin.BUNDLED, ()),
         "jd": (bundled[1], Origin.BUNDLED, ()),
         "td": (site, Origin.SITE, (bundled[0],)),
@@ -102,8 +102,8 @@ def test_nothing_is_picked_up_from_a_home(kind: Kind, monkeypatch: pytest.Monkey
 
 
 def test_one_folder_that_is_site_and_bundled_hides_nothing() -> None:
-    found = Catalog(site=ROOT, bundled=ROOT).find(Kind.POLICY, "TD")
-    assert (found.origin, found.hides) == (Origin.SITE, ())
+    policy = Catalog(site=ROOT, bundled=ROOT).find(Kind.POLICY, "TD")
+    assert (policy.origin, policy.hides) == (Origin.SITE, ())
 
 
 def test_a_checkout_that_is_a_site_has_what_came_with_fawkes(tmp_path: Path) -> None:
@@ -126,10 +126,10 @@ def test_an_unchanged_copy_in_a_site_came_with_fawkes(tmp_path: Path) -> None:
 
 def test_what_comes_with_fawkes_is_found() -> None:
     catalog = Catalog()
-    policies = {one.title for one in catalog.all(Kind.POLICY)}
+    policies = {known.title for known in catalog.all(Kind.POLICY)}
     assert policies == {"JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT", "None", "EQ", "CD"}
-    assert "wkld-a-small" in {one.name for one in catalog.all(Kind.WORKLOAD)}
-    assert {one.name for one in catalog.all(Kind.INVENTORY)} == {"das4-like", "small-site"}
+    assert "wkld-a-small" in {known.name for known in catalog.all(Kind.WORKLOAD)}
+    assert {known.name for known in catalog.all(Kind.INVENTORY)} == {"das4-like", "small-site"}
 
 
 def test_a_module_is_loaded_off_the_search_path(catalog: Catalog, tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_a_module_that_cannot_be_loaded_is_named(text: str, why: str, catalog: C
 
 def test_the_text_of_a_file_is_read_or_the_file_is_named(catalog: Catalog, tmp_path: Path) -> None:
     path = write(tmp_path, "site/policies/td.py", "NAME = 'TD'")
-    found = catalog.find(Kind.POLICY, "td")
-    assert found.text() == "NAME = 'TD'"
+    policy = catalog.find(Kind.POLICY, "td")
+    assert policy.text() == "NAME = 'TD'"
     path.write_bytes(b"\xff")
     with pytest.raises(UserError, match=r"td\.py: line 1: is not UTF-8"):
-        found.text()
+        policy.text()

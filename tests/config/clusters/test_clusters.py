@@ -363,8 +363,8 @@ a = 1
 [role.core.hadoop.hdfs-site]
 dfs.name.dir = "/data"
 """
-    found = refusals(lambda: cluster(tmp_path, inventory, text))
-    assert [error.key for error in found] == [
+    errors = refusals(lambda: cluster(tmp_path, inventory, text))
+    assert [error.key for error in errors] == [
         "hadoop.core-site", "hadoop.yarn-site", "hadoop.yarn-site", "hadoop", "role.core.hadoop.hdfs-site",
     ]  # fmt: skip
 

@@ -24,16 +24,16 @@ def test_clusters_and_jobs_of_others_come_before_its_own_and_nothing_else(tmp_pa
     write(tmp_path, "a", 'title = "A"\nhosts = 90\n[settings]\npolicy = "EQ"')
     write(tmp_path, "b")
     path = write(tmp_path, "all", 'title = "All"\ninclude = ["b.toml", "a.toml"]\nhosts = 3')
-    found = load_including(WorkloadTable, path)
-    assert [one.id for one in found.cluster] == ["b", "a", "all"]
-    assert [one.id for one in found.job] == ["b-job", "a-job", "all-job"]
-    assert (found.title, found.hosts, found.settings) == ("All", 3, {})
+    table = load_including(WorkloadTable, path)
+    assert [row.id for row in table.cluster] == ["b", "a", "all"]
+    assert [row.id for row in table.job] == ["b-job", "a-job", "all-job"]
+    assert (table.title, table.hosts, table.settings) == ("All", 3, {})
 
 
 def test_it_needs_none_of_its_own(tmp_path: Path) -> None:
     write(tmp_path, "a")
     path = write(tmp_path, "all", 'include = ["a.toml"]', more="")
-    assert [one.id for one in load_including(WorkloadTable, path).cluster] == ["a"]
+    assert [row.id for row in load_including(WorkloadTable, path).cluster] == ["a"]
 
 
 @pytest.mark.parametrize(

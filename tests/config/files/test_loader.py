@@ -59,8 +59,8 @@ def test_a_sound_file_is_read(tmp_path: Path) -> None:
 
 def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
     path = write(tmp_path, "some.toml", "flag = 1\nversoin = 2\n[[inner]]\nnumber = 'x'")
-    found = refusals(lambda: load(Outer, path))
-    assert [error.key for error in found] == ["flag", "inner[#1].name", "inner[#1].number", "versoin"]
+    errors = refusals(lambda: load(Outer, path))
+    assert [error.key for error in errors] == ["flag", "inner[#1].name", "inner[#1].number", "versoin"]
     with pytest.raises(ManyConfigError) as caught:
         load(Outer, path)
     assert str(caught.value).count(str(path)) == 4

@@ -111,12 +111,12 @@ def test_a_sleeping_job_says_the_same_to_hadoop_and_to_the_simulator(tmp_path: P
 
 
 def test_a_file_may_have_several_jobs(tmp_path: Path) -> None:
-    one = '[[job]]\nid = "{}"\nkind = "class"\nclass = "A"\n'
-    path = write(tmp_path, "jobs.toml", one.format("a") + one.format("b"))
+    job_text = '[[job]]\nid = "{}"\nkind = "class"\nclass = "A"\n'
+    path = write(tmp_path, "jobs.toml", job_text.format("a") + job_text.format("b"))
     assert [spec.id for spec in load_jobs(path, "alpha")] == ["a", "b"]
-    path = write(tmp_path, "jobs.toml", one.format("a") + one.format("a"))
+    path = write(tmp_path, "jobs.toml", job_text.format("a") + job_text.format("a"))
     assert_refused(Bad("", "job[a].id", "two jobs have the id 'a'"), path, lambda: load_jobs(path, "alpha"))
-    path = write(tmp_path, "jobs.toml", "retries = 1\n" + one.format("a"))
+    path = write(tmp_path, "jobs.toml", "retries = 1\n" + job_text.format("a"))
     assert_refused(Bad("", "retries", "unknown key"), path, lambda: load_jobs(path, "alpha"))
     path = write(tmp_path, "jobs.toml", '[[job]]\nkind = "class"\nclass = "A"\n')
     assert_refused(Bad("", "job[#1].id", "is missing"), path, lambda: load_jobs(path, "alpha"))

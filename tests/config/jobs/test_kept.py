@@ -128,5 +128,5 @@ def test_pig_by_another_engine_is_not_kept(tmp_path: Path, args: tuple[str, ...]
 
 
 def test_a_program_that_cannot_be_read_is_a_reason(tmp_path: Path) -> None:
-    found = unkept_reason(JobDetails(kind="pig", pig=str(tmp_path / "lost.pig")))
-    assert found.startswith(f"{tmp_path}/lost.pig cannot be checked: ")
+    reason = unkept_reason(JobDetails(kind="pig", pig=str(tmp_path / "lost.pig")))
+    assert reason.startswith(f"{tmp_path}/lost.pig cannot be checked: ")

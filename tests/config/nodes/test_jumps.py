@@ -27,12 +27,12 @@ def load(folder: Path, ssh: str, *, group: str = "", more: str = "", config: str
 
 def way(node: InventoryNode) -> list[str]:
     """The hosts that SSH passes, the first one first, as ``name user@address:port key``."""
-    found, jump = [], node.jump
+    hops, jump = [], node.jump
     while jump is not None:
         key = f" {jump.key.name}" if jump.key else ""
-        found.append(f"{jump.name} {jump.user}@{jump.address}:{jump.port}{key}")
+        hops.append(f"{jump.name} {jump.user}@{jump.address}:{jump.port}{key}")
         jump = jump.before
-    return found[::-1]
+    return hops[::-1]
 
 
 def refused(folder: Path, ssh: str, *, more: str = "", config: str | None = None) -> str:

@@ -28,8 +28,8 @@ def catalog(folder: Path) -> Catalog:
 
 
 def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
-    found = load_settings(tmp_path / "fawkes.toml", catalog=catalog(tmp_path))
-    assert found.core == Settings(
+    read = load_settings(tmp_path / "fawkes.toml", catalog=catalog(tmp_path))
+    assert read.core == Settings(
         preset="steady",
         policy="TD",
         moves_must_pay=True,
@@ -85,10 +85,10 @@ def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
         retire_undeclared=False,
         halt_lost_fraction=0.45,
     )
-    assert (found.ssh.fanout, found.ssh.connect_timeout_us) == (32, 10 * SECOND_US)
-    assert (found.ssh.command_timeout_us, found.ssh.answer_s) == (300 * SECOND_US, 10.0)
-    assert found.share_error == 0.05
-    assert (found.policy.path, found.policy.origin) == (ROOT / "policies/weighting/td.py", Origin.BUNDLED)
+    assert (read.ssh.fanout, read.ssh.connect_timeout_us) == (32, 10 * SECOND_US)
+    assert (read.ssh.command_timeout_us, read.ssh.answer_s) == (300 * SECOND_US, 10.0)
+    assert read.share_error == 0.05
+    assert (read.policy.path, read.policy.origin) == (ROOT / "policies/weighting/td.py", Origin.BUNDLED)
 
 
 def test_the_preset_paper_is_the_method_of_the_paper(tmp_path: Path) -> None:
@@ -129,9 +129,9 @@ def test_a_site_says_when_more_is_made_of_the_copies_of_masters(tmp_path: Path) 
     ],
 )
 def test_a_preset_keeps_its_share_error_when_only_the_period_changes(text: str, tau: float, tmp_path: Path) -> None:
-    found = settings(tmp_path, text)
-    assert found.core.tau == pytest.approx(tau)
-    assert found.share_error == pytest.approx(math.sqrt(tau) / (found.core.period_us / SECOND_US))
+    read = settings(tmp_path, text)
+    assert read.core.tau == pytest.approx(tau)
+    assert read.share_error == pytest.approx(math.sqrt(tau) / (read.core.period_us / SECOND_US))
 
 
 def test_keys_override_the_preset(tmp_path: Path) -> None:
@@ -157,15 +157,15 @@ longest = "5m"
 [ssh]
 fanout = 8
 """
-    found = settings(tmp_path, text)
-    core = found.core
+    read = settings(tmp_path, text)
+    core = read.core
     assert (core.policy, core.policy_parameters, core.growth) == ("RU", {"psi": 1.0}, Role.TRANSIENT_CORE)
     assert (core.max_moves_fraction, core.idle_us, core.transient_leave_us) == (0.05, None, 90 * SECOND_US)
     assert (core.stale_us, core.join_us, core.clean_us) == (20 * SECOND_US, 60 * SECOND_US, 120 * SECOND_US)
     assert (core.join_attempts, core.retire_undeclared) == (5, True)
     assert (core.heard_us, core.missing_us) == (4 * SECOND_US, 20 * SECOND_US)
     assert (core.retry_first_us, core.retry_max_us) == (2 * SECOND_US, 300 * SECOND_US)
-    assert (found.ssh.fanout, found.ssh.connect_timeout_us) == (8, 10 * SECOND_US)
+    assert (read.ssh.fanout, read.ssh.connect_timeout_us) == (8, 10 * SECOND_US)
 
 
 @pytest.mark.parametrize("share", ['"20%"', "0.2"])
@@ -174,7 +174,7 @@ def test_a_budget_is_a_percentage_or_a_fraction(share: str, tmp_path: Path) -> N
 
 
 def test_an_admission_policy_is_found_by_its_name_and_has_parameters(tmp_path: Path) -> None:
-    found = settings(
+    read = settings(
         tmp_path,
         """
 admission = "justice"
@@ -186,24 +186,24 @@ kill_threshold = 0
 correction = "none"
 """,
     )
-    core = found.core
-    assert found.admission is not None
-    assert (found.admission.path, core.admission) == (ROOT / "policies/admission/justice.py", "JUSTICE")
+    core = read.core
+    assert read.admission is not None
+    assert (read.admission.path, core.admission) == (ROOT / "policies/admission/justice.py", "JUSTICE")
     assert core.admission_parameters == {"kill_threshold": 0, "correction": "none"}
     assert (core.learn_from_pool, core.admit_unkept) == (True, True)
 
 
 @pytest.mark.parametrize("text", ["", 'admission = "fifo"', 'admission = "FIFO"'])
 def test_fifo_is_the_queue_of_fawkes_and_no_policy(text: str, tmp_path: Path) -> None:
-    found = settings(tmp_path, text)
-    assert (found.admission, found.core.admission) == (None, "")
+    read = settings(tmp_path, text)
+    assert (read.admission, read.core.admission) == (None, "")
 
 
 def test_a_site_may_have_a_fifo_of_its_own(tmp_path: Path) -> None:
     write(tmp_path, "policies/admission/fifo.py", "NAME = 'FIFO'")
-    found = settings(tmp_path, 'admission = "fifo"').admission
-    assert found is not None
-    assert found.origin is Origin.SITE
+    policy = settings(tmp_path, 'admission = "fifo"').admission
+    assert policy is not None
+    assert policy.origin is Origin.SITE
 
 
 @cases(
@@ -276,8 +276,8 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
 
 def test_the_command_line_wins(tmp_path: Path) -> None:
     path = write(tmp_path, "fawkes.toml", 'preset = "paper"\npolicy = "JD"\nperiod = "30s"')
-    found = load_settings(path, catalog=catalog(tmp_path), preset="demo", policy="eq")
-    assert (found.core.preset, found.core.policy, found.core.period_us) == ("demo", "EQ", 30 * SECOND_US)
+    read = load_settings(path, catalog=catalog(tmp_path), preset="demo", policy="eq")
+    assert (read.core.preset, read.core.policy, read.core.period_us) == ("demo", "EQ", 30 * SECOND_US)
 
 
 def test_a_policy_of_the_command_line_that_is_unknown_is_told_as_such(tmp_path: Path) -> None:
@@ -289,8 +289,8 @@ def test_a_policy_of_the_command_line_that_is_unknown_is_told_as_such(tmp_path: 
 
 def test_a_policy_file_beside_the_settings_is_found_by_its_path(tmp_path: Path) -> None:
     path = write(tmp_path, "mine/own.py", "NAME = 'own'")
-    found = settings(tmp_path, 'policy = "mine/own.py"').policy
-    assert (found.name, found.path, found.origin) == ("own", path, Origin.GIVEN)
+    policy = settings(tmp_path, 'policy = "mine/own.py"').policy
+    assert (policy.name, policy.path, policy.origin) == ("own", path, Origin.GIVEN)
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))

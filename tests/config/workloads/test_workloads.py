@@ -66,21 +66,22 @@ jar = "examples"
 args = ["wordcount", "/input", "/output/{id}"]
 """
     path = write(tmp_path, "load/two.toml", text)
-    found = load(path, inventory, tmp_path / "site")
-    assert (found.name, found.title, found.hosts) == ("two", "Two", 8)
-    assert (found.settings.core.preset, found.settings.core.policy) == ("demo", "JD")
-    assert found.generate == (Generated("book", "words", 8_000_000, 4, 7),)
-    assert [(one.at_us, one.after, one.spec.id) for one in found.clusters] == [(0, "", "a"), (60 * SECOND_US, "a", "b")]
-    assert found.network_bytes == 5_000_000
-    details = ClusterDetails.of(found.clusters[0].spec.details)
+    workload = load(path, inventory, tmp_path / "site")
+    assert (workload.name, workload.title, workload.hosts) == ("two", "Two", 8)
+    assert (workload.settings.core.preset, workload.settings.core.policy) == ("demo", "JD")
+    assert workload.generate == (Generated("book", "words", 8_000_000, 4, 7),)
+    arrivals = [(arrival.at_us, arrival.after, arrival.spec.id) for arrival in workload.clusters]
+    assert arrivals == [(0, "", "a"), (60 * SECOND_US, "a", "b")]
+    assert workload.network_bytes == 5_000_000
+    details = ClusterDetails.of(workload.clusters[0].spec.details)
     assert (details.data[0].source, details.data[0].size_bytes) == ("generated:book", 8_000_000)
     assert details.outputs[0].save_to == str(tmp_path / "site/results/a")
-    jobs = [(one.after, one.delay_us // SECOND_US, one.spec.id, one.spec.cluster) for one in found.jobs]
+    jobs = [(job.after, job.delay_us // SECOND_US, job.spec.id, job.spec.cluster) for job in workload.jobs]
     assert jobs == [
         *(("running", 5 + 2 * number, f"s-{number + 1:02d}", "b") for number in range(10)),
         ("request", 0, "w", "a"),
     ]
-    assert JobDetails.of(found.jobs[-1].spec.details).args[-1] == "/output/w"
+    assert JobDetails.of(workload.jobs[-1].spec.details).args[-1] == "/output/w"
 
 
 HEAD = '[[cluster]]\nid = "a"\nmin_nodes = 3\n'
@@ -129,12 +130,12 @@ def test_a_workload_that_is_wrong_is_refused(bad: Bad, tmp_path: Path, inventory
 
 def test_wkld_a_in_small_is_what_the_paper_plays(tmp_path: Path) -> None:
     inventory = load_inventory(ROOT / "inventory/small-site.toml")
-    found = load(ROOT / "workloads/wkld-a-small.toml", inventory, tmp_path)
-    assert (found.hosts, len(inventory.nodes)) == (8, 10)
-    assert [(one.spec.id, one.spec.min_nodes) for one in found.clusters] == [("c-1", 2), ("c-2", 2), ("c-3", 2)]
-    assert [one.after for one in found.clusters] == ["", "", "c-1"]
-    kinds = Counter("sleep" if JobDetails.of(one.spec.details).sleep else one.spec.id for one in found.jobs)
+    workload = load(ROOT / "workloads/wkld-a-small.toml", inventory, tmp_path)
+    assert (workload.hosts, len(inventory.nodes)) == (8, 10)
+    assert {arrival.spec.id: arrival.spec.min_nodes for arrival in workload.clusters} == {"c-1": 2, "c-2": 2, "c-3": 2}
+    assert [arrival.after for arrival in workload.clusters] == ["", "", "c-1"]
+    kinds = Counter("sleep" if JobDetails.of(job.spec.details).sleep else job.spec.id for job in workload.jobs)
     assert kinds == {"sleep": 13, "count": 1}
-    assert {one.spec.cluster for one in found.jobs} == {"c-1", "c-2", "c-3"}
-    assert found.settings.core.preset == "demo"
-    assert ClusterDetails.of(found.clusters[0].spec.details).outputs
+    assert {submission.spec.cluster for submission in workload.jobs} == {"c-1", "c-2", "c-3"}
+    assert workload.settings.core.preset == "demo"
+    assert ClusterDetails.of(workload.clusters[0].spec.details).outputs
