@@ -37,9 +37,9 @@ def _step(at_us: int, which: int, text: str) -> Step:
 
 @st.composite
 def _many(draw: st.DrawFn) -> list[Step]:
-    found = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), TEXTS), min_size=1, max_size=60))
+    steps = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), TEXTS), min_size=1, max_size=60))
     at_us, made = 0, []
-    for later, which, text in found:
+    for later, which, text in steps:
         at_us += later
         made.append(_step(at_us, which, text))
     return made
@@ -55,12 +55,12 @@ def test_blocks_change_no_answer(given_steps: list[Step], block: int, kinds: lis
         for event, decision in given_steps:
             assert ledger.append(event, decision) == memory.append(event, decision)
         with closing(ledger), closing(LedgerReader(Path(folder))) as reader:
-            for found in (ledger, reader):
-                assert list(found.entries()) == list(memory.entries())
-                assert list(found.entries(number, kinds=kinds)) == list(memory.entries(number, kinds=kinds))
-                assert found.entry(number) == memory.entry(number)
-                assert found.seq_at(number) == memory.seq_at(number)
-                assert found.verify() == len(given_steps)
+            for store in (ledger, reader):
+                assert list(store.entries()) == list(memory.entries())
+                assert list(store.entries(number, kinds=kinds)) == list(memory.entries(number, kinds=kinds))
+                assert store.entry(number) == memory.entry(number)
+                assert store.seq_at(number) == memory.seq_at(number)
+                assert store.verify() == len(given_steps)
         assert _in_rows(Path(folder)) < max(2 * block, 2)
         # A program that reads more of it now: the older steps are packed otherwise, and are the same.
         with closing(Ledger(Path(folder), durable=False, block=3)) as again:
@@ -131,13 +131,13 @@ def test_a_damaged_block_is_refused(folder: Path, damage: str) -> None:
         db.commit()
     before = (folder / LEDGER_FILE).read_bytes()
     with closing(LedgerReader(folder)) as reader:
-        found: list[str] = []
+        texts: list[str] = []
         with suppress(RefusedError):
-            found.extend(dumps(to_plain(entry.event)) for entry in reader.entries())
+            texts.extend(dumps(to_plain(entry.event)) for entry in reader.entries())
         with pytest.raises(RefusedError, match="the ledger is damaged") as caught:
             reader.verify()
         assert message in caught.value.what
-    assert found == [dumps(to_plain(event)) for event, _ in steps() * 3][: len(found)]
+    assert texts == [dumps(to_plain(event)) for event, _ in steps() * 3][: len(texts)]
     assert (folder / LEDGER_FILE).read_bytes() == before
 
 

@@ -59,9 +59,9 @@ def _error(kind: type[sqlite3.Error], name: str) -> sqlite3.Error:
     ],
 )
 def test_errors_of_sqlite(error: sqlite3.Error, expected: type[FawkesError]) -> None:
-    found = translated(error, Path("/state/ledger.sqlite"))
-    assert type(found) is expected
-    assert found.where == "/state/ledger.sqlite"
+    error_shown = translated(error, Path("/state/ledger.sqlite"))
+    assert type(error_shown) is expected
+    assert error_shown.where == "/state/ledger.sqlite"
 
 
 def test_a_checksum_depends_on_every_part() -> None:

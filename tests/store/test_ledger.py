@@ -168,9 +168,9 @@ def test_a_second_controller_is_refused(folder: Path) -> None:
     other = _run(script, folder, stdin=subprocess.PIPE)
     assert other.stdout is not None
     assert other.stdout.readline() == "mine\n"
-    found = holder(folder)
-    assert found is not None
-    assert found.pid == other.pid
+    held_by = holder(folder)
+    assert held_by is not None
+    assert held_by.pid == other.pid
     with pytest.raises(ElsewhereError, match=rf"another controller is in charge: process {other.pid} on ") as caught:
         Ledger(folder)
     assert caught.value.exit_status == ExitStatus.ANOTHER_CONTROLLER
@@ -337,10 +337,10 @@ def test_a_ledger_that_cannot_be_trusted_is_refused_untouched(
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_reading_never_gives_a_step_that_was_not_stored(folder: Path, damage: str) -> None:
     DAMAGES[damage][0](folder / LEDGER_FILE)
-    found: list[str] = []
+    texts: list[str] = []
     with suppress(RefusedError):
-        found.extend(dumps(to_plain(entry.event)) for entry in LedgerReader(folder).entries())
-    assert found == [dumps(to_plain(event)) for event, _ in steps()][: len(found)]
+        texts.extend(dumps(to_plain(entry.event)) for entry in LedgerReader(folder).entries())
+    assert texts == [dumps(to_plain(event)) for event, _ in steps()][: len(texts)]
 
 
 def test_damage_before_the_snapshot_does_not_stop_a_controller(folder: Path) -> None:

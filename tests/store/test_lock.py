@@ -18,13 +18,13 @@ def test_nobody_holds_a_folder_that_was_never_used(tmp_path: Path) -> None:
 
 def test_the_holder_is_named(tmp_path: Path) -> None:
     lock = StateLock(tmp_path)
-    found = holder(tmp_path)
-    assert found is not None
-    assert found.pid == os.getpid()
-    assert str(found).startswith(f"process {os.getpid()} on {os.uname().nodename} since 20")
+    held_by = holder(tmp_path)
+    assert held_by is not None
+    assert held_by.pid == os.getpid()
+    assert str(held_by).startswith(f"process {os.getpid()} on {os.uname().nodename} since 20")
     with pytest.raises(ElsewhereError) as caught:
         StateLock(tmp_path)
-    assert caught.value.what == f"another controller is in charge: {found}"
+    assert caught.value.what == f"another controller is in charge: {held_by}"
     assert caught.value.where == str(tmp_path)
     lock.close()
     assert holder(tmp_path) is None
@@ -34,9 +34,9 @@ def test_what_a_dead_process_wrote_is_no_lock(tmp_path: Path) -> None:
     (tmp_path / LOCK_FILE).write_text('{"host": "elsewhere", "pid": 1, "since_us": 5}')
     assert holder(tmp_path) is None
     lock = StateLock(tmp_path)
-    found = holder(tmp_path)
-    assert found is not None
-    assert found.pid == os.getpid()
+    held_by = holder(tmp_path)
+    assert held_by is not None
+    assert held_by.pid == os.getpid()
     lock.close()
 
 

@@ -29,9 +29,9 @@ def test_a_ledger_of_an_older_format_is_brought_up(kept: Path, tmp_path: Path) -
     shutil.copy(kept, tmp_path / LEDGER_FILE)
     ledger = Ledger(tmp_path)
     expected = [(dumps(to_plain(event)), dumps(decision_plain(decision))) for event, decision in steps()]
-    found = [(dumps(to_plain(entry.event)), dumps(decision_plain(entry.decision))) for entry in ledger.entries()]
-    assert [event for event, _ in found] == [event for event, _ in expected]
-    assert len(found) == len(expected)
+    entries_read = [(dumps(to_plain(entry.event)), dumps(decision_plain(entry.decision))) for entry in ledger.entries()]
+    assert [event for event, _ in entries_read] == [event for event, _ in expected]
+    assert len(entries_read) == len(expected)
     assert ledger.latest_snapshot() == (4, {"after": 4})
     assert ledger.identity().last_epoch == 2
     assert ledger.verify() == len(expected)

@@ -62,10 +62,10 @@ def test_what_is_drawn(played: Reader) -> None:
 
 
 def test_what_is_marked(played: Reader) -> None:
-    found = moments(played, POINTS)
-    assert found.arrivals == ((1.0, "c-1"), (41.0, "c-2"), (81.0, "c-3"))
-    assert found.reconfigurations == (20.0, 60.0, 100.0, 140.0)
-    assert found.points == tuple(POINTS)
+    marks = moments(played, POINTS)
+    assert marks.arrivals == ((1.0, "c-1"), (41.0, "c-2"), (81.0, "c-3"))
+    assert marks.reconfigurations == (20.0, 60.0, 100.0, 140.0)
+    assert marks.points == tuple(POINTS)
 
 
 def test_a_picture_for_terminals(played: Reader) -> None:

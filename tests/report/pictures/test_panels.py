@@ -23,10 +23,10 @@ def test_the_course_is_that_of_the_frames(played: Reader) -> None:
     for name in course.nodes:
         mine = by_tick[(by_tick.cluster == name) & by_tick.discrimination.notna()]
         assert course.discrimination[name] == list(zip(mine.at_s, mine.discrimination, strict=True))
-        asked = read[(read.cluster == name) & read.tasks_waiting.notna()]
+        known = read[(read.cluster == name) & read.tasks_waiting.notna()]
         waiting = dict(course.waiting[name])
         # A sample counts the jobs as well that Fawkes itself still holds.
-        pairs = [(waiting[at_s], most) for at_s, most in zip(asked.at_s, asked.tasks_waiting, strict=True)]
+        pairs = [(waiting[at_s], most) for at_s, most in zip(known.at_s, known.tasks_waiting, strict=True)]
         assert all(said <= most for said, most in pairs)
         assert any(said for said, _ in pairs)
 
@@ -81,8 +81,8 @@ def test_changes_are_in_per_cent_with_interval_and_verdict() -> None:
 
 def bars(panel: Axes) -> list[tuple[float, float, float]]:
     """Upright lines: where, from, to."""
-    drawn = [one for one in panel.collections if isinstance(one, LineCollection)]
-    return [(float(low[0]), float(low[1]), float(high[1])) for one in drawn for low, high in one.get_segments()]
+    drawn = [bars_drawn for bars_drawn in panel.collections if isinstance(bars_drawn, LineCollection)]
+    return [(float(low[0]), float(low[1]), float(high[1])) for bar in drawn for low, high in bar.get_segments()]
 
 
 def test_totals_are_the_sums_of_the_roles(played: Reader) -> None:

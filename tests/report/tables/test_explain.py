@@ -31,9 +31,9 @@ def _texts(explanation: Explanation) -> list[str]:
 
 
 def test_a_tick_that_moved_nodes(played: Reader) -> None:
-    found = explain_tick(played, 3)
-    assert found.title == "Tick 3, 2023-11-14T22:14:20.000Z"
-    assert _texts(found) == [
+    explained = explain_tick(played, 3)
+    assert explained.title == "Tick 3, 2023-11-14T22:14:20.000Z"
+    assert _texts(explained) == [
         "Policy TD over the last 20 s; 10 nodes in service",
         "Global discrimination (raw) 97.8 against tau 1.11: the shares are off by 49.4% RMS, "
         "5.3% is allowed (sqrt(tau)/T)",
@@ -44,7 +44,10 @@ def test_a_tick_that_moved_nodes(played: Reader) -> None:
         "Until the next tick:",
         "node[05-09] join c-2 as transient-core: c-2 held 2 nodes and should have 7",
     ]
-    assert [(row["cluster"], row["nodes"], row["target"]) for row in found.figures] == [("c-1", 8, 3), ("c-2", 2, 7)]
+    assert [(row["cluster"], row["nodes"], row["target"]) for row in explained.figures] == [
+        ("c-1", 8, 3),
+        ("c-2", 2, 7),
+    ]
 
 
 def test_a_tick_in_which_nothing_moved(played: Reader) -> None:
@@ -95,8 +98,8 @@ def test_the_latest_tick_and_the_latest_that_moved(played: Reader) -> None:
 
 
 def test_a_node_that_was_handed_over(played: Reader) -> None:
-    found = explain_node(played, "node06")
-    assert [(line.text, line.code) for line in found.lines][:10] == [
+    explained = explain_node(played, "node06")
+    assert [(line.text, line.code) for line in explained.lines][:10] == [
         ("node06 has been serving c-3 as transient since 2023-11-14T22:15:50.500Z", ""),
         ("It went from c-2 to c-3 at 2023-11-14T22:15:40.000Z, within 10.5s", ""),
         (
@@ -112,8 +115,8 @@ def test_a_node_that_was_handed_over(played: Reader) -> None:
         ("It was decided at tick 7, 2023-11-14T22:15:40.000Z", ""),
         ("Policy TD over the last 20 s; 10 nodes in service", ""),
     ]
-    assert [row["cluster"] for row in found.figures] == ["c-1", "c-2", "c-3"]
-    times = [line.at_us for line in found.lines if line.at_us is not None]
+    assert [row["cluster"] for row in explained.figures] == ["c-1", "c-2", "c-3"]
+    times = [line.at_us for line in explained.lines if line.at_us is not None]
     assert times == sorted(times)
 
 
@@ -146,8 +149,8 @@ def test_a_node_that_was_lost_and_came_back(played: Reader) -> None:
 
 
 def test_a_cluster(played: Reader) -> None:
-    found = explain_cluster(played, "c-2")
-    texts = _texts(found)
+    explained = explain_cluster(played, "c-2")
+    texts = _texts(explained)
     assert texts[:2] == [
         "c-2 has been running since 2023-11-14T22:14:19.750Z; it was requested at 2023-11-14T22:14:01.000Z",
         "It waited for nodes for 2.8s, was deployed in 12s, loaded its data in 4s",
@@ -177,8 +180,8 @@ def test_jobs_that_ended_after_the_copy_are_named() -> None:
     look(desk, copied_us=copied_us)
     moved(desk, copied_us=copied_us)
     assert since_us > copied_us
-    found = [text for text in _texts(explain_cluster(desk.store, "a")) if "may lack its end" in text]
-    assert found == ["Jobs that had succeeded after that copy, whose output may lack its end: a-2"]
+    unsure = [text for text in _texts(explain_cluster(desk.store, "a")) if "may lack its end" in text]
+    assert unsure == ["Jobs that had succeeded after that copy, whose output may lack its end: a-2"]
 
 
 def test_what_is_not_there(played: Reader) -> None:
@@ -205,14 +208,14 @@ def test_reasons_that_differ_in_the_node_alone_are_one() -> None:
         return Reason("shrink", {"node": node, "held": held, "data_bytes": data, "cluster": "c", "target": target})
 
     other = Reason("budget", {"cluster": "c", "wanted": 3, "granted": 1})
-    found = grouped([shrink("a", 8, 10), other, shrink("b", 7, 20), shrink("z", 6, 1, target=9), other])
-    assert [(reason.code, nodes) for reason, nodes in found] == [
+    groups = grouped([shrink("a", 8, 10), other, shrink("b", 7, 20), shrink("z", 6, 1, target=9), other])
+    assert [(reason.code, nodes) for reason, nodes in groups] == [
         ("shrink", ("a", "b")),
         ("budget", ()),
         ("shrink", ("z",)),
         ("budget", ()),
     ]
-    assert (found[0][0].facts["held"], found[0][0].facts["data_bytes"]) == (8, 30)
+    assert (groups[0][0].facts["held"], groups[0][0].facts["data_bytes"]) == (8, 30)
 
 
 def test_plain_data_for_programs(played: Reader) -> None:

@@ -37,10 +37,10 @@ def texts(desk: Desk, name: str) -> list[str]:
 def test_a_job_that_is_let_in_shows_what_it_asked_for_and_got() -> None:
     desk = taught()
     submit(desk, 0)
-    found = texts(desk, "a-0")
-    assert found[0] == "job a-0 of a is starting"
-    assert found[1] == "Its deadline is +00:01:43.000, 1m40s after its submission"
-    assert found[2:5] == [
+    lines = texts(desk, "a-0")
+    assert lines[0] == "job a-0 of a is starting"
+    assert lines[1] == "Its deadline is +00:01:43.000, 1m40s after its submission"
+    assert lines[2:5] == [
         "It was granted 5 of 20 CPUs",
         "Job a-0 waits in the queue of a",
         "Job a-0 is let in with 5 CPUs: it asks for 5 of 20 (fraction 0.5, queue factor 1)",
@@ -53,11 +53,11 @@ def test_a_job_that_waits_and_is_dropped_shows_both() -> None:
     for number in range(5):
         submit(desk, number)
     to_deadline(desk, "a-4")
-    found = texts(desk, "a-4")
-    assert found[0] == "job a-4 of a was dropped: its deadline has passed"
-    assert [text for text in found if text.startswith("Job a-4 waits: it asks for 5 CPUs of 20")]
-    assert [text for text in found if text.startswith("Job a-4 is dropped: its deadline has passed")]
-    assert not [text for text in found if "a-3" in text]
+    lines = texts(desk, "a-4")
+    assert lines[0] == "job a-4 of a was dropped: its deadline has passed"
+    assert [text for text in lines if text.startswith("Job a-4 waits: it asks for 5 CPUs of 20")]
+    assert [text for text in lines if text.startswith("Job a-4 is dropped: its deadline has passed")]
+    assert not [text for text in lines if "a-3" in text]
 
 
 def newest(desk: Desk, name: str, chosen: PolicyText = PYTHIA) -> list[str]:
@@ -124,8 +124,8 @@ def test_a_job_that_never_was_is_told() -> None:
 
 
 def rows(desk: Desk) -> dict[str, tuple[object, ...]]:
-    found = [job_row(state) for state in history.jobs(desk.store)]
-    return {row["job"]: (row["state"], row["deadline_s"], row["cpus"], row["outcome"]) for row in found}
+    listed = [job_row(state) for state in history.jobs(desk.store)]
+    return {row["job"]: (row["state"], row["deadline_s"], row["cpus"], row["outcome"]) for row in listed}
 
 
 def test_rows_have_deadline_grant_and_outcome() -> None:
@@ -181,10 +181,10 @@ def test_a_job_whose_masters_do_not_answer_says_so_while_it_runs() -> None:
     desk.now_s += 20
     desk.sample(a={"error": "no answer"})
     since = show_time(desk.now_us)
-    told = f"The masters of a have not answered since {since}: how far the job is, is not known"
-    assert texts(desk, "a-1")[1] == told
+    silent = f"The masters of a have not answered since {since}: how far the job is, is not known"
+    assert texts(desk, "a-1")[1] == silent
     desk.sample(a={})
-    assert told not in texts(desk, "a-1")
+    assert silent not in texts(desk, "a-1")
     desk.sample(a={"error": "no answer"})
     desk.job("a-1", Progress.SUCCEEDED)
-    assert told not in texts(desk, "a-1")
+    assert silent not in texts(desk, "a-1")

@@ -111,8 +111,8 @@ def test_the_alert_of_a_node_that_died_while_it_left_ends_when_it_is_back(desk: 
 def test_the_alert_of_a_node_that_died_while_it_left_ends_when_its_data_is_given_up(desk: Desk) -> None:
     _drained(desk)
     _held(desk, Stored.DEAD)
-    asked = DrainAsked(at_us=desk.now_us, node=NodeId("node03"), reason="dead disk", discard=True, by="ann")
-    desk.tell(asked)
+    drain = DrainAsked(at_us=desk.now_us, node=NodeId("node03"), reason="dead disk", discard=True, by="ann")
+    desk.tell(drain)
     assert desk.node("node03").life is NodeLife.CLEANING
     assert desk.state.clusters[A].alert == ""
     assert "data-given-up" in desk.codes()

@@ -146,8 +146,8 @@ def test_nodes_of_a_cluster_by_what_they_do() -> None:
     )
     nodes = [replace(EXTRA, life=life, role=Role.TRANSIENT_CORE) for life in lives]
     row = cluster_row(RUNNING, [CORE, *nodes], None, None, 14_000)
-    found = {key: row[key] for key in ("nodes", "core", "transient_core", "transient", "joining", "leaving", "lost")}
-    assert found == {
+    counts = {key: row[key] for key in ("nodes", "core", "transient_core", "transient", "joining", "leaving", "lost")}
+    assert counts == {
         "nodes": 7,
         "core": 1,
         "transient_core": 1,

@@ -27,22 +27,22 @@ def _texts(node: ast.AST) -> set[str]:
 
 def _assigned(tree: ast.AST, name: str) -> set[str]:
     """The texts that a variable of a function, or a constant of a module, can hold."""
-    found: set[str] = set()
+    texts: set[str] = set()
     for each in ast.walk(tree):
         if isinstance(each, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in each.targets):
-            found |= _texts(each.value)
+            texts |= _texts(each.value)
         if isinstance(each, ast.For) and isinstance(each.target, ast.Tuple):
             places = [n for n, t in enumerate(each.target.elts) if isinstance(t, ast.Name) and t.id == name]
-            found |= {text for place in places for text in _column(tree, each.iter, place)}
-    return found
+            texts |= {text for place in places for text in _column(tree, each.iter, place)}
+    return texts
 
 
 def _column(tree: ast.AST, rows: ast.expr, place: int) -> set[str]:
     """The texts at one place of the rows that a loop goes through."""
     name = rows.id if isinstance(rows, ast.Name) else ""
     tables = [each.value for each in ast.walk(tree) if isinstance(each, ast.Assign) and _is(each.targets, name)]
-    found = [row for table in tables if isinstance(table, ast.Tuple) for row in table.elts]
-    return {text for row in found if isinstance(row, ast.Tuple) for text in _texts(row.elts[place])}
+    table_rows = [row for table in tables if isinstance(table, ast.Tuple) for row in table.elts]
+    return {text for row in table_rows if isinstance(row, ast.Tuple) for text in _texts(row.elts[place])}
 
 
 def _is(targets: list[ast.expr], name: str) -> bool:
@@ -79,10 +79,10 @@ def codes() -> set[str]:
 
 
 def test_the_source_is_read_rightly() -> None:
-    found = codes()
-    assert {"undeclared-data", "foreign-applications", "survey-failed", "discard-asked"} <= found
-    assert {"grow", "shrink", "shrink-to-admit", "freed", "out-of-service", "job-failed", "job-cancelled"} <= found
-    assert len(found) > 40
+    known = codes()
+    assert {"undeclared-data", "foreign-applications", "survey-failed", "discard-asked"} <= known
+    assert {"grow", "shrink", "shrink-to-admit", "freed", "out-of-service", "job-failed", "job-cancelled"} <= known
+    assert len(known) > 40
 
 
 @pytest.mark.parametrize("code", sorted(codes()))
@@ -97,8 +97,8 @@ def test_no_sentence_without_a_code() -> None:
 def test_every_verdict_of_a_tick_has_a_sentence() -> None:
     tree = ast.parse((CORE / "deciding" / "tick.py").read_text())
     (verdict,) = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "_verdict"]
-    told = {text for text in _texts(verdict) if set(text) <= set(string.ascii_lowercase + "-")}
-    assert told == set(VERDICTS)
+    words = {text for text in _texts(verdict) if set(text) <= set(string.ascii_lowercase + "-")}
+    assert words == set(VERDICTS)
 
 
 def test_no_reason_of_a_run_falls_back_to_its_code(fresh: Reader) -> None:
