@@ -63,7 +63,7 @@ def constants(node: ast.AST, tree: ast.Module) -> set[str]:
 
 def codes() -> set[str]:
     """The codes of all reasons that the core gives."""
-    found: set[str] = set()
+    named: set[str] = set()
     for _, tree in trees():
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
@@ -71,8 +71,8 @@ def codes() -> set[str]:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             at = {"say": 0, "Reason": 0, "give": 3}.get(name)
             if at is not None and len(node.args) > at:
-                found |= constants(node.args[at], tree)
-    return found
+                named |= constants(node.args[at], tree)
+    return named
 
 
 def test_each_reason_of_the_core_has_a_sentence() -> None:

@@ -29,9 +29,9 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def files(folder: str) -> list[Path]:
-    found = sorted((ROOT / folder).rglob("*.py"))
-    assert found
-    return found
+    paths = sorted((ROOT / folder).rglob("*.py"))
+    assert paths
+    return paths
 
 
 @pytest.mark.parametrize("path", files("policies"), ids=lambda path: path.name)

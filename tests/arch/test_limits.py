@@ -21,19 +21,19 @@ CARRIERS = {
 
 def times(source: str) -> list[str]:
     """The constants of a module that are times."""
-    found: list[str] = []
+    names: list[str] = []
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign):
-            found += [target.id for target in node.targets if isinstance(target, ast.Name)]
+            names += [target.id for target in node.targets if isinstance(target, ast.Name)]
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found.append(node.target.id)
-    return [name for name in found if name.isupper() and name.endswith(("_S", "_US"))]
+            names.append(node.target.id)
+    return [name for name in names if name.isupper() and name.endswith(("_S", "_US"))]
 
 
 def test_times_of_the_live_world_have_names_in_one_place() -> None:
-    own = {path.name: found for path in LIVING if (found := times(path.read_text()))}
+    own = {path.name: constants for path in LIVING if (constants := times(path.read_text()))}
     assert own.pop("limits.py")
-    assert {name: found for name, found in own.items() if name not in CARRIERS} == {}
+    assert {name: constants for name, constants in own.items() if name not in CARRIERS} == {}
 
 
 def test_each_limit_is_used() -> None:

@@ -152,22 +152,22 @@ Mutation = Callable[[st.DrawFn, bytes], bytes]
 
 def _value(draw: st.DrawFn, text: bytes) -> bytes:
     """One value becomes another of any type, or of a size that nobody has."""
-    found = list(_VALUE.finditer(text))
-    if not found:
+    matches = list(_VALUE.finditer(text))
+    if not matches:
         return text
-    one = found[draw(st.integers(0, len(found) - 1))]
-    return text[: one.start()] + draw(st.sampled_from(VALUES)) + text[one.end() :]
+    match = matches[draw(st.integers(0, len(matches) - 1))]
+    return text[: match.start()] + draw(st.sampled_from(VALUES)) + text[match.end() :]
 
 
 def _key(draw: st.DrawFn, text: bytes) -> bytes:
     """One key gets another name: a typing error, one of another table, one with dots or of 3,000 letters."""
-    found = list(_KEY.finditer(text))
-    if not found:
+    matches = list(_KEY.finditer(text))
+    if not matches:
         return text
-    one = found[draw(st.integers(0, len(found) - 1))]
-    names = [one[0][:-1], one[0] + b"s", b"id", b'""', b'"\\u0000"', b"a.b.c", b".".join([b"a"] * 40), b"k" * 3000]
-    names += [other[0] for other in found]
-    return text[: one.start()] + draw(st.sampled_from(names)) + text[one.end() :]
+    match = matches[draw(st.integers(0, len(matches) - 1))]
+    names = [match[0][:-1], match[0] + b"s", b"id", b'""', b'"\\u0000"', b"a.b.c", b".".join([b"a"] * 40), b"k" * 3000]
+    names += [other[0] for other in matches]
+    return text[: match.start()] + draw(st.sampled_from(names)) + text[match.end() :]
 
 
 def _lines(draw: st.DrawFn, text: bytes) -> bytes:

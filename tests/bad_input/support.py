@@ -133,7 +133,7 @@ def tree(folder: Path) -> dict[str, tuple[int, int]]:
     """Size and time of each file below a folder."""
     facts = {str(path.relative_to(folder)): path.lstat() for path in folder.rglob("*")}
     return {
-        name: (0, 0) if os.path.isdir(folder / name) else (one.st_size, one.st_mtime_ns) for name, one in facts.items()
+        name: (0, 0) if os.path.isdir(folder / name) else (at.st_size, at.st_mtime_ns) for name, at in facts.items()
     }
 
 

@@ -38,14 +38,14 @@ def row(policy: str, outcome: str, work_s: float | None, at_once: int | None = 2
 
 
 def test_the_table_counts_outcomes_and_what_was_wasted() -> None:
-    found = [
+    rows = [
         row("fifo", "met", 40, granted=0),
         row("fifo", "missed", 50.4),
         row("justice", "dropped", None, None, 0),
         row("justice", "killed", None, None),
         row("justice", "missed", 7),
     ]
-    lines = tables(found).splitlines()
+    lines = tables(rows).splitlines()
     assert lines[2:4] == ["| fifo | 1 | 1 | 0 | 0 | 50 |", "| justice | 0 | 1 | 1 | 1 | 7+ |"]
     assert "| fifo | left | met-1 | met | all | 2 | 40 |" in lines
     assert "| justice | left | killed-1 | killed | 2 | not known | not known |" in lines

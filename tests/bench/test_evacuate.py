@@ -21,9 +21,9 @@ def test_a_node_that_was_drained_twice_has_the_times_of_the_last_time() -> None:
         DrainAsked(at_us=again_us, node=NODE, reason="bench", by="op", ask="3"),
     ]
     entries = list(run(events, 900).store.entries())
-    found = left(entries, NODE)
-    assert found is not None
-    assert again_us == found[0] < found[1] < found[2]
+    times = left(entries, NODE)
+    assert times is not None
+    assert again_us == times[0] < times[1] < times[2]
     first = left([entry for entry in entries if entry.event.at_us < 400 * SECOND_US], NODE)
     assert first is not None
     assert first[0] == began_us

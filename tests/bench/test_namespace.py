@@ -18,7 +18,7 @@ IMAGE = Path(__file__).parents[1] / "live" / "data" / "fsimage-3.5.0"
 
 def sections(image: bytes) -> dict[str, bytes]:
     (length,) = struct.unpack(">i", image[-4:])
-    found = {}
+    by_name = {}
     for key, value in protobuf.fields(protobuf.message(image[-4 - length : -4])):
         if key == 4 and isinstance(value, bytes):
             known = dict(protobuf.fields(value))
@@ -26,18 +26,18 @@ def sections(image: bytes) -> dict[str, bytes]:
             assert isinstance(name, bytes)
             assert isinstance(size, int)
             assert isinstance(at, int)
-            found[name.decode()] = image[at : at + size]
-    return found
+            by_name[name.decode()] = image[at : at + size]
+    return by_name
 
 
 def messages(section: bytes) -> list[dict[int, int | bytes]]:
     """The messages of a section; fields of fixed width stand in inner messages alone."""
-    found, at = [], 0
+    fields_read, at = [], 0
     while at < len(section):
         size, begin = protobuf.read_varint(section, at)
-        found.append(dict(protobuf.fields(section[begin : begin + size])))
+        fields_read.append(dict(protobuf.fields(section[begin : begin + size])))
         at = begin + size
-    return found
+    return fields_read
 
 
 @pytest.mark.parametrize("files", [0, 1, 1000, 2500])

@@ -47,8 +47,8 @@ def test_a_job_that_is_admitted_or_learned_from_twice_is_noticed() -> None:
 
 @pytest.mark.parametrize(("at_once", "holds"), [(3, True), (4, False), (None, True)])
 def test_more_tasks_than_granted_are_noticed(at_once: int | None, holds: bool) -> None:
-    found = checks(ledger(), [replace(ROWS[0], at_once=at_once)])
-    assert found["no job ran more tasks at once than it was granted"] is holds
+    verdicts = checks(ledger(), [replace(ROWS[0], at_once=at_once)])
+    assert verdicts["no job ran more tasks at once than it was granted"] is holds
 
 
 def test_moves_have_their_reasons() -> None:

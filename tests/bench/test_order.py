@@ -18,7 +18,7 @@ def test_jobs_are_admitted_started_and_dropped_in_the_order_that_real_hadoop_had
 
 
 def test_jobs_are_not_admitted_in_the_order_of_their_submission() -> None:
-    found, submitted = offline(), [plan.name for plan in ORDER]
-    assert sorted(found["admitted"] + found["dropped"]) == sorted(submitted)
-    assert found["dropped"]
-    assert found["admitted"] != [name for name in submitted if name in found["admitted"]]
+    result, submitted = offline(), [plan.name for plan in ORDER]
+    assert sorted(result["admitted"] + result["dropped"]) == sorted(submitted)
+    assert result["dropped"]
+    assert result["admitted"] != [name for name in submitted if name in result["admitted"]]

@@ -22,10 +22,10 @@ def name_of(page: Path) -> str:
 
 def blocks(page: Path, language: str) -> list[str]:
     """The code blocks of a page in this language, those inside of lists included."""
-    found = _FENCED.findall(page.read_text(encoding="utf-8"))
+    fences = _FENCED.findall(page.read_text(encoding="utf-8"))
     return [
         "\n".join(line.removeprefix(indent) for line in text.splitlines())
-        for indent, written, text in found
+        for indent, written, text in fences
         if written == language
     ]
 

@@ -37,8 +37,8 @@ def test_a_mentioned_command_has_its_verb_and_its_options(text: str) -> None:
     command, rest = command_of(text.split()[1:])
     known = {name for option in command.get_params(click.Context(command)) for name in option.opts}
     own = rest[: rest.index("--")] if "--" in rest else rest
-    asked = {word.strip("[]").partition("=")[0] for word in own if re.match(r"\[?--?[A-Za-z]", word)}
-    assert asked <= known | {"--help", "-h", "--version"}
+    options = {word.strip("[]").partition("=")[0] for word in own if re.match(r"\[?--?[A-Za-z]", word)}
+    assert options <= known | {"--help", "-h", "--version"}
 
 
 @pytest.mark.parametrize("path", [page for page in PAGES if blocks(page, "")], ids=name_of)

@@ -47,8 +47,8 @@ def test_the_rooms_are_what_tree_and_contracts_say(path: Path) -> None:
 def test_the_lines_of_the_rooms_are_about_right() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for place, number in re.findall(r"^\| `(fawkes/[a-z/.]+)` \|[^|]+\| ([\d,]+) \|", text, re.MULTILINE):
-        told, real = int(number.replace(",", "")), rooms.rooms()[Path(place).stem].lines
-        assert abs(told - real) <= max(200, real / 4), f"{place}: {REMEDY}"
+        stated, real = int(number.replace(",", "")), rooms.rooms()[Path(place).stem].lines
+        assert abs(stated - real) <= max(200, real / 4), f"{place}: {REMEDY}"
 
 
 def test_every_room_stands_in_one_layer() -> None:
@@ -69,12 +69,12 @@ def test_every_verb_has_one_section() -> None:
 
 
 def test_every_table_of_configuration_has_its_keys_told() -> None:
-    told = {words[0].partition(":")[2] for name, *words in PARTS if name in ("keys", "more-keys")}
+    documented = {words[0].partition(":")[2] for name, *words in PARTS if name in ("keys", "more-keys")}
     for module in pkgutil.iter_modules(fawkes.config.__path__):
         importlib.import_module(f"fawkes.config.{module.name}")
     tables = {model.__name__ for model in _below(Strict) if model.__module__.startswith("fawkes.config.")}
     # `[node.NAME]`, `[role]` and `[[job]]` of a file of jobs are told in words: they have the keys of other tables.
-    assert tables - {"_Keys", *(model.__name__ for model in (NodeTable, RoleTable, RoleTables, JobsFile))} == told
+    assert tables - {"_Keys", *(model.__name__ for model in (NodeTable, RoleTable, RoleTables, JobsFile))} == documented
 
 
 def _below(model: type[Strict]) -> set[type[Strict]]:

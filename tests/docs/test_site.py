@@ -70,7 +70,7 @@ def test_the_site_asks_no_other_host_for_anything(site: Path) -> None:
 def test_no_page_has_markdown_that_was_not_understood(site: Path, fault: str, sign: str) -> None:
     pages = {path.stem: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
     prose = {name: re.sub(r"<pre\b.*?</pre>", "", text, flags=re.DOTALL) for name, text in pages.items()}
-    assert {name: found for name, text in prose.items() if (found := re.findall(sign, text, re.MULTILINE))} == {}, fault
+    assert {name: signs for name, text in prose.items() if (signs := re.findall(sign, text, re.MULTILINE))} == {}, fault
 
 
 @pytest.mark.slow

@@ -164,6 +164,6 @@ def test_a_node_that_comes_and_goes_is_caught() -> None:
     desk, circles = lost_node(), Circles()
     node = desk.node("node02")
     lives = [(NodeLife.EVACUATING, NodeLife.CLEANING)[n % 2] for n in range(MOST_LIVES + 1)]
-    found = [circles.saw(Decision(changes=(PutNode(replace(node, life=life)),))) for life in lives]
-    assert [bool(each) for each in found] == [False] * MOST_LIVES + [True]
+    verdicts = [circles.saw(Decision(changes=(PutNode(replace(node, life=life)),))) for life in lives]
+    assert [bool(each) for each in verdicts] == [False] * MOST_LIVES + [True]
     assert circles.saw(Decision(changes=(PutNode(replace(node, life=lives[-1])),))) == []

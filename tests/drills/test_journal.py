@@ -56,11 +56,11 @@ def test_the_table_says_what_was_tried_and_lost(tmp_path: Path) -> None:
     for each in (result(1), result(7, Failure("data lost", "a: /words")), result(8, at_s=None)):
         journal.add(each)
     rows = journal.rows()
-    found = {(line.kind, line.spot, line.life): line for line in lines(rows, "sim")}
-    power = found["power off", "core", "serving"]
+    by_kind = {(line.kind, line.spot, line.life): line for line in lines(rows, "sim")}
+    power = by_kind["power off", "core", "serving"]
     assert (power.runs, power.failed) == (2, ["7"])
-    assert found["controller killed", "controller", "before its effects"].runs == 2
-    assert found["paused", "core", "serving"].runs == 0
+    assert by_kind["controller killed", "controller", "before its effects"].runs == 2
+    assert by_kind["paused", "core", "serving"].runs == 0
     assert summary(rows, "sim") == "sim: 3 drills, 1 failed, 2 s\n  seed 7: data lost: a: /words"
 
 
@@ -71,9 +71,9 @@ def test_losses_of_masters_have_a_line_for_each_case_and_their_figures(tmp_path:
         Result(seed=3, world="masters", tried=tried, failures=(), steps=9, took_s=1.0, figures={"HDFS": 31.25}),
     )
     rows = journal.rows()
-    found = lines(rows, "masters")
-    assert len(found) == len(CASES)
-    assert [line.cells()[:4] for line in found if line.runs] == [("kept", "evacuation", "goes on", "1")]
+    table = lines(rows, "masters")
+    assert len(table) == len(CASES)
+    assert [line.cells()[:4] for line in table if line.runs] == [("kept", "evacuation", "goes on", "1")]
     assert head("masters")[:3] == ("promise", "phase", "controller")
     names, measured = figures(rows)
     assert measured[:4] == ("3", "kept", "evacuation", "goes on")

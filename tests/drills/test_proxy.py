@@ -25,8 +25,8 @@ def test_attributes_are_missing_also_inside_of_strings() -> None:
     seen = set()
     thin = spell(Kind.MISSING)
     for _ in range(20):
-        _, told = spoil(thin, "/jmx", 200, body.encode())
-        (bean,) = json.loads(told).get("beans", [{}])
+        _, spoilt = spoil(thin, "/jmx", 200, body.encode())
+        (bean,) = json.loads(spoilt).get("beans", [{}])
         assert len(bean) < 61
         seen.add(bean.get("LiveNodes"))
     assert len(seen) > 2

@@ -47,19 +47,19 @@ def test_no_package_of_an_extra_is_required_by_all() -> None:
 
 
 def test_developers_get_every_extra_that_is_not_compiled_on_their_machine() -> None:
-    own = next(one for one in PROJECT["project"]["optional-dependencies"]["dev"] if one.startswith(DISTRIBUTION))
+    own = next(extra for extra in PROJECT["project"]["optional-dependencies"]["dev"] if extra.startswith(DISTRIBUTION))
     assert set(own.removeprefix(f"{DISTRIBUTION}[").removesuffix("]").split(",")) == set(EXTRAS) - COMPILED
 
 
 def test_of_every_verb_it_is_known_whether_a_controller_alone_runs_it() -> None:
     """The contract of import-linter tells, or the verb's words without its extra, or a run without extras."""
     contracts = PROJECT["tool"]["importlinter"]["contracts"]
-    held = next(one for one in contracts if one["name"].startswith("A controller and the commands"))["source_modules"]
-    told = {words.split()[0] for words, *_ in NEEDS}
+    held = next(row for row in contracts if row["name"].startswith("A controller and the commands"))["source_modules"]
+    verbs = {words.split()[0] for words, *_ in NEEDS}
     run = {words.split()[0] for words, *_ in WORKS}
     for name, verb in VERBS.items():
         module = verb.where.partition(":")[0]
-        assert any(f"{module}.".startswith(f"{room}.") for room in held) or name in told | run, name
+        assert any(f"{module}.".startswith(f"{room}.") for room in held) or name in verbs | run, name
 
 
 # --- without the extras ---------------------------------------------------------------------------------------------
@@ -210,9 +210,9 @@ def command_of(installed: Path, direct_url: str | None) -> list[str]:
     (folder / "METADATA").write_text(_METADATA)
     if direct_url is not None:
         (folder / "direct_url.json").write_text(direct_url)
-    told = python(_COMMAND, folder=installed, env={"PYTHONPATH": f"{installed}:{ROOT}"})
-    assert told.returncode == 0, told.stderr
-    words = shlex.split(told.stdout)
+    output = python(_COMMAND, folder=installed, env={"PYTHONPATH": f"{installed}:{ROOT}"})
+    assert output.returncode == 0, output.stderr
+    words = shlex.split(output.stdout)
     assert words[:4] == [sys.executable, "-m", "pip", "install"]
     return words[4:]
 

@@ -21,8 +21,8 @@ PAGE = (ROOT / "docs" / "service.md").read_text()
 
 def value(key: str) -> str:
     """The value of a key in the unit; a key stands there once."""
-    (found,) = re.findall(rf"^{key}=(.*)$", TEXT, re.MULTILINE)
-    return str(found)
+    (values,) = re.findall(rf"^{key}=(.*)$", TEXT, re.MULTILINE)
+    return str(values)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_systemd_takes_it(tmp_path: Path) -> None:
     program = shutil.which("true") or sys.executable
     unit = tmp_path / UNIT.name
     unit.write_text(TEXT.replace(value("ExecStart").split()[0], program))
-    told = subprocess.run(
+    verified = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False, timeout=60
     )
-    assert (told.returncode, told.stdout + told.stderr) == (0, "")
+    assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")

@@ -111,7 +111,7 @@ def test_a_controller_of_this_version_takes_the_pool_over(site: Path) -> None:
     with closing(Ledger(site / "state")) as ledger:
         assert ledger.verify() > STEPS
         starts = [entry.event for entry in ledger.entries() if isinstance(entry.event, Started)]
-        assert [(one.version, one.epoch) for one in starts] == [("0.1.0", 1), (__version__, 2)]
+        assert [(start.version, start.epoch) for start in starts] == [("0.1.0", 1), (__version__, 2)]
         state, _ = remembered(ledger)
     assert sorted(state.clusters) == ["c-1", "c-2", "c-3"]
     assert not [node for node in state.nodes.values() if node.owner is None]

@@ -38,8 +38,8 @@ BINARY = {".png", ".gz", ".xz"}
 
 def files(folder: str, pattern: str = "*") -> set[str]:
     """The names in a folder of the project, without what Python and others leave there."""
-    found = ((ROOT / folder).rglob(pattern)) if (ROOT / folder).is_dir() else ()
-    kept = (path.relative_to(ROOT) for path in found if path.is_file())
+    paths = ((ROOT / folder).rglob(pattern)) if (ROOT / folder).is_dir() else ()
+    kept = (path.relative_to(ROOT) for path in paths if path.is_file())
     return {str(path) for path in kept if "__pycache__" not in path.parts and not path.name.startswith(".")}
 
 
@@ -88,7 +88,7 @@ def test_what_came_with_fawkes_is_found_in_an_unpacked_wheel(wheel: zipfile.ZipF
     wheel.extractall(tmp_path)
     catalog = Catalog(bundled=tmp_path / "fawkes" / "_bundled")
     for kind in Kind:
-        assert [one.name for one in catalog.all(kind)] == [one.name for one in Catalog(bundled=ROOT).all(kind)]
+        assert [file.name for file in catalog.all(kind)] == [file.name for file in Catalog(bundled=ROOT).all(kind)]
 
 
 @pytest.mark.slow

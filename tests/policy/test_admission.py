@@ -38,7 +38,9 @@ def ended(
     return Done(100, 100.0, rate * 100 * 100, granted, 2250, met, killed)
 
 
-def one(by: Admission, memory: Plain, *, tasks: int = 100, deadline_s: float = 100.0, waited_s: float = 0.0) -> Verdict:
+def verdict_of(
+    by: Admission, memory: Plain, *, tasks: int = 100, deadline_s: float = 100.0, waited_s: float = 0.0
+) -> Verdict:
     """The verdict on one waiting job on 2,250 free CPUs."""
     (verdict,) = by.admit(Queue([Job("a", tasks, deadline_s, waited_s)], 2250, 2250), memory)
     return verdict
@@ -50,7 +52,7 @@ def granted(verdicts: object) -> dict[str, int]:
 
 
 def test_all_are_found_by_name() -> None:
-    assert tuple(found.name for found in Catalog().all(Kind.ADMISSION)) == NAMES
+    assert tuple(policy.name for policy in Catalog().all(Kind.ADMISSION)) == NAMES
 
 
 def test_only_the_oracle_must_know_the_work() -> None:
@@ -82,13 +84,13 @@ def test_a_hopeless_job_teaches_pythia_nothing_unless_it_is_told_so() -> None:
 )
 def test_pythia_asks_for_more_the_longer_a_job_has_waited(waited_s: float, cpus: int, dropped: bool) -> None:
     pythia = policy("pythia")
-    verdict = one(pythia, learned(pythia, ended(0.5), ended(0.5)), waited_s=waited_s)
+    verdict = verdict_of(pythia, learned(pythia, ended(0.5), ended(0.5)), waited_s=waited_s)
     assert (verdict.cpus, verdict.drop) == (cpus, dropped)
 
 
 def test_a_job_of_one_task_gets_one_cpu() -> None:
     pythia = policy("pythia")
-    assert one(pythia, learned(pythia, ended(0.5), ended(0.5)), tasks=1).cpus == 1
+    assert verdict_of(pythia, learned(pythia, ended(0.5), ended(0.5)), tasks=1).cpus == 1
 
 
 def test_the_first_two_jobs_get_what_is_free() -> None:
@@ -135,7 +137,7 @@ def test_priority_is_an_option(priority: str, first: str) -> None:
 def test_justice_is_between_the_last_job_and_the_least_or_the_most(met: bool, fraction: float) -> None:
     justice = policy("justice", correction="none")
     memory = learned(justice, ended(0.25), ended(0.5, granted=40, met=met))
-    assert one(justice, memory).why["fraction"] == pytest.approx(fraction)
+    assert verdict_of(justice, memory).why["fraction"] == pytest.approx(fraction)
 
 
 def test_justice_corrects_by_the_mean_error_and_stays_above_the_least() -> None:
@@ -152,12 +154,12 @@ def test_justice_corrects_by_the_mean_error_and_stays_above_the_least() -> None:
         "last": 0.4,
         "met": True,
     }
-    assert one(justice, memory).why["fraction"] == pytest.approx(0.3)
-    assert one(justice, {**memory, "errors": -0.5}).why["fraction"] == 0.25
-    assert one(justice, {**memory, "errors": 9.0}).why["fraction"] == 1.0
-    assert one(justice, {**memory, "errors": 9.0}, waited_s=1.0).drop, "the queue factor comes after the clamp"
-    assert one(policy("justice", correction="ema"), memory).why["correction"] == -0.1
-    assert one(policy("justice", fraction="average", correction="none"), memory).why["fraction"] == 0.375
+    assert verdict_of(justice, memory).why["fraction"] == pytest.approx(0.3)
+    assert verdict_of(justice, {**memory, "errors": -0.5}).why["fraction"] == 0.25
+    assert verdict_of(justice, {**memory, "errors": 9.0}).why["fraction"] == 1.0
+    assert verdict_of(justice, {**memory, "errors": 9.0}, waited_s=1.0).drop, "the queue factor comes after the clamp"
+    assert verdict_of(policy("justice", correction="ema"), memory).why["correction"] == -0.1
+    assert verdict_of(policy("justice", fraction="average", correction="none"), memory).why["fraction"] == 0.375
 
 
 def test_after_successes_justice_halves_its_distance_to_the_least() -> None:
@@ -165,7 +167,7 @@ def test_after_successes_justice_halves_its_distance_to_the_least() -> None:
     memory = learned(justice, ended(0.25), ended(0.5, granted=100))
     distances = []
     for _ in range(6):
-        cpus = one(justice, memory, tasks=2000).cpus
+        cpus = verdict_of(justice, memory, tasks=2000).cpus
         distances.append(cpus / 2000 - 0.25)
         memory = justice.learn(Done(2000, 100.0, 0.3 * 2000 * 100, cpus, 2250, True, False), memory)
     assert all(later == pytest.approx(earlier / 2, abs=0.001) for earlier, later in pairwise(distances))
@@ -175,7 +177,7 @@ def test_after_successes_justice_halves_its_distance_to_the_least() -> None:
 def test_equal_jobs_get_their_rate_from_the_third_on(rate: float) -> None:
     justice = policy("justice")
     memory = learned(justice, ended(rate), ended(rate))
-    assert one(justice, memory).cpus == rate * 100
+    assert verdict_of(justice, memory).cpus == rate * 100
 
 
 def test_the_printed_error_of_small_jobs_is_biased() -> None:
@@ -253,12 +255,12 @@ jobs = st.lists(
 def test_every_policy_grants_no_more_than_is_free(
     name: str, drawn: list[tuple[int, float | None, float, int, float]], spare: int, rates: list[float]
 ) -> None:
-    asked = [
+    running = [
         Job(f"j{n}", tasks, due, waited, min(held, tasks), work)
         for n, (tasks, due, waited, held, work) in enumerate(drawn)
     ]
-    held = sum(job.granted for job in asked)
-    queue = Queue(asked, total=max(50, held + spare), free=max(50, held + spare) - held)
+    held = sum(job.granted for job in running)
+    queue = Queue(running, total=max(50, held + spare), free=max(50, held + spare) - held)
     by = _COMPILED[name]
     verdicts = checked(queue, by.admit(queue, learned(by, *map(ended, rates))))
     assert not any(verdict.drop and verdict.cpus for verdict in verdicts)

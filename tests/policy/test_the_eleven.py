@@ -45,9 +45,9 @@ def test_there_is_one_file_for_each_policy_of_the_paper() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_policy_imports_nothing_but_what_it_may(name: str) -> None:
     for node in ast.walk(ast.parse((POLICIES / f"{name}.py").read_text())):
-        found = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        found += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        assert set(found) <= ALLOWED_IMPORTS
+        imported = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        imported += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        assert set(imported) <= ALLOWED_IMPORTS
 
 
 @pytest.mark.parametrize("name", NAMES)

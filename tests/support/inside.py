@@ -47,11 +47,11 @@ def _asked(url: str, key: Key) -> urllib.request.Request:
 def digests(url: str, user: str, folder: str, *, key: Key) -> object:
     """HDFS's own checksum and the SHA-256 of the bytes of each file below a folder."""
     hdfs = Hdfs(url, user, key=key)
-    found = {}
+    by_path = {}
     for file in hdfs.below(folder):
         if not file.folder:
-            found[file.path] = [hdfs.checksum(file.path)["bytes"], _sha(hdfs, file.path)]
-    return found
+            by_path[file.path] = [hdfs.checksum(file.path)["bytes"], _sha(hdfs, file.path)]
+    return by_path
 
 
 def readable(url: str, user: str, folder: str, *, key: Key) -> object:
@@ -113,16 +113,16 @@ def hold_open(url: str, user: str, path: str, place: str, *, key: Key) -> object
 
 def until_frozen(url: str, user: str, path: str, *, key: Key) -> object:
     """Wait until HDFS takes no writes; how often it was asked."""
-    asked = 1
+    tries = 1
     while not _safe_mode(url, key):
-        asked += 1
-    return asked
+        tries += 1
+    return tries
 
 
 def _safe_mode(url: str, key: Key) -> str:
     """The NameNode's words about its safe mode; empty when it is off."""
-    found = get(f"{url}/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", key=key)
-    return str(found["beans"][0]["Safemode"]) if isinstance(found, dict) else ""
+    beans = get(f"{url}/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", key=key)
+    return str(beans["beans"][0]["Safemode"]) if isinstance(beans, dict) else ""
 
 
 def remove(url: str, user: str, path: str, *, key: Key) -> object:
@@ -218,18 +218,18 @@ def _again_and_again(
 
 
 def _folder(url: str, user: str, path: str, key: Key) -> str:
-    asked = _asked(f"{url}/webhdfs/v1{path}?op=MKDIRS&user.name={user}", key)
-    asked.method = "PUT"
-    with urllib.request.urlopen(asked, timeout=_PROBE_S) as answer:
+    request = _asked(f"{url}/webhdfs/v1{path}?op=MKDIRS&user.name={user}", key)
+    request.method = "PUT"
+    with urllib.request.urlopen(request, timeout=_PROBE_S) as answer:
         if json.load(answer) != {"boolean": True}:
             raise ValueError(path)
     return path
 
 
 def _file(url: str, user: str, path: str, key: Key) -> str:
-    asked = _asked(f"{url}/webhdfs/v1{path}?op=CREATE&noredirect=true&overwrite=true&user.name={user}", key)
-    asked.method = "PUT"
-    with urllib.request.urlopen(asked, timeout=_PROBE_S) as answer:
+    request = _asked(f"{url}/webhdfs/v1{path}?op=CREATE&noredirect=true&overwrite=true&user.name={user}", key)
+    request.method = "PUT"
+    with urllib.request.urlopen(request, timeout=_PROBE_S) as answer:
         place = _asked(json.load(answer)["Location"], key)
     place.method, place.data = "PUT", path.encode()
     with urllib.request.urlopen(place, timeout=_ANSWER_S):

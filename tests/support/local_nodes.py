@@ -68,10 +68,10 @@ class LocalFleet:
         self, nodes: Iterable[str], work: Callable[[str], Script], deadline_s: float
     ) -> dict[str, Result | HostError]:
         """The same on many nodes."""
-        found: dict[str, Result | HostError] = {}
+        results: dict[str, Result | HostError] = {}
         for node in nodes:
             try:
-                found[node] = self.run(node, work(node), deadline_s)
+                results[node] = self.run(node, work(node), deadline_s)
             except HostError as error:
-                found[node] = error
-        return found
+                results[node] = error
+        return results

@@ -43,8 +43,8 @@ def watched_fetchers(folder: Path) -> Iterator[Asked]:
     log = folder / "asked"
     outside = os.readlink("/proc/self/ns/net")
     for name in _FETCHERS:
-        if found := shutil.which(name):
-            words = {"outside": outside, "program": found, "log": str(log)}
+        if program := shutil.which(name):
+            words = {"outside": outside, "program": program, "log": str(log)}
             script = _SCRIPT.format(name=name, **{key: shlex.quote(value) for key, value in words.items()})
             (folder / name).write_text(script)
             (folder / name).chmod(0o755)

@@ -70,8 +70,8 @@ def started(count: int = 10, at_s: float = 0, *, how: Settings | None = None, **
 
 def admission(name: str) -> PolicyText:
     """The text of an admission policy that came with Fawkes."""
-    found = Catalog().find(Kind.ADMISSION, name)
-    return policy_text(found.title, str(found.path), found.text())
+    policy = Catalog().find(Kind.ADMISSION, name)
+    return policy_text(policy.title, str(policy.path), policy.text())
 
 
 def request(name: str, at_s: float, minimum: int = 2, **facts: object) -> Requested:
@@ -126,13 +126,13 @@ class Checked(Engine):
 def two_owners(world: SimWorld) -> list[str]:
     """The simulated nodes on which two MR-clusters compute at once."""
     seen: dict[NodeId, ClusterId] = {}
-    found = []
+    twice = []
     for cluster in world.clusters.values():
         for node in cluster.nodes:
             if node in seen:
-                found.append(f"{node} works for {seen[node]} and {cluster.id}")
+                twice.append(f"{node} works for {seen[node]} and {cluster.id}")
             seen[node] = cluster.id
-    return found
+    return twice
 
 
 def run(events: Iterable[Event], until_s: float, **world: object) -> Checked:
@@ -151,8 +151,8 @@ def sizes(view: View) -> dict[str, int]:
 
 def roles(view: View, cluster: str) -> dict[Role | None, int]:
     """How many nodes of each role an MR-cluster holds."""
-    found: dict[Role | None, int] = {}
+    counts: dict[Role | None, int] = {}
     for node in view.nodes_of(ClusterId(cluster)):
         role = view.nodes[node].role
-        found[role] = found.get(role, 0) + 1
-    return found
+        counts[role] = counts.get(role, 0) + 1
+    return counts

@@ -18,7 +18,7 @@ def meanwhile(
 ) -> Iterator[dict[str, Any]]:
     """While the block lasts, a command writes below a folder of an HDFS; afterwards its answer."""
     key = site.key(cluster)
-    ended, found = site.root / f"{folder.strip('/').replace('/', '-')}.ended", dict[str, Any]()
+    ended, outcome = site.root / f"{folder.strip('/').replace('/', '-')}.ended", dict[str, Any]()
     ended.unlink(missing_ok=True)
     words = [
         sys.executable,
@@ -33,11 +33,11 @@ def meanwhile(
     ]
     with site.lab.popen(words, cwd=PROJECT, stdout=subprocess.PIPE) as process:
         try:
-            yield found
+            yield outcome
         except BaseException:
             # What it has to say is of no use, and would hide why.
             process.kill()
             raise
         ended.touch()
         out, _ = process.communicate()
-        found |= json.loads(out)
+        outcome |= json.loads(out)

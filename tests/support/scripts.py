@@ -213,7 +213,7 @@ def scripts(draw: st.DrawFn) -> Script:
     events += [UndrainAsked(at_us=late_us, node=node.id) for node in pool]
     losses = draw(
         st.lists(st.tuples(st.sampled_from(pool), st.integers(1, ACTED_S)), max_size=4).map(
-            lambda found: tuple((node.id, at_s * SECOND_US) for node, at_s in found)
+            lambda pairs: tuple((node.id, at_s * SECOND_US) for node, at_s in pairs)
         )
     )
     mishap = st.sampled_from((None, None, "it broke", ""))

@@ -194,8 +194,8 @@ class RealSite:
 
     def rows(self, *words: str | Path) -> list[dict[str, Any]]:
         """The rows that a command prints with ``-o json``."""
-        found: list[dict[str, Any]] = json.loads(self.fawkes(*words, "-o", "json"))["rows"]
-        return found
+        listed: list[dict[str, Any]] = json.loads(self.fawkes(*words, "-o", "json"))["rows"]
+        return listed
 
     # --- the controller
 
@@ -241,9 +241,9 @@ class RealSite:
         limit = time.monotonic() + limit_s
         while True:
             self.ledger.catch_up()
-            found = condition()
-            if found:
-                return found
+            result = condition()
+            if result:
+                return result
             if self.controller is not None and self.controller.poll() is not None:
                 raise AssertionError(f"the controller ended while it was waited for {what}\n{self.story()}")
             if time.monotonic() > limit:
@@ -287,10 +287,10 @@ class RealSite:
         """Wait until MR-clusters are in a stage of their lives; one that failed is no use to wait for."""
 
         def reached() -> bool:
-            found = [self.ledger.clusters.get(c) for c in clusters]
-            for each in found:
+            states = [self.ledger.clusters.get(c) for c in clusters]
+            for each in states:
                 assert each is None or life is ClusterLife.GONE or not each.failed, self.story()
-            return all(each is not None and each.life is life for each in found)
+            return all(each is not None and each.life is life for each in states)
 
         self.until(f"{life} of {', '.join(clusters)}", reached)
 
@@ -298,8 +298,8 @@ class RealSite:
         """Wait until jobs have ended, however."""
 
         def ended() -> list[JobState] | None:
-            found = [self.ledger.jobs.get(j) for j in jobs]
-            there = [job for job in found if job is not None and job.life in ENDED_JOBS]
+            states = [self.ledger.jobs.get(j) for j in jobs]
+            there = [job for job in states if job is not None and job.life in ENDED_JOBS]
             return there if len(there) == len(jobs) else None
 
         return self.until(f"the end of {', '.join(jobs)}", ended)
@@ -312,9 +312,9 @@ class RealSite:
         """Wait until that many nodes serve an MR-cluster in a role, and no others are on their way to it."""
 
         def there() -> list[str] | None:
-            found = self.serving(cluster, role)
+            nodes = self.serving(cluster, role)
             mine = [n for n in self.nodes_of(cluster) if n.role is role]
-            return found if len(found) == count == len(mine) else None
+            return nodes if len(nodes) == count == len(mine) else None
 
         return self.until(f"{count} {role} nodes of {cluster}", there)
 
@@ -376,8 +376,8 @@ class RealSite:
 
     def applications(self, cluster: str, job: str, attempt: int = 1) -> list[dict[str, Any]]:
         """The applications of an attempt of a job, as the ResourceManager knows them."""
-        found = self.yarn(cluster, f"apps?applicationTags={tag_of(JobId(job), attempt)}")["apps"]
-        rows: list[dict[str, Any]] = found["app"] if found else []
+        listed = self.yarn(cluster, f"apps?applicationTags={tag_of(JobId(job), attempt)}")["apps"]
+        rows: list[dict[str, Any]] = listed["app"] if listed else []
         return rows
 
     def hdfs(self, cluster: str, command: str, *words: str) -> Any:
@@ -408,31 +408,31 @@ class RealSite:
 
 def differences(site: RealSite) -> list[str]:
     """Where the leases on the nodes, what is on them, and the ledger say different things."""
-    found = []
+    differing = []
     for name, there in site.on_nodes().items():
         state, lease = site.node(name), there.lease
         owner = state.owner or ""
         if lease.get("cluster", "") != owner:
-            found.append(f"{name}: the ledger says {owner!r}, the lease {lease}")
+            differing.append(f"{name}: the ledger says {owner!r}, the lease {lease}")
         elif owner and lease.get("generation") != str(state.generation):
-            found.append(f"{name}: generation {state.generation}, the lease {lease}")
+            differing.append(f"{name}: generation {state.generation}, the lease {lease}")
         if not owner and not there.clean:
-            found.append(f"{name}: is nobody's and has {there}")
+            differing.append(f"{name}: is nobody's and has {there}")
         if {*there.folders, *there.processes} - {owner}:
-            found.append(f"{name}: is {owner!r}'s and has {there}")
-    return found
+            differing.append(f"{name}: is {owner!r}'s and has {there}")
+    return differing
 
 
 def _on_node(text: str) -> OnNode:
     lease: dict[str, str] = {}
-    found: dict[str, set[str]] = {"folder": set(), "process": set()}
+    by_key: dict[str, set[str]] = {"folder": set(), "process": set()}
     for line in text.splitlines():
         key, _, value = line.partition(" ")
         if key.startswith("lease."):
             lease[key.removeprefix("lease.")] = value
         else:
-            found[key].add(value)
-    return OnNode(lease, frozenset(found["folder"]), frozenset(found["process"]))
+            by_key[key].add(value)
+    return OnNode(lease, frozenset(by_key["folder"]), frozenset(by_key["process"]))
 
 
 @contextmanager

@@ -24,9 +24,9 @@ def up(minimum: int = 3, count: int = 6, *, ready: bool = True, **changes: objec
 
 
 def standby(desk: Desk) -> Standby:
-    found = cluster(desk).standby
-    assert found is not None
-    return found
+    running = cluster(desk).standby
+    assert running is not None
+    return running
 
 
 def see(desk: Desk, node: NodeId = NEW, error: str = "", *, ready: bool = True) -> None:

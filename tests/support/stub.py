@@ -28,8 +28,8 @@ def stub_master() -> Iterator[Stub]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = stub.answers.get(urlsplit(self.path).path)
-            self._answer(404 if found is None else 200, found() if callable(found) else found)
+            answer = stub.answers.get(urlsplit(self.path).path)
+            self._answer(404 if answer is None else 200, answer() if callable(answer) else answer)
 
         def _answer(self, status: int, document: object) -> None:
             body = json.dumps(document).encode()

@@ -24,7 +24,7 @@ def check_names(words: Sequence[str]) -> None:
     Where an option has a list of values, its value must be one of them.
     """
     command, context, rest = _verb(words)
-    known = {name: one for one in command.get_params(context) for name in (*one.opts, *one.secondary_opts)}
+    known = {name: each for each in command.get_params(context) for name in (*each.opts, *each.secondary_opts)}
     for word, following in zip_longest(rest, rest[1:], fillvalue=""):
         if word == "--":
             return
@@ -41,9 +41,9 @@ def _verb(words: Sequence[str]) -> tuple[click.Command, click.Context, list[str]
     context = click.Context(cli, info_name="fawkes")
     rest = list(words[3:] if words[1:2] == ["--site"] else words[1:])
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
-        found = command.get_command(context, rest[0])
-        if found is None:
+        command_of = command.get_command(context, rest[0])
+        if command_of is None:
             raise click.UsageError(f"`fawkes {command.name}` has no verb {rest[0]!r}", context)
-        command, rest = found, rest[1:]
+        command, rest = command_of, rest[1:]
         context = click.Context(command, parent=context)
     return command, context, rest

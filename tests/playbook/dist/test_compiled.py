@@ -41,9 +41,9 @@ def _without_maven(folder: Path) -> str:
     """A PATH on which there is Java, but not Maven."""
     programs = folder / "programs"
     programs.mkdir()
-    found = shutil.which("java")
-    assert found is not None
-    (programs / "java").symlink_to(found)
+    java = shutil.which("java")
+    assert java is not None
+    (programs / "java").symlink_to(java)
     return str(programs)
 
 

@@ -87,9 +87,9 @@ def test_a_link_on_the_path_leads_to_the_home(tmp_path: Path) -> None:
     links.mkdir()
     (links / "java").symlink_to(home / "bin" / "java")
 
-    found = find_java(LocalShell(env={"PATH": f"{links}:{os.environ['PATH']}"}), "n", HADOOP_35)
+    java = find_java(LocalShell(env={"PATH": f"{links}:{os.environ['PATH']}"}), "n", HADOOP_35)
 
-    assert (found.home, found.major) == (str(home), 17)
+    assert (java.home, java.major) == (str(home), 17)
 
 
 def test_a_java_that_does_not_run_is_told_with_its_words(tmp_path: Path) -> None:

@@ -143,15 +143,15 @@ def test_the_pom_names_every_artifact_at_its_version(version: str) -> None:
     wanted = PINS[version]
     project = ET.fromstring(wanted.pom())
 
-    found = project.findall("m:dependencies/m:dependency", NS)
+    artifacts = project.findall("m:dependencies/m:dependency", NS)
     named = {
         (part.findtext("m:artifactId", "", NS), part.findtext("m:classifier", "", NS)): part.findtext(
             "m:version", "", NS
         )
-        for part in found
+        for part in artifacts
     }
-    alone = {part.findtext("m:artifactId", "", NS) for part in found if part.find("m:exclusions", NS) is not None}
-    assert len(named) == len(found) == 14
+    alone = {part.findtext("m:artifactId", "", NS) for part in artifacts if part.find("m:exclusions", NS) is not None}
+    assert len(named) == len(artifacts) == 14
     assert named[("hadoop-yarn-server-timelineservice", "")] == version
     assert named[("hadoop-mapreduce-client-jobclient", "tests")] == version
     assert named[(EXAMPLES, "")] == named[(STREAMING, "")] == "3.4.2"

@@ -162,11 +162,11 @@ def test_no_program_names_a_garbage_collector_by_itself(tarball: Path, program: 
 
 
 def test_the_environment_holds_every_home(tarball: Path) -> None:
-    found = Release.from_folder(tarball).environment("/java", "/conf")
+    environment = Release.from_folder(tarball).environment("/java", "/conf")
 
-    assert found["JAVA_HOME"] == "/java"
-    assert found["HADOOP_CONF_DIR"] == found["YARN_CONF_DIR"] == "/conf"
-    assert {value for name, value in found.items() if name.startswith("HADOOP_") and name.endswith("_HOME")} == {
+    assert environment["JAVA_HOME"] == "/java"
+    assert environment["HADOOP_CONF_DIR"] == environment["YARN_CONF_DIR"] == "/conf"
+    assert {value for name, value in environment.items() if name.startswith("HADOOP_") and name.endswith("_HOME")} == {
         str(tarball)
     }
 

@@ -123,12 +123,12 @@ def test_a_copy_that_lost_a_file_is_replaced(release: Release, tmp_path: Path, v
     place = {"node01": str(tmp_path / "dist")}
     root = spread(release, place, LocalShell()).roots["node01"]
     Path(root, "lib/guava-9.jar").unlink()
-    told: list[str] = []
+    lines: list[str] = []
 
-    end = spread(release, place, LocalShell(), verify=verify, say=told.append)
+    end = spread(release, place, LocalShell(), verify=verify, say=lines.append)
 
     assert end.copied == ["node01"]
-    assert any("damaged" in line for line in told)
+    assert any("damaged" in line for line in lines)
     assert contents(root) == contents(release.root)
     assert litter(tmp_path / "dist") == []
 

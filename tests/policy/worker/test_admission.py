@@ -42,17 +42,17 @@ def late(job, memory): return job.id == "a"
 """
 
 
-def apart(found: Found) -> Admission:
+def apart(policy: Found) -> Admission:
     """A policy that came with Fawkes, made somebody else's by a comment."""
-    return load_admission(policy_text(found.title, "x.py", found.text() + "# mine\n"), {})
+    return load_admission(policy_text(policy.title, "x.py", policy.text() + "# mine\n"), {})
 
 
-@pytest.mark.parametrize("found", FOUND, ids=lambda found: found.title)
+@pytest.mark.parametrize("file", FOUND, ids=lambda file: file.title)
 @settings(max_examples=15, deadline=None)
 @given(queue=st.lists(jobs, max_size=6), ended=st.lists(dones, max_size=4))
-def test_the_answers_are_those_of_the_same_process(found: Found, queue: list[Job], ended: list[Done]) -> None:
-    ours = load_admission(policy_text(found.title, "x.py", found.text()), {})
-    theirs = apart(found)
+def test_the_answers_are_those_of_the_same_process(file: Found, queue: list[Job], ended: list[Done]) -> None:
+    ours = load_admission(policy_text(file.title, "x.py", file.text()), {})
+    theirs = apart(file)
     assert ours.needs_work == theirs.needs_work
     moment = Queue(tuple(queue), total=20, free=5)
     memory = None
