@@ -156,15 +156,15 @@ class FakeHdfs(ThreadingHTTPServer):
     def _open_files(self, folder: str, after: int | bytes) -> bytes:
         """A page of ``page`` files; each has its place among all as its number."""
         numbered = [(n, path) for n, path in enumerate(sorted(self.tree), 1) if self.tree[path].being_written]
-        found = [(n, path) for n, path in numbered if n > int(after) and path.startswith(f"{folder.rstrip('/')}/")]
+        opened = [(n, path) for n, path in numbered if n > int(after) and path.startswith(f"{folder.rstrip('/')}/")]
         rows = [
             number(1, n)
             + text(2, path.encode())
             + text(3, self._holder(path).encode())
             + text(4, DATANODES[0].encode())
-            for n, path in found[: self.page]
+            for n, path in opened[: self.page]
         ]
-        return b"".join(text(1, row) for row in rows) + number(2, int(len(found) > len(rows)))
+        return b"".join(text(1, row) for row in rows) + number(2, int(len(opened) > len(rows)))
 
     def _holder(self, path: str) -> str:
         """The holder of the lease of an open file."""
@@ -403,7 +403,7 @@ class Handler(BaseHTTPRequestHandler):
             "NameNodeStatus": {"State": "active"},
             "BlockStats": {"StorageTypeStats": rows},
         }
-        return {"beans": [{"name": f"name={one}", **beans[one]} for one in beans if fnmatchcase(one, name)]}
+        return {"beans": [{"name": f"name={bean}", **beans[bean]} for bean in beans if fnmatchcase(bean, name)]}
 
     def _body(self) -> bytes:
         if self.headers.get("transfer-encoding") == "chunked":
@@ -524,12 +524,12 @@ def rpc(server: FakeHdfs) -> Iterator[int]:
 def _frame(stream: BinaryIO) -> list[bytes]:
     """The messages of the next frame."""
     body = stream.read(struct.unpack(">I", stream.read(4))[0])
-    found, at = [], 0
+    bodies, at = [], 0
     while at < len(body):
         size, at = protobuf.read_varint(body, at)
-        found.append(body[at : at + size])
+        bodies.append(body[at : at + size])
         at += size
-    return found
+    return bodies
 
 
 @contextmanager

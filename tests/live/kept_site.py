@@ -65,9 +65,9 @@ class KeptSite:
 
     def bring(self, copy: CopyFolder, *, at: NodeId = MASTER, compare: bool = False) -> Brought:
         """Bring a copy up to date, and note it."""
-        found = Copier(self.ground, self.fleet, self.mailbox.clock.now_us).bring(copy, CLUSTER, at, compare=compare)
-        copy.note(found.at_us, changed=found.changed)
-        return found
+        brought = Copier(self.ground, self.fleet, self.mailbox.clock.now_us).bring(copy, CLUSTER, at, compare=compare)
+        copy.note(brought.at_us, changed=brought.changed)
+        return brought
 
     def second(self, copy: CopyFolder) -> SecondCopy:
         return SecondCopy(copy, self.ground, self.fleet)

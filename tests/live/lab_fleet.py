@@ -33,7 +33,7 @@ def connected(fleet: Fleet, node: str) -> dict[str, str]:
     return {"said": said[:8].decode(), "rest": rest.decode().strip(), "nobody": refused}
 
 
-hosts = {one.name: HostAddress.of(one) for one in pool.nodes}
+hosts = {host.name: HostAddress.of(host) for host in pool.nodes}
 
 with Fleet(hosts, known, connect_s=2) as fleet:
     for line in sys.stdin:

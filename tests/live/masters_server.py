@@ -99,7 +99,7 @@ class Server(ThreadingHTTPServer):
         )
 
     def questions(self, path: str) -> list[Query]:
-        return [query for asked, query in self.asked if asked == path]
+        return [query for place, query in self.asked if place == path]
 
 
 def missing(handler: Handler, query: Query) -> None:

@@ -103,15 +103,15 @@ class NameNodeFiles:
 
     def content(self) -> dict[str, bytes]:
         """Every file that matters, segments without their padding."""
-        found = {path.name: path.read_bytes() for path in self.current.glob("*_*")}
-        for name in self._padding.keys() & found.keys():
-            found[name] = found[name][: -self._padding[name]]
+        files = {path.name: path.read_bytes() for path in self.current.glob("*_*")}
+        for name in self._padding.keys() & files.keys():
+            files[name] = files[name][: -self._padding[name]]
         if self.last >= self.first:
-            found[self.segment.name] = self._open
+            files[self.segment.name] = self._open
         else:
-            found.pop(self.segment.name, None)
-        found.pop("seen_txid", None)
-        return found
+            files.pop(self.segment.name, None)
+        files.pop("seen_txid", None)
+        return files
 
     def _flush(self) -> None:
         self.tear(b"")

@@ -48,9 +48,9 @@ def save(server: FakeHdfs, target: Path, **changes: Any) -> Saved:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    found.pop(MANIFEST, None)
-    return found
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    files.pop(MANIFEST, None)
+    return files
 
 
 def check(server: FakeHdfs, target: Path) -> None:
@@ -62,7 +62,7 @@ def unsaved(server: FakeHdfs, target: Path, **changes: Any) -> dict[str, str]:
     with pytest.raises(UnsavedError) as caught:
         save(server, target, **changes)
     assert not target.exists()
-    return {one.path: one.why for one in caught.value.unsaved}
+    return {row.path: row.why for row in caught.value.unsaved}
 
 
 def working(target: Path) -> Path:
@@ -70,5 +70,5 @@ def working(target: Path) -> Path:
 
 
 def stakes(server: FakeHdfs, *outputs: tuple[str, Path | str]) -> list[Stake]:
-    found = (Output(path=path, save_to=str(save_to)) for path, save_to in outputs)
-    return at_stake(Hdfs.of(server.masters()), found)
+    declared = (Output(path=path, save_to=str(save_to)) for path, save_to in outputs)
+    return at_stake(Hdfs.of(server.masters()), declared)

@@ -38,9 +38,9 @@ def wait_for(look: Callable[[], T | None], what: str) -> T:
     """The result of ``look`` once it gives something; AssertionError after a long time."""
     late = time.monotonic() + LIMIT_S
     while time.monotonic() < late:
-        found = look()
-        if found:
-            return found
+        result = look()
+        if result:
+            return result
         threading.Event().wait(0.2)
     raise AssertionError(f"{what}: not within {LIMIT_S:g} s")
 

@@ -105,10 +105,10 @@ class Small:
 
 def _until(look: Callable[[], Any]) -> Any:
     end = monotonic() + LIMIT_S
-    while not (found := look()):
+    while not (result := look()):
         assert monotonic() < end
         sleep(0.1)
-    return found
+    return result
 
 
 @pytest.fixture
@@ -204,12 +204,12 @@ def test_who_waits_is_told_and_who_comes_later_is_refused(tmp_path: Path) -> Non
         waiting.start()
         event = mailbox.take()
         assert isinstance(event, PauseAsked)
-        told = FullError("the disk is full")
+        full = FullError("the disk is full")
         mailbox.hold(RefusedError("no room"))
         while waiting.is_alive():
-            server.hold_up(told)
+            server.hold_up(full)
             waiting.join(0.01)
-        assert caught == [told]
+        assert caught == [full]
         for _ in range(3):
             with pytest.raises(RefusedError, match="no room"):
                 server.ask("pause", b'{"reason": "a visit"}', ANN)

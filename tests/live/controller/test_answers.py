@@ -68,9 +68,9 @@ def ask() -> Any:
         evolve(state, number, changes)
     queries = answers(state, lambda: store)
 
-    def ask_one(name: str, **asked: str) -> list[Mapping[str, Any]]:
-        found: Any = queries[name](asked)
-        return [dict(row) for row in found]
+    def ask_one(name: str, **query: str) -> list[Mapping[str, Any]]:
+        rows: Any = queries[name](query)
+        return [dict(row) for row in rows]
 
     return ask_one
 
@@ -80,8 +80,8 @@ def _in(row: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
 
 
 def test_lists_have_what_is_there(ask: Any) -> None:
-    (one,) = ask("clusters")
-    assert _in(one, rows.cluster("c-1", alert="disk is full", nodes=1, jobs_started=0, jobs_queued=1))
+    (row,) = ask("clusters")
+    assert _in(row, rows.cluster("c-1", alert="disk is full", nodes=1, jobs_started=0, jobs_queued=1))
     (waiting,) = ask("jobs")
     assert _in(waiting, rows.job("j-2"))
     assert ask("jobs", cluster="c-2") == []

@@ -73,7 +73,8 @@ def rows(lab: Lab) -> dict[str, Row]:
 
 
 def bad(row: Row) -> dict[str, tuple[str, str]]:
-    return {one["check"]: (one["what"], one["hint"]) for one in row["problems"] if one["level"] == "bad"}
+    bad = (problem for problem in row["problems"] if problem["level"] == "bad")
+    return {problem["check"]: (problem["what"], problem["hint"]) for problem in bad}
 
 
 def test_a_host_without_a_fault_fits(rows: dict[str, Row]) -> None:

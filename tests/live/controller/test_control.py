@@ -57,7 +57,7 @@ class Controller:
 
     def queries(self) -> Mapping[str, Callable[[Mapping[str, str]], Plain]]:
         return {
-            "status": lambda asked: {"asked": asked},
+            "status": lambda query: {"asked": query},
             "clusters": lambda _: [],
             "logs": pieces,
             "bad": bad,
@@ -76,11 +76,11 @@ class Controller:
             threading.Thread(target=self.server.reply, args=(self._answer(event),)).start()
 
 
-def pieces(asked: Mapping[str, str]) -> Iterator[Plain]:
+def pieces(query: Mapping[str, str]) -> Iterator[Plain]:
     yield {"node": "node01", "text": "one"}
-    if asked.get("break"):
+    if query.get("break"):
         raise ConfigError("broke", file="x.toml", key="k", hint="Mend it")
-    if asked.get("defect"):
+    if query.get("defect"):
         raise ZeroDivisionError("ouch")
     yield {"node": "node02", "text": "two"}
 
@@ -211,11 +211,9 @@ def test_each_verb_becomes_its_event_with_who_asked(
     controller = start()
     status, answer = post(tmp_path, verb, body)
     assert (status, answer) == (200, {"ok": True, "refused": None, "facts": {"told": "fine"}})
-    asked = controller.events[0].ask
-    assert len(asked) == 32
-    assert controller.events == [
-        type(event)(**{name: getattr(event, name) for name in _fields(event)} | {"ask": asked})
-    ]
+    ask = controller.events[0].ask
+    assert len(ask) == 32
+    assert controller.events == [type(event)(**{name: getattr(event, name) for name in _fields(event)} | {"ask": ask})]
 
 
 def _fields(event: Any) -> list[str]:
@@ -369,10 +367,10 @@ def test_a_defect_of_the_world_is_told_and_logged(
 
 def test_a_stream_ends_with_a_last_line(start: Callable[..., Controller], tmp_path: Path) -> None:
     start()
-    one, two = {"piece": {"node": "node01", "text": "one"}}, {"piece": {"node": "node02", "text": "two"}}
-    assert lines(tmp_path, "/logs") == [one, two, {"end": True}]
+    first, two = {"piece": {"node": "node01", "text": "one"}}, {"piece": {"node": "node02", "text": "two"}}
+    assert lines(tmp_path, "/logs") == [first, two, {"end": True}]
     broken = lines(tmp_path, "/logs?break=1")
-    assert broken == [one, {"error": {"what": "broke", "where": "x.toml: k", "hint": "Mend it", "exit": 2}}]
+    assert broken == [first, {"error": {"what": "broke", "where": "x.toml: k", "hint": "Mend it", "exit": 2}}]
     assert "ZeroDivisionError" in lines(tmp_path, "/logs?defect=1")[-1]["error"]["what"]
 
 

@@ -61,19 +61,19 @@ def server() -> Iterator[Stub]:
         yield stub
 
 
-def ask(stub: Stub, **asked: str) -> list[Any]:
+def ask(stub: Stub, **query: str) -> list[Any]:
     cluster: Any = Cluster(stub.url)
     nothing: Any = None
     answers = DataAnswers(State(), cluster, cluster, nothing, nothing, nothing, Path())
-    found: Any = answers.queries()["history"]({**ASKED, **asked})
-    return list(found)
+    pieces: Any = answers.queries()["history"]({**ASKED, **query})
+    return list(pieces)
 
 
 def test_the_applications_of_an_attempt_are_found_by_their_tag(server: Stub) -> None:
-    found = ask(server)
-    assert [one["application"]["id"] for one in found] == ["application_1_0007"]
-    assert found[0]["application"]["started_us"] == 5000
-    assert found[0]["job"] == {"state": "SUCCEEDED"}
+    documents = ask(server)
+    assert [document["application"]["id"] for document in documents] == ["application_1_0007"]
+    assert documents[0]["application"]["started_us"] == 5000
+    assert documents[0]["job"] == {"state": "SUCCEEDED"}
 
 
 def test_what_the_resource_manager_has_forgotten_is_asked_for_by_its_id(server: Stub) -> None:
@@ -107,11 +107,11 @@ class Silent:
         raise FawkesError("nobody answers")
 
 
-def at_stake(desk: Desk, **asked: str) -> list[str]:
+def at_stake(desk: Desk, **query: str) -> list[str]:
     silent: Any = Silent("a", "b", "gone")
     nothing: Any = None
     answers = DataAnswers(desk.state, silent, nothing, nothing, nothing, silent, Path())
-    rows: Any = answers.queries()["at-stake"](asked)
+    rows: Any = answers.queries()["at-stake"](query)
     assert [(row["path"], row["bytes"], row["files"], row["owner"]) for row in rows] == [
         (path, None, None, None) for row in rows[::2] for path in ("/out", "/")
     ]
@@ -177,11 +177,11 @@ class Nodes:
             raise HostError("does not answer", host=node)
         sink.write(self.sent[node])
 
-    def logs(self, **asked: str) -> list[Any]:
+    def logs(self, **query: str) -> list[Any]:
         mine: Any = self
         answers = DataAnswers(mine, mine, mine, mine, mine, mine, self.folder / "logs")
-        found: Any = answers.queries()["logs"]({"cluster": "c-1", **asked})
-        return list(found)
+        pieces: Any = answers.queries()["logs"]({"cluster": "c-1", **query})
+        return list(pieces)
 
 
 def test_the_last_lines_of_a_log_are_counted_by_line_feeds(tmp_path: Path) -> None:
@@ -223,8 +223,8 @@ def test_logs_that_cannot_be_read_say_so_live_and_kept(tmp_path: Path, sent: byt
     nodes = Nodes(tmp_path, a=sent)
     (tmp_path / "logs" / "c-2").mkdir(parents=True)
     (tmp_path / "logs" / "c-2" / "a.1.tar.gz").write_bytes(sent)
-    for asked in ({"node": "a"}, {"cluster": "c-2"}):
-        (piece,) = nodes.logs(**asked)
+    for query in ({"node": "a"}, {"cluster": "c-2"}):
+        (piece,) = nodes.logs(**query)
         assert (piece["node"], piece["file"]) == ("a", "(not read)")
         assert piece["text"].startswith(why)
 

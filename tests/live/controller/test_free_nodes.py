@@ -28,11 +28,11 @@ def test_a_free_node_is_told_of_when_the_ledger_knows_it_otherwise(tmp_path: Pat
         assert eyes._round is not None
         eyes._round.result(timeout=60)
         mailbox.end()
-        found: list[NodeObserved] = []
+        events: list[NodeObserved] = []
         while (event := mailbox.take()) is not None:
             assert isinstance(event, NodeObserved)
-            found.append(event)
-        return found
+            events.append(event)
+        return events
 
     (event,) = look()
     assert (event.node, event.generation, event.condition) == (NEVER_SEEN, 4, Condition.FAILED)

@@ -224,12 +224,12 @@ def test_each_has_a_hand_of_its_own_and_none_has_all(shared: int, steps: list[tu
             shares.end(cluster)
             busy[cluster] -= 1
         elif step == "begin":
-            found = shares.begin()
+            begun = shares.begin()
             starved = [name for name in waiting if waiting[name] and not busy[name]]
-            assert found is not None or not starved
-            if found is not None:
-                assert not starved or found[0] in starved
-                busy[found[0]] += 1
-                waiting[found[0]] -= 1
+            assert begun is not None or not starved
+            if begun is not None:
+                assert not starved or begun[0] in starved
+                busy[begun[0]] += 1
+                waiting[begun[0]] -= 1
         assert busy.total() <= shared + 5
         assert all(count <= max(1, (shared + 1) // 2) for count in busy.values())

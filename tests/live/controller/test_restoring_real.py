@@ -88,18 +88,18 @@ def test_files_of_a_copy_against_blocks_on_disks(tmp_path: Path) -> None:
         shutil.rmtree(lost.ground.folders(node, C).dn)
         shutil.move(hadoop.folder / f"datanode{number}" / "disk", lost.ground.folders(node, C).dn)
 
-    found = lost.found()
-    counted = fates(found)
+    facts = lost.found()
+    counted = fates(facts)
     assert counted["whole"] == (4, 2 * (3 * BLOCK + 5) + 2000, [])
     assert counted["open"][2] == ["/open._COPYING_"]
     assert counted["short"] == counted["unknown"] == (0, 0, [])
-    assert found["strangers"] == 4, "the blocks of the file that came after the copy"
-    assert found["txid"] > 20
+    assert facts["strangers"] == 4, "the blocks of the file that came after the copy"
+    assert facts["txid"] > 20
     assert lost.left() == []
 
     for node in (TO, OTHER):
         blocks = Path(lost.ground.folders(node, C).dn).glob("current/BP-*/current/finalized/**/blk_*")
-        for each in [one for one in blocks if one.suffix != ".meta" and one.stat().st_size == 2000]:
+        for each in [path for path in blocks if path.suffix != ".meta" and path.stat().st_size == 2000]:
             each.unlink()
     named: list[Mapping[str, Any]] = lost.found()["files"][2]["named"]
     assert named == [{"path": f"/data/deep/{ODD}", "bytes": 2000, "missing": 1, "blocks": 1}]

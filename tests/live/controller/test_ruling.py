@@ -70,12 +70,12 @@ class Pool:
 
 @pytest.fixture
 def pool(tmp_path: Path) -> Pool:
-    found = Pool(LocalFleet([node_of(name, tmp_path) for name in NAMES]), tmp_path / "state", tmp_path)
-    found.begun(found.folder, 1, "first")
-    found.begun(found.folder, 2, "true")
+    made = Pool(LocalFleet([node_of(name, tmp_path) for name in NAMES]), tmp_path / "state", tmp_path)
+    made.begun(made.folder, 1, "first")
+    made.begun(made.folder, 2, "true")
     for node in NAMES[:2]:
-        found.holds(node, 2, "true")
-    return found
+        made.holds(node, 2, "true")
+    return made
 
 
 def test_the_true_one_restarts_whether_a_node_is_dead_or_not(pool: Pool) -> None:
@@ -106,7 +106,7 @@ def test_a_copy_is_refused_ten_times_and_changes_nothing(pool: Pool) -> None:
 
 def test_a_copy_takes_over_when_the_user_agrees_and_the_original_is_refused_then(pool: Pool) -> None:
     free(pool)
-    told: list[str] = []
+    notes: list[str] = []
     copy = pool.copy()
 
     def no(what: str) -> None:
@@ -114,14 +114,14 @@ def test_a_copy_takes_over_when_the_user_agrees_and_the_original_is_refused_then
 
     with pytest.raises(RefusedError):
         pool.start(copy, no)
-    verdict = pool.start(copy, told.append)
-    assert (verdict.standing, verdict.epoch, len(told)) == (Standing.ELSEWHERE, 3, 1)
-    reign_of(pool, verdict.epoch, "copy").claim_in_turn([one.node for one in verdict.leases])
+    verdict = pool.start(copy, notes.append)
+    assert (verdict.standing, verdict.epoch, len(notes)) == (Standing.ELSEWHERE, 3, 1)
+    reign_of(pool, verdict.epoch, "copy").claim_in_turn([lease.node for lease in verdict.leases])
     pool.begun(copy, verdict.epoch, "copy")
     assert pool.start(copy).standing is Standing.RULES
     for _ in range(3):
         with pytest.raises(ElsewhereError, match="the nodes know more than this ledger"):
-            pool.start(pool.folder, told.append)
+            pool.start(pool.folder, notes.append)
 
 
 def test_a_restored_backup_is_led_to_adopt_also_with_take_over(pool: Pool) -> None:

@@ -47,9 +47,9 @@ def folder(tmp_path: Path) -> Iterator[SafeFolder]:
 
 
 def untouched(other: Path) -> bool:
-    found = {path.relative_to(other).as_posix() for path in other.rglob("*")}
+    there = {path.relative_to(other).as_posix() for path in other.rglob("*")}
     texts = {path.read_text() for path in other.rglob("thesis")}
-    return found == {"thesis", "deep", "deep/thesis"} and texts == {"mine"}
+    return there == {"thesis", "deep", "deep/thesis"} and texts == {"mine"}
 
 
 @pytest.mark.parametrize("name", ["a/thesis", "a/b/thesis", "a/new", "a/b/new/er"])
@@ -92,9 +92,9 @@ def test_links_are_listed_and_removed_as_themselves(folder: SafeFolder, other: P
     folder.make("x/y")
     for place in ("a", "x/b", "x/y/c"):
         (folder.path / place).symlink_to(other)
-    found = [name for name, _ in folder.below()]
-    assert set(found) == {"a", "x", "x/b", "x/y", "x/y/c"}
-    for name in reversed(found):
+    names = [name for name, _ in folder.below()]
+    assert set(names) == {"a", "x", "x/b", "x/y", "x/y/c"}
+    for name in reversed(names):
         folder.remove(name)
     assert folder.is_empty()
     assert untouched(other)
@@ -113,9 +113,9 @@ def test_a_very_deep_tree(folder: SafeFolder) -> None:
     deep = "/".join(["d" * 5] * 1200)
     folder.make(deep)
     _write(folder, f"{deep}/file")
-    found = [name for name, _ in folder.below()]
-    assert found[-1] == f"{deep}/file"
-    for name in reversed(found):
+    names = [name for name, _ in folder.below()]
+    assert names[-1] == f"{deep}/file"
+    for name in reversed(names):
         folder.remove(name)
     assert folder.is_empty()
 

@@ -53,10 +53,10 @@ def says(server: Server, report: str) -> None:
 
 
 def report_on(server: Server, *nodes: str) -> dict[NodeId, Blocks]:
-    asked = [NodeId(node) for node in nodes or (NODE,)]
+    on = [NodeId(node) for node in nodes or (NODE,)]
     hdfs = masters.storage(server.masters(), Deadline.after(20))
     sound = blocks.sound(hdfs, HEARD_US)
-    return dict(blocks.report(server.masters(), hdfs, asked, sound, NOW_US, Deadline.after(20)))
+    return dict(blocks.report(server.masters(), hdfs, on, sound, NOW_US, Deadline.after(20)))
 
 
 def why(server: Server, node: str = NODE) -> str:
@@ -114,28 +114,29 @@ def written(counted: int, *last: str, state: str = ", OPENFORWRITE") -> str:
 def test_the_report_is_asked_for_as_the_superuser_with_open_files_and_snapshots(server: Server) -> None:
     says(server, whole())
     report_on(server)
-    (asked,) = server.questions(FSCK)
-    assert (asked["path"], asked["ugi"]) == ("/", "root")
-    assert all(asked[key] == "1" for key in ("files", "blocks", "replicadetails", "openforwrite", "includeSnapshots"))
+    (question,) = server.questions(FSCK)
+    assert (question["path"], question["ugi"]) == ("/", "root")
+    switches = ("files", "blocks", "replicadetails", "openforwrite", "includeSnapshots")
+    assert all(question[key] == "1" for key in switches)
 
 
 def test_a_decommissioned_node_alone_with_a_block_being_written_is_kept(server: Server) -> None:
     """The NameNode says Decommissioned, no block missing, HEALTHY; /out/open1 would be lost all the same."""
     says(server, REPORT.replace("under path '/out'", "under path '/'"))
-    found = report_on(server)[NODE]
-    assert (found.known, found.at_risk, found.at_risk_files, found.missing_files) == (
+    seen = report_on(server)[NODE]
+    assert (seen.known, seen.at_risk, seen.at_risk_files, seen.missing_files) == (
         True,
         ("/out/open1 (open)",),
         1,
         0,
     )
-    assert found.asked_us == NOW_US
+    assert seen.asked_us == NOW_US
 
 
 def test_every_block_of_a_report_is_read(server: Server) -> None:
     says(server, REPORT)
-    found = below(server, "/out")
-    assert [(b.file, b.is_open, b.replication, len(b.replicas)) for b in found] == [
+    listed = below(server, "/out")
+    assert [(b.file, b.is_open, b.replication, len(b.replicas)) for b in listed] == [
         ("/out/open1", True, 1, 1),
         ("/out/open2", True, 2, 2),
         ("/out/x", False, 1, 1),
@@ -171,9 +172,9 @@ def test_the_last_cells_of_a_group_that_is_missing_are_kept(server: Server) -> N
     """It was missing before, as its other cells are on nodes that may come back: with this one it would be lost."""
     group = coded("XOR-2-1-1024k", 3 << 20, "3 DECOMMISSIONED", "1 LIVE").replace("len=3145728", "len=3145728 MISSING!")
     says(server, whole(group, end="CORRUPT"))
-    found = report_on(server)[NODE]
-    assert (found.missing, found.at_risk) == (("/coded",), ("/coded",))
-    assert unsafe(found, Proof(("/coded",)), since_us=NOW_US - 1) == "too few replicas on other nodes: /coded"
+    seen = report_on(server)[NODE]
+    assert (seen.missing, seen.at_risk) == (("/coded",), ("/coded",))
+    assert unsafe(seen, Proof(("/coded",)), since_us=NOW_US - 1) == "too few replicas on other nodes: /coded"
 
 
 def test_a_replica_that_is_spoilt_is_none(server: Server) -> None:
@@ -185,8 +186,8 @@ def test_a_replica_that_is_spoilt_is_none(server: Server) -> None:
         "0. BP-18762939-127.0.0.1-1795348189787:blk_1073741831_1007 len=3000 Live_repl=0  "
     )
     says(server, whole(spoilt + places("1 CORRUPT"), end="CORRUPT"))
-    found = report_on(server)[NODE]
-    assert (found.known, found.missing, found.at_risk) == (True, ("/data/spoilt",), ())
+    seen = report_on(server)[NODE]
+    assert (seen.known, seen.missing, seen.at_risk) == (True, ("/data/spoilt",), ())
     says(server, whole(spoilt + places("3 CORRUPT"), end="CORRUPT"))
     assert why(server) == "too few replicas on other nodes: /data/spoilt"
 
@@ -228,9 +229,9 @@ def test_a_file_whose_name_has_line_breaks_is_read_like_any_other(server: Server
 )
 def test_a_report_that_is_cut_short_or_not_understood_proves_nothing(server: Server, report: str, words: str) -> None:
     says(server, report)
-    found = report_on(server)[NODE]
-    assert not found.known
-    assert words in found.why
+    seen = report_on(server)[NODE]
+    assert not seen.known
+    assert words in seen.why
     assert why(server)
 
 
@@ -244,15 +245,15 @@ def test_a_connection_that_breaks_in_the_middle_of_a_report_proves_nothing(serve
         handler.close_connection = True
 
     server.answers[FSCK] = breaks
-    found = report_on(server)[NODE]
-    assert (found.known, found.why != "") == (False, True)
+    seen = report_on(server)[NODE]
+    assert (seen.known, seen.why != "") == (False, True)
 
 
 def test_a_report_that_is_late_proves_nothing(server: Server) -> None:
     says(server, whole())
     hdfs = masters.storage(server.masters(), Deadline.after(20))
-    found = blocks.report(server.masters(), hdfs, [NODE], frozenset(), NOW_US, Deadline.after(0))[NODE]
-    assert (found.known, "no time left" in found.why) == (False, True)
+    seen = blocks.report(server.masters(), hdfs, [NODE], frozenset(), NOW_US, Deadline.after(0))[NODE]
+    assert (seen.known, "no time left" in seen.why) == (False, True)
 
 
 def test_a_namenode_that_does_not_answer_proves_nothing(server: Server) -> None:
@@ -332,8 +333,8 @@ def without(host: str, *attributes: str) -> Any:
 
 def test_several_nodes_share_one_report(server: Server) -> None:
     says(server, whole(file_of(1, "3 DECOMMISSIONED"), file_of(1, "4 DECOMMISSIONED", "1 LIVE", name="/b")))
-    found = report_on(server, "node03", "node04")
-    assert {node: seen.at_risk for node, seen in found.items()} == {"node03": ("/out/a file",), "node04": ()}
+    by_node = report_on(server, "node03", "node04")
+    assert {node: seen.at_risk for node, seen in by_node.items()} == {"node03": ("/out/a file",), "node04": ()}
     assert len(server.questions(FSCK)) == 1
 
 
@@ -358,25 +359,25 @@ def test_no_report_is_asked_for_in_safe_mode(server: Server, safe_mode: object, 
     """Blocks of DataNodes that have not told of theirs yet would count as missing, or as nowhere."""
     says(server, whole())
     server.answers[JMX] = namenode({"Safemode": safe_mode})
-    found = report_on(server)[NODE]
-    assert (found.known, server.questions(FSCK)) == (False, [])
-    assert words in found.why
+    seen = report_on(server)[NODE]
+    assert (seen.known, server.questions(FSCK)) == (False, [])
+    assert words in seen.why
 
 
 def test_a_report_has_the_namenode_s_own_counts_too(server: Server) -> None:
     says(server, whole(file_of(1, "1 LIVE")))
     decom = {"10.77.0.3:9866": {"underReplicatedBlocks": 2, "decommissionOnlyReplicas": 1}}
     server.answers[JMX] = namenode({"DecomNodes": json.dumps(decom)})
-    found = report_on(server)[NODE]
-    assert (found.listed, found.too_few, found.only_here, found.open_blocks) == (2, 2, 1, None)
-    assert (found.stored_bytes, found.staying) == (16932878, 3)
+    seen = report_on(server)[NODE]
+    assert (seen.listed, seen.too_few, seen.only_here, seen.open_blocks) == (2, 2, 1, None)
+    assert (seen.stored_bytes, seen.staying) == (16932878, 3)
 
 
 def test_counts_that_the_namenode_does_not_give_are_not_0(server: Server) -> None:
     server.answers[JMX] = namenode(n3={"numBlocks": None}, n4=None)
     hdfs = masters.storage(server.masters(), Deadline.after(20))
-    found = blocks.counts(hdfs, NODE)
-    assert (found.known, found.listed, found.open_blocks) == (False, None, None)
+    seen = blocks.counts(hdfs, NODE)
+    assert (seen.known, seen.listed, seen.open_blocks) == (False, None, None)
     unlisted = blocks.counts(hdfs, NodeId("node04"))
     assert (unlisted.listed, unlisted.too_few, unlisted.only_here) == (None, None, None)
 

@@ -54,22 +54,22 @@ def masters_at(stub: Stub) -> MasterAddresses:
 
 
 def asked(stub: Stub, limits: Limits = LIMITS) -> dict[str, Any]:
-    found = list(histories(masters_at(stub), [APPLICATION], Deadline.after(10), limits))
-    assert len(found) == 1
-    return dict(found[0])
+    documents = list(histories(masters_at(stub), [APPLICATION], Deadline.after(10), limits))
+    assert len(documents) == 1
+    return dict(documents[0])
 
 
 def test_job_counters_and_tasks_with_their_nodes(server: Stub) -> None:
-    found = asked(server)
-    assert found["application"]["id"] == "application_1_0007"
-    assert (found["application"]["started_us"], found["application"]["finished_us"]) == (5, 9)
-    assert found["job"]["mapsTotal"] == 3
-    assert found["why"] == ""
-    assert found["counters"] == [{"counter": []}]
-    assert [task["attempt"]["node"] for task in found["tasks"]] == ["node02"] * 3
-    assert "diagnostics" not in found["tasks"][0]["attempt"]
-    assert "progress" not in found["tasks"][0]
-    assert found["tasks_left_out"] == 0
+    document = asked(server)
+    assert document["application"]["id"] == "application_1_0007"
+    assert (document["application"]["started_us"], document["application"]["finished_us"]) == (5, 9)
+    assert document["job"]["mapsTotal"] == 3
+    assert document["why"] == ""
+    assert document["counters"] == [{"counter": []}]
+    assert [task["attempt"]["node"] for task in document["tasks"]] == ["node02"] * 3
+    assert "diagnostics" not in document["tasks"][0]["attempt"]
+    assert "progress" not in document["tasks"][0]
+    assert document["tasks_left_out"] == 0
 
 
 def test_an_attempt_that_is_not_there_leaves_its_task(server: Stub) -> None:
@@ -80,37 +80,37 @@ def test_an_attempt_that_is_not_there_leaves_its_task(server: Stub) -> None:
 
 def test_a_job_that_the_server_does_not_know_says_why(server: Stub) -> None:
     del server.answers[JOB]
-    found = asked(server)
-    assert (found["job"], found["tasks"]) == (None, [])
-    assert "404" in found["why"]
+    document = asked(server)
+    assert (document["job"], document["tasks"]) == (None, [])
+    assert "404" in document["why"]
 
 
 @pytest.mark.parametrize("document", [{}, {"job": None}, []])
 def test_an_answer_of_another_form_says_why(server: Stub, document: object) -> None:
     server.answers[JOB] = document
-    found = asked(server)
-    assert found["job"] is None
-    assert "no 'job'" in found["why"]
+    answer = asked(server)
+    assert answer["job"] is None
+    assert "no 'job'" in answer["why"]
 
 
 def test_without_a_server_there_is_a_reason() -> None:
     masters = MasterAddresses(resource_manager="", namenode="", user="")
-    found = list(histories(masters, [APPLICATION], Deadline.after(10)))
-    assert [one["job"] for one in found] == [None]
-    assert "no JobHistory server" in str(found[0]["why"])
+    documents = list(histories(masters, [APPLICATION], Deadline.after(10)))
+    assert [document["job"] for document in documents] == [None]
+    assert "no JobHistory server" in str(documents[0]["why"])
 
 
 def test_tasks_beyond_the_limit_are_counted(server: Stub) -> None:
-    found = asked(server, limits=Limits(tasks=2, attempts=1))
-    assert found["tasks_left_out"] == 1
-    assert ["attempt" in task for task in found["tasks"]] == [True, False]
+    document = asked(server, limits=Limits(tasks=2, attempts=1))
+    assert document["tasks_left_out"] == 1
+    assert ["attempt" in task for task in document["tasks"]] == [True, False]
 
 
 def test_nothing_is_asked_once_the_time_is_over(server: Stub) -> None:
     masters = MasterAddresses(resource_manager="", namenode="", user="", history=server.url)
-    found = list(histories(masters, [APPLICATION], Deadline.after(-1)))
-    assert found[0]["job"] is None
-    assert "no time left" in str(found[0]["why"])
+    documents = list(histories(masters, [APPLICATION], Deadline.after(-1)))
+    assert documents[0]["job"] is None
+    assert "no time left" in str(documents[0]["why"])
 
 
 def test_a_task_without_a_name_is_told_without_its_attempt(server: Stub) -> None:

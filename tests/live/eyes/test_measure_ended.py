@@ -25,7 +25,7 @@ def test_ended_applications_are_counted_once(server: Server) -> None:
     assert [(r.jobs_done, r.tasks_done) for r in (read(server, memory), read(server, memory))] == [(3, 37)] * 2
     assert len(server.questions(HISTORY)) == 1
     since = [query["finishedTimeBegin"] for query in server.questions(APPS) if "finishedTimeBegin" in query]
-    newest = max(one["finishedTime"] for one in recorded("apps_ended.json")["apps"]["app"])
+    newest = max(row["finishedTime"] for row in recorded("apps_ended.json")["apps"]["app"])
     assert since == ["1", str(newest - 60_000)]
 
 
@@ -39,8 +39,8 @@ def test_jobs_that_failed_have_done_tasks_and_are_no_jobs_done(server: Server) -
     server.answers[HISTORY] = says(
         {"jobs": {"job": [{"id": f"job_1_{n}", "mapsCompleted": n, "reducesCompleted": 1} for n in (1, 2, 3)]}}
     )
-    found = read(server)
-    assert (found.jobs_done, found.tasks_done) == (1, 2 + 3 + 4)
+    reading = read(server)
+    assert (reading.jobs_done, reading.tasks_done) == (1, 2 + 3 + 4)
 
 
 def test_a_history_of_one_job_comes_without_a_list(server: Server) -> None:
@@ -58,8 +58,8 @@ def test_without_history_the_last_words_of_the_applicationmaster_count(server: S
     assert read(server, memory).tasks_done == 5
     server.answers[APPS] = by_states(NONE, ended(end(ONE, 5000)))
     server.answers[HISTORY] = answer
-    found = read(server, memory)
-    assert (found.error, found.jobs_done, found.tasks_done) == ("", 1, 5)
+    reading = read(server, memory)
+    assert (reading.error, reading.jobs_done, reading.tasks_done) == ("", 1, 5)
 
 
 def test_a_cluster_without_a_history_server(server: Server) -> None:
@@ -84,9 +84,9 @@ def test_an_application_that_is_live_and_ended_at_once_counts_once(server: Serve
     server.answers[APPS] = live(app(), ended=ended(end(ONE, 5000)))
     server.answers[am(ONE)] = said((10, 0, 10))
     server.answers[HISTORY] = says({"jobs": {"job": {"id": ONE.replace("application", "job"), "mapsCompleted": 10}}})
-    found = [read(server, memory) for _ in range(3)]
-    assert [(r.tasks_done, r.jobs_done, r.jobs_running, r.jobs_waiting) for r in found] == [(10, 1, 0, 0)] * 3
-    assert [(r.tasks_waiting, r.tasks_running, r.node_masters) for r in found] == [(0, 0, {})] * 3
+    readings = [read(server, memory) for _ in range(3)]
+    assert [(r.tasks_done, r.jobs_done, r.jobs_running, r.jobs_waiting) for r in readings] == [(10, 1, 0, 0)] * 3
+    assert [(r.tasks_waiting, r.tasks_running, r.node_masters) for r in readings] == [(0, 0, {})] * 3
 
 
 def test_what_ended_long_ago_is_forgotten_and_not_counted_again(server: Server) -> None:

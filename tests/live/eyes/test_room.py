@@ -24,11 +24,11 @@ EFFECT = AwaitRoom(C1, 3, 1000)
 
 
 def known() -> Clusters:
-    found = Clusters()
+    clusters = Clusters()
     spec = ClusterSpec(id=C1, min_nodes=1, replication=1)
     members = {NodeId("node01"): Member(Goal.SERVING, Role.CORE, 1)}
-    found._put(LiveCluster(spec, ClusterDetails(), NodeId("node01"), members, True, True))
-    return found
+    clusters._put(LiveCluster(spec, ClusterDetails(), NodeId("node01"), members, True, True))
+    return clusters
 
 
 class Masters:
@@ -43,10 +43,10 @@ class Masters:
 
     def ready(self, target: Target, deadline: Deadline) -> int:
         self.left -= 1
-        found = next(self._looks)
-        if found is None:
+        size = next(self._looks)
+        if size is None:
             raise UnreadableError("http://rm", "does not answer")
-        return found
+        return size
 
 
 def room(masters: Masters, clusters: Clusters | None = None) -> Room:

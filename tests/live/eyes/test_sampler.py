@@ -73,9 +73,9 @@ def sampler() -> Iterator[Sampler]:
 
 def test_all_clusters_are_read_in_the_order_given(server: Server, sampler: Sampler) -> None:
     with running() as other:
-        found = sampler.sample([target(server, C2), target(other, C1), target(server, ClusterId("c-3"))])
-    assert [reading.cluster for reading in found] == ["c-2", "c-1", "c-3"]
-    assert [bool(reading.error) for reading in found] == [False, True, False]
+        readings = sampler.sample([target(server, C2), target(other, C1), target(server, ClusterId("c-3"))])
+    assert [reading.cluster for reading in readings] == ["c-2", "c-1", "c-3"]
+    assert [bool(reading.error) for reading in readings] == [False, True, False]
 
 
 def test_a_cluster_that_is_late_does_not_keep_the_others_waiting(server: Server, sampler: Sampler) -> None:
@@ -90,10 +90,10 @@ def test_a_cluster_that_is_late_does_not_keep_the_others_waiting(server: Server,
         until_read(sampler, target(other, C1))
 
 
-def until_read(sampler: Sampler, one: Target) -> None:
+def until_read(sampler: Sampler, wanted: Target) -> None:
     """A thread that was given up may take a moment to see that its time is over."""
     for _ in range(100):
-        (reading,) = sampler.sample([one])
+        (reading,) = sampler.sample([wanted])
         if not reading.error:
             return
         threading.Event().wait(0.05)

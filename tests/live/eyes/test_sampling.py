@@ -38,18 +38,18 @@ class Fakes:
 
 
 def clusters(*names: str, working: bool = True) -> Clusters:
-    found = Clusters()
+    clusters = Clusters()
     for number, name in enumerate(names, 1):
         spec = ClusterSpec(id=ClusterId(name), min_nodes=1, replication=1)
         node = NodeId(f"node{number:02d}")
         members = {node: Member(Goal.SERVING, Role.CORE, 1)}
-        found._put(LiveCluster(spec, ClusterDetails(), node, members, True, working))
-    return found
+        clusters._put(LiveCluster(spec, ClusterDetails(), node, members, True, working))
+    return clusters
 
 
 def round_of(sampling: Sampling) -> dict[str, str | int | None]:
     event = sampling.round()
-    return {one.cluster: one.error or one.jobs_running for one in event.readings} if event else {}
+    return {reading.cluster: reading.error or reading.jobs_running for reading in event.readings} if event else {}
 
 
 def test_nothing_is_read_where_nothing_works() -> None:

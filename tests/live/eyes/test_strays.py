@@ -52,8 +52,8 @@ def test_an_attempt_strays_when_nobody_knows_its_container(server: Server) -> No
         attempt(5, "h3", state="KILLED"),
         known=("container_e01_1", "container_e02_2"),
     )
-    found = strays_of(server.masters(), ONE, Deadline.after(20))
-    assert found == (Stray("attempt_1_1_m_2_0", NodeId("node02")), Stray("attempt_1_1_m_3_0", NodeId("node02")))
+    strays = strays_of(server.masters(), ONE, Deadline.after(20))
+    assert strays == (Stray("attempt_1_1_m_2_0", NodeId("node02")), Stray("attempt_1_1_m_3_0", NodeId("node02")))
 
 
 @pytest.mark.parametrize("path", [TASKS, f"{TASKS}/task_0/attempts", TRIES, LATEST])
@@ -105,8 +105,8 @@ def test_a_reading_looks_where_more_tasks_run_than_there_are_containers(
     server: Server, containers: int, changes: dict[str, Any], strays: tuple[Stray, ...]
 ) -> None:
     reading(server, containers, **changes)
-    found = read(server)
-    assert (found.strays, found.silent) == (strays, ())
+    measured = read(server)
+    assert (measured.strays, measured.silent) == (strays, ())
 
 
 @pytest.mark.parametrize("path", [am(ONE), TASKS])
@@ -114,8 +114,8 @@ def test_a_reading_says_of_which_applications_it_knows_nothing(server: Server, p
     reading(server, 2)
     server.answers[path] = hangs_up
     server.answers[f"{APPS}/{ONE}"] = says({"app": app()})
-    found = read(server)
-    assert (found.strays, found.silent) == ((), (ONE,))
+    measured = read(server)
+    assert (measured.strays, measured.silent) == ((), (ONE,))
 
 
 def test_a_reading_says_how_far_a_job_is(server: Server) -> None:

@@ -42,10 +42,10 @@ def node(name: str, **changes: Any) -> InventoryNode:
 
 
 def seen(name: str = "node1", *more: tuple[str, str], of: InventoryNode | None = None, **facts: object) -> Seen:
-    told = {"hostname": name, "user": "hadoop", "memory_kb": 8 * GB // 1024, "disk.free_kb": 40 * GB // 1024}
-    told |= {"disk.total_kb": 80 * GB // 1024, "disk.write": "yes"}
-    told |= {key.replace("__", "."): value for key, value in facts.items()}
-    pairs = [(key, str(value)) for key, value in told.items()]
+    values = {"hostname": name, "user": "hadoop", "memory_kb": 8 * GB // 1024, "disk.free_kb": 40 * GB // 1024}
+    values |= {"disk.total_kb": 80 * GB // 1024, "disk.write": "yes"}
+    values |= {key.replace("__", "."): value for key, value in facts.items()}
+    pairs = [(key, str(value)) for key, value in values.items()]
     return Seen(
         node=of or node(name),
         facts=Facts([*pairs, *more]),
@@ -56,18 +56,18 @@ def seen(name: str = "node1", *more: tuple[str, str], of: InventoryNode | None =
     )
 
 
-def verdict(one: Seen, *others: Seen) -> Fitness:
-    return judge([one, *others], "pool")[0]
+def verdict(host: Seen, *others: Seen) -> Fitness:
+    return judge([host, *others], "pool")[0]
 
 
-def only(one: Seen, *others: Seen) -> Problem:
-    (problem,) = verdict(one, *others).problems
+def only(host: Seen, *others: Seen) -> Problem:
+    (problem,) = verdict(host, *others).problems
     return problem
 
 
 def test_a_host_without_a_fault_fits() -> None:
-    found = verdict(seen())
-    assert (found.result, found.fits, found.problems) == ("fits", True, ())
+    fitness = verdict(seen())
+    assert (fitness.result, fitness.fits, fitness.problems) == ("fits", True, ())
 
 
 @pytest.mark.parametrize(
@@ -85,15 +85,15 @@ def test_a_host_that_cannot_be_used_is_unreachable_for_its_own_reason(
     state: ConnectionState, check: str, showed_key: bool
 ) -> None:
     error = SshError("it says nothing", host="node1", state=state, hint="Switch it on")
-    found = verdict(Seen(node=node("node1"), error=error))
-    assert (found.result, found.fits, found.showed_key) == ("unreachable", False, showed_key)
-    assert found.problems == (Problem(check, "it says nothing", "Switch it on"),)
+    fitness = verdict(Seen(node=node("node1"), error=error))
+    assert (fitness.result, fitness.fits, fitness.showed_key) == ("unreachable", False, showed_key)
+    assert fitness.problems == (Problem(check, "it says nothing", "Switch it on"),)
 
 
 def test_warnings_do_not_make_a_host_unfit() -> None:
-    found = verdict(replace(seen(), clock_us=-90_000_000))
-    assert (found.result, found.fits) == ("warnings", True)
-    assert found.problems[0].what == "its clock is 1m30s behind this machine's"
+    fitness = verdict(replace(seen(), clock_us=-90_000_000))
+    assert (fitness.result, fitness.fits) == ("warnings", True)
+    assert fitness.problems[0].what == "its clock is 1m30s behind this machine's"
 
 
 def test_a_clock_may_be_a_second_off() -> None:
@@ -113,23 +113,23 @@ def test_a_host_with_another_name_is_told_apart_from_one_with_the_name_of_anothe
 
 
 def test_two_nodes_that_are_one_machine() -> None:
-    one = replace(seen("node1", hostname="big"), sees=("node2",))
+    first = replace(seen("node1", hostname="big"), sees=("node2",))
     two = replace(seen("node2", hostname="big"), sees=("node1",))
-    same, shared = verdict(one, two).problems
+    same, shared = verdict(first, two).problems
     assert same.what.startswith("it is the same machine as node2")
     assert shared.check == "disk"
 
 
 def test_names_by_which_hadoop_speaks_must_be_known_everywhere() -> None:
     by_name = node("node2", data_address="node2-ib")
-    found = only(seen("node1", ("name.node2-ib", "")), seen("node2", of=by_name))
-    assert (found.check, found.level) == ("names", Level.BAD)
-    assert "node2-ib" in found.what
+    problem = only(seen("node1", ("name.node2-ib", "")), seen("node2", of=by_name))
+    assert (problem.check, problem.level) == ("names", Level.BAD)
+    assert "node2-ib" in problem.what
 
 
 def test_names_that_only_people_need_are_a_warning() -> None:
-    found = only(seen("node1", ("name.node2", ""), ("name.node3", "")), seen("node2"), seen("node3"))
-    assert (found.level, found.what) == (Level.WARNING, "it cannot resolve the names node[2-3]")
+    problem = only(seen("node1", ("name.node2", ""), ("name.node3", "")), seen("node2"), seen("node3"))
+    assert (problem.level, problem.what) == (Level.WARNING, "it cannot resolve the names node[2-3]")
 
 
 @pytest.mark.parametrize(
@@ -197,16 +197,16 @@ def test_a_file_system_that_makes_inodes_as_it_needs_them_is_not_full() -> None:
 )
 def test_a_data_address_that_no_interface_has(data_address: str, more: tuple[tuple[str, str], ...], what: str) -> None:
     has = (("has", "127.0.0.1"), ("has", "10.0.0.1"), ("has", "fd000000000000000000000000000001"))
-    one = seen("node1", *has, *more, of=node("node1", data_address=data_address))
-    problem = only(replace(one, not_reached=OSError(101, "Network is unreachable")))
+    host = seen("node1", *has, *more, of=node("node1", data_address=data_address))
+    problem = only(replace(host, not_reached=OSError(101, "Network is unreachable")))
     assert (problem.check, problem.level, problem.what) == ("data", Level.BAD, what)
 
 
 @pytest.mark.parametrize("data_address", ["10.0.0.1", "fd00::1", "node1-ib", "not-resolved"])
 def test_a_data_address_that_an_interface_has(data_address: str) -> None:
     has = (("has", "10.0.0.1"), ("has", "fd000000000000000000000000000001"), ("has", "garbage"))
-    one = seen("node1", *has, ("name.node1-ib", "fd00::1"), of=node("node1", data_address=data_address))
-    assert not verdict(one).problems
+    host = seen("node1", *has, ("name.node1-ib", "fd00::1"), of=node("node1", data_address=data_address))
+    assert not verdict(host).problems
 
 
 @pytest.mark.parametrize(
@@ -231,8 +231,8 @@ def test_nodes_without_a_route_to_each_other() -> None:
 
 @pytest.mark.parametrize(("promised", "level"), [(True, Level.BAD), (False, Level.WARNING)])
 def test_a_node_that_opens_no_connections_counts_where_masters_are_to_move(promised: bool, level: Level) -> None:
-    (found,) = judge([replace(seen(), no_way="bash: not found")], "pool", promised=promised)
-    ((check, found_level),) = [(problem.check, problem.level) for problem in found.problems]
+    (fitness,) = judge([replace(seen(), no_way="bash: not found")], "pool", promised=promised)
+    ((check, found_level),) = [(problem.check, problem.level) for problem in fitness.problems]
     assert (check, found_level) == ("forward", level)
 
 
@@ -243,8 +243,8 @@ def test_less_disk_than_promised_is_a_warning_unless_a_mr_cluster_fills_it() -> 
 
 
 def test_a_shared_work_folder() -> None:
-    found = only(replace(seen("node1"), sees=("node2", "node3")), seen("node2"), seen("node3"))
-    assert found.what == "it shares its work folder /srv/fawkes with node[2-3]"
+    problem = only(replace(seen("node1"), sees=("node2", "node3")), seen("node2"), seen("node3"))
+    assert problem.what == "it shares its work folder /srv/fawkes with node[2-3]"
 
 
 def test_more_memory_promised_than_there_is() -> None:
@@ -255,7 +255,7 @@ def test_memory_for_a_journal_is_asked_for_where_a_second_name_node_is_to_be() -
     """The node has 8 GB and offers 2 GB of them."""
     assert not judge([seen()], "pool")[0].problems
     assert not judge([seen()], "pool", standby_bytes=6 * GB)[0].problems
-    ((problem,),) = [found.problems for found in judge([seen()], "pool", standby_bytes=6 * GB + 1)]
+    ((problem,),) = [fitness.problems for fitness in judge([seen()], "pool", standby_bytes=6 * GB + 1)]
     assert (problem.check, problem.level) == ("memory", Level.WARNING)
     assert "6.0 GB of its memory are left" in problem.what
     transient = seen(of=replace(node("node1"), may_core=False))
@@ -265,7 +265,7 @@ def test_memory_for_a_journal_is_asked_for_where_a_second_name_node_is_to_be() -
 def test_ports_of_a_journal_count_where_a_second_name_node_is_to_be() -> None:
     listening = seen("node1", ("listen", "8480"), ("listen", "8485"))
     assert not judge([listening], "pool")[0].problems
-    ((problem,),) = [found.problems for found in judge([listening], "pool", standby_bytes=1)]
+    ((problem,),) = [fitness.problems for fitness in judge([listening], "pool", standby_bytes=1)]
     assert "8480 (journal web), 8485 (journal)" in problem.what
 
 
@@ -277,8 +277,8 @@ def test_ports_in_use_count_unless_a_mr_cluster_of_the_pool_runs_there() -> None
 
 
 def test_what_another_pool_holds() -> None:
-    found = only(seen("node1", ("left.7", "other c-1 3 datanode"), lease__pool="other", lease__cluster="c-1"))
-    assert (found.check, found.what) == ("left", "it belongs to the pool 'other'")
+    problem = only(seen("node1", ("left.7", "other c-1 3 datanode"), lease__pool="other", lease__cluster="c-1"))
+    assert (problem.check, problem.what) == ("left", "it belongs to the pool 'other'")
 
 
 def test_the_lease_of_another_node() -> None:
@@ -286,8 +286,8 @@ def test_the_lease_of_another_node() -> None:
 
 
 def test_a_damaged_lease() -> None:
-    found = only(seen(lease__damage="it is empty"))
-    assert (found.check, found.what) == ("left", "the file /srv/fawkes/lease is not a valid lease: it is empty")
+    problem = only(seen(lease__damage="it is empty"))
+    assert (problem.check, problem.what) == ("left", "the file /srv/fawkes/lease is not a valid lease: it is empty")
 
 
 def test_processes_that_nobody_ended() -> None:
@@ -298,8 +298,8 @@ def test_processes_that_nobody_ended() -> None:
 
 
 def test_missing_programs_name_their_packages() -> None:
-    found = only(seen("node1", ("missing", "flock"), ("missing", "setsid"), ("missing", "df")))
-    assert (found.what, found.hint) == (
+    problem = only(seen("node1", ("missing", "flock"), ("missing", "setsid"), ("missing", "df")))
+    assert (problem.what, problem.hint) == (
         "programs are missing: df, flock, setsid",
         "On Debian: apt-get install coreutils util-linux",
     )
@@ -307,8 +307,8 @@ def test_missing_programs_name_their_packages() -> None:
 
 def test_a_slow_login_shell_is_a_warning_and_a_logout_that_ends_all_is_not() -> None:
     assert only(replace(seen(), shell_us=2_500_000)).level is Level.WARNING
-    found = only(replace(seen(), lingers=False))
-    assert (found.level, "enable-linger hadoop" in found.hint) == (Level.BAD, True)
+    problem = only(replace(seen(), lingers=False))
+    assert (problem.level, "enable-linger hadoop" in problem.hint) == (Level.BAD, True)
 
 
 def test_what_could_not_be_told_is_no_problem() -> None:
@@ -316,10 +316,10 @@ def test_what_could_not_be_told_is_no_problem() -> None:
 
 
 def test_a_user_that_cannot_be_makes_a_host_unfit() -> None:
-    found = verdict(replace(seen(), unfit_users={"alpha": "there is no user alpha"}))
-    assert (found.result, found.problems[0].check, found.problems[0].what) == (
+    fitness = verdict(replace(seen(), unfit_users={"alpha": "there is no user alpha"}))
+    assert (fitness.result, fitness.problems[0].check, fitness.problems[0].what) == (
         "unfit",
         "users",
         "there is no user alpha",
     )
-    assert "sudo" in found.problems[0].hint
+    assert "sudo" in fitness.problems[0].hint

@@ -257,8 +257,8 @@ def test_with_a_journal_everybody_has_the_same_three_addresses_and_none_of_the_m
         assert sites[4][site] == moved[site], "no move among the three changes what a worker reads"
     changed = {key for key, value in sites[4]["yarn-site"].items() if moved["yarn-site"][key] != value}
     assert changed == {"yarn.log.server.url"}, "the JobHistory server alone is known by its node"
-    found = {key: sites[1][site].get(key) for site in ("hdfs-site", "yarn-site") for key in sites[1][site]}
-    assert {key: found[key] for key in of_masters} == dict.fromkeys(of_masters, "n1")
+    by_key = {key: sites[1][site].get(key) for site in ("hdfs-site", "yarn-site") for key in sites[1][site]}
+    assert {key: by_key[key] for key in of_masters} == dict.fromkeys(of_masters, "n1")
     assert not of_masters & {key for site in sites[4].values() for key in site}
 
 
@@ -313,5 +313,5 @@ def test_every_daemon_listens_on_the_data_address_alone() -> None:
 
 def test_an_application_master_finds_its_door_keeper_on_any_class_path() -> None:
     own = {"mapred-site": {"mapreduce.application.classpath": "/opt/lib/*"}}
-    found = settings_of(dataclasses.replace(CONF, overrides=[own]))["mapred-site"]["mapreduce.application.classpath"]
-    assert found == f"$HADOOP_CONF_DIR/{DOORS_JAR},/opt/lib/*"
+    value = settings_of(dataclasses.replace(CONF, overrides=[own]))["mapred-site"]["mapreduce.application.classpath"]
+    assert value == f"$HADOOP_CONF_DIR/{DOORS_JAR},/opt/lib/*"

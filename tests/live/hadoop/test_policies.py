@@ -106,6 +106,6 @@ def test_an_admission_policy_that_computes_for_ever_is_refused(tmp_path: Path) -
 
 @pytest.mark.slow
 def test_an_admission_policy_with_its_parameters_is_taken(tmp_path: Path) -> None:
-    found = Catalog().find(Kind.ADMISSION, "justice")
+    policy = Catalog().find(Kind.ADMISSION, "justice")
     how = replace(settings(), admission_parameters={"correction": "none", "kill_threshold": 0})
-    assert policies.read_admission(found, how, file="fawkes.toml").name == "JUSTICE"
+    assert policies.read_admission(policy, how, file="fawkes.toml").name == "JUSTICE"

@@ -71,7 +71,7 @@ EXISTS = "Output directory hdfs://10.98.1.1:8020/output/x already exists"
     ],
 )
 def test_what_a_client_said_that_gave_nothing_to_yarn(stderr: str, cause: Cause, words: str) -> None:
-    found = cause_of(stderr)
-    assert found[0] is cause
-    assert words in found[1]
-    assert bool(words) is bool(found[1])
+    cause_words = cause_of(stderr)
+    assert cause_words[0] is cause
+    assert words in cause_words[1]
+    assert bool(words) is bool(cause_words[1])

@@ -21,8 +21,8 @@ CONF = (
 
 @pytest.fixture
 def server() -> Iterator[FakeHdfs]:
-    with running() as found:
-        yield found
+    with running() as hdfs:
+        yield hdfs
 
 
 @pytest.fixture

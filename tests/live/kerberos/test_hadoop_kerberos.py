@@ -147,11 +147,11 @@ def test_application_masters_keep_their_door_keepers() -> None:
 
 
 def test_tasks_find_our_reader_before_that_of_hadoop() -> None:
-    for kerberos, found in ((Secured(realm="EXAMPLE.ORG", cluster="alpha"), True), (None, False)):
+    for kerberos, first in ((Secured(realm="EXAMPLE.ORG", cluster="alpha"), True), (None, False)):
         path = settings(conf(kerberos=kerberos))["mapred-site"]["mapreduce.application.classpath"].split(",")
         ours = "$HADOOP_CONF_DIR/fawkes-secure-io.jar"
-        assert (ours in path) is found
-        assert not found or path.index(ours) < path.index("$HADOOP_COMMON_HOME/lib/*")
+        assert (ours in path) is first
+        assert not first or path.index(ours) < path.index("$HADOOP_COMMON_HOME/lib/*")
 
 
 def test_an_own_class_path_does_not_lose_what_containers_need() -> None:

@@ -19,14 +19,14 @@ PRINCIPALS = st.builds(lambda names, realm: Principal("/".join(names), realm), s
 def entry(principal: Principal) -> bytes:
     names = principal.name.split("/")
     texts = [text.encode() for text in (principal.realm, *names)]
-    body = struct.pack(">H", len(names)) + b"".join(struct.pack(">H", len(one)) + one for one in texts)
+    body = struct.pack(">H", len(names)) + b"".join(struct.pack(">H", len(part)) + part for part in texts)
     # Kind of name, time, version, kind of key, key.
     body += struct.pack(">IIBHH", 1, 0, 2, 18, 32) + bytes(32)
     return struct.pack(">i", len(body)) + body
 
 
 def keytab(*principals: Principal) -> bytes:
-    return b"\x05\x02" + b"".join(entry(one) for one in principals)
+    return b"\x05\x02" + b"".join(entry(principal) for principal in principals)
 
 
 @given(st.lists(PRINCIPALS))

@@ -55,9 +55,9 @@ def test_real_nodes_answer(tmp_path: Path) -> None:
 @given(st.integers(0, 10**15), st.integers(0, 10**12), st.integers(-(10**12), 10**12))
 def test_the_way_there_is_never_taken_for_a_wrong_clock(before: int, took: int, off: int) -> None:
     read_at = before + took // 2
-    found = ahead_us(read_at + off, before, before + took)
-    assert abs(found) <= -(-abs(off) // 1000)
-    assert abs(off) // 1000 - took // 1000 - 1 <= abs(found)
+    ahead = ahead_us(read_at + off, before, before + took)
+    assert abs(ahead) <= -(-abs(off) // 1000)
+    assert abs(off) // 1000 - took // 1000 - 1 <= abs(ahead)
 
 
 @given(st.integers(-3 * LIMIT_US, 3 * LIMIT_US))

@@ -56,7 +56,7 @@ def fawkes(
 
 def traces(lab_name: str) -> list[str]:
     """The traces of a lab: processes that live among its mounts, mounts, cgroups."""
-    found = []
+    traces_left = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             mounted = lab_name in (process / "mountinfo").read_text()
@@ -64,9 +64,9 @@ def traces(lab_name: str) -> list[str]:
         except OSError:
             continue
         if mounted or f"/labs/{lab_name}/" in command:
-            found.append(f"process {process.name}: {command}")
-    found += [f"cgroup {folder}" for folder in Path("/sys/fs/cgroup").rglob(f"*{lab_name}*")]
-    return found
+            traces_left.append(f"process {process.name}: {command}")
+    traces_left += [f"cgroup {folder}" for folder in Path("/sys/fs/cgroup").rglob(f"*{lab_name}*")]
+    return traces_left
 
 
 def links() -> set[str]:

@@ -170,6 +170,6 @@ def test_a_host_that_is_powered_on_again_begins_without_groups(grouped: Lab) -> 
 def test_a_killed_lab_leaves_groups_that_down_removes(tmp_path: Path) -> None:
     spec = LabSpec(hosts=1, site=tmp_path / "lab", nodemanager_memory_bytes=SMALL, control_groups=True)
     with up(spec) as lab:
-        found = [trace for trace in traces(lab.name) if trace.startswith("cgroup ")]
-        assert found
+        left = [trace for trace in traces(lab.name) if trace.startswith("cgroup ")]
+        assert left
     assert traces(lab.name) == []

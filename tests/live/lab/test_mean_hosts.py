@@ -37,8 +37,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def problems(lab: Lab) -> dict[str, dict[str, str]]:
     """The problems by `fawkes check`: check and sentence, for each node."""
     inventory = lab.site / "inventory.toml"
-    told = inventory.read_text().replace("core = true", 'core = true\ndata_address = "10.98.1.1,203.0.113.7"')
-    inventory.write_text(told)
+    changed = inventory.read_text().replace("core = true", 'core = true\ndata_address = "10.98.1.1,203.0.113.7"')
+    inventory.write_text(changed)
     if ROOT:
         output_of(lab, "node02", _FEW_INODES)
     (lab.site / "clusters").mkdir()
@@ -46,7 +46,7 @@ def problems(lab: Lab) -> dict[str, dict[str, str]]:
     done = lab.exec([sys.executable, "-m", "fawkes", "check", "-o", "json"], timeout_s=120)
     rows: list[dict[str, Any]] = json.loads(done.stdout)["rows"]
     return {
-        row["node"]: {one["check"]: one["what"] for one in row["problems"] if one["level"] == "bad"} for row in rows
+        row["node"]: {bad["check"]: bad["what"] for bad in row["problems"] if bad["level"] == "bad"} for row in rows
     }
 
 

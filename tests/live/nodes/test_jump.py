@@ -54,10 +54,10 @@ def site(tmp_path: Path) -> Iterator[Site]:
 def told(fleet: Fleet) -> tuple[ConnectionState, str]:
     """The state and the error of all nodes that were tried at once: the same for each."""
     errors = fleet.run_many(NODES, Script("true"), AMPLE).values()
-    found = {(error.state, f"{error.what}. {error.hint}") for error in errors if isinstance(error, SshError)}
-    assert len(found) == 1, errors
+    outcomes = {(error.state, f"{error.what}. {error.hint}") for error in errors if isinstance(error, SshError)}
+    assert len(outcomes) == 1, errors
     assert all(isinstance(error, HostError) for error in errors)
-    return found.pop()
+    return outcomes.pop()
 
 
 def works(fleet: Fleet) -> bool:

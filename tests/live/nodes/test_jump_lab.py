@@ -34,7 +34,7 @@ def check(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
 def problems(done: subprocess.CompletedProcess[str]) -> dict[str, list[tuple[str, str]]]:
     rows: list[dict[str, Any]] = json.loads(done.stdout)["rows"]
     return {
-        row["node"]: [(one["what"], one["hint"]) for one in row["problems"] if one["level"] == "bad"] for row in rows
+        row["node"]: [(bad["what"], bad["hint"]) for bad in row["problems"] if bad["level"] == "bad"] for row in rows
     }
 
 
@@ -54,9 +54,9 @@ def test_the_key_of_a_jump_host_is_accepted_by_its_name_and_no_other_key_with_it
         assert line.startswith("node[01-02]: ssh: ")
         assert "fawkes check --trust login" in done.stdout
         assert "login  login  ssh-" in check(lab, "--trust", "--yes", "login").stderr
-        found = problems(check(lab, "-o", "json"))
-        assert all("its host key is not known" in what for rows in found.values() for what, _ in rows)
-        assert not any("behind" in what for rows in found.values() for what, _ in rows)
+        by_node = problems(check(lab, "-o", "json"))
+        assert all("its host key is not known" in what for rows in by_node.values() for what, _ in rows)
+        assert not any("behind" in what for rows in by_node.values() for what, _ in rows)
         check(lab, "--trust", "--yes", "node[01-02]")
         assert problems(check(lab, "-o", "json")) == {"node01": [], "node02": []}
         assert "the jump hosts login" in check(lab, "node09").stderr

@@ -17,8 +17,8 @@ def test_a_key_is_remembered_once_and_found_by_address_and_port(tmp_path: Path) 
         remember(file, "10.0.0.1", 22, key)
     remember(file, "10.0.0.1", 2222, other)
     known = KnownHosts(file)
-    assert [(one.key, one.line) for one in known.about("10.0.0.1", 22).keys] == [(key, 1)]
-    assert [(one.key, one.line) for one in known.about("10.0.0.1", 2222).keys] == [(other, 2)]
+    assert [(row.key, row.line) for row in known.about("10.0.0.1", 22).keys] == [(key, 1)]
+    assert [(row.key, row.line) for row in known.about("10.0.0.1", 2222).keys] == [(other, 2)]
     assert list(known.about("10.0.0.2", 22).keys) == []
 
 
@@ -38,7 +38,7 @@ def test_what_ssh_keygen_writes_is_read(tmp_path: Path) -> None:
     remember(file, "node01", 22, key)
     subprocess.run(["ssh-keygen", "-q", "-H", "-f", file], check=True, capture_output=True)
     assert "node01" not in file.read_text()
-    assert [one.key for one in KnownHosts(file).about("node01", 22).keys] == [key]
+    assert [row.key for row in KnownHosts(file).about("node01", 22).keys] == [key]
 
 
 def test_comments_certificates_and_revoked_keys(tmp_path: Path) -> None:
@@ -47,8 +47,8 @@ def test_comments_certificates_and_revoked_keys(tmp_path: Path) -> None:
     text = f"{key.get_name()} {key.get_base64()}"
     file.write_text(f"# a comment\n\n@cert-authority * {text}\n@revoked a {text}\na,b {text} somebody\n")
     known = KnownHosts(file)
-    assert [(one.line, one.revoked) for one in known.about("a", 22).keys] == [(4, True), (5, False)]
-    assert [one.line for one in known.about("b", 22).keys] == [5]
+    assert [(row.line, row.revoked) for row in known.about("a", 22).keys] == [(4, True), (5, False)]
+    assert [row.line for row in known.about("b", 22).keys] == [5]
     assert list(known.about("*", 22).keys) == []
 
 
@@ -74,8 +74,8 @@ def test_a_bad_line_costs_itself_alone_and_is_named(
     file.write_bytes(b"# first\n" + BAD[kind] + b"\n" + good + file.read_bytes())
     known = KnownHosts(file)
     for _ in range(2):
-        assert [one.key for one in known.about("node02", 22).keys] == [key]
-        assert [one.key for one in known.about("node03", 22).keys] == [hashed]
+        assert [row.key for row in known.about("node02", 22).keys] == [key]
+        assert [row.key for row in known.about("node03", 22).keys] == [hashed]
         assert list(known.about("node01", 22).keys) == []
     assert [message.startswith(f"{file}, line 2, ") for message in caplog.messages] == [True]
     assert known.about("node02", 22).faults == []
@@ -86,7 +86,7 @@ def test_a_host_is_told_which_line_of_its_own_is_bad(tmp_path: Path) -> None:
     key = new_key()
     file.write_text(f"node01,10.0.0.1 ssh-ed25519 AAAA\nnode01 {key.get_name()} {key.get_base64()}\n")
     known = KnownHosts(file)
-    assert [one.key for one in known.about("node01", 22).keys] == [key]
+    assert [row.key for row in known.about("node01", 22).keys] == [key]
     assert list(known.about("10.0.0.1", 22).keys) == []
     assert [fault.startswith("line 1 is not a host key") for fault in known.about("10.0.0.1", 22).faults] == [True]
 
@@ -98,7 +98,7 @@ def test_a_revocation_that_cannot_be_read_trusts_no_key_of_its_host(tmp_path: Pa
     file.write_text(f"@revoked a ssh-ed25519 AAAA\na {text}\nb {text}\n")
     known = KnownHosts(file)
     assert list(known.about("a", 22).keys) == []
-    assert [one.key for one in known.about("b", 22).keys] == [key]
+    assert [row.key for row in known.about("b", 22).keys] == [key]
 
 
 def test_a_file_that_cannot_be_read_is_a_reason_for_each_host(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ def taken_over(desk: Desk) -> frozenset[str]:
     """The nodes that a new run of the controller shuts out."""
     clusters = Clusters()
     clusters.adopt(desk.state)
-    found = clusters.get(A)
-    assert found is not None
-    return frozenset(found.shut_out)
+    cluster = clusters.get(A)
+    assert cluster is not None
+    return frozenset(cluster.shut_out)
 
 
 def test_a_silent_former_masters_node_stays_shut_out_over_a_restart_until_it_is_back() -> None:

@@ -16,10 +16,10 @@ BLOCK = 4096
 
 
 def digest(data: bytes, kind: Kind, piece: int = 1 << 20) -> str:
-    found = HdfsDigest(kind)
+    made = HdfsDigest(kind)
     for start in range(0, len(data), piece):
-        found.update(data[start : start + piece])
-    return found.hexdigest()
+        made.update(data[start : start + piece])
+    return made.hexdigest()
 
 
 def said(data: bytes, block: int, crc_kind: str = "CRC32C") -> dict[str, object]:

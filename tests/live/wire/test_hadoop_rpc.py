@@ -51,11 +51,11 @@ class Server:
 
 @contextmanager
 def server(answer: bytes) -> Iterator[Server]:
-    one = Server(answer)
+    opened = Server(answer)
     try:
-        yield one
+        yield opened
     finally:
-        one.close()
+        opened.close()
 
 
 def test_a_good_answer_ends_the_call_and_the_order_was_sent_as_the_user() -> None:

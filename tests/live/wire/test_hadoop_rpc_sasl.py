@@ -118,7 +118,7 @@ def test_a_private_order_is_given_after_the_login_and_never_in_the_clear() -> No
     # The token, and the offer that was chosen without its challenge.
     assert b"\x1a\x05first" in initiate
     assert initiate.endswith(TICKET.removesuffix(b"\x2a\x03xyz"))
-    assert [one[-6:] for one in responses] == [b"to one", b"to two"]
+    assert [response[-6:] for response in responses] == [b"to one", b"to two"]
     assert b"refreshNodes" not in b"".join(master.got)
     assert b"refreshNodes" in wrapped[::-1]
     assert b"root" not in wrapped[::-1]

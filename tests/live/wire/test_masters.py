@@ -108,8 +108,8 @@ def test_a_dead_datanode_is_told_apart(server: Server) -> None:
     dead = {"10.77.0.2:9866": {"lastContact": 70, "adminState": "In Service", "xferaddr": "10.77.0.2:9866"}}
     document = namenode(LiveNodes=json.dumps(live), DeadNodes=json.dumps(dead))
     server.answers[JMX] = beans(NameNodeInfo=document)
-    found = masters.storage(server.masters(), soon()).nodes["node02"]
-    assert (found.alive, found.state, found.address) == (False, "Dead", "10.77.0.2:9866")
+    node = masters.storage(server.masters(), soon()).nodes["node02"]
+    assert (node.alive, node.state, node.address) == (False, "Dead", "10.77.0.2:9866")
 
 
 def test_figures_that_are_missing_or_no_numbers(server: Server) -> None:
@@ -151,9 +151,9 @@ def test_attributes_of_a_node_that_are_missing_are_not_known(server: Server) -> 
     document["beans"][0]["LiveNodes"] = json.dumps(live)
     server.answers[JMX] = beans(NameNodeInfo=document)
     hdfs = masters.storage(server.masters(), soon())
-    found = hdfs.nodes["node03"]
-    assert (found.state, found.silent_s, found.blocks) == ("", None, None)
-    assert (found.too_few, found.only_here, found.in_open_files) == (None, None, None)
+    node = hdfs.nodes["node03"]
+    assert (node.state, node.silent_s, node.blocks) == ("", None, None)
+    assert (node.too_few, node.only_here, node.in_open_files) == (None, None, None)
     assert "node03" not in hdfs.in_service()
 
 
@@ -208,20 +208,20 @@ def test_live_applications(server: Server) -> None:
 
 def test_applications_that_have_ended(server: Server) -> None:
     server.answers[APPS] = by_states({"apps": {}}, recorded("apps_ended.json"))
-    found = masters.applications(server.masters(), soon(), states=masters.ENDED_STATES, finished_since_us=5_000_000)
-    assert [one.succeeded for one in found] == [True, True, True]
-    assert found[0].finished_us == 1795220568813_000
+    ended = masters.applications(server.masters(), soon(), states=masters.ENDED_STATES, finished_since_us=5_000_000)
+    assert [app.succeeded for app in ended] == [True, True, True]
+    assert ended[0].finished_us == 1795220568813_000
     # YARN writes -1 for what an ended application has no longer.
-    assert found[0].containers == 0
-    (asked,) = server.questions(APPS)
-    assert (asked["finishedTimeBegin"], asked["states"]) == ("5000", "FINISHED,FAILED,KILLED")
+    assert ended[0].containers == 0
+    (question,) = server.questions(APPS)
+    assert (question["finishedTimeBegin"], question["states"]) == ("5000", "FINISHED,FAILED,KILLED")
 
 
 def test_a_tag_is_asked_for_as_yarn_keeps_it(server: Server) -> None:
     masters.applications(server.masters(), soon(), tag="Fawkes-Job-7")
-    (asked,) = server.questions(APPS)
-    assert asked["applicationTags"] == "fawkes-job-7"
-    assert "states" not in asked
+    (question,) = server.questions(APPS)
+    assert question["applicationTags"] == "fawkes-job-7"
+    assert "states" not in question
 
 
 def test_all_applications_come_from_a_resourcemanager_that_has_recovered_them(server: Server) -> None:
@@ -273,9 +273,9 @@ def test_a_job_that_failed_is_ended_and_did_not_succeed() -> None:
 
 def test_one_application_with_its_pending_containers(server: Server) -> None:
     server.answers[f"{APPS}/a_1"] = says(recorded("app_pending.json"))
-    found = masters.application(server.masters(), "a_1", soon())
-    assert found is not None
-    assert (found.containers, found.pending) == (7, 4)
+    app = masters.application(server.masters(), "a_1", soon())
+    assert app is not None
+    assert (app.containers, app.pending) == (7, 4)
 
 
 def test_pending_containers_count_once_whatever_places_they_ask_for(server: Server) -> None:
@@ -287,9 +287,9 @@ def test_pending_containers_count_once_whatever_places_they_ask_for(server: Serv
         row | {"priority": 10, "numContainers": 1},
     ]
     server.answers[f"{APPS}/a_1"] = says(document)
-    found = masters.application(server.masters(), "a_1", soon())
-    assert found is not None
-    assert found.pending == 5
+    app = masters.application(server.masters(), "a_1", soon())
+    assert app is not None
+    assert app.pending == 5
 
 
 def test_an_application_that_nobody_knows_is_none_and_a_broken_master_is_an_error(server: Server) -> None:
@@ -323,13 +323,13 @@ def test_a_cluster_that_takes_jobs(server: Server) -> None:
 )
 def test_what_a_cluster_still_waits_for(server: Server, path: str, answer: Any, why: str) -> None:
     server.answers[path] = answer
-    found = masters.accepting_jobs(server.masters(), ["node01", "node02"], ["node01", "node02"], soon())
-    assert not found.ready
-    assert why in found.why
+    accepting = masters.accepting_jobs(server.masters(), ["node01", "node02"], ["node01", "node02"], soon())
+    assert not accepting.ready
+    assert why in accepting.why
 
 
 def test_a_node_that_leaves_is_none_that_serves(server: Server) -> None:
-    found = masters.accepting_jobs(server.masters(), ["node01", "node04"], [], soon())
-    assert found.why == "no NodeManager runs on node04"
-    found = masters.accepting_jobs(server.masters(), [], ["node01", "node03"], soon())
-    assert found.why == "no DataNode in service on node03"
+    accepting = masters.accepting_jobs(server.masters(), ["node01", "node04"], [], soon())
+    assert accepting.why == "no NodeManager runs on node04"
+    accepting = masters.accepting_jobs(server.masters(), [], ["node01", "node03"], soon())
+    assert accepting.why == "no DataNode in service on node03"

@@ -32,10 +32,10 @@ def test_each_address_comes_once_in_their_order() -> None:
 
 
 def test_a_silent_name_server_costs_one_thread_however_often_it_is_asked() -> None:
-    over, asked = threading.Event(), []
+    over, hosts = threading.Event(), []
 
     def silent(host: str) -> list[object]:
-        asked.append(host)
+        hosts.append(host)
         over.wait()
         return [row("10.0.0.1")]
 
@@ -43,7 +43,7 @@ def test_a_silent_name_server_costs_one_thread_however_often_it_is_asked() -> No
     for _ in range(20):
         with pytest.raises(SilentNameError, match="with the address of n"):
             names.addresses("n", 0.0)
-    assert asked == ["n"]
+    assert hosts == ["n"]
     # What is answered late is an answer for whoever waits then.
     over.set()
     assert names.addresses("n", LIMIT_S) == ["10.0.0.1"]

@@ -99,9 +99,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    found.pop(MANIFEST, None)
-    return found
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    files.pop(MANIFEST, None)
+    return files
 
 
 def load(cluster: TinyHadoop, target: str, *, replication: int = 1) -> LoadRun:
@@ -113,23 +113,23 @@ def load(cluster: TinyHadoop, target: str, *, replication: int = 1) -> LoadRun:
 def test_a_load_and_a_save_are_byte_for_byte_the_same(storing: TinyHadoop, folder: Path, tmp_path: Path) -> None:
     hdfs = Hdfs.of(storing.masters)
     lay_out(storing.masters, ["/out"])
-    found = load(storing, "/input/set", replication=2).run(LocalFolder(folder))
-    assert (found.files, found.kept, found.thin, found.uneven) == (5, 0, 0, "")
+    loaded = load(storing, "/input/set", replication=2).run(LocalFolder(folder))
+    assert (loaded.files, loaded.kept, loaded.thin, loaded.uneven) == (5, 0, 0, "")
     # COLD: on the ARCHIVE volumes that only core nodes have; two replicas on two nodes are even.
-    assert (found.node_bytes, found.skew) == ({"node01": found.size, "node02": found.size}, 1.0)
+    assert (loaded.node_bytes, loaded.skew) == ({"node01": loaded.size, "node02": loaded.size}, 1.0)
     assert load(storing, "/input/set", replication=2).run(LocalFolder(folder)).kept == 5
 
     saved = Save(hdfs=hdfs, output="/input/set", target=tmp_path / "saved", readers=2).run()
-    assert (saved.files, saved.size, saved.already) == (5, found.size, False)
+    assert (saved.files, saved.size, saved.already) == (5, loaded.size, False)
     assert contents(tmp_path / "saved") == contents(folder)
     verify(hdfs, "/input/set", tmp_path / "saved")
     assert subprocess.run(["sha256sum", "--quiet", "-c", MANIFEST], cwd=tmp_path / "saved", check=False).returncode == 0
     assert Save(hdfs=hdfs, output="/input/set", target=tmp_path / "saved").run().already
     (stake,) = at_stake(hdfs, [Output(path="/input/set", save_to=str(tmp_path / "saved"))])
-    assert (stake.size, stake.files, stake.saved) == (found.size, 5, True)
+    assert (stake.size, stake.files, stake.saved) == (loaded.size, 5, True)
 
     source = source_of(f"webhdfs://{storing.masters.namenode.removeprefix('http://')}/input/set", "root")
-    assert load(storing, "/input/again").run(source).size == found.size
+    assert load(storing, "/input/again").run(source).size == loaded.size
     assert {file.path.removeprefix("/input/again/"): file.size for file in hdfs.below("/input/again")} == {
         file.path.removeprefix("/input/set/"): file.size for file in hdfs.below("/input/set")
     }
@@ -205,7 +205,7 @@ def test_a_file_that_a_client_holds_open_is_listed_and_closed_with_what_it_has(s
     with open_file(hdfs, path, web):
         (file,) = wait_for(lambda: files.below("/held"), "a file that is being written")
         assert (file.path, file.writer.partition("_")[0], file.host) == (path, "DFSClient", "127.0.0.1")
-        assert [(one.path, files.below("/hel")) for one in files.below("/")] == [(path, [])]
+        assert [(row.path, files.below("/hel")) for row in files.below("/")] == [(path, [])]
         written = wait_for(lambda: b"".join(hdfs.read(path)), "bytes in it")
         assert files.close([file]) == {}
         wait_for(lambda: not files.below("/held"), "a closed file")
@@ -218,9 +218,11 @@ def held(masters: MasterAddresses, node: str, folder: str) -> str:
     """Why a node must not be wiped as far as a folder goes; empty when it may be."""
     hdfs = storage(masters, soon())
     seen = hdfs.nodes[node]
-    found = reports(blocks_below(masters, folder, soon()), [seen.address], sound(hdfs, 10_000_000), 1)[seen.address]
+    by_address = reports(blocks_below(masters, folder, soon()), [seen.address], sound(hdfs, 10_000_000), 1)[
+        seen.address
+    ]
     state = {LEFT: Stored.LEFT, IN_SERVICE: Stored.IN_SERVICE}.get(seen.state, Stored.OTHER)
-    return not_proven(Sight(asked_us=1, stored=state, blocks=found), Proof(()), since_us=0)
+    return not_proven(Sight(asked_us=1, stored=state, blocks=by_address), Proof(()), since_us=0)
 
 
 def test_a_decommissioned_node_with_a_block_being_written_is_not_safe(storing: TinyHadoop) -> None:
@@ -342,12 +344,12 @@ def test_what_nobody_declared_and_who_uses_hdfs(hadoop: TinyHadoop) -> None:
     cluster: Any = SimpleNamespace(details=ClusterDetails(outputs=(Output(path="/still", save_to="/nowhere"),)))
     setup: Any = SimpleNamespace(masters=lambda _: masters, settings=lambda _: {"mapred-site": {}, "yarn-site": {}})
     before = settled_ops(masters)
-    found: Any = survey(cluster, setup)
-    (row,) = [row for row in found["undeclared"] if row["path"] == "/user/alice"]
+    facts: Any = survey(cluster, setup)
+    (row,) = [row for row in facts["undeclared"] if row["path"] == "/user/alice"]
     assert (row["bytes"], row["files"], row["owner"]) == (4, 1, "root")
     assert [file["path"] for file in row["newest"]] == ["/user/alice/x"]
-    assert "/still" not in [row["path"] for row in found["undeclared"]]
-    assert found["applications"] == []
+    assert "/still" not in [row["path"] for row in facts["undeclared"]]
+    assert facts["applications"] == []
     # Looking is no use; nor is what the ResourceManager and the JobHistory server do meanwhile.
     assert settled_ops(masters) == before
     assert b"".join(hdfs.read("/user/alice/x")) == b"mine"
@@ -364,9 +366,9 @@ def settled_ops(masters: MasterAddresses) -> int:
     before = listings()
     list(Hdfs.of(masters).children("/"))
     wait_for(lambda: listings() > before, "fresh counters")
-    found = hdfs_ops(masters, soon())
-    assert found is not None
-    return found
+    ops = hdfs_ops(masters, soon())
+    assert ops is not None
+    return ops
 
 
 @pytest.mark.nightly
@@ -406,10 +408,10 @@ def test_readings_tell_the_story_of_a_job(hadoop: TinyHadoop) -> None:
     assert done.tasks_done == MAPS + REDUCES
     assert (done.jobs_waiting, done.jobs_running, done.tasks_waiting) == (0, 0, 0)
     assert (done.output_bytes or 0) > 0
-    (one,) = all_applications(masters, soon(), tag="FAWKES-J1-1")
-    assert one.succeeded
-    assert one.finished_us is not None
-    assert one.finished_us > one.started_us
+    (app,) = all_applications(masters, soon(), tag="FAWKES-J1-1")
+    assert app.succeeded
+    assert app.finished_us is not None
+    assert app.finished_us > app.started_us
     sampler.close()
     # A new controller, whose memory is empty, comes to the same figures.
     again = Sampler(deadline_s=20.0)
@@ -438,7 +440,7 @@ def test_application_masters_that_fill_the_cluster_are_an_alert_until_one_has_go
         wait_for(lambda: [r for r in [read()] if all(getattr(r, k) == v for k, v in wanted.items())], text)
 
     def live() -> list[str]:
-        return [one.id for one in applications(masters, soon(), states=LIVE_STATES)]
+        return [app.id for app in applications(masters, soon(), states=LIVE_STATES)]
 
     def kill(name: str) -> None:
         hadoop.run("application", "-kill", name).check_returncode()

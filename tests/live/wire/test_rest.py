@@ -261,11 +261,11 @@ def test_a_redirect_is_not_read_without_end(server: Server, monkeypatch: pytest.
 def test_lines_come_one_by_one_and_other_questions_may_be_asked_between_them(server: Server) -> None:
     server.answers["/doc"] = text("one\ntwo\n\nfour")
     server.answers["/other"] = says({"x": 1})
-    found = []
+    lines = []
     for line in get_lines(f"{server.url}/doc", Deadline.after(20)):
-        found.append(line)
+        lines.append(line)
         assert get_json(f"{server.url}/other", Deadline.after(20)) == {"x": 1}
-    assert found == ["one", "two", "", "four"]
+    assert lines == ["one", "two", "", "four"]
 
 
 @pytest.mark.parametrize(

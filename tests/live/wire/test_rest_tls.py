@@ -45,8 +45,8 @@ class Server:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with serving(tmp_path, "alpha") as one:
-        yield one
+    with serving(tmp_path, "alpha") as opened:
+        yield opened
 
 
 @contextmanager
@@ -60,12 +60,12 @@ def serving(folder: Path, name: str) -> Iterator[Server]:
     pem.write_bytes(key.private_bytes(*form) + certificate.public_bytes(serialization.Encoding.PEM))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
-    asked: list[dict[str, str]] = []
+    headers: list[dict[str, str]] = []
     silent = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked.append({key.lower(): value for key, value in self.headers.items()})
+            headers.append({key.lower(): value for key, value in self.headers.items()})
             if self.path.startswith("/silent"):
                 silent.wait(30)
                 return
@@ -84,7 +84,7 @@ def serving(folder: Path, name: str) -> Iterator[Server]:
     thread = threading.Thread(target=httpd.serve_forever)
     thread.start()
     try:
-        yield Server(f"https://127.0.0.1:{httpd.server_port}", opened(keystore).fingerprint, asked)
+        yield Server(f"https://127.0.0.1:{httpd.server_port}", opened(keystore).fingerprint, headers)
     finally:
         silent.set()
         httpd.shutdown()
@@ -96,8 +96,8 @@ def test_each_question_shows_the_key_and_a_proof_of_its_own(server: Server) -> N
     ticket = Ticket(server.fingerprint)
     for _ in range(2):
         get_json(f"{server.url}/a", Deadline.after(5), key=ticket)
-    assert [one[KEY_HEADER.lower()] for one in server.asked] == ["the-key", "the-key"]
-    assert [one["authorization"] for one in server.asked] == ["Negotiate token-99", "Negotiate token-98"]
+    assert [question[KEY_HEADER.lower()] for question in server.asked] == ["the-key", "the-key"]
+    assert [question["authorization"] for question in server.asked] == ["Negotiate token-99", "Negotiate token-98"]
 
 
 def test_another_certificate_gets_no_question(server: Server) -> None:
@@ -132,9 +132,9 @@ def test_without_a_ticket_nothing_is_asked(server: Server) -> None:
 def test_webhdfs_proves_each_request(server: Server) -> None:
     hdfs = Hdfs(server.url, "hadoop", key=Ticket(server.fingerprint))
     for _ in range(2):
-        found = hdfs.status("/")
-        assert found is not None
-        assert found.folder
-    proofs = [one["authorization"] for one in server.asked]
+        status = hdfs.status("/")
+        assert status is not None
+        assert status.folder
+    proofs = [question["authorization"] for question in server.asked]
     assert len(set(proofs)) == len(proofs) == 2
-    assert {one[KEY_HEADER.lower()] for one in server.asked} == {"the-key"}
+    assert {question[KEY_HEADER.lower()] for question in server.asked} == {"the-key"}

@@ -42,9 +42,9 @@ def write(hdfs: Hdfs, path: str, *blocks: tuple[int, bytes], port: int) -> None:
 
 
 def digest(data: bytes, kind: Kind) -> str:
-    found = HdfsDigest(kind)
-    found.update(data)
-    return found.hexdigest()
+    made = HdfsDigest(kind)
+    made.update(data)
+    return made.hexdigest()
 
 
 def test_a_file_is_written_block_by_block_through_the_nodes_named(server: FakeHdfs, hdfs: Hdfs) -> None:
@@ -115,10 +115,10 @@ def test_a_name_that_is_none_is_told_and_the_rest_goes_on(server: FakeHdfs, hdfs
     server.said["/in"] = [{"pathSuffix": name, "type": "FILE", "length": 1, "modificationTime": 1}]
     with pytest.raises(HdfsFailedError, match=r"the listing has .*, which "):
         list(hdfs.below("/in"))
-    told: list[tuple[str, str]] = []
-    found = [file.path for file in hdfs.below("/in", lambda path, why: told.append((path, why)))]
-    assert found == ["/in/a", "/in/sub", "/in/sub/b"]
-    ((path, why),) = told
+    reported: list[tuple[str, str]] = []
+    paths = [file.path for file in hdfs.below("/in", lambda path, why: reported.append((path, why)))]
+    assert paths == ["/in/a", "/in/sub", "/in/sub/b"]
+    ((path, why),) = reported
     assert path == f"/in/{name!a}"
     assert why in ("is not a valid file name", "has invalid characters")
 
@@ -134,9 +134,9 @@ def test_a_name_that_is_none_is_told_and_the_rest_goes_on(server: FakeHdfs, hdfs
 def test_other_entries_that_cannot_be_used(server: FakeHdfs, hdfs: Hdfs, row: dict[str, object], why: str) -> None:
     server.put("/in/a", b"1")
     server.said["/in"] = [{"type": "FILE", "length": 1, "modificationTime": 1} | row]
-    told: list[str] = []
-    assert [file.path for file in hdfs.below("/in", lambda path, why: told.append(why))] == ["/in/a"]
-    assert why in told[0]
+    reported: list[str] = []
+    assert [file.path for file in hdfs.below("/in", lambda path, why: reported.append(why))] == ["/in/a"]
+    assert why in reported[0]
 
 
 @pytest.mark.parametrize("answer", [None, {}, [], {"FileStatuses": None}, {"FileStatuses": {"FileStatus": [1]}}])
