@@ -14,7 +14,7 @@ from fawkes.offline.studies.paper.chapters import CHAPTERS
 
 if TYPE_CHECKING:
     from fawkes.offline.runs.work import Runner
-    from fawkes.offline.studies.paper.judging.rules import RuleVerdict
+    from fawkes.offline.studies.shared.verdicts import RuleVerdict
 
 PAPER = "paper"
 
@@ -67,9 +67,9 @@ def paper(out: Path, chapter: str, quick: bool, jobs: int, pictures: bool) -> No
 
 def _paper(out: Path, quick: bool, pictures: bool, run: Runner) -> list[RuleVerdict]:
     from fawkes.offline.studies.interference.page import publish_interference
-    from fawkes.offline.studies.paper.judging.verdicts import all_runs
-    from fawkes.offline.studies.paper.pages import publish
-    from fawkes.offline.studies.paper.runs import RunFolder, gather, quick_runs
+    from fawkes.offline.studies.paper.page import publish
+    from fawkes.offline.studies.paper.runs import RunFolder, gather
+    from fawkes.offline.studies.paper.sets import all_runs, quick_runs
 
     wanted, folder = quick_runs() if quick else all_runs(), RunFolder(out / "runs")
     with progress("paper", folder.missing(wanted)) as step:

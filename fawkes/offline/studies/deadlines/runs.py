@@ -38,9 +38,26 @@ TR2_CAPACITIES = (TR2_SMALL, TR2_MIDDLE, 15_000)
 KINDS = tuple(TYPES)
 #: the variable types of chapter 4, which has no 90loose
 OF_CHAPTER_4 = tuple(kind for kind in VARIABLE if kind != "90loose")
-MAIN = (BASELINE, REACTIVE, ORACLE, PYTHIA, *READINGS.values())
+#: the allocators of each chapter, as its tables name them
+CHAPTER_4: Mapping[str, str] = {
+    "NoDrop": BASELINE,
+    "Reactive": REACTIVE,
+    "Oracle": ORACLE,
+    "PYTHIA": PYTHIA,
+    "static NoDrop": STATIC_BASELINE,
+    "static Reactive": STATIC_REACTIVE,
+}
+CHAPTER_5: Mapping[str, str] = {
+    "Baseline": BASELINE,
+    "Reactive": REACTIVE,
+    "Oracle": ORACLE,
+    "PYTHIA": PYTHIA,
+    **{f"Justice {name}": text for name, text in READINGS.items() if name != "J3"},
+}
 #: the follow-up paper leaves PYTHIA out
-OF_TR2 = (BASELINE, REACTIVE, ORACLE, *READINGS.values())
+FOLLOW_UP: Mapping[str, str] = {name: text for name, text in CHAPTER_5.items() if text != PYTHIA}
+MAIN = (*CHAPTER_5.values(), J3)
+OF_TR2 = (*FOLLOW_UP.values(), J3)
 PRIORITIES = ("PYTHIA[priority=ttd]", "JUSTICE[priority=ttd]", "PYTHIA[priority=fifo]", "JUSTICE[priority=fifo]")
 
 

@@ -1,4 +1,4 @@
-"""Rows of the deadline study as its rules ask for them, under one reading of what the dissertation leaves open."""
+"""Rows of the deadline study as its rules ask for them: as printed, under another reading, or in a refuting model."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from fawkes.offline.studies.deadlines.runs import (
     BASELINE,
     FURTHER,
     JUSTICE,
+    ORACLE,
+    PYTHIA,
     REACTIVE,
     READINGS,
     STATIC_BASELINE,
@@ -20,8 +22,10 @@ from fawkes.offline.studies.deadlines.runs import (
 )
 from fawkes.offline.studies.flat.grid import Cell
 from fawkes.offline.studies.flat.metrics import EDGES_S, Welch, mean_of_plain, welch
-from fawkes.offline.studies.paper.rows import NotRunError
+from fawkes.offline.studies.shared.verdicts import NotRunError
 
+FS = "FS"
+"""The open reading of fair share; that of Justice is called like the policy."""
 #: what stands for each allocator: Justice as printed, fair share with top-up
 PRINTED: Mapping[str, str] = MappingProxyType({JUSTICE: READINGS["J0"]})
 
@@ -73,12 +77,6 @@ class Study:
         least = self.value(metric, kind, capacity, other, trace)
         return self.value(metric, kind, capacity, one, trace) / least - 1 if least else float("inf")
 
-    def gains(
-        self, metric: str, kinds: Sequence[str], capacity: int, one: str, other: str, trace: str = "TR1"
-    ) -> dict[str, float]:
-        """`gain` for each of these types."""
-        return {kind: self.gain(metric, kind, capacity, one, other, trace) for kind in kinds}
-
     def fairness_test(self, kind: str, capacity: int, one: str, other: str) -> Welch | None:
         """Welch's test of the fairness of all samples of the first seed."""
         mine, theirs = (self.rows(kind, capacity, name)[0]["fairness"] for name in (one, other))
@@ -91,16 +89,35 @@ def _of(row: Row, metric: str) -> float:
 
 
 def readings(study: Study, axes: Sequence[str]) -> Iterator[tuple[str, Study]]:
-    """The other readings of these axes, one at a time: ``JUSTICE`` and ``FS``."""
+    """The other readings of these axes, one at a time: ``JUSTICE`` and ``FS``, which is fair share without top-up."""
     if JUSTICE in axes:
         for name, allocator in list(READINGS.items())[1:]:
             yield name, study.under({JUSTICE: allocator}, name)
         for name, allocator in FURTHER.items():
             yield name, study.under({JUSTICE: allocator}, name, few=True)
-    if "FS" in axes:
-        yield "static fair share", static(study)
+    if FS in axes:
+        name = "static fair share"
+        yield name, study.under({BASELINE: STATIC_BASELINE, REACTIVE: STATIC_REACTIVE}, name, few=True)
 
 
-def static(study: Study) -> Study:
-    """Fair share without top-up of running jobs."""
-    return study.under({BASELINE: STATIC_BASELINE, REACTIVE: STATIC_REACTIVE}, "static fair share", few=True)
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that refutes: in it allocators stand for others."""
+
+    about: str
+    instead: Mapping[str, str]
+
+    def of(self, study: Study, name: str) -> Study:
+        """The study in this model."""
+        return study.under({one: study.instead.get(other, other) for one, other in self.instead.items()}, name)
+
+
+MODELS: Mapping[str, Model] = {
+    "no-admission": Model(
+        "PYTHIA, Justice and the Oracle do what Reactive FS does",
+        {PYTHIA: REACTIVE, JUSTICE: REACTIVE, ORACLE: REACTIVE},
+    ),
+    "never-late": Model("both fair shares do what the Oracle does", {BASELINE: ORACLE, REACTIVE: ORACLE}),
+    "blind": Model("PYTHIA and Justice do what Baseline FS does", {PYTHIA: BASELINE, JUSTICE: BASELINE}),
+    "all-knowing": Model("all do what the Oracle does", dict.fromkeys((PYTHIA, JUSTICE, REACTIVE, BASELINE), ORACLE)),
+}

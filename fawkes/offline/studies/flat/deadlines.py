@@ -38,9 +38,8 @@ TYPES: Mapping[str, Draw] = {
 }
 VARIABLE = ("Jockey1x2x", "Jockey2x4x", "90loose", "Aria1x3x", "Aria2x4x")
 
-CAPACITY, PEAK, TRACE = "capacity", "peak", "trace"
 #: what T is: work over the CPUs that the simulated pool or the trace's own cluster could give, or the trace's runtime
-BASES = (CAPACITY, PEAK, TRACE)
+CAPACITY, PEAK, TRACE = "capacity", "peak", "trace"
 
 
 def type_named(name: str, where: str = "--types") -> str:

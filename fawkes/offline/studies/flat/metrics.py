@@ -117,10 +117,6 @@ class IdleGroups:
     intervals: int
     longer: tuple[float, ...]
 
-    def longer_than(self, seconds: int) -> float:
-        """The part of idle intervals that last longer than so many seconds, one of `EDGES_S`; 0 without intervals."""
-        return self.longer[EDGES_S.index(seconds)] if self.longer else 0.0
-
 
 @dataclass(frozen=True, slots=True)
 class FlatOutcome:

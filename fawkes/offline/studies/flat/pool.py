@@ -24,7 +24,6 @@ from fawkes.offline.studies.flat.metrics import (
     KILLED,
     MET,
     MISSED,
-    OPEN,
     SAMPLE_S,
     TOLERANCE_S,
     FlatOutcome,
@@ -281,8 +280,3 @@ class _Meter:
             idle_groups(size, self._exists_s[size], self._horizon_s, np.array(self._bins[size])) for size in GROUPS
         )
         return self._busy_s, means[0], means[1], idle
-
-
-def left_open(outcome: FlatOutcome) -> int:
-    """How many jobs a policy has neither started nor dropped."""
-    return int((outcome.ends == OPEN).sum())

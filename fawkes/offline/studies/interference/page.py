@@ -17,8 +17,8 @@ from fawkes.offline.studies.interference.isolated import isolated
 from fawkes.offline.studies.interference.rows import MANAGERS, Curve, Row, played
 from fawkes.offline.studies.interference.rules import judge
 from fawkes.offline.studies.interference.scenario import Scenario, bundled, load_scenario, path_of
-from fawkes.offline.studies.paper.judging.rules import DIFFERS, RuleVerdict
-from fawkes.offline.studies.paper.pages import pipes
+from fawkes.offline.studies.shared.page import pipes
+from fawkes.offline.studies.shared.verdicts import DIFFERS, RuleVerdict
 from fawkes.policy.worker.policies import load_admission, policy_text
 
 NAME = "interference"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.state.admitting import Admission
@@ -13,7 +13,7 @@ from fawkes.offline.studies.interference.course import Course
 from fawkes.offline.studies.interference.manager import run
 from fawkes.offline.studies.interference.scenario import load_cloud
 from fawkes.offline.studies.interference.values import Framework, Job, Mode, Offers, Remedy, Stage, Study, most_used
-from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, DIFFERS, REPRODUCED, RuleVerdict, percent
+from fawkes.offline.studies.shared.verdicts import DIFFERS, REPRODUCED, RuleVerdict, after_models, percent
 
 Found = tuple[str, bool]
 """What came out, in words, and whether the rule holds."""
@@ -267,21 +267,6 @@ def _cured(runs: Runs, remedy: Remedy) -> Found:
     return said, stuck_us <= fixed.TASK_US and None not in ends.values()
 
 
-def revocation(runs: Runs) -> Found:
-    """M1 cures the deadlock."""
-    return _cured(runs, Remedy.REVOKE)
-
-
-def admission(runs: Runs) -> Found:
-    """M2 cures the deadlock."""
-    return _cured(runs, Remedy.ADMIT)
-
-
-def release(runs: Runs) -> Found:
-    """M3 cures the deadlock."""
-    return _cured(runs, Remedy.RELEASE)
-
-
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A statement with its rule. ``against`` is the model in which it should not hold, None where there is none."""
@@ -320,9 +305,12 @@ STATEMENTS: tuple[Statement, ...] = (
               _TAKES_BACK, "revoke"),
     Statement("3.3-fine-storm", "3.3.3", "Fine Spark first: Storm blocked on dev, gets some on prod", fine_then_storm,
               "executors that go with their tasks", "release"),
-    Statement("3.5-m1", "3.5.2", "Revocation would cure the deadlock", revocation, "no remedy", "none"),
-    Statement("3.5-m2", "3.5.2", "Admission control would make it rarer", admission, "no remedy", "none"),
-    Statement("3.5-m3", "3.5.2", "Full release would cure it", release, "no remedy", "none"),
+    Statement("3.5-m1", "3.5.2", "Revocation would cure the deadlock", partial(_cured, remedy=Remedy.REVOKE),
+              "no remedy", "none"),
+    Statement("3.5-m2", "3.5.2", "Admission control would make it rarer", partial(_cured, remedy=Remedy.ADMIT),
+              "no remedy", "none"),
+    Statement("3.5-m3", "3.5.2", "Full release would cure it", partial(_cured, remedy=Remedy.RELEASE),
+              "no remedy", "none"),
 )  # fmt: skip
 
 
@@ -340,13 +328,12 @@ def models(admission: Admission) -> dict[str, Runs]:
 def judge(admission: Admission) -> Iterator[RuleVerdict]:
     """All verdicts: "reproduced" when the rule holds and fails on the refuting model, which else "cannot fail"."""
     plain, others = Runs(admission), models(admission)
-    bare = cache(lambda: _cured(plain, Remedy.NONE))
+    bare = cache(partial(_cured, plain, Remedy.NONE))
     for one in STATEMENTS:
         ours, holds = one.rule(plain)
-        if one.against is None:
-            there, fails = "no model", False
-        else:
+        there, passed = "no model", list[bool]()
+        if one.against is not None:
             there, still = bare() if one.against == "none" else one.rule(others[one.against])
-            fails = not still
-        verdict = DIFFERS if not holds else REPRODUCED if fails else CANNOT_FAIL
+            passed = [still]
+        verdict = after_models(REPRODUCED if holds else DIFFERS, passed)
         yield RuleVerdict(one.name, one.section, one.published, ours, verdict, f"{one.refuted_by} ({there})")

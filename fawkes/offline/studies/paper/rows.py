@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any, cast
 
 from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs
-from fawkes.offline.studies.paper.judging.fixed import MICRO_NODES, REPLAYS, TIE
+from fawkes.offline.studies.paper.judging.fixed import REPLAYS, TIE
 from fawkes.offline.studies.paper.runs import Run
+from fawkes.offline.studies.shared.verdicts import NotRunError
 
 CLUSTERS = ("c-1", "c-2", "c-3")
 
 Kind = tuple[str, str]
 """A policy and the type of node by which it grows MR-clusters."""
-
-
-class NotRunError(LookupError):
-    """A run that an experiment needs was not made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,56 +48,18 @@ class Rows:
     def _asked(self, run: Run) -> Run:
         return runs.in_model(runs.with_factor(run, self.constant, self.factor), self.model)
 
-    def seconds(self, app: str, core: int = MICRO_NODES, role: str = "", others: int = 0) -> float:
-        """An application on one MR-cluster."""
-        return float(self.row(runs.application(app, core, role, others))["seconds"])
+    def seconds(self, run: Run) -> float:
+        """Seconds of an application, the mean over the seeds."""
+        return float(self.row(run)["seconds"])
 
-    def half(self, app: str, role: str) -> float:
-        """6.1: how much longer it takes when half of the nodes are of that role, as a part."""
-        return self.seconds(app, MICRO_NODES // 2, role, MICRO_NODES // 2) / self.seconds(app) - 1
+    def slower(self, run: Run, base: Run) -> float:
+        """How much longer one run takes than another, as a part."""
+        return self.seconds(run) / self.seconds(base) - 1
 
-    def speedups_each(self, app: str, role: str, fraction: float) -> list[float]:
-        """6.3 with each seed."""
-        pairs = self._each(runs.application(app, MICRO_NODES), runs.grown(app, role, fraction))
-        return [each + 1 for each in pairs]
-
-    def half_each(self, app: str, role: str) -> list[float]:
-        """The same with each seed."""
-        part = MICRO_NODES // 2
-        return self._each(runs.application(app, part, role, part), runs.application(app, MICRO_NODES))
-
-    def sites_each(self, app: str) -> list[float]:
-        """6.2 with each seed."""
-        return self._each(runs.on_sites(app), runs.application(app, MICRO_NODES))
-
-    def busy_each(self, app: str, removed: int) -> list[float]:
-        """6.4 with each seed."""
-        return self._each(runs.busy(app, removed), runs.busy(app, 0))
-
-    def _each(self, run: Run, base: Run) -> list[float]:
-        pairs = zip(self._seconds_each(run), self._seconds_each(base), strict=True)
-        return [changed / plain - 1 for changed, plain in pairs]
-
-    def _seconds_each(self, run: Run) -> list[float]:
-        """With each seed; rows of the sweep and of tests may have their mean alone."""
-        row = self.row(run)
-        return [float(each) for each in row.get("each_s", (row["seconds"],))]
-
-    def sites(self, app: str, link: float = 1.0) -> float:
-        """6.2: how much longer it takes on two sites, with that part of the link's capacity."""
-        return float(self.row(runs.on_sites(app, link))["seconds"]) / self.seconds(app) - 1
-
-    def speedup(self, app: str, role: str, fraction: float) -> float:
-        """6.3: how much faster it is with a fraction of nodes more."""
-        return self.seconds(app) / float(self.row(runs.grown(app, role, fraction))["seconds"])
-
-    def idle(self, removed: int, together: bool) -> Row:
-        """6.4: seconds in all and of one node."""
-        return self.row(runs.idle(removed, together))
-
-    def busy(self, app: str, removed: int) -> float:
-        """6.4: how much longer a job takes when so many nodes leave at its start."""
-        return float(self.row(runs.busy(app, removed))["seconds"]) / float(self.row(runs.busy(app, 0))["seconds"]) - 1
+    def slower_each(self, run: Run, base: Run) -> list[float]:
+        """The same with each seed; rows of the sweep and of tests may have their mean alone."""
+        each = (self.row(one).get("each_s", (self.row(one)["seconds"],)) for one in (run, base))
+        return [float(changed) / float(plain) - 1 for changed, plain in zip(*each, strict=True)]
 
     def replays(self, workload: str, policy: str, growth: str = "TC", tau: float = 10.0) -> list[Row]:
         """The replays of a workload under a policy that were run; NotRunError when there are none."""
@@ -152,3 +111,22 @@ def apart(row: Row) -> float:
     """How much longer c-2 or c-3 takes than the other one until its jobs have ended, as a part of the longer time."""
     two, three = (of_cluster(name, "drain_s")(row) for name in ("c-2", "c-3"))
     return abs(two - three) / max(two, three)
+
+
+# --- cells of tables
+
+
+def rounded(value: float, digits: int = 1) -> float:
+    """A number with so many digits behind its point."""
+    return round(value, digits) if digits else float(round(value))
+
+
+def percents(parts: Iterable[float]) -> str:
+    """The least and the most of some parts, in percent."""
+    return span((100 * part for part in parts), 1)
+
+
+def span(values: Iterable[float], digits: int = 0) -> str:
+    """The least and the most of some values."""
+    found = sorted(values)
+    return f"{found[0]:.{digits}f} to {found[-1]:.{digits}f}"

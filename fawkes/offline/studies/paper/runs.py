@@ -1,13 +1,12 @@
-"""Single runs and sets of them: what is run for each experiment, and rows that are kept from one call to the next."""
+"""Single runs, and their rows that are kept from one call to the next."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +16,13 @@ from fawkes.base.version import PACKAGE
 from fawkes.offline.runs.folder import stamp_of, write_json
 from fawkes.offline.runs.work import Row, Runner, finish, in_this_process
 from fawkes.offline.studies.paper.experiments import macro, micro
-from fawkes.offline.studies.paper.judging.fixed import (
-    ASSUMED,
-    BUSY_MOST,
-    CHANCES,
-    FACTORS,
-    MICRO_NODES,
-    NOT_SECTION_6,
-    RANGES,
-    REPLAYS,
-    SECTION_7,
-    THIN,
-    VARIED,
-    Model,
-    varied,
-)
+from fawkes.offline.studies.paper.judging.fixed import CHANCES, MICRO_NODES, Model, varied
 from fawkes.offline.studies.paper.judging.models import MODELS
 
 Value = str | int | float | bool
 
 APPS = ("WC", "ST", "PR", "KM", "TT", "AH")
-DEMAND, USAGE, PERFORMANCE = ("JD", "DD", "TD"), ("PU", "DU", "RU"), ("JS", "JT", "TT")
-POLICIES = ("None", "EQ", *DEMAND, *USAGE, *PERFORMANCE)
 ROLES = ("TC", "TR")
-TENTHS = tuple(number / 10 for number in range(1, 11))
-IDLE = (1, 2, 4, 6, 8, 10, 12, 14, 16)
-BUSY_APPS = ("ST", "WC", "TT", "PR")
-TAUS = (5.0, 10.0, 20.0)
-BALANCE = (("None", "TC"), ("EQ", "TC"), ("EQ", "TR"), ("TD", "TC"), ("TD", "TR"))
-"""Policies and growth types of WKLD-B and C."""
 #: what a run depends on beside its own values
 _SOURCES = (
     "core", "sim", "workload", "engine", "config/settings/presets.py", "config/settings/settings.py",
@@ -94,32 +71,17 @@ def application(app: str, core: int, role: str = "", others: int = 0, sites: int
         "others": others,
         "sites": sites,
     }
-    return _run("application", **named, **({} if link == 1.0 else {"link": link}))
+    return run_of("application", **named, **({} if link == 1.0 else {"link": link}))
 
 
-def on_sites(app: str, link: float = 1.0) -> Run:
-    """An application on two sites."""
-    return application(app, MICRO_NODES, sites=2, link=link)
-
-
-def grown(app: str, role: str, fraction: float) -> Run:
-    """An application on 20 core nodes and a fraction of them more, of that role."""
-    return application(app, MICRO_NODES, role, round(MICRO_NODES * fraction))
-
-
-def idle(removed: int, together: bool) -> Run:
-    """Removing nodes from an MR-cluster without jobs."""
-    return _run("idle", removed=removed, together=together)
-
-
-def busy(app: str, removed: int) -> Run:
-    """Removing nodes at the start of a job."""
-    return _run("busy", app=app, removed=removed)
+def plain(app: str) -> Run:
+    """An application on 20 core nodes of one site."""
+    return application(app, MICRO_NODES)
 
 
 def replay(workload: str, policy: str, growth: str = "TC", tau: float = 10.0, number: int = 0) -> Run:
     """A workload under a policy."""
-    return _run("replay", workload=workload, policy=policy, growth=growth, tau=tau, replay=number)
+    return run_of("replay", workload=workload, policy=policy, growth=growth, tau=tau, replay=number)
 
 
 def in_model(run: Run, model: str) -> Run:
@@ -135,7 +97,8 @@ def with_factor(run: Run, constant: str, factor: float) -> Run:
     return replace(run, constant=constant, factor=factor)
 
 
-def _run(kind: str, **values: Value) -> Run:
+def run_of(kind: str, **values: Value) -> Run:
+    """A run of this kind: ``application``, ``idle``, ``busy`` (section 6) or ``replay`` (section 7)."""
     return Run(kind, tuple(values.items()))
 
 
@@ -163,120 +126,6 @@ def _outcome(run: Run) -> Row:
         case "busy":
             return micro.chances(lambda seed: micro.removal_busy_s(model, **values, seed=seed), seeds)
     return macro.play(macro.Replay(**values), model)
-
-
-# --- what is run for each experiment
-
-
-def half() -> list[Run]:
-    """6.1: half of 20 nodes hold no input."""
-    part = MICRO_NODES // 2
-    return [
-        one
-        for app in APPS
-        for one in (application(app, MICRO_NODES), *(application(app, part, role, part) for role in ROLES))
-    ]
-
-
-def sites() -> list[Run]:
-    """6.2: 20 nodes on one site and on two, with the link and with a thin one."""
-    some = (*APPS, "BT")
-    alone = [application(app, MICRO_NODES) for app in some]
-    return alone + [on_sites(app, link) for app, link in product(some, (1.0, THIN))]
-
-
-def grow(fractions: Sequence[float] = TENTHS) -> list[Run]:
-    """6.3: 20 core nodes and a fraction of them more."""
-    more = [grown(*each) for each in product(APPS, ROLES, fractions)]
-    return [*(application(app, MICRO_NODES) for app in APPS), *more]
-
-
-def remove(counts: Sequence[int] = IDLE, steps: int = 1) -> list[Run]:
-    """6.4: nodes that leave, without jobs and at the start of one."""
-    some = [idle(count, together) for count, together in product(counts, (True, False))]
-    return some + [busy(app, count) for app, count in product(BUSY_APPS, range(0, BUSY_MOST + 1, steps))]
-
-
-def balance(numbers: Iterable[int] = range(REPLAYS)) -> list[Run]:
-    """7.1 and 7.2: WKLD-A, B and C."""
-    return [
-        one
-        for number in numbers
-        for one in (
-            replay("WKLD-A", "JD", "TR", number=number),
-            *(replay(name, *kind, number=number) for name in ("WKLD-B", "WKLD-C") for kind in BALANCE),
-        )
-    ]
-
-
-def policies(numbers: Iterable[int] = range(REPLAYS), names: Sequence[str] = POLICIES) -> list[Run]:
-    """7.3: WKLD-D."""
-    return [replay("WKLD-D", name, number=number) for number, name in product(numbers, names)]
-
-
-def skewed(numbers: Iterable[int] = range(REPLAYS), names: Sequence[str] = ("TD", "EQ", "None")) -> list[Run]:
-    """7.3: WKLD-E."""
-    return [replay("WKLD-E", name, number=number) for number, name in product(numbers, names)]
-
-
-def thresholds(numbers: Iterable[int] = range(REPLAYS)) -> list[Run]:
-    """5.3: tau."""
-    return [
-        replay(name, "TD", tau=tau, number=number)
-        for number, name, tau in product(numbers, ("WKLD-B", "WKLD-C", "WKLD-D"), TAUS)
-    ]
-
-
-def ranges() -> list[Run]:
-    """7.1 and 7.3 again over the ranges of what the paper does not say."""
-    again = {"7.1": [replay("WKLD-A", "JD", "TR")], "7.3": [*policies(), *skewed()]}
-    return [
-        with_factor(run, constant, factor)
-        for section, (constant, _, factors) in RANGES.items()
-        for factor, run in product(factors, again[section])
-    ]
-
-
-def swept_runs() -> tuple[list[Run], list[Run]]:
-    """Runs to make again with a changed constant: section 6 on fewer points, and of section 7 WKLD-A, C and D."""
-    six = [*half(), *sites(), *grow((0.1, 0.3, 0.5)), *remove((1, 8, 10, 16), 4)]
-    seven = [
-        replay("WKLD-A", "JD", "TR"),
-        *(replay("WKLD-C", *kind) for kind in BALANCE),
-        *policies((0,), ("None", "EQ", "TD")),
-    ]
-    return list(dict.fromkeys(six)), seven
-
-
-def sweep() -> list[Run]:
-    """Each constant halved and doubled, where it can matter."""
-    six, seven = swept_runs()
-    return [
-        Run(one.kind, one.values, name, factor)
-        for name, factor in product((*VARIED, *ASSUMED), FACTORS)
-        for one in [*(() if name in NOT_SECTION_6 else six), *(seven if name in SECTION_7 else ())]
-    ]
-
-
-def quick_runs() -> list[Run]:
-    """Runs that take less than a minute: the micro-experiments with fewer points, one replay of the macro ones."""
-    return [
-        *half(),
-        *sites(),
-        *grow(TENTHS[:5]),
-        *remove(),
-        *balance((0,)),
-        *policies((0,), ("None", "EQ", "TD")),
-        *skewed((0,), ("TD",)),
-    ]
-
-
-def experiments() -> list[Run]:
-    """All experiments, in the model as it is."""
-    return [*half(), *sites(), *grow(), *remove(), *balance(), *policies(), *skewed(), *thresholds()]
-
-
-# --- rows
 
 
 class RunFolder:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from fawkes.offline.studies.flat.metrics import equality, jain, mean_of, mean_of_plain, welch
+from fawkes.offline.studies.flat.metrics import EDGES_S, equality, jain, mean_of, mean_of_plain, welch
 from tests.offline.studies.flat.support import jobs_of, run
 
 PARTS = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=30)
@@ -67,4 +67,4 @@ def test_36_idle_groups() -> None:
     assert hundreds.existence == hundreds.intervals == 0
     # Two groups: idle until 100 s, 200 s from 200 s on, 500 s from 500 s on.
     assert tens.intervals == 6
-    assert [tens.longer_than(edge) for edge in (50, 100, 200, 500)] == pytest.approx([1, 2 / 3, 1 / 3, 0])
+    assert [tens.longer[EDGES_S.index(edge)] for edge in (50, 100, 200, 500)] == pytest.approx([1, 2 / 3, 1 / 3, 0])

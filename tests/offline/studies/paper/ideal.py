@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fawkes.offline.runs.work import Row
-from fawkes.offline.studies.paper import runs
+from fawkes.offline.studies.paper import runs, sets
 from fawkes.offline.studies.paper.runs import Run
 
 #: how much longer on half transient or transient-core nodes, where it is not nothing
@@ -31,13 +31,13 @@ def seconds(value: float) -> Row:
 
 def ideal_rows() -> dict[Run, Row]:
     """A row for each run of the experiments."""
-    found = {run: _micro(dict(run.values), run.kind) for run in runs.experiments() if run.kind != "replay"}
+    found = {run: _micro(dict(run.values), run.kind) for run in sets.experiment_runs() if run.kind != "replay"}
     return found | {run: _macro(dict(run.values)) for run in _replays()}
 
 
 def _replays() -> list[Run]:
     more = [runs.replay("WKLD-A", "None")]
-    return more + [run for run in runs.experiments() if run.kind == "replay"]
+    return more + [run for run in sets.experiment_runs() if run.kind == "replay"]
 
 
 def _micro(values: dict[str, runs.Value], kind: str) -> Row:

@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 
 from fawkes.offline.runs.work import Row
-from fawkes.offline.studies.deadlines.rule import MODELS
+from fawkes.offline.studies.deadlines.rules import rules
 from fawkes.offline.studies.deadlines.runs import chapter_runs
-from fawkes.offline.studies.deadlines.verdicts import judge, rules
+from fawkes.offline.studies.deadlines.study import MODELS
+from fawkes.offline.studies.deadlines.verdicts import judge
 from fawkes.offline.studies.flat.grid import Cell, cells, run_cell
-from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, NOT_SHOWN, REPRODUCED
+from fawkes.offline.studies.shared.verdicts import CANNOT_FAIL, NOT_SHOWN, REPRODUCED
 
 DOCS = Path(__file__).parents[4] / "docs" / "paper" / "deadlines"
 AGAIN = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fawkes.offline.studies.interference.page import publish_interference
 from fawkes.offline.studies.interference.rules import STATEMENTS, models
-from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, DIFFERS, REPRODUCED
+from fawkes.offline.studies.shared.verdicts import CANNOT_FAIL, DIFFERS, REPRODUCED
 from tests.offline.studies.interference.support import admission
 
 DOCS = Path(__file__).parents[4] / "docs" / "paper"

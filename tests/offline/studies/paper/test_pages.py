@@ -9,18 +9,19 @@ import pytest
 pytest.importorskip("pandas")
 
 from fawkes.offline.studies.paper import runs
-from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, HOLDS, REPRODUCED
-from fawkes.offline.studies.paper.pages import publish
+from fawkes.offline.studies.paper.experiments.sites import RUNS as SITES
+from fawkes.offline.studies.paper.page import publish
+from fawkes.offline.studies.shared.verdicts import CANNOT_FAIL, HOLDS, REPRODUCED
 from tests.offline.studies.paper.ideal import ideal_rows
 
 MICRO = {run: row for run, row in ideal_rows().items() if run.kind != "replay"}
 
 
 def test_the_page_says_what_would_refute_each_verdict(tmp_path: Path) -> None:
-    costs = {runs.in_model(run, "no-link"): {**MICRO[run], "seconds": 100.0} for run in runs.sites()}
+    costs = {runs.in_model(run, "no-link"): {**MICRO[run], "seconds": 100.0} for run in SITES}
     thin = {
         runs.in_model(run, "slow-link"): {**MICRO[run], "seconds": 100.0 * (1 + (("sites", 2) in run.values))}
-        for run in runs.sites()
+        for run in SITES
     }
     found = {one.name: one for one in publish(MICRO | costs | thin, tmp_path, pictures=False)}
     assert found["6.2-ST"].verdict == REPRODUCED

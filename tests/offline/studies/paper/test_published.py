@@ -15,25 +15,26 @@ import pytest
 
 from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs
-from fawkes.offline.studies.paper.judging.verdicts import judge
-from fawkes.offline.studies.paper.judging.why import why
+from fawkes.offline.studies.paper.experiments import growing, half, removing, sites
 from fawkes.offline.studies.paper.rows import Rows
 from fawkes.offline.studies.paper.runs import Run
+from fawkes.offline.studies.paper.verdicts import judge, why
 
 DOCS = Path(__file__).parents[4] / "docs" / "paper"
 #: some runs of each experiment, about half a minute in all
 AGAIN = [
-    *runs.half(),
-    *runs.sites(),
-    *runs.grow((0.5,)),
-    *runs.remove((1, 10, 16), 8),
+    *half.HALF.runs,
+    *sites.SITES.runs,
+    *growing.grow((0.5,)),
+    *(removing.idle(count, together) for count in (1, 10, 16) for together in (True, False)),
+    *(removing.busy(app, count) for app in removing.BUSY_APPS for count in (0, 8)),
     runs.replay("WKLD-A", "JD", "TR"),
     runs.replay("WKLD-B", "TD", "TR"),
     runs.replay("WKLD-C", "TD", "TR"),
     runs.replay("WKLD-D", "TD"),
     runs.replay("WKLD-D", "PU"),
     runs.with_factor(runs.replay("WKLD-D", "TD"), "span", 1.5),
-    runs.in_model(runs.on_sites("ST"), "slow-link"),
+    runs.in_model(sites.on_sites("ST"), "slow-link"),
     runs.in_model(runs.replay("WKLD-B", "TD"), "half-of-c-1"),
 ]
 

@@ -6,16 +6,17 @@ import pytest
 
 from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs
+from fawkes.offline.studies.paper.experiments.growing import grow
 from fawkes.offline.studies.paper.judging.models import MODELS
-from fawkes.offline.studies.paper.judging.refuting import REFUTED, refuting_runs, used_models
-from fawkes.offline.studies.paper.judging.rules import CANNOT_FAIL, DIFFERS, HOLDS, REPRODUCED, RuleVerdict
-from fawkes.offline.studies.paper.judging.verdicts import judge, ruled
 from fawkes.offline.studies.paper.rows import Rows
 from fawkes.offline.studies.paper.runs import Run
+from fawkes.offline.studies.paper.sets import STATEMENTS, range_runs, refuting_runs, used_models
+from fawkes.offline.studies.paper.verdicts import judge, ruled
+from fawkes.offline.studies.shared.verdicts import CANNOT_FAIL, DIFFERS, HOLDS, REPRODUCED, RuleVerdict
 from tests.offline.studies.paper.ideal import ideal_rows, seconds
 
 IDEAL = ideal_rows()
-PAIRS = [(name, model) for name, against in REFUTED.items() for model in against.models]
+PAIRS = [(name, model) for name, against in STATEMENTS.items() for model in against.models]
 STANDING_IN = [(name, model) for name, model in PAIRS if MODELS[model].instead is not None]
 RUN = [model for model in used_models() if MODELS[model].instead is None]
 #: some seconds each
@@ -29,8 +30,8 @@ def by_name(rows: Rows) -> dict[str, RuleVerdict]:
 
 
 def test_every_statement_says_what_would_refute_it() -> None:
-    assert sorted(by_name(Rows(IDEAL))) == sorted(REFUTED)
-    assert len(REFUTED) == 45
+    assert sorted(by_name(Rows(IDEAL))) == sorted(STATEMENTS)
+    assert len(STATEMENTS) == 45
 
 
 def test_every_rule_holds_on_rows_as_the_paper_has_them() -> None:
@@ -45,7 +46,7 @@ def test_a_rule_fails_where_policies_or_roles_lack_the_effect(name: str, model: 
 def holding(model: str) -> list[str]:
     """Statements of which this model is a refuting one, and whose rules do not say so."""
     found = by_name(Rows({run: runs.execute(run) for run in refuting_runs() if run.model == model}, model=model))
-    names = [name for name, against in REFUTED.items() if model in against.models]
+    names = [name for name, against in STATEMENTS.items() if model in against.models]
     assert set(names) <= set(found), [one.ours for one in found.values()]
     return [f"{name}: {found[name].ours}" for name in names if found[name].verdict != DIFFERS]
 
@@ -94,7 +95,7 @@ def in_wkld_d(row: Row, slowdown: float) -> Row:
 @pytest.mark.parametrize(("at", "expected"), [(3.0, REPRODUCED), (1.0, "depends on the span of the arrivals")])
 def test_a_rule_is_judged_over_the_range_of_what_the_paper_does_not_say(at: float, expected: str) -> None:
     rows = dict(IDEAL)
-    for run in runs.ranges():
+    for run in range_runs():
         plain = IDEAL[runs.with_factor(run, "", 1.0)]
         turned = run.factor == 1.5 and ("policy", "TD") in run.values and ("workload", "WKLD-D") in run.values
         rows[run] = in_wkld_d(plain, at) if turned else plain
@@ -110,7 +111,7 @@ def test_jobs_that_are_nine_tenths_serial_grow_in_a_line_but_do_not_gain() -> No
         values = dict(run.values)
         return seconds(100 * (0.9 + 0.1 / (1 + int(values["others"]) / 20)))
 
-    rows = IDEAL | {run: amdahl(run) for run in runs.grow() if ("core", 20) in run.values}
+    rows = IDEAL | {run: amdahl(run) for run in grow() if ("core", 20) in run.values}
     found = by_name(Rows(rows))["6.3-TC"]
     assert "R2 0.988" in found.ours
     assert found.verdict == DIFFERS
@@ -118,7 +119,7 @@ def test_jobs_that_are_nine_tenths_serial_grow_in_a_line_but_do_not_gain() -> No
 
 def test_what_follows_from_construction_is_never_reproduced() -> None:
     verdicts = {one.name: one.verdict for one in judge(IDEAL)}
-    assert {verdicts[name] for name, against in REFUTED.items() if not against.models} == {CANNOT_FAIL}
+    assert {verdicts[name] for name, against in STATEMENTS.items() if not against.models} == {CANNOT_FAIL}
 
 
 def test_all_models_that_refute_are_named() -> None:

@@ -6,11 +6,12 @@ import pytest
 
 from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs
-from fawkes.offline.studies.paper.experiments.curves import Curve, curves
-from fawkes.offline.studies.paper.judging.rules import DIFFERS, NOT_SHOWN, REPRODUCED, line_fit
-from fawkes.offline.studies.paper.judging.verdicts import ruled, swept
-from fawkes.offline.studies.paper.rows import NotRunError, Rows, makespan_s, mean_slowdown
+from fawkes.offline.studies.paper.experiments.half import HALF
+from fawkes.offline.studies.paper.experiments.points import Curve, curves
+from fawkes.offline.studies.paper.rows import Rows, makespan_s, mean_slowdown
 from fawkes.offline.studies.paper.runs import Run
+from fawkes.offline.studies.paper.verdicts import ruled, swept
+from fawkes.offline.studies.shared.verdicts import DIFFERS, NOT_SHOWN, REPRODUCED, NotRunError, line_fit
 from tests.offline.studies.paper.ideal import ideal_rows, seconds
 
 IDEAL = ideal_rows()
@@ -24,7 +25,7 @@ def test_the_mean_slowdown_is_of_all_jobs_as_in_compare() -> None:
 
 def half_rows(sort_by_tr: float) -> dict[Run, Row]:
     """6.1 with a slowdown of Sort on half TR; all else as published."""
-    made = {run: IDEAL[run] for run in runs.half()}
+    made = {run: IDEAL[run] for run in HALF.runs}
     return made | {runs.application("ST", 10, "TR", 10): seconds(100 * (1 + sort_by_tr))}
 
 
@@ -94,4 +95,4 @@ def test_nodes_over_time_add_up_over_roles() -> None:
 
 def test_rows_of_a_changed_constant_are_not_those_of_the_model() -> None:
     with pytest.raises(NotRunError, match="cores x 2"):
-        Rows(half_rows(0.4), "cores", 2.0).seconds("ST")
+        Rows(half_rows(0.4), "cores", 2.0).seconds(runs.plain("ST"))

@@ -10,9 +10,10 @@ from fawkes.base.errors import DeadlineError
 from fawkes.offline.runs.work import on_processes
 from fawkes.offline.studies.paper import runs
 from fawkes.offline.studies.paper.experiments import macro
-from fawkes.offline.studies.paper.judging.verdicts import all_runs
+from fawkes.offline.studies.paper.experiments.removing import idle
+from fawkes.offline.studies.paper.sets import all_runs, quick_runs
 
-FAST = [runs.idle(1, True), runs.idle(2, True)]
+FAST = [idle(1, True), idle(2, True)]
 
 
 def test_rows_are_run_once_and_then_read(tmp_path: Path) -> None:
@@ -54,5 +55,5 @@ def test_a_run_that_never_ends_is_a_row_that_says_so(monkeypatch: pytest.MonkeyP
 
 
 def test_the_quick_runs_are_among_all_runs() -> None:
-    assert set(runs.quick_runs()) <= set(all_runs())
-    assert all(not run.constant for run in runs.quick_runs())
+    assert set(quick_runs()) <= set(all_runs())
+    assert all(not run.constant for run in quick_runs())

@@ -1,1 +1,1 @@
-"""Rules that were fixed before the runs, and the verdicts by them."""
+"""Fixed before the experiments were run: seeds, sizes and bounds, and the changed models that refute statements."""

@@ -1,9 +1,9 @@
-"""Verdicts: what the paper says, what came out, and whether a rule that was fixed before holds."""
+"""Verdicts: what a paper says, what came out, whether a rule that was fixed before holds, and whether it could fail."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 REPRODUCED, DIFFERS, NOT_SHOWN = "reproduced", "differs", "not shown"
 HOLDS = "holds"
@@ -12,8 +12,9 @@ CANNOT_FAIL = "cannot fail"
 DEPENDS = "depends on "
 """Followed by the value on which the paper is silent."""
 
-Judged = tuple[str, str, str, str, bool]
-"""Name, section, published, ours, and whether the rule holds."""
+
+class NotRunError(LookupError):
+    """A run that an experiment needs was not made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,27 @@ class RuleVerdict:
     ours: str
     verdict: str
     refuted_by: str = ""
+
+
+def refuted(plain: RuleVerdict, by: str, on_models: Mapping[str, bool | None]) -> RuleVerdict:
+    """The verdict with what would refute it, and whether the rule holds on each refuting model (None: not run)."""
+    texts = {True: "the rule holds there too", False: "differs", None: "not run"}
+    shown = ", ".join(f"{model}: {texts[holds]}" for model, holds in on_models.items())
+    verdict = after_models(plain.verdict, on_models.values())
+    return replace(plain, refuted_by=f"{by} ({shown})" if shown else by, verdict=verdict)
+
+
+def after_models(verdict: str, on_models: Iterable[bool | None]) -> str:
+    """The verdict once refuting models were looked at: never "reproduced" unless the rule fails on each of them.
+
+    Without a refuting model the statement follows from how the experiment was made: it "cannot fail".
+    """
+    passed = list(on_models)
+    if verdict == DIFFERS:
+        return DIFFERS
+    if True in passed or not passed:
+        return CANNOT_FAIL
+    return HOLDS if verdict == REPRODUCED and None in passed else verdict
 
 
 def percent(value: float) -> str:

@@ -1,59 +1,42 @@
-"""All verdicts in the paper's order, and what each hangs on."""
+"""All verdicts in the paper's order, what each hangs on, and the reasons of those that differ."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise, product
 
 from fawkes.offline.runs.work import Row
-from fawkes.offline.studies.paper import runs
-from fawkes.offline.studies.paper.experiments import macro_rules, micro_rules
 from fawkes.offline.studies.paper.judging.fixed import ASSUMED, FACTORS, RANGES, VARIED
-from fawkes.offline.studies.paper.judging.refuting import REFUTED, refuting_runs, used_models
-from fawkes.offline.studies.paper.judging.rules import (
-    CANNOT_FAIL,
+from fawkes.offline.studies.paper.rows import Rows
+from fawkes.offline.studies.paper.runs import Run
+from fawkes.offline.studies.paper.sets import EXPERIMENTS, STATEMENTS, swept_runs, used_models
+from fawkes.offline.studies.shared.verdicts import (
     DEPENDS,
     DIFFERS,
     HOLDS,
     NOT_SHOWN,
     REPRODUCED,
-    Judged,
+    NotRunError,
     RuleVerdict,
+    refuted,
 )
-from fawkes.offline.studies.paper.judging.why import reason_runs
-from fawkes.offline.studies.paper.rows import NotRunError, Rows
-from fawkes.offline.studies.paper.runs import Run
 
-EXPERIMENTS: tuple[Callable[[Rows], Iterator[Judged]], ...] = (
-    macro_rules.setup,
-    macro_rules.thresholds,
-    micro_rules.half,
-    micro_rules.sites,
-    micro_rules.grow,
-    micro_rules.remove,
-    micro_rules.busy_removal,
-    macro_rules.points,
-    macro_rules.wordcount,
-    macro_rules.sort,
-    macro_rules.gain,
-    macro_rules.order,
-    macro_rules.skewed,
-    macro_rules.skewed_makespan,
-)
+UNKNOWN = "not known why."
 
 
 def ruled(rows: Rows) -> list[RuleVerdict]:
     """The verdicts of the rules alone on these rows, "not shown" for an experiment whose runs were not made."""
     found: list[RuleVerdict] = []
     for experiment in EXPERIMENTS:
+        section = experiment.section
         try:
-            for name, section, published, ours, holds in experiment(rows):
-                found.append(RuleVerdict(name, section, published, ours, REPRODUCED if holds else DIFFERS))
+            for name, ours, holds in experiment.rules(rows):
+                verdict = REPRODUCED if holds else DIFFERS
+                found.append(RuleVerdict(name, section, STATEMENTS[name].published, ours, verdict))
         except NotRunError as missing:
-            section, _, what = (experiment.__doc__ or "").partition(":")
-            name = f"{section}-{experiment.__name__}"
-            found.append(RuleVerdict(name, section, what.strip(), str(missing), NOT_SHOWN))
+            name = f"{section}-{experiment.name}"
+            found.append(RuleVerdict(name, section, experiment.title, str(missing), NOT_SHOWN))
     return found
 
 
@@ -98,35 +81,27 @@ def _factors(factors: Iterable[float]) -> str:
     return " and ".join(f"{each:g}" for each in factors)
 
 
-def _refuted(one: RuleVerdict, on_models: Mapping[str, Mapping[str, RuleVerdict]]) -> RuleVerdict:
-    """The verdict with what would refute it: never "reproduced" unless the rule fails on each refuting model."""
-    against = REFUTED.get(one.name)
+def _refuted(plain: RuleVerdict, on_models: Mapping[str, Mapping[str, RuleVerdict]]) -> RuleVerdict:
+    """The verdict with what would refute it; as it is for an experiment whose runs were not made."""
+    against = STATEMENTS.get(plain.name)
     if against is None:
-        return one
-    if not against.models:
-        return replace(one, refuted_by=against.by, verdict=DIFFERS if one.verdict == DIFFERS else CANNOT_FAIL)
-    found = {model: on_models[model].get(one.name) for model in against.models}
-    shown = ", ".join(f"{model}: {'not run' if ours is None else _there(ours)}" for model, ours in found.items())
-    verdict = one.verdict
-    if verdict != DIFFERS and any(ours is not None and ours.verdict != DIFFERS for ours in found.values()):
-        verdict = CANNOT_FAIL
-    elif verdict == REPRODUCED and None in found.values():
-        verdict = HOLDS
-    return replace(one, refuted_by=f"{against.by} ({shown})", verdict=verdict)
+        return plain
+    found = {model: on_models[model].get(plain.name) for model in against.models}
+    passed = {model: None if ours is None else ours.verdict != DIFFERS for model, ours in found.items()}
+    return refuted(plain, against.refuted_by, passed)
 
 
-def _there(ours: RuleVerdict) -> str:
-    return "differs" if ours.verdict == DIFFERS else "the rule holds there too"
-
-
-def published_runs() -> frozenset[Run]:
-    """The runs that the verdicts and the reasons are made of."""
-    return frozenset([*runs.experiments(), *runs.ranges(), *refuting_runs(), *reason_runs()])
-
-
-def all_runs() -> list[Run]:
-    """Everything: the experiments, what refutes, what reasons need, and the sweep."""
-    return [*runs.experiments(), *runs.ranges(), *refuting_runs(), *reason_runs(), *runs.sweep()]
+def why(name: str, rows: Rows) -> str:
+    """The reasons for a verdict that are borne out, or "not known why"."""
+    found = []
+    for reason in STATEMENTS[name].reasons:
+        try:
+            figures = reason.check(rows)
+        except NotRunError:
+            continue
+        if figures is not None:
+            found.append(f"{reason.claim} ({figures}).")
+    return " ".join(found) or UNKNOWN
 
 
 def swept(rows: Mapping[Run, Row]) -> list[dict[str, str]]:
@@ -135,7 +110,7 @@ def swept(rows: Mapping[Run, Row]) -> list[dict[str, str]]:
     All on the points that the sweep has, with one seed and without replays; ``ours`` is what came out with the changed
     constant.
     """
-    some = {run: _one_seed(rows[run]) for part in runs.swept_runs() for run in part if run in rows}
+    some = {run: _one_seed(rows[run]) for part in swept_runs() for run in part if run in rows}
     plain = {one.name: one for one in ruled(Rows(some))}
     found = []
     for constant, factor in product((*VARIED, *ASSUMED), FACTORS):
