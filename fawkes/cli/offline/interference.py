@@ -45,9 +45,8 @@ def interference(
     """
     from fawkes.base.catalog import Catalog, Kind
     from fawkes.offline.runs.folder import refuse_present
-    from fawkes.offline.studies.interference.isolated import isolated
+    from fawkes.offline.studies.interference.isolated import under_each
     from fawkes.offline.studies.interference.manager import AdmissionFailedError
-    from fawkes.offline.studies.interference.rows import FAWKES, MANAGERS, Curve, Row, played
     from fawkes.offline.studies.interference.scenario import load_scenario, path_of
     from fawkes.policy.worker.policies import load_admission, policy_text
 
@@ -58,22 +57,12 @@ def interference(
     file = str(loaded.file)
     policy = catalog.find(Kind.ADMISSION, loaded.admission, base=loaded.file.parent, file=file, key="admission")
     admission = load_admission(policy_text(policy.title, str(policy.path), policy.text()), {})
-    rows: list[Row] = []
-    curves: list[Curve] = []
     chosen = managers or _MANAGERS
     with progress("interference", len(chosen)) as step:
-        for remedy, manager in MANAGERS.items():
-            if manager in chosen:
-                try:
-                    more = played(loaded.study, remedy, admission)
-                except AdmissionFailedError as error:
-                    raise ConfigError(str(error), file=str(policy.path), hint=_ANSWERS) from error
-                rows, curves = rows + more[0], curves + more[1]
-                step(manager)
-        if FAWKES in chosen:
-            more = isolated(loaded, catalog)
-            rows, curves = rows + more[0], curves + more[1]
-            step(FAWKES)
+        try:
+            rows, curves = under_each(loaded, admission, catalog, chosen, step)
+        except AdmissionFailedError as error:
+            raise ConfigError(str(error), file=str(policy.path), hint=_ANSWERS) from error
     plain: list[dict[str, Any]] = [asdict(row) for row in rows]
     if out is not None:
         _write(out, plain, curves, loaded.study.cloud.total.cpu_milli / 1000, loaded.title)

@@ -56,19 +56,19 @@ def missing(out: Path, *, quick: bool) -> int:
 def publish(rows: Mapping[Cell, Row], folder: Path, *, pictures: bool = True) -> list[RuleVerdict]:
     """Write the page of these rows into a folder; the verdicts on it."""
     folder.mkdir(parents=True, exist_ok=True)
-    found, reads = judge(rows)
+    verdicts, reads = judge(rows)
     in_order = sorted(rows.items(), key=lambda item: str(item[0]))
     write_rows(folder / "rows.json", [{"cell": asdict(cell), "row": _short(row)} for cell, row in in_order])
     page = Page(
         title=TITLE,
         made_by=_made_by(rows),
-        found=found,
-        reasons=_reasons(found, reads),
+        verdicts=verdicts,
+        reasons=_reasons(verdicts, reads),
         gaps=GAPS,
         reason="{name} under each reading: {text}",
     )
     write_page(page, exhibits(reads), Study(rows).under({JUSTICE: JUSTICE}, ""), folder, pictures=pictures)
-    return found
+    return verdicts
 
 
 def _short(row: Row) -> Row:
@@ -90,12 +90,14 @@ def _made_by(rows: Mapping[Cell, Row]) -> str:
     )
 
 
-def _reasons(found: Sequence[RuleVerdict], reads: Sequence[Read]) -> dict[str, str]:
+def _reasons(verdicts: Sequence[RuleVerdict], reads: Sequence[Read]) -> dict[str, str]:
     """The outcome of each reading, by the name of each verdict that is not reproduced."""
     reasons = {}
-    for one in found:
-        mine = [read for read in reads if read.name == one.name]
-        if one.verdict == DIFFERS or one.verdict.startswith(DEPENDS):
+    for verdict in verdicts:
+        mine = [read for read in reads if read.name == verdict.name]
+        if verdict.verdict == DIFFERS or verdict.verdict.startswith(DEPENDS):
             each = "; ".join(f"{read.reading}: {read.ours}{' (holds)' if read.holds else ''}" for read in mine)
-            reasons[one.name] = each if len(mine) > 1 else f"{one.ours}; not known why, no other reading was found"
+            reasons[verdict.name] = (
+                each if len(mine) > 1 else f"{verdict.ours}; not known why, no other reading was found"
+            )
     return reasons

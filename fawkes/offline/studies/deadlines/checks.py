@@ -56,16 +56,16 @@ def cases(kinds: Sequence[str] = KINDS, *capacities: int, trace: str = "TR1") ->
 # --- quantities
 
 
-def gain(metric: str, one: str, other: str, over: Sequence[Case]) -> Quantity:
+def gain(metric: str, allocator: str, against: str, over: Sequence[Case]) -> Quantity:
     """How much larger a metric is under one allocator than under another, as a part."""
     return lambda study: {
-        case.label: study.gain(metric, case.kind, case.capacity, one, other, case.trace) for case in over
+        case.label: study.gain(metric, case.kind, case.capacity, allocator, against, case.trace) for case in over
     }
 
 
-def loss(metric: str, one: str, other: str, over: Sequence[Case]) -> Quantity:
+def loss(metric: str, allocator: str, against: str, over: Sequence[Case]) -> Quantity:
     """How much smaller a metric is under one allocator than under another, as a part."""
-    return lambda study: {label: -more for label, more in gain(metric, one, other, over)(study).items()}
+    return lambda study: {label: -more for label, more in gain(metric, allocator, against, over)(study).items()}
 
 
 def value(metric: str, allocator: str, over: Sequence[Case]) -> Quantity:
@@ -75,9 +75,9 @@ def value(metric: str, allocator: str, over: Sequence[Case]) -> Quantity:
     }
 
 
-def reached(metric: str, one: str, other: str, over: Sequence[Case]) -> Quantity:
+def reached(metric: str, allocator: str, against: str, over: Sequence[Case]) -> Quantity:
     """The part of another allocator's metric that an allocator reaches."""
-    return lambda study: {label: 1 + more for label, more in gain(metric, one, other, over)(study).items()}
+    return lambda study: {label: 1 + more for label, more in gain(metric, allocator, against, over)(study).items()}
 
 
 def idle(allocator: str, size: int, over: Sequence[Case], longer_s: int = 0) -> Quantity:
@@ -157,9 +157,9 @@ def ends(quantity: Quantity, low_holds: Bound, high_holds: Bound, said: str, sca
     return check
 
 
-def up_to(metric: str, one: str, other: str, over: Sequence[Case], reported: float) -> Check:
+def up_to(metric: str, allocator: str, against: str, over: Sequence[Case], reported: float) -> Check:
     """A check of the largest gain against a reported "up to"."""
-    return largest(gain(metric, one, other, over), half_to_twice(reported))
+    return largest(gain(metric, allocator, against, over), half_to_twice(reported))
 
 
 def everywhere(
@@ -221,7 +221,9 @@ def alike(study: Study) -> tuple[str, bool]:
         (metric, at): max(each) - min(each)
         for metric in ("sdr", "ptr")
         for at in (TR1_SMALL, TR1_LARGE)
-        for each in [[study.value(metric, "Fixed2x", at, one) for one in (BASELINE, REACTIVE, ORACLE, PYTHIA)]]
+        for each in [
+            [study.value(metric, "Fixed2x", at, allocator) for allocator in (BASELINE, REACTIVE, ORACLE, PYTHIA)]
+        ]
     }
     large, small = (pick(spread["sdr", at], spread["ptr", at]) for pick, at in ((max, TR1_LARGE), (min, TR1_SMALL)))
     return f"{100 * large:.1f} points apart at 15000 CPUs, {100 * small:.1f} at 2250", large <= 0.05 < small
@@ -244,7 +246,7 @@ def by_time_left(study: Study) -> tuple[str, bool]:
 def less_fair_than_shares(study: Study, case: Case) -> str:
     """A type for which Justice is no fairer than a fair share, or Welch's test does not tell them apart."""
     mine = study.value("fairness", case.kind, case.capacity, JUSTICE)
-    others = max(study.value("fairness", case.kind, case.capacity, one) for one in (BASELINE, REACTIVE))
+    others = max(study.value("fairness", case.kind, case.capacity, allocator) for allocator in (BASELINE, REACTIVE))
     test = study.fairness_test(case.kind, case.capacity, JUSTICE, REACTIVE)
     behind = mine <= others or test is None or test.p >= 0.01
     return f"{case.kind} {mine:.3f} against {others:.3f}" if behind else ""
@@ -252,7 +254,7 @@ def less_fair_than_shares(study: Study, case: Case) -> str:
 
 def less_fair_than_oracle(study: Study, case: Case) -> str:
     """A type for which Justice is no fairer than the Oracle."""
-    mine, oracle = (study.value("fairness", case.kind, case.capacity, one) for one in (JUSTICE, ORACLE))
+    mine, oracle = (study.value("fairness", case.kind, case.capacity, allocator) for allocator in (JUSTICE, ORACLE))
     return f"{case.label}: {mine:.3f} against {oracle:.3f}" if mine <= oracle else ""
 
 
@@ -283,7 +285,8 @@ def fixed_and_loose(study: Study) -> tuple[str, bool]:
 def uses_less(study: Study) -> tuple[str, bool]:
     """The part of CPUs that is busy under Justice and under Reactive FS; less than both fair shares for each type."""
     used = [
-        [study.value("utilisation", kind, TR1_SMALL, one) for one in (JUSTICE, BASELINE, REACTIVE)] for kind in KINDS
+        [study.value("utilisation", kind, TR1_SMALL, allocator) for allocator in (JUSTICE, BASELINE, REACTIVE)]
+        for kind in KINDS
     ]
     ours, shares = [mine for mine, _, _ in used], [reactive for _, _, reactive in used]
     text = f"{min(ours):.2f} to {max(ours):.2f} against {min(shares):.2f} to {max(shares):.2f}"
@@ -293,7 +296,7 @@ def uses_less(study: Study) -> tuple[str, bool]:
 def not_more_with_less(study: Study, case: Case) -> str:
     """A type for which Justice does no more useful work, or wastes no less, than Reactive FS."""
     more = study.gain("ptr", case.kind, case.capacity, JUSTICE, REACTIVE) > 0
-    mine, theirs = (study.value("wtr", case.kind, case.capacity, one) for one in (JUSTICE, REACTIVE))
+    mine, theirs = (study.value("wtr", case.kind, case.capacity, allocator) for allocator in (JUSTICE, REACTIVE))
     return "" if more and mine < theirs else case.kind
 
 
@@ -311,8 +314,8 @@ def longer_where_less_used(study: Study) -> tuple[str, bool]:
 
 def no_better_on_tr2(study: Study, case: Case) -> str:
     """A type with no larger SDR on TR2 than on TR1, each at its smaller capacity."""
-    two, one = (study.value("sdr", case.kind, at, JUSTICE, trace) for trace, at in _SMALLER.items())
-    return "" if two > one else case.kind
+    on_tr2, on_tr1 = (study.value("sdr", case.kind, at, JUSTICE, trace) for trace, at in _SMALLER.items())
+    return "" if on_tr2 > on_tr1 else case.kind
 
 
 def shares_ahead(study: Study, case: Case) -> bool:

@@ -215,11 +215,11 @@ def _justice(metric: str, study: Study) -> pd.DataFrame:
 
 def _tests(study: Study) -> pd.DataFrame:
     """Welch's t, degrees of freedom and p for each type and capacity, and both kinds of 95 % intervals of Justice."""
-    found = []
+    table = []
     for capacity, kind in product((TR1_SMALL, TR1_MIDDLE), KINDS):
         test = study.fairness_test(kind, capacity, J0, REACTIVE)
         fair, shares = (mean_of_plain(study.rows(kind, capacity, name)[0]["fairness"]) for name in (J0, REACTIVE))
-        found.append(
+        table.append(
             {
                 "cpus": capacity,
                 "deadlines": kind,
@@ -232,7 +232,7 @@ def _tests(study: Study) -> pd.DataFrame:
                 "p": "" if test is None else f"{test.p:.2g}",
             }
         )
-    return pd.DataFrame(found)
+    return pd.DataFrame(table)
 
 
 # --- the follow-up paper, and the readings

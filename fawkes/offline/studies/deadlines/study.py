@@ -52,13 +52,13 @@ class Study:
 
     def rows(self, kind: str, capacity: int, allocator: str, trace: str = "TR1") -> list[Row]:
         """The rows of all seeds, of the allocator that stands for this name; NotRunError when there are none."""
-        asked = self.instead.get(allocator, allocator)
-        found = self._by.get((trace, kind, capacity, asked), [])
+        actual = self.instead.get(allocator, allocator)
+        rows = self._by.get((trace, kind, capacity, actual), [])
         if self.few:
-            found = found[:2]
-        if not found:
-            raise NotRunError(f"not run: {trace} {kind} on {capacity} CPUs under {asked}")
-        return found
+            rows = rows[:2]
+        if not rows:
+            raise NotRunError(f"not run: {trace} {kind} on {capacity} CPUs under {actual}")
+        return rows
 
     def value(self, metric: str, kind: str, capacity: int, allocator: str, trace: str = "TR1") -> float:
         """The mean of a metric over the seeds: sdr, ptr, wtr, unserved, utilisation, fairness or equality."""
@@ -69,17 +69,17 @@ class Study:
         rows = self.rows(kind, capacity, allocator)
         groups = [row["idle"][str(size)] for row in rows]
         if not longer_s:
-            return float(mean(one["existence"] for one in groups))
-        return float(mean(one["longer"][EDGES_S.index(longer_s)] if one["longer"] else 0.0 for one in groups))
+            return float(mean(group["existence"] for group in groups))
+        return float(mean(group["longer"][EDGES_S.index(longer_s)] if group["longer"] else 0.0 for group in groups))
 
-    def gain(self, metric: str, kind: str, capacity: int, one: str, other: str, trace: str = "TR1") -> float:
+    def gain(self, metric: str, kind: str, capacity: int, allocator: str, against: str, trace: str = "TR1") -> float:
         """How much larger a metric is under one allocator than under another, as a part; infinite over 0."""
-        least = self.value(metric, kind, capacity, other, trace)
-        return self.value(metric, kind, capacity, one, trace) / least - 1 if least else float("inf")
+        least = self.value(metric, kind, capacity, against, trace)
+        return self.value(metric, kind, capacity, allocator, trace) / least - 1 if least else float("inf")
 
-    def fairness_test(self, kind: str, capacity: int, one: str, other: str) -> Welch | None:
+    def fairness_test(self, kind: str, capacity: int, allocator: str, against: str) -> Welch | None:
         """Welch's test of the fairness of all samples of the first seed."""
-        mine, theirs = (self.rows(kind, capacity, name)[0]["fairness"] for name in (one, other))
+        mine, theirs = (self.rows(kind, capacity, name)[0]["fairness"] for name in (allocator, against))
         return welch(mean_of_plain(mine), mean_of_plain(theirs))
 
 
@@ -109,7 +109,9 @@ class Model:
 
     def of(self, study: Study, name: str) -> Study:
         """The study in this model."""
-        return study.under({one: study.instead.get(other, other) for one, other in self.instead.items()}, name)
+        return study.under(
+            {allocator: study.instead.get(against, against) for allocator, against in self.instead.items()}, name
+        )
 
 
 MODELS: Mapping[str, Model] = {

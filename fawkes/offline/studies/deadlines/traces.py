@@ -33,7 +33,7 @@ _VALUES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000
 
 def trace_verdicts() -> list[RuleVerdict]:
     """For each reported statistic of a trace, whether its twin has it: within 5 points, counts within 1 %."""
-    found = []
+    verdicts = []
     for trace, reported in REPORTED.items():
         ours, flat = _of_twin(trace), _without_spread(trace)
         for key, said in zip(ours, reported, strict=True):
@@ -43,7 +43,7 @@ def trace_verdicts() -> list[RuleVerdict]:
             there = "the rule holds there too" if True in holds else "differs"
             label = key.removesuffix("_percent").replace("_", " ")
             unit = " %" if key.endswith("_percent") else ""
-            found.append(
+            verdicts.append(
                 RuleVerdict(
                     f"T-{trace}-{key}",
                     "T",
@@ -53,7 +53,7 @@ def trace_verdicts() -> list[RuleVerdict]:
                     f"work without spread within a class: {there}" if holds else _NO_SPREAD,
                 )
             )
-    return found
+    return verdicts
 
 
 def _like(key: str, ours: float, said: float) -> bool:
@@ -76,24 +76,24 @@ def _without_spread(trace: str) -> Mapping[str, float]:
 def _statistics(_: object) -> pd.DataFrame:
     """Each statistic of both twins beside what is reported."""
     both = {name: _of_twin(name) for name in REPORTED}
-    found: list[dict[str, Any]] = []
+    table: list[dict[str, Any]] = []
     for at, key in enumerate(both["TR1"]):
         line: dict[str, Any] = {"statistic": key}
         for name in REPORTED:
             said = REPORTED[name][at]
             line |= {f"{name}_reported": "" if said is None else f"{said:g}", f"{name}_twin": f"{both[name][key]:.7g}"}
-        found.append(line)
-    return pd.DataFrame(found)
+        table.append(line)
+    return pd.DataFrame(table)
 
 
 def _parts_of_jobs(_: object) -> pd.DataFrame:
     """Parts of jobs, in percent, with at most so many tasks or so much work."""
-    found: dict[str, Any] = {"value": [float(each) for each in _VALUES]}
+    table: dict[str, Any] = {"value": [float(each) for each in _VALUES]}
     for name in REPORTED:
         jobs = twin(name, 1)
         for figure, of_jobs in (("tasks", jobs.tasks), ("work", jobs.work_s)):
-            found[f"{name}_{figure}"] = [100.0 * float(np.mean(of_jobs <= each)) for each in _VALUES]
-    return pd.DataFrame(found).round(1)
+            table[f"{name}_{figure}"] = [100.0 * float(np.mean(of_jobs <= each)) for each in _VALUES]
+    return pd.DataFrame(table).round(1)
 
 
 def _curves(table: pd.DataFrame) -> Figure:

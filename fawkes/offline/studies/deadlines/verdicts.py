@@ -37,12 +37,12 @@ def judge(rows: Mapping[Cell, Row]) -> tuple[list[RuleVerdict], list[Read]]:
     "reproduced": the rule holds as printed and under all other readings that were run, and fails on its refuting
     models. "depends on the reading" when it holds under some of them alone.
     """
-    study, found, reads = Study(rows), trace_verdicts(), list[Read]()
+    study, verdicts, reads = Study(rows), trace_verdicts(), list[Read]()
     for rule in rules():
         try:
             ours, holds = rule.check(study)
         except NotRunError as missing:
-            found.append(RuleVerdict(rule.name, rule.section, rule.published, str(missing), NOT_SHOWN))
+            verdicts.append(RuleVerdict(rule.name, rule.section, rule.published, str(missing), NOT_SHOWN))
             continue
         others = ((name, _checked(rule, other)) for name, other in readings(study, rule.axes))
         mine = [
@@ -52,8 +52,8 @@ def judge(rows: Mapping[Cell, Row]) -> tuple[list[RuleVerdict], list[Read]]:
         reads += mine
         on_models = {name: _checked(rule, MODELS[name].of(study, name)) for name in rule.models}
         passed = {name: None if outcome is None else outcome[1] for name, outcome in on_models.items()}
-        found.append(refuted(_over(rule, mine), rule.refuted_by, passed))
-    return found, reads
+        verdicts.append(refuted(_over(rule, mine), rule.refuted_by, passed))
+    return verdicts, reads
 
 
 def _checked(rule: Rule, study: Study) -> tuple[str, bool] | None:
@@ -65,8 +65,8 @@ def _checked(rule: Rule, study: Study) -> tuple[str, bool] | None:
 
 
 def _over(rule: Rule, reads: list[Read]) -> RuleVerdict:
-    holding = [one.reading for one in reads if one.holds]
-    failing = [one.reading for one in reads if not one.holds]
+    holding = [read.reading for read in reads if read.holds]
+    failing = [read.reading for read in reads if not read.holds]
     ours = reads[0].ours
     if rule.axes and len(reads) > 1:
         if not failing:

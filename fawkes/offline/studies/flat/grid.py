@@ -24,6 +24,7 @@ from fawkes.offline.studies.flat.allocators import parsed
 from fawkes.offline.studies.flat.deadlines import CAPACITY, with_deadlines
 from fawkes.offline.studies.flat.engine import compile_pool, digest_of_text
 from fawkes.offline.studies.flat.jobs import Jobs, read_jobs
+from fawkes.offline.studies.flat.metrics import ENDS, GROUPS, mean_of_plain, welch
 from fawkes.offline.studies.flat.play import found_policy, is_compiled, play
 from fawkes.offline.studies.flat.twins import TWINS, twin
 
@@ -174,8 +175,6 @@ def summary(rows: Iterable[Row], reference: str = "REACTIVE") -> list[dict[str, 
     ``t`` and ``p`` are of Welch's test of the fairness of all samples of the first seed against the allocator
     ``reference``; None for itself, and without it.
     """
-    from fawkes.offline.studies.flat.metrics import mean_of_plain, welch
-
     groups: dict[tuple[str, str, int, str], list[Row]] = {}
     for row in rows:
         cell = row["cell"]
@@ -197,22 +196,15 @@ def summary(rows: Iterable[Row], reference: str = "REACTIVE") -> list[dict[str, 
                 "sdr": _mean(runs, "sdr"),
                 "sdr_least": min(row["sdr"] for row in runs),
                 "sdr_most": max(row["sdr"] for row in runs),
-                "ptr": _mean(runs, "ptr"),
-                "wtr": _mean(runs, "wtr"),
-                "unserved": _mean(runs, "unserved"),
-                "utilisation": _mean(runs, "utilisation"),
+                **{metric: _mean(runs, metric) for metric in ("ptr", "wtr", "unserved", "utilisation")},
                 "fairness": _sampled(runs, "fairness"),
                 "fairness_ci": fair.half_width,
                 "fairness_ci_days": fair.batch_half_width,
                 "equality": _sampled(runs, "equality"),
-                "idle_10": sum(row["idle"]["10"]["existence"] for row in runs) / len(runs),
-                "idle_100": sum(row["idle"]["100"]["existence"] for row in runs) / len(runs),
+                **{f"idle_{size}": _mean([row["idle"][str(size)] for row in runs], "existence") for size in GROUPS},
                 "t": None if test is None else test.t,
                 "p": None if test is None else test.p,
-                "jobs_met": _mean(runs, "met"),
-                "jobs_missed": _mean(runs, "missed"),
-                "jobs_killed": _mean(runs, "killed"),
-                "jobs_dropped": _mean(runs, "dropped"),
+                **{f"jobs_{end}": _mean(runs, end) for end in ENDS[1:]},
             }
         )
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,23 @@ _HINT = (
 )
 MOST_TASKS = 10**9
 _MOST_SECONDS = 1e15
+
+
+def _positive(values: Floats) -> NDArray[np.bool_]:
+    return (values > 0) & (values <= _MOST_SECONDS)
+
+
+#: of each column, in their order in errors: which numbers are right, and how errors say so
+_RANGES: Mapping[str, tuple[Callable[[Floats], NDArray[np.bool_]], str]] = {
+    SUBMIT: (lambda values: (values >= 0) & (values <= _MOST_SECONDS), "must be a number of at least 0"),
+    TASKS: (
+        lambda values: (values >= 1) & (values == np.floor(values)) & (values <= MOST_TASKS),
+        f"must be a whole number from 1 to {MOST_TASKS}",
+    ),
+    WORK: (_positive, "must be a number greater than 0"),
+    RUNTIME: (_positive, "must be a number greater than 0"),
+    DEADLINE: (_positive, "must be seconds greater than 0, or empty for a job without a deadline"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +91,16 @@ def read_jobs(path: Path) -> Jobs:
             raise ConfigError(f"has no column {key}", file=str(path), key=key, hint=_HINT)
     if not len(frame):
         raise ConfigError("has no jobs", file=str(path), hint=_HINT)
-    submit = _numbers(frame, columns[SUBMIT], SUBMIT, path, least=0.0)
-    tasks = _whole(frame, columns[TASKS], path)
-    work = _numbers(frame, columns[WORK], WORK, path, above=0.0)
-    runtime = None if columns[RUNTIME] is None else _numbers(frame, columns[RUNTIME], RUNTIME, path, above=0.0)
-    deadline = None if columns[DEADLINE] is None else _deadlines(frame, columns[DEADLINE], path)
+    read = {key: _numbers(frame, column, key, path) for key, column in columns.items() if key in _RANGES and column}
+    submit = read[SUBMIT]
     order = np.argsort(submit, kind="stable")
     return Jobs(
         path.name.partition(".")[0],
         submit[order] - submit.min(),
-        tasks[order],
-        work[order],
-        None if runtime is None else runtime[order],
-        None if deadline is None else deadline[order],
+        read[TASKS][order].astype(np.int64),
+        read[WORK][order],
+        read[RUNTIME][order] if RUNTIME in read else None,
+        np.nan_to_num(read[DEADLINE][order], nan=np.inf) if DEADLINE in read else None,
     )
 
 
@@ -107,40 +121,18 @@ def _column(frame: pd.DataFrame, key: str) -> str | None:
     return next((name for name in (key, *_ALSO[key]) if name in frame.columns), None)
 
 
-def _numbers(
-    frame: pd.DataFrame, column: str | None, key: str, path: Path, *, least: float = -np.inf, above: float = -np.inf
-) -> Floats:
+def _numbers(frame: pd.DataFrame, column: str, key: str, path: Path) -> Floats:
+    """The numbers of a column, in range; an empty deadline is NaN. ConfigError says what would be right."""
     import pandas as pd
 
-    assert column is not None
     values = pd.to_numeric(frame[column], errors="coerce").to_numpy(np.float64)
-    wrong = ~np.isfinite(values) | (values < least) | (values <= above) | (values > _MOST_SECONDS)
-    _refuse(frame, column, wrong, path, f"must be a number greater than {max(above, 0):g}" if above >= 0 else
-            "must be a number of at least 0")  # fmt: skip
+    in_range, right = _RANGES[key]
+    with np.errstate(invalid="ignore"):
+        wrong = ~(np.isfinite(values) & in_range(values))
+    if key == DEADLINE:
+        wrong &= frame[column].notna().to_numpy()
+    _refuse(frame, column, wrong, path, right)
     return values
-
-
-def _whole(frame: pd.DataFrame, column: str | None, path: Path) -> Ints:
-    import pandas as pd
-
-    assert column is not None
-    values = pd.to_numeric(frame[column], errors="coerce").to_numpy(np.float64)
-    with np.errstate(invalid="ignore"):
-        wrong = ~np.isfinite(values) | (values < 1) | (values != np.floor(values)) | (values > MOST_TASKS)
-    _refuse(frame, column, wrong, path, f"must be a whole number from 1 to {MOST_TASKS}")
-    return values.astype(np.int64)
-
-
-def _deadlines(frame: pd.DataFrame, column: str | None, path: Path) -> Floats:
-    import pandas as pd
-
-    assert column is not None
-    given = frame[column].notna().to_numpy()
-    values = pd.to_numeric(frame[column], errors="coerce").to_numpy(np.float64)
-    with np.errstate(invalid="ignore"):
-        wrong = given & (~np.isfinite(values) | (values <= 0) | (values > _MOST_SECONDS))
-    _refuse(frame, column, wrong, path, "must be seconds greater than 0, or empty for a job without a deadline")
-    return np.where(given, values, np.inf)
 
 
 def _refuse(frame: pd.DataFrame, column: str, wrong: NDArray[np.bool_], path: Path, right: str) -> None:

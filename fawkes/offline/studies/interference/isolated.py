@@ -6,12 +6,14 @@ in the study, and each node runs `[isolated] slots` of them at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
 from dataclasses import replace
 
 from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.errors import ConfigError
 from fawkes.base.units import SECOND_US
 from fawkes.config.settings.settings import settings_of
+from fawkes.core.state.admitting import Admission
 from fawkes.core.values.decision import AddSample
 from fawkes.core.values.events import Sampled
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec
@@ -20,7 +22,7 @@ from fawkes.offline.scenarios.load import Coming, Demand
 from fawkes.offline.scenarios.plan import asked
 from fawkes.offline.scenarios.scenario import Scenario as Run
 from fawkes.offline.scenarios.scenario import pool_of, simulate
-from fawkes.offline.studies.interference.rows import FAWKES, Curve, Points, Row
+from fawkes.offline.studies.interference.rows import FAWKES, MANAGERS, Curve, Points, Row, played
 from fawkes.offline.studies.interference.scenario import Scenario
 from fawkes.offline.studies.interference.values import Job
 from fawkes.policy.worker.policies import policy_text
@@ -32,6 +34,26 @@ from fawkes.store.base import Reader
 _SETTINGS = {"preset": "demo", "growth": "TR"}
 #: between two samples of that preset
 _SAMPLE_US = 2 * SECOND_US
+
+
+def under_each(
+    scenario: Scenario,
+    admission: Admission,
+    catalog: Catalog,
+    managers: Container[str],
+    step: Callable[[str], None] = lambda name: None,
+) -> tuple[list[Row], list[Curve]]:
+    """Rows and curves under these managers, by name: without a remedy, with each of them, on isolated MR-clusters.
+
+    ``step`` hears of each that is done. Errors are those of `played` and of `isolated`.
+    """
+    rows, curves = list[Row](), list[Curve]()
+    for remedy, manager in (*MANAGERS.items(), (None, FAWKES)):
+        if manager in managers:
+            more = isolated(scenario, catalog) if remedy is None else played(scenario.study, remedy, admission)
+            rows, curves = rows + more[0], curves + more[1]
+            step(manager)
+    return rows, curves
 
 
 def isolated(scenario: Scenario, catalog: Catalog) -> tuple[list[Row], list[Curve]]:

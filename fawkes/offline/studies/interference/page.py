@@ -13,10 +13,10 @@ from fawkes.base.catalog import Catalog, Kind, bundled_dir
 from fawkes.core.state.admitting import Admission
 from fawkes.offline.runs.folder import write_frame, write_picture
 from fawkes.offline.studies.interference.figures import shares_over_time
-from fawkes.offline.studies.interference.isolated import isolated
-from fawkes.offline.studies.interference.rows import MANAGERS, Curve, Row, played
+from fawkes.offline.studies.interference.isolated import under_each
+from fawkes.offline.studies.interference.rows import FAWKES, MANAGERS
 from fawkes.offline.studies.interference.rules import judge
-from fawkes.offline.studies.interference.scenario import Scenario, bundled, load_scenario, path_of
+from fawkes.offline.studies.interference.scenario import bundled, load_scenario, path_of
 from fawkes.offline.studies.shared.page import pipes
 from fawkes.offline.studies.shared.verdicts import DIFFERS, RuleVerdict
 from fawkes.policy.worker.policies import load_admission, policy_text
@@ -59,7 +59,7 @@ def publish_interference(folder: Path, *, pictures: bool = True) -> list[RuleVer
     drawn = b""
     for name in bundled():
         scenario = load_scenario(path_of(name))
-        made, curves = _played(scenario, admission)
+        made, curves = under_each(scenario, admission, Catalog(), (*MANAGERS.values(), FAWKES))
         rows += [{"scenario": name, **asdict(row)} for row in made]
         if name == _DRAWN and pictures:
             cpus = scenario.study.cloud.total.cpu_milli / 1000
@@ -77,13 +77,6 @@ def publish_interference(folder: Path, *, pictures: bool = True) -> list[RuleVer
 def _oracle() -> Admission:
     path = bundled_dir(Kind.ADMISSION) / Kind.ADMISSION.value / "oracle.py"
     return load_admission(policy_text("ORACLE", path.name, path.read_text("utf-8")), {})
-
-
-def _played(scenario: Scenario, admission: Admission) -> tuple[list[Row], list[Curve]]:
-    """Under the manager without a remedy, with each of them, and on isolated MR-clusters."""
-    runs = [played(scenario.study, remedy, admission) for remedy in MANAGERS]
-    runs.append(isolated(scenario, Catalog()))
-    return [row for rows, _ in runs for row in rows], [curve for _, curves in runs for curve in curves]
 
 
 def _verdict_table(found: list[RuleVerdict]) -> pd.DataFrame:

@@ -37,21 +37,21 @@ def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> 
     """Write the page of these rows into a folder; the verdicts on it."""
     folder.mkdir(parents=True, exist_ok=True)
     hangs_on = swept(rows)
-    found = judge(rows)
+    verdicts = judge(rows)
     if hangs_on:
         write_frame(folder / "sweep-all", pd.DataFrame(hangs_on))
     write_rows(folder / "rows.json", [{"run": asdict(run), "row": row} for run, row in _published(rows)])
     page = Page(
         title="The paper's experiments in the simulated world",
         made_by=_made_by(rows),
-        found=found,
-        reasons={one.name: why(one.name, Rows(rows)) for one in found if one.verdict == DIFFERS},
+        verdicts=verdicts,
+        reasons={verdict.name: why(verdict.name, Rows(rows)) for verdict in verdicts if verdict.verdict == DIFFERS},
         gaps=GAPS,
         failed=[f"{run}: {row['error']}" for run, row in rows.items() if "error" in row],
         links={name: f"{name}/index.md" for name in CHAPTERS if (folder / name / "index.md").exists()},
     )
     write_page(page, _exhibits(hangs_on), Rows(rows), folder, pictures=pictures)
-    return found
+    return verdicts
 
 
 def _published(rows: Mapping[Run, Row]) -> Iterator[tuple[Run, Row]]:
@@ -105,11 +105,11 @@ def _models(_: Rows) -> pd.DataFrame:
 
 def _flipped(swept_rows: Sequence[Mapping[str, str]], _: Rows) -> pd.DataFrame:
     """The sweep in short: for each verdict, under how many changed constants it was tried, and which ones turn it."""
-    found = []
+    table = []
     for name in dict.fromkeys(row["verdict"] for row in swept_rows):
         own = [row for row in swept_rows if row["verdict"] == name]
         turned = [f"{row['constant']} x{row['factor']}" for row in own if row["before"] != row["after"]]
-        found.append(
+        table.append(
             {
                 "verdict": name,
                 "with_the_constants": own[0]["before"],
@@ -117,6 +117,6 @@ def _flipped(swept_rows: Sequence[Mapping[str, str]], _: Rows) -> pd.DataFrame:
                 "turned_by": ", ".join(turned) or "none",
             }
         )
-    if not found:
+    if not table:
         raise NotRunError("not run: the sweep")
-    return pd.DataFrame(found)
+    return pd.DataFrame(table)

@@ -30,22 +30,22 @@ class Rows:
 
     def row(self, run: Run) -> Row:
         """The row of a run; NotRunError when there is none, or when the run failed."""
-        asked = self._asked(run)
-        if asked not in self.all:
-            raise NotRunError(f"not run: {asked}")
-        if "error" in self.all[asked]:
-            raise NotRunError(f"failed: {asked}: {self.all[asked]['error']}")
-        return self.all[asked]
+        actual = self._changed(run)
+        if actual not in self.all:
+            raise NotRunError(f"not run: {actual}")
+        if "error" in self.all[actual]:
+            raise NotRunError(f"failed: {actual}: {self.all[actual]['error']}")
+        return self.all[actual]
 
     def has(self, run: Run) -> bool:
         """True if a run was made and did not fail."""
-        return "error" not in self.all.get(self._asked(run), {"error": ""})
+        return "error" not in self.all.get(self._changed(run), {"error": ""})
 
     def of_model(self, model: str) -> Rows:
         """The same rows, asked for those of a changed model."""
         return Rows(self.all, model=model)
 
-    def _asked(self, run: Run) -> Run:
+    def _changed(self, run: Run) -> Run:
         return runs.in_model(runs.with_factor(run, self.constant, self.factor), self.model)
 
     def seconds(self, run: Run) -> float:
@@ -58,13 +58,13 @@ class Rows:
 
     def slower_each(self, run: Run, base: Run) -> list[float]:
         """The same with each seed; rows of the sweep and of tests may have their mean alone."""
-        each = (self.row(one).get("each_s", (self.row(one)["seconds"],)) for one in (run, base))
-        return [float(changed) / float(plain) - 1 for changed, plain in zip(*each, strict=True)]
+        pairs = zip(*(self.row(each).get("each_s", (self.seconds(each),)) for each in (run, base)), strict=True)
+        return [float(changed) / float(plain) - 1 for changed, plain in pairs]
 
     def replays(self, workload: str, policy: str, growth: str = "TC", tau: float = 10.0) -> list[Row]:
         """The replays of a workload under a policy that were run; NotRunError when there are none."""
-        asked = [runs.replay(workload, policy, growth, tau, number) for number in range(REPLAYS)]
-        return [self.row(run) for run in asked if self.has(run)] or [self.row(asked[0])]
+        wanted = [runs.replay(workload, policy, growth, tau, number) for number in range(REPLAYS)]
+        return [self.row(run) for run in wanted if self.has(run)] or [self.row(wanted[0])]
 
     def middle(
         self, of: Callable[[Row], float], workload: str, policy: str, growth: str = "TC", tau: float = 10.0
@@ -74,16 +74,16 @@ class Rows:
 
     def ahead(self, of: Callable[[Row], float], workload: str, first: Kind, second: Kind) -> bool:
         """True if a figure is less under the first policy, in each replay and by more than a tie in the median."""
-        one, other = self.replays(workload, *first), self.replays(workload, *second)
+        mine, theirs = self.replays(workload, *first), self.replays(workload, *second)
         less = self.middle(of, workload, *first) < (1 - TIE) * self.middle(of, workload, *second)
-        return less and all(of(row) < of(against) for row, against in zip(one, other, strict=False))
+        return less and all(of(row) < of(against) for row, against in zip(mine, theirs, strict=False))
 
     def spread(
         self, of: Callable[[Row], float], workload: str, policy: str, growth: str = "TC", tau: float = 10.0
     ) -> tuple[float, float]:
         """The least and the most of a figure over the replays."""
-        found = [of(row) for row in self.replays(workload, policy, growth, tau)]
-        return min(found), max(found)
+        values = [of(row) for row in self.replays(workload, policy, growth, tau)]
+        return min(values), max(values)
 
 
 def of_cluster(name: str, figure: str) -> Callable[[Row], float]:
@@ -128,5 +128,5 @@ def percents(parts: Iterable[float]) -> str:
 
 def span(values: Iterable[float], digits: int = 0) -> str:
     """The least and the most of some values."""
-    found = sorted(values)
-    return f"{found[0]:.{digits}f} to {found[-1]:.{digits}f}"
+    ends = sorted(values)
+    return f"{ends[0]:.{digits}f} to {ends[-1]:.{digits}f}"

@@ -137,8 +137,8 @@ class RunFolder:
 
     def row(self, run: Run) -> Row | None:
         """The row of a run; None when it was not made by these sources."""
-        found = stamp_of(self._file(run))
-        row: Row | None = None if found is None else found["row"]
+        stored = stamp_of(self._file(run))
+        row: Row | None = None if stored is None else stored["row"]
         return row
 
     def keep(self, run: Run, row: Row) -> None:

@@ -27,17 +27,17 @@ UNKNOWN = "not known why."
 
 def ruled(rows: Rows) -> list[RuleVerdict]:
     """The verdicts of the rules alone on these rows, "not shown" for an experiment whose runs were not made."""
-    found: list[RuleVerdict] = []
+    verdicts: list[RuleVerdict] = []
     for experiment in EXPERIMENTS:
         section = experiment.section
         try:
             for name, ours, holds in experiment.rules(rows):
                 verdict = REPRODUCED if holds else DIFFERS
-                found.append(RuleVerdict(name, section, STATEMENTS[name].published, ours, verdict))
+                verdicts.append(RuleVerdict(name, section, STATEMENTS[name].published, ours, verdict))
         except NotRunError as missing:
             name = f"{section}-{experiment.name}"
-            found.append(RuleVerdict(name, section, experiment.title, str(missing), NOT_SHOWN))
-    return found
+            verdicts.append(RuleVerdict(name, section, experiment.title, str(missing), NOT_SHOWN))
+    return verdicts
 
 
 def judge(rows: Mapping[Run, Row]) -> list[RuleVerdict]:
@@ -52,11 +52,11 @@ def judge(rows: Mapping[Run, Row]) -> list[RuleVerdict]:
         section: {factor: _by_name(Rows(rows, constant, factor)) for factor in factors}
         for section, (constant, _, factors) in RANGES.items()
     }
-    return [_refuted(_over(one, ranges.get(one.section, {})), on_models) for one in ruled(plain)]
+    return [_refuted(_over(verdict, ranges.get(verdict.section, {})), on_models) for verdict in ruled(plain)]
 
 
 def _by_name(rows: Rows) -> dict[str, RuleVerdict]:
-    return {one.name: one for one in ruled(rows) if one.verdict != NOT_SHOWN}
+    return {verdict.name: verdict for verdict in ruled(rows) if verdict.verdict != NOT_SHOWN}
 
 
 def _over(plain: RuleVerdict, others: Mapping[float, Mapping[str, RuleVerdict]]) -> RuleVerdict:
@@ -64,7 +64,7 @@ def _over(plain: RuleVerdict, others: Mapping[float, Mapping[str, RuleVerdict]])
     if plain.verdict == NOT_SHOWN or not others:
         return plain
     _, value, _ = RANGES[plain.section]
-    points = {1.0: plain} | {factor: found[plain.name] for factor, found in others.items() if plain.name in found}
+    points = {1.0: plain} | {factor: there[plain.name] for factor, there in others.items() if plain.name in there}
     if len(points) <= len(others):
         return replace(plain, verdict=HOLDS if plain.verdict == REPRODUCED else plain.verdict)
     holding = [factor for factor in sorted(points) if points[factor].verdict == REPRODUCED]
@@ -86,22 +86,22 @@ def _refuted(plain: RuleVerdict, on_models: Mapping[str, Mapping[str, RuleVerdic
     against = STATEMENTS.get(plain.name)
     if against is None:
         return plain
-    found = {model: on_models[model].get(plain.name) for model in against.models}
-    passed = {model: None if ours is None else ours.verdict != DIFFERS for model, ours in found.items()}
+    there = {model: on_models[model].get(plain.name) for model in against.models}
+    passed = {model: None if ours is None else ours.verdict != DIFFERS for model, ours in there.items()}
     return refuted(plain, against.refuted_by, passed)
 
 
 def why(name: str, rows: Rows) -> str:
     """The reasons for a verdict that are borne out, or "not known why"."""
-    found = []
+    texts = []
     for reason in STATEMENTS[name].reasons:
         try:
             figures = reason.check(rows)
         except NotRunError:
             continue
         if figures is not None:
-            found.append(f"{reason.claim} ({figures}).")
-    return " ".join(found) or UNKNOWN
+            texts.append(f"{reason.claim} ({figures}).")
+    return " ".join(texts) or UNKNOWN
 
 
 def swept(rows: Mapping[Run, Row]) -> list[dict[str, str]]:
@@ -111,25 +111,25 @@ def swept(rows: Mapping[Run, Row]) -> list[dict[str, str]]:
     constant.
     """
     some = {run: _one_seed(rows[run]) for part in swept_runs() for run in part if run in rows}
-    plain = {one.name: one for one in ruled(Rows(some))}
-    found = []
+    plain = {verdict.name: verdict for verdict in ruled(Rows(some))}
+    table = []
     for constant, factor in product((*VARIED, *ASSUMED), FACTORS):
         if not any(run.constant == constant and run.factor == factor for run in rows):
             continue
-        for one in ruled(Rows(rows, constant, factor)):
-            before = plain.get(one.name)
-            if before is not None and NOT_SHOWN not in (before.verdict, one.verdict):
-                found.append(
+        for verdict in ruled(Rows(rows, constant, factor)):
+            before = plain.get(verdict.name)
+            if before is not None and NOT_SHOWN not in (before.verdict, verdict.verdict):
+                table.append(
                     {
-                        "verdict": one.name,
+                        "verdict": verdict.name,
                         "constant": constant,
                         "factor": f"{factor:g}",
                         "before": before.verdict,
-                        "after": one.verdict,
-                        "ours": one.ours,
+                        "after": verdict.verdict,
+                        "ours": verdict.ours,
                     }
                 )
-    return found
+    return table
 
 
 def _one_seed(row: Row) -> Row:

@@ -61,10 +61,10 @@ class Made:
     missing: str = ""
     png: bytes = b""
 
-    def judged(self, found: Iterable[RuleVerdict]) -> list[RuleVerdict]:
+    def judged(self, verdicts: Iterable[RuleVerdict]) -> list[RuleVerdict]:
         """The verdicts that belong to it."""
         beginnings = self.exhibit.verdicts
-        return [verdict for verdict in found if beginnings and verdict.name.startswith(beginnings)]
+        return [verdict for verdict in verdicts if beginnings and verdict.name.startswith(beginnings)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class Page:
 
     title: str
     made_by: str
-    found: list[RuleVerdict]
+    verdicts: list[RuleVerdict]
     reasons: Mapping[str, str]
     gaps: Sequence[str]
     failed: Sequence[str] = ()
@@ -91,7 +91,7 @@ class Page:
 
 def write_page(page: Page, exhibits: Iterable[Exhibit], rows: Any, folder: Path, *, pictures: bool) -> None:
     """Write index.md, the self-contained index.html, and verdicts, tables and pictures beside them."""
-    write_frame(folder / "verdicts", pd.DataFrame([asdict(verdict) for verdict in page.found]))
+    write_frame(folder / "verdicts", pd.DataFrame([asdict(verdict) for verdict in page.verdicts]))
     shown = [_made(exhibit, rows, folder, pictures) for exhibit in exhibits]
     (folder / "index.md").write_text("\n".join(_markdown(page, shown)) + "\n", "utf-8")
     (folder / "index.html").write_text("\n".join(_html(page, shown)) + "\n", "utf-8")
@@ -115,26 +115,26 @@ def _made(exhibit: Exhibit, rows: Any, folder: Path, pictures: bool) -> Made:
     return Made(exhibit, table, png=(folder / f"{exhibit.name}.png").read_bytes())
 
 
-def _counted(found: Sequence[RuleVerdict]) -> str:
-    counts = {each: sum(verdict.verdict.startswith(each) for verdict in found) for each in _VERDICTS}
+def _counted(verdicts: Sequence[RuleVerdict]) -> str:
+    counts = {each: sum(verdict.verdict.startswith(each) for verdict in verdicts) for each in _VERDICTS}
     named = [f"{count} {each + 'a value' if each == DEPENDS else each}" for each, count in counts.items() if count]
-    return f"{len(found)} statements: {', '.join(named)}."
+    return f"{len(verdicts)} statements: {', '.join(named)}."
 
 
-def _verdict_table(found: Sequence[RuleVerdict]) -> pd.DataFrame:
+def _verdict_table(verdicts: Sequence[RuleVerdict]) -> pd.DataFrame:
     return pd.DataFrame(
-        [(one.name, one.published, one.ours, one.verdict, one.refuted_by) for one in found],
+        [(verdict.name, verdict.published, verdict.ours, verdict.verdict, verdict.refuted_by) for verdict in verdicts],
         columns=["verdict of", "the paper", "here", "verdict", "would be refuted by"],
     )
 
 
 def _markdown(page: Page, shown: Sequence[Made]) -> Iterator[str]:
-    yield f"# {page.title}\n\n{page.made_by}\n\n{_counted(page.found)}\n"
+    yield f"# {page.title}\n\n{page.made_by}\n\n{_counted(page.verdicts)}\n"
     if page.links:
         yield "Further chapters: " + ", ".join(f"[{name}]({place})" for name, place in page.links.items()) + ".\n"
     for made in shown:
         yield f"## {made.exhibit.title}\n\n{made.exhibit.how}\n"
-        own = made.judged(page.found)
+        own = made.judged(page.verdicts)
         if own:
             yield pipes(_verdict_table(own)) + "\n"
         yield from (f"{line}\n" for line in page.reasons_of(own))
@@ -154,10 +154,10 @@ def _markdown(page: Page, shown: Sequence[Made]) -> Iterator[str]:
 def _html(page: Page, shown: Sequence[Made]) -> Iterator[str]:
     yield f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(page.title)}</title><style>{_STYLE}</style>"
     yield f"<h1>{escape(page.title)}</h1><p>{escape(page.made_by)}</p>"
-    yield f"<p>{_counted(page.found)}</p>"
+    yield f"<p>{_counted(page.verdicts)}</p>"
     for made in shown:
         yield f"<h2>{escape(made.exhibit.title)}</h2><p>{escape(made.exhibit.how)}</p>"
-        own = made.judged(page.found)
+        own = made.judged(page.verdicts)
         if own:
             yield _verdict_table(own).to_html(index=False)
         yield from (f"<p>{escape(line)}</p>" for line in page.reasons_of(own))

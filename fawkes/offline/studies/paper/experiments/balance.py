@@ -141,7 +141,10 @@ def _table(name: str, rows: Rows) -> pd.DataFrame:
             "policy": kind[0],
             "growth": "" if kind[0] == "None" else kind[1],
             "replays": len(rows.replays(name, *kind)),
-            **{f"{one}_s": rounded(rows.middle(of_cluster(one, "drain_s"), name, *kind), 0) for one in CLUSTERS},
+            **{
+                f"{cluster}_s": rounded(rows.middle(of_cluster(cluster, "drain_s"), name, *kind), 0)
+                for cluster in CLUSTERS
+            },
             "c2_c3_apart_percent": rounded(100 * rows.middle(apart, name, *kind), 0),
             "apart_least_most": span(100 * each for each in rows.spread(apart, name, *kind)),
             "makespan_s": rounded(rows.middle(makespan_s, name, *kind), 0),

@@ -78,18 +78,18 @@ def _moved(workload: str) -> Statement:
 
 def _table(name: str, rows: Rows) -> pd.DataFrame:
     """The mean job slowdown of each MR-cluster under each policy that was run, medians over the replays."""
-    found: list[dict[str, Any]] = []
+    table: list[dict[str, Any]] = []
     for policy in POLICIES:
         try:
             of_policy = rows.replays(name, policy)
         except NotRunError:
             continue
-        slow = {one: median(map(of_cluster(one, "slowdown"), of_policy)) for one in CLUSTERS}
-        found.append(
+        slow = {cluster: median(map(of_cluster(cluster, "slowdown"), of_policy)) for cluster in CLUSTERS}
+        table.append(
             {
                 "policy": policy,
                 "replays": len(of_policy),
-                **{one: rounded(value, 2) for one, value in slow.items()},
+                **{cluster: rounded(value, 2) for cluster, value in slow.items()},
                 "min": rounded(min(slow.values()), 2),
                 "median": rounded(median(slow.values()), 2),
                 "max": rounded(max(slow.values()), 2),
@@ -99,9 +99,9 @@ def _table(name: str, rows: Rows) -> pd.DataFrame:
                 "reconfigurations": rounded(median(map(reconfigurations, of_policy)), 0),
             }
         )
-    if not found:
+    if not table:
         raise NotRunError(f"not run: {name}")
-    return pd.DataFrame(found)
+    return pd.DataFrame(table)
 
 
 def _figure(table: pd.DataFrame) -> Figure:

@@ -100,10 +100,10 @@ RATIOS = Experiment(
 def _tau_rules(rows: Rows) -> Iterator[Judged]:
     changes, gains = {}, {}
     for name in _WORKLOADS:
-        each = {one: [_slowdown(rows, name, one, tau) for tau in _TAUS] for one in CLUSTERS}
+        each = {cluster: [_slowdown(rows, name, cluster, tau) for tau in _TAUS] for cluster in CLUSTERS}
         changes[name] = max(max(slow) / min(slow) - 1 for slow in each.values())
         gains[name] = max(
-            1 - max(slow) / rows.middle(of_cluster(one, "slowdown"), name, "None") for one, slow in each.items()
+            1 - max(slow) / rows.middle(of_cluster(cluster, "slowdown"), name, "None") for cluster, slow in each.items()
         )
     text = ", ".join(f"{name} {100 * value:.1f} %" for name, value in changes.items())
     moving = ", ".join(f"{name} {percent(value)}" for name, value in gains.items())
@@ -117,10 +117,10 @@ def _slowdown(rows: Rows, name: str, cluster: str, tau: float) -> float:
 
 def _by_tau(rows: Rows) -> pd.DataFrame:
     """Mean slowdown and reconfigurations under TD by tau."""
-    found = []
+    table = []
     for name, tau in product(_WORKLOADS, _TAUS):
         replays = rows.replays(name, "TD", tau=tau)
-        found.append(
+        table.append(
             {
                 "workload": name,
                 "tau": tau,
@@ -130,7 +130,7 @@ def _by_tau(rows: Rows) -> pd.DataFrame:
                 "reconfigurations": rounded(median(map(reconfigurations, replays)), 0),
             }
         )
-    return pd.DataFrame(found)
+    return pd.DataFrame(table)
 
 
 TAU = Experiment(
