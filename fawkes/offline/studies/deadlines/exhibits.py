@@ -41,14 +41,18 @@ if TYPE_CHECKING:
 
 _TR1 = f"TR1's twin, means over seeds {SEEDS[0]} to {SEEDS[-1]}. "
 _TR2 = "TR2's twin, seed 1. "
-_METRICS_OF_5: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("5.2", "fairness", ("5-fairness",)),
-    ("5.3", "equality", ("5-equality",)),
-    ("5.4", "sdr", ("5-sdr",)),
-    ("5.5", "ptr", ("5-ptr",)),
-    ("5.6", "wtr", ("5-wtr",)),
-    ("5.7", "utilisation", ("5-utilisation", "5-more-with-less")),
+_BY_TYPE: tuple[tuple[str, str, tuple[str, ...], Mapping[str, str]], ...] = (
+    ("4.4 variable", "sdr", ("4-variable-sdr", "4-variable-oracle", "4-priority"), CHAPTER_4),
+    ("4.5 variable", "ptr", ("4-variable-ptr",), CHAPTER_4),
+    ("4 variable", "wtr", ("4-waste",), CHAPTER_4),
+    ("5.2", "fairness", ("5-fairness",), CHAPTER_5),
+    ("5.3", "equality", ("5-equality",), CHAPTER_5),
+    ("5.4", "sdr", ("5-sdr",), CHAPTER_5),
+    ("5.5", "ptr", ("5-ptr",), CHAPTER_5),
+    ("5.6", "wtr", ("5-wtr",), CHAPTER_5),
+    ("5.7", "utilisation", ("5-utilisation", "5-more-with-less"), CHAPTER_5),
 )
+"""Figures by deadline type: number, metric, the verdicts that stand there, and the allocators."""
 
 
 def exhibits(reads: Sequence[Read]) -> Iterator[Exhibit]:
@@ -57,9 +61,13 @@ def exhibits(reads: Sequence[Read]) -> Iterator[Exhibit]:
     Their tables are made of a `Study` in which ``JUSTICE`` is what Fawkes has by default, not as printed.
     """
     yield from traces.EXHIBITS
-    yield from _chapter_4()
-    for number, metric, verdicts in _METRICS_OF_5:
-        yield from _both(number, metric, verdicts, CHAPTER_5)
+    yield from _over_capacities()
+    for number, metric, verdicts, allocators in _BY_TYPE:
+        name, figure = number.replace(".", "-").replace(" ", "-"), f"Figure {number}"
+        for capacity in (TR1_SMALL, TR1_MIDDLE):
+            title = f"{figure if '.' in number else 'Variable deadlines'}: {metric} at {capacity} CPUs"
+            shown = verdicts if capacity == TR1_SMALL else ()
+            yield _by_type(f"{name}-{metric}-{capacity}", title, _TR1, shown, metric, capacity, allocators, "TR1")
     yield from _chapter_5()
     yield from _follow_up()
     yield _readings(reads)
@@ -68,10 +76,10 @@ def exhibits(reads: Sequence[Read]) -> Iterator[Exhibit]:
     yield Exhibit("models", "Refuting models", how, (), lambda _: models)
 
 
-# --- chapter 4, and the metrics of both chapters by deadline type
+# --- over the capacity, and by deadline type
 
 
-def _chapter_4() -> Iterator[Exhibit]:
+def _over_capacities() -> Iterator[Exhibit]:
     for number, metric in (("4.2", "sdr"), ("4.3", "ptr")):
         yield Exhibit(
             f"{number.replace('.', '-')}-{metric}",
@@ -81,9 +89,6 @@ def _chapter_4() -> Iterator[Exhibit]:
             partial(_capacities, metric),
             partial(_over_capacity, metric),
         )
-    four = ("4-variable-sdr", "4-variable-oracle", "4-priority"), ("4-variable-ptr",), ("4-waste",)
-    for (number, metric), verdicts in zip((("4.4", "sdr"), ("4.5", "ptr"), ("4", "wtr")), four, strict=True):
-        yield from _both(f"{number} variable", metric, verdicts, CHAPTER_4)
 
 
 def _capacities(metric: str, study: Study) -> pd.DataFrame:
@@ -100,28 +105,22 @@ def _over_capacity(metric: str, table: pd.DataFrame) -> Figure:
     return draw(table[table["trace"] == "TR1"])
 
 
-def _both(number: str, metric: str, verdicts: tuple[str, ...], allocators: Mapping[str, str]) -> Iterator[Exhibit]:
-    """A figure at both capacities; the verdicts stand at the first one."""
-    for capacity in (TR1_SMALL, TR1_MIDDLE):
-        yield Exhibit(
-            f"{number.replace('.', '-').replace(' ', '-')}-{metric}-{capacity}",
-            f"{'Figure ' + number if '.' in number else 'Variable deadlines'}: {metric} at {capacity} CPUs",
-            _TR1,
-            verdicts if capacity == TR1_SMALL else (),
-            partial(_by_type, metric, capacity, allocators, "TR1"),
-            bars("deadlines", tuple(allocators), metric),
-        )
-
-
-def _by_type(metric: str, capacity: int, allocators: Mapping[str, str], trace: str, study: Study) -> pd.DataFrame:
-    """A metric for each deadline type and allocator; NotRunError when there are no runs of this trace."""
+def _by_type(
+    name: str, title: str, how: str, verdicts: tuple[str, ...],
+    metric: str, capacity: int, allocators: Mapping[str, str], trace: str,
+) -> Exhibit:  # fmt: skip
+    """A table and figure of a metric for each deadline type and allocator."""
     kinds = OF_CHAPTER_4 if allocators is CHAPTER_4 else KINDS
-    frame = pd.DataFrame(
-        {"deadlines": kind, **_values(study, metric, kind, capacity, allocators, trace)} for kind in kinds
-    )
-    if frame.drop(columns="deadlines").isna().all(axis=None):
-        raise NotRunError(f"not run: {trace} on {capacity} CPUs")
-    return frame
+
+    def table(study: Study) -> pd.DataFrame:
+        frame = pd.DataFrame(
+            {"deadlines": kind, **_values(study, metric, kind, capacity, allocators, trace)} for kind in kinds
+        )
+        if frame.drop(columns="deadlines").isna().all(axis=None):
+            raise NotRunError(f"not run: {trace} on {capacity} CPUs")
+        return frame
+
+    return Exhibit(name, title, how, verdicts, table, bars("deadlines", tuple(allocators), metric))
 
 
 def _values(
@@ -242,14 +241,9 @@ def _follow_up() -> Iterator[Exhibit]:
     verdicts = {"equality": ("P2-equality",), "sdr": ("5-tr2", "P2-sdr"), "ptr": ("P2-ptr",)}
     metrics = ("equality", "fairness", "sdr", "ptr", "wtr", "utilisation")
     for metric, capacity in product(metrics, (TR2_SMALL, TR2_MIDDLE)):
-        yield Exhibit(
-            f"p2-{metric}-{capacity}",
-            f"Follow-up paper: {metric} on TR2, {capacity} CPUs",
-            _TR2,
-            verdicts.get(metric, ()) if capacity == TR2_SMALL else (),
-            partial(_by_type, metric, capacity, FOLLOW_UP, "TR2"),
-            bars("deadlines", tuple(FOLLOW_UP), metric),
-        )
+        title = f"Follow-up paper: {metric} on TR2, {capacity} CPUs"
+        shown = verdicts.get(metric, ()) if capacity == TR2_SMALL else ()
+        yield _by_type(f"p2-{metric}-{capacity}", title, _TR2, shown, metric, capacity, FOLLOW_UP, "TR2")
 
 
 def _readings(reads: Sequence[Read]) -> Exhibit:

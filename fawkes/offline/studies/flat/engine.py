@@ -29,7 +29,8 @@ def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> FlatOutcome
     if jobs.deadline_s is None:
         raise ValueError(f"{jobs.name} has no deadlines")
     from fawkes.offline.studies.flat.compiled.entry import POINTERS
-    from fawkes.offline.studies.flat.compiled.pool import Pool
+    from fawkes.offline.studies.flat.compiled.policies import MEMORY
+    from fawkes.offline.studies.flat.compiled.pool import COUNTERS, FREE, LAST_IDLE, Pool
 
     settings = settings_of(allocator, capacity)
     horizon = jobs.span_s
@@ -38,8 +39,8 @@ def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> FlatOutcome
     meters = np.zeros(meter.SIZE)
     meters[meter.HORIZON] = horizon
     most = np.minimum(jobs.tasks, capacity)
-    counters = np.zeros(layout.COUNTERS, np.int64)
-    counters[layout.FREE] = counters[layout.LAST_IDLE] = capacity
+    counters = np.zeros(COUNTERS, np.int64)
+    counters[FREE] = counters[LAST_IDLE] = capacity
     ends, finish, start = np.zeros(count, np.int64), np.full(count, np.nan), np.full(count, np.nan)
     granted, consumed = np.zeros(count, np.int64), np.zeros(count)
     idle_counts = np.zeros((len(GROUPS), len(EDGES_S) + 1), np.int64)
@@ -51,7 +52,7 @@ def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> FlatOutcome
         submit=_whole(jobs.submit_s), work=_whole(jobs.work_s), deadline=_whole(jobs.deadline_s), most=most,
         tasks=np.ascontiguousarray(jobs.tasks, np.int64),
         by_deadline=np.argsort(jobs.submit_s + jobs.deadline_s, kind="stable"),
-        s=settings, n=counters, known=np.zeros(layout.MEMORY),
+        s=settings, n=counters, known=np.zeros(MEMORY),
         recent=np.zeros((max(1, int(settings[layout.WINDOW])), 2)),
         ends=ends, finish=finish, start=start, granted=granted, consumed=consumed,
         since=np.zeros(count), left=np.zeros(count), share=np.ones(count),

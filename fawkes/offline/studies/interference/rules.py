@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from typing import NamedTuple
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.state.admitting import Admission
@@ -62,6 +63,10 @@ def job(
     )
 
 
+_STORM = job("storm", 3, fixed.STREAM_US)
+"""A topology with three workers."""
+
+
 def _took(course: Course, framework: str) -> int:
     took = course.ended[framework].took_us
     return course.study.limit_us if took is None else took
@@ -117,23 +122,32 @@ def bayes(runs: Runs) -> Found:
     return f"{max(before)} task, then up to {after}", before == {1} and after == 6
 
 
-def _serial(runs: Runs, first: Job, second: Job) -> tuple[Course, bool]:
-    course = runs.course("prod", first, second)
-    keeps = _same(_took(course, first.framework), runs.alone_us("prod", first))
-    waits = _first(course, second.framework) >= _end(course, first.framework)
-    return course, keeps and waits
+class Two(NamedTuple):
+    """Two jobs, of which the second comes a little later: the course, the end of the first, the start of the second."""
+
+    course: Course
+    end_us: int
+    start_us: int
+
+    @property
+    def blocked(self) -> bool:
+        """True if the second starts no sooner than the first has ended."""
+        return self.start_us >= self.end_us
+
+
+def _two(runs: Runs, cloud: str, first: Job, second: Job) -> Two:
+    course = runs.course(cloud, first, replace(second, at_us=fixed.LATER_US))
+    return Two(course, _end(course, first.framework), _first(course, second.framework))
 
 
 def two_coarse(runs: Runs) -> Found:
     """Whichever comes first keeps its single-tenant time; the other one starts after it."""
     said, held = [], True
-    pair = (("spark-coarse", fixed.SPARK_TASK_US), ("hadoop", fixed.HADOOP_TASK_US))
-    for one, other in (pair, pair[::-1]):
-        first, second = job(one[0], 120, one[1]), job(other[0], 120, other[1], fixed.LATER_US)
-        course, right = _serial(runs, first, second)
-        held = held and right
-        said.append(f"{one[0]} first: it ends at {_s(_end(course, one[0]))}, the other starts at "
-                    f"{_s(_first(course, other[0]))}")  # fmt: skip
+    pair = (job("spark-coarse", 120, fixed.SPARK_TASK_US), job("hadoop", 120, fixed.HADOOP_TASK_US))
+    for first, second in (pair, pair[::-1]):
+        two = _two(runs, "prod", first, second)
+        held = held and two.blocked and _same(two.end_us, runs.alone_us("prod", first))
+        said.append(f"{first.framework} first: it ends at {_s(two.end_us)}, the other starts at {_s(two.start_us)}")
     return "; ".join(said), held
 
 
@@ -163,16 +177,14 @@ def gap(runs: Runs) -> Found:
 
 def hadoop_blocks(runs: Runs) -> Found:
     """Hadoop first: fine-grained Spark starts once Hadoop has ended."""
-    course = runs.course("prod", job("hadoop", 120), job("spark-fine", 120, at_us=fixed.LATER_US))
-    first, end = _first(course, "spark-fine"), _end(course, "hadoop")
-    return f"Hadoop ends at {_s(end)}, Spark's first task starts at {_s(first)}", first >= end
+    two = _two(runs, "prod", job("hadoop", 120), job("spark-fine", 120))
+    return f"Hadoop ends at {_s(two.end_us)}, Spark's first task starts at {_s(two.start_us)}", two.blocked
 
 
 def hadoop_faster(runs: Runs) -> Found:
     """Fine-grained Spark first on the production cloud: 12 and 12 CPUs, Spark never stops, Hadoop ends first."""
-    course = runs.course("prod", job("spark-fine", 120), job("hadoop", 120, at_us=fixed.LATER_US))
-    spark, hadoop = _end(course, "spark-fine"), _end(course, "hadoop")
-    settled = course.at(_first(course, "hadoop")).shares
+    course, spark, start_us = _two(runs, "prod", job("spark-fine", 120), job("hadoop", 120))
+    hadoop, settled = _end(course, "hadoop"), course.at(start_us).shares
     cpus = [settled[name].held.cpu_milli / 1000 for name in ("spark-fine", "hadoop")]
     even = all(abs(each - 12) <= fixed.FRAMEWORKS_HALF for each in cpus)
     never = course.ended["spark-fine"].stuck_us == 0
@@ -182,7 +194,7 @@ def hadoop_faster(runs: Runs) -> Found:
 
 def deadlock(runs: Runs) -> Found:
     """5 GB on the development cloud: Spark holds 6 CPUs and no task, Hadoop holds 6; Spark goes on after Hadoop."""
-    course = runs.course("dev", job("spark-fine", 40), job("hadoop", 40, at_us=fixed.LATER_US))
+    course = _two(runs, "dev", job("spark-fine", 40), job("hadoop", 40)).course
     spans = course.stuck_spans("spark-fine")
     if not spans:
         return "Spark never stands still", False
@@ -200,7 +212,7 @@ def deadlock(runs: Runs) -> Found:
 
 def small_input(runs: Runs) -> Found:
     """The same with 1 GB: no deadlock."""
-    course = runs.course("dev", job("spark-fine", 8), job("hadoop", 8, at_us=fixed.LATER_US))
+    course = _two(runs, "dev", job("spark-fine", 8), job("hadoop", 8)).course
     stuck_us = course.ended["spark-fine"].stuck_us
     return f"Spark stands still for {_s(stuck_us)}", stuck_us == 0
 
@@ -210,8 +222,8 @@ def beside_storm(runs: Runs) -> Found:
     said, held = [], True
     for cloud, (least, most) in fixed.BESIDE_STORM.items():
         for size, tasks in fixed.INPUTS.items():
-            batch = job("hadoop", tasks, at_us=fixed.LATER_US)
-            course = runs.course(cloud, job("storm", 3, fixed.STREAM_US), batch)
+            batch = job("hadoop", tasks)
+            course = _two(runs, cloud, _STORM, batch).course
             slower = _took(course, "hadoop") / runs.alone_us(cloud, batch) - 1
             said.append(f"{cloud} {size} {percent(slower)}")
             held = held and (slower <= fixed.INSIGNIFICANT if size == "1 GB" else least <= slower <= most)
@@ -220,45 +232,39 @@ def beside_storm(runs: Runs) -> Found:
 
 def storm_first(runs: Runs) -> Found:
     """Storm keeps its three workers whatever batch work comes."""
-    found = set()
-    for cloud in ("dev", "prod"):
-        for batch in ("hadoop", "spark-coarse", "spark-fine"):
-            course = runs.course(cloud, job("storm", 3, fixed.STREAM_US), job(batch, 120, at_us=fixed.LATER_US))
-            running = [one.shares["storm"].running for one in course.moments[:-1]]
-            found |= {(cloud, tasks) for tasks in running}
-    return f"workers that run: {sorted({tasks for _, tasks in found})}", {tasks for _, tasks in found} == {3}
+    courses = [
+        _two(runs, cloud, _STORM, job(batch, 120)).course
+        for cloud in ("dev", "prod")
+        for batch in ("hadoop", "spark-coarse", "spark-fine")
+    ]
+    running = {moment.shares["storm"].running for course in courses for moment in course.moments[:-1]}
+    return f"workers that run: {sorted(running)}", running == {3}
 
 
 def batch_first(runs: Runs) -> Found:
     """Coarse-grained batch work first: Storm starts once that has ended."""
     said, held = [], True
     for batch in ("hadoop", "spark-coarse"):
-        course = runs.course("dev", job(batch, 120), job("storm", 3, fixed.STREAM_US, fixed.LATER_US))
-        held = held and _first(course, "storm") >= _end(course, batch)
-        said.append(f"{batch} ends at {_s(_end(course, batch))}, Storm starts at {_s(_first(course, 'storm'))}")
+        two = _two(runs, "dev", job(batch, 120), _STORM)
+        held = held and two.blocked
+        said.append(f"{batch} ends at {_s(two.end_us)}, Storm starts at {_s(two.start_us)}")
     return "; ".join(said), held
 
 
 def fine_then_storm(runs: Runs) -> Found:
     """Fine-grained Spark first: Storm is blocked on the development cloud and gets some on the production cloud."""
-    starts = {}
-    for cloud in ("dev", "prod"):
-        course = runs.course(cloud, job("spark-fine", 120), job("storm", 3, fixed.STREAM_US, fixed.LATER_US))
-        starts[cloud] = (_first(course, "storm"), _end(course, "spark-fine"))
+    on = {cloud: _two(runs, cloud, job("spark-fine", 120), _STORM) for cloud in ("dev", "prod")}
     said = ", ".join(
-        f"{cloud}: Storm at {_s(first)}, Spark ends at {_s(end)}" for cloud, (first, end) in starts.items()
+        f"{cloud}: Storm at {_s(two.start_us)}, Spark ends at {_s(two.end_us)}" for cloud, two in on.items()
     )
-    return said, starts["dev"][0] >= starts["dev"][1] and starts["prod"][0] < starts["prod"][1]
+    return said, on["dev"].blocked and not on["prod"].blocked
 
 
 def _cured(runs: Runs, remedy: Remedy) -> Found:
     """The deadlock's load: Spark stands still for no longer than a task, and both have a task in each task length."""
-    deadlines = (5 * 60 * SECOND_US, 3 * 60 * SECOND_US)
-    jobs = (
-        job("spark-fine", 40, deadline_us=deadlines[0]),
-        job("hadoop", 40, at_us=fixed.LATER_US, deadline_us=deadlines[1]),
-    )
-    course = replace(runs, remedy=remedy).course("dev", *jobs)
+    spark = job("spark-fine", 40, deadline_us=5 * 60 * SECOND_US)
+    hadoop = job("hadoop", 40, deadline_us=3 * 60 * SECOND_US)
+    course = _two(replace(runs, remedy=remedy), "dev", spark, hadoop).course
     stuck_us = course.ended["spark-fine"].stuck_us + course.ended["hadoop"].stuck_us
     ends = {name: one.finished_us for name, one in course.ended.items()}
     said = f"stands still for {_s(stuck_us)}; ends: " + ", ".join(

@@ -29,7 +29,7 @@ def figure_of(panels: int = 1) -> tuple[Figure, Sequence[Axes]]:
 
 
 def bars(label: str, values: Sequence[str], unit: str) -> Draw:
-    """A drawer of bars beside one another: a group for each row of a table, a colour for each column of values."""
+    """A function that draws bars: a group for each row of a table, a bar of a colour for each column of values."""
 
     def draw(table: pd.DataFrame) -> Figure:
         figure, (panel,) = figure_of()
@@ -47,7 +47,7 @@ def bars(label: str, values: Sequence[str], unit: str) -> Draw:
 
 
 def lines(over: str, values: Sequence[str], x_label: str, unit: str) -> Draw:
-    """A drawer of a line for each column of values, over another column of the table."""
+    """A function that draws a line for each column of values, over another column of the table."""
 
     def draw(table: pd.DataFrame) -> Figure:
         figure, (panel,) = figure_of()

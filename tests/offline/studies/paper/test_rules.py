@@ -10,6 +10,7 @@ from fawkes.offline.studies.paper.experiments.half import HALF
 from fawkes.offline.studies.paper.experiments.points import Curve, curves
 from fawkes.offline.studies.paper.rows import Rows, makespan_s, mean_slowdown
 from fawkes.offline.studies.paper.runs import Run
+from fawkes.offline.studies.paper.sets import EXPERIMENTS
 from fawkes.offline.studies.paper.verdicts import ruled, swept
 from fawkes.offline.studies.shared.verdicts import DIFFERS, NOT_SHOWN, REPRODUCED, NotRunError, line_fit
 from tests.offline.studies.paper.ideal import ideal_rows, seconds
@@ -40,6 +41,12 @@ def test_what_was_not_run_is_not_shown() -> None:
     found = {one.name: one for one in ruled(Rows({}))}
     assert found["6.1-half"].verdict == NOT_SHOWN
     assert found["6.1-half"].ours == "not run: application ST 10 TR 10 1"
+
+
+def test_each_experiment_judges_its_own_statements() -> None:
+    for experiment in EXPERIMENTS:
+        judged = [name for name, _, _ in experiment.rules(Rows(IDEAL))]
+        assert judged == [statement.name for statement in experiment.statements]
 
 
 def test_no_experiment_is_judged_without_its_runs() -> None:

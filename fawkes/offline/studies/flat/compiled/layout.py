@@ -1,4 +1,4 @@
-"""Places of settings, of what policies remember, and of the pool's counters, in the arrays of the compiled pool."""
+"""Places of settings in the array that the compiled pool gets, and the codes of their values."""
 
 from __future__ import annotations
 
@@ -16,12 +16,3 @@ CORRECTIONS = ("none", "mean", "ema")
 LEARN = ("none", "flag", "work")
 ROUNDINGS = ("literal", "unrounded")
 FRACTIONS = ("last", "average")
-
-#: what PYTHIA and Justice remember: jobs learned; of their rates the least, the most and the sum; what the last job was
-#: granted and whether it ended in time; errors: their sum and their smoothed mean; jobs ever in the window
-(COUNT, LEAST, MOST, RATES, LAST, LAST_MET, ERRORS, SMOOTH) = range(8)
-MEMORY = 8
-
-#: counters of the pool: free CPUs, jobs in each list, the next submission and deadline, idle CPUs at the horizon
-FREE, RUNNING, WAITING, FILLING, NEXT_JOB, NEXT_DEADLINE, LAST_IDLE = range(7)
-COUNTERS = 7

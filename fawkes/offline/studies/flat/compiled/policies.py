@@ -11,25 +11,21 @@ from fawkes.offline.studies.flat.compiled.layout import (
     BOOTSTRAP,
     CLAMP,
     CORRECTION,
-    COUNT,
-    ERRORS,
     FRACTION,
     JUSTICE,
     KIND,
-    LAST,
-    LAST_MET,
     LEARN_KILLED,
-    LEAST,
-    MOST,
     ORACLE,
     PYTHIA,
-    RATES,
     ROUNDING,
-    SMOOTH,
     WINDOW,
 )
 from fawkes.offline.studies.flat.jobs import Floats
 
+#: what PYTHIA and Justice remember: jobs learned; of their rates the least, the most and the sum; what the last job was
+#: granted and whether it ended in time; errors: their sum and their smoothed mean; jobs ever in the window
+(COUNT, LEAST, MOST, RATES, LAST, LAST_MET, ERRORS, SMOOTH) = range(8)
+MEMORY = 8
 _NONE, _FLAG = layout.LEARN.index("none"), layout.LEARN.index("flag")
 _LITERAL = layout.ROUNDINGS.index("literal")
 _MEAN, _EMA = layout.CORRECTIONS.index("mean"), layout.CORRECTIONS.index("ema")

@@ -12,26 +12,22 @@ from fawkes.offline.studies.flat.compiled.heaps import compiled, push, remove
 from fawkes.offline.studies.flat.compiled.layout import (
     CAPACITY,
     FAIR,
-    FILLING,
     FIRST,
-    FREE,
     KILL_THRESHOLD,
     KILLS,
     KIND,
-    LAST_IDLE,
-    NEXT_DEADLINE,
-    NEXT_JOB,
     ORACLE,
     PRIORITY,
-    RUNNING,
     TOP_UP,
-    WAITING,
 )
 from fawkes.offline.studies.flat.compiled.meter import ACTIVE, HORIZON, change, close, idle_changed, pass_until
 from fawkes.offline.studies.flat.compiled.policies import in_bootstrap, learn, share_of, whole_cpus
 from fawkes.offline.studies.flat.jobs import Floats, Ints
 from fawkes.offline.studies.flat.metrics import DROPPED, KILLED, MET, MISSED, OPEN, TOLERANCE_S
 
+#: counters of the pool: free CPUs, jobs in each list, the next submission and deadline, idle CPUs at the horizon
+FREE, RUNNING, WAITING, FILLING, NEXT_JOB, NEXT_DEADLINE, LAST_IDLE = range(7)
+COUNTERS = 7
 _TTD, _FIFO = layout.PRIORITIES.index("ttd"), layout.PRIORITIES.index("fifo")
 
 
