@@ -29,7 +29,7 @@ from fawkes.offline.studies.deadlines.study import Study
 from fawkes.offline.studies.shared.verdicts import NotRunError, percent
 
 Check = Callable[[Study], tuple[str, bool]]
-"""What came out, in words, and whether the rule holds; NotRunError where its runs were not made."""
+"""A rule on the rows: the outcome in words, and whether it holds; NotRunError where its runs were not made."""
 Bound = Callable[[float], bool]
 Quantity = Callable[[Study], Mapping[str, float]]
 """A value for each case, by the case's label."""

@@ -38,7 +38,7 @@ class Study:
     instead: Mapping[str, str] = field(default_factory=lambda: PRINTED)
     name: str = "as printed"
     few: bool = False
-    """Whether the reading was run with fewer seeds: then all its figures are of these."""
+    """True if the reading was run with fewer seeds: then all its figures are of these."""
     _by: dict[tuple[str, str, int, str], list[Row]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What a run of the study says, as rows for tables and curves for pictures."""
+"""Outcomes of the study's runs, as rows for tables and curves for pictures."""
 
 from __future__ import annotations
 

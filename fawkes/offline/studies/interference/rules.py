@@ -17,7 +17,7 @@ from fawkes.offline.studies.interference.values import Framework, Job, Mode, Off
 from fawkes.offline.studies.shared.verdicts import DIFFERS, REPRODUCED, RuleVerdict, after_models, percent
 
 Found = tuple[str, bool]
-"""What came out, in words, and whether the rule holds."""
+"""The outcome in words, and whether the rule holds."""
 
 
 @dataclass(frozen=True)

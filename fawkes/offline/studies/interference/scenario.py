@@ -31,7 +31,7 @@ from fawkes.offline.studies.interference.values import (
 )
 
 MOST_TASKS = 20_000
-"""Of all jobs of a scenario: each task is an event, and each event looks at all executors."""
+"""The most tasks of all jobs of a scenario: each task is an event, and each event looks at all executors."""
 
 
 @dataclass(frozen=True, slots=True)

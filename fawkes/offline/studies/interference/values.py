@@ -1,4 +1,4 @@
-"""What the study is about: bundles of resources, frameworks, their jobs, the cloud and the remedies."""
+"""Values of the study: bundles of resources, frameworks, their jobs, the cloud and the remedies."""
 
 from __future__ import annotations
 

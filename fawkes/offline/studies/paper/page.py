@@ -30,7 +30,7 @@ GAPS: tuple[str, ...] = (
     "are core nodes. Reading on the leaving node costs its disks nothing.",
     "HDFS looks every 30 s whether nodes have been emptied: all of them at once, where Hadoop 1 takes five at a time.",
 )
-"""What the model leaves out, as far as these experiments are concerned."""
+"""Effects that the model leaves out, as far as these experiments are concerned."""
 
 
 def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> list[RuleVerdict]:

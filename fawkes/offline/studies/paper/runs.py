@@ -13,6 +13,7 @@ from typing import Any
 from fawkes.base.catalog import Kind, bundled_dir
 from fawkes.base.errors import FawkesError
 from fawkes.base.version import PACKAGE
+from fawkes.offline.runs.code import digest_of
 from fawkes.offline.runs.folder import stamp_of, write_json
 from fawkes.offline.runs.work import Row, Runner, finish, in_this_process
 from fawkes.offline.studies.paper.experiments import macro, micro
@@ -173,8 +174,5 @@ def _length(run: Run) -> tuple[bool, int, int]:
 @cache
 def sources() -> str:
     """A fingerprint of all that decides what comes out of a run: rows of another version are not taken."""
-    home, digest = PACKAGE, hashlib.sha256()
-    folders = [home / name for name in _SOURCES] + [bundled_dir(Kind.POLICY) / "policies"]
-    for path in sorted(file for one in folders for file in ([one] if one.is_file() else one.rglob("*.py"))):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    policies = digest_of(bundled_dir(Kind.POLICY), ("policies",))
+    return digest_of(PACKAGE, _SOURCES)[:8] + policies[:8]

@@ -38,7 +38,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 STATEMENTS: Mapping[str, Statement] = {
     statement.name: statement for experiment in EXPERIMENTS for statement in experiment.statements
 }
-"""By name."""
+"""All statements, by name."""
 
 
 def used_models() -> tuple[str, ...]:

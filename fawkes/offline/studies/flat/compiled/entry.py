@@ -1,4 +1,4 @@
-"""What Python calls: the arrays of a run by their places in memory, so that compiled functions see pointers."""
+"""The function that Python calls: it gets the places of arrays in memory, so that compiled functions see pointers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured while the compiled pool runs: sums that change with each grant, samples, idle groups of CPUs."""
+"""Measurements while the compiled pool runs: sums that change with each grant, samples, idle groups of CPUs."""
 
 from __future__ import annotations
 

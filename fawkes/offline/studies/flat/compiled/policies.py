@@ -1,4 +1,4 @@
-"""What the bundled admission policies ask for and learn: the same float operations in the same order as their files."""
+"""Requests and memory of the bundled admission policies: the same float operations in the same order as their files."""
 
 from __future__ import annotations
 

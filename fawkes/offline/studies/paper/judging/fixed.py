@@ -1,4 +1,4 @@
-"""What was fixed before the experiments were run: seeds, replays, sizes, and the rules of the verdicts.
+"""All that was fixed before the experiments were run: seeds, replays, sizes, and the bounds of the rules.
 
 The constants of the model stand in ``fawkes.sim.hadoop.constants`` (fitted on the two Sort figures of section 6.1
 alone), the times of the applications in ``fawkes.offline.scenarios.applications``, the arrival curves in
@@ -15,10 +15,10 @@ from fawkes.sim.hadoop.constants import PAPER, Constants
 from fawkes.workload.making.classes import DEFAULTS, Reconstruction
 
 CONSTANTS: Constants = PAPER
-"""Of the model in which the experiments are run."""
+"""The constants of the model in which the experiments are run."""
 SEED = 1
 REPLAYS = 3
-"""Of each macro run: the first as the seed gives it, the others with perturbed times."""
+"""The runs of each macro experiment: the first as the seed gives it, the others with perturbed times."""
 SHAKE_US: Mapping[str, int] = {
     "WKLD-A": 10 * SECOND_US,
     "WKLD-B": 10 * SECOND_US,
@@ -31,7 +31,7 @@ SHAKE_US: Mapping[str, int] = {
 CHANCES = (1, 2, 3)
 """Seeds of the tasks' chances: what has jobs in section 6 is run with each, and the mean counts; so do references."""
 REDUCES_PER_NODE = 2
-"""Of the jobs of section 6: one wave on the reduce slots of all nodes."""
+"""The reduces of a job of section 6: one wave on the reduce slots of all nodes."""
 MICRO_NODES = 20
 MIN_NODES = 10
 """Core nodes of each MR-cluster of section 7 (published)."""
@@ -77,21 +77,21 @@ SHRINKS = 30.0
 BALANCED = 0.15
 """c-2 and c-3 drain within 15 % of each other (issue 4)."""
 LESS_BALANCED = 0.05
-"""What fails where another one balances drains at least 5 points further apart."""
+"""A policy fails where another one balances when the drains are at least 5 points further apart."""
 UNHARMED = 0.05
-"""What is not hurt is at most 5 % worse."""
+"""An MR-cluster that is not hurt is at most 5 % worse."""
 HELPS = 0.05
-"""What helps is at least 5 % better."""
+"""A policy helps when it is at least 5 % better."""
 TIE = 0.02
 """Medians within 2 %, or replays that disagree which one is less, are a tie: neither is better."""
 TAU_MOST = 0.10
-"""What has no significant impact changes the mean slowdown by less than 10 %; moving as such changes it by more."""
+"""A value without significant impact changes the mean slowdown by less than 10 %; moving as such changes it by more."""
 IMPROVES, IMPROVES_BAND = 0.25, 0.10
 """c-2's slowdown in WKLD-D: by up to 25 %; met within 10 points."""
 MOVES: Mapping[str, tuple[int, int]] = {"WKLD-D": (16, 4), "WKLD-E": (5, 2)}
 """Reconfigurations: published, and the band around it (references, 5.6)."""
 NEARLY_ALL = 0.80
-"""Of the movable nodes, while c-1 of WKLD-E has jobs."""
+"""A part of the movable nodes, while c-1 of WKLD-E has jobs."""
 LOAD_RATIO: Mapping[str, float] = {"WKLD-D": 3, "WKLD-E": 8}
 LOAD_RATIO_BAND = 0.5
 RANGES: Mapping[str, tuple[str, str, tuple[float, float]]] = {
@@ -134,7 +134,7 @@ VARIED = (
 ASSUMED = ("cpu_compute", "cpu_disk", "cpu_reduce", "reduces", "span")
 FACTORS = (0.5, 2.0)
 NOT_SECTION_6 = ("storage_bytes_s", "span")
-"""What no experiment of section 6 has to do with."""
+"""Constants that no experiment of section 6 has to do with."""
 SECTION_7 = (
     "disk_bytes_s", "disk_seek", "storage_bytes_s", "cores", "remote_read", "output_passes", "serial", "job_begin_us",
     "cpu_compute", "cpu_disk", "reduces", "span",

@@ -18,7 +18,7 @@ from fawkes.workload.making.classes import DEFAULTS, GB
 Values = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Changed:
     """``meaning`` is a text for the page. ``model`` is run, unless ``instead`` names the values of another run."""
 
@@ -64,61 +64,36 @@ def _same_roles(values: Values) -> Values:
 _ALL = dict.fromkeys(("EQ", "JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT"), "None")
 
 MODELS: Mapping[str, Changed] = {
-    "no-disks": Changed(
-        meaning="disks without limit: neither reading nor writing takes time",
-        model=_constants(**_without_limit("disk")),
-    ),
-    "slow-disks": Changed(
-        meaning="disks of a quarter of the rate: few nodes cannot take the copies of many",
-        model=_constants(disk_bytes_s=CONSTANTS.disk_bytes_s / 4),
-    ),
-    "disk-bound": Changed(
-        meaning="compute-bound applications that need a fiftieth of the processor time, so that disks limit them",
-        model=Model(factors={"cpu_compute": 0.02}),
-    ),
-    "no-link": Changed(
-        meaning="a link between sites without limit: what crosses it costs nothing",
-        model=_constants(**_without_limit("site")),
-    ),
-    "slow-link": Changed(
-        meaning="a link between sites of a twentieth of the capacity",
-        model=_constants(site_bytes_s=CONSTANTS.site_bytes_s / 20),
-    ),
-    "serial": Changed(
-        meaning="jobs that begin for an hour: nine tenths of their time do not gain from nodes",
-        model=_constants(job_begin_us=3600 * 10**6),
-    ),
-    "free-moves": Changed(
-        meaning="copies off a leaving node that take no time",
-        model=_constants(**_without_limit("disk", "network"), streams=10**6, multiplier=10**6, decommission_us=0),
-    ),
-    "no-loading": Changed(
-        meaning="storage and disks without limit: MR-clusters load in no time",
-        model=_constants(**_without_limit("storage", "disk")),
-    ),
-    "no-begins": Changed(
-        meaning="jobs that begin and end in no time, on nodes of two slots: they wait for nodes alone",
-        model=_constants(job_begin_us=0, job_end_us=0, slots=2, map_slots=1, reduce_slots=1),
-    ),
-    "same-roles": Changed(
-        meaning="transient nodes that store their output as transient-core ones do", instead=_same_roles
-    ),
-    "idle-policies": Changed(
-        meaning="policies that never move a node, under the names of all", instead=_policies(_ALL)
-    ),
-    "equal-policies": Changed(
-        meaning="equal shares under the name of every policy but None", instead=_policies({}, others="EQ")
-    ),
-    "idle-demand": Changed(
-        meaning="demand policies that never move a node", instead=_policies(dict.fromkeys(("JD", "DD", "TD"), "None"))
-    ),
-    "deaf-tau": Changed(meaning="loads so even that a tau above 10 is never exceeded", instead=_deaf),
+    "no-disks": Changed("disks without limit: neither reading nor writing takes time",
+                        _constants(**_without_limit("disk"))),
+    "slow-disks": Changed("disks of a quarter of the rate: few nodes cannot take the copies of many",
+                          _constants(disk_bytes_s=CONSTANTS.disk_bytes_s / 4)),
+    "disk-bound": Changed("compute-bound applications that need a fiftieth of the processor time, so that disks limit "
+                          "them", Model(factors={"cpu_compute": 0.02})),
+    "no-link": Changed("a link between sites without limit: what crosses it costs nothing",
+                       _constants(**_without_limit("site"))),
+    "slow-link": Changed("a link between sites of a twentieth of the capacity",
+                         _constants(site_bytes_s=CONSTANTS.site_bytes_s / 20)),
+    "serial": Changed("jobs that begin for an hour: nine tenths of their time do not gain from nodes",
+                      _constants(job_begin_us=3600 * 10**6)),
+    "free-moves": Changed("copies off a leaving node that take no time",
+                          _constants(**_without_limit("disk", "network"), streams=10**6, multiplier=10**6,
+                                     decommission_us=0)),
+    "no-loading": Changed("storage and disks without limit: MR-clusters load in no time",
+                          _constants(**_without_limit("storage", "disk"))),
+    "no-begins": Changed("jobs that begin and end in no time, on nodes of two slots: they wait for nodes alone",
+                         _constants(job_begin_us=0, job_end_us=0, slots=2, map_slots=1, reduce_slots=1)),
+    "same-roles": Changed("transient nodes that store their output as transient-core ones do", instead=_same_roles),
+    "idle-policies": Changed("policies that never move a node, under the names of all", instead=_policies(_ALL)),
+    "equal-policies": Changed("equal shares under the name of every policy but None",
+                              instead=_policies({}, others="EQ")),
+    "idle-demand": Changed("demand policies that never move a node",
+                           instead=_policies(dict.fromkeys(("JD", "DD", "TD"), "None"))),
+    "deaf-tau": Changed("loads so even that a tau above 10 is never exceeded", instead=_deaf),
     # --- for reasons
-    "equal-data": Changed(meaning="MR-clusters that all load 50 GB", model=Model(data_bytes=50 * GB)),
-    "half-of-c-1": Changed(meaning="c-1 with half of its jobs", model=Model(jobs={"c-1": 0.5})),
-    "more-of-c-3": Changed(meaning="c-3 with twice the jobs", model=Model(jobs={"c-3": 2.0})),
-    "few-medium": Changed(
-        meaning="c-2 of WKLD-D with 2 medium jobs and no large one",
-        model=Model(reconstruction=replace(DEFAULTS, counts_d=(("small", 186), ("medium", 2)))),
-    ),
-}
+    "equal-data": Changed("MR-clusters that all load 50 GB", Model(data_bytes=50 * GB)),
+    "half-of-c-1": Changed("c-1 with half of its jobs", Model(jobs={"c-1": 0.5})),
+    "more-of-c-3": Changed("c-3 with twice the jobs", Model(jobs={"c-3": 2.0})),
+    "few-medium": Changed("c-2 of WKLD-D with 2 medium jobs and no large one",
+                          Model(reconstruction=replace(DEFAULTS, counts_d=(("small", 186), ("medium", 2))))),
+}  # fmt: skip
