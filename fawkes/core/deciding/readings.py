@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from fawkes.core.clusters import strays
 from fawkes.core.jobs import deadlines, jobs
-from fawkes.core.masters import standing
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.backlog import Waiting
@@ -17,7 +16,7 @@ from fawkes.core.values.decision import AddSample
 from fawkes.core.values.events import Sampled
 from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterState, JobId, JobLife, JobState, Reading, Sample
 from fawkes.core.values.tags import tag_of
-from fawkes.core.watching import stuck
+from fawkes.core.watching import standing, stuck
 
 
 def sampled(draft: Draft, event: Sampled) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fawkes.core.masters.standing import For
 from fawkes.core.values.model import Facts
+from fawkes.core.watching.standing import For
 from fawkes.report.words.facts import Template, by
 
 #: what an admission policy is asked about, and not the numbers by which it answers

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.masters.standing import For, follow, waits_for
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, Reading
 from fawkes.core.values.sight import AppLife, AppSeen, Launcher, Stray, Work
 from fawkes.core.values.tags import tag_of
+from fawkes.core.watching.standing import For, follow, waits_for
 from fawkes.report.tables.explain_job import job_in_words
 from tests.support.desk import Desk
 from tests.support.pools import settings
