@@ -8,7 +8,7 @@ import shutil
 import threading
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 from fawkes.base.errors import HostError
@@ -22,6 +22,7 @@ from fawkes.live.edits.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.hadoop.doors import LIST
 from fawkes.live.hadoop.orders import AddressedOrder
 from fawkes.live.hadoop.setup import Setup
+from fawkes.live.masters.keeping import Keeper
 from fawkes.live.masters.moving import MastersMover
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.hadoop_rpc import LEAVE_SAFE_MODE, list_open_files, recover_lease
@@ -177,9 +178,8 @@ class Site:
         self.setup = FakeSetup(server, folder)
         self.membership = MembershipKeeper(self.ground, self.clusters, self.setup, workers_s=10.0)
         self.copies = FolderCopies(self)
-        self.mover = MastersMover(
-            self.ground, self.clusters, self.setup, self.membership, self.copies, threading.Event()
-        )
+        copies = cast(Keeper, self.copies)
+        self.mover = MastersMover(self.ground, self.clusters, self.setup, self.membership, copies, threading.Event())
         for at in NODES:
             self.ground.run(at, leases.take(self.lease(at)), "taking")
             self.ground.run(at, node.prepare(self.lease(at)), "preparing")

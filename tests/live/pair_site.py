@@ -30,8 +30,8 @@ from fawkes.live.hadoop.ha import Pair
 from fawkes.live.hadoop.orders import AddressedOrder
 from fawkes.live.hadoop.ports import Ports
 from fawkes.live.hadoop.setup import Setup, masters_on
+from fawkes.live.masters.keeping import Keeper
 from fawkes.live.masters.moving import MastersMover
-from fawkes.live.masters.succession import MasterCopies
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.ground import Ground, Identity
 from fawkes.live.wire.hadoop_rpc import REFRESH_HDFS, Connection, list_open_files, recover_lease
@@ -227,7 +227,7 @@ class PairSite:
         setup = PairSetup(self)
         self.membership = MembershipKeeper(self.ground, self.clusters, setup, workers_s=10.0)
         self.copies = KeptCopies(self)
-        copies = cast(MasterCopies, self.copies)
+        copies = cast(Keeper, self.copies)
         self.mover = MastersMover(self.ground, self.clusters, setup, self.membership, copies, threading.Event())
         self.pair = Pair(self.ground, setup)
         self.says: dict[int, str] = {}

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from xml.sax.saxutils import escape
 
 from fawkes.core.values.model import NodeId
-from fawkes.live.wire.masters import MasterAddresses, accepting_jobs, storage
+from fawkes.live.wire.masters import MasterAddresses, storage, why_no_jobs
 from fawkes.live.wire.rest import Deadline, UnreadableError
 from fawkes.playbook.dist import cache
 from fawkes.playbook.dist.compile.java import find_java
@@ -118,7 +118,7 @@ class TinyHadoop:
 
     def _ready(self) -> bool:
         if self.yarn:
-            return accepting_jobs(self.masters, ["node01"], self.storing, Deadline.after(10)).ready
+            return not why_no_jobs(self.masters, ["node01"], self.storing, Deadline.after(10))
         try:
             seen = storage(self.masters, Deadline.after(10))
         except UnreadableError:

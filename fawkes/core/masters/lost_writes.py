@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from fawkes.base.units import show_bytes
@@ -50,52 +49,50 @@ class Allocation(NamedTuple):
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """Blocks of one writer. ``application`` is empty for a client that was no task, ``host`` where it is not known."""
-
-    application: str
-    host: str
-    blocks: int
-    size: int
-    until_us: int
-
-
-@dataclass(frozen=True, slots=True)
-class LostWrites:
-    """All blocks that the copy does not know, their bytes, who wrote them, and the files where these are known."""
-
-    blocks: int
-    size: int
-    writers: tuple[Writer, ...]
-    files: tuple[str, ...]
-
-
 def lost_writes(
-    replicas: Iterable[NewReplica], traces: Iterable[Trace], allocations: Iterable[Allocation]
-) -> LostWrites:
-    """The blocks by their writer, those with the most bytes first; each block counts once, however many have it."""
+    replicas: Iterable[NewReplica],
+    traces: Iterable[Trace],
+    allocations: Iterable[Allocation],
+    unlisted: Iterable[str] = (),
+) -> dict[str, Plain]:
+    """What a `Done` of a move tells: blocks that the copy does not know, their bytes, their writers, and known files.
+
+    The writers with the most bytes come first, each with its ``application``, empty for a client that was no task, or
+    its ``host``, empty where that is not known. Each block counts once, however many nodes have it. ``unlisted`` are
+    nodes that store data whose blocks were not listed.
+    """
     sizes: dict[int, int] = {}
     until: dict[int, int] = {}
-    for one in replicas:
-        sizes[one.block] = max(sizes.get(one.block, 0), one.size)
-        until[one.block] = max(until.get(one.block, 0), one.at_us)
+    for replica in replicas:
+        sizes[replica.block] = max(sizes.get(replica.block, 0), replica.size)
+        until[replica.block] = max(until.get(replica.block, 0), replica.at_us)
     of_block: dict[int, list[Trace]] = {}
     for trace in traces:
         of_block.setdefault(trace.block, []).append(trace)
     groups: dict[tuple[str, str], list[int]] = {}
     for block in sizes:
         groups.setdefault(_writer(of_block.get(block, [])), []).append(block)
-    found = [
-        Writer(*who, len({_group(b) for b in blocks}), sum(sizes[b] for b in blocks), max(until[b] for b in blocks))
-        for who, blocks in groups.items()
+    order = sorted(groups, key=lambda writer: (-sum(sizes[block] for block in groups[writer]), *writer))
+    writers: list[Plain] = [
+        {
+            "application": application,
+            "host": host,
+            "blocks": len({_group(block) for block in blocks}),
+            "total_bytes": sum(sizes[block] for block in blocks),
+            "until_us": max(until[block] for block in blocks),
+        }
+        for (application, host), blocks in ((writer, groups[writer]) for writer in order)
     ]
-    return LostWrites(
-        len({_group(block) for block in sizes}),
-        sum(sizes.values()),
-        tuple(sorted(found, key=lambda one: (-one.size, one.application, one.host))),
-        tuple(sorted({one.path for one in allocations})),
-    )
+    files = sorted({allocation.path for allocation in allocations})
+    return {
+        "lost_blocks": len({_group(block) for block in sizes}),
+        "lost_bytes": sum(sizes.values()),
+        "lost_files": list(files[:NAMED]),
+        "lost_files_count": len(files),
+        "lost_writers": writers[:NAMED],
+        "lost_writers_count": len(writers),
+        "lost_unlisted": list(unlisted),
+    }
 
 
 def _group(block: int) -> int:
@@ -116,28 +113,6 @@ def _writer(traces: Sequence[Trace]) -> tuple[str, str]:
     hosts = {trace.source for trace in traces if trace.source not in targets}
     hosts = hosts or {trace.source for trace in traces if trace.source == trace.target}
     return "", hosts.pop() if len(hosts) == 1 else ""
-
-
-def rows(lost: LostWrites, unlisted: Sequence[str]) -> dict[str, Plain]:
-    """What a `Done` of a move tells; ``unlisted`` are nodes that store data whose blocks were not listed."""
-    return {
-        "lost_blocks": lost.blocks,
-        "lost_bytes": lost.size,
-        "lost_files": list(lost.files[:NAMED]),
-        "lost_files_count": len(lost.files),
-        "lost_writers": [
-            {
-                "application": one.application,
-                "host": one.host,
-                "blocks": one.blocks,
-                "total_bytes": one.size,
-                "until_us": one.until_us,
-            }
-            for one in lost.writers[:NAMED]
-        ],
-        "lost_writers_count": len(lost.writers),
-        "lost_unlisted": list(unlisted),
-    }
 
 
 def tell(draft: Draft, cluster: ClusterState, facts: Facts) -> ClusterState:

@@ -147,18 +147,23 @@ def over_time(draft: Draft, pending: PutPending) -> None:
     """The next try: a deed that has begun goes on, a look is taken afresh."""
     draft.settle(pending.key)
     cluster = draft.cluster(ClusterId(split(pending.key)[1]))
-    if cluster is not None and journal.is_under_way(cluster, pending):
-        masters_begun.journal_again(draft, cluster, masters_begun._moving(cluster), pending, wait_us=0)
+    if cluster is None:
         return
-    if cluster is not None and isinstance(pending.effect, ArmStandby):
+    begins = journal.is_under_way(cluster, pending)
+    if isinstance(pending.effect, ArmStandby) and not begins:
         standby.over_time(draft, cluster, pending)
+    elif cluster.moving is None:
         return
-    if cluster is None or cluster.moving is None:
-        return
-    if isinstance(pending.effect, MoveMasters):
-        draft.say("asked-again", effect=pending.key, tries=pending.tries + 1)
-        masters_begun.act(draft, pending.effect, pending.tries + 1)
-        return
+    elif begins and pending.tries >= draft.settings.deploy_attempts:
+        masters_begun.journal_given_up(draft, cluster, cluster.moving)
+    elif begins or isinstance(pending.effect, MoveMasters):
+        masters_begun.again(draft, pending)
+    else:
+        _look_again(draft, cluster, pending)
+
+
+def _look_again(draft: Draft, cluster: ClusterState, pending: PutPending) -> None:
+    """The next look, perhaps for another node, with more time."""
     masters_to.go_on(draft, cluster, turn=pending.tries)
     again = draft.pending(pending.key)
     if again is not None and again.effect is not None:
@@ -232,10 +237,4 @@ def _looked(
     elif not (pending.tries > 1 or moving.now):
         code = "journal-waits" if moving.cause is MoveCause.JOURNAL else "masters-wait"
         draft.say(code, cluster=cluster.id, error=why)
-    draft.expect(
-        pending.key,
-        backoff.wait_us(draft.settings, pending.tries),
-        effect=pending.effect,
-        version=pending.version,
-        tries=pending.tries,
-    )
+    draft.later(pending)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from fawkes.core.jobs import displaced, jobs
 from fawkes.core.masters import journal, lost_writes, masters_to, standby
-from fawkes.core.state import alerts, backoff
+from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
 from fawkes.core.state.moves import lost as lost_node
 from fawkes.core.values.decision import PutPending
@@ -53,12 +53,15 @@ def begin(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: Look
     deed = MoveMasters(
         cluster.id, version, effect.old, effect.to, moving.planned, by_standby, from_copy, follow_us, rejoin_us
     )
-    act(draft, deed, 1)
+    draft.act(deed, within_us=draft.settings.deploy_us, version=version)
 
 
-def act(draft: Draft, effect: MoveMasters, tries: int) -> None:
-    """Ask for a move, for the first time or again."""
-    draft.act(effect, within_us=draft.settings.deploy_us, version=effect.version, tries=tries)
+def again(draft: Draft, pending: PutPending) -> None:
+    """The next try of a move, or of a start with a journal, that has begun."""
+    if pending.effect is not None:
+        tries = pending.tries + 1
+        draft.say("asked-again", effect=pending.key, tries=tries)
+        draft.act(pending.effect, within_us=draft.settings.deploy_us, version=pending.version, tries=tries)
 
 
 def moved(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: MoveMasters, facts: Facts) -> None:
@@ -145,8 +148,7 @@ def not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending:
         draft.settle(pending.key)
         _elsewhere(draft, cluster, moving)
     else:
-        wait_us = backoff.wait_us(draft.settings, pending.tries)
-        draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+        draft.later(pending)
 
 
 def _alive(draft: Draft, cluster: ClusterState, moving: MastersMove, pending: PutPending, event: Failed) -> None:
@@ -200,48 +202,36 @@ def journal_answered(
     draft: Draft, cluster: ClusterState, moving: MastersMove, pending: PutPending, event: Done | Failed
 ) -> None:
     """The NameNode has started again with a journal, or without one after all, or nobody knows."""
-    if isinstance(event, Done) and isinstance(pending.effect, ArmStandby):
-        cluster = journal.begun(draft, cluster, moving, pending.effect.standby)
-        standby.arm(draft, cluster)
-        jobs.release(draft, cluster.id)
-    elif isinstance(event, Failed):
-        draft.say("journal-not-begun", cluster=cluster.id, error=event.error, tries=pending.tries)
-        cluster = alerts.raised(cluster, ClusterAlert.STANDBY, event.error)
-        if event.facts.get("alive") is True:
-            draft.touch(cluster.id, afresh=True)
-            journal.block(draft, cluster)
-            masters_to.stay(draft, cluster)
-        else:
-            # It may have taken files until now.
-            moving = replace(moving, failed=True, written=True, since_us=draft.at_us)
-            cluster = replace(cluster, moving=moving)
-            draft.put_cluster(cluster)
-            wait_us = backoff.wait_us(draft.settings, pending.tries)
-            journal_again(draft, cluster, moving, pending, wait_us=wait_us)
-
-
-def journal_again(
-    draft: Draft, cluster: ClusterState, moving: MastersMove, pending: PutPending, *, wait_us: int
-) -> None:
-    """The next try to start the NameNode with a journal; after some tries its masters are looked at as lost ones."""
-    if pending.tries < draft.settings.deploy_attempts and wait_us:
-        draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
-    elif pending.tries < draft.settings.deploy_attempts and pending.effect is not None:
-        draft.say("asked-again", effect=pending.key, tries=pending.tries + 1)
-        tries = pending.tries + 1
-        draft.act(pending.effect, within_us=draft.settings.deploy_us, version=pending.version, tries=tries)
-    else:
-        draft.settle(pending.key)
+    if isinstance(event, Done):
+        if isinstance(pending.effect, ArmStandby):
+            cluster = journal.begun(draft, cluster, moving, pending.effect.standby)
+            standby.arm(draft, cluster)
+            jobs.release(draft, cluster.id)
+        return
+    draft.say("journal-not-begun", cluster=cluster.id, error=event.error, tries=pending.tries)
+    cluster = alerts.raised(cluster, ClusterAlert.STANDBY, event.error)
+    if event.facts.get("alive") is True:
+        draft.touch(cluster.id, afresh=True)
         journal.block(draft, cluster)
-        cluster = given_up(draft, cluster, moving)
-        draft.put_cluster(cluster)
-        masters_to.go_on(draft, cluster)
+        masters_to.stay(draft, cluster)
+        return
+    # It may have taken files until now.
+    moving = replace(moving, failed=True, written=True, since_us=draft.at_us)
+    cluster = replace(cluster, moving=moving)
+    draft.put_cluster(cluster)
+    if pending.tries < draft.settings.deploy_attempts:
+        draft.later(pending)
+    else:
+        journal_given_up(draft, cluster, moving)
 
 
-def _moving(cluster: ClusterState) -> MastersMove:
-    if cluster.moving is None:
-        raise ValueError(f"the masters of {cluster.id} stay where they are")
-    return cluster.moving
+def journal_given_up(draft: Draft, cluster: ClusterState, moving: MastersMove) -> None:
+    """After some tries to start the NameNode with a journal its masters are looked at as lost ones."""
+    draft.settle(Key.MASTERS.of(cluster.id))
+    journal.block(draft, cluster)
+    cluster = given_up(draft, cluster, moving)
+    draft.put_cluster(cluster)
+    masters_to.go_on(draft, cluster)
 
 
 def master_of(cluster: ClusterState) -> NodeId:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from fawkes.core.state import alerts, backoff
+from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
 from fawkes.core.values.effects import ArmStandby
@@ -284,8 +284,7 @@ def answered(
     else:
         draft.say("standby-not-armed", cluster=cluster.id, error=event.error, tries=pending.tries)
         draft.put_cluster(alerts.raised(cluster, ClusterAlert.STANDBY, event.error))
-        wait_us = backoff.wait_us(draft.settings, pending.tries)
-        draft.expect(pending.key, wait_us, effect=effect, version=pending.version, tries=pending.tries)
+        draft.later(pending)
 
 
 def over_time(draft: Draft, cluster: ClusterState, pending: PutPending) -> None:

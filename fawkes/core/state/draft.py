@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
+from fawkes.core.state import backoff
 from fawkes.core.state.admitting import Admission
 from fawkes.core.state.counts import Held
 from fawkes.core.state.members import leave_us, members
@@ -275,6 +276,11 @@ class Draft:
         pending = PutPending(key, version, self.at_us + within_us, effect, tries)
         self._pending[key] = pending
         self._changes.append(pending)
+
+    def later(self, pending: PutPending) -> None:
+        """What has failed is tried again after a wait that doubles with each try."""
+        wait_us = backoff.wait_us(self.settings, pending.tries)
+        self.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
 
     def put_off(self, pending: PutPending, by_us: int) -> None:
         """Move a deadline away: time has passed that does not count."""

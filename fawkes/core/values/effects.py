@@ -212,7 +212,7 @@ class MoveMasters:
     and nothing is done while they answer. Ends as `Done` with ``txid`` and ``copied_us`` of the copy that was used
     (``copied_us`` None: it had everything), ``reached`` members, ``missing`` and ``missing_files``, ``open`` files,
     ``finished`` applications by their history and ``ended`` ones that could not go on, and ``lost_...`` what the copy
-    lacked (`core.lost_writes.rows`). Or as `Failed`, with ``alive`` when the masters answer after all, ``untouched``
+    lacked (`core.lost_writes`). Or as `Failed`, with ``alive`` when the masters answer after all, ``untouched``
     when nothing was begun on ``to``, ``gone`` when new masters were begun there and their disk has lost their data,
     ``unreadable`` when the data on ``old`` cannot be read.
 

@@ -200,7 +200,7 @@ class Deployer:
             why = "its masters are not active yet"
             if leads:
                 deadline = Deadline.after(limits.ANSWER_S)
-                why = masters.accepting_jobs(addresses, everywhere, everywhere, deadline).why
+                why = masters.why_no_jobs(addresses, everywhere, everywhere, deadline)
             if not why and _takes_data(addresses):
                 return True
             note(why or "no DataNode has told of its volumes yet")

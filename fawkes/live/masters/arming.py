@@ -7,30 +7,27 @@ from __future__ import annotations
 
 import base64
 import logging
-import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.effects import ArmStandby, Membership
+from fawkes.core.values.effects import ArmStandby
 from fawkes.core.values.model import Facts, NodeId
 from fawkes.live.base import limits
 from fawkes.live.hadoop import ha
 from fawkes.live.hadoop.doors import LIST, keep_newest
-from fawkes.live.hadoop.ha import JournalNode, Pair
+from fawkes.live.hadoop.ha import JournalNode
 from fawkes.live.hadoop.hadoop_ha import nameservice
+from fawkes.live.masters.change import Change
 from fawkes.live.masters.succession import Means
 from fawkes.live.nodes.clusters import LiveCluster
-from fawkes.live.nodes.playbooks import hadoop, lease, node
+from fawkes.live.nodes.playbooks import hadoop, lease
 from fawkes.live.nodes.playbooks import standby as book
 from fawkes.live.wire.rest import UnreadableError
-from fawkes.playbook import Exit, Folders, Lease, Script
-from fawkes.playbook import Facts as NodeFacts
+from fawkes.playbook import Exit, Folders
 
 _log = logging.getLogger(__name__)
-#: how many looks at a daemon's answers between two looks at its process
-_LOOKS_PER_STATUS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +38,12 @@ class _OnNode:
     journal: bytes | None
 
 
-class Arming:
+class Arming(Change):
     """One try to bring up what should be there."""
 
-    def __init__(
-        self, means: Means, pair: Pair, effect: ArmStandby, cluster: LiveCluster, current: Callable[[], bool]
-    ) -> None:
-        self._means = means
-        self._ground, self._setup = means.ground, means.setup
-        self._pair = pair
+    def __init__(self, means: Means, effect: ArmStandby, cluster: LiveCluster, current: Callable[[], bool]) -> None:
+        super().__init__(means, replace(cluster, master=effect.master, standby=effect.standby), current)
         self._effect = effect
-        self._current = current
-        self._cluster = replace(cluster, master=effect.master, standby=effect.standby)
         self._name = nameservice(cluster.id)
 
     def do(self) -> Facts | None:
@@ -85,8 +76,8 @@ class Arming:
         """Stop a second NameNode on another node of the journal; its folder stays, for it may be needed again."""
         others = [at for at in self._effect.standby.journal if at not in (self._effect.master, second)]
         reached = self._means.reached(self._cluster, others)
-        scripts = {at: book.stop(self._lease(at), ["namenode"]) for at in reached}
-        self._ground.all_well(self._ground.run_on(scripts, "stopping another NameNode", within_s=limits.STEP_S))
+        scripts = {at: book.stop(self._right(at), ["namenode"]) for at in reached}
+        self._run_on_all(scripts, "stopping another NameNode")
 
     # -- the journal
 
@@ -99,7 +90,7 @@ class Arming:
         away = self._away(journal)
         reached = self._take(away)
         begun = [at for at in reached if self._begin_journal_node(at)]
-        if not self._until(begun, lambda: not set(begun) & set(self._away(begun)), "journalnode"):
+        if not self._until(begun, "journalnode", lambda: not set(begun) & set(self._away(begun))):
             return False
         if begun:
             # They take part in what is written from the next segment on.
@@ -111,7 +102,7 @@ class Arming:
     def _tidy_journal(self) -> None:
         """Parts of the journal that list no segments, because one of them is there twice, list them again."""
         reached = self._means.reached(self._cluster, self._effect.standby.journal)
-        scripts = {at: book.tidy_journal(self._lease(at), self._name) for at in reached}
+        scripts = {at: book.tidy_journal(self._right(at), self._name) for at in reached}
         for at, outcome in self._ground.run_on(scripts, "tidying the journal", within_s=limits.STEP_S).items():
             if isinstance(outcome, FawkesError):
                 _log.warning("%s: %s", at, outcome)
@@ -127,7 +118,7 @@ class Arming:
         self._prepare(at)
         if self._look(at).journal is None and not self._fill(at):
             return False
-        self._start(at, ["journalnode"])
+        self._start(at, "journalnode")
         return True
 
     def _fill(self, at: NodeId) -> bool:
@@ -150,18 +141,17 @@ class Arming:
         files = {name: base64.b64decode(text) for name, text in facts.under("file").items()}
         if "VERSION" not in files:
             raise HostError("it has no journal that another part could begin with", host=source)
-        self._run(at, book.begin_journal(self._lease(at), self._name, files), "beginning the journal", limits.STEP_S)
+        self._run(at, book.begin_journal(self._right(at), self._name, files), "beginning the journal", limits.STEP_S)
         return True
 
     def _follow_soon(self, nodes: Collection[NodeId], txid: int) -> bool:
         """True if all these parts of the journal come to a transaction within some seconds."""
-        until = time.monotonic() + limits.FIGURES_S
-        while time.monotonic() < until and self._going_on():
+
+        def all_have() -> bool:
             seen = self._pair.journal(self._cluster, nodes).values()
-            if all(isinstance(found, JournalNode) and (found.txid or 0) >= txid for found in seen):
-                return True
-            self._means.stopping.wait(limits.LOOK_EVERY_S)
-        return False
+            return all(isinstance(part, JournalNode) and (part.txid or 0) >= txid for part in seen)
+
+        return any(all_have() for _ in self._looks(limits.FIGURES_S))
 
     # -- the second NameNode
 
@@ -175,30 +165,23 @@ class Arming:
         if not self._take([second]):
             raise HostError("it does not answer, so it cannot have the second NameNode", host=second)
         self._prepare(second)
-        self._write_members(second)
+        # Newer ones may have come meanwhile.
+        self._write_members(second, self._effect.version, (Exit.SUPERSEDED,))
         if self._begin_with_its_own(second):
             try:
-                within_s = self._effect.follow_us / SECOND_US or None
-                return self._until([second], lambda: self._follows(second), "namenode", within_s=within_s)
+                within_s = self._effect.follow_us / SECOND_US
+                return self._until([second], "namenode", lambda: self._follows(second), within_s)
             except HostError as error:
                 _log.warning("%s: its second NameNode begins anew: %s", self._cluster.id, error)
-        self._run(second, book.set_aside(self._lease(second)), "setting a NameNode's folder aside", limits.STEP_S)
+        self._run(second, book.set_aside(self._right(second)), "setting a NameNode's folder aside", limits.STEP_S)
         self._tidy_journal()
         argv = self._setup.bootstrap_argv(self._cluster, second)
         env = self._setup.environment(self._cluster, second)
         self._run(
-            second, hadoop.bootstrap_namenode(self._lease(second), argv, env), "bringing the image", limits.IMAGE_S
+            second, hadoop.bootstrap_namenode(self._right(second), argv, env), "bringing the image", limits.IMAGE_S
         )
-        self._start(second, ["namenode"])
-        return self._until([second], lambda: self._follows(second), "namenode")
-
-    def _write_members(self, second: NodeId) -> None:
-        """A NameNode does not start without the lists of members, and turns DataNodes away that are not on them."""
-        document = Membership(self._cluster.id, self._effect.version, self._cluster.members)
-        lists = self._means.membership.members(document)
-        # Newer ones may have come meanwhile.
-        fine = (Exit.SUPERSEDED,)
-        self._ground.run(second, hadoop.refresh(self._lease(second), lists), "writing the members", fine=fine)
+        self._start(second, "namenode")
+        return self._until([second], "namenode", lambda: self._follows(second))
 
     def _begin_with_its_own(self, second: NodeId) -> bool:
         """Start the second NameNode with the image that it has; False when it has none of this namespace."""
@@ -207,8 +190,8 @@ class Arming:
             return False
         if self._pair.state(self._cluster, second) == ha.ACTIVE:
             # It was shut out of the journal, and does not know it yet.
-            self._run(second, book.stop(self._lease(second), ["namenode"]), "stopping a NameNode", limits.STEP_S)
-        self._start(second, ["namenode"])
+            self._stop_namenode(second)
+        self._start(second, "namenode")
         return True
 
     def _follows(self, second: NodeId, first: NodeId | None = None) -> bool:
@@ -223,32 +206,6 @@ class Arming:
 
     # -- nodes
 
-    def _until(
-        self, nodes: Collection[NodeId], done: Callable[[], bool], daemon: str, *, within_s: float | None = None
-    ) -> bool:
-        """Wait for daemons that were started; False when overtaken. HostError for one that has ended, or is late."""
-        until = None if within_s is None else time.monotonic() + within_s
-        looks = 0
-        while self._going_on():
-            if done():
-                return True
-            looks += 1
-            if looks % _LOOKS_PER_STATUS == 0:
-                self._alive(nodes, daemon)
-            if until is not None and time.monotonic() > until:
-                raise HostError(f"its {daemon} did not come within {within_s:g} s", host=min(nodes))
-            self._means.stopping.wait(limits.LOOK_EVERY_S)
-        return False
-
-    def _alive(self, nodes: Collection[NodeId], daemon: str) -> None:
-        for at in nodes:
-            facts = self._run(at, hadoop.status(self._folders(at), [daemon]), f"checking the {daemon}")
-            if facts.get(f"daemon.{daemon}") != "running":
-                raise HostError(f"{daemon} ended: {facts.get(f'why.{daemon}', 'see its log')}", host=at)
-
-    def _going_on(self) -> bool:
-        return self._current() and not self._means.stopping.is_set()
-
     def _look(self, at: NodeId) -> _OnNode:
         facts = self._run(at, book.look(self._folders(at), self._name), "looking at the journal")
 
@@ -261,7 +218,7 @@ class Arming:
     def _take(self, nodes: Collection[NodeId]) -> list[NodeId]:
         """The nodes that answer and take orders of this controller; the lease of one may be gone with its disk."""
         outcomes = self._ground.run_on(
-            {at: lease.take(self._lease(at)) for at in nodes}, "taking the node", within_s=limits.LOOK_S
+            {at: lease.take(self._right(at)) for at in nodes}, "taking the node", within_s=limits.LOOK_S
         )
         for at, outcome in outcomes.items():
             if isinstance(outcome, FawkesError):
@@ -270,9 +227,8 @@ class Arming:
 
     def _prepare(self, at: NodeId) -> None:
         """Folders and configuration of a node whose disk may be empty."""
-        right, details = self._lease(at), self._cluster.details
-        self._run(at, node.prepare(right, details.run_as, details.leftovers), "making folders")
-        files = self._setup.files(self._cluster, at, self._cluster.members[at].role)
+        self._make_folders(at)
+        right, files = self._right(at), self._setup.files(self._cluster, at, self._cluster.members[at].role)
         self._run(at, hadoop.configure(right, files), "configuring")
         keep_newest(
             str(files[LIST]),
@@ -280,19 +236,14 @@ class Arming:
             lambda text: self._run(at, hadoop.write_doors(right, text), "opening its doors"),
         )
 
-    def _start(self, at: NodeId, names: Collection[str]) -> None:
-        daemons = self._setup.daemons(self._cluster, at, self._cluster.members[at].role)
-        script = hadoop.start(self._lease(at), [d for d in daemons if d.name in names])
-        self._run(at, script, f"starting the {' and '.join(names)}")
+    def _start(self, at: NodeId, daemon: str) -> None:
+        self._run(at, self._starts([at], [daemon])[at], f"starting the {daemon}")
 
-    def _run(self, at: NodeId, script: Script, doing: str, within_s: float | None = None) -> NodeFacts:
-        return self._ground.run(at, script, doing, within_s=within_s)
+    def _stop_namenode(self, at: NodeId) -> None:
+        self._run(at, book.stop(self._right(at), ["namenode"]), "stopping a NameNode", limits.STEP_S)
 
     def _folders(self, at: NodeId) -> Folders:
         return self._ground.folders(at, self._cluster.id)
-
-    def _lease(self, at: NodeId) -> Lease:
-        return self._means.lease(self._cluster, at)
 
 
 def _namespace(version: bytes) -> dict[bytes, bytes]:

@@ -11,16 +11,13 @@ import logging
 from collections.abc import Sequence
 
 from fawkes.base.errors import FawkesError, HostError
-from fawkes.core.values.model import Facts, NodeId, Role
+from fawkes.core.values.model import Facts, NodeId
 from fawkes.live.base import limits
 from fawkes.live.hadoop import ha
-from fawkes.live.hadoop.ports import Ports
-from fawkes.live.kerberos.keytab import TicketError
 from fawkes.live.masters.arming import Arming
 from fawkes.live.nodes.playbooks import hadoop
 from fawkes.live.nodes.playbooks import standby as book
-from fawkes.live.wire.hadoop_rpc import REFRESH_NAMENODES, RpcError, call
-from fawkes.live.wire.rest import Deadline
+from fawkes.live.wire.hadoop_rpc import RpcError
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +54,7 @@ class JournalChange(Arming):
                 return False
             self._end(leaving)
             self._configure()
-            self._run(second, book.stop(self._lease(second), ["namenode"]), "stopping a NameNode", limits.STEP_S)
+            self._stop_namenode(second)
             if not self._bring_up_second(second):
                 return False
             self._swap(second, stay)
@@ -69,8 +66,8 @@ class JournalChange(Arming):
         """The first NameNode is active; where an earlier try was cut off between two, it becomes so again."""
         cluster, master = self._cluster, self._effect.master
         if self._pair.state(cluster, master) is None:
-            self._start(master, ["namenode"])
-            self._until([master], lambda: self._pair.state(cluster, master) is not None, "namenode")
+            self._start(master, "namenode")
+            self._until([master], "namenode", lambda: self._pair.state(cluster, master) is not None)
         if self._pair.state(cluster, master) == ha.STANDBY:
             self._pair.become_active(cluster, master)
         self._need_active()
@@ -85,46 +82,25 @@ class JournalChange(Arming):
             raise HostError("it does not answer, so it cannot have a part of the journal", host=joining)
         if not self._begin_journal_node(joining):
             raise HostError("it cannot begin with a part of the journal yet", host=joining)
-        return self._until([joining], lambda: not self._away([joining]), "journalnode")
+        return self._until([joining], "journalnode", lambda: not self._away([joining]))
 
     def _end(self, leaving: NodeId) -> None:
         """Stop the part of the journal that leaves, where its node answers: it counts for nobody any more."""
         if self._take([leaving]):
-            script = book.end_journal(self._lease(leaving), namenode=leaving != self._effect.master)
+            script = book.end_journal(self._right(leaving), namenode=leaving != self._effect.master)
             self._run(leaving, script, "ending a part of the journal", limits.STEP_S)
 
     def _configure(self) -> None:
         """Give all members that answer the addresses of the new journal; DataNodes read them as they run."""
         cluster = self._cluster
-        reached = self._means.reached(cluster, cluster.members)
+        self._reached = self._means.reached(cluster, cluster.members)
         scripts = {
-            at: hadoop.configure(self._lease(at), self._setup.files(cluster, at, cluster.members[at].role))
-            for at in reached
+            at: hadoop.configure(self._right(at), self._setup.files(cluster, at, cluster.members[at].role))
+            for at in self._reached
         }
-        for at, outcome in self._ground.run_on(scripts, "configuring").items():
-            if isinstance(outcome, FawkesError):
-                if at in cluster.journal:
-                    raise outcome
-                _log.warning("%s keeps its configuration: %s", at, outcome)
-        for at in reached:
-            if cluster.members[at].role is not Role.TRANSIENT:
-                self._lead_datanode(at)
-
-    def _lead_datanode(self, at: NodeId) -> None:
-        node = self._ground.nodes[at]
-        user, through = self._cluster.user_on(node), self._ground.through(at)
-        try:
-            call(
-                node.data_address,
-                Ports().datanode_ipc,
-                REFRESH_NAMENODES,
-                user,
-                Deadline.after(limits.ORDER_S),
-                through,
-                self._setup.session(self._cluster),
-            )
-        except (RpcError, TicketError) as error:
-            _log.warning("%s: its DataNode does not know the new NameNode yet: %s", at, error)
+        self._run_on_each(scripts, "configuring", cluster.journal, None)
+        for at in self._storing(self._reached):
+            self._lead_datanode(at)
 
     def _swap(self, second: NodeId, stay: Sequence[NodeId]) -> None:
         """The second NameNode writes the new journal, once both nodes that stay have all of the old one.
@@ -135,7 +111,7 @@ class JournalChange(Arming):
         self._pair.become_standby(cluster, master)
         try:
             self._prove(stay, self._pair.namenode(cluster, master).txid)
-            self._run(master, book.stop(self._lease(master), ["namenode"]), "stopping a NameNode", limits.STEP_S)
+            self._stop_namenode(master)
             self._pair.become_active(cluster, second)
         except FawkesError:
             if self._pair.state(cluster, second) != ha.ACTIVE:
@@ -153,8 +129,8 @@ class JournalChange(Arming):
     def _swap_back(self, second: NodeId) -> bool:
         """The first NameNode starts with the new journal, follows, and becomes active again; False when overtaken."""
         cluster, master = self._cluster, self._effect.master
-        self._start(master, ["namenode"])
-        if not self._until([master], lambda: self._follows(master, second), "namenode"):
+        self._start(master, "namenode")
+        if not self._until([master], "namenode", lambda: self._follows(master, second)):
             return False
         self._pair.become_standby(cluster, second)
         try:
@@ -164,6 +140,5 @@ class JournalChange(Arming):
                 self._pair.become_active(cluster, second)
                 raise
         self._pair.roll(cluster, master)
-        storing = [at for at, member in cluster.members.items() if member.role is not Role.TRANSIENT]
-        self._pair.report_blocks(cluster, storing)
-        return self._until([second], lambda: self._follows(second), "namenode")
+        self._pair.report_blocks(cluster, self._storing(cluster.members))
+        return self._until([second], "namenode", lambda: self._follows(second))

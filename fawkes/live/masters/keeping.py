@@ -9,12 +9,11 @@ import logging
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from fawkes.base.errors import FawkesError
 from fawkes.core.clusters.keeping import KeepRules
@@ -28,6 +27,7 @@ from fawkes.live.data.placing import Placing
 from fawkes.live.data.second_copy import SecondCopy, Snapshot
 from fawkes.live.edits import kept_copy
 from fawkes.live.edits.kept_copy import CopyFolder, KeepError, KeptCopy
+from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import Ground
@@ -35,18 +35,6 @@ from fawkes.live.nodes.playbooks import kept as book
 from fawkes.playbook import Lease
 
 _log = logging.getLogger(__name__)
-
-
-class Commands(Protocol):
-    """Says how a checkpoint is made on a node; `setup.Setup` is the real one."""
-
-    def checkpoint_argv(self, cluster: LiveCluster, node: NodeId) -> Sequence[str]:
-        """The command; FawkesError when the node does not say where its software is."""
-        ...
-
-    def environment(self, cluster: LiveCluster, node: NodeId) -> Mapping[str, str]:
-        """The variables of its environment."""
-        ...
 
 
 class _Kept:
@@ -82,14 +70,14 @@ class Keeper:
         fleet: Fleet,
         mailbox: Mailbox,
         folder: Path,
-        commands: Commands | None = None,
+        setup: Setup | None = None,
         rules: KeepRules | None = None,
     ) -> None:
         """``folder`` is the one of the controller's state in which each MR-cluster's copy has a folder.
 
-        With ``commands`` the NameNode gets new images. These and the second copy are made when ``rules`` say so.
+        With ``setup`` the NameNode gets new images. These and the second copy are made when ``rules`` say so.
         """
-        self._commands = commands
+        self._setup = setup
         self._rules = rules or KeepRules()
         self._image_tried: dict[ClusterId, int] = {}
         self._ground = ground
@@ -130,7 +118,7 @@ class Keeper:
         HostError when the node does not answer. KeepError when it does not have the data of this MR-cluster, or what it
         has does not continue the copy. The copy stays as it was then.
         """
-        with self._hold(cluster) as kept:
+        with self.held(cluster) as kept:
             brought = self._copier.bring(kept.copy, cluster, old, compare=True, afresh=False)
             kept.copy.note(brought.at_us, changed=True)
             copy = kept.copy.copy()
@@ -160,7 +148,7 @@ class Keeper:
         KeepError when there is none of this MR-cluster, or it is not whole; HostError when the node does not answer.
         """
         fetched = self._folder / f".{cluster}{kept_copy.FETCHED}"
-        with self._hold(cluster) as kept:
+        with self.held(cluster) as kept:
             kept.second.fetch(node, cluster, fetched)
             if CopyFolder(fetched, kept.copy.cluster_id).copy() is None:
                 shutil.rmtree(fetched, ignore_errors=True)
@@ -174,20 +162,15 @@ class Keeper:
         return taken
 
     @contextmanager
-    def held(self, cluster: ClusterId) -> Iterator[None]:
+    def held(self, cluster: ClusterId) -> Iterator[_Kept]:
         """No rounds meanwhile: while masters move, two nodes have the data of a NameNode.
 
         A round that is under way, and may hang on a node, is not waited for: it writes nothing any more.
         """
-        with self._hold(cluster):
-            yield
-
-    @contextmanager
-    def _hold(self, cluster: ClusterId) -> Iterator[_Kept]:
         before = self._of(cluster)
         with self._lock:
             self._holds[cluster] += 1
-            kept = self._known[cluster] = self._taken_over(before)
+            kept = self._known[cluster] = self._kept(before.copy.give_up())
         try:
             yield kept
         finally:
@@ -196,7 +179,7 @@ class Keeper:
 
     def remove(self, cluster: ClusterId) -> None:
         """The MR-cluster is gone for good: nobody needs its copy."""
-        with self._hold(cluster) as kept, self._lock:
+        with self.held(cluster) as kept, self._lock:
             kept.copy.give_up()
             self.given.remove(cluster)
             kept_copy.remove(self._folder / cluster)
@@ -219,12 +202,11 @@ class Keeper:
         """The copies of an MR-cluster, taken up from the disk the first time."""
         with self._lock:
             if cluster not in self._known:
-                copy = CopyFolder(self._folder / cluster, f"{self._ground.identity.pool}-{cluster}")
-                self._known[cluster] = _Kept(copy, SecondCopy(copy, self._ground, self._fleet))
+                name = f"{self._ground.identity.pool}-{cluster}"
+                self._known[cluster] = self._kept(CopyFolder(self._folder / cluster, name))
             return self._known[cluster]
 
-    def _taken_over(self, before: _Kept) -> _Kept:
-        copy = before.copy.give_up()
+    def _kept(self, copy: CopyFolder) -> _Kept:
         return _Kept(copy, SecondCopy(copy, self._ground, self._fleet))
 
     def _begin(self, do: Callable[[LiveCluster], None], cluster: LiveCluster) -> None:
@@ -271,7 +253,7 @@ class Keeper:
         elif snapshot is not None and self._rules.second_due(snapshot.copied_us, kept.second.noted_us):
             self._begin(lambda one: self._push(one, kept, snapshot), cluster)
         # A second NameNode makes images by itself, and Hadoop takes none from anybody else then.
-        if self._commands is not None and cluster.standby is None and self._image_due(cluster, kept):
+        if self._setup is not None and cluster.standby is None and self._image_due(cluster, kept):
             self._begin(self._checkpoint, cluster)
 
     def _image_due(self, cluster: LiveCluster, kept: _Kept) -> bool:
@@ -311,12 +293,12 @@ class Keeper:
 
     def _checkpoint(self, cluster: LiveCluster) -> None:
         """Have a new image made, where its memory is not the masters' if there is another core node."""
-        commands, node = self._commands, cluster.copy_on or cluster.master
-        if commands is None:
+        setup, node = self._setup, cluster.copy_on or cluster.master
+        if setup is None:
             return
         try:
             lease = self._ground.lease(node, cluster.id, cluster.members[node].generation)
-            argv, env = commands.checkpoint_argv(cluster, node), commands.environment(cluster, node)
+            argv, env = setup.checkpoint_argv(cluster, node), setup.environment(cluster, node)
             self._ground.run(node, book.checkpoint(lease, argv, env), "making an image", within_s=limits.CHECKPOINT_S)
             _log.info("%s: an image was made for its NameNode on %s", cluster.id, node)
         except FawkesError as error:

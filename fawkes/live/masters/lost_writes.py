@@ -6,13 +6,12 @@ import base64
 import gzip
 import logging
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 from fawkes.base.errors import FawkesError
 from fawkes.base.units import SECOND_US
-from fawkes.core.masters.lost_writes import Allocation, LostWrites, NewReplica, Trace, lost_writes, rows
-from fawkes.core.values.model import ClusterId, Facts, NodeId, Plain
+from fawkes.core.masters.lost_writes import Allocation, NewReplica, Trace, lost_writes
+from fawkes.core.values.model import ClusterId, Facts, NodeId
 from fawkes.live.base import limits
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import restoring as book
@@ -26,45 +25,22 @@ _log = logging.getLogger(__name__)
 _MOST = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What was found on the nodes that could be read, and which nodes could not, or have more than was listed."""
+def find(
+    ground: Ground, cluster: ClusterId, nodes: Mapping[NodeId, bool], pool: str, stamp: int, skipped: int
+) -> Facts:
+    """The facts for a `Done` about the blocks of a block pool that are newer than ``stamp``.
 
-    lost: LostWrites
-    unread: tuple[NodeId, ...]
-
-    def facts(self, unasked: Sequence[NodeId], addresses: MasterAddresses) -> Facts:
-        """The facts for a `Done`, with names and users of applications as the new ResourceManager knows them."""
-        told = rows(self.lost, sorted({*self.unread, *unasked}))
-        writers = told["lost_writers"]
-        if not isinstance(writers, list) or not any(row["application"] for row in writers):
-            return told
-        try:
-            known = {
-                one.id: one for one in masters.all_applications(addresses, Deadline.after(limits.MASTERS_S), tag="")
-            }
-        except UnreadableError as error:
-            _log.warning("the names of applications whose writes are lost are not known: %s", error)
-            known = {}
-        named: list[Plain] = []
-        for row in writers:
-            one = known.get(row["application"])
-            named.append(row if one is None else {**row, "name": one.name, "user": one.user})
-        return {**told, "lost_writers": named}
-
-
-def find(ground: Ground, cluster: ClusterId, nodes: Sequence[NodeId], pool: str, stamp: int, skipped: int) -> Found:
-    """The blocks of a block pool that are newer than ``stamp``, but not those of the new masters, which skip some.
-
-    A node that cannot be read is named, and no reason to give up.
+    Without those of the new masters, which have ``skipped`` so many. Nodes that do not answer (False), that could not
+    be read, or that have more than was listed are named, and no reason to give up.
     """
     scripts = {
         node: book.newer(ground.folders(node, cluster), pool, after=stamp, until=stamp + skipped, limit=_MOST)
-        for node in nodes
+        for node, answers in nodes.items()
+        if answers
     }
     names = {name: node for node in ground.nodes for name in (node, ground.nodes[node].data_address)}
     lines: list[NewReplica | Trace | Allocation] = []
-    unread: list[NodeId] = []
+    unread = {node for node, answers in nodes.items() if not answers}
     for node, outcome in ground.run_on(scripts, "listing blocks", within_s=limits.NEW_BLOCKS_S).items():
         try:
             if isinstance(outcome, FawkesError):
@@ -72,18 +48,28 @@ def find(ground: Ground, cluster: ClusterId, nodes: Sequence[NodeId], pool: str,
             lines += _lines(outcome, node, names)
         except (FawkesError, OSError, EOFError, zlib.error, ValueError) as error:
             _log.warning("%s: what its disk has of lost files is not known: %s", node, error)
-            unread.append(node)
+            unread.add(node)
             continue
         if outcome.get("more") != "no":
-            unread.append(node)
-    return Found(
-        lost_writes(
-            [one for one in lines if isinstance(one, NewReplica)],
-            [one for one in lines if isinstance(one, Trace)],
-            [one for one in lines if isinstance(one, Allocation)],
-        ),
-        tuple(unread),
-    )
+            unread.add(node)
+    replicas = [line for line in lines if isinstance(line, NewReplica)]
+    traces = [line for line in lines if isinstance(line, Trace)]
+    allocations = [line for line in lines if isinstance(line, Allocation)]
+    return lost_writes(replicas, traces, allocations, sorted(unread))
+
+
+def named(lost: Facts, addresses: MasterAddresses) -> Facts:
+    """The same facts with names and users of applications as the new ResourceManager knows them."""
+    writers = lost.get("lost_writers")
+    if not isinstance(writers, list) or not any(row["application"] for row in writers):
+        return lost
+    try:
+        listed = masters.all_applications(addresses, Deadline.after(limits.MASTERS_S), tag="")
+    except UnreadableError as error:
+        _log.warning("the names of applications whose writes are lost are not known: %s", error)
+        return lost
+    known = {each.id: {"name": each.name, "user": each.user} for each in listed}
+    return {**lost, "lost_writers": [{**row, **known.get(row["application"], {})} for row in writers]}
 
 
 def _lines(facts: NodeFacts, node: NodeId, names: Mapping[str, NodeId]) -> Iterator[NewReplica | Trace | Allocation]:

@@ -1,32 +1,27 @@
-"""One move of masters: the old ones are stopped, their data is brought to the new node, the members follow.
+"""One move of masters: the data of the old ones, or the kept copy, is brought to the new node.
 
-Each step may be repeated after a crash of the controller. The point of no return is the mark in the NameNode's folder
-of the new node, written right before its NameNode starts: before it all goes back, after it all goes on.
+The point of no return is the mark in the NameNode's folder of the new node, written right before its NameNode starts.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.effects import MoveMasters
-from fawkes.core.values.model import Facts, NodeId, Plain, Role
-from fawkes.core.values.proof import NAMED
+from fawkes.core.values.model import Facts, NodeId, Plain
 from fawkes.live.base import limits
 from fawkes.live.clusters.given import Given
-from fawkes.live.data.left_open import LeftOpen
 from fawkes.live.edits.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.edits.stamps import leap_of
 from fawkes.live.eyes import history
 from fawkes.live.eyes.measure import is_ours
-from fawkes.live.hadoop.orders import give
-from fawkes.live.hadoop.ports import Ports
 from fawkes.live.jobs import half_done
-from fawkes.live.masters.handover import Handover, careful
-from fawkes.live.masters.lost_writes import find
+from fawkes.live.masters.handover import Handover
+from fawkes.live.masters.lost_writes import find, named
 from fawkes.live.masters.skipping import skipping
 from fawkes.live.masters.succession import GoneError, Means, Standing, StayError, UntouchedError
 from fawkes.live.nodes.clusters import LiveCluster
@@ -34,7 +29,6 @@ from fawkes.live.nodes.playbooks import hadoop
 from fawkes.live.nodes.playbooks import moving as book
 from fawkes.live.nodes.playbooks import standby as pair
 from fawkes.live.wire import masters
-from fawkes.live.wire.hadoop_rpc import REFRESH_NAMENODES, call
 from fawkes.live.wire.masters import Application, MasterAddresses
 from fawkes.live.wire.rest import Deadline
 from fawkes.live.wire.webhdfs import Hdfs
@@ -65,58 +59,28 @@ class Move(Handover):
         # What was copied is the data of one NameNode: a journal ends with such a move.
         super().__init__(means, effect, before, replace(before, master=effect.to, standby=None), current)
         self._note = Given(effect.version, effect.to, before.members[effect.to].generation)
-        self._given = False
-
-    def do(self) -> Facts | None:
-        """One try, from the beginning or from where an earlier one was cut off."""
-        means, name = self._means, self._before.id
-        self._reached = means.reached(self._before, [n for n in self._before.members if n != self._old])
-        notes, nothing = means.copies.given, replace(self._note, begun=False)
-        self._given, untouched = notes.has(name, self._note), notes.has(name, nothing)
-        # Without a note a disk that was lost cannot say what was on it.
-        if self._to not in self._reached and not ((self._given or untouched) and self._take(self._to)):
-            raise self._without_it(untouched=untouched)
-        brought = self._begun()
-        if brought is None:
-            if not (self._given or untouched):
-                notes.put(name, nothing)
-            try:
-                brought = self._bring()
-            except StayError:
-                means.clusters.end_move(name, self._old)
-                raise
-        else:
-            if self._old != self._to:
-                self._stop_old()
-            self._end_journal(at for at in self._reached if at != self._old)
-            self._lead()
-        if brought is None:
-            means.clusters.end_move(name, self._old)
-            return None
-        if brought.copied_us is not None:
-            # DataNodes have blocks of the moments that the copy lacks. They are told by `_lost_writes`, and nothing is
-            # deleted for some time.
-            self._thaw = "hdfs-open"
-        # Before the new NameNode takes files: an old one that nobody can stop keeps no DataNode that was reached.
-        self._lead_datanodes()
-        self._start(brought)
-        if not self._wait():
-            return None
-        facts = self._settle(brought)
-        means.clusters.arm(name, None)
-        means.clusters.end_move(name, self._to, {self._old} - set(self._reached))
-        return facts
+        self._brought: _Brought | None = None
+        self._standing = Standing("", None)
 
     def _end_journal(self, nodes: Iterable[NodeId]) -> None:
         """What the journal has is another history than that of the copy: it ends, and so does a second NameNode."""
-        scripts = {
-            at: pair.end_journal(self._means.lease(self._before, at), namenode=at != self._old)
-            for at in nodes
-            if at in self._before.journal
-        }
-        self._ground.all_well(self._ground.run_on(scripts, "ending the journal", within_s=limits.STEP_S))
+        journal = [at for at in nodes if at in self._before.journal]
+        scripts = {at: pair.end_journal(self._right(at), namenode=at != self._old) for at in journal}
+        self._run_on_all(scripts, "ending the journal")
 
     # -- before the point of no return
+
+    def _begun(self) -> bool:
+        """True if an earlier try has brought the data to the new node, where the NameNode may have taken files."""
+        notes, name, nothing = self._means.copies.given, self._before.id, replace(self._note, begun=False)
+        given, untouched = notes.has(name, self._note), notes.has(name, nothing)
+        # Without a note a disk that was lost cannot say what was on it.
+        if self._to not in self._reached and not ((given or untouched) and self._take(self._to)):
+            raise self._without_it(untouched=untouched)
+        self._brought = self._look(given=given)
+        if self._brought is None and not (given or untouched):
+            notes.put(name, nothing)
+        return self._brought is not None
 
     def _without_it(self, *, untouched: bool) -> FawkesError:
         """What a try ends with whose new node does not answer; masters that can go on where they were do so.
@@ -134,7 +98,6 @@ class Move(Handover):
             objection = self._no_source(standing)
             if objection is None and self._take(old):
                 self._go_back(error)
-        self._means.clusters.end_move(name, old)
         return objection or StayError(f"{self._to} does not answer, so its masters stay on {old}", where=name)
 
     def _no_source(self, standing: Standing) -> StayError | None:
@@ -145,15 +108,14 @@ class Move(Handover):
         silent = standing.state != "answers"
         return StayError(f"it {why}, so its masters cannot be moved without loss", where=self._old, silent=silent)
 
-    def _begun(self) -> _Brought | None:
+    def _look(self, *, given: bool) -> _Brought | None:
         """What an earlier try brought to the new node; None when it did not come to its point of no return.
 
         GoneError when it did, and its data is gone: the NameNode there may have taken files.
         """
-        script = book.look(self._means.lease(self._before, self._to))
-        facts = self._ground.run(self._to, script, "looking at the masters", within_s=limits.STEP_S)
+        facts = self._run(self._to, book.look(self._right(self._to)), "looking at the masters", limits.STEP_S)
         image = facts.get("image")
-        if self._given and image != "yes":
+        if given and image != "yes":
             if image == "no":
                 raise GoneError(f"it was given the masters of {self._before.id}, and their data is gone", host=self._to)
             raise HostError("its disk does not tell whether it has the data of its masters", host=self._to)
@@ -163,31 +125,37 @@ class Move(Handover):
         txid, stamp = facts.number("moved.txid") or 0, facts.number("moved.stamp")
         return _Brought(txid, facts.number("moved.copied_us"), stamp, facts.get("moved.pool", ""))
 
-    def _bring(self) -> _Brought | None:
-        """Stop the old masters, put their data on the new node, tell the members. None: a newer goal came."""
-        effect, means = self._effect, self._means
-        standing = means.standing(self._before, self._old)
-        if standing.state == "answers" and not effect.planned:
+    def _go_on(self) -> None:
+        if self._old != self._to:
+            self._stop_old()
+        self._end_journal(at for at in self._reached if at != self._old)
+        self._tell(self._cluster)
+
+    def _may_begin(self) -> None:
+        self._standing = self._means.standing(self._before, self._old)
+        if self._standing.state == "answers" and not self._effect.planned:
             raise StayError("its masters answer, so they stay where they are", where=self._before.id)
-        if effect.planned and (objection := self._no_source(standing)):
+        if self._effect.planned and (objection := self._no_source(self._standing)):
             raise objection
-        if not self._current():
-            return None
+
+    def _hand_over(self) -> None:
+        """Stop the old masters, put their data on the new node, tell the members; what is planned goes back if not."""
+        effect, means, name = self._effect, self._means, self._before.id
         # Only now: masters that answer need their journal.
         self._end_journal(at for at in self._reached if at != self._old)
         try:
-            copy, whole = self._data(standing)
+            copy, whole = self._data(self._standing)
             if not self._current():
-                raise FawkesError("a newer goal came", where=self._before.id)
-            means.copies.place(copy, self._to, means.lease(self._before, self._to))
-            self._lead()
-            means.copies.given.put(self._before.id, self._note)
+                raise FawkesError("a newer goal came", where=name)
+            means.copies.place(copy, self._to, self._right(self._to))
+            self._tell(self._cluster)
+            means.copies.given.put(name, self._note)
         except FawkesError as error:
             if effect.planned:
                 self._go_back(error)
-                raise StayError(f"its masters stay on {self._old}: {error.what}", where=self._before.id) from error
+                raise StayError(f"its masters stay on {self._old}: {error.what}", where=name) from error
             raise UntouchedError(error) from error
-        return self._mark(_Brought(copy.transaction, None if whole else copy.copied_us), copy)
+        self._brought = self._mark(_Brought(copy.transaction, None if whole else copy.copied_us), copy)
 
     def _data(self, standing: Standing) -> tuple[KeptCopy, bool]:
         """The copy that the new masters get, and whether it has everything; the old ones are stopped if they can be."""
@@ -211,25 +179,17 @@ class Move(Handover):
     def _go_back(self, why: FawkesError) -> None:
         """Start the masters on their old node again: nothing was begun elsewhere."""
         _log.warning("%s: its masters stay on %s: %s", self._before.id, self._old, why)
-        before, old = self._before, self._old
         try:
-            self._tell(before, old, [n for n in self._reached if n in before.members])
-            daemons = self._setup.daemons(before, old, Role.CORE)
-            self._ground.run(old, hadoop.start(self._means.lease(before, old), daemons), "starting the masters again")
+            self._tell(self._before)
+            starts = self._starts([self._old], hadoop.DAEMONS, self._before)
+            self._run(self._old, starts[self._old], "starting the masters again")
         except FawkesError as error:
             raise UntouchedError(error) from why
-
-    def _lead(self) -> None:
-        """Write the configuration of the members that were reached: they work for the new masters when started again.
-
-        The old masters are shut out: a node that was not reached is on no list of addresses.
-        """
-        self._tell(self._after, self._to, self._reached)
 
     def _mark(self, brought: _Brought, copy: KeptCopy) -> _Brought:
         """The point of no return. What may lack its last edits gets numbers for blocks that nobody has used."""
         facts: dict[str, str | int] = {"from": self._old, "version": self._effect.version, "txid": brought.txid}
-        right = self._means.lease(self._before, self._to)
+        right = self._right(self._to)
         if brought.copied_us is None:
             script = book.arrived(right, facts)
         else:
@@ -238,79 +198,52 @@ class Move(Handover):
             facts |= {"copied_us": brought.copied_us or 0, "stamp": stamp, "pool": brought.pool}
             changes = [book.ends_with(tail.name, tail.size, tail.at, tail.data) for tail in (image, edits)]
             script = book.arrived(right, facts, changes)
-        self._ground.run(self._to, script, "noting where the masters came from")
+        self._run(self._to, script, "noting where the masters came from")
         return brought
 
     # -- from the point of no return on
 
-    def _start(self, brought: _Brought) -> None:
-        """Masters on the new node, NodeManagers on all."""
-        cluster, to = self._after, self._to
-        daemons = {
-            at: [
-                d if brought.copied_us is None else careful(d)
-                for d in self._setup.daemons(cluster, at, cluster.members[at].role)
-                if d.name != "datanode"
-            ]
-            for at in [*self._computing(), to]
-        }
-        scripts = {at: hadoop.start(self._means.lease(cluster, at), which) for at, which in daemons.items()}
-        self._drop(self._ground.run_on(scripts, "starting daemons", within_s=limits.STEP_S), but=to)
+    def _lead(self) -> None:
+        """Have DataNodes leave the old NameNode, then start the masters on the new node, and NodeManagers on all."""
+        # Blocks of the moments that a copy lacks are told by `_lost_writes`: nothing is deleted for some time.
+        self._careful = self._brought is not None and self._brought.copied_us is not None
+        # Before the new NameNode takes files: an old one that nobody can stop keeps no DataNode that was reached.
+        self._lead_datanodes(self._storing(self._reached))
+        names = set(hadoop.DAEMONS) - {"datanode"}
+        self._start([*self._computing(), self._to], names, "starting daemons")
 
-    def _lead_datanodes(self) -> None:
+    def _lead_datanodes(self, storing: Collection[NodeId]) -> None:
         """DataNodes leave the old NameNode for the new one as they run; one that does not is started again.
 
         So are those that had two NameNodes. As they run they would drop the name of the pair only when the last of
         the two was found to be silent, and with it the blocks that they serve to the new one by then.
         """
-        storing = self._storing()
-        daemons = {at: self._setup.daemons(self._after, at, self._after.members[at].role) for at in storing}
-        if self._before.standby is None:
-            for at in storing:
-                self._lead_datanode(at)
-        starts = {
-            at: hadoop.start(self._means.lease(self._after, at), [d for d in daemons[at] if d.name == "datanode"])
-            for at in storing
-        }
-        self._drop(self._ground.run_on(starts, "starting DataNodes", within_s=limits.STEP_S), but=self._to)
+        address = self._ground.nodes[self._to].data_address
+        for at in storing if self._before.standby is None else ():
+            if self._lead_datanode(at):
+                with suppress(FawkesError):
+                    script = book.following(self._right(at), ["datanode"], address)
+                    self._run(at, script, "noting its masters")
+        self._start(storing, ["datanode"], "starting DataNodes")
 
-    def _lead_datanode(self, at: NodeId) -> None:
-        node, right = self._ground.nodes[at], self._means.lease(self._after, at)
-        deadline, session = Deadline.after(limits.ORDER_S), self._setup.session(self._after)
-        try:
-            way, port = self._ground.through(at), Ports().datanode_ipc
-            call(node.data_address, port, REFRESH_NAMENODES, node.user, deadline, way, session)
-            address = self._ground.nodes[self._to].data_address
-            self._ground.run(at, book.following(right, ["datanode"], address), "noting its masters")
-        except FawkesError as error:
-            _log.info("%s: its DataNode is started again: %s", at, error)
-
-    def _settle(self, brought: _Brought) -> Facts:
+    def _settle(self) -> Facts:
         """End what cannot go on, look at every file, and make the old node a plain member."""
-        addresses = self._setup.masters(self._after)
+        brought, addresses = self._brought or _Brought(0, None), self._setup.masters(self._cluster)
         finished, ended, gone = self._end_applications(addresses)
-        found, opened = self._files(addresses)
         # No container has survived: the writers are gone.
-        closed = LeftOpen(self._ground, self._setup, self._after).close_ended(gone)
+        files = self._files(addresses, gone)
         # Before the old node's data is set aside; its DataNode and its logs stay where they are.
         lost = self._lost_writes(brought, addresses)
         if self._old in self._reached:
             self._end_journal([self._old])
-        if self._old in self._reached and self._old != self._to:
-            self._ground.run(
-                self._old,
-                book.retire(self._means.lease(self._after, self._old)),
-                "setting data aside",
-                within_s=limits.STEP_S,
-            )
-        self._means.membership.forget(self._after.id)
+            if self._old != self._to:
+                script = book.retire(self._right(self._old))
+                self._run(self._old, script, "setting data aside", limits.STEP_S)
         return {
             "txid": brought.txid,
             "copied_us": brought.copied_us,
             "reached": sorted(self._reached),
-            "missing": list(found.missing),
-            "missing_files": found.missing_files,
-            "open": [path for path in opened if path not in closed][:NAMED],
+            **files,
             "finished": finished,
             "ended": ended,
             **lost,
@@ -320,11 +253,10 @@ class Move(Handover):
         """What the copy lacked, by its traces; empty where the new masters have everything."""
         if brought.stamp is None or not brought.pool:
             return {}
-        storing = [n for n, member in self._after.members.items() if member.role is not Role.TRANSIENT]
-        asked = [n for n in storing if n in self._reached]
+        storing = {at: at in self._reached for at in self._storing(self._cluster.members)}
         skipped = leap_of(self._effect.version)
-        found = find(self._ground, self._after.id, asked, brought.pool, brought.stamp, skipped)
-        return found.facts([n for n in storing if n not in asked], addresses)
+        lost = find(self._ground, self._cluster.id, storing, brought.pool, brought.stamp, skipped)
+        return named(lost, addresses)
 
     def _end_applications(self, addresses: MasterAddresses) -> tuple[list[Plain], list[Plain], list[str]]:
         """Ids of applications that have succeeded, rows of those that could not go on, and ids of all that have ended.
@@ -350,10 +282,10 @@ class Move(Handover):
             return
         try:
             hdfs = Hdfs.of(addresses, patience_s=limits.ORDER_S)
-            if aside := half_done.set_aside(hdfs, half_done.staging(one, self._setup.settings(self._after))):
-                _log.info("%s: the unfinished output of %s is in %s", self._after.id, one.id, aside)
+            if aside := half_done.set_aside(hdfs, half_done.staging(one, self._setup.settings(self._cluster))):
+                _log.info("%s: the unfinished output of %s is in %s", self._cluster.id, one.id, aside)
         except FawkesError as error:
-            _log.warning("%s: the unfinished output of %s is still there: %s", self._after.id, one.id, error)
+            _log.warning("%s: the unfinished output of %s is still there: %s", self._cluster.id, one.id, error)
 
     def _has_finished(self, addresses: MasterAddresses, one: Application) -> bool:
         """True if an application succeeded that was cut off, or was ended by an earlier try."""
@@ -361,17 +293,12 @@ class Move(Handover):
             return False
         if history.succeeded(addresses, one.id, Deadline.after(limits.ANSWER_S)):
             return True
-        return half_done.committed(Hdfs.of(addresses), half_done.staging(one, self._setup.settings(self._after)))
+        return half_done.committed(Hdfs.of(addresses), half_done.staging(one, self._setup.settings(self._cluster)))
 
     def _kill(self, one: Application) -> None:
-        cluster, to = self._after, self._to
-        right = self._means.lease(cluster, to)
-
-        def by_client() -> None:
-            commands = {"kill": self._setup.kill_argv(cluster, one.id)}
-            self._ground.run(to, hadoop.order(right, commands, self._setup.environment(cluster, to)), "ending it")
-
-        give(self._ground, cluster, self._setup.kill_order(cluster, one.id), by_client)
+        cluster = self._cluster
+        order = self._setup.kill_order(cluster, one.id)
+        self._give("kill", order, lambda: self._setup.kill_argv(cluster, one.id))
 
 
 def _tags(one: Application) -> dict[str, Plain]:

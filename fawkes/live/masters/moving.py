@@ -21,8 +21,9 @@ from fawkes.live.hadoop.setup import Setup
 from fawkes.live.masters.arming import Arming
 from fawkes.live.masters.journal_begin import JournalBegin
 from fawkes.live.masters.journal_change import JournalChange
+from fawkes.live.masters.keeping import Keeper
 from fawkes.live.masters.move import Move
-from fawkes.live.masters.succession import MasterCopies, Means
+from fawkes.live.masters.succession import Means
 from fawkes.live.masters.takeover import Takeover
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.ground import Ground
@@ -39,11 +40,11 @@ class MastersMover:
         clusters: Clusters,
         setup: Setup,
         membership: MembershipKeeper,
-        copies: MasterCopies,
+        copies: Keeper,
         stopping: threading.Event,
     ) -> None:
-        self._means = Means(ground, clusters, setup, membership, copies, stopping)
         self._pair = Pair(ground, setup)
+        self._means = Means(ground, clusters, setup, membership, copies, stopping, self._pair)
 
     def reach(self, effect: LookAtMasters | MoveMasters | ArmStandby, current: Callable[[], bool]) -> Facts | None:
         """The facts by which the goal ends, all of them fresh; None when a newer goal came.
@@ -53,10 +54,10 @@ class MastersMover:
         """
         cluster = self._cluster(effect.cluster)
         if isinstance(effect, ArmStandby) and not effect.before:
-            return JournalBegin(self._means, self._pair, effect, cluster, current).do()
+            return JournalBegin(self._means, effect, cluster, current).do()
         if isinstance(effect, ArmStandby):
             same = set(effect.standby.journal) == set(effect.before)
-            return (Arming if same else JournalChange)(self._means, self._pair, effect, cluster, current).do()
+            return (Arming if same else JournalChange)(self._means, effect, cluster, current).do()
         if effect.to not in cluster.members:
             raise HostError(f"it is not a member of {cluster.id}", host=effect.to)
         if isinstance(effect, LookAtMasters):
@@ -71,9 +72,7 @@ class MastersMover:
         self._means.clusters.begin_move(cluster.id, effect.to)
         before = replace(cluster, master=effect.old)
         with self._means.copies.held(cluster.id):
-            if effect.standby:
-                return Takeover(self._means, self._pair, effect, before, current).do()
-            return Move(self._means, effect, before, current).do()
+            return (Takeover if effect.standby else Move)(self._means, effect, before, current).do()
 
     def look(self, effect: LookAtMasters) -> Facts:
         """How the masters, their image, their copy and the members are at this moment, for a person who asks.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import StandbySeen
-from fawkes.core.values.model import ClusterId, NodeId, Standby
+from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.hadoop import ha
 from fawkes.live.hadoop.ha import Pair
@@ -91,13 +91,13 @@ class StandbyWatch:
 
     def _look(self, cluster: LiveCluster, eye: _Eye) -> None:
         try:
-            if cluster.standby is not None and cluster.second is not None:
-                self._look_at(cluster, cluster.standby, cluster.second, eye)
+            if cluster.second is not None:
+                self._look_at(cluster, cluster.second, eye)
         except Exception:
             _log.exception("a defect while looking at the second NameNode of %s", cluster.id)
 
-    def _look_at(self, cluster: LiveCluster, standby: Standby, second: NodeId, eye: _Eye) -> None:
-        journal = self._pair.journal(cluster, standby.journal)
+    def _look_at(self, cluster: LiveCluster, second: NodeId, eye: _Eye) -> None:
+        journal = self._pair.journal(cluster, cluster.journal)
         follows = self._follows(cluster, second, eye.course)
         away = [
             Problem("JournalNode", at, _no_answer(seen))

@@ -6,17 +6,16 @@ import logging
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from fawkes.base.errors import FawkesError, HostError
-from fawkes.core.values.model import ClusterId, Facts, NodeId, Role
+from fawkes.core.values.model import Facts, NodeId, Role
 from fawkes.live.base import limits
-from fawkes.live.clusters.given import GivenNotes
 from fawkes.live.clusters.membership import MembershipKeeper
-from fawkes.live.edits.kept_copy import KeptCopy, MastersDataError
+from fawkes.live.edits.kept_copy import MastersDataError
+from fawkes.live.hadoop.ha import Pair
 from fawkes.live.hadoop.setup import Setup
+from fawkes.live.masters.keeping import Keeper
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import lease
@@ -26,36 +25,6 @@ from fawkes.live.wire.rest import Deadline, UnreadableError
 from fawkes.playbook import Lease
 
 _log = logging.getLogger(__name__)
-
-
-class MasterCopies(Protocol):
-    """Keeps the copies; `live.keeping.Keeper` is the real one. ``given`` notes where a move has put them."""
-
-    given: GivenNotes
-
-    def newest(self, cluster: ClusterId) -> KeptCopy | None:
-        """The controller's copy; None: there is none."""
-        ...
-
-    def second(self, cluster: ClusterId, node: NodeId) -> int | None:
-        """Up to when (us) the second copy on a node has everything; None: there is none. HostError."""
-        ...
-
-    def fetch(self, cluster: ClusterId, node: NodeId) -> KeptCopy:
-        """The second copy on a node becomes the controller's; FawkesError when it cannot."""
-        ...
-
-    def top_up(self, cluster: ClusterId, old: NodeId) -> KeptCopy:
-        """The controller's copy with all that stopped masters have; FawkesError when they cannot be read."""
-        ...
-
-    def place(self, copy: KeptCopy, node: NodeId, lease: Lease) -> None:
-        """Put a copy where masters of a node read it; what was there is set aside. FawkesError says why not."""
-        ...
-
-    def held(self, cluster: ClusterId) -> AbstractContextManager[None]:
-        """Nothing is copied meanwhile."""
-        ...
 
 
 class StayError(FawkesError):
@@ -95,8 +64,9 @@ class Means:
     clusters: Clusters
     setup: Setup
     membership: MembershipKeeper
-    copies: MasterCopies
+    copies: Keeper
     stopping: threading.Event
+    pair: Pair
 
     def copied(self, cluster: LiveCluster, reached: Iterable[NodeId]) -> tuple[int | None, int | None, str | None]:
         """Up to when the newest copy has everything, its last transaction, and who has it.

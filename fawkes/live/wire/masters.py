@@ -195,14 +195,6 @@ class Application:
         return self.ended and self.final_status == "SUCCEEDED"
 
 
-@dataclass(frozen=True, slots=True)
-class Readiness:
-    """The answer to whether an MR-cluster would take its first job; if not, what it waits for."""
-
-    ready: bool
-    why: str = ""
-
-
 def resource_manager_nodes(masters: MasterAddresses, deadline: Deadline) -> dict[str, ComputeNode]:
     """Every NodeManager that the ResourceManager has heard of; the live one where a host has several."""
     url = f"{masters.resource_manager}/ws/v1/cluster/nodes"
@@ -423,32 +415,25 @@ def _pending(requests: object) -> int:
     return sum(count(row.get("numContainers")) or 0 for row in requests if row.get("resourceName") == "*")
 
 
-def accepting_jobs(
+def why_no_jobs(
     masters: MasterAddresses, computing: Collection[str], storing: Collection[str], deadline: Deadline
-) -> Readiness:
-    """Readiness for a first job: would it be taken, and could it run on all of these nodes?
+) -> str:
+    """The reason why an MR-cluster would not take its first job, or could not run it on all of these nodes; else "".
 
-    The ResourceManager is active and all of ``computing`` run their NodeManagers; the NameNode is out of safe mode
-    and all of ``storing`` are in service. Masters that do not answer are a reason, not an error.
+    The ResourceManager must be active and all of ``computing`` run their NodeManagers; the NameNode must be out of safe
+    mode and all of ``storing`` in service. Masters that do not answer are a reason, not an error.
     """
     try:
-        return Readiness(False, why) if (why := _missing(masters, computing, storing, deadline)) else Readiness(True)
+        info = _resource_manager(masters, deadline)
+        if info.get("state") != "STARTED" or info.get("haState") != "ACTIVE":
+            return f"the ResourceManager is {info.get('state')}, {info.get('haState')}"
+        hdfs = storage(masters, deadline)
+        if hdfs.safe_mode != "":
+            return f"HDFS is in safe mode: {hdfs.safe_mode or 'not known'}"
+        if away := sorted(set(storing) - set(hdfs.in_service())):
+            return f"no DataNode in service on {', '.join(away)}"
+        running = {name for name, node in resource_manager_nodes(masters, deadline).items() if node.state == RUNNING}
     except UnreadableError as error:
-        return Readiness(False, str(error))
-
-
-def _missing(masters: MasterAddresses, computing: Collection[str], storing: Collection[str], deadline: Deadline) -> str:
-    url = f"{masters.resource_manager}/ws/v1/cluster/info"
-    document = get_json(url, deadline, key=masters.key)
-    info = document.get("clusterInfo", {}) if isinstance(document, dict) else {}
-    if info.get("state") != "STARTED" or info.get("haState") != "ACTIVE":
-        return f"the ResourceManager is {info.get('state')}, {info.get('haState')}"
-    hdfs = storage(masters, deadline)
-    if hdfs.safe_mode != "":
-        return f"HDFS is in safe mode: {hdfs.safe_mode or 'not known'}"
-    if away := sorted(set(storing) - set(hdfs.in_service())):
-        return f"no DataNode in service on {', '.join(away)}"
-    running = {name for name, node in resource_manager_nodes(masters, deadline).items() if node.state == RUNNING}
-    if away := sorted(set(computing) - running):
-        return f"no NodeManager runs on {', '.join(away)}"
-    return ""
+        return str(error)
+    away = sorted(set(computing) - running)
+    return f"no NodeManager runs on {', '.join(away)}" if away else ""

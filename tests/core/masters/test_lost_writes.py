@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.core.clusters.keeping import copies_needed
-from fawkes.core.masters.lost_writes import Allocation, NewReplica, Trace, Writer, lost_writes, rows
+from fawkes.core.masters.lost_writes import Allocation, NewReplica, Trace, lost_writes
 from fawkes.core.state import alerts
 from fawkes.core.values.events import Condition, CopySeen, Progress, ReleaseAsked, RetryAsked
 from fawkes.core.values.model import ClusterAlert, JobId
@@ -21,14 +22,19 @@ TASK = "DFSClient_attempt_17_0003_m_000000_0_-622612107_1"
 OTHER = "DFSClient_NONMAPREDUCE_1910653381_17"
 
 
+def writers(facts: Mapping[str, object]) -> list[dict[str, Any]]:
+    return cast(list[dict[str, Any]], facts["lost_writers"])
+
+
 def test_blocks_of_tasks_are_those_of_their_application_and_each_counts_once() -> None:
     found = lost_writes(
         [NewReplica(1, 5, 10, "n1"), NewReplica(1, 5, 12, "n2"), NewReplica(2, 7, 11, "n2")],
         [Trace(1, TASK, "n1", "n1"), Trace(1, TASK, "n1", "n2"), Trace(2, TASK.replace("0000_", "0001_"), "n2", "n2")],
         [Allocation(1, "/a"), Allocation(2, "/a")],
     )
-    assert (found.blocks, found.size, found.files) == (2, 12, ("/a",))
-    assert found.writers == (Writer("application_17_0003", "", 2, 12, 12),)
+    assert (found["lost_blocks"], found["lost_bytes"], found["lost_files"]) == (2, 12, ["/a"])
+    task = {"application": "application_17_0003", "host": "", "blocks": 2, "total_bytes": 12, "until_us": 12}
+    assert found["lost_writers"] == [task]
 
 
 def test_other_clients_are_told_by_their_host() -> None:
@@ -37,13 +43,13 @@ def test_other_clients_are_told_by_their_host() -> None:
     own = [Trace(2, OTHER, "n2", "n2"), Trace(2, OTHER, "n2", "n1")]
     half = [Trace(3, OTHER, "n1", "n2"), Trace(3, OTHER, "n4", "n3")]
     found = lost_writes([NewReplica(n, 1, 0, "n1") for n in (1, 2, 3, 4)], outside + own + half, [])
-    assert {(one.host, one.blocks) for one in found.writers} == {("10.0.0.9", 1), ("n2", 1), ("", 2)}
+    assert {(each["host"], each["blocks"]) for each in writers(found)} == {("10.0.0.9", 1), ("n2", 1), ("", 2)}
 
 
 def test_cells_of_a_group_are_one_block() -> None:
     cells = [NewReplica(-(1 << 63) + 16 + n, 5, 0, f"n{n}") for n in range(3)]
     found = lost_writes(cells, [], [])
-    assert (found.blocks, found.size) == (1, 15)
+    assert (found["lost_blocks"], found["lost_bytes"]) == (1, 15)
 
 
 replicas = st.builds(
@@ -56,11 +62,13 @@ traces = st.builds(
 
 @given(st.lists(replicas), st.lists(traces))
 def test_each_block_has_one_writer_and_no_byte_counts_twice(found: list[NewReplica], said: list[Trace]) -> None:
-    lost_ = lost_writes(found, said, [])
-    assert sum(one.size for one in lost_.writers) == lost_.size
-    assert lost_.size == sum(max(r.size for r in found if r.block == block) for block in {r.block for r in found})
-    assert lost_.blocks <= sum(one.blocks for one in lost_.writers)
-    assert len({(one.application, one.host) for one in lost_.writers}) == len(lost_.writers)
+    told = lost_writes(found, said, [])
+    rows = writers(told)
+    assert sum(row["total_bytes"] for row in rows) == told["lost_bytes"]
+    size = sum(max(r.size for r in found if r.block == block) for block in {r.block for r in found})
+    assert told["lost_bytes"] == size
+    assert cast(int, told["lost_blocks"]) <= sum(row["blocks"] for row in rows)
+    assert len({(row["application"], row["host"]) for row in rows}) == len(rows)
 
 
 @given(st.from_regex(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,20}", fullmatch=True), st.integers(1, 99))
@@ -75,11 +83,9 @@ def test_tags_that_are_of_no_job() -> None:
 
 # How it is told.
 
-LOST = lost_writes(
-    [NewReplica(n, 1 << 20, 5, "n2") for n in range(7)],
-    [Trace(n, f"DFSClient_attempt_1_000{n}_m_", "", "") for n in range(7)],
-    [],
-)
+REPLICAS = [NewReplica(n, 1 << 20, 5, "n2") for n in range(7)]
+TASKS = [Trace(n, f"DFSClient_attempt_1_000{n}_m_", "", "") for n in range(7)]
+LOST = lost_writes(REPLICAS, TASKS, [], ["n3"])
 
 
 def fails_over(desk: Desk, facts: Mapping[str, object]) -> None:
@@ -90,7 +96,7 @@ def fails_over(desk: Desk, facts: Mapping[str, object]) -> None:
 
 def test_what_was_lost_is_said_and_an_alert_until_an_operator_has_read_it() -> None:
     desk = up()
-    fails_over(desk, rows(LOST, ["n3"]))
+    fails_over(desk, LOST)
     (said,) = desk.said("writes-lost")
     assert (said["blocks"], said["total_bytes"], said["unlisted"]) == (7, 7 << 20, ["n3"])
     assert (len(said["writers"]), said["writers_count"]) == (5, 7)  # type: ignore[arg-type]
@@ -102,13 +108,13 @@ def test_what_was_lost_is_said_and_an_alert_until_an_operator_has_read_it() -> N
 
 def test_nothing_lost_is_nothing_said() -> None:
     desk = up()
-    fails_over(desk, rows(lost_writes([], [], []), []))
+    fails_over(desk, lost_writes([], [], []))
     assert (ever(desk, "writes-lost"), cluster(desk).alert) == ([], "")
 
 
 def test_nodes_that_were_not_listed_are_said_without_an_alert() -> None:
     desk = up()
-    fails_over(desk, rows(lost_writes([], [], []), ["n3"]))
+    fails_over(desk, lost_writes([], [], [], ["n3"]))
     assert [facts["unlisted"] for facts in ever(desk, "writes-lost")] == [["n3"]]
     assert cluster(desk).alert == ""
 
@@ -130,7 +136,7 @@ def test_a_job_that_had_ended_although_the_copy_has_it_at_work() -> None:
 
 def test_a_loss_stays_beside_every_other_alert_until_an_operator_has_read_it() -> None:
     desk = up()
-    fails_over(desk, rows(LOST, []))
+    fails_over(desk, LOST)
     desk.tell(CopySeen(at_us=desk.now_us, cluster=A, error="no answer"))
     desk.wait(600)
     assert [alert.about for alert in alerts.every(cluster(desk))] == [ClusterAlert.WRITES, ClusterAlert.COPY]
@@ -165,7 +171,7 @@ def test_copies_go_when_the_mr_cluster_has_gone_and_nothing_of_it_was_lost() -> 
 
 def test_copies_of_an_mr_cluster_with_lost_writes_stay_when_it_has_gone() -> None:
     desk = up()
-    fails_over(desk, rows(LOST, ["n3"]))
+    fails_over(desk, LOST)
     leave(desk)
     assert kept(desk)
     # A later one of the same name that lost nothing takes them with it.
@@ -177,7 +183,7 @@ def test_copies_of_an_mr_cluster_with_lost_writes_stay_when_it_has_gone() -> Non
 
 def test_copies_go_when_the_loss_was_acknowledged_before_the_release() -> None:
     desk = up()
-    fails_over(desk, rows(LOST, ["n3"]))
+    fails_over(desk, LOST)
     desk.tell(RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
     leave(desk)
     assert not kept(desk)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.effects import Deploy, Host, LookAtMasters, Membership, MoveMasters, StartJob
+from fawkes.core.values.effects import Deploy, Host, LookAtMasters, Membership, MoveMasters, Reply, StartJob
 from fawkes.core.values.events import Failed, MastersSeen
 from fawkes.core.values.model import JobId, JobLife, NodeId, NodeLife, Promise, Standby
 from fawkes.core.values.tags import tag_of
@@ -429,13 +429,27 @@ def test_a_job_that_yarn_does_not_know_begins_again_once() -> None:
 # Planned moves.
 
 
+def reply(desk: Desk) -> Reply:
+    (effect,) = [effect for effect in desk.last.effects if isinstance(effect, Reply)]
+    return effect
+
+
+def waited_for(desk: Desk) -> object:
+    """The jobs that the answer names."""
+    return reply(desk).facts["jobs"]
+
+
 def test_a_planned_move_does_not_wait_for_jobs_that_yarn_knows() -> None:
     desk = up()
     desk.submit("a", 1)
     run(desk, "a-1")
     ask(desk)
+    assert waited_for(desk) == []
     look(desk, **FOLLOWS, old="answers", applications=[{"id": "application_a-1"}])
     assert moves(desk) == [MoveMasters(A, cluster(desk).version, OLD, NEW, planned=True, standby=True)]
+    assert desk.said("masters-move")[0]["by_standby"] is True
+    moved(desk, known=[])
+    assert desk.said("masters-moved")[0]["by_standby"] is True
 
 
 def test_masters_that_were_asked_to_go_leave_the_second_namenode_behind() -> None:
@@ -450,10 +464,11 @@ def test_masters_that_were_asked_to_go_leave_the_second_namenode_behind() -> Non
 def test_a_planned_move_waits_for_a_job_that_is_no_application_yet() -> None:
     desk = up()
     desk.submit("a", 1)
-    ask(desk)
+    ask(desk, NEW)
+    assert waited_for(desk) == ["a-1"]
     assert not all_of(desk, LookAtMasters)
     run(desk, "a-1")
-    assert all_of(desk, LookAtMasters)
+    assert all_of(desk, LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, NEW)]
 
 
 def test_a_planned_move_waits_until_it_can_take_over() -> None:
@@ -478,8 +493,10 @@ def test_masters_that_go_to_the_third_node_are_followed_there_first() -> None:
 def test_masters_go_to_no_node_without_a_journal() -> None:
     desk = up(4)
     ask(desk, FOURTH)
-    assert desk.last.reasons[-1].code == "no-such-master"
-    assert desk.last.reasons[-1].facts["able"] == [NEW, THIRD]
+    refusal = reply(desk).refused
+    assert refusal is not None
+    assert (refusal.code, refusal.facts["able"]) == ("no-such-master", [NEW, THIRD])
+    assert cluster(desk).moving is None
 
 
 def test_the_masters_leave_a_drained_node_and_then_it_leaves_the_journal() -> None:

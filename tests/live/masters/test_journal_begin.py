@@ -42,6 +42,19 @@ def works_without(site: PairSite) -> None:
     assert {"datanode", "nodemanager"} == site.running(TO) == site.running(THIRD)
 
 
+def cut_off(site: PairSite) -> None:
+    """A try that ends when its masters have been started."""
+    answers = iter([True, False])
+    assert site.begin(current=lambda: next(answers, True)) is None
+
+
+def test_a_goal_that_nobody_wants_any_more_stops_nothing(site: PairSite) -> None:
+    before = site.pid(OLD, "namenode")
+    assert site.begin(current=lambda: False) is None
+    assert site.pid(OLD, "namenode") == before
+    works_without(site)
+
+
 def test_the_masters_start_again_with_a_journal_where_they_are(site: PairSite) -> None:
     before = {at: site.pid(at, "datanode") for at in NODES}
     master = site.pid(OLD, "namenode")
@@ -96,8 +109,7 @@ def test_a_namenode_that_may_not_write_to_it_starts_again_without_it(site: PairS
 
 def test_a_try_that_was_cut_off_once_masters_ran_goes_on(site: PairSite) -> None:
     """A controller that takes over does not start the masters a second time."""
-    answers = iter([False])
-    assert site.begin(current=lambda: next(answers, True)) is None
+    cut_off(site)
     started = site.pid(OLD, "namenode")
     assert site.clusters.moving(C) == OLD
     assert site.begin() == {"journal": list(NODES)}
@@ -105,8 +117,7 @@ def test_a_try_that_was_cut_off_once_masters_ran_goes_on(site: PairSite) -> None
 
 
 def test_a_try_that_was_cut_off_before_begins_anew(site: PairSite) -> None:
-    answers = iter([False])
-    site.begin(current=lambda: next(answers, True))
+    cut_off(site)
     site.stop(OLD, "namenode")
     assert site.begin() == {"journal": list(NODES)}
     assert (site.root(OLD) / "journal.before-2").exists()
@@ -149,7 +160,6 @@ def test_nothing_begins_while_masters_move(site: PairSite) -> None:
 
 def test_a_namenode_that_waits_to_be_made_active_does_not_answer_as_masters(site: PairSite) -> None:
     """Nobody knows of its journal yet: by a look it runs, and takes nothing."""
-    answers = iter([False])
-    site.begin(current=lambda: next(answers, True))
+    cut_off(site)
     site.clusters.end_move(C, OLD)
     assert site.look()["old"] == "runs"

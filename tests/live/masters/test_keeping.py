@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -16,6 +17,7 @@ from fawkes.core.values.model import NodeId
 from fawkes.live.clusters.given import Given
 from fawkes.live.edits.edit_log import HEADER_BYTES
 from fawkes.live.edits.kept_copy import KeepError
+from fawkes.live.hadoop.setup import Setup
 from fawkes.live.masters.keeping import Keeper
 from fawkes.live.nodes.clusters import LiveCluster
 from playbooks import lease as leases
@@ -310,10 +312,9 @@ class Made:
 
 
 def test_many_edits_are_made_an_image_once_on_the_node_of_the_second_copy(site: KeptSite) -> None:
-    made = Made(site)
-    site.keeper = Keeper(
-        site.ground, site.clusters, site.fleet, site.mailbox, site.folder / "state", made, KeepRules(edits_bytes=1000)
-    )
+    made, rules = Made(site), KeepRules(edits_bytes=1000)
+    state, setup = site.folder / "state", cast(Setup, made)
+    site.keeper = Keeper(site.ground, site.clusters, site.fleet, site.mailbox, state, setup, rules)
     site.run_namenode()
     site.lives()
     site.round()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import requests
@@ -22,6 +22,7 @@ from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.edits import edit_log
 from fawkes.live.edits.kept_copy import KeptCopy
+from fawkes.live.hadoop.setup import Setup
 from fawkes.live.masters.keeping import Keeper
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.fleet import Fleet
@@ -191,7 +192,8 @@ def test_others_start_with_all_that_was_acknowledged(masters: Masters, tmp_path:
     fleet = masters.stack.enter_context(Fleet(hosts, known, connect_s=5))
     ground = Ground([node_of(at, tmp_path) for at in hosts], Identity(pool, 1, "x"), fleet, command_s=60, threads=4)
     clusters, mailbox = Clusters(), Mailbox(Clock())
-    keeper = Keeper(ground, clusters, fleet, mailbox, tmp_path / "kept", masters, KeepRules(edits_bytes=20_000))
+    setup = cast(Setup, masters)
+    keeper = Keeper(ground, clusters, fleet, mailbox, tmp_path / "kept", setup, KeepRules(edits_bytes=20_000))
     masters.stack.callback(keeper.close)
     site = Site(masters, cluster, ground, clusters, mailbox, keeper)
     members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in (OLD, NEW)}

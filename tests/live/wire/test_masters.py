@@ -299,9 +299,8 @@ def test_an_application_that_nobody_knows_is_none_and_a_broken_master_is_an_erro
         masters.application(server.masters(), "a_1", soon())
 
 
-def test_a_cluster_that_takes_jobs(server: Server) -> None:
-    ready = masters.accepting_jobs(server.masters(), ["node01", "node02"], ["node01", "node02"], soon())
-    assert (ready.ready, ready.why) == (True, "")
+def why_no_jobs(server: Server, computing: tuple[str, ...], storing: tuple[str, ...]) -> str:
+    return masters.why_no_jobs(server.masters(), computing, storing, soon())
 
 
 @pytest.mark.parametrize(
@@ -322,14 +321,12 @@ def test_a_cluster_that_takes_jobs(server: Server) -> None:
     ],
 )
 def test_what_a_cluster_still_waits_for(server: Server, path: str, answer: Any, why: str) -> None:
+    both = ("node01", "node02")
+    assert why_no_jobs(server, both, both) == ""
     server.answers[path] = answer
-    accepting = masters.accepting_jobs(server.masters(), ["node01", "node02"], ["node01", "node02"], soon())
-    assert not accepting.ready
-    assert why in accepting.why
+    assert why in why_no_jobs(server, both, both)
 
 
 def test_a_node_that_leaves_is_none_that_serves(server: Server) -> None:
-    accepting = masters.accepting_jobs(server.masters(), ["node01", "node04"], [], soon())
-    assert accepting.why == "no NodeManager runs on node04"
-    accepting = masters.accepting_jobs(server.masters(), [], ["node01", "node03"], soon())
-    assert accepting.why == "no DataNode in service on node03"
+    assert why_no_jobs(server, ("node01", "node04"), ()) == "no NodeManager runs on node04"
+    assert why_no_jobs(server, (), ("node01", "node03")) == "no DataNode in service on node03"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import PutJob
 from fawkes.core.values.events import Condition, Event, MastersSeen, MoveMastersAsked, NodeObserved, Sampled
-from fawkes.core.values.model import ClusterId, ClusterState, JobLife, NodeId, NodeLife
+from fawkes.core.values.model import ClusterId, ClusterState, JobLife, NodeId, NodeLife, Promise
 from fawkes.core.values.settings import Settings
 from fawkes.sim.engines import Engine
-from fawkes.sim.events.steps import Delays, Loss
+from fawkes.sim.events.steps import Faults, Loss, no_faults
 from fawkes.sim.world import SimWorld
 from fawkes.store.record import decision_plain, dumps
 from tests.support.pools import Checked, request, settings, started, submit
@@ -36,19 +37,37 @@ def played(
     until_s: int = 900,
     minimum: int = 3,
     tasks: int = 12,
+    count: int | None = None,
+    faults: Faults = no_faults,
+    masters: Promise = Promise.KEPT,
     **changes: object,
 ) -> Checked:
     """One MR-cluster on all nodes but one as core nodes, with four jobs: two run when its masters are lost."""
-    world = SimWorld(
-        until_us=until_s * SECOND_US, engine=engine, keep_events=True, delays=Delays(sample_us=2 * SECOND_US)
-    )
+    world = SimWorld(until_us=until_s * SECOND_US, engine=engine, keep_events=True, faults=faults)
     jobs = [submit("a", number, 20, tasks=tasks, task_s=30) for number in range(4)]
-    world.script([started(minimum + 1, how=how(**changes)), request("a", 1, minimum=minimum), *jobs, *events])
+    asked = request("a", 1, minimum=minimum, masters=masters)
+    world.script([started(count or minimum + 1, how=how(**changes)), asked, *jobs, *events])
     for loss in losses:
         world.suffer(loss)
     run = Checked(world)
     run.run()
     return run
+
+
+def move_at(at_s: int, to: NodeId | None = None, *, now: bool = True) -> MoveMastersAsked:
+    """Somebody wants the masters elsewhere."""
+    return MoveMastersAsked(at_us=at_s * SECOND_US, cluster=A, to=to, by="test", now=now, ask="move")
+
+
+def same_ledgers(play: Callable[[Engine], Checked]) -> None:
+    """Both models write the same ledger, and their tasks begin and end alike."""
+    first, second = play("readable"), play("compiled")
+    assert _rows(first) == _rows(second)
+    assert first.world.task_events() == second.world.task_events()
+
+
+def _rows(run: Checked) -> list[tuple[int, str, str]]:
+    return [(e.event.at_us, type(e.event).__name__, dumps(decision_plain(e.decision))) for e in run.store.entries()]
 
 
 def lost(back_s: float | None = None, *, emptied: bool = False) -> Loss:
@@ -176,8 +195,7 @@ def test_under_replication_1_the_files_of_the_lost_node_are_missing() -> None:
 
 @both
 def test_a_planned_move_takes_its_time_and_loses_nothing(engine: Engine) -> None:
-    asked = MoveMastersAsked(at_us=40 * SECOND_US, cluster=A, to=None, by="test", now=True, ask="move")
-    run = played(events=(asked,), engine=engine)
+    run = played(events=(move_at(40),), engine=engine)
     [(at_s, moved)] = run.reasons("masters-moved")
     assert at_s == pytest.approx(40 + 0.75 + 15)
     assert moved["lacks_us"] == 0
@@ -188,8 +206,7 @@ def test_a_planned_move_takes_its_time_and_loses_nothing(engine: Engine) -> None
 
 @both
 def test_a_planned_move_waits_for_jobs_unless_it_is_to_be_now(engine: Engine) -> None:
-    asked = MoveMastersAsked(at_us=40 * SECOND_US, cluster=A, to=None, by="test", now=False, ask="move")
-    run = played(events=(asked,), engine=engine)
+    run = played(events=(move_at(40, now=False),), engine=engine)
     assert len(run.reasons("masters-moved")) == 1
     assert not run.reasons("displaced")
     succeeded_once(run)
@@ -213,20 +230,13 @@ def test_masters_answer_again_right_before_they_would_be_replaced() -> None:
 
 @pytest.mark.parametrize("losses", [(lost(),), (lost(back_s=LOST_S + 35),), (lost(back_s=LOST_S + 35, emptied=True),)])
 def test_both_models_write_the_same_ledger(losses: tuple[Loss, ...]) -> None:
-    ledgers: list[object] = []
-    for engine in ("readable", "compiled"):
-        run = played(*losses, engine=engine)
-        ledgers.append(
-            [(e.event.at_us, type(e.event).__name__, dumps(decision_plain(e.decision))) for e in run.store.entries()]
-        )
-        ledgers.append(run.world.task_events())
-    assert ledgers[0] == ledgers[2]
-    assert ledgers[1] == ledgers[3]
+    same_ledgers(lambda engine: played(*losses, engine=engine))
 
 
 def test_a_planned_move_whose_target_is_dead_changes_nothing() -> None:
-    asked = MoveMastersAsked(at_us=40 * SECOND_US, cluster=A, to=SECOND, by="test", now=True, ask="move")
-    run = played(Loss(SECOND, round(40.5 * SECOND_US), 200 * SECOND_US), events=(asked,), minimum=4, tasks=4)
+    run = played(
+        Loss(SECOND, round(40.5 * SECOND_US), 200 * SECOND_US), events=(move_at(40, SECOND),), minimum=4, tasks=4
+    )
     assert not run.reasons("masters-moved")
     assert not run.reasons("displaced")
     assert cluster(run).master == MASTER
@@ -235,8 +245,9 @@ def test_a_planned_move_whose_target_is_dead_changes_nothing() -> None:
 
 def test_a_job_that_ends_while_a_move_is_tried_in_vain_is_known_to_have_ended() -> None:
     """Its end was told in the 15 s between the decision and the failure, with the old masters at work all the time."""
-    asked = MoveMastersAsked(at_us=45 * SECOND_US, cluster=A, to=SECOND, by="test", now=True, ask="move")
-    run = played(Loss(SECOND, round(45.5 * SECOND_US), 200 * SECOND_US), events=(asked,), minimum=4, tasks=4)
+    run = played(
+        Loss(SECOND, round(45.5 * SECOND_US), 200 * SECOND_US), events=(move_at(45, SECOND),), minimum=4, tasks=4
+    )
     succeeded_once(run)
 
 
@@ -246,8 +257,7 @@ def test_masters_that_are_lost_while_they_load_move_and_the_load_goes_on() -> No
 
 
 def test_a_planned_move_goes_on_when_its_target_is_back() -> None:
-    asked = MoveMastersAsked(at_us=40 * SECOND_US, cluster=A, to=SECOND, by="test", now=True, ask="move")
-    run = played(Loss(SECOND, 45 * SECOND_US, 100 * SECOND_US), events=(asked,), minimum=4)
+    run = played(Loss(SECOND, 45 * SECOND_US, 100 * SECOND_US), events=(move_at(40, SECOND),), minimum=4)
     assert cluster(run).master == SECOND
     succeeded_once(run)
 

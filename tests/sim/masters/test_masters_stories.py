@@ -1,9 +1,13 @@
-"""Random stories in which masters' nodes die, again and again: each node has one owner, each job one good end."""
+"""Random stories in which masters' nodes die, again and again: each node has one owner, each job one good end.
+
+With a second NameNode the death of one node at a time loses no write.
+"""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -11,8 +15,8 @@ import pytest
 from fawkes import engine
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import PutJob
-from fawkes.core.values.events import DrainAsked, Event, MoveMastersAsked, Progress, UndrainAsked
-from fawkes.core.values.model import ClusterId, JobId, JobLife, NodeId
+from fawkes.core.values.events import DrainAsked, Event, MoveMastersAsked, Progress, Requested, UndrainAsked
+from fawkes.core.values.model import ClusterId, JobId, JobLife, NodeId, Promise
 from fawkes.policy import compile_policy
 from fawkes.sim.engines import Engine
 from fawkes.sim.events.steps import Loss
@@ -21,6 +25,7 @@ from fawkes.store.record import decision_plain, dumps
 from tests.support.pools import Checked, request, settings, started, submit
 
 SEEDS = int(os.environ.get("FAWKES_MASTERS_SEEDS", "20"))
+STANDBY_SEEDS = int(os.environ.get("FAWKES_STANDBY_SEEDS", "20"))
 ACTED_S = 600
 REPAIRED_S = 900
 UNTIL_S = 3600
@@ -67,24 +72,51 @@ def events(chance: Random) -> list[Event]:
     return sorted(found, key=lambda event: event.at_us)
 
 
-def played(seed: int, model: Engine = "readable") -> Checked:
+def singly(chance: Random) -> list[Loss]:
+    """One node at a time loses its power or its disk, and is back long before the next one does."""
+    found, at_s = [], 60
+    while at_s < ACTED_S:
+        back_us = (at_s + chance.choice((2, 15, 31, 45, 60))) * SECOND_US
+        emptied = chance.random() < 0.5
+        if chance.random() < 0.6:
+            masters_of = ClusterId(chance.choice(("a", "b")))
+            found.append(Loss(NodeId(""), at_s * SECOND_US, back_us, masters_of=masters_of, emptied=emptied))
+        else:
+            node = NodeId(f"node{chance.randint(1, NODES):02d}")
+            found.append(Loss(node, at_s * SECOND_US, back_us, emptied=emptied))
+        at_s += 300 + chance.randint(0, 60)
+    return found
+
+
+def with_second(event: Event) -> Event:
+    """A request for an MR-cluster asks for a second NameNode as well."""
+    if not isinstance(event, Requested):
+        return event
+    return replace(event, spec=replace(event.spec, masters=Promise.STANDBY, replication=2))
+
+
+def played(seed: int, model: Engine = "readable", *, second: bool = False, one_at_a_time: bool = False) -> Checked:
     """The story of a seed, played to its end; owners and invariants are looked at after each step."""
-    chance = Random(f"masters {seed}")
-    how = settings(
-        masters_lost_us=chance.choice((5, 20, 60)) * SECOND_US,
-        copy_gap_us=60 * SECOND_US,
-        spare_masters=True,
-        stale_us=30 * SECOND_US,
-        quarantine_us=60 * SECOND_US,
-        join_us=30 * SECOND_US,
-        clean_us=20 * SECOND_US,
-        deploy_us=60 * SECOND_US,
-        membership_us=10 * SECOND_US,
-        start_job_us=20 * SECOND_US,
-    )
+    chance = Random(f"{'standby' if second else 'masters'} {seed}")
+    changes: dict[str, object] = {
+        "masters_lost_us": chance.choice((5, 20, 60)) * SECOND_US,
+        "copy_gap_us": (3600 if second else 60) * SECOND_US,
+        "spare_masters": True,
+        "stale_us": 30 * SECOND_US,
+        "quarantine_us": 60 * SECOND_US,
+        "join_us": 30 * SECOND_US,
+        "clean_us": 20 * SECOND_US,
+        "deploy_us": 60 * SECOND_US,
+        "membership_us": 10 * SECOND_US,
+        "start_job_us": 20 * SECOND_US,
+    }
+    if second:
+        changes["standby_us"] = chance.choice((5, 30)) * SECOND_US
+        changes["journal_us"] = Random(f"journal {seed}").choice((0, 20, 600)) * SECOND_US
     world = SimWorld(until_us=UNTIL_S * SECOND_US, engine=model)
-    world.script([started(NODES, how=how), *events(chance)])
-    for loss in losses(chance):
+    script = events(chance)
+    world.script([started(NODES, how=settings(**changes)), *(map(with_second, script) if second else script)])
+    for loss in singly(chance) if one_at_a_time else losses(chance):
         world.suffer(loss)
     run = Checked(world)
     run.run()
@@ -97,10 +129,22 @@ def lives(run: Checked) -> dict[JobId, JobLife]:
     return {change.state.id: change.state.life for change in changes if isinstance(change, PutJob)}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(SEEDS))
-def test_every_job_is_served_once_whatever_befalls_masters(seed: int) -> None:
-    run = played(seed)
+def not_whole(run: Checked) -> dict[ClusterId, object]:
+    """The MR-clusters whose second NameNode or journal is not whole, or that the ledger takes for something else."""
+    found: dict[ClusterId, object] = {}
+    for name, cluster in run.state.clusters.items():
+        pair = run.world.masters.second.pairs.get(name)
+        if (pair is None) != (cluster.standby is None):
+            found[name] = (pair, cluster.standby)
+        elif pair is not None and cluster.standby is not None:
+            same = pair.standby.journal == cluster.standby.journal
+            if pair.sight() != (cluster.standby.node, True, "") or not cluster.standby.ready or not same:
+                found[name] = (pair, cluster.standby)
+    return found
+
+
+def served_once(run: Checked) -> None:
+    """Each job has succeeded once, and each attempt was begun once at most."""
     # One that loses its masters while it loads is given up, and its jobs with it.
     given_up = {facts["cluster"] for _, facts in run.reasons("gave-up")}
     served = {job: life for job, life in lives(run).items() if job.split("-")[0] not in given_up}
@@ -112,18 +156,49 @@ def test_every_job_is_served_once_whatever_befalls_masters(seed: int) -> None:
     assert list(engine.replay(run.store.entries(), compile_policy)) == []
 
 
-def test_the_stories_have_what_they_are_about() -> None:
-    codes = Counter(
-        reason.code for seed in range(6) for entry in played(seed).store.entries() for reason in entry.decision.reasons
-    )
-    assert {"masters-move", "masters-moved", "displaced"} <= set(codes)
+def codes(*, second: bool) -> set[str]:
+    """The reasons that some stories give."""
+    entries = (entry for seed in range(6) for entry in played(seed, second=second).store.entries())
+    return {reason.code for entry in entries for reason in entry.decision.reasons}
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_every_job_is_served_once_whatever_befalls_masters(seed: int) -> None:
+    served_once(played(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(STANDBY_SEEDS))
+def test_one_node_at_a_time_takes_nothing_that_was_acknowledged(seed: int) -> None:
+    run = played(seed, second=True, one_at_a_time=True)
+    served_once(run)
+    assert [facts["lacks_us"] for _, facts in run.reasons("masters-moved") if facts["lacks_us"]] == []
+    assert run.reasons("standby-given-up") == []
+    assert [facts for _, facts in run.reasons("masters-moved") if facts["missing"]] == []
+    assert not_whole(run) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(STANDBY_SEEDS))
+def test_every_job_is_served_once_whatever_befalls_nodes(seed: int) -> None:
+    run = played(seed, second=True)
+    served_once(run)
+    assert not_whole(run) == {}
+    assert run.world.now_us > REPAIRED_S * SECOND_US
+
+
+def test_the_stories_have_what_they_are_about() -> None:
+    assert codes(second=False) >= {"masters-move", "masters-moved", "displaced"}
+    told = codes(second=True)
+    assert told >= {"masters-move", "masters-moved", "standby-ready", "standby-arm", "standby-armed"}
+    assert told >= {"standby-given-up", "journal-wanted", "journal-begin", "journal-begun"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("second", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_both_models_tell_the_same_stories(seed: int) -> None:
-    ledgers = [
-        [(entry.event.at_us, dumps(decision_plain(entry.decision))) for entry in played(seed, model).store.entries()]
-        for model in MODELS
-    ]
-    assert ledgers[0] == ledgers[1]
+def test_both_models_tell_the_same_stories(seed: int, second: bool) -> None:
+    entries = [played(seed, model, second=second).store.entries() for model in MODELS]
+    first, other = [[(e.event.at_us, dumps(decision_plain(e.decision))) for e in each] for each in entries]
+    assert first == other

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fawkes.base.units import SECOND_US
@@ -12,47 +14,37 @@ from fawkes.core.values.events import (
     DrainAsked,
     Event,
     Failed,
-    MoveMastersAsked,
     NodeObserved,
     StandbySeen,
 )
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, NodeLife, Promise, Role, Standby
+from fawkes.core.values.model import ClusterSpec, NodeId, NodeLife, Promise, Role, Standby
 from fawkes.sim.engines import Engine
-from fawkes.sim.events.steps import Delays, Faults, Hosted, Loss, no_faults
+from fawkes.sim.events.steps import Delays, Hosted, Loss
 from fawkes.sim.masters.standby import NO_JOURNAL
 from fawkes.sim.world import SimWorld
-from fawkes.store.record import decision_plain, dumps
-from tests.sim.masters.test_masters import LOST_S, MASTER, SECOND, both, cluster, how, lost, succeeded_once
-from tests.support.pools import Checked, request, started, submit
+from tests.sim.masters import test_masters
+from tests.sim.masters.test_masters import (
+    LOST_S,
+    MASTER,
+    SECOND,
+    A,
+    both,
+    cluster,
+    lost,
+    move_at,
+    same_ledgers,
+    succeeded_once,
+)
+from tests.support.pools import Checked, submit
 
-A = ClusterId("a")
 THIRD, FOURTH = NodeId("node03"), NodeId("node04")
 ALL = (MASTER, SECOND, THIRD)
 
 
-def played(
-    *losses: Loss,
-    events: tuple[Event, ...] = (),
-    engine: Engine = "readable",
-    until_s: int = 900,
-    minimum: int = 3,
-    tasks: int = 12,
-    count: int | None = None,
-    faults: Faults = no_faults,
-    **changes: object,
-) -> Checked:
-    """One MR-cluster with a second NameNode, on all nodes but one as core nodes, and four jobs."""
-    world = SimWorld(until_us=until_s * SECOND_US, engine=engine, keep_events=True, faults=faults)
-    jobs = [submit("a", number, 20, tasks=tasks, task_s=30) for number in range(4)]
-    asked = request("a", 1, minimum=minimum, masters=Promise.STANDBY)
-    world.script(
-        [started(count or minimum + 1, how=how(**{"standby_us": 30 * SECOND_US, **changes})), asked, *jobs, *events]
-    )
-    for loss in losses:
-        world.suffer(loss)
-    run = Checked(world)
-    run.run()
-    return run
+def played(*losses: Loss, **how: Any) -> Checked:
+    """The same with a second NameNode."""
+    how = {"masters": Promise.STANDBY, "standby_us": 30 * SECOND_US, **how}
+    return test_masters.played(*losses, **how)
 
 
 def of(node: NodeId, at_s: float, back_s: float | None = None, *, emptied: bool = False) -> Loss:
@@ -134,7 +126,7 @@ def test_an_attempt_that_had_not_reached_yarn_begins_again_as_another_one() -> N
 
 @both
 def test_a_planned_move_ends_no_job_and_waits_for_none(engine: Engine) -> None:
-    asked = MoveMastersAsked(at_us=40 * SECOND_US, cluster=A, by="test", ask="move")
+    asked = move_at(40, now=False)
     run = played(events=(asked,), engine=engine)
     [(at_s, moved)] = run.reasons("masters-moved")
     assert moved["lacks_us"] == 0
@@ -145,7 +137,7 @@ def test_a_planned_move_ends_no_job_and_waits_for_none(engine: Engine) -> None:
 
 
 def test_a_planned_move_to_the_third_node_arms_it_first() -> None:
-    asked = MoveMastersAsked(at_us=40 * SECOND_US, cluster=A, to=THIRD, by="test", ask="move")
+    asked = move_at(40, THIRD, now=False)
     run = played(events=(asked,))
     assert next(facts["node"] for _, facts in run.reasons("standby-armed")) == THIRD
     assert cluster(run).master == THIRD
@@ -154,7 +146,7 @@ def test_a_planned_move_to_the_third_node_arms_it_first() -> None:
 
 
 def test_a_planned_move_whose_target_dies_leaves_the_masters_where_they_were() -> None:
-    asked = MoveMastersAsked(at_us=40 * SECOND_US, cluster=A, to=SECOND, by="test", ask="move")
+    asked = move_at(40, SECOND, now=False)
     run = played(of(SECOND, 42, 200), events=(asked,))
     assert not run.reasons("masters-moved")
     assert cluster(run).master == MASTER
@@ -251,14 +243,7 @@ def test_a_second_name_node_that_does_not_come_up_is_tried_again() -> None:
     ],
 )
 def test_both_models_write_the_same_ledger(losses: tuple[Loss, ...]) -> None:
-    ledgers: list[object] = []
-    for engine in ("readable", "compiled"):
-        run = played(*losses, engine=engine)
-        steps = (
-            (e.event.at_us, type(e.event).__name__, dumps(decision_plain(e.decision))) for e in run.store.entries()
-        )
-        ledgers.append((list(steps), run.world.task_events()))
-    assert ledgers[0] == ledgers[1]
+    same_ledgers(lambda engine: played(*losses, engine=engine))
 
 
 class Hands:
