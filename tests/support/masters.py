@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Effect, MoveMasters
-from fawkes.core.values.events import (
-    Done,
-    Failed,
-    MastersSeen,
-    MoveMastersAsked,
-    Progress,
-    RestoreAsked,
-    Woke,
-)
-from fawkes.core.values.model import (
-    ClusterId,
-    ClusterState,
-    Facts,
-    NodeId,
-)
+from fawkes.core.values.events import Done, Failed, MastersSeen, MoveMastersAsked, Progress, RestoreAsked, Woke
+from fawkes.core.values.model import ClusterId, ClusterState, Facts, MastersMove, NodeId
 from fawkes.core.values.settings import Settings
 from tests.support.desk import Desk
 from tests.support.pools import settings
 
+E = TypeVar("E", bound=Effect)
 A = ClusterId("a")
 KEY = "masters:a"
 SILENT_S, PATIENCE_S, GAP_S = 30, 120, 60
@@ -51,6 +41,13 @@ def cluster(desk: Desk) -> ClusterState:
     return desk.state.clusters[A]
 
 
+def move_of(desk: Desk) -> MastersMove:
+    """What is under way for its masters."""
+    moving = cluster(desk).moving
+    assert moving is not None
+    return moving
+
+
 def at(desk: Desk, after_s: float) -> None:
     """So much time passes, with every timer on the way."""
     until_s = desk.now_s + after_s
@@ -65,7 +62,7 @@ def ever(desk: Desk, code: str) -> list[Facts]:
     return [reason.facts for entry in desk.store.entries() for reason in entry.decision.reasons if reason.code == code]
 
 
-def all_of(desk: Desk, kind: type[Effect]) -> list[Effect]:
+def all_of(desk: Desk, kind: type[E]) -> list[E]:
     return [effect for effect in desk.world.effects if isinstance(effect, kind)]
 
 
@@ -84,7 +81,7 @@ def lost(desk: Desk, patience_s: float = PATIENCE_S) -> int:
 
 def look(desk: Desk, **facts: object) -> None:
     """The look at the masters is answered: their node is silent, the copy is a second old, all others are reached."""
-    since_us = desk.state.clusters[A].moving.since_us  # type: ignore[union-attr]
+    since_us = move_of(desk).since_us
     others = [n for n in desk.state.nodes_of(A) if n != cluster(desk).master]
     known: dict[str, object] = {"old": "silent", "image": None, "copied_us": since_us - SECOND_US, "reached": others}
     known |= {"txid": 7, "copy_at": "controller", "applications": [], "edits": "whole"}

@@ -34,11 +34,11 @@ def see(desk: Desk, node: NodeId = NEW, error: str = "", *, ready: bool = True) 
 
 
 def arms(desk: Desk) -> list[ArmStandby]:
-    return [effect for effect in all_of(desk, ArmStandby) if isinstance(effect, ArmStandby)]
+    return all_of(desk, ArmStandby)
 
 
 def moves(desk: Desk) -> list[MoveMasters]:
-    return [effect for effect in all_of(desk, MoveMasters) if isinstance(effect, MoveMasters)]
+    return all_of(desk, MoveMasters)
 
 
 def armed(desk: Desk, *answering: NodeId) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fawkes.core.jobs.displaced import rows
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
@@ -101,8 +102,8 @@ def objection(draft: Draft, cluster: ClusterState, facts: Facts) -> str:
     if facts.get("edits") != "whole":
         known = "lacks" if facts.get("edits") == "gap" else "is not known to have"
         return f"the disk of its NameNode {known} changes that came before the newest ones"
-    reached = facts.get("reached")
-    away = [n for n in nodes(draft, cluster) if n != cluster.master and n not in (reached or ())]  # type: ignore[operator]
+    reached = rows(facts, "reached")
+    away = [node for node in nodes(draft, cluster) if node != cluster.master and node not in reached]
     return f"{', '.join(away)} should have its journal and does not answer" if away else ""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from fawkes.base.units import show_bytes
+from fawkes.core.jobs.displaced import rows
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.model import ClusterAlert, ClusterState, Facts, JobId, Plain
@@ -120,8 +121,8 @@ def tell(draft: Draft, cluster: ClusterState, facts: Facts) -> ClusterState:
 
     Jobs that the ledger has as ended, although the copy had them at work, may lack output as well.
     """
-    blocks, files = facts.get("lost_blocks"), _list(facts, "lost_files")
-    jobs = _ended(draft, cluster, _list(facts, "ended"))
+    blocks, files = facts.get("lost_blocks"), rows(facts, "lost_files")
+    jobs = _ended(draft, cluster, rows(facts, "ended"))
     if "lost_blocks" not in facts and not jobs:
         return cluster
     said: dict[str, Plain] = {
@@ -129,10 +130,10 @@ def tell(draft: Draft, cluster: ClusterState, facts: Facts) -> ClusterState:
         "total_bytes": facts.get("lost_bytes"),
         "files": files[:_SAID],
         "files_count": facts.get("lost_files_count"),
-        "writers": _list(facts, "lost_writers")[:_SAID],
+        "writers": rows(facts, "lost_writers")[:_SAID],
         "writers_count": facts.get("lost_writers_count"),
         "jobs": jobs[:_SAID],
-        "unlisted": _list(facts, "lost_unlisted"),
+        "unlisted": rows(facts, "lost_unlisted"),
     }
     if not (blocks or files or jobs or said["unlisted"]):
         return cluster
@@ -147,7 +148,7 @@ def tell(draft: Draft, cluster: ClusterState, facts: Facts) -> ClusterState:
 def _in_short(cluster: ClusterState, said: Facts) -> str:
     size, blocks = said.get("total_bytes"), said.get("blocks")
     parts = [f"{blocks} blocks ({show_bytes(size)})"] if isinstance(size, int) and blocks else []
-    parts += [f"the end of job {job}" for job in _list(said, "jobs")]
+    parts += [f"the end of job {job}" for job in rows(said, "jobs")]
     # Files that had a block given and nothing written to it.
     parts = parts or [f"{said.get('files_count')} files"]
     return (
@@ -166,8 +167,3 @@ def _ended(draft: Draft, cluster: ClusterState, ended: Iterable[Plain]) -> list[
         if name and name not in waiting and draft.view.had_job(cluster.id, JobId(name)):
             found.append(name)
     return found
-
-
-def _list(facts: Facts, name: str) -> list[Plain]:
-    found = facts.get(name)
-    return list(found) if isinstance(found, list | tuple) else []

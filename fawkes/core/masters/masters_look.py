@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from fawkes.core.jobs.displaced import rows
 from fawkes.core.masters import journal, masters_to, standby
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.effects import LookAtMasters
@@ -17,10 +18,10 @@ _NAMED = 5
 
 def at_work(facts: Facts) -> list[str]:
     """The applications that hold a planned move, by id; those that copy data for Fawkes do not."""
-    rows = facts.get("applications")
-    if not isinstance(rows, Sequence) or isinstance(rows, str):
+    found = facts.get("applications")
+    if not isinstance(found, Sequence) or isinstance(found, str):
         return ["which ones is not known"]
-    return [str(row.get("id") if isinstance(row, Mapping) else row) for row in rows if not is_copy(row)][:_NAMED]
+    return [str(row.get("id") if isinstance(row, Mapping) else row) for row in found if not is_copy(row)][:_NAMED]
 
 
 def objection(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: LookAtMasters, facts: Facts) -> str:
@@ -117,8 +118,6 @@ def _waited(draft: Draft, moving: MastersMove) -> bool:
 
 
 def _most_reached(draft: Draft, cluster: ClusterState, moving: MastersMove, facts: Facts) -> bool:
-    reached = facts.get("reached")
-    if not isinstance(reached, Sequence):
-        return False
+    reached = rows(facts, "reached")
     others = [n.node.id for n in draft.nodes_of(cluster.id) if n.stores and n.node.id != moving.old]
     return 2 * sum(name in reached for name in others) > len(others)

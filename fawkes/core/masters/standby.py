@@ -7,9 +7,10 @@ the journal answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
+from fawkes.core.jobs.displaced import rows
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
@@ -75,15 +76,8 @@ def may_take_over(cluster: ClusterState, to: NodeId, facts: Facts) -> bool:
 
 def journal_answers(cluster: ClusterState, facts: Facts) -> bool:
     """True if most of the journal answers, by facts of right now: then it has all that was acknowledged."""
-    answering = facts.get("journal")
-    if cluster.standby is None or not isinstance(answering, Sequence) or isinstance(answering, str):
-        return False
-    return _most(cluster.standby.journal, set(map(str, answering)))
-
-
-def _most(journal: Iterable[NodeId], answering: set[str]) -> bool:
-    names = list(journal)
-    return 2 * sum(name in answering for name in names) > len(names)
+    journal, answering = () if cluster.standby is None else cluster.standby.journal, rows(facts, "journal")
+    return 2 * sum(node in answering for node in journal) > len(journal)
 
 
 def alone(cluster: ClusterState) -> ClusterState:
@@ -278,8 +272,7 @@ def answered(
         )
         draft.put_cluster(cluster)
         draft.touch(cluster.id, afresh=True)
-        answering = event.facts.get("journal")
-        if not isinstance(answering, Sequence) or not set(effect.standby.journal) <= set(map(str, answering)):
+        if not set(effect.standby.journal) <= set(map(str, rows(event.facts, "journal"))):
             _look_again(draft, cluster)
     else:
         draft.say("standby-not-armed", cluster=cluster.id, error=event.error, tries=pending.tries)

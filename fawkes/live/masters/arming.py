@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import logging
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.base.units import SECOND_US
@@ -26,16 +26,9 @@ from fawkes.live.nodes.playbooks import hadoop, lease
 from fawkes.live.nodes.playbooks import standby as book
 from fawkes.live.wire.rest import UnreadableError
 from fawkes.playbook import Exit, Folders
+from fawkes.playbook import Facts as NodeFacts
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _OnNode:
-    """What lies on a node: the VERSION of the NameNode's folder and of the journal, None where there is none."""
-
-    nn: bytes | None
-    journal: bytes | None
 
 
 class Arming(Change):
@@ -116,7 +109,7 @@ class Arming(Change):
     def _begin_journal_node(self, at: NodeId) -> bool:
         """Start a JournalNode; one without a journal gets the files of another part first. False: it cannot be yet."""
         self._prepare(at)
-        if self._look(at).journal is None and not self._fill(at):
+        if "journal" not in self._look(at) and not self._fill(at):
             return False
         self._start(at, "journalnode")
         return True
@@ -185,7 +178,7 @@ class Arming(Change):
 
     def _begin_with_its_own(self, second: NodeId) -> bool:
         """Start the second NameNode with the image that it has; False when it has none of this namespace."""
-        own, first = self._look(second).nn, self._look(self._effect.master).nn
+        own, first = self._look(second).get("nn"), self._look(self._effect.master).get("nn")
         if own is None or first is None or _namespace(own) != _namespace(first):
             return False
         if self._pair.state(self._cluster, second) == ha.ACTIVE:
@@ -206,14 +199,9 @@ class Arming(Change):
 
     # -- nodes
 
-    def _look(self, at: NodeId) -> _OnNode:
-        facts = self._run(at, book.look(self._folders(at), self._name), "looking at the journal")
-
-        def version(key: str) -> bytes | None:
-            text = facts.get(key)
-            return None if text is None else base64.b64decode(text)
-
-        return _OnNode(version("nn"), version("journal"))
+    def _look(self, at: NodeId) -> NodeFacts:
+        """The VERSION of a NameNode's folder (``nn``) and of a journal (``journal``) on a node, where they are."""
+        return self._run(at, book.look(self._folders(at), self._name), "looking at the journal")
 
     def _take(self, nodes: Collection[NodeId]) -> list[NodeId]:
         """The nodes that answer and take orders of this controller; the lease of one may be gone with its disk."""
@@ -246,7 +234,7 @@ class Arming(Change):
         return self._ground.folders(at, self._cluster.id)
 
 
-def _namespace(version: bytes) -> dict[bytes, bytes]:
-    """Which namespace a VERSION is of; no two formats have the same."""
-    rows = (line.partition(b"=") for line in version.splitlines())
+def _namespace(version: str) -> dict[bytes, bytes]:
+    """The namespace that a VERSION (in base64) is of; no two formats have the same."""
+    rows = (line.partition(b"=") for line in base64.b64decode(version).splitlines())
     return {key: value for key, _, value in rows if key in (b"clusterID", b"namespaceID", b"blockpoolID")}

@@ -38,7 +38,9 @@ from fawkes.live.wire.rest import Deadline, UnreadableError
 _log = logging.getLogger(__name__)
 #: an address that no DataNode has: the report is not about one that leaves
 _NOBODY = "-"
-MASTERS = ("namenode", "resourcemanager", "historyserver")
+_MASTERS = ("namenode", "resourcemanager", "historyserver")
+TOLD = 500
+"""So many applications that have ended are told: those of running jobs are among the newest."""
 
 
 class Handover(Change, ABC):
@@ -165,7 +167,7 @@ class Handover(Change, ABC):
                     return True
             except UnreadableError as error:
                 self._waits(str(error))
-            self._check_alive(look, [self._to], MASTERS, ("running", "absent"))
+            self._check_alive(look, [self._to], _MASTERS, ("running", "absent"))
         return False
 
     def _urge(self, addresses: MasterAddresses) -> None:

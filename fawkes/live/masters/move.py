@@ -20,7 +20,7 @@ from fawkes.live.edits.stamps import leap_of
 from fawkes.live.eyes import history
 from fawkes.live.eyes.measure import is_ours
 from fawkes.live.jobs import half_done
-from fawkes.live.masters.handover import Handover
+from fawkes.live.masters.handover import TOLD, Handover
 from fawkes.live.masters.lost_writes import find, named
 from fawkes.live.masters.skipping import skipping
 from fawkes.live.masters.succession import GoneError, Means, Standing, StayError, UntouchedError
@@ -35,8 +35,6 @@ from fawkes.live.wire.webhdfs import Hdfs
 
 _log = logging.getLogger(__name__)
 _MAPREDUCE = "MAPREDUCE"
-#: applications that have succeeded and are told: those of running jobs are among the newest
-_TOLD = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +264,7 @@ class Move(Handover):
         of others is set aside, for it would be in the way of the job that begins again.
         """
         known = masters.all_applications(addresses, Deadline.after(limits.ANSWER_S), tag="")
-        newest = [one for one in known if is_ours(one)][-_TOLD:]
+        newest = [one for one in known if is_ours(one)][-TOLD:]
         finished = [one.id for one in newest if one.succeeded or self._has_finished(addresses, one)]
         ended: list[Plain] = []
         for one in (one for one in known if not one.ended):

@@ -21,19 +21,6 @@ from fawkes.live.wire.rest import UnreadableError
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is not whole: which part on which node, and how."""
-
-    part: str
-    node: NodeId
-    how: str
-
-    def __str__(self) -> str:
-        """For people."""
-        return f"the {self.part} on {self.node} {self.how}"
-
-
 @dataclass(slots=True)
 class Course:
     """How far the first NameNode was, and when: by that it is known for how long the second one has been behind."""
@@ -98,45 +85,41 @@ class StandbyWatch:
 
     def _look_at(self, cluster: LiveCluster, second: NodeId, eye: _Eye) -> None:
         journal = self._pair.journal(cluster, cluster.journal)
-        follows = self._follows(cluster, second, eye.course)
-        away = [
-            Problem("JournalNode", at, _no_answer(seen))
-            for at, seen in journal.items()
-            if isinstance(seen, UnreadableError)
-        ]
-        ready = follows is None and 2 * (len(journal) - len(away)) > len(journal)
-        problems = [*([] if follows is None else [follows]), *away]
+        away = {
+            ("JournalNode", at): _no_answer(seen) for at, seen in journal.items() if isinstance(seen, UnreadableError)
+        }
+        fault = self._fault(cluster, second, eye.course)
+        ready = not fault and 2 * (len(journal) - len(away)) > len(journal)
+        problems = {("second NameNode", second): fault, **away} if fault else away
         now = self._clusters.get(cluster.id)
         if now is None or now.standby is None or now.second != second or self._clusters.moving(cluster.id) is not None:
             # Something else is wanted by now: this is no answer to it.
             return
-        essence = (second, ready, frozenset((each.part, each.node) for each in problems))
+        essence = (second, ready, frozenset(problems))
         if essence != eye.told:
             eye.told = essence
-            error = "; ".join(map(str, problems))
+            error = "; ".join(f"the {part} on {node} {how}" for (part, node), how in problems.items())
             _log.info("%s: its second NameNode %s: %s", cluster.id, "is ready" if ready else "is not ready", error)
             self._mailbox.tell(
                 lambda at: StandbySeen(at_us=at, cluster=cluster.id, node=second, ready=ready, error=error)
             )
 
-    def _follows(self, cluster: LiveCluster, second: NodeId, course: Course) -> Problem | None:
-        """The faults of the second NameNode; None when it is a standby that follows the first one."""
+    def _fault(self, cluster: LiveCluster, second: NodeId, course: Course) -> str:
+        """The fault of the second NameNode; empty when it is a standby that follows the first one."""
         first: ha.NameNode | None = None
         with suppress(UnreadableError):
             first = self._pair.namenode(cluster, cluster.master)
             course.note(time.monotonic(), first.txid)
         try:
-            found = self._pair.namenode(cluster, second)
+            seen = self._pair.namenode(cluster, second)
         except UnreadableError as error:
-            return Problem("second NameNode", second, _no_answer(error))
-        if found.state != ha.STANDBY:
-            return Problem("second NameNode", second, f"says that it is {found.state}")
-        if not found.follows(first or found):
-            return Problem("second NameNode", second, "does not know yet where blocks are")
-        behind_s = course.behind_s(time.monotonic(), found.txid)
-        if self._behind_s and behind_s > self._behind_s:
-            return Problem("second NameNode", second, f"is {behind_s:.0f} s behind the first one")
-        return None
+            return _no_answer(error)
+        if seen.state != ha.STANDBY:
+            return f"says that it is {seen.state}"
+        if not seen.follows(first or seen):
+            return "does not know yet where blocks are"
+        behind_s = course.behind_s(time.monotonic(), seen.txid)
+        return f"is {behind_s:.0f} s behind the first one" if self._behind_s and behind_s > self._behind_s else ""
 
 
 def _no_answer(error: UnreadableError) -> str:

@@ -19,7 +19,7 @@ from fawkes.core.values.model import Facts, NodeId, Plain
 from fawkes.live.base import limits
 from fawkes.live.eyes.measure import is_ours
 from fawkes.live.hadoop import ha
-from fawkes.live.masters.handover import Handover
+from fawkes.live.masters.handover import TOLD, Handover
 from fawkes.live.masters.succession import Means, StayError
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.playbooks import hadoop, moving
@@ -29,8 +29,6 @@ from fawkes.live.wire.masters import Application, MasterAddresses
 from fawkes.live.wire.rest import Deadline, UnreadableError
 
 _log = logging.getLogger(__name__)
-#: applications that are told, beside those that go on
-_TOLD = 500
 #: a ResourceManager's own word for one that waits to be told to begin
 _WAITS = "STANDBY"
 #: whom a NodeManager follows that is to be started again
@@ -148,7 +146,7 @@ class Takeover(Handover):
         addresses = self._setup.masters(self._cluster)
         everyone = masters.all_applications(addresses, Deadline.after(limits.ANSWER_S), tag="")
         known = [one for one in everyone if is_ours(one)]
-        told = [one for one in known if not one.ended] + [one for one in known if one.ended][-_TOLD:]
+        told = [one for one in known if not one.ended] + [one for one in known if one.ended][-TOLD:]
         self._pair.report_blocks(self._cluster, self._storing(self._reached))
         # Applications go on, and so do users' clients: only of those that have ended it is known that nobody writes on.
         files = self._files(addresses, [one.id for one in everyone if one.ended])

@@ -7,7 +7,7 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ArmStandby, LookAtMasters, MoveMasters
 from fawkes.core.values.events import Condition, Done, Progress, ReleaseAsked
-from fawkes.core.values.model import MastersMove, MoveCause, NodeId, Standby
+from fawkes.core.values.model import MoveCause, NodeId, Standby
 from tests.support.desk import Desk
 from tests.support.masters import (
     KEY,
@@ -24,6 +24,7 @@ from tests.support.masters import (
     ever,
     look,
     lost,
+    move_of,
     moved,
     refused,
     run,
@@ -73,13 +74,6 @@ def may(desk: Desk, **facts: object) -> None:
     look(desk, **({"old": "answers", "copied_us": None} | facts))
 
 
-def move_of(desk: Desk) -> MastersMove:
-    """What is under way for its masters."""
-    moving = cluster(desk).moving
-    assert moving is not None
-    return moving
-
-
 def begun_on(desk: Desk) -> tuple[NodeId, ...]:
     """The journal with which the NameNode is to start again."""
     (effect,) = [effect for effect in arms(desk) if not effect.before]
@@ -98,7 +92,6 @@ def test_it_gets_one_right_after_the_move_where_three_core_nodes_serve() -> None
     assert move_of(desk).cause is MoveCause.JOURNAL
     assert not desk.starts()
     looked = all_of(desk, LookAtMasters)[-1]
-    assert isinstance(looked, LookAtMasters)
     assert looked.old == looked.to == cluster(desk).master
     may(desk)
     assert begun_on(desk) == AFTER
@@ -152,7 +145,7 @@ def test_after_that_no_job_begins_until_those_that_run_have_ended() -> None:
     assert wanted["jobs"] == ["a-1"]
     desk.submit("a", 2)
     assert not desk.starts()
-    assert not [e for e in all_of(desk, LookAtMasters) if isinstance(e, LookAtMasters) and e.to == e.old]
+    assert not [effect for effect in all_of(desk, LookAtMasters) if effect.to == effect.old]
     desk.job("a-1", Progress.SUCCEEDED)
     may(desk)
     armed(desk)
@@ -243,7 +236,7 @@ def test_whoever_moves_the_masters_is_not_refused_for_it() -> None:
     back(desk)
     ask(desk, THIRD)
     assert desk.refusal() == ""
-    (look_at,) = [e for e in all_of(desk, LookAtMasters)[-1:] if isinstance(e, LookAtMasters)]
+    look_at = all_of(desk, LookAtMasters)[-1]
     assert (look_at.old, look_at.to) == (NEW, THIRD)
 
 

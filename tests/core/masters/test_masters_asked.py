@@ -19,13 +19,7 @@ from fawkes.core.values.events import (
     RetryAsked,
     UndrainAsked,
 )
-from fawkes.core.values.model import (
-    ClusterId,
-    ClusterLife,
-    MoveCause,
-    NodeId,
-    NodeLife,
-)
+from fawkes.core.values.model import ClusterId, ClusterLife, MoveCause, NodeId, NodeLife
 from tests.support.desk import Desk
 from tests.support.masters import (
     KEY,
@@ -42,6 +36,7 @@ from tests.support.masters import (
     how,
     look,
     lost,
+    move_of,
     moved,
     refused,
     restore,
@@ -83,7 +78,7 @@ def test_with_now_nothing_is_waited_for_and_jobs_begin_again() -> None:
     ask(desk, now=True)
     look(desk, old="answers", applications=None)
     moved(desk)
-    assert [e.attempt for e in all_of(desk, StartJob)] == [1, 2]  # type: ignore[union-attr]
+    assert [e.attempt for e in all_of(desk, StartJob)] == [1, 2]
 
 
 @pytest.mark.parametrize("old", ["silent", "stopped", "runs", None])
@@ -100,7 +95,7 @@ def test_masters_that_are_lost_before_a_planned_move_are_lost_masters() -> None:
     run(desk, "a-1")
     ask(desk)
     lost(desk)
-    assert cluster(desk).moving.cause is MoveCause.LOST  # type: ignore[union-attr]
+    assert move_of(desk).cause is MoveCause.LOST
     look(desk)
     assert begun(desk)
 

@@ -25,6 +25,7 @@ from tests.support.masters import (
     ever,
     look,
     lost,
+    move_of,
     moved,
     refused,
     restore,
@@ -75,13 +76,13 @@ def test_the_edits_of_a_disk_that_cannot_be_read_and_an_old_copy_wait_for_an_ope
         refused(desk, untouched=True, unreadable=True)
         at(desk, 100)
     look(desk, old="stopped", image=True, copied_us=5)
-    assert len({e.version for e in all_of(desk, MoveMasters)}) == 1  # type: ignore[union-attr]
+    assert len({e.version for e in all_of(desk, MoveMasters)}) == 1
     assert "`fawkes restore a`" in cluster(desk).alert
     # After a repair the disk counts again; an operator who restores takes the copy.
     restore(desk)
     look(desk, old="stopped", image=True, copied_us=5)
     (*_, effect) = all_of(desk, MoveMasters)
-    assert (effect.from_copy, effect.old) == (True, OLD)  # type: ignore[union-attr]
+    assert (effect.from_copy, effect.old) == (True, OLD)
 
 
 def test_a_repaired_disk_counts_again_after_a_retry() -> None:
@@ -98,7 +99,7 @@ def test_a_repaired_disk_counts_again_after_a_retry() -> None:
     desk.tell(RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
     look(desk, old="stopped", image=True, copied_us=None)
     (*_, effect) = all_of(desk, MoveMasters)
-    assert not effect.from_copy  # type: ignore[union-attr]
+    assert not effect.from_copy
 
 
 def test_a_move_that_nothing_came_of_leaves_the_copy_as_young_as_it_was() -> None:
@@ -109,10 +110,10 @@ def test_a_move_that_nothing_came_of_leaves_the_copy_as_young_as_it_was() -> Non
         refused(desk, untouched=True)
         at(desk, 30)
     (*_, again) = all_of(desk, LookAtMasters)
-    assert (again.old, again.to, desk.node(NEW).life) == (OLD, THIRD, NodeLife.LOST)  # type: ignore[union-attr]
+    assert (again.old, again.to, desk.node(NEW).life) == (OLD, THIRD, NodeLife.LOST)
     look(desk, copied_us=since_us - SECOND_US)
     (*_, effect) = all_of(desk, MoveMasters)
-    assert (effect.old, effect.to) == (OLD, THIRD)  # type: ignore[union-attr]
+    assert (effect.old, effect.to) == (OLD, THIRD)
 
 
 #: the facts of tries that failed, and on which node the look of the restore then finds the old masters
@@ -140,7 +141,7 @@ def test_a_move_that_failed_can_be_left_for_a_restore(case: str, planned: bool) 
     assert (desk.refusal(), cluster(desk)) == ("", before)
     restore(desk, THIRD)
     (*_, again) = all_of(desk, LookAtMasters)
-    assert (desk.refusal(), again.old, again.to) == ("", old, THIRD)  # type: ignore[union-attr]
+    assert (desk.refusal(), again.old, again.to) == ("", old, THIRD)
     assert cluster(desk).master == old
     look(desk, copied_us=5, reached=[])
     moved(desk, copied_us=5)
@@ -155,14 +156,14 @@ def test_new_masters_whose_disk_is_lost_are_lost_masters(planned: bool) -> None:
     at(desk, 20)
     refused(desk, gone=True)
     (*_, again) = all_of(desk, LookAtMasters)
-    assert (again.old, cluster(desk).master) == (NEW, NEW)  # type: ignore[union-attr]
+    assert (again.old, cluster(desk).master) == (NEW, NEW)
     assert cluster(desk).moving == MastersMove(cause=MoveCause.LOST, since_us=desk.now_us, old=NEW, by=by(planned))
     look(desk, old="stopped", image=False, copied_us=desk.now_us - 61 * SECOND_US)
     assert "61 s older than their last answer: `fawkes restore a`" in cluster(desk).alert
     at(desk, 30)
-    look(desk, old="stopped", image=False, copied_us=cluster(desk).moving.since_us - 20 * SECOND_US)  # type: ignore[union-attr]
+    look(desk, old="stopped", image=False, copied_us=move_of(desk).since_us - 20 * SECOND_US)
     (*_, effect) = all_of(desk, MoveMasters)
-    assert (effect.old, effect.planned, effect.to != NEW) == (NEW, False, True)  # type: ignore[union-attr]
+    assert (effect.old, effect.planned, effect.to != NEW) == (NEW, False, True)
 
 
 def begin(desk: Desk, *, planned: bool) -> None:

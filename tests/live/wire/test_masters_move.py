@@ -19,17 +19,7 @@ from playbooks import hadoop, moving
 from playbooks import lease as leases
 from tests.live.fake_hdfs import rpc
 from tests.live.fake_hdfs import running as running_hdfs
-from tests.live.masters_server import (
-    HISTORY,
-    JMX,
-    NODE_LIST,
-    Answer,
-    Server,
-    clear,
-    missing,
-    running,
-    says,
-)
+from tests.live.masters_server import HISTORY, JMX, NODE_LIST, Answer, Server, clear, missing, running, says
 from tests.live.move_site import (
     APPLICATION,
     DATA,

@@ -8,15 +8,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ArmStandby, Deploy, Goal, LookAtMasters, Member, MoveMasters
-from fawkes.core.values.events import (
-    Condition,
-    Done,
-    DrainAsked,
-    Event,
-    Failed,
-    NodeObserved,
-    StandbySeen,
-)
+from fawkes.core.values.events import Condition, Done, DrainAsked, Event, Failed, NodeObserved, StandbySeen
 from fawkes.core.values.model import ClusterSpec, NodeId, NodeLife, Promise, Role, Standby
 from fawkes.sim.engines import Engine
 from fawkes.sim.events.steps import Delays, Hosted, Loss
