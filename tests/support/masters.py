@@ -107,6 +107,20 @@ def run(desk: Desk, job: str) -> None:
     desk.job(job, Progress.RUNNING, application=f"application_{job}")
 
 
+def at_work(desk: Desk) -> Desk:
+    """The same with its first job at work."""
+    desk.submit("a", 1)
+    run(desk, "a-1")
+    return desk
+
+
+def taken_over(desk: Desk, **facts: object) -> None:
+    """The masters are lost, and others take over from the copy; ``facts`` are those of the move."""
+    lost(desk)
+    look(desk)
+    moved(desk, **facts)
+
+
 def ask(desk: Desk, to: NodeId | None = None, *, now: bool = False) -> None:
     desk.tell(MoveMastersAsked(at_us=desk.now_us, cluster=A, to=to, now=now, by="ann", ask="m"))
 

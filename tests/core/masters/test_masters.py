@@ -32,6 +32,7 @@ from tests.support.masters import (
     all_of,
     ask,
     at,
+    at_work,
     begun,
     cluster,
     ever,
@@ -40,8 +41,8 @@ from tests.support.masters import (
     lost,
     moved,
     refused,
-    run,
     silence,
+    taken_over,
     up,
 )
 from tests.support.pools import settings, started
@@ -182,9 +183,7 @@ def test_only_masters_on_the_one_node_that_stores_data_say_what_gives_it_up() ->
 
 
 def test_masters_that_answer_right_before_the_deed_keep_their_jobs() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
+    desk = at_work(up())
     lost(desk)
     look(desk)
     refused(desk, alive=True)
@@ -232,9 +231,7 @@ def test_a_load_waits_for_masters_that_are_away() -> None:
         desk.failed("cluster:a")
         at(desk, 4)
     assert (cluster(desk).life, desk.said("gave-up")) == (ClusterLife.LOADING, [])
-    lost(desk)
-    look(desk)
-    moved(desk)
+    taken_over(desk)
     assert cluster(desk).life is ClusterLife.LOADING
     assert desk.state.pending["cluster:a"].tries == 1
 
@@ -324,9 +321,7 @@ def test_a_move_that_fails_is_tried_again_and_then_on_another_node() -> None:
 
 
 def test_while_they_move_nothing_is_concluded_about_nodes_and_jobs() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
+    desk = at_work(up())
     lost(desk)
     look(desk)
     before = (desk.lives("a"), desk.state.jobs[JobId("a-1")])
@@ -341,9 +336,7 @@ def test_while_they_move_nothing_is_concluded_about_nodes_and_jobs() -> None:
 
 
 def test_a_new_engine_goes_on_with_the_move_and_begins_no_job_meanwhile() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
+    desk = at_work(up())
     lost(desk)
     look(desk)
     again = desk.tell(
@@ -359,12 +352,8 @@ def test_a_new_engine_goes_on_with_the_move_and_begins_no_job_meanwhile() -> Non
 
 
 def test_jobs_that_ran_begin_again_and_that_is_no_retry() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
-    lost(desk)
-    look(desk)
-    moved(desk)
+    desk = at_work(up())
+    taken_over(desk)
     job = desk.state.jobs[JobId("a-1")]
     assert (job.life, job.attempt, job.displaced) == (JobLife.STARTING, 2, 1)
     (start,) = (e for e in desk.last.effects if isinstance(e, StartJob))
@@ -374,25 +363,17 @@ def test_jobs_that_ran_begin_again_and_that_is_no_retry() -> None:
 
 
 def test_a_job_that_has_succeeded_by_its_history_is_not_run_twice() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
-    lost(desk)
-    look(desk)
-    moved(desk, finished=["application_a-1"])
+    desk = at_work(up())
+    taken_over(desk, finished=["application_a-1"])
     assert desk.said("job-succeeded")
     assert len(all_of(desk, StartJob)) == 1
 
 
 def test_a_job_that_was_being_cancelled_is_cancelled() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
+    desk = at_work(up())
     desk.tell(CancelAsked(at_us=desk.now_us, job=JobId("a-1")))
     assert all_of(desk, CancelJob)
-    lost(desk)
-    look(desk)
-    moved(desk)
+    taken_over(desk)
     assert desk.said("job-cancelled")
 
 
@@ -402,9 +383,7 @@ def test_a_command_of_its_own_is_not_run_twice() -> None:
     first = AppSeen(id="application_1", life=AppLife.SUCCEEDED)
     desk.attempt("a-1", launcher=Launcher.RUNNING, applications=(first,), own=True)
     assert desk.state.jobs[JobId("a-1")].application == first.id
-    lost(desk)
-    look(desk)
-    moved(desk, finished=[first.id])
+    taken_over(desk, finished=[first.id])
     (said,) = desk.said("job-failed")
     assert "not begun a second time" in str(said["error"])
     assert len(all_of(desk, StartJob)) == 1

@@ -30,6 +30,7 @@ from tests.support.masters import (
     all_of,
     ask,
     at,
+    at_work,
     begun,
     cluster,
     ever,
@@ -40,7 +41,6 @@ from tests.support.masters import (
     moved,
     refused,
     restore,
-    run,
     up,
 )
 
@@ -48,9 +48,7 @@ from tests.support.masters import (
 
 
 def test_a_planned_move_waits_for_jobs_and_for_what_users_run() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
+    desk = at_work(up())
     ask(desk, THIRD)
     desk.submit("a", 2)
     assert not all_of(desk, LookAtMasters)
@@ -72,9 +70,7 @@ def test_a_planned_move_waits_for_jobs_and_for_what_users_run() -> None:
 
 
 def test_with_now_nothing_is_waited_for_and_jobs_begin_again() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
+    desk = at_work(up())
     ask(desk, now=True)
     look(desk, old="answers", applications=None)
     moved(desk)
@@ -90,9 +86,7 @@ def test_a_planned_move_needs_masters_that_answer(old: str | None) -> None:
 
 
 def test_masters_that_are_lost_before_a_planned_move_are_lost_masters() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
+    desk = at_work(up())
     ask(desk)
     lost(desk)
     assert move_of(desk).cause is MoveCause.LOST
@@ -113,9 +107,7 @@ def test_the_masters_leave_a_node_that_is_drained_and_it_leaves_after_them() -> 
 
 
 def test_an_undrain_calls_the_move_off() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
+    desk = at_work(up())
     desk.tell(DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan"))
     assert cluster(desk).moving is not None
     desk.tell(UndrainAsked(at_us=desk.now_us, node=OLD))

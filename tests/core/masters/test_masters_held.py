@@ -30,6 +30,7 @@ from tests.support.masters import (
     refused,
     restore,
     silence,
+    taken_over,
     up,
 )
 from tests.support.pools import settings
@@ -211,9 +212,7 @@ def test_an_answer_of_the_move_that_was_left_is_history() -> None:
 
 def test_a_former_masters_node_is_shut_out_until_it_is_back() -> None:
     desk = up(4)
-    lost(desk)
-    look(desk)
-    moved(desk, copied_us=5, reached=[NEW, THIRD])
+    taken_over(desk, copied_us=5, reached=[NEW, THIRD])
     assert cluster(desk).shut_out == (OLD,)
 
 

@@ -21,6 +21,7 @@ from tests.support.masters import (
     all_of,
     ask,
     at,
+    at_work,
     begun,
     cluster,
     ever,
@@ -403,9 +404,7 @@ def test_where_the_new_masters_do_not_come_up_a_copy_is_as_old_as_it_is() -> Non
 
 
 def test_jobs_that_yarn_knows_go_on() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
+    desk = at_work(up())
     lost(desk)
     look(desk, **FOLLOWS)
     moved(desk, known=[{"id": "application_a-1", "tags": ["mine", tag_of(JobId("a-1"), 1)]}])
@@ -438,9 +437,7 @@ def waited_for(desk: Desk) -> object:
 
 
 def test_a_planned_move_does_not_wait_for_jobs_that_yarn_knows() -> None:
-    desk = up()
-    desk.submit("a", 1)
-    run(desk, "a-1")
+    desk = at_work(up())
     ask(desk)
     assert waited_for(desk) == []
     look(desk, **FOLLOWS, old="answers", applications=[{"id": "application_a-1"}])

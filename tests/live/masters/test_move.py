@@ -19,7 +19,7 @@ from playbooks import hadoop, moving
 from playbooks import lease as leases
 from tests.live.fake_hdfs import rpc
 from tests.live.fake_hdfs import running as running_hdfs
-from tests.live.masters_server import HISTORY, JMX, NODE_LIST, Answer, Server, clear, missing, running, says
+from tests.live.masters_server import HISTORY, JMX, NODE_LIST, Answer, Server, clear, missing, says
 from tests.live.move_site import (
     APPLICATION,
     DATA,
@@ -37,20 +37,22 @@ from tests.live.move_site import (
 )
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running() as masters:
-        yield masters
-
-
 @pytest.fixture
-def site(tmp_path: Path, server: Server) -> Iterator[Site]:
-    clear(server)
-    site = Site(tmp_path, server)
+def site(tmp_path: Path, one_server: Server) -> Iterator[Site]:
+    clear(one_server)
+    found = Site(tmp_path, one_server)
     try:
         yield site
     finally:
         site.end()
+
+
+def gone(site: Site, **served: Any) -> None:
+    """The old masters' node is off, and there is a copy; the new masters serve what is ``served``."""
+    site.setup.server_off = frozenset({OLD})
+    site.copies.take()
+    site.fleet.off = {OLD}
+    site.serves(TO, THIRD, **served)
 
 
 def test_a_look_tells_what_is_there_and_changes_nothing(site: Site) -> None:
@@ -181,10 +183,7 @@ def test_what_a_copy_lacks_is_told_by_its_traces(site: Site) -> None:
 
 def test_safe_mode_ends_before_yarn_and_the_history_are_waited_for(site: Site) -> None:
     """Blocks are missing, so that HDFS does not leave it by itself, and others wait for HDFS when they start."""
-    site.setup.server_off = frozenset({OLD})
-    site.copies.take()
-    site.fleet.off = {OLD}
-    site.serves(TO, THIRD, files=MISSING)
+    gone(site, files=MISSING)
     free = dict(site.server.answers)
     site.serves(TO, THIRD, safe="on")
     for path in (JMX, NODE_LIST, "/ws/v1/history/info"):
@@ -209,10 +208,7 @@ def test_a_lost_disk_is_replaced_by_the_copy(site: Site) -> None:
 
 def test_a_move_that_was_cut_off_goes_on_with_what_it_has_begun(site: Site) -> None:
     """Its NameNode may have taken files: nothing is put in the place of its data."""
-    site.setup.server_off = frozenset({OLD})
-    site.copies.take()
-    site.fleet.off = {OLD}
-    site.serves(TO, THIRD)
+    gone(site)
     site.move()
     written = site.root(TO) / "nn" / "current" / "edits_inprogress_0000000000000000099"
     written.write_text("files that the new NameNode has taken")
@@ -224,10 +220,7 @@ def test_a_move_that_was_cut_off_goes_on_with_what_it_has_begun(site: Site) -> N
 
 
 def test_the_data_of_an_earlier_move_is_not_that_of_this_one(site: Site) -> None:
-    site.setup.server_off = frozenset({OLD})
-    site.copies.take()
-    site.fleet.off = {OLD}
-    site.serves(TO, THIRD)
+    gone(site)
     site.move(version=5)
     site.ground.run(TO, moving.stop(site.lease(TO)), "stopping")
     site.copies.fails = True
@@ -263,10 +256,7 @@ def test_a_disk_that_may_not_have_everything_is_taken_along_and_the_loss_is_told
 
 
 def test_a_move_that_fails_later_does_not_say_that_nothing_was_begun(site: Site) -> None:
-    site.setup.server_off = frozenset({OLD})
-    site.copies.take()
-    site.fleet.off = {OLD}
-    site.serves(TO, THIRD)
+    gone(site)
     site.move()
     site.ground.run(TO, moving.stop(site.lease(TO)), "stopping")
     site.fleet.off = {OLD, TO}
