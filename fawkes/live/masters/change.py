@@ -12,11 +12,12 @@ from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.effects import Membership
 from fawkes.core.values.model import NodeId, Role
 from fawkes.live.base import limits
+from fawkes.live.hadoop import ha
 from fawkes.live.hadoop.ports import Ports
 from fawkes.live.masters.succession import Means
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.playbooks import hadoop, node
-from fawkes.live.wire.hadoop_rpc import REFRESH_NAMENODES, call
+from fawkes.live.wire.hadoop_rpc import REFRESH_NAMENODES, RpcError, call
 from fawkes.live.wire.rest import Deadline
 from fawkes.playbook import Facts as NodeFacts
 from fawkes.playbook import Lease, Script
@@ -106,6 +107,22 @@ class Change:
 
     def _storing(self, nodes: Iterable[NodeId]) -> list[NodeId]:
         return [n for n in nodes if self._cluster.members[n].role is not Role.TRANSIENT]
+
+    def _swap_namenodes(self, first: NodeId, second: NodeId) -> RpcError | None:
+        """None once the NameNode on ``second`` has taken the journal over; else why not, and ``first`` has it again.
+
+        RpcError when it is not known that either of them has it.
+        """
+        try:
+            self._pair.become_standby(self._cluster, first)
+            self._pair.become_active(self._cluster, second)
+        except RpcError as error:
+            # Where only the answer was lost, what the second one may have written must not be shut out. Else the first
+            # one takes the journal over again; should the order arrive late at the second, that one loses it.
+            if self._pair.state(self._cluster, second) != ha.ACTIVE:
+                self._pair.become_active(self._cluster, first)
+                return error
+        return None
 
     # -- waiting
 

@@ -17,7 +17,6 @@ from fawkes.live.hadoop import ha
 from fawkes.live.masters.arming import Arming
 from fawkes.live.nodes.playbooks import hadoop
 from fawkes.live.nodes.playbooks import standby as book
-from fawkes.live.wire.hadoop_rpc import RpcError
 
 _log = logging.getLogger(__name__)
 
@@ -132,13 +131,8 @@ class JournalChange(Arming):
         self._start(master, "namenode")
         if not self._until([master], "namenode", lambda: self._follows(master, second)):
             return False
-        self._pair.become_standby(cluster, second)
-        try:
-            self._pair.become_active(cluster, master)
-        except RpcError:
-            if self._pair.state(cluster, master) != ha.ACTIVE:
-                self._pair.become_active(cluster, second)
-                raise
+        if (error := self._swap_namenodes(second, master)) is not None:
+            raise error
         self._pair.roll(cluster, master)
         self._pair.report_blocks(cluster, self._storing(cluster.members))
         return self._until([second], "namenode", lambda: self._follows(second))

@@ -88,15 +88,7 @@ class Takeover(Handover):
             self._stopped = self._thread.submit(self._stop_old)
             self._pair.become_active(self._cluster, self._to)
             return
-        try:
-            self._pair.become_standby(self._before, self._old)
-            self._pair.become_active(self._cluster, self._to)
-        except RpcError as error:
-            if self._pair.state(self._cluster, self._to) == ha.ACTIVE:
-                # It was done, and only its answer was lost: what the new one may have written must not be shut out.
-                return
-            # The old one takes the journal over again; should the order arrive late at the other, that one loses it.
-            self._pair.become_active(self._before, self._old)
+        if (error := self._swap_namenodes(self._old, self._to)) is not None:
             raise StayError(f"its masters stay on {self._old}: {error.what}", where=self._before.id) from error
 
     # -- from the takeover on

@@ -170,6 +170,14 @@ def test_a_planned_takeover_that_is_refused_goes_back(site: PairSite) -> None:
     assert (site.cluster().master, site.clusters.moving(C)) == (OLD, None)
 
 
+def test_a_planned_takeover_that_leaves_nobody_active_is_not_over(site: PairSite) -> None:
+    """Nobody may say that the masters stay: the next try makes one of them active."""
+    site.refuses = {(TO, ACTIVE), (OLD, ACTIVE)}
+    with pytest.raises(RpcError, match="it is told to refuse"):
+        site.take_over(planned=True)
+    assert site.clusters.moving(C) == TO
+
+
 def test_a_planned_takeover_of_masters_that_are_silent_by_then(site: PairSite) -> None:
     site.fleet.off = {OLD}
     with pytest.raises(StayError, match="node01 does not answer, so its masters are not moved") as error:
