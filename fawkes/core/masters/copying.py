@@ -1,4 +1,4 @@
-"""Whether the data of masters is copied off their node, and the alert when that has not worked for too long."""
+"""Copies of the data of masters off their node, and the alert when that has not worked for too long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was written after a kept copy was made, by the traces that it has left on the nodes that store data.
+"""Writes that came after a kept copy was made, by the traces that it has left on the nodes that store data.
 
 Names of files are in the NameNode's data alone, and the copy lacks them. But a DataNode keeps the blocks, and its log
 names the client that wrote each: the client of a task is called after the attempt. So the writer is often known where
@@ -56,7 +56,7 @@ def lost_writes(
     allocations: Iterable[Allocation],
     unlisted: Iterable[str] = (),
 ) -> dict[str, Plain]:
-    """What a `Done` of a move tells: blocks that the copy does not know, their bytes, their writers, and known files.
+    """The facts for a `Done` of a move: blocks that the copy does not know, their bytes, writers, and known files.
 
     The writers with the most bytes come first, each with its ``application``, empty for a client that was no task, or
     its ``host``, empty where that is not known. Each block counts once, however many nodes have it. ``unlisted`` are

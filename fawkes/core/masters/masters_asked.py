@@ -1,4 +1,4 @@
-"""What operators ask of the masters of an MR-cluster: that they go elsewhere, or come back from their copy."""
+"""Orders of operators to the masters of an MR-cluster: that they go elsewhere, or come back from their copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether masters may go to another node, on the facts of a look at them (`effects.LookAtMasters`)."""
+"""The judgement if masters may go to another node, on the facts of a look at them (`effects.LookAtMasters`)."""
 
 from __future__ import annotations
 

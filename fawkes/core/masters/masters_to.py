@@ -99,7 +99,7 @@ def hold(draft: Draft, cluster: ClusterState, why: str) -> None:
 
 
 def if_gone(cluster: ClusterState, node: NodeId) -> str:
-    """What to type when no other disk has what the masters knew, and their node never comes back."""
+    """The command to type when no other disk has what the masters knew, and their node never comes back."""
     return f"If {node} is gone for good, give up its data: `fawkes release {cluster.id} --discard-data --force`"
 
 

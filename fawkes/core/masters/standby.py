@@ -201,7 +201,7 @@ def arm(draft: Draft, cluster: ClusterState, *, node: NodeId | None = None, afre
 
 
 def _meanwhile(standby: Standby, wanted: Standby) -> Standby:
-    """What holds until ``wanted`` is reached: a node that is still to get its part of the journal has nothing yet."""
+    """The standby until ``wanted`` is reached: a node that is still to get its part of the journal has nothing yet."""
     return replace(standby, node=wanted.node if wanted.node in standby.journal else None, ready=False)
 
 

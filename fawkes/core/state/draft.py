@@ -278,7 +278,7 @@ class Draft:
         self._changes.append(pending)
 
     def later(self, pending: PutPending) -> None:
-        """What has failed is tried again after a wait that doubles with each try."""
+        """Try something that has failed again, after a wait that doubles with each try."""
         wait_us = backoff.wait_us(self.settings, pending.tries)
         self.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
 

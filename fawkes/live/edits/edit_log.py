@@ -143,7 +143,7 @@ class Origin:
 
 
 def origin(version: str) -> Origin | None:
-    """What a ``VERSION`` file says; None when it is not whole."""
+    """The namespace of a ``VERSION`` file; None when it is not whole."""
     values: Mapping[str, str] = dict(
         line.split("=", 1) for line in version.splitlines() if "=" in line and not line.startswith("#")
     )

@@ -34,12 +34,12 @@ _TEXTS = frozenset(
 
 
 class ImageError(FawkesError):
-    """What came is not a whole image in XML, or has a form that is not known."""
+    """Bytes that are not a whole image in XML, or has a form that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageSummary:
-    """What an image has: its last transaction, and how many files and folders."""
+    """The contents of an image: its last transaction, and how many files and folders."""
 
     transaction: int
     inodes: int
@@ -84,7 +84,7 @@ class ImageReader:
         return len(data)
 
     def end(self) -> ImageSummary:
-        """What the image has; ImageError when not all of it came, or it could not be read."""
+        """The contents of the image; ImageError when not all of it came, or it could not be read."""
         if not self._problem:
             try:
                 self._parser.Parse(self._unpack.flush(), True)

@@ -45,7 +45,7 @@ class KeepError(FawkesError):
 
 
 class MastersDataError(KeepError):
-    """What the masters' node has is not the data of this MR-cluster, or it is damaged: no other try brings more."""
+    """The masters' node does not have the data of this MR-cluster, or it is damaged: no other try brings more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +158,7 @@ class CopyFolder:
         return self._last.get(first, first - 1)
 
     def copy(self) -> KeptCopy | None:
-        """What a NameNode can start from; None: there is nothing whole."""
+        """A copy that a NameNode can start from; None: there is nothing whole."""
         with self._guard:
             return self._as_it_is()
 

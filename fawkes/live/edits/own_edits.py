@@ -1,4 +1,4 @@
-"""What a NameNode has on its own disk, whatever its journal has: only from that it can begin a new journal."""
+"""Edits that a NameNode has on its own disk, whatever its journal has: only from that it can begin a new journal."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ class OwnEdits:
 
 
 def own_edits(ground: Ground, node: NodeId, cluster: ClusterId) -> OwnEdits:
-    """What lies on the node of a NameNode; HostError when it does not answer."""
+    """The edits on the node of a NameNode; HostError when it does not answer."""
     facts = ground.run(node, standby.own_edits(ground.folders(node, cluster)), "looking at the edits of a NameNode")
     return OwnEdits(facts.get("edits", ""), edit_log.needed(facts.under("file")) is not None)

@@ -1,4 +1,4 @@
-"""What each change of masters or of their journal does on nodes: configure them, start daemons, and wait for these."""
+"""Steps on nodes that each change of masters or of their journal takes: configure, start daemons, wait for these."""
 
 from __future__ import annotations
 

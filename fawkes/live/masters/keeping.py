@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Kept:
-    """What is remembered of one MR-cluster's copies.
+    """The copies of one MR-cluster, as they are remembered.
 
     A round that hangs on a node holds ``lock`` until its deadline: for who cannot wait for that there is `Keeper.held`.
     """
@@ -54,7 +54,7 @@ class _Kept:
 
 @dataclass(slots=True)
 class _Told:
-    """What was told of the copies of an MR-cluster, and what is wrong with each of them now."""
+    """The last news of the copies of an MR-cluster, and the fault of each of them now."""
 
     error: str | None = None
     problems: dict[str, str] = field(default_factory=dict)
@@ -247,7 +247,7 @@ class Keeper:
             self._go_on(cluster, kept, snapshot)
 
     def _go_on(self, cluster: LiveCluster, kept: _Kept, snapshot: Snapshot | None) -> None:
-        """What follows once the controller's copy is up to date."""
+        """Begin the second copy or a new image when it is due, once the controller's copy is up to date."""
         if cluster.copy_on is None:
             self._tell(cluster.id, "second", "")
         elif snapshot is not None and self._rules.second_due(snapshot.copied_us, kept.second.noted_us):

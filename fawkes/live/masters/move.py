@@ -39,7 +39,7 @@ _MAPREDUCE = "MAPREDUCE"
 
 @dataclass(frozen=True, slots=True)
 class _Brought:
-    """What the new masters were given: the last transaction, and up to when it has everything (None: nothing lacks).
+    """The data of the new masters: its last transaction, and up to when it has everything (None: nothing lacks).
 
     ``stamp`` and ``pool``: newer blocks of this block pool are not in it.
     """
@@ -61,7 +61,7 @@ class Move(Handover):
         self._standing = Standing("", None)
 
     def _end_journal(self, nodes: Iterable[NodeId]) -> None:
-        """What the journal has is another history than that of the copy: it ends, and so does a second NameNode."""
+        """End the journal, and a second NameNode: what the journal has is another history than that of the copy."""
         journal = [at for at in nodes if at in self._before.journal]
         scripts = {at: pair.end_journal(self._right(at), namenode=at != self._old) for at in journal}
         self._run_on_all(scripts, "ending the journal")
@@ -81,7 +81,7 @@ class Move(Handover):
         return self._brought is not None
 
     def _without_it(self, *, untouched: bool) -> FawkesError:
-        """What a try ends with whose new node does not answer; masters that can go on where they were do so.
+        """The error of a try whose new node does not answer; masters that can go on where they were do so.
 
         Only where it is noted that the new node is ``untouched``: others may have taken files there.
         """
@@ -107,7 +107,7 @@ class Move(Handover):
         return StayError(f"it {why}, so its masters cannot be moved without loss", where=self._old, silent=silent)
 
     def _look(self, *, given: bool) -> _Brought | None:
-        """What an earlier try brought to the new node; None when it did not come to its point of no return.
+        """The data that an earlier try brought to the new node; None when it did not come to its point of no return.
 
         GoneError when it did, and its data is gone: the NameNode there may have taken files.
         """
@@ -248,7 +248,7 @@ class Move(Handover):
         }
 
     def _lost_writes(self, brought: _Brought, addresses: MasterAddresses) -> Facts:
-        """What the copy lacked, by its traces; empty where the new masters have everything."""
+        """The facts on what the copy lacked, by its traces; empty where the new masters have everything."""
         if brought.stamp is None or not brought.pool:
             return {}
         storing = {at: at in self._reached for at in self._storing(self._cluster.members)}
@@ -300,5 +300,5 @@ class Move(Handover):
 
 
 def _tags(one: Application) -> dict[str, Plain]:
-    """By which the ledger knows whose job it was."""
+    """The tags by which the ledger knows whose job it was."""
     return {"tags": list(one.tags)} if is_ours(one) else {}

@@ -120,7 +120,7 @@ class MastersMover:
         }
 
     def _second(self, cluster: LiveCluster, effect: LookAtMasters) -> Facts:
-        """What the NameNode that would take over says that it is, and who of the journal answers."""
+        """The state of the NameNode that would take over, in its own word, and the nodes of the journal that answer."""
         if not cluster.journal:
             return {}
         return {
@@ -129,7 +129,7 @@ class MastersMover:
         }
 
     def _own(self, cluster: LiveCluster, effect: LookAtMasters) -> Facts:
-        """Of masters that are to start again where they are: whether their disk has everything."""
+        """The fact if the disk of masters has everything, where they are to start again; empty for others."""
         if effect.old != effect.to:
             return {}
         try:

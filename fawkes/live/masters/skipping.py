@@ -1,4 +1,4 @@
-"""What must be changed in a kept copy so that its NameNode gives out no number again; see `live.stamps`."""
+"""Changes of a kept copy after which its NameNode gives out no number again; see `live.stamps`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a move of masters works with: the nodes, the copies, and how masters and members are at this moment."""
+"""The means of a move of masters: the nodes, the copies, and how masters and members are at this moment."""
 
 from __future__ import annotations
 

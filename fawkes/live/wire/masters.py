@@ -1,4 +1,4 @@
-"""What the masters of an MR-cluster say about its nodes and applications.
+"""Answers of the masters of an MR-cluster about its nodes and applications.
 
 ResourceManager and NameNode are asked over HTTP; each function asks once and returns plain values, or raises
 UnreadableError. Nodes are named by their id in the pool; one that the pool does not know keeps the name that the
@@ -225,7 +225,7 @@ def _rank(state: str) -> int:
 
 
 def storage(masters: MasterAddresses, deadline: Deadline) -> Storage:
-    """What the NameNode says about HDFS and each of its DataNodes, dead ones included."""
+    """HDFS and each of its DataNodes, dead ones included."""
     bean = namenode_bean(masters, "NameNodeInfo", deadline)
     leaving = embedded(bean, "DecomNodes")
     nodes = {
@@ -357,7 +357,7 @@ def _active_since(masters: MasterAddresses, deadline: Deadline) -> int:
 
 
 def ha_state(masters: MasterAddresses, deadline: Deadline) -> str:
-    """What the ResourceManager says that it is, in YARN's own word: ACTIVE, STANDBY, INITIALIZING."""
+    """The state of the ResourceManager in YARN's own word: ACTIVE, STANDBY, INITIALIZING."""
     return str(_resource_manager(masters, deadline).get("haState", ""))
 
 

@@ -40,7 +40,7 @@ from tests.live.move_site import (
 @pytest.fixture
 def site(tmp_path: Path, one_server: Server) -> Iterator[Site]:
     clear(one_server)
-    found = Site(tmp_path, one_server)
+    site = Site(tmp_path, one_server)
     try:
         yield site
     finally:
