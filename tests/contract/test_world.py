@@ -1,4 +1,4 @@
-"""What both worlds promise (fawkes.engine.ports.World), by the same cases: in memory, and on real Hadoop over real SSH.
+"""Promises of both worlds (fawkes.engine.ports.World), by the same cases: in memory, and on real Hadoop over real SSH.
 
 The cases of one world share an MR-cluster `c` that has `node01` for its core. Each node goes through its hand-overs
 with generations of its own, as the core would count them.
@@ -118,7 +118,7 @@ class Bench:
         return Membership(C, next(self.versions), dict(self.members))
 
     def seen(self, effect: Host, condition: Condition, *, after: int) -> NodeObserved:
-        """What was seen of the node of a goal."""
+        """Facts about the node of a goal."""
         return self.hear(
             NodeObserved,
             lambda e: (e.node, e.generation, e.condition) == (effect.node, effect.generation, condition),
@@ -225,7 +225,7 @@ def leave(bench: Bench, goal: Host, wish: Goal) -> NodeSeen:
 
 
 def left(event: NodeSeen, wish: Goal, since_us: int) -> bool:
-    """Whether a node that was told to leave after ``since_us`` has stopped to compute, or keeps nothing of its own."""
+    """True if a node that was told to leave after ``since_us`` has stopped to compute, or keeps nothing of its own."""
     sight = event.sight
     if wish is Goal.DRAINING:
         return sight.compute in (Compute.LEFT, Compute.LOST)
@@ -390,7 +390,7 @@ def job(name: str, seconds: int, attempt: int = 1) -> StartJob:
 
 
 def verdict(event: AttemptSeen) -> AttemptVerdict | None:
-    """What the core makes of the facts about an attempt that was just handed over."""
+    """The core's verdict on the facts about an attempt that was just handed over."""
     return judge(event.seen, began=False, cancelling=False, lasted=False)
 
 

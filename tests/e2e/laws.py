@@ -1,4 +1,4 @@
-"""What must hold of the ledger of a whole folder of tests, with all restarts, crashes and failures in it."""
+"""Laws of the ledger of a whole folder of tests, with all restarts, crashes and failures in it."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def master_of(site: RealSite) -> str:
 
 
 def can_list(realm: Realm) -> bool:
-    """Whether a user with a ticket gets an answer, by the configuration that `fawkes env` writes now."""
+    """True if a user with a ticket gets an answer, by the configuration that `fawkes env` writes now."""
     shutil.rmtree(realm.site.root / "believing", ignore_errors=True)
     return "/words/part.txt" in realm.client("alice", "fs", "-ls", "/words").stdout
 

@@ -72,7 +72,7 @@ def master_of(site: RealSite) -> NodeId:
 
 
 def namenode(site: RealSite, at: str) -> dict[str, Any]:
-    """What the NameNode on a node says of itself now; its figures as metrics are up to ten seconds old."""
+    """The state of the NameNode on a node, by its own figures now; its figures as metrics are up to ten seconds old."""
     beans = site.inside("gamma", "get", f"http://{site.hosts[at]}:9870/jmx?qry=Hadoop:service=NameNode,name=*")
     fresh = [bean for bean in beans["beans"] if bean["name"].endswith(("=NameNodeStatus", "=FSNamesystemState"))]
     return {key: value for bean in fresh for key, value in bean.items()}
@@ -126,7 +126,7 @@ def writing(site: RealSite, folder: str) -> AbstractContextManager[dict[str, flo
 
 
 def lost(site: RealSite, acknowledged: Mapping[str, float], folder: str) -> set[str]:
-    """What was acknowledged and is not there."""
+    """Folders that were acknowledged and are not there."""
     url = f"http://{site.master('gamma')}:9870/webhdfs/v1{folder}?op=LISTSTATUS&user.name=root"
     rows = site.inside("gamma", "get", url)["FileStatuses"]["FileStatus"]
     return set(acknowledged) - {f"{folder}/{row['pathSuffix']}" for row in rows}

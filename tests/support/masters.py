@@ -42,7 +42,7 @@ def cluster(desk: Desk) -> ClusterState:
 
 
 def move_of(desk: Desk) -> MastersMove:
-    """What is under way for its masters."""
+    """The move of its masters that is under way."""
     moving = cluster(desk).moving
     assert moving is not None
     return moving

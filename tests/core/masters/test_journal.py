@@ -85,7 +85,7 @@ def begun_on(desk: Desk) -> tuple[NodeId, ...]:
 
 
 def test_it_gets_one_right_after_the_move_where_three_core_nodes_serve() -> None:
-    """What ran has ended with the old masters, so nothing is in the way; jobs begin again with the journal."""
+    """All that ran has ended with the old masters, so nothing is in the way; jobs begin again with the journal."""
     desk = given_up(4)
     desk.submit("a", 1)
     moved(desk, copied_us=desk.now_us)

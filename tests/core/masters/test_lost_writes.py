@@ -1,4 +1,4 @@
-"""What a kept copy lacked: blocks by their writers, and how it is told."""
+"""Writes that a kept copy lacked: blocks by their writers, and how they are told."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_nodes_that_were_not_listed_are_said_without_an_alert() -> None:
 
 
 def test_a_job_that_had_ended_although_the_copy_has_it_at_work() -> None:
-    """What it wrote last is not in the copy. A job that begins again is told as such, and one of users has no job."""
+    """Its last writes are not in the copy. A job that begins again is told as such, and one of users has no job."""
     desk = up()
     for number in (1, 2):
         desk.submit("a", number)

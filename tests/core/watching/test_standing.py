@@ -1,4 +1,4 @@
-"""What a job waits for when nothing of it moves: the table, and since when."""
+"""Causes for which a job waits when nothing of it moves: the table, and since when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets in where: the ports of real daemons and of a running job, from places that must get nothing.
+"""Doors and who gets in: the ports of real daemons and of a running job, from places that must get nothing.
 
 The whole matrix is `python -m drills doors`.
 """

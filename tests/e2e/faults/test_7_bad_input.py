@@ -1,4 +1,4 @@
-"""What is wrong with an MR-cluster shows only on the nodes: it is given up, with the reason, and leaves nothing."""
+"""Errors of an MR-cluster that show only on the nodes: it is given up, with the reason, and leaves nothing."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ SAMPLES = f"--count {PROGRAMS['kmeans'].count} --dimensions 3 --clusters 3"
 
 @dataclass(frozen=True)
 class Ran:
-    """What is left of the run: jobs, the applications of those of several as YARN knew them, and what was saved."""
+    """Results of the run: jobs, the applications of those of several as YARN knew them, and what was saved."""
 
     jobs: Mapping[str, JobState]
     applications: Mapping[str, Sequence[Mapping[str, Any]]]
@@ -84,7 +84,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 
 
 def _programs() -> tuple[dict[str, list[Table]], dict[str, list[Table]]]:
-    """What the tests of a module look at, in its order; BTWorld's and HiBench's."""
+    """The results that the tests of a module look at, in its order; BTWorld's and HiBench's."""
     (_, early) = btworld_programs(BTWORLD_BYTES, queries=["DS"], sets="/nowhere", properties=SMALL)
     btworld = partial(btworld_programs, BTWORLD_BYTES, files=2, days=BTWORLD_DAYS, properties=SMALL)
     return {

@@ -19,7 +19,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def made(program: Path, words: str, out: Path) -> Path:
-    """What a generator makes on this machine."""
+    """The data that a generator makes on this machine."""
     argv = [sys.executable, str(program), *words.split(), "--out", str(out)]
     subprocess.run(argv, check=True, capture_output=True)
     return out

@@ -47,7 +47,7 @@ args = [
 
 @dataclass(frozen=True)
 class Story:
-    """What was played: the numbers of its first and last step."""
+    """A part that was played: the numbers of its first and last step."""
 
     site: RealSite
     begin: int
@@ -167,7 +167,7 @@ def test_a_move_is_explained(story: Story) -> None:
 
 
 def _unread(tick: Reason) -> bool:
-    """Whether an MR-cluster had not been measured: one that runs since a moment ago."""
+    """True if an MR-cluster had not been measured: one that runs since a moment ago."""
     clusters = cast(dict[str, dict[str, object]], tick.facts["clusters"])
     return any(figures["unreadable"] for figures in clusters.values())
 

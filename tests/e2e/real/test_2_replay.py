@@ -64,7 +64,7 @@ def replayed(running: RealSite) -> dict[str, Any]:
 
 
 def history(site: RealSite, cluster: str, application: str, what: str) -> Any:
-    """What the history server tells of an application."""
+    """The history server's answer on an application."""
     job = application.replace("application_", "job_")
     url = f"http://{site.master(cluster)}:19888/ws/v1/history/mapreduce/jobs/{job}{what}"
     return site.inside(cluster, "get", url)

@@ -37,7 +37,7 @@ def test_the_ledger_is_whole(site: RealSite) -> None:
 
 
 def has_new_key(site: RealSite, name: str) -> bool:
-    """Whether all nodes of an MR-cluster have the key that the controller made for it."""
+    """True if all nodes of an MR-cluster have the key that the controller made for it."""
     key = site.site.state_dir / "keys" / name
     show = f"cat /srv/fawkes/clusters/{name}/conf/doors.key 2>/dev/null || :"
     return key.exists() and {site.on(n.node.id, show).strip() for n in site.nodes_of(name)} == {key.read_text().strip()}
@@ -67,7 +67,7 @@ def test_a_lost_state_folder_is_adopted(site: RealSite) -> None:
 
 
 def written(site: RealSite) -> bool:
-    """Whether the file that is being written has bytes."""
+    """True if the file that is being written has bytes."""
     found = site.hdfs("beta", "readable", HELD.rpartition("/")[0])
     return bool(set(found.values()) - {hashlib.sha256().hexdigest()})
 

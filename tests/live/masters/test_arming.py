@@ -70,7 +70,7 @@ def test_the_image_of_another_namespace_is_set_aside(site: PairSite) -> None:
 
 
 def test_a_lost_part_of_the_journal_counts_again_only_when_all_others_have_everything(site: PairSite) -> None:
-    """What was acknowledged may be on it and one other alone."""
+    """Acknowledged writes may be on it and one other alone."""
     site.stop(THIRD, "journalnode")
     shutil.rmtree(site.root(THIRD) / "journal")
     site.stop(TO, "journalnode")

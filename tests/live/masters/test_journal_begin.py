@@ -137,7 +137,7 @@ def test_a_namenode_whose_own_disk_lacks_changes_is_not_stopped(site: PairSite) 
 
 
 def test_a_namenode_that_writes_another_journal_is_not_stopped(site: PairSite) -> None:
-    """What nobody follows any more may have what its own disk lacks."""
+    """A journal that nobody follows any more may have writes that its own disk lacks."""
     before, configuration = site.pid(OLD, "namenode"), site.root(OLD) / "conf" / "hdfs-site.xml"
     configuration.write_text(f"<name>{EDITS}</name>\n<value>qjournal://node07/{NAME}</value>\n")
     with pytest.raises(StayError, match=r"its NameNode writes another journal \(qjournal://node07/c-1\)"):

@@ -91,7 +91,7 @@ class Masters(TinyHadoop):
         return {row["id"]: row["finalStatus"] for row in rows}
 
     def checkpoint_argv(self, cluster: LiveCluster, at: NodeId) -> list[str]:
-        """As `setup.Setup`."""
+        """See `setup.Setup`."""
         self._command(
             "namenode", "checkpoint", {"dfs.namenode.checkpoint.dir": f"file://{self.folder}/checkpoint/data"}
         )
@@ -101,7 +101,7 @@ class Masters(TinyHadoop):
         )
 
     def environment(self, cluster: LiveCluster, at: NodeId) -> dict[str, str]:
-        """As `setup.Setup`."""
+        """See `setup.Setup`."""
         return self.release.environment(self.java_home, str(self.folder / "checkpoint/conf"))
 
     def _sites(self, own: Path, extra: dict[str, str]) -> dict[str, dict[str, str]]:
@@ -170,7 +170,7 @@ def masters(tmp_path: Path) -> Iterator[Masters]:
 
 
 def answering(look: Callable[[], Any]) -> Callable[[], Any]:
-    """What it gives, once it answers."""
+    """Its answer, once there is one."""
 
     def tried() -> Any:
         try:

@@ -200,7 +200,7 @@ def test_a_takeover_that_nobody_wants_any_more(site: PairSite) -> None:
 
 
 def test_masters_that_come_back_from_a_copy_end_the_journal(site: PairSite) -> None:
-    """What the journal has is another history: its files are set aside, and the members are configured without it."""
+    """The journal has another history: its files are set aside, and the members are configured without it."""
     site.copies.take()
     site.fleet.off = {OLD}
     before = {at: site.pid(at, "datanode") for at in (TO, THIRD)}

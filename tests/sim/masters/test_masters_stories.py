@@ -124,7 +124,7 @@ def played(seed: int, model: Engine = "readable", *, second: bool = False, one_a
 
 
 def lives(run: Checked) -> dict[JobId, JobLife]:
-    """What became of each job."""
+    """The life of each job at the end."""
     changes = [change for entry in run.store.entries() for change in entry.decision.changes]
     return {change.state.id: change.state.life for change in changes if isinstance(change, PutJob)}
 

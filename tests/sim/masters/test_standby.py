@@ -45,13 +45,13 @@ def of(node: NodeId, at_s: float, back_s: float | None = None, *, emptied: bool 
 
 
 def seen(run: Checked) -> list[tuple[float, NodeId, bool]]:
-    """What was told of the second NameNode."""
+    """The reasons that name the second NameNode."""
     found = (entry.event for entry in run.store.entries())
     return [(e.at_us / SECOND_US, e.node, e.ready) for e in found if isinstance(e, StandbySeen)]
 
 
 def whole(run: Checked) -> bool:
-    """Whether the second NameNode follows and all of the journal answers, for the ledger as well."""
+    """True if the second NameNode follows and all of the journal answers, for the ledger as well."""
     pair, known = run.world.masters.second.pairs[A], cluster(run).standby
     sight = pair.sight()
     return (

@@ -1,4 +1,4 @@
-"""What the tests of the study share: the clouds of Table 3.1, jobs, and the oracle's admission."""
+"""Parts that the tests of the study share: the clouds of Table 3.1, jobs, and the oracle's admission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds in every run: resources are conserved, all work is done, and the same study gives the same course."""
+"""Laws of every run: resources are conserved, all work is done, and the same study gives the same course."""
 
 from __future__ import annotations
 

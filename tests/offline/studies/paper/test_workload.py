@@ -1,4 +1,4 @@
-"""What the experiments of the paper hold equal between policies."""
+"""Inputs that the experiments of the paper hold equal between policies."""
 
 from __future__ import annotations
 
