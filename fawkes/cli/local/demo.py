@@ -177,7 +177,8 @@ def _prepared(site: Site, workload_file: Found) -> Workload:
 def _ended(site: Site, workload: Workload, trouble: str) -> DemoOutcome:
     """How it came out; the picture is drawn as well."""
     from fawkes.cli.demo.outcome import outcome
-    from fawkes.report.pictures.figures import nodes_over_time, rendered, text_picture
+    from fawkes.report.pictures.figures import nodes_over_time, text_picture
+    from fawkes.report.pictures.style import rendered
     from fawkes.store.sqlite import LedgerReader
 
     with closing(LedgerReader(site.state_dir)) as ledger:

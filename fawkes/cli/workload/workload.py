@@ -75,14 +75,14 @@ def convert(file: str, out: Path, to: str, form: str | None, force: bool, output
 @output_option
 @needs("fawkes workload plot", "offline")
 def plot(file: str, out: Path, form: str | None, force: bool, output: str) -> None:
-    """Draw FILE as NAME.png and NAME.pdf: arrivals over time, and distributions of gaps, sizes and times."""
+    """Draw FILE as NAME.png, NAME.pdf and NAME.svg: arrivals over time, and distributions of gaps, sizes and times."""
     from fawkes.base.writing import refuse_there
-    from fawkes.report.pictures.figures import rendered
+    from fawkes.report.pictures.style import FORMS, rendered
     from fawkes.workload.looking.pictures import workload_picture
     from fawkes.workload.reading.files import whole
 
-    out = out.with_suffix("") if out.suffix in (".png", ".pdf") else out
-    pictures = {kind: out.with_name(f"{out.name}.{kind}") for kind in ("png", "pdf")}
+    out = out.with_suffix("") if out.suffix.removeprefix(".") in FORMS else out
+    pictures = {kind: out.with_name(f"{out.name}.{kind}") for kind in FORMS}
     for path in pictures.values():
         refuse_there(path, force=force)
     figure = workload_picture(opened(file, form))

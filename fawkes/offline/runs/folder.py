@@ -202,8 +202,9 @@ def _write_pictures(folder: Path, store: Reader, title: str) -> None:
 
 
 def write_picture(path: Path, figure: Figure) -> None:
-    """A figure as PNG and as PDF beside it."""
-    from fawkes.report.pictures.figures import rendered
+    """A figure as PNG, and as PDF and SVG beside it; each is there whole or not at all."""
+    from fawkes.report.pictures.style import FORMS, rendered
 
-    for form in ("png", "pdf"):
-        path.with_suffix(f".{form}").write_bytes(rendered(figure, form))
+    for form in FORMS:
+        with writing.whole(path.with_suffix(f".{form}")) as out:
+            out.write(rendered(figure, form))

@@ -1,31 +1,33 @@
-"""Pictures of nodes over time: PNG and PDF whose bytes depend on the data alone, and one for terminals."""
+"""Pictures of nodes over time: a figure whose bytes depend on the data alone, and one for terminals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fawkes.base.units import SECOND_US
 from fawkes.report import history
+from fawkes.report.pictures import style
 from fawkes.report.pictures.steps import ROLES, Held, held, value_at
 from fawkes.store.base import Reader
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {"core": "#1f4e79", "transient-core": "#2e9e8f", "transient": "#e8a33d"}
+COLOURS = dict(zip(ROLES, style.COLOURS, strict=False))
 _GLYPHS = {"core": "█", "transient-core": "▓", "transient": "░"}
 LABELS = {"core": "core", "transient-core": "transient-core (TC)", "transient": "transient (TR)"}
-#: nothing of the machine, the time or the version of the library
-_NO_METADATA = {
-    "png": {"Software": None},
-    "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
-}
+#: looks of marks, the same in a panel and in its legend
+_REQUEST: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 0.8}
+_MOVED: dict[str, Any] = {"color": "black", "marker": "v", "markersize": 3.5, "linestyle": "none"}
+_POINT = style.COLOURS[3]
 
 Mark = tuple[float, str]
+Curve = tuple[list[float], list[int]]
+"""A step function: moments in seconds, and the nodes from each of them on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +49,29 @@ def moments(store: Reader, points: Sequence[Mark] = ()) -> Moments:
     )
 
 
+@style.styled
 def nodes_over_time(store: Reader, points: Sequence[Mark] = (), title: str = "") -> Figure:
     """A figure with one panel for each MR-cluster: its nodes by role over time.
 
-    Dashed lines are arrivals, dots on top are ticks that moved nodes, ``points`` (seconds, label) are lettered lines.
+    Dashed lines are requests, triangles on top are ticks that moved nodes, ``points`` (seconds, label) are lettered
+    lines; the legend explains those that are there.
     """
-    from matplotlib.figure import Figure
-
     curves, marked = held(store), moments(store, points)
     names = curves.clusters or ("",)
-    figure = Figure(figsize=(8.0, max(3.0, 1.0 + 1.5 * len(names))), layout="constrained")
+    figure = style.new_figure(max(2.4, 0.9 + 1.1 * len(names)))
     panels = figure.subplots(len(names), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for panel, name in zip(panels, names, strict=True):
-        _panel(panel, name, curves, marked)
+        by_role = {role: curves.curve(name, role) for role in ROLES}
+        draw_nodes(panel, by_role, curves.end_s, marked.reconfigurations)
+        for at_s in (at_s for at_s, arrived in marked.arrivals if arrived == name):
+            draw_request(panel, at_s)
+        for at_s, _ in marked.points:
+            panel.axvline(at_s, color=_POINT, linewidth=0.8, zorder=1.5)
+        panel.set_ylabel(f"{name}\nnodes")
     panels[0].set_ylim(0, max(1, curves.most()) * 1.1)
     panels[0].set_xlim(0, max(curves.end_s, 1.0, *(at_s for at_s, _ in marked.points)))
     for at_s, label in marked.points:
-        # Above the dots of the ticks, which begin at the edge of the panel.
+        # Above the triangles of the ticks, which begin at the edge of the panel.
         panels[0].annotate(
             label,
             (at_s, 1.0),
@@ -74,51 +82,52 @@ def nodes_over_time(store: Reader, points: Sequence[Mark] = (), title: str = "")
             va="bottom",
             fontweight="bold",
         )
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(ROLES), frameon=False)
     panels[-1].set_xlabel("time (s)")
+    lettered = [_line(f"marked moment ({', '.join(label for _, label in marked.points)})", color=_POINT)]
+    explained = marks_of_nodes(requests=bool(marked.arrivals), moves=bool(marked.reconfigurations))
+    style.legend_below(figure, explained + (lettered if points else []), columns=3)
     if title:
         figure.suptitle(title)
     return figure
 
 
-def _panel(panel: Axes, name: str, curves: Held, marked: Moments) -> None:
+def draw_nodes(panel: Axes, by_role: Mapping[str, Curve], end_s: float, moves_s: Sequence[float]) -> None:
+    """Draw the nodes of one MR-cluster: step functions of each role on top of each other, and ticks that moved nodes.
+
+    A role without a curve has no nodes. ``end_s`` is where the curves end, ``moves_s`` are the ticks, in seconds.
+    """
     from matplotlib.ticker import MaxNLocator
 
-    times = sorted({0.0, curves.end_s, *(step.at_s for step in curves.steps if step.cluster == name)})
+    times = sorted({0.0, end_s, *(at_s for moments, _ in by_role.values() for at_s in moments)})
     below = [0] * len(times)
     for role in ROLES:
-        curve = curves.curve(name, role)
+        curve = by_role.get(role, ([0.0], [0]))
         top = [base + value_at(curve, at_s) for base, at_s in zip(below, times, strict=True)]
-        panel.fill_between(times, below, top, step="post", color=COLOURS[role], label=LABELS[role], linewidth=0)
+        panel.fill_between(times, below, top, step="post", color=COLOURS[role], linewidth=0)
         below = top
-    for at_s, arrived in marked.arrivals:
-        if arrived == name:
-            panel.axvline(at_s, color="black", linestyle="--", linewidth=0.8)
-    for at_s, _ in marked.points:
-        panel.axvline(at_s, color="firebrick", linewidth=0.8)
-    panel.plot(
-        marked.reconfigurations,
-        [1.0] * len(marked.reconfigurations),
-        "v",
-        color="black",
-        markersize=4,
-        clip_on=False,
-        transform=panel.get_xaxis_transform(),
-    )
-    panel.set_ylabel(f"{name}\nnodes")
+    on_top = panel.get_xaxis_transform()
+    panel.plot(moves_s, [1.0] * len(moves_s), clip_on=False, transform=on_top, **_MOVED)
     panel.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
-    panel.spines[["top", "right"]].set_visible(False)
 
 
-def rendered(figure: Figure, form: str = "png") -> bytes:
-    """A figure as PNG or PDF; the same figure gives the same bytes."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def draw_request(panel: Axes, at_s: float) -> None:
+    """Draw the request of an MR-cluster."""
+    panel.axvline(at_s, **_REQUEST)
 
-    FigureCanvasAgg(figure)
-    out = BytesIO()
-    figure.savefig(out, format=form, dpi=150, metadata=_NO_METADATA[form])
-    return out.getvalue()
+
+def marks_of_nodes(*, requests: bool, moves: bool) -> list[Artist]:
+    """The explanations of `draw_nodes` and `draw_request` for a legend: the roles, and those marks that are there."""
+    from matplotlib.patches import Patch
+
+    roles = [Patch(color=COLOURS[role], label=LABELS[role]) for role in ROLES]
+    request = [_line("request of the MR-cluster", **_REQUEST)] if requests else []
+    return [*roles, *request, *([_line("tick that moved nodes", **_MOVED)] if moves else [])]
+
+
+def _line(label: str, **look: Any) -> Artist:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, **look)
 
 
 def text_picture(store: Reader, points: Sequence[Mark] = (), *, width: int = 78, height: int = 6) -> str:

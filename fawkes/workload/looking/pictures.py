@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fawkes.report.pictures import style
 from fawkes.workload.looking.statistics import frame_of
 from fawkes.workload.model import Trace
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_FIRST, _SECOND, _THIRD = "#1f4e79", "#2e9e8f", "#e8a33d"
+_FIRST, _SECOND, _THIRD = zip(style.LINE_COLOURS[:3], style.DASHES[:3], strict=True)
+"""Colour and dashes of lines."""
 _MOST_BARS = 150
 _NUMBERS = tuple((10.0**power, f"{10**power:,}") for power in range(7))
 _BYTES = tuple((1000.0**at, f"1 {unit}") for at, unit in enumerate(("B", "KB", "MB", "GB", "TB", "PB")))
@@ -49,30 +51,33 @@ _LINES = {
 Ticks = Sequence[tuple[float, str]]
 
 
+@style.styled
 def workload_picture(trace: Trace) -> Figure:
     """Arrivals over time, and the cumulative shares of jobs by the gap before them, by bytes, tasks and times.
 
     Quantities that no job has are left out. Sizes are on logarithmic scales that begin with 0. ValueError for a
     workload without jobs.
     """
-    from matplotlib.figure import Figure
-
     if not trace.jobs:
         raise ValueError("a workload without jobs cannot be drawn")
     frame = frame_of(trace)
     shown = [(title, ticks, known) for title, ticks, names in _PANELS if (known := _known(frame, names))]
-    figure = Figure(figsize=(11.0, 6.0), layout="constrained")
-    grid = figure.add_gridspec(2, 1 + len(shown))
+    columns = 1 + len(shown) if len(shown) < 3 else 1 + len(shown) // 2
+    rows = -(-(1 + len(shown)) // columns)
+    figure = style.new_figure(2.2 * (1 + rows))
+    grid = figure.add_gridspec(1 + rows, columns)
     _arrivals(figure.add_subplot(grid[0, :]), frame)
     gaps = figure.add_subplot(grid[1, 0])
     _shares(gaps, {"gap": frame["submit_s"].diff().dropna().to_numpy()}, _SECONDS)
-    gaps.set_title("gap between jobs", fontsize="medium")
+    gaps.set_title("gap between jobs")
     gaps.set_ylabel("share of jobs")
     for at, (title, ticks, values) in enumerate(shown, 1):
-        panel = figure.add_subplot(grid[1, at], sharey=gaps)
-        panel.tick_params(labelleft=False)
+        row, column = divmod(at, columns)
+        panel = figure.add_subplot(grid[1 + row, column], sharey=gaps)
+        panel.tick_params(labelleft=column == 0)
         _shares(panel, values, ticks)
-        panel.set_title(title, fontsize="medium")
+        panel.set_title(title)
+        panel.set_ylabel("" if column else "share of jobs")
     count = f"{len(frame):,} {'job' if len(frame) == 1 else 'jobs'}"
     figure.suptitle(f"{PurePath(trace.source).name}: {count}" if trace.source else count)
     return figure
@@ -95,18 +100,19 @@ def _arrivals(panel: Axes, frame: pd.DataFrame) -> None:
     unit, name = _unit(span)
     edges = np.arange(at[0] // width, at[-1] // width + 2) * width
     counts, _ = np.histogram(at, edges)
-    panel.bar(edges[:-1] / unit, counts, width=width / unit, align="edge", color=_FIRST, linewidth=0)
+    bars = panel.bar(edges[:-1] / unit, counts, width / unit, align="edge", color=_FIRST[0], label=f"jobs in {words}")
     panel.set_xlabel(f"time ({name})")
     panel.set_ylabel(f"jobs in {words}")
     panel.set_xlim(edges[0] / unit, edges[-1] / unit)
     so_far = panel.twinx()
     times, total = np.append(at, edges[-1]) / unit, np.append(np.arange(1, len(at) + 1), len(at))
-    so_far.step(times, total, where="post", color=_THIRD, linewidth=1.2)
-    so_far.set_ylabel("jobs so far", color=_THIRD)
+    (line,) = so_far.step(times, total, where="post", color=_THIRD[0], label="jobs so far (right)")
+    so_far.set_ylabel("jobs so far")
+    so_far.spines["right"].set_visible(True)
+    so_far.legend(handles=[bars, line], loc="upper left", ncols=2, bbox_to_anchor=(0.0, 1.2), borderaxespad=0.0)
     for axes in (panel, so_far):
         axes.set_ylim(0, None)
         axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-        axes.spines[["top"]].set_visible(False)
 
 
 def _unit(span_s: float) -> tuple[int, str]:
@@ -129,18 +135,17 @@ def _shares(panel: Axes, lines: Mapping[str, np.ndarray], ticks: Ticks) -> None:
     left, right = -begins / 4, max(most * 3, begins * 300)
     panel.set_xlim(left, right)
     for name, values in lines.items():
-        label, colour = _LINES.get(name, ("", _FIRST))
+        label, (colour, dashes) = _LINES.get(name, ("", _FIRST))
         ordered = np.sort(values)
         at = np.concatenate([[left], ordered, [right]])
         share = np.concatenate([[0.0], np.arange(1, len(ordered) + 1) / max(1, len(ordered)), [1.0]])
-        panel.step(at, share, where="post", color=colour, label=label, linewidth=1.3)
+        panel.step(at, share, where="post", color=colour, linestyle=dashes, label=label)
     there = [(value, text) for value, text in ticks if begins <= value <= right]
     there = there[:: -(-len(there) // 5)] if there else []
     panel.xaxis.set_major_locator(FixedLocator([0.0, *(value for value, _ in there)]))
     panel.xaxis.set_major_formatter(FixedFormatter(["0", *(text for _, text in there)]))
     panel.xaxis.set_minor_locator(NullLocator())
-    panel.tick_params(axis="x", labelsize="small")
     panel.set_ylim(0, 1.02)
-    panel.spines[["top", "right"]].set_visible(False)
     if set(lines) & set(_LINES):
-        panel.legend(frameon=False, fontsize="small", loc="lower right")
+        below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "borderaxespad": 0.0}
+        panel.legend(**below, ncols=3, fontsize=7.0, handlelength=1.6, columnspacing=0.9)

@@ -145,7 +145,7 @@ def test_the_same_command_writes_the_same_frames_and_pictures(scenario: Path, tm
         assert fawkes("simulate", scenario, "--out", tmp_path / name).exit_code == 0
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*") if path.is_file())
     same = [path for path in files if path.parts[0] != "state"]
-    assert len(same) == 19
+    assert len(same) == 21
     for path in same:
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes(), path
 

@@ -102,7 +102,7 @@ def test_a_workload_is_made_changed_and_drawn(tmp_path: Path) -> None:
         assert drawn.exit_code == 2
         (tmp_path / name).mkdir()
         assert fawkes("plot", both, "--out", tmp_path / name / "picture").exit_code == 0
-    for kind, begins in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
+    for kind, begins in (("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")):
         first, two = ((tmp_path / name / f"picture.{kind}").read_bytes() for name in ("one", "two"))
         assert first.startswith(begins)
         assert first == two

@@ -11,14 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fawkes.report.pictures.figures import moments, nodes_over_time, rendered, text_picture
+from fawkes.report.pictures.figures import moments, nodes_over_time, text_picture
+from fawkes.report.pictures.style import rendered
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
 from tests.report.played import POINTS
 
 _OTHER_PROCESS = """
 import hashlib
-from fawkes.report.pictures.figures import nodes_over_time, rendered
+from fawkes.report.pictures.figures import nodes_over_time
+from fawkes.report.pictures.style import rendered
 from fawkes.store.memory import MemoryStore
 from tests.report.played import POINTS, fill, recorded
 store = MemoryStore()

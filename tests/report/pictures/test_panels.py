@@ -8,12 +8,21 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 
 from fawkes.report.pictures.course import Course, course_of
-from fawkes.report.pictures.figures import rendered
 from fawkes.report.pictures.frames import samples, ticks
-from fawkes.report.pictures.panels import Division, changes, course_over_time, divisions, slowdowns
+from fawkes.report.pictures.panels import (
+    Division,
+    changes,
+    changes_of_table,
+    course_over_time,
+    divisions,
+    slowdowns,
+    slowdowns_of_table,
+)
 from fawkes.report.pictures.steps import ROLES, held, totals, value_at
+from fawkes.report.pictures.style import rendered
 from fawkes.store.base import Reader
 
 
@@ -56,7 +65,11 @@ def test_slowdowns_are_at_the_policies() -> None:
     (panel,) = figure.axes
     assert [label.get_text() for label in panel.get_xticklabels()] == ["TD", "None"]
     drawn = {str(line.get_label()): np.asarray(line.get_ydata()).tolist() for line in panel.lines}
-    assert drawn == {"least": [1.0, 2.0], "median": [3.0, 4.0], "most": [5.0, 60.0]}
+    assert drawn == {
+        "MR-cluster with the least mean": [1.0, 2.0],
+        "median of the MR-clusters": [3.0, 4.0],
+        "MR-cluster with the largest mean": [5.0, 60.0],
+    }
     assert panel.get_ylim()[1] > 60
 
 
@@ -66,9 +79,27 @@ def test_intervals_stand_at_the_marks_that_they_belong_to() -> None:
         [(2.0, 3.5), (3.0, 4.5)],
         [(4.0, 6.0), (50.0, 70.0)],
     ]
-    (panel,) = slowdowns(["TD", "None"], [1.0, 2.0], [3.0, 4.0], [5.0, 60.0], intervals).axes
-    assert bars(panel) == [(0.0, 1.0, 5.0), (1.0, 2.0, 60.0), (0.0, 0.9, 1.1), (0.0, 2.0, 3.5), (1.0, 3.0, 4.5),
-                           (0.0, 4.0, 6.0), (1.0, 50.0, 70.0)]  # fmt: skip
+    figure = slowdowns(["TD", "None"], [1.0, 2.0], [3.0, 4.0], [5.0, 60.0], intervals)
+    span, errors = [(0.0, 1.0, 5.0), (1.0, 2.0, 60.0)], [
+        (-0.12, 0.9, 1.1), (0.0, 2.0, 3.5), (1.0, 3.0, 4.5), (0.12, 4.0, 6.0), (1.12, 50.0, 70.0)]  # fmt: skip
+    assert bars(figure.axes[0]) == [pytest.approx(bar) for bar in (*span, *errors)]
+    assert words(figure)[-1] == "95 % interval of the median (bootstrap)"
+
+
+def test_a_picture_of_too_many_policies_shows_the_best_and_says_so() -> None:
+    row = {"policy": "TD", "verdict": "better", "change_ci_low": None, "change_ci_high": None}
+    row |= {f"slowdown_{name}_ci_{end}": None for name in ("least", "middle", "most") for end in ("low", "high")}
+    table = [
+        {**row, "settings": f"tau={at}", "change": -at / 100, "slowdown_mean": 3.0 - at / 100}
+        | {f"slowdown_{name}": 3.0 for name in ("least", "middle", "most")}
+        for at in range(50)
+    ]
+    for figure in (slowdowns_of_table(table), changes_of_table(table, "None")):
+        assert figure is not None
+        (panel,) = figure.axes
+        names = [label.get_text().split(":")[0] for label in panel.get_xticklabels()]
+        assert names == [f"TD tau={at}" for at in range(10, 50)]
+        assert panel.get_xlabel() == "the 40 of 50 with the least values"
 
 
 def test_changes_are_in_per_cent_with_interval_and_verdict() -> None:
@@ -83,6 +114,11 @@ def bars(panel: Axes) -> list[tuple[float, float, float]]:
     """Upright lines: where, from, to."""
     drawn = [bars_drawn for bars_drawn in panel.collections if isinstance(bars_drawn, LineCollection)]
     return [(float(low[0]), float(low[1]), float(high[1])) for bar in drawn for low, high in bar.get_segments()]
+
+
+def words(figure: Figure) -> list[str]:
+    """The texts of the legend."""
+    return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def test_totals_are_the_sums_of_the_roles(played: Reader) -> None:
@@ -105,7 +141,7 @@ def test_a_panel_for_each_run_with_the_same_axes() -> None:
     assert [panel.get_title(loc="left") for panel in figure.axes] == ["TD", "None"]
     assert {panel.get_xlim() for panel in figure.axes} == {(0.0, 9.0)}
     assert {panel.get_ylim() for panel in figure.axes} == {(0.0, 5.25)}
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
+    assert words(figure) == ["a", "b", "nodes of the pool"]
     # b is drawn on top of a.
     edges = figure.axes[0].collections[1].get_paths()[0].vertices
     assert np.asarray(edges)[:, 1].max() == 5

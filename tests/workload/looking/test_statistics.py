@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fawkes.report.pictures.figures import rendered
+from fawkes.report.pictures.style import rendered
 from fawkes.workload.formats.formats import read_workload
 from fawkes.workload.looking.pictures import workload_picture
 from fawkes.workload.looking.statistics import Lines, frame_of, summary_of
