@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fawkes.base.catalog import Catalog, Found, Kind, Origin
+from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.errors import UserError
 from fawkes.base.units import duration_us
 from fawkes.config.site.site import Site
@@ -23,8 +23,9 @@ from fawkes.config.workloads.changes import divided
 from fawkes.offline.outcomes.outcome import Outcome, outcome_of
 from fawkes.offline.outcomes.statistics import frame_of, table_of, with_settings
 from fawkes.offline.runs.folder import refuse_present, write_run
-from fawkes.offline.runs.grid import Cell, GridFolder, grid_of, run_cell
-from fawkes.offline.runs.work import Row, finish, in_this_process, on_processes
+from fawkes.offline.runs.grid import Cell, Grid, GridFolder, grid_of, run_cell
+from fawkes.offline.runs.settings import admission_named, policies_named
+from fawkes.offline.runs.work import Row, finish, in_this_process, on_dask, on_processes
 from fawkes.offline.scenarios.plan import Plan, asked
 from fawkes.offline.scenarios.read import plan_named
 from fawkes.offline.scenarios.scenario import simulate as run_scenario
@@ -47,7 +48,7 @@ Say = Callable[[str], None]
 _SEVERAL = (list, tuple)
 
 
-def _silent(text: str) -> None:
+def silent(text: str) -> None:
     """Progress that nobody wants to see."""
 
 
@@ -107,7 +108,7 @@ class Run:
         """Write ledger, frames and pictures into a new folder, as ``--out`` does; RefusedError if there is one."""
         path = Path(folder)
         refuse_present(path)
-        write_run(path, self._store, self._outcome, self._title, _silent)
+        write_run(path, self._store, self._outcome, self._title, silent)
         return path
 
     @property
@@ -181,7 +182,9 @@ def simulate(
     """
     folder = Site(Path(site))
     catalog = Catalog(site=folder.root)
-    said = divided({**(settings or {}), **({} if admission is None else {"admission": _admission(catalog, admission)})})
+    said = divided(
+        {**(settings or {}), **({} if admission is None else {"admission": admission_named(catalog, admission)})}
+    )
     plan = plan_named(folder, catalog, scenario, seed, said.scenario)
     policy_file = None if policy is None else catalog.find(Kind.POLICY, policy)
     chosen = plan.scenario(catalog, policy=policy_file, changes=said.settings)
@@ -203,31 +206,38 @@ def compare(
     spread: str = "30s",
     seed: int | None = None,
     processes: int = 1,
+    dask: str | None = None,
     out: str | os.PathLike[str] | None = None,
-    progress: Say = _silent,
+    progress: Say = silent,
     site: str | os.PathLike[str] = ".",
 ) -> Comparison:
     """Run a scenario under each policy and each combination of settings, on the same perturbed workloads.
 
     A list or a tuple in ``settings`` has alternatives: ``{"tau": [5, 10, 20]}``. ``out`` is a folder in which each run
-    is kept, so that the same call goes on after an interrupt; `fawkes compare` goes on in it as well. ``progress``
-    hears of each run that is done. FawkesError as of `fawkes compare`.
+    is kept, so that the same call goes on after an interrupt; `fawkes compare` goes on in it as well. ``dask`` is the
+    address of a Dask scheduler, instead of ``processes``. ``progress`` hears of each run that is done. FawkesError as
+    of `fawkes compare`.
     """
-    if replays < 1:
-        raise UserError(f"replays is {replays}", hint="Give 1 or more; policies cannot be told apart by less than 6")
+    at_least_one(replays)
     folder = Site(Path(site))
     catalog = Catalog(site=folder.root)
     base = catalog.find(Kind.POLICY, baseline).title
-    variants = _variants({**(settings or {}), **({} if admission is None else {"admission": admission})}, catalog)
+    variants = variants_of({**(settings or {}), **({} if admission is None else {"admission": admission})}, catalog)
     plans = partial(plan_named, folder, catalog, scenario, seed)
     notes = plans({}).notes
     grid = grid_of(
-        plans, catalog, _policies(catalog, policies), variants, replays=replays, spread_us=_spread_us(spread)
+        plans, catalog, policies_named(catalog, policies), variants, replays=replays, spread_us=spread_of(spread)
     )
-    kept = _Memory() if out is None else GridFolder(Path(out), grid)
-    run = on_processes(processes) if processes > 1 else in_this_process
-    rows = finish(partial(run_cell, grid), grid.cells, kept, run, progress)
-    return Comparison(grid.name, base, rows, notes)
+    return Comparison(grid.name, base, finished(grid, processes, dask, out, progress), notes)
+
+
+def finished(
+    grid: Grid, processes: int, dask: str | None, out: str | os.PathLike[str] | None, progress: Say
+) -> list[Row]:
+    """The rows of a grid: those that the folder ``out`` has, and those of the runs that are missing there."""
+    kept = Memory() if out is None else GridFolder(Path(out), grid)
+    run = on_dask(dask) if dask else on_processes(processes) if processes > 1 else in_this_process
+    return finish(partial(run_cell, grid), grid.cells, kept, run, progress)
 
 
 def read_workload(path: str | os.PathLike[str], *, format: str | None = None) -> Workload:  # noqa: A002
@@ -235,36 +245,29 @@ def read_workload(path: str | os.PathLike[str], *, format: str | None = None) ->
     return Workload(read_trace(Path(path), format=format))
 
 
-class _Memory:
-    """The rows of a comparison that nobody keeps."""
+class Memory:
+    """The rows of a grid that nobody keeps."""
 
     def __init__(self) -> None:
         self._rows: dict[Cell, Row] = {}
 
     def row(self, cell: Cell) -> Row | None:
+        """The row of a run; None when it is not there."""
         return self._rows.get(cell)
 
     def keep(self, cell: Cell, row: Row) -> None:
+        """Store the row of a run."""
         self._rows[cell] = row
 
 
-def _policies(catalog: Catalog, names: Iterable[str]) -> list[Found]:
-    policies: dict[str, Found] = {}
-    for name in [names] if isinstance(names, str) else names:
-        policy = catalog.find(Kind.POLICY, name)
-        if policy.title in policies:
-            raise UserError(f"the policy {policy.title!r} is named twice", hint="Name each once")
-        policies[policy.title] = policy
-    return list(policies.values())
+def at_least_one(replays: int) -> None:
+    """UserError for fewer replays than 1."""
+    if replays < 1:
+        raise UserError(f"replays is {replays}", hint="Give 1 or more; policies cannot be told apart by less than 6")
 
 
-def _admission(catalog: Catalog, name: str) -> str:
-    policy = catalog.find(Kind.ADMISSION, name)
-    return str(policy.path.resolve()) if policy.origin is Origin.GIVEN else policy.name
-
-
-def _variants(settings: Mapping[str, Any], catalog: Catalog) -> dict[str, Mapping[str, Any]]:
-    """Every combination of the alternatives, by a label such as ``tau=5 period=60s``."""
+def variants_of(settings: Mapping[str, Any], catalog: Catalog) -> dict[str, Mapping[str, Any]]:
+    """Every combination of the alternatives, by a label such as ``tau=5 period=60s``; UserError for a value twice."""
     choices = {key: list(value) if isinstance(value, _SEVERAL) else [value] for key, value in settings.items()}
     for key, values in choices.items():
         if len(set(map(repr, values))) < len(values):
@@ -274,11 +277,12 @@ def _variants(settings: Mapping[str, Any], catalog: Catalog) -> dict[str, Mappin
         pairs = dict(zip(choices, combination, strict=True))
         label = " ".join(f"{key}={value}" for key, value in pairs.items())
         name = pairs.get("admission")
-        variants[label] = pairs if name is None else {**pairs, "admission": _admission(catalog, str(name))}
+        variants[label] = pairs if name is None else {**pairs, "admission": admission_named(catalog, str(name))}
     return variants
 
 
-def _spread_us(spread: str) -> int:
+def spread_of(spread: str) -> int:
+    """Microseconds of a duration; UserError when it is none."""
     try:
         return duration_us(spread)
     except ValueError as error:

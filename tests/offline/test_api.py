@@ -92,23 +92,29 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         exec(compile(cell, "notebook", "exec"), names)
     assert isinstance(names["run"], fawkes.Run)
     assert isinstance(names["comparison"], fawkes.Comparison)
+    assert isinstance(names["sweep"], fawkes.Sweep)
     assert all(cell["outputs"] == [] for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code")
 
 
 @pytest.mark.slow
 def test_what_the_page_shows_runs(tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 6
     body = "".join(blocks).replace('"workloads/', f'"{ROOT}/workloads/').replace("\n", "\n    ")
     (tmp_path / "page.py").write_text(f'if __name__ == "__main__":\n    {body}')
     done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "unknown key 'taau'" in done.stdout
-    assert {path.name for path in tmp_path.glob("*.pdf")} == {"course.pdf", "slowdowns.pdf", "workload.pdf"}
+    assert {path.name for path in tmp_path.glob("*.pdf")} == {
+        "course.pdf",
+        "front.pdf",
+        "slowdowns.pdf",
+        "workload.pdf",
+    }
 
 
 def test_importing_fawkes_imports_nothing_heavy() -> None:
     code = "import sys, fawkes; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"pandas", "numpy", "pydantic", "click"} & {name.partition(".")[0] for name in done.stdout.split()}
-    assert {"simulate", "compare", "read_workload"} <= set(fawkes.__all__)
+    assert {"simulate", "compare", "sweep", "Objective", "read_workload"} <= set(fawkes.__all__)

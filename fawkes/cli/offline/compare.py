@@ -13,7 +13,7 @@ import click
 
 from fawkes.base.extras import needs
 from fawkes.cli.offline.options import comparison_options, jobs_option, out_option, seed_option
-from fawkes.cli.offline.simulate import let_in_by, plan_of
+from fawkes.cli.offline.simulate import plan_of
 from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.show.streams import STREAM, from_stdin
 from fawkes.cli.show.tables import TABLES
@@ -44,6 +44,7 @@ _MOST_PANELS = 12
 @out_option("Folder for the results; the same command continues in it.  [default: compare-SCENARIO]")
 @click.option("--anew", is_flag=True, help="Run again what other code ran before, and replace its rows.")
 @click.option("--regret", is_flag=True, help="Search for the best fixed division; show how far each policy is from it.")
+@click.option("--front", is_flag=True, help="Show moves of nodes; draw slowdown against them, with the front of both.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of the scheduler at this address.")
 @output_option
 @click.pass_obj
@@ -62,6 +63,7 @@ def compare(
     out: Path | None,
     anew: bool,
     regret: bool,
+    front: bool,
     dask: str | None,
     output: str,
 ) -> None:
@@ -73,6 +75,8 @@ def compare(
 
     With --regret the same workloads also run under fixed divisions of the pool, at most 40 of them on three replays.
     Regret is the mean slowdown over that of the best division, minus 1.
+
+    With --front each policy and setting that no other beats in both, mean slowdown and moves of nodes, is on the front.
     """
     from fawkes.base.catalog import Catalog
     from fawkes.offline.runs.grid import GridFolder, run_cell
@@ -93,7 +97,7 @@ def compare(
     with progress("compare", len(grid.cells) - there) as step:
         rows = finish(partial(run_cell, grid), grid.cells, folder, run, step)
     _warn(grid, rows)
-    _tell(rows, baseline, folder.folder, output, _regrets(grid, rows, run) if regret else None)
+    _tell(rows, baseline, folder.folder, output, _regrets(grid, rows, run) if regret else None, front=front)
     picture = draw_divisions(grid, rows, folder.folder)
     if picture is not None:
         note(f"picture of the nodes under each policy: {picture}")
@@ -102,17 +106,11 @@ def compare(
 def chosen(catalog: Catalog, names: str) -> list[Found]:
     """The policies that are named, with commas between them, or all; UserError for one that is not there."""
     from fawkes.base.catalog import Kind
-    from fawkes.base.errors import UserError
+    from fawkes.offline.runs.settings import policies_named
 
     if names.strip().casefold() == ALL:
         return list(catalog.all(Kind.POLICY))
-    policies_by_title: dict[str, Found] = {}
-    for name in (word.strip() for word in names.split(",")):
-        policy = catalog.find(Kind.POLICY, name)
-        if policy.title in policies_by_title:
-            raise UserError(f"the policy {policy.title!r} is named twice", where="--policies", hint="Name each once")
-        policies_by_title[policy.title] = policy
-    return list(policies_by_title.values())
+    return policies_named(catalog, (name.strip() for name in names.split(",")), where="--policies")
 
 
 def variants_under(
@@ -120,7 +118,7 @@ def variants_under(
 ) -> dict[str, Mapping[str, Any]]:
     """Every combination of settings, under each of the admission policies that are named; UserError for a wrong one."""
     from fawkes.base.errors import UserError
-    from fawkes.offline.runs.settings import variants_of
+    from fawkes.offline.runs.settings import admission_named, variants_of
 
     variants = variants_of(settings)
     if admission is None:
@@ -129,7 +127,7 @@ def variants_under(
         raise UserError("'admission' is set twice", where="--set", hint="Give --admission alone")
     crossed: dict[str, Mapping[str, Any]] = {}
     for name in (each.strip() for each in admission.split(",")):
-        chosen_name = let_in_by(catalog, name)
+        chosen_name = admission_named(catalog, name, where="--admission")
         for label, changes in variants.items():
             both = f"admission={name} {label}".strip()
             if both in crossed:
@@ -195,6 +193,8 @@ def _tell(
     folder: Path,
     output: str,
     regrets: Mapping[tuple[str, str], float | None] | None,
+    *,
+    front: bool,
 ) -> None:
     import pandas as pd
 
@@ -208,6 +208,9 @@ def _tell(
     if regrets is not None:
         table = [{**row, "regret": regrets[row["policy"], row["settings"]]} for row in table]
         form = replace(form, keys=(*form.keys, "regret"))
+    if front:
+        table = _with_front(rows, table, folder)
+        form = replace(form, keys=(*form.keys, *TABLES["compare, front"].keys))
     write_frame(folder / "runs", frame_of(rows))
     write_frame(folder / "table", with_settings(pd.DataFrame(table)))
     _draw(table, baseline, folder)
@@ -232,7 +235,21 @@ def _tell(
                 f"{replays} replays cannot tell policies apart: p is at least {least_p(replays):.3g}. "
                 "Give --replays 6 or more"
             )
-    note(f"runs and table as CSV and Parquet, slowdowns and changes as PNG and PDF: {folder}")
+    note(f"runs and table as CSV and Parquet, slowdowns and changes as PNG, PDF and SVG: {folder}")
+
+
+def _with_front(rows: list[dict[str, Any]], table: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
+    """The table with moves and front; the picture of both is drawn."""
+    from fawkes.offline.outcomes.statistics import front_of
+    from fawkes.offline.runs.folder import write_picture
+    from fawkes.report.pictures.panels import front_of_table
+
+    points = front_of(rows)
+    picture = front_of_table(points)
+    if picture is not None:
+        write_picture(folder / "front", picture)
+        note(f"picture of slowdown against moves: {folder / 'front.png'}")
+    return [{**row, "moves": point["moves"], "front": point["front"]} for row, point in zip(table, points, strict=True)]
 
 
 def plain_texts(table: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -19,7 +19,6 @@ from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
 if TYPE_CHECKING:
-    from fawkes.base.catalog import Catalog
     from fawkes.offline.outcomes.beside import Beside
     from fawkes.offline.outcomes.outcome import Outcome
     from fawkes.offline.scenarios.plan import Plan
@@ -105,7 +104,7 @@ def simulate(
     from fawkes.offline.outcomes.beside import beside
     from fawkes.offline.outcomes.outcome import outcome_of
     from fawkes.offline.runs.folder import PARTS_OF_A_RUN, refuse_present, write_run
-    from fawkes.offline.runs.settings import values_of
+    from fawkes.offline.runs.settings import admission_named, values_of
     from fawkes.offline.scenarios.notes import CopyNote, copies_note, nobody_note, struck_nobody
     from fawkes.offline.scenarios.plan import asked
     from fawkes.offline.scenarios.scenario import simulate as run
@@ -115,9 +114,8 @@ def simulate(
     # Before the run: a site without a ledger is refused at once.
     ledger = None if recorded is None else click.get_current_context().with_resource(ledger_of(Site(recorded)))
     catalog = Catalog(site=site.root)
-    said = divided(
-        {**values_of(settings), **({} if admission is None else {"admission": let_in_by(catalog, admission)})}
-    )
+    let_in = {} if admission is None else {"admission": admission_named(catalog, admission, where="--admission")}
+    said = divided({**values_of(settings), **let_in})
     plan = plan_of(site, catalog, scenario, seed, said.scenario)
     policy_file = None if policy is None else catalog.find(Kind.POLICY, policy)
     chosen = plan.scenario(catalog, policy=policy_file, changes=said.settings)
@@ -140,18 +138,6 @@ def simulate(
     if out is not None:
         note(f"what happened: fawkes --site {out} events")
         note(f"why: fawkes --site {out} explain")
-
-
-def let_in_by(catalog: Catalog, name: str) -> str:
-    """The admission policy of that name or path, as settings name it; UserError when there is none."""
-    from fawkes.base.catalog import Kind, Origin
-    from fawkes.base.errors import UserError
-
-    try:
-        policy_file = catalog.find(Kind.ADMISSION, name)
-    except UserError as error:
-        raise UserError(error.what, where="--admission", hint=error.hint) from None
-    return str(policy_file.path.resolve()) if policy_file.origin is Origin.GIVEN else policy_file.name
 
 
 def plan_of(site: Site, catalog: Any, name: str, seed: int | None, changes: Mapping[str, Any] = {}) -> Plan:

@@ -306,6 +306,8 @@ _ALL: Final = (
     Field("standby_s", "standby", "Time in which a second NameNode could take over.", DURATION),
     Field("standby_cpu_s", "its CPU", "Core-seconds of second NameNodes and journals, beyond those of kept.", TENTHS),
     Field("regret", "regret", "The mean slowdown over that of the best fixed division, minus 1.", CHANGE),
+    Field("moves", "node moves", "Nodes that came, went or changed their MR-cluster, deployments included.", FIGURE),
+    Field("front", "front", "Whether no other is better in both, the mean slowdown and these moves.", YES),
     # deadlines on a flat pool of CPUs
     Field("trace", "trace", "The trace of jobs.", NAME),
     Field("deadlines", "deadlines", "The type of the deadlines; own: those of the table.", NAME),

@@ -142,6 +142,7 @@ TABLES: Final[Mapping[str, Table]] = {
          "makespan_s_ci_high", "regret"),
         drop=("failed_jobs", "makespan_s"),
     ),
+    "compare, front": Table(("moves", "front")),
     "compare, deadlines": Table(("policy", "settings", *_DEADLINES)),
     "compare, masters": Table(("policy", "settings", *_MASTERS)),
     "deadlines": Table(

@@ -27,7 +27,7 @@ TESTED = "slowdown_mean"
 #: a smaller p is taken for a difference
 SIGNIFICANT = 0.05
 #: the figures whose median has an interval by bootstrap
-WITH_INTERVALS = ("slowdown_mean", "slowdown_least", "slowdown_middle", "slowdown_most", "makespan_s")
+WITH_INTERVALS = ("slowdown_mean", "slowdown_least", "slowdown_middle", "slowdown_most", "makespan_s", "moves")
 CONFIDENCE = 0.95
 _RESAMPLES = 2000
 #: the same rows give the same intervals
@@ -45,7 +45,7 @@ def frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         plain = {
             key: value
             for key, value in row.items()
-            if key not in ("clusters", "variant", "nodes", "lost_copies", "missed")
+            if key not in ("clusters", "variant", "nodes", "moves", "lost_copies", "missed")
         }
         plain["lost_copies"] = len(row.get("lost_copies", ()))
         for cluster in row["clusters"]:
@@ -86,6 +86,36 @@ def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str,
         }
         for (policy, settings), runs in groups.items()
     ]
+
+
+def front_of(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """For each policy and settings, in the order of the rows: slowdown against moves of nodes.
+
+    Each has ``replays``, the medians ``slowdown_mean`` and ``moves`` with spread and interval as `table_of`, and
+    ``failed_jobs``, the most of one replay. ``front`` is true where no other has less of one and no more of the other.
+    A policy with a failed job, or without a slowdown, is never on the front.
+    """
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["policy"], row["settings"]), []).append(row)
+    table: list[dict[str, Any]] = [
+        {
+            "policy": policy,
+            "settings": settings,
+            "replays": len(runs),
+            **_figures(runs, ("slowdown_mean", "moves")),
+            "failed_jobs": max(run["failed_jobs"] for run in runs),
+            "front": False,
+        }
+        for (policy, settings), runs in groups.items()
+    ]
+    able = [row for row in table if row["slowdown_mean"] is not None and not row["failed_jobs"]]
+    least: tuple[float, float] | None = None
+    for row in sorted(able, key=lambda row: (row["moves"], row["slowdown_mean"])):
+        point = (row["moves"], row["slowdown_mean"])
+        row["front"] = least is None or point[1] < least[1] or point == least
+        least = point if row["front"] else least
+    return table
 
 
 def _figures(runs: Sequence[Mapping[str, Any]], figures: Sequence[str]) -> dict[str, float | None]:

@@ -20,6 +20,7 @@ from fawkes.offline.scenarios.load import Demand
 from fawkes.offline.scenarios.notes import CopyNote, struck_nobody
 from fawkes.offline.scenarios.plan import Plan, shaken_scenario
 from fawkes.offline.scenarios.scenario import Scenario, simulate
+from fawkes.report import history
 from fawkes.report.pictures.steps import held, totals
 from fawkes.sim.hadoop.model import TaskEvent
 
@@ -46,7 +47,7 @@ class Cell(NamedTuple):
 class Grid:
     """A comparison: a scenario for each policy and label of settings, and the demands that all of them meet.
 
-    ``own`` has the demands of a label whose settings change the model, the pool or an MR-cluster; ``origin`` is a
+    ``own`` has the plan of a label whose settings change the model, the pool or an MR-cluster; ``origin`` is a
     digest of the plan before any settings: without it, that of the first scenario.
     """
 
@@ -56,8 +57,9 @@ class Grid:
     replays: int
     seed: int
     spread_us: int
-    own: Mapping[str, tuple[Demand, ...]] = field(default_factory=dict)
+    own: Mapping[str, Plan] = field(default_factory=dict)
     origin: str = ""
+    _with_references: dict[str, tuple[Demand, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -68,21 +70,30 @@ class Grid:
             for policy, settings in self.scenarios
         )
 
-    def demands_of(self, cell: Cell) -> tuple[Demand, ...]:
-        """The demands that one run meets, before they are perturbed."""
-        return self.own.get(cell.settings, self.demands)
+    def demands_under(self, settings: str) -> tuple[Demand, ...]:
+        """The demands that runs under a label of settings meet, before they are perturbed.
+
+        Reference times of a plan of its own are reckoned here, once in each process, so that processes share the work.
+        """
+        if settings not in self.own:
+            return self.demands
+        if settings not in self._with_references:
+            scenario = next(each for (_, label), each in self.scenarios.items() if label == settings)
+            self._with_references[settings] = self.own[settings].with_references(scenario).demands
+        return self._with_references[settings]
 
     def world(self) -> str:
         """A digest of all that does not differ between the runs: pool, model, demands, and how they are perturbed."""
-        first = next(iter(self.scenarios.values()))
-        return _digest(self.origin or (_machine(first), self.demands), self.seed, self.spread_us)
+        origin = self.origin or (_machine(next(iter(self.scenarios.values()))), self.demands)
+        return _digest(origin, self.seed, self.spread_us)
 
     def variant(self, cell: Cell) -> str:
         """A digest of what may differ: settings, the policy's text, the model, the pool and the MR-clusters."""
         scenario = self.scenarios[cell.policy, cell.settings]
         let_in = () if scenario.admission is None else (scenario.admission.sha256,)
         own = self.own.get(cell.settings)
-        return _digest(scenario.settings, scenario.policy.sha256, _machine(scenario), own, *let_in)
+        demands = None if own is None else own.demands
+        return _digest(scenario.settings, scenario.policy.sha256, _machine(scenario), demands, *let_in)
 
 
 def grid_of(
@@ -102,14 +113,14 @@ def grid_of(
     """
     base = plan_with({})
     scenarios: dict[tuple[str, str], Scenario] = {}
-    own: dict[str, tuple[Demand, ...]] = {}
+    own: dict[str, Plan] = {}
     for label, changes in variants.items():
         said = divided(changes)
         plan = plan_with(said.scenario) if said.scenario else base
-        mine = {policy.title: plan.scenario(catalog, policy=policy, changes=said.settings) for policy in policies}
-        scenarios |= {(title, label): scenario for title, scenario in mine.items()}
+        for policy in policies:
+            scenarios[policy.title, label] = plan.scenario(catalog, policy=policy, changes=said.settings)
         if said.scenario:
-            own[label] = plan.with_references(next(iter(mine.values()))).demands
+            own[label] = plan
     origin = _digest(base.nodes, base.constants, base.delays, base.losses, base.limit_us, base.demands)
     if len(own) < len(variants):
         base = base.with_references(next(scenario for (_, label), scenario in scenarios.items() if label not in own))
@@ -137,13 +148,14 @@ def _digest(*values: object) -> str:
 def run_cell(grid: Grid, cell: Cell) -> Row:
     """One run as plain values; FawkesError names the run that cannot finish.
 
-    The row of the first replay has ``nodes`` as well: each MR-cluster by its arrival, with its points of
+    ``moves`` are those of nodes, as `fawkes.report.pictures.frames.moves` has them. The row of the first replay has
+    ``nodes`` as well: each MR-cluster by its arrival, with its points of
     `report.steps.totals`.
     """
     scenario = grid.scenarios[cell.policy, cell.settings]
     copies = CopyNote(scenario.losses)
-    demands = grid.demands_of(cell)
     try:
+        demands = grid.demands_under(cell.settings)
         shaken = shaken_scenario(scenario, demands, seed=grid.seed, replay=cell.replay, spread_us=grid.spread_us)
         tasks: list[TaskEvent] | None = [] if shaken.keeps_tasks else None
         store = simulate(shaken, watch=copies, tasks=tasks)
@@ -158,6 +170,7 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
         "variant": grid.variant(cell),
         **cell._asdict(),
         **outcome_of(store, tasks, with_losses=bool(shaken.losses)).plain(),
+        "moves": len(history.moves(store)),
         "lost_copies": copies.lost,
     }
     if missed := struck_nobody(store, shaken.losses):

@@ -186,7 +186,7 @@ def _replay(grid: Grid, scenario: Scenario, demands: Sequence[Demand], division:
 def best_of(grid: Grid, settings: str, run: Runner, step: Callable[[str], None]) -> Best | None:
     """The best division for the first replays of a grid under one label of settings; ``step`` hears of each tried."""
     scenario = next(candidate for (_, label), candidate in grid.scenarios.items() if label == settings)
-    demands = grid.own.get(settings, grid.demands)
+    demands = grid.demands_under(settings)
     replays = tuple(range(1, min(grid.replays, REPLAYS) + 1))
 
     def slowdown(division: Division) -> float | None:

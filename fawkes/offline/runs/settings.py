@@ -8,7 +8,28 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fawkes.base.catalog import Catalog, Found, Kind, Origin
 from fawkes.base.errors import UserError
+
+
+def policies_named(catalog: Catalog, names: Iterable[str], *, where: str = "") -> list[Found]:
+    """The policies of these names or files, or of one; UserError for one that is not there, or is named twice."""
+    policies: dict[str, Found] = {}
+    for name in [names] if isinstance(names, str) else names:
+        policy = catalog.find(Kind.POLICY, name)
+        if policy.title in policies:
+            raise UserError(f"the policy {policy.title!r} is named twice", where=where, hint="Name each once")
+        policies[policy.title] = policy
+    return list(policies.values())
+
+
+def admission_named(catalog: Catalog, name: str, *, where: str = "") -> str:
+    """The admission policy of that name or path, as settings name it; UserError when there is none."""
+    try:
+        policy = catalog.find(Kind.ADMISSION, name)
+    except UserError as error:
+        raise UserError(error.what, where=where or error.where, hint=error.hint) from None
+    return str(policy.path.resolve()) if policy.origin is Origin.GIVEN else policy.name
 
 
 def value_of(text: str) -> Any:

@@ -7,11 +7,11 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from typing import Any, Protocol, TypeVar
 
-from fawkes.base.errors import BrokenError, RefusedError, UserError
+from fawkes.base.errors import BrokenError, FawkesError, RefusedError, UserError
 from fawkes.base.extras import require
 from fawkes.base.version import __version__
 from fawkes.offline.runs.code import code_digest
@@ -21,6 +21,9 @@ from fawkes.sim.engines import compile_now
 _MANY = 40
 #: how long a scheduler of Dask may take to accept a connection
 _CONNECT_S = 1.5
+
+#: errors of Dask when a worker or the scheduler is gone
+_GONE = frozenset({"KilledWorker", "CommClosedError", "FutureCancelledError"})
 
 Row = dict[str, Any]
 Item = TypeVar("Item")
@@ -82,29 +85,62 @@ def in_this_process(task: Callable[[Item], Row], items: Sequence[Item], /) -> It
 
 
 def on_processes(count: int) -> Runner:
-    """A runner on so many processes of this machine; what is under way at an interrupt is finished."""
+    """A runner on so many processes of this machine; what is under way at an interrupt is finished.
+
+    FawkesError when one of them dies, such as of too little memory.
+    """
 
     def run(task: Callable[[Item], Row], items: Sequence[Item], /) -> Iterator[tuple[Item, Row]]:
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(min(count, len(items)), context, _begin, (task,)) as pool:
-            under_way = {pool.submit(_work, item): item for item in items}
-            try:
-                for future in as_completed(under_way):
-                    yield under_way[future], future.result()
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+        with processes_for(min(count, len(items)), task) as pool:
+            yield from _as_done(lambda item: pool.submit(_work, item), items)
 
     return run
+
+
+def on_pool(pool: Executor, dask: str | None = None) -> Runner:
+    """A runner on processes that stay from call to call; each run gets its task. ``dask`` is the address of theirs."""
+
+    def run(task: Callable[[Item], Row], items: Sequence[Item], /) -> Iterator[tuple[Item, Row]]:
+        for item, row in _as_done(lambda item: pool.submit(_call, task, item), items):
+            yield item, row if dask is None else _same_code(row, dask)
+
+    return run
+
+
+def processes_for(count: int, task: Callable[[Any], Row] | None = None) -> ProcessPoolExecutor:
+    """Processes of this machine; each has the task, and does it for each item that `_work` is submitted with."""
+    return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _begin, (task,))
+
+
+def _as_done(submit: Callable[[Item], Future[Row]], items: Iterable[Item]) -> Iterator[tuple[Item, Row]]:
+    """Submit all items and yield each with its row as it is done; what has not begun at an error is not run.
+
+    FawkesError when the process or the Dask worker that had an item is gone.
+    """
+    under_way = {submit(item): item for item in items}
+    try:
+        for future in as_completed(under_way):
+            yield under_way[future], future.result()
+    except BaseException as error:
+        for future in under_way:
+            future.cancel()
+        # Those of Dask by their names, because it need not be installed.
+        if isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ in _GONE:
+            raise FawkesError(
+                f"a process that ran a scenario is gone{f' ({error})' if str(error) else ''}",
+                hint="Rows that were finished are kept: start the same again with a folder (--out). If memory was "
+                "short, run fewer at the same time (--jobs)",
+            ) from None
+        raise
 
 
 _mine: list[Callable[[Any], Row]] = []
 
 
-def _begin(task: Callable[[Any], Row]) -> None:
+def _begin(task: Callable[[Any], Row] | None) -> None:
     """A process of the pool: leaves interrupts to the one that started it, and ends with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _mine[:] = [task]
+    _mine[:] = [task] if task else []
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -122,36 +158,44 @@ def _work(item: Any) -> Row:
 def on_dask(address: str) -> Runner:
     """A runner on a Dask cluster that is there already; rows say the version that made them.
 
-    UserError without the extra ``dask`` or without an answer; RefusedError when its workers have another Fawkes.
+    UserError without the extra ``dask`` or without an answer; RefusedError when its workers have another Fawkes;
+    FawkesError when they are gone.
     """
     require("`--dask`", "dask")
-    from distributed import Client
-    from distributed import as_completed as completed
-    from distributed.comm import get_address_host_port
 
     def run(task: Callable[[Item], Row], items: Sequence[Item], /) -> Iterator[tuple[Item, Row]]:
-        try:
-            # The client would try again and again for all of its time, and then say nothing of the cause.
-            socket.create_connection(get_address_host_port(address), timeout=_CONNECT_S).close()
-            client = Client(address, timeout="10s")
-        except (OSError, ValueError) as error:
-            hint = "Give the address of a Dask scheduler, such as tcp://host:8786"
-            raise UserError(f"no answer from {address!r} ({error})", where="--dask", hint=hint) from None
-        with client:
+        with dask_client(address) as client:
             shared = client.scatter([task], broadcast=True)[0]
-            under_way = {client.submit(_call, shared, item, pure=False): item for item in items}
-            for future in completed(list(under_way)):
-                row: Row = future.result()
-                made = (row["fawkes"], row.get("code", code_digest()))
-                if made != (__version__, code_digest()):
-                    raise RefusedError(
-                        f"a worker has Fawkes {made[0]} (code {made[1]}), this is {__version__} (code {code_digest()})",
-                        where=address,
-                        hint="Install the same version on all workers",
-                    )
-                yield under_way[future], row
+            yield from on_pool(client.get_executor(pure=False), address)(shared, items)
 
     return run
+
+
+def dask_client(address: str) -> Any:
+    """A client of the Dask scheduler at an address; UserError without the extra ``dask`` or without an answer."""
+    require("`--dask`", "dask")
+    from distributed import Client
+    from distributed.comm import get_address_host_port
+
+    try:
+        # The client would try again and again for all of its time, and then say nothing of the cause.
+        socket.create_connection(get_address_host_port(address), timeout=_CONNECT_S).close()
+        return Client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        hint = "Give the address of a Dask scheduler, such as tcp://host:8786"
+        raise UserError(f"no answer from {address!r} ({error})", where="--dask", hint=hint) from None
+
+
+def _same_code(row: Row, address: str) -> Row:
+    """The row of a Dask worker; RefusedError when the worker has another Fawkes."""
+    made = (row["fawkes"], row.get("code", code_digest()))
+    if made != (__version__, code_digest()):
+        raise RefusedError(
+            f"a worker has Fawkes {made[0]} (code {made[1]}), this is {__version__} (code {code_digest()})",
+            where=address,
+            hint="Install the same version on all workers",
+        )
+    return row
 
 
 def _call(task: Callable[[Item], Row], item: Item) -> Row:

@@ -64,6 +64,8 @@ def trace_notes(trace: Trace, used: Sequence[TraceJob]) -> list[str]:
 def struck_nobody(store: Reader, losses: Sequence[Loss]) -> list[str]:
     """The losses of masters at a time at which their MR-cluster had none, as ``NAME at N s``: no node was lost."""
     waiting = sorted((loss for loss in losses if loss.masters_of is not None), key=lambda loss: -loss.at_us)
+    if not waiting:
+        return []
     serving: dict[ClusterId, bool] = {}
     struck: list[str] = []
 

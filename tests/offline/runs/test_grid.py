@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,11 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import dask
 import distributed
 import pytest
 
 from fawkes.base.catalog import Kind
-from fawkes.base.errors import DeadlineError, RefusedError, UserError
+from fawkes.base.errors import DeadlineError, FawkesError, RefusedError, UserError
 from fawkes.base.units import SECOND_US
 from fawkes.offline.runs.code import digest_of
 from fawkes.offline.runs.grid import Cell, Grid, GridFolder, grid_of, run_cell
@@ -244,3 +246,41 @@ def test_dask_gives_the_same_rows(tmp_path: Path) -> None:
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True) as cluster:
         rows = done(tmp_path / "dask", grid(1), on_dask(cluster.scheduler_address))
     assert rows == done(tmp_path / "here", grid(1))
+
+
+def dies(item: int) -> Row:
+    """A run that the system ends, such as for want of memory."""
+    if item == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"item": item}
+
+
+class Rows:
+    """Where rows are kept in memory."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, Row] = {}
+
+    def row(self, item: int) -> Row | None:
+        return self.rows.get(item)
+
+    def keep(self, item: int, row: Row) -> None:
+        self.rows[item] = row
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_is_an_error_with_the_next_command() -> None:
+    kept = Rows()
+    with pytest.raises(FawkesError, match=r"a process that ran a scenario is gone.*: start the same again"):
+        finish(dies, (1, 2, 3), kept, on_processes(1), quiet)
+    assert set(kept.rows) <= {1}
+
+
+@pytest.mark.slow
+def test_a_dask_worker_that_dies_is_an_error_with_the_next_command() -> None:
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True) as cluster,
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        pytest.raises(FawkesError, match=r"a process that ran a scenario is gone.*: start the same again"),
+    ):
+        finish(dies, (2,), Rows(), on_dask(cluster.scheduler_address), quiet)
