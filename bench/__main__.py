@@ -25,6 +25,7 @@ PARTS = (
     "ledger",
     "simulator",
     "flat",
+    "sweep",
     "readers",
     "ssh",
     "deploy",
@@ -39,6 +40,7 @@ _ROUNDS = {
     "ledger": 3,
     "simulator": 3,
     "flat": 1,
+    "sweep": 3,
     "readers": 3,
     "ssh": 5,
     "hadoop": 3,
@@ -117,7 +119,7 @@ def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Sa
 
         figures += core.figures(rounds or _ROUNDS["core"], say)
         figures += waiting.figures(rounds or _ROUNDS["core"], say)
-    for part in ("ledger", "simulator", "flat", "readers", "ssh"):
+    for part in ("ledger", "simulator", "flat", "sweep", "readers", "ssh"):
         if part in parts:
             figures += _of_module(part, rounds, say)
     if "deploy" in parts or "grow" in parts:
