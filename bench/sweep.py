@@ -23,11 +23,11 @@ from fawkes.offline.scenarios.read import plan_named
 from fawkes.offline.scenarios.scenario import simulate
 
 GROUP = "Sweeps"
-SCENARIO, RUNS, PROCESSES = "fb-2009-small", 1000, 2
+SCENARIO, RUNS, PROCESSES, THREADS = "fb-2009-small", 1000, 2, 6
 _KINDS = {
     "sweep": f"{RUNS:,} settings of {SCENARIO} by fawkes.sweep on {PROCESSES} processes, in a folder, with the front",
     "machines": f"{RUNS:,} other machines (model.disk), whose reference times differ",
-    "objective": f"{RUNS:,} calls of a fawkes.Objective from {PROCESSES} threads",
+    "objective": f"{RUNS:,} calls of a fawkes.Objective from {THREADS} threads",
 }
 
 
@@ -78,7 +78,7 @@ def with_sweep(kind: str, runs: int, folder: str) -> None:
         return
     with (
         fawkes.Objective(SCENARIO, seed=1, processes=PROCESSES, out=folder) as objective,
-        ThreadPoolExecutor(PROCESSES) as threads,
+        ThreadPoolExecutor(THREADS) as threads,
     ):
         list(threads.map(objective, points(kind, runs)))
         objective.result().figure()
