@@ -1,4 +1,4 @@
-"""The style of figures on pages: their bytes depend on the rows alone (``report.pictures.figures.rendered``)."""
+"""Figures on pages of studies, in the style of all figures (``report.pictures.style``)."""
 
 from __future__ import annotations
 
@@ -7,40 +7,45 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from fawkes.report.pictures.style import COLOURS, DASHES, HATCHES, LINE_COLOURS, new_figure, styled
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     Draw = Callable[[pd.DataFrame], Figure]
 
-COLOURS = ("#1f4e79", "#2e9e8f", "#e8a33d", "#9c3d54", "#6b6b6b", "#7a5ea8", "#3f7d20")
-MARKERS = "os^Dvxp"
+_MARKERS = "os^Dvxp"
 
 
 def figure_of(panels: int = 1) -> tuple[Figure, Sequence[Axes]]:
     """An empty figure with panels beside one another, all with the same y axis."""
-    from matplotlib.figure import Figure
+    figure = new_figure(2.8)
+    return figure, list(figure.subplots(1, panels, sharey=True, squeeze=False).ravel())
 
-    figure = Figure(figsize=(4.2 * panels if panels > 1 else 7.0, 3.6), layout="constrained")
-    axes = figure.subplots(1, panels, sharey=True, squeeze=False).ravel()
-    for panel in axes:
-        panel.spines[["top", "right"]].set_visible(False)
-    return figure, list(axes)
+
+def draw_line(panel: Axes, at: int, xs: Sequence[float], ys: Sequence[float], label: str | None) -> None:
+    """Add the line of a place in the legend, with its own colour, dashes and marks; no label explains it again."""
+    colour, dash = LINE_COLOURS[at % len(LINE_COLOURS)], DASHES[at % len(DASHES)]
+    panel.plot(xs, ys, marker=_MARKERS[at % len(_MARKERS)], color=colour, linestyle=dash, label=label)
 
 
 def bars(label: str, values: Sequence[str], unit: str) -> Draw:
     """A function that draws bars: a group for each row of a table, a bar of a colour for each column of values."""
 
+    @styled
     def draw(table: pd.DataFrame) -> Figure:
         figure, (panel,) = figure_of()
         width = 0.8 / len(values)
         for at, name in enumerate(values):
             places = [row + (at - (len(values) - 1) / 2) * width for row in range(len(table))]
-            panel.bar(places, list(table[name]), width, color=COLOURS[at], label=name.replace("_", " "))
+            colour, hatch = COLOURS[at % len(COLOURS)], HATCHES[at // len(COLOURS)]
+            label_of = name.replace("_", " ")
+            panel.bar(places, list(table[name]), width, color=colour, hatch=hatch, label=label_of)
         panel.set_xticks(range(len(table)), [str(group) for group in table[label]])
         panel.set_ylabel(unit)
         panel.axhline(0, color="black", linewidth=0.6)
-        figure.legend(loc="outside lower center", ncols=min(4, len(values)), frameon=False)
+        figure.legend(loc="outside lower center", ncols=min(4, len(values)))
         return figure
 
     return draw
@@ -49,14 +54,14 @@ def bars(label: str, values: Sequence[str], unit: str) -> Draw:
 def lines(over: str, values: Sequence[str], x_label: str, unit: str) -> Draw:
     """A function that draws a line for each column of values, over another column of the table."""
 
+    @styled
     def draw(table: pd.DataFrame) -> Figure:
         figure, (panel,) = figure_of()
         for at, name in enumerate(values):
-            panel.plot(list(table[over]), list(table[name]), marker=MARKERS[at], markersize=4, color=COLOURS[at],
-                       label=name.replace("_", " "))  # fmt: skip
+            draw_line(panel, at, list(table[over]), list(table[name]), name.replace("_", " "))
         panel.set_xlabel(x_label)
         panel.set_ylabel(unit)
-        figure.legend(loc="outside lower center", ncols=min(4, len(values)), frameon=False)
+        figure.legend(loc="outside lower center", ncols=min(4, len(values)))
         return figure
 
     return draw

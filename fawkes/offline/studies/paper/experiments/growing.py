@@ -13,8 +13,9 @@ from fawkes.offline.studies.paper.judging import fixed
 from fawkes.offline.studies.paper.rows import Rows, rounded
 from fawkes.offline.studies.paper.runs import APPS, ROLES, Run, application, plain
 from fawkes.offline.studies.shared.page import Exhibit
-from fawkes.offline.studies.shared.pictures import COLOURS, MARKERS, figure_of
+from fawkes.offline.studies.shared.pictures import draw_line, figure_of
 from fawkes.offline.studies.shared.verdicts import line_fit, slope
+from fawkes.report.pictures.style import styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,6 +91,7 @@ def _table(rows: Rows) -> pd.DataFrame:
     )
 
 
+@styled
 def _figure(table: pd.DataFrame) -> Figure:
     """Speed-up over the fraction of nodes added: a panel for TC and one for TR."""
     figure, panels = figure_of(2)
@@ -98,12 +100,12 @@ def _figure(table: pd.DataFrame) -> Figure:
     for panel, role in zip(panels, ROLES, strict=True):
         for at, row in enumerate(table[table["role"] == role].to_dict("records")):
             speedups = [1.0, *(row[name] for name in names)]
-            panel.plot(fractions, speedups, marker=MARKERS[at], markersize=4, color=COLOURS[at],
-                       label=row["application"] if role == "TC" else None)  # fmt: skip
-        panel.plot([0, fractions[-1]], [1, 1 + fractions[-1]], color="grey", linestyle=":", linewidth=1)
+            draw_line(panel, at, fractions, speedups, row["application"] if role == "TC" else None)
+        linear = "linear" if role == "TC" else None
+        panel.plot([0, fractions[-1]], [1, 1 + fractions[-1]], color="grey", linestyle=":", label=linear)
         panel.set_xlabel(f"nodes added, {role} (part of 20 core nodes)")
     panels[0].set_ylabel("speed-up")
-    figure.legend(loc="outside lower center", ncols=6, frameon=False)
+    figure.legend(loc="outside lower center", ncols=4)
     return figure
 
 
