@@ -79,13 +79,23 @@ class MembershipKeeper:
         """Tell the masters what is news to them, one after the other: the names of that."""
         with self._turn(name):
             # Who had the turn before may have told more than was known when this one was asked for.
-            cluster = self._clusters.get(name)
-            if cluster is None:
-                return []
-            self._need_standing(name)
-            effect = _document(cluster)
-            self._look_for_former(cluster, effect)
-            return self._tell_in_turn(cluster, effect)
+            cluster, told = self._clusters.get(name), list[str]()
+            while cluster is not None:
+                self._need_standing(name)
+                effect = _document(cluster)
+                self._look_for_former(cluster, effect)
+                told += self._tell_in_turn(cluster, effect)
+                cluster = self._outdated(cluster)
+            return list(dict.fromkeys(told))
+
+    def _outdated(self, written: LiveCluster) -> LiveCluster | None:
+        """The MR-cluster as it is now if its nodes take other connections than were just written; else None.
+
+        Nodes that join, or are let in again, write lists without a turn. Without this look one that was made before,
+        and written after theirs, would stay: masters would turn the node away for ever.
+        """
+        now = self._clusters.get(written.id)
+        return None if now is None or self._setup.doors_list(now) == self._setup.doors_list(written) else now
 
     def _look_for_former(self, cluster: LiveCluster, effect: Membership) -> None:
         """Ask the NameNode about members that have just joined with data; UnreadableError when it does not answer."""
@@ -125,8 +135,9 @@ class MembershipKeeper:
         for cluster in self._clusters.all():
             with self._turn(cluster.id):
                 now = self._clusters.get(cluster.id)
-                if now is not None and now.ready and self._clusters.moving(now.id) is None:
+                while now is not None and now.ready and self._clusters.moving(now.id) is None:
                     self._equip(now)
+                    now = self._outdated(now)
 
     def _equip(self, cluster: LiveCluster) -> None:
         try:
@@ -260,7 +271,7 @@ class MembershipKeeper:
                 self._behind.add(cluster.id)
         else:
             with self._lock:
-                self._behind.discard(cluster.id)
+                (self._behind.add if self._outdated(cluster) else self._behind.discard)(cluster.id)
 
     def _tell_workers(self, cluster: LiveCluster) -> None:
         """Give the list of addresses to the workers; FawkesError for the first that did not get it."""

@@ -130,7 +130,9 @@ class Place(PlayedGround, Setup):
         return self.doors_list(cluster)
 
     def doors_list(self, cluster: LiveCluster) -> str:
-        return "".join(f"{self.nodes[node].data_address}\n" for node in sorted(cluster.members))
+        return "".join(
+            f"{self.nodes[node].data_address}\n" for node in sorted(cluster.members.keys() - cluster.shut_out)
+        )
 
     def workers(self) -> list[str]:
         """The workers that got a list since the last time."""
@@ -301,6 +303,36 @@ def test_a_second_namenode_that_does_not_answer_holds_nobody_up_and_is_told_late
     place.did.clear()
     keep.catch_up()
     assert place.did == [], "once is enough"
+
+
+@pytest.mark.parametrize(("writer", "at", "rounds"), [("apply", NEW, 1), ("equip", MASTER, 1), ("catch_up", WORKER, 2)])
+def test_a_node_that_is_let_in_while_an_older_list_is_written_is_not_shut_out_again(
+    writer: str, at: NodeId, rounds: int
+) -> None:
+    """It opens the doors itself; the older list comes after that, and nobody would look again."""
+    place = Place()
+    place.answers = True
+    keep, change = with_second(place)
+    keep.apply(change)
+    keep._clusters.mark(C, ready=True)
+    keep._clusters.end_move(C, MASTER, {NEW})
+    everyone = {MASTER, WORKER, NEW}
+
+    def let_in() -> None:
+        keep._clusters.let_in(C, NEW)
+        place.takes = {node: set(everyone) for node in everyone}
+
+    if writer == "catch_up":
+        place.slow_s = {WORKER: 11.0}
+        keep.apply(replace(change, version=3))
+        place.slow_s = {}
+    place.meanwhile[at] = let_in
+    for _ in range(rounds):
+        if writer == "apply":
+            keep.apply(replace(change, version=4))
+        else:
+            getattr(keep, writer)()
+    assert place.takes == dict.fromkeys(everyone, everyone)
 
 
 def leaving(keep: MembershipKeeper) -> list[str]:
