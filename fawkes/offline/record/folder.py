@@ -25,7 +25,7 @@ from fawkes.workload.formats import table
 from fawkes.workload.model import Trace, TraceJob
 
 FORMAT = 1
-"""Of record.json; another number is another layout of the folder."""
+"""The version of record.json; another number is another layout of the folder."""
 
 RECORD_FILE, SCENARIO_FILE, HISTORY, POLICIES = "record.json", "scenario.toml", "history", "policies"
 _DAMAGED = "Nothing was changed. Take another copy, or record again"

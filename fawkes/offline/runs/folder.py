@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 RUN_FILE = "run.json"
 FORMAT = 2
-"""Of run.json and grid.json; another number is another layout of the folder."""
+"""The version of run.json and grid.json; another number is another layout of the folder."""
 
 
 def refuse_present(folder: Path) -> None:

@@ -54,7 +54,7 @@ from fawkes.workload.making.classes import (
 from fawkes.workload.model import Trace, TraceJob
 
 MOST_TASKS = 20_000_000
-"""Of all jobs of a run: more would not fit into the memory of a usual machine."""
+"""The most tasks that all jobs of a run have: more would not fit into the memory of a usual machine."""
 
 _HOUR_US = 3600 * SECOND_US
 

@@ -23,7 +23,7 @@ from fawkes.policy.worker.rights import NoCageError, give_up
 
 HEADER = struct.Struct("!Q")
 MOST_ANSWER_BYTES = 16 * 1024 * 1024
-"""Of one answer with what the policy remembers: more would make the ledger as large at each tick."""
+"""The size of one answer with what the policy remembers: more would make the ledger as large at each tick."""
 LONGEST = 1000
 """The most letters of one message."""
 READY = b"ready"

@@ -22,17 +22,17 @@ FORMS = ("png", "pdf", "svg")
 """The files of a figure: pixels at `DPI`, and vectors."""
 
 COLOURS = ("#12304f", "#2b7a78", "#e8a33d", "#8c2d4f", "#cfe0ee", "#5f97cc")
-"""Of areas, in the order of their use; in grey each differs from the others by 12 or more of 100 (CIE L*)."""
+"""The colours of areas, in the order of their use; in grey any two differ by 11 or more of 100 (CIE L*)."""
 LINE_COLOURS = (*COLOURS[:4], COLOURS[5])
-"""Of lines and marks: those that can be seen on white."""
+"""The colours of lines and marks: those that can be seen on white."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-"""Of lines, beside their colours."""
+"""Kinds of lines, beside their colours."""
 HATCHES = ("", "////", "....", "xxxx")
-"""Of areas: the next pattern where all colours have been used."""
+"""Patterns of areas: the next one where all colours have been used."""
 ON_COLOURS = ("white", "white", "black", "white", "black", "black")
-"""Of the pattern on each of `COLOURS`."""
+"""The colour of the pattern on each of `COLOURS`."""
 SPAN = "#d0d0d0"
-"""Of what stands behind marks."""
+"""The colour of spans behind marks."""
 
 #: of the ticks' labels, the smallest text, in points
 _LEAST_PT = 7.0

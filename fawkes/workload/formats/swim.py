@@ -23,7 +23,7 @@ from fawkes.workload.model import Trace, TraceJob, out_of_range
 from fawkes.workload.reading.traces import Tally, UnreadableError, lines, refuse_empty
 
 BLOCK_BYTES = 128 << 20
-"""Of HDFS, as in the paper's section 5.1."""
+"""A block of HDFS, as in the paper's section 5.1."""
 LEAST_INPUT_BYTES = 64 << 20
 LEAST_BYTES = 1024
 """What GenerateReplayScript.java lets a replayed job read at least, and shuffle and write at least."""

@@ -25,7 +25,7 @@ from fawkes.base.units import show_bytes
 from fawkes.config.workloads.workloads import Generated
 
 RECORD_BYTES = 101
-"""Of a record: 100 letters and digits, and the end of the line."""
+"""The bytes of a record: 100 letters and digits, and the end of the line."""
 
 _FORMAT = 1
 _CHUNK_BYTES = 1 << 20
