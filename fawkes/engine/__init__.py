@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fawkes.base.errors import BrokenError, FullError
 from fawkes.core.deciding.invariants import unsound
-from fawkes.core.deciding.pool import decide
+from fawkes.core.deciding.pool import Foreseen, decide, foresee
 from fawkes.core.fairness.weights import Measure
 from fawkes.core.state.admitting import Admission
 from fawkes.core.state.members import in_full
@@ -53,6 +53,12 @@ class Loads:
             raise BrokenError(f"{type(event).__name__} before the engine was started")
         return decide(view, event, self._measure, self._admission)
 
+    def foresee(self, view: View) -> Foreseen:
+        """The next tick, as things are; BrokenError before the first start."""
+        if self._measure is None:
+            raise BrokenError("nothing can be foreseen before the engine was started")
+        return foresee(view, self._measure, self._admission)
+
 
 class Engine:
     """Owns the state; everything else is handed in.
@@ -80,6 +86,20 @@ class Engine:
         """The state, to be read."""
         return self._state
 
+    def foresee(self) -> Foreseen:
+        """The next tick, as things are: nothing is stored, and nothing is done.
+
+        Like `rehearse`, for the thread that takes the steps: a state in the middle of a step says nothing.
+        """
+        return self._loads.foresee(self._state)
+
+    def rehearse(self, event: Event) -> Decision:
+        """The decision on an event, as things are: it is neither stored nor done. BrokenError as in `step`."""
+        decision = self._loads.decide(self._state, event)
+        if wrong := unsound(self._state, decision):
+            raise BrokenError(f"a decision on {type(event).__name__} is unsound: {'; '.join(wrong)}")
+        return decision
+
     def run(self) -> None:
         """Take events until the world has no more."""
         while (event := self._world.next_event()) is not None:
@@ -106,10 +126,7 @@ class Engine:
         BrokenError when the decision would break an invariant, FullError when the store has no room: nothing was stored
         and nothing was done.
         """
-        decision = self._loads.decide(self._state, event)
-        wrong = unsound(self._state, decision)
-        if wrong:
-            raise BrokenError(f"a decision on {type(event).__name__} is unsound: {'; '.join(wrong)}")
+        decision = self.rehearse(event)
         seq = self._store.append(event, decision)
         evolve(self._state, event.at_us, decision.changes)
         self._world.start(in_full(self._state, decision.effects))

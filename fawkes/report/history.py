@@ -95,7 +95,7 @@ class Tick:
     def rows(self) -> list[dict[str, Any]]:
         """The same as rows, with the keys that rows have."""
         return [
-            {"cluster": name, **{_KEYS.get(key, key): value for key, value in figures.items()}}
+            {"cluster": name, "kept": "", **{_KEYS.get(key, key): value for key, value in figures.items()}}
             for name, figures in self.clusters.items()
         ]
 

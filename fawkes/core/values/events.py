@@ -212,6 +212,57 @@ class UndrainAsked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HoldAsked:
+    """An operator keeps balancing away from a node or an MR-cluster, until ``until_us``; 0: until `UnholdAsked`."""
+
+    at_us: int
+    subject: str
+    reason: str
+    until_us: int = 0
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnholdAsked:
+    """An operator ends a hold."""
+
+    at_us: int
+    subject: str
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowAsked:
+    """An operator gives an MR-cluster ``count`` nodes, or this ``node``.
+
+    It is held until ``until_us``, or balancing would take them back; 0: no hold comes with it.
+    """
+
+    at_us: int
+    cluster: ClusterId
+    count: int = 1
+    node: NodeId | None = None
+    until_us: int = 0
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShrinkAsked:
+    """An operator takes ``count`` nodes of an MR-cluster, or this ``node``; see `GrowAsked` for the hold."""
+
+    at_us: int
+    cluster: ClusterId
+    count: int = 1
+    node: NodeId | None = None
+    until_us: int = 0
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MoveMastersAsked:
     """An operator wants the masters of an MR-cluster on another of its core nodes.
 
@@ -388,6 +439,10 @@ Event = (
     | RetryAsked
     | DrainAsked
     | UndrainAsked
+    | HoldAsked
+    | UnholdAsked
+    | GrowAsked
+    | ShrinkAsked
     | MoveMastersAsked
     | RestoreAsked
     | NodeSeen
@@ -429,6 +484,10 @@ ASKS: Mapping[str, type[Event]] = {
     "retry": RetryAsked,
     "drain": DrainAsked,
     "undrain": UndrainAsked,
+    "hold": HoldAsked,
+    "unhold": UnholdAsked,
+    "grow": GrowAsked,
+    "shrink": ShrinkAsked,
     "restore": RestoreAsked,
     "move-masters": MoveMastersAsked,
 }

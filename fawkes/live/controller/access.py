@@ -26,7 +26,7 @@ from fawkes.live.controller.endpoint import Peer
 SHARED = "shared"
 """The folder of a site with the files that users may name in their MR-clusters and jobs."""
 #: what every viewer may ask; what is not listed anywhere is for operators
-_VIEWS = frozenset({"board", "clusters", "copies", "jobs", "nodes", "ledger", "releases"})
+_VIEWS = frozenset({"board", "clusters", "copies", "jobs", "nodes", "plan", "ledger", "releases"})
 #: what a user may ask about an MR-cluster of his own
 _OWN_VIEWS = frozenset({"at-stake", "env", "logs", "history"})
 _REMOTE = ("hdfs://", "webhdfs://")

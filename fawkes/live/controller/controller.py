@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,10 +25,11 @@ from fawkes.core.deciding.ruling import BEAT_US, Ruling, Standing
 from fawkes.core.state import backoff
 from fawkes.core.state.state import State
 from fawkes.core.state.view import View
+from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import CountWork, Reply, Survey
 from fawkes.core.values.events import Event, PolicyText, Requested, Started
 from fawkes.core.values.lifecycle import HELD
-from fawkes.core.values.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState
+from fawkes.core.values.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState, Plain
 from fawkes.engine import Engine
 from fawkes.engine.ports import Entry
 from fawkes.live.base import limits
@@ -81,6 +82,7 @@ from fawkes.playbook.dist import pieces
 from fawkes.playbook.dist.compile.compiled import DOORS, SECURE_IO
 from fawkes.policy.worker.policies import load_admission, load_weighting
 from fawkes.report import history
+from fawkes.report.tables.explain import as_plain, explain_plan
 from fawkes.store.health import boot
 from fawkes.store.place import place_of, same_place
 from fawkes.store.private import make_private
@@ -253,7 +255,7 @@ class Controller:
         setup, stages, restorer = self._equip(world, fleet, state)
         keep = _keep_pictures(ledger, pictured, mailbox.clock)
         engine = Engine(world, ledger, load_weighting, state, keep, load_admission)
-        control = self._control(world, state, setup, fleet, stages, restorer)
+        control = self._control(engine, world, state, setup, fleet, stages, restorer)
         self._control_server = control
         stack.callback(control.close)
         now, before = mailbox.clock.mark(boot()), Mark.of(ledger.note(CLOCK))
@@ -381,20 +383,39 @@ class Controller:
         return setup, stages, Restorer(ground, clusters, setup, fleet, copies, mover.look, mailbox.clock.now_us)
 
     def _control(
-        self, world: LiveWorld, state: State, setup: Setup, fleet: Fleet, stages: Stages, restorer: Restorer
+        self,
+        engine: Engine,
+        world: LiveWorld,
+        state: State,
+        setup: Setup,
+        fleet: Fleet,
+        stages: Stages,
+        restorer: Restorer,
     ) -> ControlServer:
         folder = self._plan.site.state_dir
         data = DataAnswers(state, world.clusters, setup, world.ground, fleet, stages, folder / "logs")
 
         acts = not self._plan.shadow
 
-        def post(event: Event) -> None:
+        def check(event: Event) -> None:
             if acts:
                 refuse_without_release(event, state)
                 refuse_shared_user(event, state.clusters.values())
                 refuse_unfit_user(event, world.ground)
                 self._kerberos.refuse(event)
+
+        def post(event: Event) -> None:
+            check(event)
             world.mailbox.post(event)
+
+        def rehearse(event: Event) -> Decision:
+            check(event)
+            return world.mailbox.between(lambda: engine.rehearse(event), limits.CORE_ANSWER_S)
+
+        def plan_of_tick(_: Mapping[str, str]) -> Plain:
+            foreseen = world.mailbox.between(engine.foresee, limits.CORE_ANSWER_S)
+            answer: Plain = as_plain(explain_plan(foreseen, state))
+            return answer
 
         access = self._plan.access
 
@@ -409,11 +430,13 @@ class Controller:
                 **answers(state, lambda: LedgerReader(folder)),
                 **data.queries(),
                 **restorer.queries(),
+                "plan": plan_of_tick,
                 "ledger": lambda _: world.ledger_row(),
                 "releases": lambda _: releases(acts=acts),
             },
             world.mailbox.clock.now_us,
             stop=lambda by: self._stop(world, f"{by} asked for it"),
+            rehearse=rehearse,
             gate=Gate(access, Owners(requests, state), self._plan.site.root / SHARED),
             answer_within_s=longest_us(self._plan.settings.core) / SECOND_US + limits.CORE_ANSWER_S,
         )

@@ -32,7 +32,7 @@ from fawkes.report.tables.node_rows import node_row, waited_for
 from fawkes.report.words.event_words import event_in_words
 from fawkes.report.words.facts import fold, named_files
 from fawkes.report.words.promises import GIVEN_UP, promise
-from fawkes.report.words.sentences import sentence
+from fawkes.report.words.sentences import held_by, sentence
 from fawkes.store.base import Reader
 from fawkes.store.record import to_plain
 
@@ -130,6 +130,7 @@ def cluster_row(
         "joining": sum(1 for node in held if node.life is NodeLife.JOINING),
         "leaving": sum(1 for node in held if node.life in history.LEAVING),
         "lost": sum(1 for node in held if node.life is NodeLife.LOST),
+        "hold": held_by(state.hold) if state.hold else "",
         "out_of_service": sum(1 for node in held if node.life is NodeLife.LOST or node.keep_out),
         "min_nodes": state.spec.min_nodes,
         "run_as": str(state.spec.details.get("run_as") or ""),

@@ -13,6 +13,8 @@ from fawkes.core.values.events import (
     DrainAsked,
     Event,
     Failed,
+    GrowAsked,
+    HoldAsked,
     JobObserved,
     MastersSeen,
     MoveMastersAsked,
@@ -24,10 +26,12 @@ from fawkes.core.values.events import (
     RetryAsked,
     Sampled,
     ServiceSeen,
+    ShrinkAsked,
     StandbySeen,
     Started,
     Submitted,
     UndrainAsked,
+    UnholdAsked,
     WaitSeen,
     Woke,
 )
@@ -123,6 +127,11 @@ def _attempt_in_words(seen: Attempt) -> str:
 
 
 def _asked_in_words(event: Event) -> str:
+    what, by = _subject(event), getattr(event, "by", "")
+    return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
+
+
+def _subject(event: Event) -> str:
     what: str
     match event:
         case Requested() | Submitted():
@@ -133,7 +142,7 @@ def _asked_in_words(event: Event) -> str:
             what = "the whole pool" + (", checked only" if event.dry_run else "")
         case CancelAsked():
             what = event.job
-        case RetryAsked():
+        case RetryAsked() | UnholdAsked():
             what = event.subject
         case DrainAsked():
             what = f"{event.node}: {event.reason}" + (", its data is discarded" if event.discard else "")
@@ -142,9 +151,17 @@ def _asked_in_words(event: Event) -> str:
         case MoveMastersAsked() | RestoreAsked():
             what = event.cluster + (f" to {event.to}" if event.to else "")
         case _:
-            what = getattr(event, "reason", "")
-    by = getattr(event, "by", "")
-    return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
+            what = _steered(event)
+    return what
+
+
+def _steered(event: Event) -> str:
+    match event:
+        case HoldAsked():
+            return f"{event.subject}: {event.reason}"
+        case GrowAsked() | ShrinkAsked():
+            return f"{event.cluster}, {event.node or counted(event.count, 'node')}"
+    return str(getattr(event, "reason", ""))
 
 
 def _after_colon(text: str) -> str:

@@ -17,6 +17,7 @@ from tests.report.moved import MOVED
 from tests.report.standing import STANDS
 from tests.report.starts import STARTS
 from tests.report.stuck import STUCK
+from tests.report.words.steered import STEERED
 
 CORE = Path(__file__).parents[3] / "fawkes" / "core"
 
@@ -519,6 +520,7 @@ SAID = [
     (Reason("new"), "New in the inventory"),
     (Reason("retire", {"cluster": "c"}), "c ends: its nodes are stopped and wiped"),
     *STANDS,
+    *STEERED,
     (
         Reason("shrink-to-admit", {"node": "n", "cluster": "c", "role": "transient", "data_bytes": 0, "newcomer": "d"}),
         "n (transient) leaves c to make room for d",
