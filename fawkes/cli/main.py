@@ -73,6 +73,7 @@ VERBS = {
     "move-masters": Verb(
         "fawkes.cli.clusters.move_masters:move_masters", "Move the masters of an MR-cluster to another node."
     ),
+    "reload": Verb("fawkes.cli.pool.reload:reload", "Read the settings again, without a restart."),
     "retry": Verb("fawkes.cli.pool.retry:retry", "Retry a failed node or MR-cluster at once, after a repair."),
     "restore": Verb(
         "fawkes.cli.clusters.restore:restore", "Bring an MR-cluster back from the kept copy of its masters' data."

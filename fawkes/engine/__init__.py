@@ -13,7 +13,7 @@ from fawkes.core.state.admitting import Admission
 from fawkes.core.state.members import in_full
 from fawkes.core.state.state import State, View, evolve
 from fawkes.core.values.decision import Decision
-from fawkes.core.values.events import Event, PolicyText, Started
+from fawkes.core.values.events import Event, PolicyText, Reloaded, Started
 from fawkes.core.values.model import Plain
 from fawkes.core.values.settings import Settings
 from fawkes.engine.ports import Entry, Store, World
@@ -35,6 +35,7 @@ class Loads:
     def __init__(self, load_policy: LoadPolicy, load_admission: LoadAdmission) -> None:
         self._load_policy = load_policy
         self._load_admission = load_admission
+        self.texts: tuple[PolicyText | None, PolicyText | None] = (None, None)
         self._measure: Measure | None = None
         self._admission: Admission | None = None
 
@@ -45,8 +46,9 @@ class Loads:
 
     def decide(self, view: View, event: Event) -> Decision:
         """The decision on an event; BrokenError before the first start."""
-        if isinstance(event, Started):
+        if isinstance(event, Started | Reloaded):
             self._measure = self._load_policy(event.policy, event.settings)
+            self.texts = (event.policy, event.admission)
             given = event.settings.admission_parameters
             self._admission = None if event.admission is None else self._load_admission(event.admission, given)
         if self._measure is None:
@@ -85,6 +87,11 @@ class Engine:
     def view(self) -> View:
         """The state, to be read."""
         return self._state
+
+    @property
+    def policies(self) -> tuple[PolicyText | None, PolicyText | None]:
+        """The policies in force, for weights and for admission; None before the first start, and without one."""
+        return self._loads.texts
 
     def foresee(self) -> Foreseen:
         """The next tick, as things are: nothing is stored, and nothing is done.

@@ -19,8 +19,9 @@ from fawkes.core.values.decision import (
     PutTick,
 )
 from fawkes.core.values.effects import EndControl
-from fawkes.core.values.events import StandbySeen, Started
+from fawkes.core.values.events import Reloaded, StandbySeen, Started
 from fawkes.core.values.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
+from fawkes.core.values.settings import Settings
 from fawkes.engine.ports import Entry
 from fawkes.store.base import CLUSTER, JOB, NODE, SAMPLE, TICK, Reader
 
@@ -273,9 +274,7 @@ def rules(store: Reader) -> PutRules | None:
 
 def started_us(store: Reader) -> int:
     """The time at which the engine that was in charge last has started; 0 before the first start."""
-    rows = store.latest(PutRules.__name__)
-    entry = store.entry(rows[0].seq) if rows else None
-    return 0 if entry is None else entry.event.at_us
+    return max((e.event.at_us for e in store.entries(kinds=(Started.__name__,))), default=0)
 
 
 def simulated(store: Reader) -> bool:
@@ -287,11 +286,35 @@ def simulated(store: Reader) -> bool:
 def started_before(store: Reader, seq: int) -> Started | None:
     """The start of the engine that took a step: settings, policy, shadow; None before the first."""
     started = None
-    for entry in store.entries(kinds=(Started.__name__,)):
-        if entry.seq > seq:
+    for at, event in starts(store):
+        if at > seq:
             break
-        started = entry.event if isinstance(entry.event, Started) else started
+        started = event
     return started
+
+
+def starts(store: Reader) -> Iterator[tuple[int, Started]]:
+    """The starts of engines with their steps; settings that were reloaded count as a start with them."""
+    last: Started | None = None
+    for entry in store.entries(kinds=(Started.__name__, Reloaded.__name__)):
+        event = entry.event
+        if isinstance(event, Started):
+            last = event
+        elif isinstance(event, Reloaded) and last is not None:
+            new = {"settings": event.settings, "policy": event.policy, "admission": event.admission}
+            last = replace(last, at_us=event.at_us, **new)  # type: ignore[arg-type]
+        if last is not None:
+            yield entry.seq, last
+
+
+def news_of_settings(store: Reader) -> tuple[int, Settings, Settings] | None:
+    """When settings changed last, by a start or a reload, from which to which; None if they never did."""
+    news, last = None, None
+    for _, event in starts(store):
+        if last is not None and event.settings != last.settings:
+            news = (event.at_us, last.settings, event.settings)
+        last = event
+    return news
 
 
 def paused(store: Reader) -> str:

@@ -172,6 +172,8 @@ def headlines(pool: Row) -> list[str]:
         lines.append(
             f"THE CLOCK JUMPED: {pool['clock']}. Nothing expires by it; check the time service of this machine"
         )
+    if pool["settings_changed"]:
+        lines.append(f"settings changed: {pool['settings_changed']}")
     if pool["paused"]:
         lines.append(f"VOLUNTARY MOVES ARE STOPPED: {pool['paused']}")
     if pool["deadlines"] is not None:

@@ -117,6 +117,8 @@ _ALL: Final = (
     Field("reason", "reason", "The reason that was given with the command.", TEXT),
     Field("waits_for", "waits for", "The jobs that must end first.", NAMES),
     Field("keep_out", "kept out", "Why the node is kept out of service; empty when it is not.", TEXT),
+    Field("changed", "changed", "The settings that have changed, with the old and the new value.", LINES),
+    Field("restart", "needs a restart", "Keys that have changed and count only after a restart.", NAMES),
     Field("moved", "moved", "The nodes that join or leave.", NAMES),
     Field("hold", "held", "Who keeps balancing away from it, until when and why; empty if nobody does.", TEXT),
     Field("seen", "seen by masters", "How the masters see the node, if that differs from its state.", TEXT),

@@ -110,6 +110,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "cancel": Table(("job", "cluster", "state"), ("attempt",)),
     "drain": Table(("node", "state", "cluster", "role", "keep_out")),
     "--dry-run": Table(("code", "text")),
+    "reload": Table(("restart",), ("changed",)),
     "hold": Table(("subject", "state", "hold")),
     "grow": Table(("cluster", "hold"), ("moved",)),
     "move-masters": Table(("cluster", "node", "waits_for")),

@@ -38,6 +38,7 @@ from fawkes.core.values.events import (
     NodeSeen,
     PauseAsked,
     ReleaseAsked,
+    Reloaded,
     Requested,
     RestoreAsked,
     ResumeAsked,
@@ -70,6 +71,8 @@ def decide(view: View, event: Event, measure: Measure, admission: Admission | No
         return _started(view, event, admission)
     if view.rules is None:
         raise ValueError(f"{type(event).__name__} before Started")
+    if isinstance(event, Reloaded):
+        return _reloaded(view, view.rules, event, admission)
     draft = Draft(view, event.at_us, view.rules, admission)
     if isinstance(event, Woke):
         _woke(draft, measure)
@@ -147,6 +150,24 @@ def _started(view: View, event: Started, admission: Admission | None) -> Decisio
     jobs.watch_deadlines(draft)
     replace_core(draft)
     hand_out(draft, admit(draft))
+    return draft.finish()
+
+
+def _reloaded(view: View, old: PutRules, event: Reloaded, admission: Admission | None) -> Decision:
+    """Settings and policies are others; the next tick is due when it would be if they had always been these."""
+    by = "" if event.admission is None else event.admission.sha256
+    draft = Draft(view, event.at_us, replace(old, settings=event.settings, admission=by), admission)
+    draft.change(draft.rules)
+    draft.say("reloaded", by=event.by, changed=list(event.changed), restart=list(event.restart))
+    due = draft.pending("tick")
+    if due is not None and event.settings.period_us != old.settings.period_us:
+        later_us = event.settings.period_us - old.settings.period_us
+        draft.expect("tick", max(0, due.deadline_us + later_us - event.at_us), version=due.version)
+    if by != old.admission:
+        deadlines.forget(draft)
+        jobs.watch_deadlines(draft)
+    draft.reply(event.ask, changed=list(event.changed), restart=list(event.restart))
+    _go_on(draft)
     return draft.finish()
 
 

@@ -79,6 +79,23 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reloaded:
+    """The settings and policies of a running controller are others from now on.
+
+    ``changed`` says how, in words; ``restart`` are keys that have changed and keep their old values until a restart.
+    """
+
+    at_us: int
+    settings: Settings
+    policy: PolicyText
+    admission: PolicyText | None = None
+    changed: tuple[str, ...] = ()
+    restart: tuple[str, ...] = ()
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Woke:
     """The timer of `WakeAt`."""
 
@@ -426,6 +443,7 @@ class Failed:
 
 Event = (
     Started
+    | Reloaded
     | Woke
     | ClockSeen
     | Sampled

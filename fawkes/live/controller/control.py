@@ -22,7 +22,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socket import AF_UNIX, SHUT_RDWR, SOCK_STREAM, socket
 from socketserver import ThreadingMixIn, UnixStreamServer
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from fawkes.base.errors import (
@@ -52,6 +52,24 @@ _STATUS = {
 }
 
 
+class Reread(Protocol):
+    """Settings that were read again: what has changed, what waits for a restart, and the event of it."""
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The changes, in words."""
+        ...
+
+    @property
+    def restart(self) -> tuple[str, ...]:
+        """The keys that keep their old values."""
+        ...
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """The event with which they count."""
+        ...
+
+
 class ControlServer:
     """Listens from construction to `close`.
 
@@ -72,6 +90,7 @@ class ControlServer:
         *,
         stop: Callable[[str], None],
         rehearse: Callable[[Event], Decision] | None = None,
+        reread: Callable[[], Reread] | None = None,
         gate: Gate | None = None,
         answer_within_s: float = 90.0,
     ) -> None:
@@ -82,6 +101,7 @@ class ControlServer:
         self._now = now
         self._stop = stop
         self._rehearse = rehearse
+        self._reread = reread
         self._answer_within_s = answer_within_s
         self._waiting: dict[str, Future[Reply]] = {}
         self._lock = threading.Lock()
@@ -134,15 +154,31 @@ class ControlServer:
         UserError for a bad body, RefusedError when the peer may not ask for it, DeadlineError when no answer comes.
         """
         checked = read_body(verb, body)
+        self.gate.act(peer, verb, checked.event(0, peer.name, ""))
+        return self._asked(verb, checked.event, peer)
+
+    def reload(self, peer: Peer, *, dry_run: bool = False) -> Reply:
+        """Read the settings again: the core's answer, or what it would be told.
+
+        ConfigError names file and key of what cannot be; the old settings stay in force then.
+        """
+        self.gate.act(peer, "reload", None)
+        if self._reread is None:
+            raise FawkesError("this controller cannot read its settings again")
+        news = self._reread()
+        if dry_run or not (news.changed or news.restart):
+            return Reply("", None, {"changed": list(news.changed), "restart": list(news.restart)})
+        return self._asked("reload", news.event, peer)
+
+    def _asked(self, verb: str, make: Callable[[int, str, str], Event], peer: Peer) -> Reply:
         ask = uuid.uuid4().hex
-        self.gate.act(peer, verb, checked.event(0, peer.name, ask))
         answer: Future[Reply] = Future()
         with self._lock:
             if self._closed:
                 raise _stopping()
             # Under the lock, so that requests enter the queue in the order of their times. No reply can be earlier
             # than the next line, and nobody waits for the answer to what was not taken.
-            event = checked.event(self._now(), peer.name, ask)
+            event = make(self._now(), peer.name, ask)
             self._post(event)
             self._waiting[ask] = answer
         try:
@@ -305,9 +341,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, _encoded({"ok": True, "refused": None, "facts": {}}))
             control.stop(self._peer)
             return
-        if verb not in ASKS:
-            raise UserError(f"there is no command /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, stop")
-        reply = (control.dry_run if dry_run else control.ask)(verb, body, self._peer)
+        if verb not in ASKS and verb != "reload":
+            raise UserError(f"there is no command /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, reload, stop")
+        if verb == "reload":
+            read_stop(body)
+            reply = control.reload(self._peer, dry_run=dry_run)
+        else:
+            reply = (control.dry_run if dry_run else control.ask)(verb, body, self._peer)
         refused = None
         if reply.refused is not None:
             refused = {"code": reply.refused.code, "facts": reply.refused.facts}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fawkes.base.units import SECOND_US, show_duration, show_time
+from fawkes.config.settings.reload import differences
 from fawkes.core.jobs import service
 from fawkes.core.state import alerts
 from fawkes.core.state.members import copy_on
@@ -280,11 +281,20 @@ def pool_row(store: Reader) -> Row:
         "paused": history.paused(store),
         "given_back_by": history.given_back_by(store),
         "clock": _clock_in_words(store),
+        "settings_changed": _settings_in_words(store),
         "tick": None if tick is None else tick.number,
         "tick_at": None if tick is None else show_time(tick.at_us),
         "tick_facts": {} if tick is None else dict(tick.facts),
         "verdict": verdict[0].text if verdict else None,
     }
+
+
+def _settings_in_words(store: Reader) -> str:
+    """How the settings changed within the last day, by a start or a reload; empty when they did not."""
+    news = history.news_of_settings(store)
+    if news is None or history.last_us(store) - news[0] > _NEWS_US:
+        return ""
+    return f"{'; '.join(differences(news[1], news[2]))} (since {show_time(news[0])})"
 
 
 def _clock_in_words(store: Reader) -> str:

@@ -21,6 +21,7 @@ from fawkes.core.values.events import (
     NodeObserved,
     NodeSeen,
     ReleaseAsked,
+    Reloaded,
     Requested,
     RestoreAsked,
     RetryAsked,
@@ -52,6 +53,9 @@ def _seen_in_words(event: Event) -> str | None:
     match event:
         case Started():
             return f"controller {controller_name(event.controller)}, Fawkes {event.version}, epoch {event.epoch}"
+        case Reloaded():
+            by = f" (by {event.by})" if event.by else ""
+            return f"settings read again: {'; '.join(event.changed) or 'nothing has changed'}{by}"
         case Woke():
             return "the timer"
         case ClockSeen():

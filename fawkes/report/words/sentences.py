@@ -143,6 +143,15 @@ def _until(facts: Facts) -> str:
     return "until {until_us}" if facts.get("until_us") else "until `fawkes unhold`"
 
 
+def _reloaded(facts: Facts) -> str:
+    """The change of settings, and the keys that wait for a restart."""
+    who = "{by} had the settings read again" if facts.get("by") else "The settings were read again"
+    changed = "; ".join(cast(Sequence[str], facts["changed"]))
+    waits = ", ".join(cast(Sequence[str], facts["restart"]))
+    rest = f". These count after a restart of the controller: {literal(waits)}" if waits else ""
+    return f"{who}: {literal(changed) or 'no setting of decisions has changed'}{rest}"
+
+
 def held_by(hold: Hold) -> str:
     """A hold in words, without its subject: who holds it, until when, and why."""
     who = hold.by or "an operator"
@@ -215,6 +224,7 @@ VERDICTS: Mapping[str, Template] = {
 
 OPERATORS: Mapping[str, Template] = {
     "started": _started,
+    "reloaded": _reloaded,
     "adopted": _adopted,
     "not-adopted": "{cluster} is not adopted: {error}; its nodes keep running, out of service",
     "clock-jumped": _clock_jumped,

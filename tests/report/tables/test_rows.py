@@ -33,8 +33,10 @@ from fawkes.core.values.events import (
     NodeObserved,
     NodeSeen,
     PauseAsked,
+    PolicyText,
     Progress,
     ReleaseAsked,
+    Reloaded,
     Requested,
     RestoreAsked,
     ResumeAsked,
@@ -69,6 +71,7 @@ from fawkes.core.values.model import (
     Sample,
     Standby,
 )
+from fawkes.core.values.settings import Settings
 from fawkes.core.values.sight import (
     AppLife,
     AppSeen,
@@ -197,6 +200,10 @@ def _attempt(seen: Attempt) -> AttemptSeen:
 WORDS: list[tuple[Event, str]] = [
     (started(1, 7), "controller head:1, Fawkes 0.1.0, epoch 7"),
     (Woke(at_us=1), "the timer"),
+    (
+        Reloaded(at_us=1, settings=Settings(), policy=PolicyText("TD", "", "", ""), changed=("tau: 1 -> 2",), by="ann"),
+        "settings read again: tau: 1 -> 2 (by ann)",
+    ),
     (ClockSeen(at_us=1, by_us=36_000_000_000, moved_us=36_000_000_000), "the clock was set ahead by 10h00m"),
     (ClockSeen(at_us=1, by_us=-90_000_000), "the clock was set back by 1m30s"),
     (

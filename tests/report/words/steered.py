@@ -17,6 +17,15 @@ STEERED: list[tuple[Reason, str]] = [
         Reason("hold-asked", {"subject": "n", "reason": "a visit", "by": "", **_UNTIL}),
         "An operator holds n until 2026-05-04T12:00:00.000Z, so that balancing leaves it alone: a visit",
     ),
+    (
+        Reason("reloaded", {"by": "ann", "changed": ["period: 2m -> 4m", "tau: 1 -> 2"], "restart": ["ssh"]}),
+        "ann had the settings read again: period: 2m -> 4m; tau: 1 -> 2. These count after a restart of the "
+        "controller: ssh",
+    ),
+    (
+        Reason("reloaded", {"by": "", "changed": [], "restart": []}),
+        "The settings were read again: no setting of decisions has changed",
+    ),
     (Reason("unhold-asked", {"subject": "c", "by": "ann"}), "ann ends the hold of c"),
     (Reason("hold-ended", {"subject": "c"}), "The hold of c is over: balancing counts it again"),
     (Reason("not-held", {"subject": "c"}), "c is not held"),
