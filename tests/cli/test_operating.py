@@ -445,3 +445,15 @@ def test_with_o_json_stdout_has_rows_alone(
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["rows"][0] == row
     assert result.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("drain", "node01", "--reason", "r"), ("undrain", "node01"), ("retry", "node01"), ("cancel", "j-1")]
+)
+def test_a_dry_run_ends_as_the_verb_would(run: Run, loaded: World, words: tuple[str, ...]) -> None:
+    loaded.jobs = {"j-1": job("j-1")}
+    assert run(*words, "--dry-run").exit_code == 0
+    loaded.refuse = Reason("not-drained", {"node": "node01"})
+    refused = run(*words, "--dry-run")
+    assert (refused.exit_code, "node01 is not out of service" in refused.stderr) == (6, True)
+    assert (len(loaded.rehearsed), loaded.events) == (2, [])

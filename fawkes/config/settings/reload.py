@@ -50,7 +50,7 @@ class Reread:
 
 
 def reread(now: Settings, started: SiteSettings, new: SiteSettings) -> Reread:
-    """What follows from ``new`` settings for a controller that ``started`` with others and decides by ``now``."""
+    """The consequences of ``new`` settings for a controller that ``started`` with others and decides by ``now``."""
     kept = {name: getattr(now, name) for name in RESTART}
     if new.core.sample_every_us != now.sample_every_us:
         kept["stale_us"] = now.stale_us

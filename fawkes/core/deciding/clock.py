@@ -82,7 +82,7 @@ def _put_off(draft: Draft, by_us: int, uncounted_us: int) -> None:
 
 
 def _durations(draft: Draft) -> list[PutPending]:
-    """What is pending for a while; a hold ends at a time of day that somebody named."""
+    """Everything that is pending for a while; a hold ends at a time of day that somebody named."""
     return [pending for pending in draft.view.pending.values() if split(pending.key)[0] is not Key.HOLD]
 
 

@@ -91,7 +91,7 @@ def decide(view: View, event: Event, measure: Measure, admission: Admission | No
 
 
 def _go_on(draft: Draft) -> None:
-    """What follows from any change; a shadow run changes nothing."""
+    """Decide all that follows from any change; a shadow run changes nothing."""
     if draft.rules.shadow:
         return
     closing.advance(draft)
@@ -104,7 +104,7 @@ def _go_on(draft: Draft) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What the next tick would decide, and when it is due, if nothing happens before and readings stay as they are."""
+    """The decision of the next tick, and when it is due, if nothing happens before and readings stay as they are."""
 
     due_us: int
     decision: Decision

@@ -114,7 +114,7 @@ def _tick(store: Reader, tick: Tick) -> Explanation:
 
 
 def explain_plan(foreseen: Foreseen, view: View) -> Explanation:
-    """What the next tick would do as things are, with the sentences of `explain_tick`."""
+    """The next tick as things are, with the sentences of `explain_tick`."""
     if view.rules is None:
         raise ValueError("nothing is foreseen before the first start")
     reasons = foreseen.decision.reasons

@@ -1,4 +1,4 @@
-"""What is said about holds and moves by hand."""
+"""Sentences about holds and moves by hand."""
 
 from __future__ import annotations
 
