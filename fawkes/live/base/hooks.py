@@ -63,7 +63,8 @@ class Hooks:
     """
 
     def __init__(self, folder: Path, limit_us: int, *, wait: bool = True) -> None:
-        self._folder = folder
+        # A hook runs in it: a path from elsewhere would lead nowhere there.
+        self._folder = folder.absolute()
         self._limit_s = limit_us / 1_000_000
         self._wait = wait
         self._queue: queue.Queue[tuple[str, Mapping[str, Plain]] | None] = queue.Queue(_MOST_WAITING)

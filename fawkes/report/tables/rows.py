@@ -279,6 +279,7 @@ def pool_row(store: Reader) -> Row:
         "out": lives["out"],
         "lost": lives["lost"],
         "paused": history.paused(store),
+        "nodes_held": [f"{node.node.id} is {held_by(node.hold)}" for node in nodes if node.hold is not None],
         "given_back_by": history.given_back_by(store),
         "clock": _clock_in_words(store),
         "settings_changed": _settings_in_words(store),

@@ -199,6 +199,8 @@ def _no_weights(facts: Facts) -> str:
     clusters = cast(Mapping[str, Mapping[str, object]], facts["clusters"])
     if not clusters:
         return "No MR-cluster is active: there is nothing to balance"
+    if all(row.get("kept") for row in clusters.values()):
+        return "Every active MR-cluster is held: all keep their nodes"
     if all(row.get("y") is None for row in clusters.values()):
         return "No MR-cluster could be measured: all keep their nodes"
     return "The policy {policy} measures 0 everywhere, so weights are undefined: all keep their nodes"

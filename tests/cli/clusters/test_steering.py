@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from fawkes.cli.main import cli
 from fawkes.core.values.effects import Reply
-from fawkes.core.values.events import Event
+from fawkes.core.values.events import Event, HoldAsked, Reloaded
 from fawkes.core.values.model import ClusterId
 from fawkes.live.controller.answers import answers
 from fawkes.live.controller.control import ControlServer
@@ -21,7 +21,7 @@ from fawkes.report.tables.explain import as_plain, explain_plan
 from fawkes.store.sqlite import LedgerReader
 from tests.cli.conftest import INVENTORY
 from tests.support.desk import Desk
-from tests.support.pools import settings
+from tests.support.pools import policy, settings
 
 Run = Callable[..., Result]
 
@@ -148,3 +148,27 @@ def test_a_plan_without_a_controller_is_that_of_the_ledger(run: Run, tmp_path: P
     assert result.exit_code == 0, result.stderr
     assert "node[03-06] join a as transient" in result.stdout
     assert "tick, 1, is due" in result.stdout
+
+
+def test_status_shows_holds_and_what_changed_in_the_settings(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "inventory.toml").write_text(INVENTORY)
+    desk = Desk(4, how=settings())
+    desk.up("a")
+    assert "settings changed" not in _status(run, desk, tmp_path / "before")
+    for subject in ("a", "node04"):
+        desk.tell(HoldAsked(at_us=desk.now_us, subject=subject, reason="a visit", by="ann"))
+    desk.tell(Reloaded(at_us=desk.now_us, settings=settings(confirmations=4), policy=policy()))
+    shown = _status(run, desk, tmp_path / "state")
+    assert "a is held by ann until `fawkes unhold`: a visit" in shown
+    assert "node04 is held by ann until `fawkes unhold`: a visit" in shown
+    assert "settings changed: confirmations: 1 -> 4 (since " in shown
+
+
+def _status(run: Run, desk: Desk, folder: Path) -> str:
+    copied(desk.store, folder)
+    if folder.name != "state":
+        folder.rename(folder.parent / "state")
+    shown = run("status").stdout
+    if folder.name != "state":
+        (folder.parent / "state").rename(folder)
+    return " ".join(shown.split())

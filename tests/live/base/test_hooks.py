@@ -98,6 +98,17 @@ def _runs(pid: int) -> bool:
         return False
 
 
+def test_a_site_may_be_named_from_where_the_controller_was_started(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, BEFORE_JOIN, "touch ../ran")
+    monkeypatch.chdir(folder.parent)
+    hooks = Hooks(Path("hooks"), 20 * SECOND_US)
+    hooks.before_join("c", {N1: 1}, "core")
+    assert (folder / "../ran").exists()
+    hooks.close()
+
+
 def test_the_environment_is_small_and_fixed(folder: Path, hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAWKES_TEST_SECRET", "s")
     write(folder, BEFORE_JOIN, "env >../env")

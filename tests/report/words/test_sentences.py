@@ -562,6 +562,11 @@ def test_one_sentence_for_several_nodes() -> None:
         ("no-weights", {"clusters": {}}, "No MR-cluster is active: there is nothing to balance"),
         (
             "no-weights",
+            {"clusters": {"a": {"y": None, "kept": "a visit"}}},
+            "Every active MR-cluster is held: all keep their nodes",
+        ),
+        (
+            "no-weights",
             {"clusters": {"a": {"y": None}}},
             "No MR-cluster could be measured: all keep their nodes",
         ),
