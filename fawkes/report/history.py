@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar, cast
 
+from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.tick import MOVES, MOVING
 from fawkes.core.values.decision import (
     Change,
@@ -274,7 +275,11 @@ def rules(store: Reader) -> PutRules | None:
 
 def started_us(store: Reader) -> int:
     """The time at which the engine that was in charge last has started; 0 before the first start."""
-    return max((e.event.at_us for e in store.entries(kinds=(Started.__name__,))), default=0)
+    rows = store.latest(PutRules.__name__)
+    entry = store.entry(rows[0].seq) if rows else None
+    if entry is None or isinstance(entry.event, Started):
+        return 0 if entry is None else entry.event.at_us
+    return max(each.event.at_us for each in store.entries(kinds=(Started.__name__,)))
 
 
 def simulated(store: Reader) -> bool:
@@ -293,10 +298,10 @@ def started_before(store: Reader, seq: int) -> Started | None:
     return started
 
 
-def starts(store: Reader) -> Iterator[tuple[int, Started]]:
-    """The starts of engines with their steps; settings that were reloaded count as a start with them."""
+def starts(store: Reader, after: int = 0) -> Iterator[tuple[int, Started]]:
+    """The starts of engines after a step, with their steps; settings that were reloaded count as a start with them."""
     last: Started | None = None
-    for entry in store.entries(kinds=(Started.__name__, Reloaded.__name__)):
+    for entry in store.entries(after, kinds=(Started.__name__, Reloaded.__name__)):
         event = entry.event
         if isinstance(event, Started):
             last = event
@@ -308,13 +313,20 @@ def starts(store: Reader) -> Iterator[tuple[int, Started]]:
 
 
 def news_of_settings(store: Reader) -> tuple[int, Settings, Settings] | None:
-    """When settings changed last, by a start or a reload, from which to which; None if they never did."""
+    """When settings changed within the last day, from which to which, by a start or a reload; None if they did not."""
+    day_us, now_us = 86_400 * SECOND_US, last_us(store)
+    recent: list[Started] = []
+    # A start has the whole inventory: older ones are read only until one of before that day is among them.
+    for days in (1, 8, 64, 10_000):
+        recent = [event for _, event in starts(store, store.seq_at(now_us - days * day_us))]
+        if not recent or recent[0].at_us < now_us - day_us:
+            break
     news, last = None, None
-    for _, event in starts(store):
+    for event in recent:
         if last is not None and event.settings != last.settings:
             news = (event.at_us, last.settings, event.settings)
         last = event
-    return news
+    return news if news is not None and news[0] >= now_us - day_us else None
 
 
 def paused(store: Reader) -> str:

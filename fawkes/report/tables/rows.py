@@ -293,7 +293,7 @@ def pool_row(store: Reader) -> Row:
 def _settings_in_words(store: Reader) -> str:
     """How the settings changed within the last day, by a start or a reload; empty when they did not."""
     news = history.news_of_settings(store)
-    if news is None or history.last_us(store) - news[0] > _NEWS_US:
+    if news is None:
         return ""
     return f"{'; '.join(differences(news[1], news[2]))} (since {show_time(news[0])})"
 

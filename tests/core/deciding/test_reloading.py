@@ -13,7 +13,7 @@ from fawkes.policy import compile_policy
 from fawkes.policy.admission import compile_admission
 from fawkes.report import history
 from tests.support.desk import Desk
-from tests.support.pools import admission, policy, settings
+from tests.support.pools import admission, policy, settings, started
 
 
 def reloaded(desk: Desk, how: Settings, **more: Any) -> None:
@@ -63,3 +63,17 @@ def test_another_admission_policy_counts_from_then_on() -> None:
     reloaded(desk, settings())
     assert desk.state.rules is not None
     assert not desk.state.rules.admission
+
+
+def test_a_change_is_news_for_a_day_also_against_a_run_of_long_ago() -> None:
+    desk = Desk(2, how=settings())
+    desk.checks = False
+    for at_s, tau in ((40 * 86_400, 1.0), (41 * 86_400, 2.0)):
+        desk.now_s = at_s
+        desk.tell(started(at_s=at_s, how=settings(tau=tau)))
+    news = history.news_of_settings(desk.store)
+    assert news is not None
+    assert (news[0], news[1].tau, news[2].tau) == (desk.now_us, 1.0, 2.0)
+    desk.tell(started(at_s=at_s + 2 * 86_400, how=settings(tau=2.0)))
+    assert history.news_of_settings(desk.store) is None
+    assert history.started_us(desk.store) == (at_s + 2 * 86_400) * SECOND_US
