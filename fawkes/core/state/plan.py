@@ -102,7 +102,7 @@ def staying_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
     """The nodes that are leaving an MR-cluster and could stay after all, best first.
 
     Nodes that leave for an admission are not taken back while somebody waits for it: each time they were, others would
-    have to begin to leave. Core nodes that leave have been replaced.
+    have to begin to leave. Core nodes that leave have been replaced. What a held node has begun, it ends.
     """
     admitting = any(state.life is ClusterLife.ADMITTED for state in draft.queue())
     leaving = [
@@ -111,6 +111,7 @@ def staying_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
         if state.life in (NodeLife.DRAINING, NodeLife.EVACUATING)
         and state.role is not Role.CORE
         and not state.kept_out
+        and state.hold is None
         and not (admitting and state.why.code == TO_ADMIT)
     ]
     return sorted(leaving, key=lambda s: (s.life is NodeLife.EVACUATING, -s.since_us, s.node.id))

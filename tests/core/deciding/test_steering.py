@@ -137,6 +137,19 @@ def test_a_held_node_stays_where_it_is() -> None:
     assert set(mine[:4]) <= set(desk.state.nodes_of(A))
 
 
+def test_a_held_node_that_leaves_goes_on_leaving() -> None:
+    desk = two()
+    grow(desk, "a", 3)
+    settle_all(desk)
+    shrink(desk, "a", node="node07")
+    hold(desk, "node07")
+    assert grow(desk, "a", node="node07") == "node-held"
+    desk.tick(a=1000, b=1)
+    assert desk.node("node07").life is NodeLife.DRAINING
+    leave_all(desk)
+    assert desk.node("node07").life is NodeLife.FREE
+
+
 def test_a_held_free_node_is_given_to_nobody() -> None:
     desk = two(5)
     hold(desk, "node05")
