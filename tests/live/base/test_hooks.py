@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def hooks(folder: Path) -> Iterator[Hooks]:
-    hooks = Hooks(folder, SECOND_US)
+    hooks = Hooks(folder, 20 * SECOND_US)
     yield hooks
     hooks.close()
 
@@ -45,7 +45,7 @@ def read(path: Path) -> list[str]:
 
 
 def test_a_node_joins_once_its_hook_has_ended_well_and_it_runs_once(folder: Path, hooks: Hooks) -> None:
-    write(folder, BEFORE_JOIN, "cat >>../said; echo >>../said")
+    write(folder, BEFORE_JOIN, "printf '%s\\n' \"$(cat)\" >>../said")
     for _ in range(2):
         hooks.before_join("c", {N1: 3, N2: 5}, "core")
     said = sorted(map(json.loads, read(folder / "../said")), key=lambda event: str(event["node"]))
@@ -66,7 +66,7 @@ def test_a_node_joins_once_its_hook_has_ended_well_and_it_runs_once(folder: Path
     ],
 )
 def test_a_hook_that_fails_keeps_the_node_out(folder: Path, text: str, why: str) -> None:
-    hooks = Hooks(folder, 20 * SECOND_US if "head" in text else SECOND_US)
+    hooks = Hooks(folder, SECOND_US if "had not ended" in why else 20 * SECOND_US)
     write(folder, BEFORE_JOIN, text)
     with pytest.raises(HookError) as caught:
         hooks.before_join("c", {N1: 1}, "core")
@@ -127,7 +127,7 @@ def test_where_nobody_waits_a_failing_hook_keeps_nobody_out(folder: Path) -> Non
 
 def test_moves_wipes_and_alerts_are_told_and_nobody_waits(folder: Path, hooks: Hooks) -> None:
     for name in (MOVE, AFTER_WIPE, ALERT):
-        write(folder, name, f"cat >>../{name}; echo >>../{name}")
+        write(folder, name, f"printf '%s\\n' \"$(cat)\" >>../{name}")
     desk = Desk(4, how=settings())
     append = desk.store.append
 
