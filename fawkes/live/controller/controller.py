@@ -332,7 +332,9 @@ class Controller:
             progress_us=settings.sample_every_us,
         )
         self._stack.callback(watch.close)
-        hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see, world.waits)
+        hosts = Hosts(
+            ground, clusters, setup, world.stopping, keeper.keep, watch.see, world.waits, membership.open_doors
+        )
         deployer = Deployer(ground, clusters, setup, membership, world.stopping, world.waits)
         upload = Upload(fleet)
         stages = Stages(
