@@ -34,6 +34,7 @@ from fawkes.core.values.events import (
     MoveMastersAsked,
     NodeObserved,
     NodeSeen,
+    NodesSeen,
     PauseAsked,
     ReleaseAsked,
     Requested,
@@ -230,6 +231,11 @@ def _seen(draft: Draft, event: Seen) -> None:
             jobs.observed(draft, event)
         case NodeObserved():
             node_work.ended(draft, event)
+        case NodesSeen():
+            for each in event.seen:
+                draft.at_us = each.at_us
+                _seen(draft, each)
+                nodes_changed(draft)
         case Done() | Failed():
             answered(draft, event)
         case _:
