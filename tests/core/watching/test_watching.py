@@ -406,6 +406,7 @@ def test_facts_about_nobody_are_history() -> None:
     assert desk.codes() == ["late-answer"]
 
 
+@pytest.mark.slow
 def test_facts_of_an_evacuation_that_was_called_off_do_not_count_in_the_next() -> None:
     """Undrained and drained again: an answer about the first time says nothing about blocks written in between."""
     desk = Desk(6, how=grown(transient_core_leave_us=10**12).state.rules.settings)  # type: ignore[union-attr]

@@ -225,6 +225,7 @@ def test_the_timer_goes_off_once_at_the_latest_time_it_was_set_to() -> None:
     assert not fired.acquire(blocking=False)
 
 
+@pytest.mark.slow
 def test_a_round_that_takes_long_is_never_beside_itself_and_does_not_pile_up() -> None:
     clock = Clock()
     timers = Timers(clock, lambda: None)

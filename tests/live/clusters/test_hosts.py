@@ -137,6 +137,7 @@ def test_a_daemon_that_ends_for_another_reason_is_a_failure_of_the_node() -> Non
         hosts(ground, master.url).reach(EFFECT, lambda: True)
 
 
+@pytest.mark.slow
 def test_a_newer_goal_ends_the_wait() -> None:
     ground = FakeGround()
     with stub_master() as master:
@@ -281,6 +282,7 @@ def test_masters_without_an_image_are_not_started() -> None:
     assert "starting daemons" not in bringing.ground.done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("facts", [[("image", "yes")], []])
 def test_masters_whose_image_is_there_or_not_known_are_started(facts: list[tuple[str, str]]) -> None:
     bringing = Bringing(NODE, facts)
@@ -288,6 +290,7 @@ def test_masters_whose_image_is_there_or_not_known_are_started(facts: list[tuple
     assert bringing.ground.done[-2:] == ["looking for the image of the NameNode", "starting daemons"]
 
 
+@pytest.mark.slow
 def test_a_former_masters_node_becomes_a_plain_member_and_is_let_in() -> None:
     bringing = Bringing(NodeId("node01"), [])
     bringing.clusters.end_move(C, NodeId("node01"), [NODE])
@@ -325,6 +328,7 @@ class OfJournal(Bringing):
 WITH_DATA = [("journal", "x"), ("image", "yes")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("facts", "started"),
     [
@@ -344,6 +348,7 @@ def test_what_has_lost_its_data_is_not_started_on_a_node_of_the_journal(
     assert bringing.ground.started == started
 
 
+@pytest.mark.slow
 def test_a_former_masters_node_of_the_journal_keeps_its_data() -> None:
     bringing = OfJournal(WITH_DATA)
     assert bringing.reach(threading.Event(), once()) is None

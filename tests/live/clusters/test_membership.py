@@ -227,6 +227,7 @@ def test_a_controller_that_starts_gives_the_nodes_of_running_mr_clusters_what_th
     assert place.did == [("configuring", MASTER)]
 
 
+@pytest.mark.slow
 def test_a_controller_that_starts_does_not_undo_a_change_of_members() -> None:
     """Else masters turn a node away that has joined meanwhile, until the next change of members: for ever, perhaps."""
     place = Place()
