@@ -24,7 +24,7 @@ nightly: ready
 	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m nightly
 
 test-fast: $(VENV)/ready
-	$(BIN)/pytest -n 4 -m "not slow and not nightly and not drill and not lab and not hadoop"
+	$(BIN)/pytest -n auto -m "not slow and not nightly and not drill and not lab and not hadoop"
 
 check: $(VENV)/ready
 	$(BIN)/ruff check

@@ -21,7 +21,7 @@ from fawkes.cli.asking.client import Client
 from fawkes.config.jobs.jobs import job_of
 from fawkes.config.site.site import Site
 from fawkes.core.values.decision import PutJob
-from fawkes.core.values.events import Condition, Done, NodeObserved, Requested, StandbySeen
+from fawkes.core.values.events import Condition, Done, NodeObserved, Requested, StandbySeen, news_of
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobLife, JobSpec, JobState, Promise
 from fawkes.engine.ports import Entry
@@ -337,9 +337,10 @@ class Story:
         if began is None:
             return None
         seen = {
-            entry.event.node: entry.event.at_us / SECOND_US
+            news.node: news.at_us / SECOND_US
             for entry in self._entries[began.seq :]
-            if isinstance(entry.event, NodeObserved) and entry.event.condition is Condition.SERVING
+            for news in news_of(entry.event)
+            if isinstance(news, NodeObserved) and news.condition is Condition.SERVING
         }
         return list(seen.values()) if len(seen) == len(GROWN) else None
 

@@ -14,7 +14,7 @@ from drills.checks import Copies, Failure
 from drills.plan import Kind, Story
 from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision, PutJob
-from fawkes.core.values.events import Condition, Event, NodeObserved, Sampled
+from fawkes.core.values.events import Condition, Event, NodeObserved, Sampled, news_of
 from fawkes.core.values.model import ClusterId, JobId, JobLife, NodeId, NodeLife, Role
 from fawkes.core.values.proof import Proof, unsafe
 from fawkes.core.values.sight import Blocks as BlocksSeen
@@ -184,12 +184,12 @@ class Hdfs:
         for change in decision.changes:
             if isinstance(change, PutJob) and change.state.life is JobLife.SUCCEEDED:
                 self._written(change.state.id, state)
-        match event:
-            case Sampled():
+        for news in news_of(event):
+            if isinstance(news, Sampled):
                 for name in state.clusters:
                     self.blocks.replicate(name, live=self._live(name, state), into=self._storing(name, state))
-            case NodeObserved(condition=Condition.CLEAN):
-                yield from self._wiped(event.node, state)
+            elif isinstance(news, NodeObserved) and news.condition is Condition.CLEAN:
+                yield from self._wiped(news.node, state)
 
     def _loaded(self, cluster: ClusterId, state: State) -> None:
         replication = state.clusters[cluster].spec.replication

@@ -8,7 +8,7 @@ from dataclasses import replace
 from drills.hdfs import MUTE, Hdfs
 from drills.plan import Kind
 from fawkes.core.state.state import State
-from fawkes.core.values.events import Event, MastersSeen, NodeSeen, Sampled
+from fawkes.core.values.events import Event, MastersSeen, NodeObserved, NodeSeen, NodesSeen, Sampled, in_one
 from fawkes.core.values.model import ClusterId, NodeId, Reading
 from fawkes.core.values.sight import Compute, Sight, Stored
 
@@ -34,6 +34,10 @@ class Seeing:
                 return None
             case NodeSeen():
                 return self._seen(event, state, script)
+            case NodesSeen():
+                news = [self.through(news, state, script) for news in event.seen]
+                left = [seen for seen in news if isinstance(seen, NodeObserved | NodeSeen)]
+                return in_one(left) if left else None
         return event
 
     def _spell(self, cluster: ClusterId, at_us: int) -> Kind | None:

@@ -21,6 +21,7 @@ def test_a_value_arrives_as_it_is(value: str) -> None:
     assert ran.stdout == value.encode()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.lists(TEXT))
 def test_a_sequence_becomes_words(words: list[str]) -> None:

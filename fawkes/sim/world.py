@@ -30,32 +30,25 @@ from fawkes.core.values.effects import (
     Survey,
     WakeAt,
 )
-from fawkes.core.values.events import Condition, Done, Event, MastersSeen, NodeSeen, Sampled, ServiceSeen, Woke
+from fawkes.core.values.events import (
+    Condition,
+    Done,
+    Event,
+    MastersSeen,
+    NodeObserved,
+    NodeSeen,
+    Sampled,
+    ServiceSeen,
+    Woke,
+    in_one,
+)
 from fawkes.core.values.model import ClusterId, NodeId, Reading, Role
 from fawkes.core.values.proof import not_proven
 from fawkes.core.values.sight import Blocks, Compute, Service, Stored
 from fawkes.sim.engines import Engine, model_of
-from fawkes.sim.events import answers
+from fawkes.sim.events import answers, steps
 from fawkes.sim.events.answers import ended, observed, of_job, sight_of, without_writes
 from fawkes.sim.events.heap import COMPLETION, REQUEST, TIMER, Heap
-from fawkes.sim.events.steps import (
-    Copied,
-    Delays,
-    Deploys,
-    Faults,
-    Follows,
-    Hosted,
-    Leaves,
-    Looks,
-    Loss,
-    Noticed,
-    PowerFails,
-    PowerReturns,
-    Reads,
-    Step,
-    next_look_us,
-    no_faults,
-)
 from fawkes.sim.events.transfers import Transfers
 from fawkes.sim.hadoop.constants import PLAIN, Constants
 from fawkes.sim.hadoop.model import Cluster, CopyDone, JobEnded, Model, TaskEvent
@@ -82,8 +75,8 @@ class SimWorld:
     """
 
     until_us: int
-    delays: Delays = field(default_factory=Delays)
-    faults: Faults = no_faults
+    delays: steps.Delays = field(default_factory=steps.Delays)
+    faults: steps.Faults = steps.no_faults
     constants: Constants = PLAIN
     users: Users = field(default_factory=lambda: Users(()))
     sites: Mapping[NodeId, str] = field(default_factory=dict)
@@ -92,7 +85,7 @@ class SimWorld:
     check: bool = False
     keep_events: bool = False
     clusters: dict[ClusterId, Cluster] = field(default_factory=dict)
-    hosts: dict[NodeId, Hosted] = field(default_factory=dict)
+    hosts: dict[NodeId, steps.Hosted] = field(default_factory=dict)
     dead: set[NodeId] = field(default_factory=set)
     gone: set[NodeId] = field(default_factory=set)
     deployed: dict[ClusterId, Deploy] = field(default_factory=dict)
@@ -124,7 +117,7 @@ class SimWorld:
         second, copy_us = Standbys(self.hosts, self.dead), self.delays.copy_us
         self.masters = Masters(self.clusters, self.deployed, self.hosts, self.dead, self.gone, copy_us, second)
         self.script(self.users.begin())
-        self._heap.push(self.now_us + self.delays.sample_us, REQUEST, Reads())
+        self._heap.push(self.now_us + self.delays.sample_us, REQUEST, steps.Reads())
 
     def script(self, events: Iterable[Event]) -> None:
         """Events from outside, each at its own time."""
@@ -133,33 +126,38 @@ class SimWorld:
 
     def lose(self, node: NodeId, at_us: int, back_us: int | None = None, *, emptied: bool = False) -> None:
         """A node will lose its power: its tasks are gone, and it answers nobody until ``back_us``, if ever."""
-        self.suffer(Loss(node, at_us, back_us, emptied=emptied))
+        self.suffer(steps.Loss(node, at_us, back_us, emptied=emptied))
 
-    def suffer(self, loss: Loss) -> None:
+    def suffer(self, loss: steps.Loss) -> None:
         """A node will lose its power, or the node that has the masters of an MR-cluster then."""
-        self._heap.push(loss.at_us, COMPLETION, PowerFails(loss))
+        self._heap.push(loss.at_us, COMPLETION, steps.PowerFails(loss))
         if loss.back_us is not None and loss.masters_of is None:
-            self._heap.push(loss.back_us, COMPLETION, PowerReturns(loss.node))
+            self._heap.push(loss.back_us, COMPLETION, steps.PowerReturns(loss.node))
 
     def wait_for_room(self, error: FullError) -> bool:
         """A simulated disk has room when it is asked again; no simulated time passes."""
         return True
 
     def next_event(self) -> Event | None:
-        """The next event of the heap; None at the end of the run."""
+        """The next event of the heap, or the news of all nodes at one time; None at the end of the run."""
+        news = list[NodeObserved | NodeSeen]()
         while not self._told:
-            heap_us = self._heap.next_us(self.until_us + 1)
-            if self._hadoop_goes_on(min(heap_us, self.until_us)):
+            end_us = self.now_us if news else self.until_us
+            heap_us = self._heap.next_us(end_us + 1)
+            if self._hadoop_goes_on(min(heap_us, end_us)):
                 continue
-            if heap_us <= self.until_us:
-                at_us, what = self._heap.pop()
-                self.now_us = self._model.now_us = max(self.now_us, at_us)
-                event = self._happen(what)
-                if event is not None:
-                    return event
-            else:
-                return None
-        return self._told.popleft()
+            if heap_us > end_us or (news and not self._heap.goes_on_with_a_node):
+                break
+            at_us, what = self._heap.pop()
+            self.now_us = self._model.now_us = max(self.now_us, at_us)
+            event = self._happen(what)
+            if isinstance(event, NodeObserved | NodeSeen):
+                news.append(event)
+            elif event is not None:
+                self._told.appendleft(event)
+        if news:
+            return in_one(news)
+        return self._told.popleft() if self._told else None
 
     def start(self, effects: Iterable[Effect]) -> None:
         """Take the goals over; a newer one of the same key replaces the older."""
@@ -201,7 +199,7 @@ class SimWorld:
         left._model = left._transfers.model = self._model
         # What HDFS copies goes on; what the dead one brought and took has ended with it.
         for of, copy in self._transfers.under_way.items():
-            if isinstance(of, Leaves):
+            if isinstance(of, steps.Leaves):
                 left._transfers.under_way[of] = copy
             else:
                 self._model.drop(copy)
@@ -215,16 +213,16 @@ class SimWorld:
             left._look_at_second(cluster)
         return left
 
-    def _copied(self, of: Copied) -> Event | None:
+    def _copied(self, of: steps.Copied) -> Event | None:
         """Bytes have arrived, or daemons run; nothing is told when they are not wanted any more."""
         del self._transfers.under_way[of]
-        if isinstance(of, Leaves | Follows):
-            every_us = self.constants.decommission_us if isinstance(of, Leaves) else 0
-            self._heap.push(next_look_us(self.now_us, every_us), COMPLETION, of)
+        if isinstance(of, steps.Leaves | steps.Follows):
+            every_us = self.constants.decommission_us if isinstance(of, steps.Leaves) else 0
+            self._heap.push(steps.next_look_us(self.now_us, every_us), COMPLETION, of)
             return None
         if isinstance(of, Load) and of.cluster in self.clusters and of.cluster not in self.masters.away:
             self.clusters[of.cluster].loaded = True
-        effect = of.effect if isinstance(of, Deploys) else of
+        effect = of.effect if isinstance(of, steps.Deploys) else of
         return self._reach(effect) if self._goals.get(effect.key) == effect else None
 
     def _stop_stage(self, cluster: ClusterId) -> None:
@@ -236,19 +234,19 @@ class SimWorld:
         self._transfers.stop_deployment(cluster)
         self._heap.stop_stage(cluster)
 
-    def _happen(self, what: Event | Step) -> Event | None:
+    def _happen(self, what: Event | steps.Step) -> Event | None:
         match what:
-            case Leaves():
+            case steps.Leaves():
                 return self._leaves(what)
-            case PowerFails():
+            case steps.PowerFails():
                 return self._power_fails(what.loss)
-            case Noticed():
+            case steps.Noticed():
                 return self._noticed(what)
-            case PowerReturns():
+            case steps.PowerReturns():
                 return self._power_returns(what.node)
-            case Looks() | Follows():
+            case steps.Looks() | steps.Follows():
                 return self._second(what)
-            case Reads():
+            case steps.Reads():
                 self._heap.push(self.now_us + self.delays.sample_us, REQUEST, what)
                 return Sampled(at_us=self.now_us, readings=tuple(map(self._read, sorted(self.clusters))))
         if not isinstance(what, Effect):
@@ -317,8 +315,8 @@ class SimWorld:
             self._serve(effect.cluster, moved=True)
         return Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=facts)
 
-    def _second(self, what: Looks | Follows) -> Event | None:
-        if isinstance(what, Looks):
+    def _second(self, what: steps.Looks | steps.Follows) -> Event | None:
+        if isinstance(what, steps.Looks):
             return self.masters.second.look(what.cluster, self.now_us)
         if self.deployed[what.cluster].version == what.version:
             self.masters.second.follow(what.cluster, what.node)
@@ -328,7 +326,7 @@ class SimWorld:
     def _look_at_second(self, cluster: ClusterId) -> None:
         """Plan the next look, which sees what has changed of a second NameNode or its journal."""
         if cluster in self.masters.second.pairs:
-            self._heap.push(next_look_us(self.now_us + 1, self.delays.look_us), COMPLETION, Looks(cluster))
+            self._heap.push(steps.next_look_us(self.now_us + 1, self.delays.look_us), COMPLETION, steps.Looks(cluster))
 
     def _serve(self, cluster: ClusterId, *, moved: bool = False) -> None:
         """Masters answer again: what waited for them is done, and they tell what has ended meanwhile.
@@ -367,11 +365,13 @@ class SimWorld:
             self.masters.forget(effect.cluster)
             self._second_comes(effect)
             for node, member in effect.members.items():
-                self.hosts[node] = Hosted(effect.cluster, member.role, member.generation)
+                self.hosts[node] = steps.Hosted(effect.cluster, member.role, member.generation)
                 if node in self.dead:
                     # It lost its power while nobody had it: that is noticed from now on.
                     self.gone.add(node)
-                    self._heap.push(self.now_us + self.delays.detect_us, COMPLETION, Noticed(node, member.generation))
+                    self._heap.push(
+                        self.now_us + self.delays.detect_us, COMPLETION, steps.Noticed(node, member.generation)
+                    )
                 else:
                     cluster.join(node, member.role, self.sites.get(node, ""))
         if isinstance(effect, Load):
@@ -383,7 +383,7 @@ class SimWorld:
         """A deployment does not wait for its second NameNode."""
         node = self.masters.second.deployed(effect)
         if node is not None:
-            follows = Follows(effect.cluster, effect.version, node)
+            follows = steps.Follows(effect.cluster, effect.version, node)
             if not self._transfers.takes(follows):
                 self._heap.push(self.now_us + self.delays.arm_us, COMPLETION, follows)
 
@@ -415,13 +415,13 @@ class SimWorld:
         if member.goal is Goal.DRAINING:
             until_us = self.now_us + self.delays.drain_us + member.leave_us
             wait_us = self.delays.drain_us + min(member.leave_us, cluster.busy_us(node))
-        leaves = Leaves(effect.key, node, member.generation, member.goal, until_us)
+        leaves = steps.Leaves(effect.key, node, member.generation, member.goal, until_us)
         if member.goal is Goal.EVACUATING and self._transfers.copies_bytes(effect.cluster):
             self._transfers.begin(cluster, leaves)
             return
         self._heap.push(self.now_us + wait_us, COMPLETION, leaves)
 
-    def _leaves(self, what: Leaves) -> Event | None:
+    def _leaves(self, what: steps.Leaves) -> Event | None:
         latest = self._goals.get(what.key)
         member = latest.members.get(what.node) if isinstance(latest, Membership) else None
         if latest is None or member is None or (member.goal, member.generation) != (what.goal, what.generation):
@@ -447,7 +447,7 @@ class SimWorld:
             self.clusters[cluster].stop_tasks(what.node)
         return self._see(cluster, what.node, what.generation, Compute.LEFT, Stored.IN_SERVICE)
 
-    def _evacuated(self, cluster: ClusterId, what: Leaves) -> Event | None:
+    def _evacuated(self, cluster: ClusterId, what: steps.Leaves) -> Event | None:
         error = self.faults("evacuate", what.node)
         if error is None:
             self._take_off(what.node, cluster)
@@ -492,7 +492,7 @@ class SimWorld:
     def _starts(self, effect: Host, role: Role) -> Event | None:
         """The daemons of a node run, also those of masters if it has any."""
         away, restarts = self.masters.away.get(effect.cluster), self.masters.brings_up(effect.cluster, effect.node)
-        self.hosts[effect.node] = Hosted(effect.cluster, role, effect.generation)
+        self.hosts[effect.node] = steps.Hosted(effect.cluster, role, effect.generation)
         self.gone.discard(effect.node)
         self.masters.second.starts(effect.cluster, effect.node)
         self._look_at_second(effect.cluster)
@@ -529,13 +529,13 @@ class SimWorld:
         self._take_off(effect.node, effect.cluster)
         return observed(effect, self.now_us, Condition.CLEAN)
 
-    def _power_fails(self, loss: Loss) -> Event | None:
+    def _power_fails(self, loss: steps.Loss) -> Event | None:
         """Its daemons are gone; its masters notice that later, and what was on it alone is where it is."""
         node = self.masters.struck(loss)
         if node is None:
             return None
         if loss.masters_of is not None and loss.back_us is not None:
-            self._heap.push(loss.back_us, COMPLETION, PowerReturns(node))
+            self._heap.push(loss.back_us, COMPLETION, steps.PowerReturns(node))
         self.dead.add(node)
         if loss.emptied:
             self.emptied.add(node)
@@ -550,7 +550,7 @@ class SimWorld:
             self.masters.leave_stray(cluster, node)
             cluster.leave(node)
         self.gone.add(node)
-        self._heap.push(self.now_us + self.delays.detect_us, COMPLETION, Noticed(node, hosted.generation))
+        self._heap.push(self.now_us + self.delays.detect_us, COMPLETION, steps.Noticed(node, hosted.generation))
         document = self._goals.get(f"membership:{hosted.cluster}")
         silent = self.masters.fail(hosted.cluster, node, self.now_us, document, emptied=loss.emptied)
         self._look_at_second(hosted.cluster)
@@ -562,10 +562,10 @@ class SimWorld:
         hosted = self.hosts.get(node) if node in self.gone else None
         if hosted is None or hosted.cluster in self.masters.away:
             return None if hosted is None else self.masters.restarted(hosted.cluster, self.now_us, node)
-        unnoticed = any(isinstance(step, Noticed) and step.node == node for *_, step in self._heap.entries)
+        unnoticed = any(isinstance(step, steps.Noticed) and step.node == node for *_, step in self._heap.entries)
         return answers.restarted(self._see(hosted.cluster, node, hosted.generation)) if unnoticed else None
 
-    def _noticed(self, what: Noticed) -> Event | None:
+    def _noticed(self, what: steps.Noticed) -> Event | None:
         """Heartbeats are missed, unless the node's daemons run again or its masters are away themselves."""
         hosted = self.hosts.get(what.node)
         if hosted is None or what.node not in self.gone or hosted.generation != what.generation:
@@ -595,6 +595,6 @@ class SimWorld:
             self._told.append(ended(end.attempt, end.end, self.now_us))
             self.script(self.users.job_ended(end.attempt[0], self.now_us))
             return
-        assert isinstance(end.of, Copied)
+        assert isinstance(end.of, steps.Copied)
         if (event := self._copied(end.of)) is not None:
             self._told.append(event)

@@ -40,6 +40,7 @@ def test_a_module_of_the_core_imports_the_core_and_pure_parts_of_the_standard_li
             assert ours or (top in CORE_MAY and top in sys.stdlib_module_names), name
 
 
+@pytest.mark.slow
 def test_the_core_has_no_chance_to_differ() -> None:
     """Nothing gives another answer in another process: no address or hash of a thing, no set that is popped."""
     for path, tree in trees():
@@ -75,6 +76,7 @@ def codes() -> set[str]:
     return named
 
 
+@pytest.mark.slow
 def test_each_reason_of_the_core_has_a_sentence() -> None:
     given = codes()
     assert {"tick", "grow", "shrink", "undrain", "job-succeeded", "freed", "master-node"} <= given
@@ -90,6 +92,7 @@ def test_each_verdict_has_a_sentence() -> None:
     assert verdicts == set(VERDICTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["fawkes", "policies", "playbooks", "bench", "docs"])
 def test_nothing_is_left_undone(folder: str) -> None:
     left = [

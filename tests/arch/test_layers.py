@@ -60,6 +60,7 @@ def test_modules_are_short(folder: str) -> None:
     assert long == {}
 
 
+@pytest.mark.slow
 def test_live_and_offline_runs_and_the_flat_pool_let_jobs_in_by_the_same_code() -> None:
     users = {
         path.relative_to(ROOT).as_posix() for path in files("fawkes") if "fawkes.core.state.admitting" in imports(path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 LIVE = Path(__file__).parents[2] / "fawkes" / "live"
 LIVING = sorted(path for path in LIVE.rglob("*.py") if "lab" not in path.parts)
 #: times that belong to how something is carried or read, in the files that do nothing else
@@ -30,6 +32,7 @@ def times(source: str) -> list[str]:
     return [name for name in names if name.isupper() and name.endswith(("_S", "_US"))]
 
 
+@pytest.mark.slow
 def test_times_of_the_live_world_have_names_in_one_place() -> None:
     own = {path.name: constants for path in LIVING if (constants := times(path.read_text()))}
     assert own.pop("limits.py")

@@ -52,6 +52,7 @@ def test_each_case_has_a_name_of_its_own() -> None:
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", named(case for case in CASES if not case.risky))
 def test_a_case_ends_with_a_message(case: Case, tmp_path: Path) -> None:
     assert_ends_as_it_must(case, tmp_path, lambda folder: run_here(folder, case.args, case.stdin))

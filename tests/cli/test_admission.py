@@ -56,6 +56,7 @@ def test_json_and_csv_have_the_keys_of_deadlines(due: Path) -> None:
     assert [row["jobs_due"] for row in rows] == ["4", "", "4"]
 
 
+@pytest.mark.slow
 def test_without_deadlines_nothing_of_them_is_shown(tmp_path: Path) -> None:
     plain = tmp_path / "plain.toml"
     plain.write_text(SCENARIO)

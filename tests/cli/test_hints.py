@@ -84,6 +84,7 @@ def test_a_wrong_name_would_be_found(words: str) -> None:
         check_names(words.split())
 
 
+@pytest.mark.slow
 def test_messages_name_pages_and_no_files_of_the_checkout() -> None:
     """The wheel has the pages elsewhere. Docstrings may name files: who reads them has the checkout."""
     named = [

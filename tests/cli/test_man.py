@@ -51,6 +51,7 @@ def test_no_page_has_a_line_that_is_an_unknown_request(name: str) -> None:
     assert all(ord(letter) >= 32 for letter in PAGES[name].replace("\n", ""))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("groff") is None and shutil.which("mandoc") is None, reason="neither groff nor mandoc")
 def test_man_accepts_every_page(tmp_path: Path) -> None:
     for name, text in PAGES.items():
@@ -60,6 +61,7 @@ def test_man_accepts_every_page(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_the_pages_are_written_where_man_looks_and_replace_older_ones(tmp_path: Path) -> None:
     folder = tmp_path / "share" / "man" / "man1"
     folder.mkdir(parents=True)
@@ -69,6 +71,7 @@ def test_the_pages_are_written_where_man_looks_and_replace_older_ones(tmp_path: 
     assert {path.name: path.read_text("utf-8") for path in folder.iterdir()} == dict(PAGES)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("man") is None, reason="no man")
 def test_man_finds_a_page_beside_the_program(tmp_path: Path) -> None:
     CliRunner().invoke(cli, ["man", "--out", str(tmp_path / "share" / "man")])

@@ -86,6 +86,7 @@ def test_down_asks_first_and_follows_until_the_controller_ends(run: Run, site: P
     wait_for(lambda: not (site / "state" / "control.sock").exists(), "the socket to go")
 
 
+@pytest.mark.slow
 def test_down_tells_each_step_and_waits_for_the_wiping(run: Run, loaded: World) -> None:
     loaded.clusters = {"c-1": cluster("c-1", state="deploying")}
     loaded.later("c-1", {}, {}, {"state": "retiring"}, {}, {"state": "gone"})
@@ -96,6 +97,7 @@ def test_down_tells_each_step_and_waits_for_the_wiping(run: Run, loaded: World) 
     assert "c-1: deploying\nc-1: retiring\n" in result.stderr
 
 
+@pytest.mark.slow
 def test_down_asks_again_when_the_controller_forgot_that_it_should_end(run: Run, loaded: World) -> None:
     loaded.clusters = {"c-1": cluster("c-1", state="saving")}
     loaded.later("c-1", {}, {"state": "gone"})

@@ -69,6 +69,7 @@ def test_what_went_in_comes_out(filled: Reader) -> None:
     assert filled.last_seq() == len(EXPECTED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 1, 7, 8, 9])
 def test_the_rest_of_the_steps(filled: Reader, after: int) -> None:
     assert [_text(entry) for entry in filled.entries(after)] == EXPECTED[after:]
@@ -80,6 +81,7 @@ def test_steps_by_the_kind_of_their_event(filled: Reader) -> None:
     assert list(filled.entries(kinds=["Failed"])) == []
 
 
+@pytest.mark.slow
 def test_one_step(filled: Reader) -> None:
     found = filled.entry(5)
     assert found is not None
@@ -87,6 +89,7 @@ def test_one_step(filled: Reader) -> None:
     assert [filled.entry(seq) for seq in (-1, 0, 9)] == [None, None, None]
 
 
+@pytest.mark.slow
 def test_the_last_step_before_a_time(filled: Reader) -> None:
     assert [filled.seq_at(at_us) for at_us in (0, SECOND, SECOND + 1, 5 * SECOND, 10**18)] == [0, 0, 1, 4, 8]
 
@@ -101,12 +104,14 @@ def test_the_latest_of_each_subject(filled: Reader) -> None:
     assert [(found.subject, found.seq) for found in filled.latest("PutPause")] == [("", 6)]
 
 
+@pytest.mark.slow
 def test_an_ended_job_is_still_known(filled: Reader) -> None:
     (found,) = filled.latest("job")
     assert isinstance(found.change, PutJob)
     assert (found.seq, found.change.state.life, found.change.state.wait_us) == (8, JobLife.SUCCEEDED, 0)
 
 
+@pytest.mark.slow
 def test_what_was_dropped_is_not_known(filled: Reader) -> None:
     (found,) = filled.latest("pending")
     assert isinstance(found.change, PutPending)
@@ -123,6 +128,7 @@ def test_dropping_what_was_put_in_the_same_step(store: Writer) -> None:
     assert store.latest("pending") == []
 
 
+@pytest.mark.slow
 def test_steps_that_mention_a_subject(filled: Reader) -> None:
     assert filled.mentions("node", "node01") == [1, 2]
     assert filled.mentions("node", "node02") == [1, 5]
@@ -134,6 +140,7 @@ def test_steps_that_mention_a_subject(filled: Reader) -> None:
     assert filled.mentions("node", "nobody") == []
 
 
+@pytest.mark.slow
 def test_identity(filled: Reader) -> None:
     first = filled.identity()
     assert first.last_epoch == 2
@@ -173,6 +180,7 @@ def test_reading_goes_on_while_steps_are_added(store: Writer) -> None:
     assert [entry.seq for entry in store.entries(len(seen))] == list(range(len(seen) + 1, store.last_seq() + 1))
 
 
+@pytest.mark.slow
 def test_text_of_any_kind(store: Writer) -> None:
     odd = ClusterId("ü'\"; DROP TABLE entries; \x00 \u2028 \U0001f98a")
     store.append(Woke(at_us=1), Decision((PutPending(odd, 1, 2),)))

@@ -45,6 +45,7 @@ from fawkes.core.values.events import (
     Progress,
     Sampled,
     Woke,
+    news_of,
 )
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
 from fawkes.core.values.proof import Proof, unsafe
@@ -97,9 +98,10 @@ class Bench:
                 return heard
         limit = time.monotonic() + LIMIT_S
         while (event := self.world.next_event()) is not None:
-            self.heard.append(event)
-            if which(event):
-                return event
+            news = news_of(event)
+            self.heard += news
+            for heard in filter(which, news):
+                return heard
             assert time.monotonic() < limit, [e for e in self.heard[after:] if not isinstance(e, Sampled)]
         raise AssertionError(f"the world ended: {self.heard}")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+import pytest
+
 from tests.docs.pages import ROOT, name_of
 
 #: first words after which a reader does not know yet which thing is meant
@@ -23,6 +25,7 @@ def begun_wrongly(source: str) -> Iterator[str]:
                     yield f"{getattr(node, 'name', 'module')}: {word}"
 
 
+@pytest.mark.slow
 def test_docstrings_begin_with_what_comes_back() -> None:
     wrong = {name_of(path): list(begun_wrongly(path.read_text(encoding="utf-8"))) for path in FILES}
     assert {path: names for path, names in wrong.items() if names} == {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from drills.plan import LIVES, OF_CONTROLLER, SPOTS, STORY_S, Plan, chance_of, plan_of, standby_plan_of, story_of
 from fawkes.core.values.model import Promise, Role
 
@@ -18,6 +20,7 @@ def test_each_purpose_has_chances_of_its_own() -> None:
     assert story_of(7) == plan_of(7).story
 
 
+@pytest.mark.slow
 def test_a_drill_with_second_name_nodes_has_room_for_journals_and_one_fault_more() -> None:
     for seed, before in enumerate(PLANS):
         plan = standby_plan_of(seed)
@@ -50,6 +53,7 @@ def test_at_most_one_node_stays_away() -> None:
     assert max(sum(fault.back_s is None for fault in plan.faults) for plan in PLANS) == 1
 
 
+@pytest.mark.slow
 def test_every_fault_strikes_every_kind_of_node_in_every_life() -> None:
     wanted = {(kind, spot, life) for kind, spots in SPOTS.items() for spot in spots for life in LIVES.get(spot, ("",))}
     plans = PLANS + [plan_of(seed) for seed in range(len(PLANS), 3 * len(PLANS))]

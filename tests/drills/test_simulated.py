@@ -59,12 +59,14 @@ def test_the_stories_of_every_step_have_moves_of_data_a_load_and_a_save() -> Non
         assert {"evacuated", "loaded", "saved", "grow", "shrink", "core-leaves"} <= codes(seed)
 
 
+@pytest.mark.slow
 def test_a_controller_that_dies_after_a_step_loses_nothing() -> None:
     ways = list(every_step(SEEDS[0], every=30))
     assert len(ways) > 9
     assert {str(fault): result.failures for fault, result in ways if result.failures} == {}
 
 
+@pytest.mark.slow
 def test_every_fault_that_has_its_chance_strikes() -> None:
     fault = Fault(kind=Kind.EMPTIED, spot=Spot.TRANSIENT_CORE, life=NodeLife.SERVING, back_s=8)
     result = play(replace(plan_of(SEEDS[0]), faults=(fault,)))
@@ -91,6 +93,7 @@ class Careless(Drill):
         return None if kind == "evacuate" else super()._answer(kind, name)
 
 
+@pytest.mark.slow
 def test_a_node_that_is_wiped_with_the_last_replica_is_caught() -> None:
     seen = {failure.check for seed in range(12) for failure in Careless(without_faults(seed)).run().failures}
     assert seen == {"data lost"}
@@ -103,6 +106,7 @@ class Deaf(Drill):
         return "" if kind == "save" else super()._answer(kind, name)
 
 
+@pytest.mark.slow
 def test_what_is_held_for_ever_without_a_word_is_caught() -> None:
     (failure, *_) = Deaf(without_faults(SEEDS[0])).run().failures
     assert failure.check == "held without a word"

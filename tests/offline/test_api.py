@@ -21,6 +21,7 @@ NOTEBOOK = json.loads((ROOT / "docs" / "notebooks" / "compare.ipynb").read_text(
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_run_is_that_of_the_command() -> None:
     run = fawkes.simulate(SCENARIO, policy="TD", settings={"tau": 10})
     words = ["simulate", SCENARIO, "--policy", "TD", "--set", "tau=10", "-o", "json"]
@@ -32,6 +33,7 @@ def test_a_run_is_that_of_the_command() -> None:
     assert set(run.moves["why"]) != {""}
 
 
+@pytest.mark.slow
 def test_a_run_is_written_as_the_command_writes_it(tmp_path: Path) -> None:
     run = fawkes.simulate(SCENARIO)
     folder = run.write(tmp_path / "mine")
@@ -45,6 +47,7 @@ def test_a_run_is_written_as_the_command_writes_it(tmp_path: Path) -> None:
         run.write(tmp_path / "mine")
 
 
+@pytest.mark.slow
 def test_a_comparison_goes_on_where_it_stopped_and_by_the_command(tmp_path: Path) -> None:
     done: list[str] = []
     first = fawkes.compare(SCENARIO, ["TD", "None"], replays=2, out=tmp_path / "grid", progress=done.append)
@@ -56,6 +59,7 @@ def test_a_comparison_goes_on_where_it_stopped_and_by_the_command(tmp_path: Path
     assert "6 of 6 runs are finished already" in ended.stderr
 
 
+@pytest.mark.slow
 def test_alternatives_are_combined_and_nothing_is_kept_without_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +88,7 @@ def test_an_error_is_an_exception_with_the_text_of_the_command(call: object, say
         call()
 
 
+@pytest.mark.slow
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     cells = ["".join(cell["source"]) for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code"]

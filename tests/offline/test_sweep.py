@@ -24,6 +24,7 @@ from fawkes.offline.runs.work import Row
 SCENARIO = "fb-2009-small"
 
 
+@pytest.mark.slow
 def test_a_sweep_has_the_rows_of_a_comparison_and_the_command_goes_on_in_its_folder(tmp_path: Path) -> None:
     swept = fawkes.sweep(SCENARIO, {"tau": [5, 60], "period": ["20s", "60s"]}, ["TD", "EQ"], replays=2, out=tmp_path)
     assert len(swept.runs) == 2 * 4 * 2
@@ -42,6 +43,7 @@ def test_a_sweep_has_the_rows_of_a_comparison_and_the_command_goes_on_in_its_fol
     assert swept.table["slowdown_mean"].tolist() == table["slowdown_mean"].tolist()
 
 
+@pytest.mark.slow
 def test_moves_are_those_of_the_run() -> None:
     swept = fawkes.sweep(SCENARIO, [{"tau": 20}], replays=1)
     (row,) = swept.runs.to_dict("records")
@@ -50,6 +52,7 @@ def test_moves_are_those_of_the_run() -> None:
     assert "1 runs, 1 of 1 on the front" in repr(swept)
 
 
+@pytest.mark.slow
 def test_a_sweep_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     class StopError(Exception):
         """A notebook that was interrupted."""

@@ -81,6 +81,7 @@ NEEDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "extra"), NEEDS)
 def test_a_command_without_its_extra_says_what_to_type_and_does_nothing(words: str, extra: str, tmp_path: Path) -> None:
     ended = fawkes(*words.split(), folder=tmp_path, without=EXTRAS[extra])
@@ -105,12 +106,14 @@ def test_one_package_is_enough(tmp_path: Path) -> None:
     assert "`fawkes paper` needs scipy, which is not installed" in ended.stderr
 
 
+@pytest.mark.slow
 def test_help_needs_no_extra(tmp_path: Path) -> None:
     for words, _ in NEEDS:
         command = [word for word in words.split()[:2] if word.isalpha() and word != "record"]
         assert fawkes(*command, "--help", folder=tmp_path, without=CONTROLLER).returncode == 0
 
 
+@pytest.mark.slow
 def test_dask_is_asked_for_before_anything_is_run(tmp_path: Path) -> None:
     words = ("compare", "WKLD-A", "--replays", "1", "--dask", "tcp://127.0.0.1:1", "--out", "grid")
     ended = fawkes(*words, folder=tmp_path, without=EXTRAS["dask"])
@@ -135,6 +138,7 @@ def test_an_import_that_no_verb_foresaw_is_told_in_the_same_words(tmp_path: Path
     )
 
 
+@pytest.mark.slow
 def test_a_module_that_no_extra_brings_is_a_defect(tmp_path: Path) -> None:
     ended = python(_LATE, "fawkes.report.history", folder=tmp_path)
     assert ended.returncode == 1
@@ -173,6 +177,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "status"), WORKS)
 def test_a_controller_alone_runs(words: str, status: int, site: Path) -> None:
     ended = fawkes(*words.split(), folder=site, without=CONTROLLER)
@@ -180,6 +185,7 @@ def test_a_controller_alone_runs(words: str, status: int, site: Path) -> None:
     assert "not installed" not in ended.stderr
 
 
+@pytest.mark.slow
 def test_a_controller_starts_with_no_package_of_an_extra(tmp_path: Path) -> None:
     ended = python(
         f"import sys; sys.modules |= dict.fromkeys({CONTROLLER}); import fawkes.live.controller.controller",

@@ -78,6 +78,7 @@ def test_the_kept_ledger_is_of_the_version_before(site: Path) -> None:
     assert format_of(site) == 1 < FORMAT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["status", "nodes", "jobs", "events", "verify"])
 def test_before_the_controller_has_run_each_command_names_it_and_leaves_the_ledger_alone(verb: str, site: Path) -> None:
     before = (site / "state" / LEDGER_FILE).read_bytes()

@@ -59,6 +59,7 @@ def test_a_script_that_fails_ends_the_task_with_its_exit_code() -> None:
     assert caught.value.code == 79
 
 
+@pytest.mark.slow
 def test_fab_lists_the_tasks_of_a_playbook() -> None:
     said = subprocess.run(
         [sys.executable, "-m", "fabric", "--search-root", "playbooks", "--collection", "node", "--list"],

@@ -49,6 +49,7 @@ def groups(lease: Lease) -> list[Path]:
     return list(own.glob(f"fawkes:{lease.pool}:*"))
 
 
+@pytest.mark.slow
 def test_what_hides_from_the_marks_does_not_outlive_a_wipe(lease_of: LeaseOf) -> None:
     lease, other = lease_of("alpha"), lease_of("alphabet", node="node02")
     mine = hidden(lease)
@@ -65,6 +66,7 @@ def test_what_hides_from_the_marks_does_not_outlive_a_wipe(lease_of: LeaseOf) ->
     assert not Path(lease.folders.group_file).exists()
 
 
+@pytest.mark.slow
 def test_a_node_is_not_given_back_while_something_is_in_its_group(lease_of: LeaseOf) -> None:
     lease = lease_of()
     mine = hidden(lease)
@@ -75,6 +77,7 @@ def test_a_node_is_not_given_back_while_something_is_in_its_group(lease_of: Leas
     assert ok(leases.release(lease))["lease"] == "free"
 
 
+@pytest.mark.slow
 def test_a_lost_record_hides_no_group(lease_of: LeaseOf) -> None:
     """A job of the user for SSH can remove every file of that user."""
     lease = lease_of()

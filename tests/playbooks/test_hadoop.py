@@ -94,6 +94,7 @@ def test_configure_puts_a_file_right_that_was_edited_by_hand(lease: Lease) -> No
     assert Path(lease.folders.conf, "a.xml").read_text() == "right"
 
 
+@pytest.mark.slow
 def test_daemons_start_once_marked_and_detached(lease: Lease) -> None:
     daemons = [sleeper("datanode"), sleeper("nodemanager")]
     assert dict(ok(hadoop.start(lease, daemons))) == {"daemon.datanode": "started", "daemon.nodemanager": "started"}
@@ -111,12 +112,14 @@ def test_daemons_start_once_marked_and_detached(lease: Lease) -> None:
     assert not any("lock" in os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir())
 
 
+@pytest.mark.slow
 def test_the_environment_of_the_login_does_not_reach_daemons(lease: Lease, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HADOOP_USER_NAME", "mallory")
     ok(hadoop.start(lease, [sleeper()]))
     assert "HADOOP_USER_NAME" not in environment(pid_of(lease))
 
 
+@pytest.mark.slow
 def test_stop_ends_and_can_be_done_again(lease: Lease) -> None:
     ok(hadoop.start(lease, [sleeper("datanode"), sleeper("nodemanager")]))
     names = ["datanode", "nodemanager", "namenode"]
@@ -129,6 +132,7 @@ def test_stop_ends_and_can_be_done_again(lease: Lease) -> None:
     assert state(lease)["daemon.datanode"] == "absent"
 
 
+@pytest.mark.slow
 def test_stop_kills_what_ignores_it(lease: Lease) -> None:
     stubborn = Daemon("datanode", ["/bin/sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
     ok(hadoop.start(lease, [stubborn], watch_s=0.5))
@@ -136,6 +140,7 @@ def test_stop_kills_what_ignores_it(lease: Lease) -> None:
     assert state(lease)["daemon.datanode"] == "absent"
 
 
+@pytest.mark.slow
 def test_a_daemon_that_was_killed_is_dead_not_absent(lease: Lease) -> None:
     ok(hadoop.start(lease, [sleeper()]))
     os.kill(pid_of(lease), signal.SIGKILL)
@@ -167,6 +172,7 @@ def test_a_java_that_is_not_there_is_named(lease: Lease) -> None:
     assert "/no/such/java" in ran.facts["why.namenode"]
 
 
+@pytest.mark.slow
 def test_a_pid_file_of_another_boot_or_a_reused_pid_is_nobody(lease: Lease) -> None:
     ok(hadoop.start(lease, [sleeper()]))
     file = Path(lease.folders.run, "datanode.pid")

@@ -49,6 +49,7 @@ def test_a_job_runs_and_leaves_its_result(lease: Lease) -> None:
     assert "application_1_0002" in sh(job.look(lease.folders, "wordcount", 1)).stderr
 
 
+@pytest.mark.slow
 def test_starting_again_starts_nothing(lease: Lease) -> None:
     count = file(lease, "../count")
     script = 'echo x >>"$1"; sleep 60'
@@ -83,12 +84,14 @@ def test_a_start_that_was_cut_off_before_the_launcher_can_be_repeated(lease: Lea
     assert until(lease, finished)["exit"] == "0"
 
 
+@pytest.mark.slow
 def test_cancel_ends_the_command_and_the_result_tells(lease: Lease) -> None:
     run(lease, "sleep 60")
     facts = ok(job.cancel(lease, "wordcount", 1))
     assert (facts["state"], facts["exit"], facts["cancelled"]) == ("finished", "143", "yes")
 
 
+@pytest.mark.slow
 def test_cancel_kills_what_ignores_it_and_still_leaves_a_result(lease: Lease) -> None:
     run(lease, "trap '' TERM; echo ready; while :; do sleep 1; done")
     until(lease, lambda _: file(lease, "stdout").read_text() == "ready\n")
@@ -129,6 +132,7 @@ def test_a_name_that_is_no_file_name_is_refused(lease: Lease) -> None:
 LAUNCHERS = ("result", "begun", "pid", "env", "command", "cancelled", "stdout", "stderr", "launcher.log", "conf")
 
 
+@pytest.mark.slow
 def test_files_of_the_user_may_have_the_names_of_the_launchers(lease: Lease) -> None:
     files = Path(job.files_folder(lease.folders, "wordcount", 1))
     assert files.parent == file(lease, "result").parent
@@ -143,6 +147,7 @@ def test_files_of_the_user_may_have_the_names_of_the_launchers(lease: Lease) -> 
     assert sorted(path.name for path in files.iterdir()) == sorted(LAUNCHERS)
 
 
+@pytest.mark.slow
 def test_a_job_may_write_files_with_the_names_of_the_launchers(lease: Lease) -> None:
     script = "for name in " + " ".join(LAUNCHERS) + "; do echo exit=0 >$name; done; echo ready >&2; sleep 60"
     run(lease, script)
@@ -175,6 +180,7 @@ printf "exit=%s\nbegan_us=1\nended_us=2\n" "$code" >result
 """
 
 
+@pytest.mark.slow
 def test_an_attempt_that_an_older_version_began_is_found_and_cancelled_and_not_begun_twice(lease: Lease) -> None:
     file(lease, "").mkdir(parents=True)
     subprocess.Popen(

@@ -85,6 +85,7 @@ def test_the_node_itself_can_be_changed_whoever_holds_it(lease_of: LeaseOf) -> N
     assert ok(leases.show(lease_of().work_dir))["lease.cluster"] == "alpha"
 
 
+@pytest.mark.slow
 def test_release_wants_a_clean_node_and_keeps_the_epoch(lease_of: LeaseOf) -> None:
     lease = lease_of(epoch=5)
     ok(leases.take(lease))
@@ -97,6 +98,7 @@ def test_release_wants_a_clean_node_and_keeps_the_epoch(lease_of: LeaseOf) -> No
     assert ok(leases.take(lease_of("beta", epoch=5)))["lease"] == "taken"
 
 
+@pytest.mark.slow
 def test_nothing_is_begun_on_a_node_that_was_closed(lease_of: LeaseOf) -> None:
     """Steps of a deployment that come late, before and after the wipe."""
     lease = lease_of(generation=4)
@@ -118,6 +120,7 @@ def test_nothing_is_begun_on_a_node_that_was_closed(lease_of: LeaseOf) -> None:
     assert probe(lease_of("beta", generation=5)) == 0
 
 
+@pytest.mark.slow
 def test_a_node_that_was_never_taken_can_be_closed(lease_of: LeaseOf) -> None:
     lease = lease_of()
     ok(leases.close(lease))
@@ -127,6 +130,7 @@ def test_a_node_that_was_never_taken_can_be_closed(lease_of: LeaseOf) -> None:
     assert ok(leases.take(lease_of("beta", generation=2)))["lease"] == "taken"
 
 
+@pytest.mark.slow
 def test_a_newer_controller_closes_anew(lease_of: LeaseOf) -> None:
     """The steps of the older one are refused by their epoch; a ledger that begins anew counts from one again."""
     old, new = lease_of(generation=7, epoch=3), lease_of(generation=7, epoch=4)
@@ -149,6 +153,7 @@ def test_forget_only_a_free_node(lease_of: LeaseOf) -> None:
     assert list(Path(lease.work_dir).iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_node_that_is_forgotten_keeps_what_is_not_ours(lease_of: LeaseOf) -> None:
     lease = lease_of()
     ok(leases.take(lease))
@@ -191,6 +196,7 @@ def until(seen: Callable[[], bool], limit_s: float = 60) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_a_node_of_a_lost_ledger_can_be_taken_over_by_hand(lease_of: LeaseOf) -> None:
     """The way of docs/operations.md: with an epoch above the one that is there."""
     old, anew = lease_of("old", generation=3, epoch=7), lease_of("new", generation=1, epoch=1)
@@ -205,6 +211,7 @@ def test_a_node_of_a_lost_ledger_can_be_taken_over_by_hand(lease_of: LeaseOf) ->
     assert ok(leases.take(anew))["lease"] == "taken"
 
 
+@pytest.mark.slow
 def test_scripts_of_one_node_run_one_after_another(lease_of: LeaseOf, tmp_path: Path) -> None:
     lease = lease_of()
     ok(leases.take(lease))
@@ -258,6 +265,7 @@ DAMAGED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DAMAGED)
 def test_a_damaged_lease_refuses_its_node_alone(lease_of: LeaseOf, kind: str, tmp_path: Path) -> None:
     """Any task of a job can write one: it must neither pass for a newer controller's nor be overwritten."""

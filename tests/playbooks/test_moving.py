@@ -6,11 +6,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from fawkes.playbook import Exit, Lease
 from playbooks import hadoop, moving
 from playbooks import lease as leases
 from playbooks.hadoop import Daemon
 from tests.playbooks.conftest import ok, sh
+
+pytestmark = pytest.mark.slow
 
 
 def runs(name: str, follows: str = "") -> Daemon:

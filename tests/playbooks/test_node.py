@@ -8,6 +8,8 @@ import subprocess
 import tarfile
 from pathlib import Path, PurePosixPath
 
+import pytest
+
 from fawkes.playbook import Exit, Lease, read_facts
 from playbooks import lease as leases
 from playbooks import node
@@ -44,6 +46,7 @@ def test_prepare_can_be_done_again(lease_of: LeaseOf) -> None:
     assert all(Path(folder).is_dir() for folder in lease.folders.all())
 
 
+@pytest.mark.slow
 def test_wipe_ends_and_removes_everything_of_one_mr_cluster_and_nothing_else(lease_of: LeaseOf) -> None:
     lease = taken(lease_of("alpha"))
     other = lease_of("alphabet")
@@ -73,12 +76,14 @@ def test_wipe_ends_and_removes_everything_of_one_mr_cluster_and_nothing_else(lea
             process.wait()
 
 
+@pytest.mark.slow
 def test_wipe_of_a_clean_node_changes_nothing(lease_of: LeaseOf) -> None:
     lease = lease_of()
     ok(leases.take(lease))
     assert dict(ok(node.wipe(lease))) == {"killed": "0", "clean": "yes"}
 
 
+@pytest.mark.slow
 def test_wipe_leaves_no_empty_folders_and_no_files_of_jvms_that_were_killed(lease_of: LeaseOf) -> None:
     lease = taken(lease_of())
     me = pwd.getpwuid(os.getuid()).pw_name
@@ -98,6 +103,7 @@ def test_wipe_leaves_no_empty_folders_and_no_files_of_jvms_that_were_killed(leas
         alive.unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 def test_wipe_takes_what_an_interrupted_wipe_left(lease_of: LeaseOf) -> None:
     lease = taken(lease_of())
     half = Path(lease.work_dir, "trash", "alpha.1.1", "dn")
@@ -230,12 +236,14 @@ def test_a_user_who_does_not_exist_is_refused_before_anything_is_made(lease_of: 
     assert {path.name for path in Path(lease.work_dir).iterdir()} == {".lock", "lease"}
 
 
+@pytest.mark.slow
 def test_folders_of_the_user_for_ssh_are_not_given_to_another(lease_of: LeaseOf) -> None:
     lease = taken(lease_of())
     refused = sh(node.prepare(lease, "daemon", "remove"))
     assert refused.exit == Exit.UNFIT_USER
 
 
+@pytest.mark.slow
 def test_a_wipe_that_cannot_list_the_processes_of_the_user_is_not_clean(lease_of: LeaseOf) -> None:
     """The user is gone from the node, so that nothing can be run as that user."""
     lease = taken(lease_of())
@@ -249,6 +257,7 @@ def test_a_wipe_that_cannot_list_the_processes_of_the_user_is_not_clean(lease_of
     assert ok(node.verify(lease))["clean"] == "no"
 
 
+@pytest.mark.slow
 def test_a_node_is_not_given_back_while_its_user_is_not_known_to_be_gone(lease_of: LeaseOf) -> None:
     lease = taken(lease_of())
     ok(node.wipe(lease))

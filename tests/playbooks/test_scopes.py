@@ -22,6 +22,8 @@ from playbooks import hadoop, job, node
 from playbooks import lease as leases
 from tests.playbooks.conftest import LeaseOf, Ran
 
+pytestmark = pytest.mark.slow
+
 #: sheds environment, session and working folder, and says who it is
 HIDES = "env -i setsid sh -c 'cd /; trap \"\" TERM; echo $$; exec sleep 1000' 2>/dev/null </dev/null & sleep 0.3"
 STUB = r"""#!/bin/sh

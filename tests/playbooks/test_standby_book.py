@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from fawkes.playbook import Exit, Lease, Script
 from playbooks import hadoop, standby
 from playbooks.hadoop import Daemon
@@ -48,6 +50,7 @@ def test_a_node_says_what_its_namenode_has_on_its_own_disk(lease: Lease) -> None
     }
 
 
+@pytest.mark.slow
 def test_a_journal_without_a_namenode_is_renamed_and_never_deleted(lease: Lease) -> None:
     journal_of(lease)
     ok(hadoop.start(lease, [Daemon("journalnode", ["/bin/sleep", "60"])]))
@@ -82,6 +85,7 @@ def test_a_second_namenode_gets_its_image_once_and_whole(lease: Lease) -> None:
     assert not list(Path(lease.folders.root).glob("nn.new*"))
 
 
+@pytest.mark.slow
 def test_nothing_is_brought_into_a_folder_with_something_else_or_under_a_namenode(lease: Lease) -> None:
     ok(hadoop.start(lease, [Daemon("namenode", ["/bin/sleep", "60"])]))
     assert sh(bootstrap(lease)).exit == Exit.NOT_EMPTY

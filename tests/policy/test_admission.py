@@ -251,6 +251,7 @@ jobs = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(st.sampled_from(NAMES), jobs, st.integers(0, 40), st.lists(st.floats(0.01, 1), max_size=4))
 def test_every_policy_grants_no_more_than_is_free(
     name: str, drawn: list[tuple[int, float | None, float, int, float]], spare: int, rates: list[float]

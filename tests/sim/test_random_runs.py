@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fawkes import engine
+from fawkes.core.state.state import State, evolve
 from fawkes.core.values.decision import Decision
-from fawkes.core.values.events import Condition, Event, NodeObserved
+from fawkes.core.values.events import Condition, Event, NodeObserved, NodesSeen, news_of
 from fawkes.core.values.lifecycle import WITH_MASTERS
-from fawkes.core.values.model import ClusterLife, JobLife, NodeLife
+from fawkes.core.values.model import ClusterLife, ClusterState, JobLife, NodeId, NodeLife, Reason
 from fawkes.policy import compile_policy
 from fawkes.store.record import decision_of, decision_plain, dumps, loads
 from tests.support.pools import Checked
@@ -40,16 +43,18 @@ class Careful(Checked):
 
     def step(self, event: Event) -> Decision:
         """One turn, after a look at what was wiped right before."""
-        if isinstance(event, NodeObserved) and event.condition is Condition.CLEAN:
-            self.wiped(event)
+        news = news_of(event)
+        for each in news:
+            if isinstance(each, NodeObserved) and each.condition is Condition.CLEAN:
+                self.wiped(each, self.world.destroyed[-len(news) :])
         return super().step(event)
 
-    def wiped(self, event: NodeObserved) -> None:
+    def wiped(self, event: NodeObserved, destroyed: list[NodeId]) -> None:
         """The node had the only replicas of something: its MR-cluster is over, or somebody gave them up."""
         state = self.state.nodes[event.node]
         owner = None if state.owner is None else self.state.clusters[state.owner]
         needed = owner is not None and owner.life in WITH_MASTERS and state.stores
-        if needed and event.node in self.world.destroyed[-1:] and state.life is NodeLife.CLEANING:
+        if needed and event.node in destroyed and state.life is NodeLife.CLEANING:
             assert state.discard, event
 
 
@@ -65,6 +70,37 @@ def test_a_run_is_sound_and_ends(script: Script) -> None:
     assert list(engine.replay(run.store.entries(), compile_policy)) == []
     for entry in run.store.entries():
         assert decision_of(loads(dumps(decision_plain(entry.decision)))) == entry.decision
+
+
+class Apart(Checked):
+    """An engine that compares each decision on news of several nodes with those on each of the news by itself."""
+
+    def step(self, event: Event) -> Decision:
+        """One turn; the others are decided on a copy of the state."""
+        if not isinstance(event, NodesSeen):
+            return super().step(event)
+        apart, reasons = deepcopy(self.state), list[Reason]()
+        for news in event.seen:
+            decision = self._loads.decide(apart, news)
+            evolve(apart, news.at_us, decision.changes)
+            reasons += decision.reasons
+        together = super().step(event)
+        assert list(together.reasons) == reasons
+        assert (self.state.nodes, self.state.jobs) == (apart.nodes, apart.jobs)
+        assert without_versions(self.state) == without_versions(apart)
+        return together
+
+
+def without_versions(state: State) -> list[ClusterState]:
+    return [replace(cluster, version=0) for cluster in state.clusters.values()]
+
+
+@pytest.mark.slow
+@random_runs
+@given(scripts())
+def test_news_of_nodes_that_come_at_once_are_decided_as_each_by_itself(script: Script) -> None:
+    """Only documents of members are fewer."""
+    script.play(Apart)
 
 
 def everything_ended(run: Checked) -> None:

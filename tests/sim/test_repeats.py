@@ -56,6 +56,7 @@ def digest() -> str:
     return hashlib.sha256(text(played()).encode()).hexdigest()
 
 
+@pytest.mark.slow
 def test_a_script_gives_the_same_records_twice() -> None:
     assert text(played()) == text(played())
 
@@ -75,6 +76,7 @@ def test_a_script_gives_the_same_records_with_another_hash_seed() -> None:
         assert done.stdout.strip() == mine
 
 
+@pytest.mark.slow
 def test_the_script_does_enough_to_notice() -> None:
     run = played()
     codes = {reason.code for entry in run.store.entries() for reason in entry.decision.reasons}
@@ -90,10 +92,12 @@ def through_text(run: Checked) -> list[Entry]:
     ]
 
 
+@pytest.mark.slow
 def test_events_that_were_written_and_read_decide_the_same() -> None:
     assert list(engine.replay(through_text(played()), compile_policy)) == []
 
 
+@pytest.mark.slow
 def test_a_replay_finds_what_another_version_decides_otherwise() -> None:
     run = played()
 

@@ -34,6 +34,7 @@ def _same(first: Checked, other: Checked) -> None:
     assert first.world.replies == other.world.replies
 
 
+@pytest.mark.slow
 def test_a_run_that_is_held_up_is_the_same_run() -> None:
     events: list[Event] = [started(6), request("a", 0), request("b", 5), submit("a", 1, 50, tasks=40)]
     scarce = _full_at_random(1, 0.6)

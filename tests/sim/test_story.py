@@ -48,6 +48,7 @@ def most(played: Checked, cluster: str, before_s: float = 10**9) -> int:
     return max(held.get(cluster, 0) for at_s, held in holdings(played) if at_s < before_s)
 
 
+@pytest.mark.slow
 def test_a_the_first_two_get_their_minimums_from_idle_nodes(played: Checked) -> None:
     (first,), (second,) = times(played, "admitted", "c-1"), times(played, "admitted", "c-2")
     assert first == 1

@@ -123,6 +123,7 @@ DAMAGES: dict[str, tuple[Callable[[sqlite3.Connection], None], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_block_is_refused(folder: Path, damage: str) -> None:
     spoil, message = DAMAGES[damage]
@@ -169,6 +170,7 @@ def test_reading_goes_on_while_steps_are_packed(folder: Path) -> None:
         assert seen == list(range(1, 85))
 
 
+@pytest.mark.slow
 def test_steps_that_are_alike_take_little_room(tmp_path: Path) -> None:
     event, decision = steps()[4]
     with closing(Ledger(tmp_path, durable=False)) as ledger:

@@ -108,6 +108,7 @@ def test_every_acknowledged_step_survives_a_kill(tmp_path: Path) -> None:
         ledger.close()
 
 
+@pytest.mark.slow
 def test_a_full_disk_stores_nothing_half(tmp_path: Path) -> None:
     # A limit on the size of files stands for the disk: SQLite gets an error in the middle of writing either way.
     script = """
@@ -156,6 +157,7 @@ def _append_for_ever(ledger: Ledger) -> None:
         ledger.append(*steps()[0])
 
 
+@pytest.mark.slow
 def test_a_second_controller_is_refused(folder: Path) -> None:
     script = """
         import sys
@@ -315,6 +317,7 @@ def _read_all(folder: Path) -> None:
         reader.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("use", [Ledger, _read_all], ids=["run", "verify"])
 def test_a_ledger_that_cannot_be_trusted_is_refused_untouched(
@@ -334,6 +337,7 @@ def test_a_ledger_that_cannot_be_trusted_is_refused_untouched(
     assert holder(folder) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_reading_never_gives_a_step_that_was_not_stored(folder: Path, damage: str) -> None:
     DAMAGES[damage][0](folder / LEDGER_FILE)
@@ -356,6 +360,7 @@ def test_damage_before_the_snapshot_does_not_stop_a_controller(folder: Path) -> 
     ledger.close()
 
 
+@pytest.mark.slow
 def test_a_kill_is_no_power_cut(folder: Path) -> None:
     script = """
         import os, sys
@@ -415,6 +420,7 @@ def test_what_reading_commands_see_is_verified_too(folder: Path) -> None:
         _read_all(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["x'00'", "'{'", "5"])
 def test_news_that_cannot_be_read_are_damage(folder: Path, change: str) -> None:
     _sql(f"UPDATE latest SET change = {change} WHERE subject = 'node02'")(folder / LEDGER_FILE)

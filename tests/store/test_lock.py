@@ -16,6 +16,7 @@ def test_nobody_holds_a_folder_that_was_never_used(tmp_path: Path) -> None:
     assert not (tmp_path / LOCK_FILE).exists()
 
 
+@pytest.mark.slow
 def test_the_holder_is_named(tmp_path: Path) -> None:
     lock = StateLock(tmp_path)
     held_by = holder(tmp_path)

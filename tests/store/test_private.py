@@ -80,6 +80,7 @@ def test_what_belongs_to_somebody_else_is_refused(tmp_path: Path, name: str) -> 
         make_private(folder)
 
 
+@pytest.mark.slow
 @needs_root
 def test_a_lock_that_another_user_took_before_is_named(tmp_path: Path) -> None:
     """Other users could open the lock of older versions; the error must not name a controller that is not one."""
@@ -104,11 +105,13 @@ def test_a_lock_that_another_user_took_before_is_named(tmp_path: Path) -> None:
         holder.communicate()
 
 
+@pytest.mark.slow
 def test_the_lock_of_a_controller_is_still_that(tmp_path: Path) -> None:
     with closing(StateLock(tmp_path)), pytest.raises(ElsewhereError, match=rf"process {os.getpid()} on "):
         StateLock(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_text_of_a_foreign_ledger_is_not_unpacked_without_a_bound() -> None:
     assert unpacked(packed("x" * 10_000)) == "x" * 10_000
     bomb = zlib.compress(b"\0" * ((1 << 28) + 1), 9)

@@ -73,6 +73,7 @@ def values(form: Any) -> st.SearchStrategy[Any]:
     return st.builds(form, **parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", CLASSES, ids=lambda form: form.__name__)
 @given(data=st.data())
 @settings(max_examples=10, deadline=None)
@@ -84,6 +85,7 @@ def test_round_trip(form: type, data: st.DataObject) -> None:
     assert dumps(to_plain(back)) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [Node, NodeState, Settings, Reading, JobSpec], ids=lambda form: form.__name__)
 @given(data=st.data())
 @settings(max_examples=10, deadline=None)

@@ -93,6 +93,7 @@ CUTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", CUTS)
 def test_a_log_that_was_taken_over_in_part_is_sound(tmp_path: Path, cut: str) -> None:
     live = tmp_path / "live"
@@ -197,6 +198,7 @@ KILLED_WITH_A_JOURNAL = """
 """
 
 
+@pytest.mark.slow
 def test_the_half_step_in_an_ordinary_journal_is_taken_back(tmp_path: Path) -> None:
     """A network disk has no log."""
     assert _python(KILLED_WITH_A_JOURNAL, tmp_path).wait() == -signal.SIGKILL

@@ -28,7 +28,7 @@ from fawkes.core.watching import watching
 
 def ended(draft: Draft, event: NodeObserved) -> None:
     """How the work on a node ended, or a look at a free one; answers about an older generation are history."""
-    state = draft.view.nodes.get(event.node)
+    state = draft.known_node(event.node)
     if state is None or state.generation != event.generation:
         draft.say("late-answer", node=event.node, generation=event.generation, condition=event.condition)
         return

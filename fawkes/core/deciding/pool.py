@@ -36,6 +36,7 @@ from fawkes.core.values.events import (
     MoveMastersAsked,
     NodeObserved,
     NodeSeen,
+    NodesSeen,
     PauseAsked,
     ReleaseAsked,
     Reloaded,
@@ -302,6 +303,11 @@ def _seen(draft: Draft, event: Seen) -> None:
             jobs.observed(draft, event)
         case NodeObserved():
             node_work.ended(draft, event)
+        case NodesSeen():
+            for each in event.seen:
+                draft.at_us = each.at_us
+                _seen(draft, each)
+                nodes_changed(draft)
         case Done() | Failed():
             answered(draft, event)
         case _:

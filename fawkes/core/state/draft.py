@@ -97,6 +97,10 @@ class Draft:
         """A node as this decision has it so far."""
         return self._nodes.get(node) or self.view.nodes[node]
 
+    def known_node(self, node: NodeId) -> NodeState | None:
+        """A node as this decision has it so far; None when the pool has none of this name."""
+        return self._nodes.get(node) or self.view.nodes.get(node)
+
     def changed_nodes(self) -> Mapping[NodeId, NodeState]:
         """The nodes that this decision has changed so far."""
         return self._nodes

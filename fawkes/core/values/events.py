@@ -6,7 +6,7 @@ empty when nobody waits for it).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import get_args
@@ -392,6 +392,17 @@ class NodeObserved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodesSeen:
+    """News of several nodes that came at once, in their order; one decision answers all of it.
+
+    Their own times are those at which they came, ``at_us`` is that of the last.
+    """
+
+    at_us: int
+    seen: tuple[NodeObserved | NodeSeen, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptSeen:
     """How an attempt of a job stands; told when that has changed."""
 
@@ -470,6 +481,7 @@ Event = (
     | WaitSeen
     | StandbySeen
     | NodeObserved
+    | NodesSeen
     | AttemptSeen
     | JobObserved
     | Done
@@ -484,11 +496,13 @@ Seen = (
     | WaitSeen
     | StandbySeen
     | NodeObserved
+    | NodesSeen
     | AttemptSeen
     | JobObserved
     | Done
     | Failed
 )
+
 EVENTS: tuple[type[Event], ...] = get_args(Event)
 #: what commands ask of a controller, by their verbs; the body of a request is made of the event's own fields
 ASKS: Mapping[str, type[Event]] = {
@@ -509,3 +523,13 @@ ASKS: Mapping[str, type[Event]] = {
     "restore": RestoreAsked,
     "move-masters": MoveMastersAsked,
 }
+
+
+def in_one(news: Sequence[NodeObserved | NodeSeen]) -> NodeObserved | NodeSeen | NodesSeen:
+    """News of nodes as one event; that of one node stays what it is."""
+    return news[0] if len(news) == 1 else NodesSeen(at_us=news[-1].at_us, seen=tuple(news))
+
+
+def news_of(event: Event) -> tuple[Event, ...]:
+    """The news in an event, one by one; any other event is its own."""
+    return event.seen if isinstance(event, NodesSeen) else (event,)

@@ -110,7 +110,7 @@ def silent_for_long(draft: Draft, name: str) -> None:
 
 def node_seen(draft: Draft, event: NodeSeen) -> None:
     """How the masters see a node now. What they were asked before the node's present life began is history."""
-    state = draft.view.nodes.get(event.node)
+    state = draft.known_node(event.node)
     stale = state is not None and event.sight.asked_us < state.since_us
     if state is None or stale or (state.generation, state.owner) != (event.generation, event.cluster):
         draft.say("late-answer", node=event.node, generation=event.generation, seen=event.sight.stored)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from fawkes.base.errors import DeadlineError, FawkesError
-from fawkes.core.values.events import ClockSeen, Event
+from fawkes.core.values.events import ClockSeen, Event, NodeObserved, NodeSeen, in_one
 from fawkes.live.base.timers import Clock
 
 T = TypeVar("T")
@@ -31,6 +31,8 @@ class Mailbox:
         self.clock = clock
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Event | Callable[[], None] | None] = queue.SimpleQueue()
+        #: taken off the queue, and not handed over yet: one at most
+        self._ahead: list[Event | Callable[[], None] | None] = []
         self._last_us = 0
         self._ended = False
         self._refusal: FawkesError | None = None
@@ -83,12 +85,25 @@ class Mailbox:
         self._last_us = event.at_us
 
     def take(self) -> Event | None:
-        """The next event; waits for it. None after `end`."""
+        """The next event, or the news of all nodes that have come by now; waits for it. None after `end`."""
         self._taken = None
-        while callable(event := self._queue.get()):
+        while callable(event := self._ahead.pop() if self._ahead else self._queue.get()):
             event()
+        if isinstance(event, NodeObserved | NodeSeen):
+            event = self._with_more(event)
         self._taken = (type(event).__name__, time.monotonic())
         return event
+
+    def _with_more(self, first: NodeObserved | NodeSeen) -> Event:
+        """News of a node with what came of nodes right after it: each by itself would have the masters told anew."""
+        news = [first]
+        while not self._queue.empty():
+            following = self._queue.get()
+            if not isinstance(following, NodeObserved | NodeSeen):
+                self._ahead.append(following)
+                break
+            news.append(following)
+        return in_one(news)
 
     def between(self, look: Callable[[], T], within_s: float) -> T:
         """The answer of ``look``, which the engine's thread gives between two events; it changes nothing.

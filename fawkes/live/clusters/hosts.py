@@ -58,7 +58,8 @@ class Hosts:
     """Reaches `Host` goals.
 
     ``keep_logs`` gets the logs of an MR-cluster on a node before they are wiped, ``see`` asks the masters how they see
-    a node at this moment.
+    a node at this moment. ``open_doors`` makes the others take connections from a node that was shut out, as soon as
+    they can be told.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Hosts:
         keep_logs: Callable[[Host], None],
         see: Callable[[LiveCluster, NodeId], Sight],
         waits: Waits,
+        open_doors: Callable[[ClusterId], None],
         before_join: BeforeJoin = no_hook,
     ) -> None:
         self._ground = ground
@@ -79,6 +81,7 @@ class Hosts:
         self._keep_logs = keep_logs
         self._see = see
         self._waits = waits
+        self._open_doors = open_doors
         self._before_join = before_join
         self._leading = Leading(ground, clusters, setup)
 
@@ -185,20 +188,7 @@ class Hosts:
         else:
             self._ground.run(at, moving.retire(right), "setting former masters' data aside")
         if self._clusters.let_in(cluster.id, at):
-            keep_newest(
-                "", lambda: self._setup.doors_list(self._now(cluster)), lambda text: self._open(cluster, at, text)
-            )
-
-    def _open(self, cluster: LiveCluster, at: NodeId, text: str) -> None:
-        """Give all other members the list of those whose connections they take, with a node that was shut out."""
-        scripts = {
-            other: hadoop.write_doors(self._ground.lease(other, cluster.id, member.generation), text)
-            for other, member in self._now(cluster).members.items()
-            if other != at
-        }
-        for other, outcome in self._ground.run_on(scripts, "opening the doors").items():
-            if isinstance(outcome, FawkesError):
-                _log.warning("%s does not let %s in yet: %s", other, at, outcome)
+            self._open_doors(cluster.id)
 
     def _need_image(self, at: NodeId, right: Lease) -> None:
         """NoImageError for masters that have lost their data: a NameNode without them must never start, nor be made."""

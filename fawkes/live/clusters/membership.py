@@ -91,7 +91,7 @@ class MembershipKeeper:
     def _outdated(self, written: LiveCluster) -> LiveCluster | None:
         """The MR-cluster as it is now if its nodes take other connections than were just written; else None.
 
-        Nodes that join, or are let in again, write lists without a turn. Without this look one that was made before,
+        Nodes that join write their list without a turn. Without this look one that was made before,
         and written after theirs, would stay: masters would turn the node away for ever.
         """
         now = self._clusters.get(written.id)
@@ -215,8 +215,23 @@ class MembershipKeeper:
             for which in _ORDERS[name]:
                 self._order(cluster, right, members, which)
 
+    def open_doors(self, name: ClusterId) -> None:
+        """Give all members the list of those whose connections they take, if it is news.
+
+        What fails is logged: `catch_up` tries again.
+        """
+        try:
+            self._tell(name)
+        except FawkesError as error:
+            _log.info("%s: not all of its nodes have the newest list of addresses: %s", name, error)
+
     def catch_up(self) -> None:
-        """Tell the second NameNodes that did not answer when the list changed; to be called now and then."""
+        """Tell whoever did not get the newest list when it changed, second NameNodes too; to be called now and then."""
+        for each in self._clusters.all():
+            with self._lock:
+                known = self._told.get(each.id, {}).get(LIST)
+            if known != self._setup.doors_list(each) and each.ready and self._clusters.moving(each.id) is None:
+                self.open_doors(each.id)
         with self._lock:
             behind = set(self._behind)
         for name in behind:

@@ -301,9 +301,9 @@ class Controller:
             progress_us=settings.sample_every_us,
         )
         self._stack.callback(watch.close)
-        join = self._hooks.before_join
-        hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see, world.waits, join)
-        deployer = Deployer(ground, clusters, setup, membership, world.stopping, world.waits, join)
+        join, waits, open_doors = self._hooks.before_join, world.waits, membership.open_doors
+        hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see, waits, open_doors, join)
+        deployer = Deployer(ground, clusters, setup, membership, world.stopping, waits, join)
         upload = Upload(fleet)
         stages = Stages(
             ground, clusters, setup, upload, world.stopping, world.waits, settings=settings, now_us=mailbox.clock.now_us

@@ -22,6 +22,7 @@ from fawkes.core.values.events import (
     Sampled,
     Submitted,
     Woke,
+    news_of,
 )
 from fawkes.core.values.keys import Key, split
 from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife, JobId, JobLife, JobState, NodeLife
@@ -64,7 +65,7 @@ class Patience:
     def ends(self, event: Event, view: View) -> bool:
         """True if nothing will ever happen any more: long quiet, no job at work, no MR-cluster on its way."""
         # A node without power fails whatever it is asked, again and again.
-        failed = isinstance(event, NodeObserved) and event.condition is Condition.FAILED
+        failed = all(isinstance(news, NodeObserved) and news.condition is Condition.FAILED for news in news_of(event))
         # Lost masters that nobody can take over from are looked at, and told of members, again and again.
         failed = failed or isinstance(event, Failed)
         failed = failed or (isinstance(event, Done) and split(event.effect)[0] is Key.MASTERS)

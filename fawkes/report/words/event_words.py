@@ -20,6 +20,7 @@ from fawkes.core.values.events import (
     MoveMastersAsked,
     NodeObserved,
     NodeSeen,
+    NodesSeen,
     ReleaseAsked,
     Reloaded,
     Requested,
@@ -42,6 +43,8 @@ from fawkes.report.words.facts import controller_name, how_it_stands, thing
 
 def event_in_words(event: Event) -> str:
     """The event in a few words."""
+    if isinstance(event, NodesSeen):
+        return "; ".join(map(event_in_words, event.seen))
     for words in (_seen_in_words, _facts_in_words):
         said = words(event)
         if said is not None:

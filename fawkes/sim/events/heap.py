@@ -8,10 +8,10 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field, replace
 
-from fawkes.core.values.effects import Deploy, Load, Save
+from fawkes.core.values.effects import Deploy, Host, Load, Save
 from fawkes.core.values.events import Event
 from fawkes.core.values.model import ClusterId
-from fawkes.sim.events.steps import Noticed, PowerFails, PowerReturns, Reads, Step
+from fawkes.sim.events.steps import Leaves, Noticed, PowerFails, PowerReturns, Reads, Step
 
 COMPLETION, REQUEST, TIMER = 0, 1, 2
 
@@ -36,6 +36,11 @@ class Heap:
     def next_us(self, otherwise_us: int) -> int:
         """When that is."""
         return self.entries[0][0] if self.entries else otherwise_us
+
+    @property
+    def goes_on_with_a_node(self) -> bool:
+        """True if the next that happens is about one node."""
+        return bool(self.entries) and isinstance(self.entries[0][3], Host | Leaves)
 
     def stop_stage(self, cluster: ClusterId) -> None:
         """Nothing that brings an MR-cluster up, loads or saves it happens any more."""

@@ -185,6 +185,7 @@ def test_request_needs_no_release_of_the_cache_when_the_site_has_one(run: Run, s
     assert run("request", str(site / "own.toml")).exit_code == 0
 
 
+@pytest.mark.slow
 def test_request_waits_until_it_runs_and_tells_each_step(run: Run, world: World) -> None:
     world.later("c-1", {"state": "deploying"}, {"state": "loading"}, {"state": "running"})
     result = run("request", "c-1", "--wait", "-o", "json")
@@ -277,6 +278,7 @@ def test_release_does_nothing_for_another_word(run: Run, loaded: World, typed: s
     assert loaded.events == []
 
 
+@pytest.mark.slow
 def test_release_with_stdin_closed_is_refused(site: Path, loaded: World) -> None:
     command = f"exec {sys.executable} -m fawkes --site {site} release c-1 <&-"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60)

@@ -34,6 +34,7 @@ def completed(*words: str, cwd: Path) -> tuple[list[str], str]:
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line], done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -56,10 +57,12 @@ def test_names_of_the_site(site: Path, words: tuple[str, ...], offered: list[str
     assert (words_shown, said) == (offered, "")
 
 
+@pytest.mark.slow
 def test_the_site_is_the_current_folder_without_the_option(site: Path) -> None:
     assert completed("status", "c-", cwd=site) == (["c-1", "c-2", "c-3"], "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [("nodes", "--cluster", ""), ("cancel", ""), ("request", ""), ("jobs", "c")], ids=" ".join
 )

@@ -95,6 +95,7 @@ def test_with_wait_masters_that_stay_are_an_error(run: Run, lost: World) -> None
     assert "c-1: its masters serve on node01, not on node02. `fawkes explain --cluster c-1` says why" in result.stderr
 
 
+@pytest.mark.slow
 def test_with_wait_a_move_that_goes_on_ends_with_the_time_limit(run: Run, lost: World) -> None:
     lost.clusters = {"c-1": cluster("c-1", masters_on="node02", masters_moving=True)}
     result = run("restore", "c-1", "--yes", "--wait", "--timeout", "1s")

@@ -16,6 +16,8 @@ from tests.config.support import pool
 from tests.support.pools import Checked, run
 from tests.workload.playing.test_story import LOADS_SLOWLY, Plan
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def workload(tmp_path: Path) -> Workload:

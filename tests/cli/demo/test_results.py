@@ -139,6 +139,7 @@ def test_centres_of_samples(tmp_path: Path) -> None:
     assert "off by" in next(compared(workload)).wrong
 
 
+@pytest.mark.slow
 def test_each_result_of_the_btworld_workflow(tmp_path: Path) -> None:
     params = '"-param", "raw=/input", "-param", "sets=/output/sets"'
     (tmp_path / "btworld.pig").write_text("-- not run here\n")

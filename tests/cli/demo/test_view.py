@@ -18,6 +18,8 @@ from fawkes.cli.demo.view import watched
 from fawkes.store.sqlite import Ledger
 from tests.report.played import play
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:

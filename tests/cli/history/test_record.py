@@ -110,6 +110,7 @@ def test_a_site_without_a_ledger_is_refused(tmp_path: Path) -> None:
     assert (said.exit_code, "there is no ledger" in said.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_first_line_tells_how_well_it_is_reproduced_then_policies_are_ranked(record: Path) -> None:
     said = fawkes("whatif", record, "--policies", "TD,None", "--replays", "2", "--jobs", "1")
     assert said.exit_code == 0, said.stderr
@@ -136,6 +137,7 @@ def test_json_and_csv_have_the_same_ranking(record: Path) -> None:
     assert [(int(row["rank"]), row["policy"], row["settings"]) for row in rows] == named
 
 
+@pytest.mark.slow
 def test_a_run_that_is_not_reproduced_is_ranked_but_ends_4(record: Path) -> None:
     words = ("whatif", record, "--policies", "TD,None", "--replays", "6", "--jobs", "1")
     file = record / "scenario.toml"
@@ -157,6 +159,7 @@ def test_a_run_that_is_not_reproduced_is_ranked_but_ends_4(record: Path) -> None
     assert "worse" in trusted
 
 
+@pytest.mark.slow
 def test_few_replays_cannot_tell_and_the_scenario_can_be_changed(record: Path) -> None:
     words = ("whatif", record, "--policies", "TD,None", "--replays", "2", "--jobs", "1", "-o", "json")
     rows = json.loads(fawkes(*words, "--set", "model.job_begin=90s,5s").stdout)["rows"]
@@ -178,6 +181,7 @@ def test_a_record_can_be_seen_under_admission_policies(record: Path) -> None:
     assert "Did you mean 'baseline'" in wrong.stderr
 
 
+@pytest.mark.slow
 def test_rows_can_be_kept_and_gone_on_with(record: Path, tmp_path: Path) -> None:
     words = ("whatif", record, "--policies", "TD", "--jobs", "1", "--out", tmp_path / "rows", "-o", "json")
     first = json.loads(fawkes(*words, "--replays", "1").stdout)
@@ -189,6 +193,7 @@ def test_rows_can_be_kept_and_gone_on_with(record: Path, tmp_path: Path) -> None
     assert first["rows"][0]["replays"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

@@ -32,6 +32,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return recorded(run((demand("o", jobs, every_s=60),), delays=DELAYS), tmp_path_factory.mktemp("other")).folder
 
 
+@pytest.mark.slow
 def test_constants_are_fitted_and_written(fit: Path, tmp_path: Path) -> None:
     out = tmp_path / "model.toml"
     said = fawkes("calibrate", fit, "--out", out, "-o", "json")

@@ -87,12 +87,14 @@ def test_two_processes_say_the_same_as_one(scenario: Path) -> None:
     assert [row["policy"] for row in csv.DictReader(StringIO(alone.stdout))] == ["TD", "None (policy)"]
 
 
+@pytest.mark.slow
 def test_the_table_tells_what_is_compared(scenario: Path) -> None:
     said = compare(scenario, "--baseline", "td", replays=1)
     assert said.exit_code == 0, said.stderr
     assert "verdict: mean slowdown against TD, paired" in said.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "code", "says"),
     [
@@ -107,6 +109,7 @@ def test_rows_of_another_comparison_are_refused(scenario: Path, change: tuple[st
     assert says in said.stderr
 
 
+@pytest.mark.slow
 def test_rows_of_another_version_are_refused(scenario: Path) -> None:
     assert compare(scenario, replays=1).exit_code == 0
     file = scenario.parent / "out" / "grid.json"
@@ -172,6 +175,7 @@ def test_rows_say_how_sure_they_are(scenario: Path) -> None:
     assert [row["verdict"] for row in few] == ["cannot tell", None]
 
 
+@pytest.mark.slow
 def test_rows_of_other_code_are_refused_until_they_are_run_anew(scenario: Path) -> None:
     first = compare(scenario, "-o", "json", replays=1)
     file = next((scenario.parent / "out" / "rows").glob("TD-*"))
@@ -184,6 +188,7 @@ def test_rows_of_other_code_are_refused_until_they_are_run_anew(scenario: Path) 
     assert compare(scenario, "-o", "json", replays=1).stdout == first.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_policy_that_takes_too_long_ends_the_comparison_with_file_line_and_window(scenario: Path, jobs: int) -> None:
     slow = scenario.parent / "slow.py"
@@ -196,6 +201,7 @@ def test_a_policy_that_takes_too_long_ends_the_comparison_with_file_line_and_win
     assert "took more than 1 s on a processor for the window of" in said.stderr
 
 
+@pytest.mark.slow
 def test_a_scenario_from_standard_input_is_compared_over_its_model(scenario: Path) -> None:
     words = ("--policies", "None", "--replays", "1", "--jobs", "1", "--set", "model.disk=50MB,100MB", "-o", "json")
     out = str(scenario.parent / "piped")

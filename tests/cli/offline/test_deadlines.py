@@ -91,6 +91,7 @@ def test_explain_of_a_job_that_waits_says_how_many_cpus_are_free(run: Run) -> No
     assert "Job a-5 waits: it asks for 6 CPUs of 20 (fraction 0.5, queue factor 1), and 0 are free" in text
 
 
+@pytest.mark.slow
 def test_explain_shows_what_is_stored_where_the_policy_cannot_be_loaded(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "state")
     for entry in story().store.entries():

@@ -41,6 +41,7 @@ def test_a_row_for_csv_and_for_people() -> None:
     assert "manager  framework  first task  finished  stuck  lost" in fawkes("storm", *OFFERS).stdout
 
 
+@pytest.mark.slow
 def test_a_folder_has_rows_and_a_picture(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert fawkes("deadlock", *OFFERS, "--out", str(out)).exit_code == 0

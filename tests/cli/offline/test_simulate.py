@@ -49,6 +49,7 @@ def fawkes(*words: str | Path) -> Result:
     return CliRunner(env={"COLUMNS": "200"}).invoke(cli, [str(word) for word in words])
 
 
+@pytest.mark.slow
 def test_lost_masters_have_a_table_of_their_own_and_columns_in_csv(scenario: Path) -> None:
     scenario.write_text(SCENARIO + '[[fault]]\nmasters_of = "c-2"\nat = "60s"\n')
     said = fawkes("simulate", scenario)
@@ -64,6 +65,7 @@ def test_without_a_fault_nothing_is_said_of_masters(scenario: Path) -> None:
     assert "asters" not in fawkes("simulate", scenario).stdout
 
 
+@pytest.mark.slow
 def test_a_row_for_each_mr_cluster_and_totals(scenario: Path) -> None:
     said = fawkes("simulate", scenario, "-o", "json")
     assert said.exit_code == 0, said.stderr
@@ -82,12 +84,14 @@ def test_a_row_for_each_mr_cluster_and_totals(scenario: Path) -> None:
     assert "mean slowdown of the MR-clusters: least" in table
 
 
+@pytest.mark.slow
 def test_checking_at_every_event_changes_nothing(scenario: Path) -> None:
     said = fawkes("simulate", scenario, "--check", "-o", "json")
     assert said.exit_code == 0, said.stderr
     assert said.stdout == fawkes("simulate", scenario, "-o", "json").stdout
 
 
+@pytest.mark.slow
 def test_policy_settings_and_seed_of_the_command_line_count(scenario: Path) -> None:
     none = json.loads(fawkes("simulate", scenario, "--policy", "None", "-o", "json").stdout)
     assert none["total"]["reconfigurations"] == 0

@@ -14,6 +14,8 @@ from fawkes.base.errors import ExitStatus
 from fawkes.cli.main import cli
 from tests.live.sshd import Sshd, write_key
 
+pytestmark = pytest.mark.slow
+
 Check = Callable[..., Result]
 
 

@@ -129,6 +129,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_with_usual_values_every_column_is_there(name: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,6 +180,7 @@ def test_off_a_terminal_nothing_is_cut_or_wrapped(
     assert REASON in line
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_names_fit_any_width_or_columns_go(data: st.DataObject) -> None:
     from fawkes.cli.show.layout import fitted

@@ -81,6 +81,7 @@ def _rows(result: Result) -> list[dict[str, Any]]:
 # --- with and without a controller ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_without_a_controller_they_say_so_and_read_the_ledger(run: Run, words: list[str]) -> None:
     result = run(*words)
@@ -299,6 +300,7 @@ def test_watching_needs_a_terminal(run: Run) -> None:
     assert run("status", "--watch", "-o", "json").exit_code == 2
 
 
+@pytest.mark.slow
 def test_watching_shows_what_changes(site: Path) -> None:
     ledger = Ledger(site / "state")
     master, slave = pty.openpty()
@@ -407,6 +409,7 @@ def test_events_by_kind_and_time(run: Run) -> None:
     assert _rows(run("events", "--since", "10m", "-o", "json")) == []
 
 
+@pytest.mark.slow
 def test_events_show_the_newest_last_and_say_how_many_there_are(run: Run) -> None:
     every = json.loads(run("events", "--limit", "all", "-o", "json").stdout)
     assert every["total"] == len(every["rows"]) == 156
@@ -559,12 +562,14 @@ def of_today(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
+@pytest.mark.slow
 def test_verify_gives_every_decision_again(of_today: Path) -> None:
     result = CliRunner().invoke(cli, ["--site", str(of_today), "verify", "-o", "json"])
     assert _rows(result) == []
     assert "every decision is the same as the stored one, byte for byte" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "status"), [(__version__, 1), ("0.0.9", 3)])
 def test_verify_finds_a_decision_that_does_not_come_again(
     of_today: Path, tmp_path: Path, version: str, status: int

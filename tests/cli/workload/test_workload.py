@@ -110,6 +110,7 @@ def test_a_workload_is_made_changed_and_drawn(tmp_path: Path) -> None:
     assert again.exit_code == 6
 
 
+@pytest.mark.slow
 def test_the_same_command_writes_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         assert fawkes("make", "paper", "--set", "workload=WKLD-E", "--out", tmp_path / f"{name}.gz").exit_code == 0
@@ -132,6 +133,7 @@ class _Answers(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.slow
 def test_a_jobhistory_server_is_a_workload(tmp_path: Path) -> None:
     with HTTPServer(("127.0.0.1", 0), _Answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -170,6 +172,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_is_refused_with_its_place_and_nothing_is_written(name: str, tmp_path: Path) -> None:
     path, out = tmp_path / name, tmp_path / "out.jobs.csv"
@@ -229,6 +232,7 @@ def test_a_wrong_command_says_what_is_wrong(words: tuple[str | Path, ...], says:
     assert not Path("x").exists()
 
 
+@pytest.mark.slow
 def test_a_workload_goes_through_a_pipe() -> None:
     to = ("--out", "-", "--to", "swim")
     straight = fawkes("convert", SWIM, *to)

@@ -146,6 +146,7 @@ DATA = 'min_nodes = 3\n[[data]]\nfrom = "in"\nto = "/input"\n'
 OUTPUT = '[[outputs]]\npath = "/output"\nsave_to = "results"\n'
 
 
+@pytest.mark.slow
 @cases(
     typo=Bad("min_nodes 3", "line 1, column 11", "not valid TOML"),
     no_minimum=Bad('title = "x"', "min_nodes", "is missing", "the core nodes"),

@@ -94,6 +94,7 @@ hosts = st.builds("".join, st.tuples(st.sampled_from(["n", "node", "r1-n"]), num
 lawful = settings(deadline=None, max_examples=60)
 
 
+@pytest.mark.slow
 @lawful
 @given(st.sets(hosts, min_size=1, max_size=40))
 @example({"n1", "n01", "n001"})

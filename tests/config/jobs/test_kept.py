@@ -53,6 +53,7 @@ def test_without_a_queue_an_argument_may_name_one() -> None:
     assert granted_args([f"-D{QUEUE}=prod"], 3) == [f"-D{QUEUE}=prod"]
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from([MAPS, REDUCES, SLOW_START, "x", "y"]), st.text()), st.integers(1, 10**6))
 def test_whatever_a_user_sets_both_limits_are_the_grant(own: dict[str, str], granted: int) -> None:
     made = granted_properties(own, granted)

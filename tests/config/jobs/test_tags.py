@@ -16,6 +16,7 @@ OURS = "fawkes-q-1"
 TAG = st.from_regex(r"[a-z0-9.-]{1,9}", fullmatch=True)
 
 
+@pytest.mark.slow
 @given(st.lists(TAG, max_size=4), st.lists(TAG, max_size=4))
 def test_ours_is_added_wherever_a_job_names_its_own(properties: list[str], flag: list[str]) -> None:
     said = {"a": "b", "mapreduce.job.tags": ", ".join(properties)}

@@ -254,6 +254,7 @@ def test_scontrol_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(pool(tmp_path, 'slurm = "scontrol"', "@slurm:batch", more, f'{HEAD}user = "hadoop"\n').nodes) == 2
 
 
+@pytest.mark.slow
 def test_groups_of_clustershell_name_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clustershell_group.cache_clear()
     write(
@@ -271,6 +272,7 @@ def test_groups_of_clustershell_name_nodes(tmp_path: Path, monkeypatch: pytest.M
     assert str(error).startswith(f"{path}: group[g].nodes: ClusterShell has no nodes in the group '@rack3'")
 
 
+@pytest.mark.slow
 def test_a_group_that_hangs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clustershell_group.cache_clear()
     write(tmp_path, "groups.conf", "[Main]\ndefault: own\n[own]\nmap: sleep 60\n")
@@ -280,6 +282,7 @@ def test_a_group_that_hangs_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
         clustershell_group("a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "why"),
     [

@@ -365,6 +365,7 @@ def test_an_admitted_one_that_is_given_back_makes_place_for_the_next() -> None:
     assert leaving(desk) == {"a": 4, "c": 0}
 
 
+@pytest.mark.slow
 @given(
     minimums=st.lists(st.integers(1, 5), min_size=1, max_size=6),
     fates=st.lists(st.sampled_from(("lost", "back", "clean", "release", "request")), max_size=30),

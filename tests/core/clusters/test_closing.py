@@ -266,6 +266,7 @@ def test_who_asks_later_is_heard_instead() -> None:
     assert replies(desk)["later"] == ""
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["a", "b", "down", "release", "restart", "finish"]), max_size=12))
 def test_a_pool_that_was_not_agreed_on_is_whole(story: list[str]) -> None:
     """Whatever comes in between, an end without a refusal is the only way in which both go."""
@@ -365,6 +366,7 @@ def test_a_release_of_somebody_else_does_not_keep_the_question_open() -> None:
     assert replies(desk)["r"] == ""
 
 
+@pytest.mark.slow
 @example([("a", 31, CLEAN), ("release", 0, CLEAN), ("b", 0, CLEAN)])
 @given(
     st.lists(
@@ -421,6 +423,7 @@ def test_applications_may_be_given_up_after_it_was_agreed() -> None:
     assert not any(isinstance(effect, Save) for effect in desk.last.effects)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("silent", "ended"), [("", True), ("b", False)])
 def test_the_simulated_world_is_given_back_as_a_whole_or_not_at_all(silent: str, ended: bool) -> None:
     """From the question to the end of control; or masters of one MR-cluster never answer the survey."""

@@ -35,6 +35,7 @@ def test_a_new_image_is_due_for_many_edits_but_not_again_at_once(edits: int, tri
     assert RULES.image_due(edits, 160 * SECOND_US, tried_us) is due
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 5 * SECOND_US), max_size=200))
 def test_attempts_to_make_an_image_keep_their_distance(pauses: list[int]) -> None:
     at_us, tried = 0, list[int]()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fawkes.core.clusters.picture import Picture, picture, restored
 from fawkes.core.deciding.pool import decide
 from fawkes.core.state.state import State, evolve
@@ -11,6 +13,7 @@ from fawkes.store.record import decision_plain, dumps, from_plain, to_plain
 from tests.support.pools import policy, request, run, settings, started, submit
 
 
+@pytest.mark.slow
 def test_every_later_decision_is_the_same_from_a_picture_taken_anywhere() -> None:
     events: list[Event] = [started(8), request("b", 1), request("a", 3, deploy_on_first_job=True), request("c", 2)]
     events += [submit("b", n, 4 + n, tasks=9) for n in range(4)] + [submit("a", 1, 30), submit("c", 1, 31, tasks=30)]

@@ -230,6 +230,7 @@ COPIES = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(st.tuples(*map(found_nodes, N)), COPIES)
 def test_whatever_is_found_the_state_is_sound_and_only_known_nodes_are_free(
     nodes: tuple[FoundNode, ...], copies: list[FoundCluster]

@@ -102,6 +102,7 @@ def test_a_jump_is_said_and_nothing_expires_by_it(by_s: float) -> None:
     assert clocked.node("node03").life is NodeLife.OUT
 
 
+@pytest.mark.slow
 def test_what_was_to_happen_happens_after_the_same_time_as_without_a_jump() -> None:
     clocked = desk()
     set_clock(clocked, TEN_HOURS_S)
@@ -155,6 +156,7 @@ def test_a_restart_within_minutes_counts_in_full() -> None:
     assert clocked.state.pending["back:node03"].deadline_us == deadline_us
 
 
+@pytest.mark.slow
 @given(st.integers(-(10**12), 10**12), st.one_of(st.none(), st.integers(0, 10**12)), st.integers(0, 10**10))
 def test_of_the_time_between_two_runs_never_more_counts_than_passed(
     passed_us: int, steady_us: int | None, away_us: int

@@ -75,6 +75,7 @@ LEASES = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(LEASES, st.booleans(), st.booleans())
 def test_who_may_start_is_above_every_lease_and_nobody_else_is_told_so(
     leases: list[LeaseSeen], in_place: bool, all_answered: bool

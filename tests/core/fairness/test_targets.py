@@ -55,6 +55,7 @@ def test_whole_nodes(
     assert tuple(whole_nodes(*case(total, weights, bounds)).values()) == expected
 
 
+@pytest.mark.slow
 @given(cases())
 @example(case(10, (1e-6, 1e6), ((0, 10), (0, 10))))
 def test_laws_of_whole_nodes(given_case: Case) -> None:
@@ -73,6 +74,7 @@ def test_laws_of_whole_nodes(given_case: Case) -> None:
         assert sum(counts.values()) == (least if total < least else room)
 
 
+@pytest.mark.slow
 @given(cases())
 def test_laws_of_the_real_parts(given_case: Case) -> None:
     total, weights, bounds = given_case
@@ -86,6 +88,7 @@ def test_laws_of_the_real_parts(given_case: Case) -> None:
         assert all(parts[c] == bounds[c].most for c in weights if weights[c] > 0)
 
 
+@pytest.mark.slow
 @given(cases(), st.integers(0, 7), st.floats(1.01, 100))
 def test_a_larger_weight_never_gives_less(given_case: Case, which: int, factor: float) -> None:
     total, weights, bounds = given_case
@@ -95,6 +98,7 @@ def test_a_larger_weight_never_gives_less(given_case: Case, which: int, factor: 
     assert whole_nodes(total, heavier, bounds)[chosen] >= whole_nodes(total, weights, bounds)[chosen] - 1
 
 
+@pytest.mark.slow
 @given(cases())
 def test_the_order_of_the_mapping_does_not_matter(given_case: Case) -> None:
     total, weights, bounds = given_case

@@ -30,6 +30,7 @@ def test_no_demand_at_all_leaves_weights_undefined(values: dict[ClusterId, float
     assert weights(values) == {}
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text("abc", min_size=1).map(ClusterId), st.floats(0, 1.7e308), max_size=20))
 def test_weights_sum_to_one_or_are_undefined(values: dict[ClusterId, float]) -> None:
     shares = weights(values)

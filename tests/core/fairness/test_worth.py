@@ -44,6 +44,7 @@ def load(jobs: float = 10, tasks: float = 100, task_s: float = 20, running: floa
     return QueuedWork(jobs=jobs, tasks=tasks, running=running, task_s=task_s, slots=slots)
 
 
+@pytest.mark.slow
 @given(load=loads, nodes=st.integers(1, 50), more=st.integers(1, 20), prices=prices)
 def test_more_nodes_never_make_jobs_wait_and_fewer_never_help(
     load: QueuedWork, nodes: int, more: int, prices: Prices
@@ -53,6 +54,7 @@ def test_more_nodes_never_make_jobs_wait_and_fewer_never_help(
     assert time_s(load, nodes, prices) >= (load.task_s if load.tasks else 0)
 
 
+@pytest.mark.slow
 @given(load=loads, nodes=st.integers(1, 50), prices=prices, late=st.floats(1, 1000))
 def test_a_node_that_comes_later_saves_no_more(load: QueuedWork, nodes: int, prices: Prices, late: float) -> None:
     soon = gain_s(load, nodes, 1, prices.move_s, prices)
@@ -79,6 +81,7 @@ def pools(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @given(pool=pools())
 def test_nodes_are_neither_made_nor_lost_and_nobody_gives_more_than_is_wanted(pool: dict[str, Any]) -> None:
     found = weigh(**pool)
@@ -91,6 +94,7 @@ def test_nodes_are_neither_made_nor_lost_and_nobody_gives_more_than_is_wanted(po
     assert found == weigh(**{**pool, "have": dict(reversed(have.items()))})
 
 
+@pytest.mark.slow
 @given(pool=pools())
 def test_what_was_weighed_is_not_weighed_differently_right_after(pool: dict[str, Any]) -> None:
     """No oscillation: the same loads move nothing back."""
@@ -172,6 +176,7 @@ def test_nodes_come_home_to_jobs_that_wait_though_the_policy_does_not_ask() -> N
     assert weigh(stay, stay, {A: 12, B: 4}, now, now, 0, CHEAP, least={A: 1, B: 1}).targets == {A: 6, B: 4}
 
 
+@pytest.mark.slow
 @given(pool=pools(), least=st.integers(0, 4))
 def test_nodes_come_home_at_most_to_equal_parts_and_then_stay(pool: dict[str, Any], least: int) -> None:
     stay = {**pool, "wanted": pool["have"], "free": 0}
@@ -462,6 +467,7 @@ def test_short_jobs_count_more_often_than_long_ones() -> None:
     assert jobs[0] > 10 * jobs[1]
 
 
+@pytest.mark.slow
 def test_a_ledger_with_moves_that_pay_is_decided_alike_again_also_from_a_picture() -> None:
     how = settings(moves_must_pay=True)
     events: list[Event] = [started(12, how=how), request("a", 1), request("b", 2)]

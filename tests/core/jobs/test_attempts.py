@@ -147,6 +147,7 @@ def progress_of(case: Case) -> Progress | None:
     return None if verdict is None else verdict.progress
 
 
+@pytest.mark.slow
 def test_every_case_falls_into_one_row_and_is_judged_by_it() -> None:
     met = set()
     for case in cases():
@@ -162,6 +163,7 @@ def test_unknown_applications_never_end_an_attempt_unless_its_launcher_or_its_re
             assert progress_of(case) in (None, Progress.RUNNING), case
 
 
+@pytest.mark.slow
 def test_an_attempt_that_yarn_runs_is_over_only_when_its_launcher_ended_well() -> None:
     for case in cases():
         if live(case.seen) and not case.seen.refused:

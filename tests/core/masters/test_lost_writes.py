@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,6 +61,7 @@ traces = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(replicas), st.lists(traces))
 def test_each_block_has_one_writer_and_no_byte_counts_twice(found: list[NewReplica], said: list[Trace]) -> None:
     told = lost_writes(found, said, [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,17 +43,20 @@ def test_nothing_is_said_of_an_erasure_coded_file_but_that_it_is_not_known() -> 
     assert fate(StoredFile(7, (), is_coded=True), Replicas()) is Fate.WHOLE, "it has no bytes"
 
 
+@pytest.mark.slow
 @given(file=files, replicas=replica_sets, more=replica_sets)
 def test_more_replicas_never_make_it_worse(file: StoredFile, replicas: Replicas, more: Replicas) -> None:
     both = Replicas(frozenset(replicas.whole | more.whole), frozenset(replicas.begun | more.begun))
     assert not_found(file, both) <= not_found(file, replicas)
 
 
+@pytest.mark.slow
 @given(file=files)
 def test_without_any_replica_no_file_with_blocks_comes_back(file: StoredFile) -> None:
     assert (fate(file, Replicas()) in (Fate.WHOLE, Fate.OPEN)) == (not file.blocks)
 
 
+@pytest.mark.slow
 @given(files=st.lists(files, max_size=12, unique_by=lambda file: file.inode), replicas=replica_sets)
 def test_every_file_is_counted_once(files: list[StoredFile], replicas: Replicas) -> None:
     comparison = Comparison(replicas)

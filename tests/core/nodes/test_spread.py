@@ -44,6 +44,7 @@ def test_what_is_wrong_with_a_spread(held: dict[str, int], said: str) -> None:
     assert bool(words) is bool(said)
 
 
+@pytest.mark.slow
 @given(HELD)
 def test_a_spread_of_which_nothing_is_said_has_no_node_far_above_the_mean(held: dict[str, int]) -> None:
     if not uneven(held, CORE, BLOCK):

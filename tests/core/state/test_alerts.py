@@ -82,6 +82,7 @@ def test_an_alert_keeps_its_kind_whatever_its_detail_says(cluster: ClusterState,
         assert alerts.ended(state, kind) == cluster
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ClusterAlert)
 def test_an_alert_without_a_detail_is_one_all_the_same(cluster: ClusterState, kind: ClusterAlert) -> None:
     assert alerts.raised(cluster, kind, "").alert == (alerts.in_words(kind) or "nobody said why")
@@ -92,6 +93,7 @@ def test_an_mr_cluster_without_an_alert_has_no_kind_and_stores_nothing_about_it(
     assert (alerts.every(cluster), "alert_kind" in plain, "further" in plain) == ((), False, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), list(permutations(ClusterAlert, 2)))
 def test_no_alert_takes_the_place_of_another_one(
     cluster: ClusterState, first: ClusterAlert, second: ClusterAlert

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+import pytest
+
 from fawkes.core.clusters.picture import picture, restored
 from fawkes.core.deciding.invariants import unsound
 from fawkes.core.state.members import in_full
@@ -48,6 +50,7 @@ def test_what_is_stored_of_a_change_of_members_does_not_grow_with_the_members() 
     assert stored_bytes(grown(10)) == stored_bytes(grown(90))
 
 
+@pytest.mark.slow
 def test_what_is_pending_does_not_hold_the_members() -> None:
     small, large = grown(10), grown(90)
     for desk in (small, large):

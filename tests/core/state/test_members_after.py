@@ -21,6 +21,7 @@ def test_masters_forget_a_node_once_it_was_wiped() -> None:
     assert NODE not in documents[-1].members
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("compute", "stored"),
     [

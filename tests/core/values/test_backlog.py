@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.core.values.backlog import Backlog, Waiting
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState
+
+pytestmark = pytest.mark.slow
 
 STEPS = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(JobLife)), max_size=60)
 

@@ -190,12 +190,14 @@ def paused(count: int) -> Desk:
     return desk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_node_event_reads_as_much_with_few_mr_clusters_as_with_many(name: str) -> None:
     make, event = EVENTS[name]
     assert read(make(FEW), event) == read(make(MANY), event)
 
 
+@pytest.mark.slow
 def test_who_gives_to_a_core_node_that_leaves_is_found_without_a_walk() -> None:
     """All nodes are held, and the MR-cluster with most above its minimum gives one."""
 

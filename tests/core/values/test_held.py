@@ -339,6 +339,7 @@ def test_an_operator_s_drain_is_not_overwritten_by_a_quarantine_and_does_not_end
     assert (desk.node(NODE).life, desk.node(NODE).keep_out) == (NodeLife.OUT, "disk")
 
 
+@pytest.mark.slow
 def test_a_drain_during_a_quarantine_does_not_end_with_it() -> None:
     desk = joining(Role.TRANSIENT)
     failed_twice(desk)

@@ -126,6 +126,7 @@ def blocks_seen(draw: st.DrawFn) -> BlockSeen:
     return BlockSeen(file, is_open, wanted, replicas, draw(st.booleans()))
 
 
+@pytest.mark.slow
 @given(st.lists(blocks_seen(), max_size=8))
 def test_a_report_is_what_counting_by_hand_gives(seen: list[BlockSeen]) -> None:
     """A second formulation: a file is safe when each of its blocks here has enough whole copies on sound nodes."""
@@ -151,6 +152,7 @@ def test_a_report_is_what_counting_by_hand_gives(seen: list[BlockSeen]) -> None:
     assert (blocks.unheard_files > 0) == bool(unheard)
 
 
+@pytest.mark.slow
 @given(st.lists(blocks_seen(), max_size=8), st.sampled_from(sorted(SOUND)))
 def test_a_sound_node_that_falls_silent_never_makes_what_is_heard_of_more(seen: list[BlockSeen], away: str) -> None:
     before, after = report(*seen), report(*seen, sound=SOUND - {away})
@@ -171,6 +173,7 @@ def test_a_name_of_missing_blocks_is_read_as_it_was_written(file: str, blocks: i
     assert missing_blocks(missing_name(file, blocks)) == (file, blocks)
 
 
+@pytest.mark.slow
 @given(st.lists(blocks_seen(), max_size=8), st.sampled_from(sorted(SOUND)))
 def test_more_sound_nodes_of_which_nothing_is_known_never_make_a_node_safer_by_themselves(
     seen: list[BlockSeen], away: str

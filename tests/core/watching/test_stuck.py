@@ -51,6 +51,7 @@ def test_a_task_that_has_ended_ran_in_between() -> None:
     assert stands_still(later, Standing(3, 6, 0, None)) is True
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS), max_size=8))
 def test_nothing_runs_between_the_time_found_and_the_last_sample(rows: list[tuple[int | None, ...]]) -> None:
     samples = [

@@ -9,7 +9,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Goal, Host
-from fawkes.core.values.events import Condition, NodeSeen, ReleaseAsked
+from fawkes.core.values.events import Condition, NodeSeen, ReleaseAsked, in_one
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import NodeId, NodeLife, Role
 from fawkes.core.values.proof import Proof
@@ -64,6 +64,19 @@ def test_a_lost_node_without_data_is_wiped_before_anybody_gets_it() -> None:
     assert (desk.node(NODE).life, desk.node(NODE).owner) == (NodeLife.LOST, None)
     (host,) = wipes(desk)
     assert host.proof is None
+
+
+def test_news_of_several_nodes_that_come_together_keep_their_own_times() -> None:
+    """Else a look at the masters between two of them would count as older than the node's life, and be dropped."""
+    desk = grown(Role.TRANSIENT)
+    times = {NodeId(NODE): desk.now_us + 1, NodeId("node04"): desk.now_us + 4}
+    gone = Sight(asked_us=desk.now_us, compute=Compute.LOST, stored=Stored.ABSENT)
+    desk.tell(
+        in_one([NodeSeen(at_us=at, cluster=A, node=n, generation=1, sight=gone) for n, at in times.items()]),
+    )
+    assert {n: (desk.node(n).life, desk.node(n).since_us) for n in times} == {
+        n: (NodeLife.LOST, at) for n, at in times.items()
+    }
 
 
 def test_of_a_node_without_data_only_the_node_manager_counts() -> None:
@@ -393,6 +406,7 @@ def test_facts_about_nobody_are_history() -> None:
     assert desk.codes() == ["late-answer"]
 
 
+@pytest.mark.slow
 def test_facts_of_an_evacuation_that_was_called_off_do_not_count_in_the_next() -> None:
     """Undrained and drained again: an answer about the first time says nothing about blocks written in between."""
     desk = Desk(6, how=grown(transient_core_leave_us=10**12).state.rules.settings)  # type: ignore[union-attr]

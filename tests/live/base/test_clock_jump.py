@@ -12,6 +12,8 @@ from fawkes.live.base.timers import Clock
 from tests.support.desk import Desk
 from tests.support.pools import settings
 
+pytestmark = pytest.mark.slow
+
 HOUR_NS = 3600 * 10**9
 QUIET = Reading(
     cluster=ClusterId("a"), jobs_waiting=0, jobs_running=0, tasks_waiting=0, tasks_running=0, jobs_done=1, hdfs_ops=1

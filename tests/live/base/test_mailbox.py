@@ -15,6 +15,7 @@ from fawkes.core.values.events import (
     Event,
     JobObserved,
     NodeObserved,
+    NodesSeen,
     PauseAsked,
     Progress,
     Woke,
@@ -180,8 +181,7 @@ def test_a_held_mailbox_keeps_the_latest_of_each_fact_and_refuses_requests() -> 
     assert [(event.at_us, type(event).__name__) for event in _rest(mailbox)] == [
         (1, "Woke"),
         (1000, "Woke"),
-        (2000, "NodeObserved"),
-        (2001, "NodeObserved"),
+        (2001, "NodesSeen"),
         (2002, "Done"),
         (2003, "Done"),
         (2004, "JobObserved"),
@@ -189,6 +189,23 @@ def test_a_held_mailbox_keeps_the_latest_of_each_fact_and_refuses_requests() -> 
         (2006, "NodeObserved"),
         (2008, "PauseAsked"),
     ]
+
+
+def test_news_of_nodes_that_have_come_by_now_are_taken_at_once_and_in_order() -> None:
+    mailbox = Mailbox(Clock())
+    first, second, third = (_seen(at_us, f"n{at_us}", Condition.CLEAN) for at_us in (1, 2, 4))
+    for event in (first, second, Woke(at_us=3), third):
+        mailbox.post(event)
+    assert mailbox.take() == NodesSeen(at_us=2, seen=(first, second))
+    assert mailbox.at_work()[0] == "NodesSeen"
+    assert _rest(mailbox) == [Woke(at_us=3), third]
+
+
+def test_the_end_is_not_taken_for_news() -> None:
+    mailbox = Mailbox(Clock())
+    mailbox.post(first := _seen(1, "n1", Condition.CLEAN))
+    mailbox.end()
+    assert [mailbox.take(), mailbox.take()] == [first, None]
 
 
 def test_waiting_ends_with_the_run() -> None:
@@ -208,6 +225,7 @@ def test_the_timer_goes_off_once_at_the_latest_time_it_was_set_to() -> None:
     assert not fired.acquire(blocking=False)
 
 
+@pytest.mark.slow
 def test_a_round_that_takes_long_is_never_beside_itself_and_does_not_pile_up() -> None:
     clock = Clock()
     timers = Timers(clock, lambda: None)

@@ -132,7 +132,9 @@ def test_the_world_stops_a_deployment_and_forgets_the_mr_cluster() -> None:
 
     ground, clusters = FakeGround(reached), Clusters()
     world, setup = world_of(ground=ground, clusters=clusters), FakeSetup(ground)
-    hosts = Hosts(ground, clusters, setup, threading.Event(), lambda effect: None, nobody_looks, world.waits)
+    hosts = Hosts(
+        ground, clusters, setup, threading.Event(), lambda effect: None, nobody_looks, world.waits, lambda name: None
+    )
     give_hands(world, deployer=deployer(ground, clusters), hosts=hosts)
     heard: list[Event] = []
     try:

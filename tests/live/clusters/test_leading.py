@@ -146,6 +146,7 @@ def test_the_resource_manager_waits_until_hdfs_takes_writes(site: Site) -> None:
     assert site.lead()
 
 
+@pytest.mark.slow
 def test_the_resource_manager_waits_for_a_datanode(site: Site) -> None:
     """Its first write would fail, and its next tries come ever later."""
     site.stores = False

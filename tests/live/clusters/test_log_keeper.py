@@ -145,6 +145,7 @@ def test_what_an_earlier_controller_left_half_written_goes(tmp_path: Path) -> No
     assert nodes.there() == ["n1.1.tar.gz"]
 
 
+@pytest.mark.slow
 @given(
     budget=st.integers(0, 100),
     old=st.lists(st.integers(0, 40), max_size=6),

@@ -227,6 +227,7 @@ def test_a_controller_that_starts_gives_the_nodes_of_running_mr_clusters_what_th
     assert place.did == [("configuring", MASTER)]
 
 
+@pytest.mark.slow
 def test_a_controller_that_starts_does_not_undo_a_change_of_members() -> None:
     """Else masters turn a node away that has joined meanwhile, until the next change of members: for ever, perhaps."""
     place = Place()
@@ -333,6 +334,30 @@ def test_a_node_that_is_let_in_while_an_older_list_is_written_is_not_shut_out_ag
         else:
             getattr(keep, writer)()
     assert place.takes == dict.fromkeys(everyone, everyone)
+
+
+@pytest.mark.parametrize("silent", [MASTER, NEW])
+def test_doors_that_could_not_be_opened_are_opened_later(silent: NodeId) -> None:
+    """The node starts its daemons once: masters that go on turning it away would never be told again."""
+    place = Place()
+    place.answers = True
+    keep = keeper(place)
+    keep._clusters.mark(C, ready=True)
+    keep.apply(effect(2, MASTER, WORKER, NEW))
+    keep._clusters.end_move(C, MASTER, {WORKER})
+    keep.open_doors(C)
+    assert WORKER not in place.takes[MASTER] | place.takes[NEW]
+    assert keep._clusters.let_in(C, WORKER)
+    place.away.add(silent)
+    keep.open_doors(C)
+    keep.catch_up()
+    assert WORKER not in place.takes[silent]
+    place.away.clear()
+    keep.catch_up()
+    assert all(WORKER in place.takes[node] for node in (MASTER, WORKER, NEW))
+    place.did.clear()
+    keep.catch_up()
+    assert place.did == [], "once is enough"
 
 
 def leaving(keep: MembershipKeeper) -> list[str]:

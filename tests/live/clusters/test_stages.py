@@ -185,6 +185,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 ALL = {"a/1": b"one", "a/2": b"two", "b/3": b"three"}
 
 
+@pytest.mark.slow
 def test_outputs_are_saved_and_hdfs_takes_no_writes_any_more(site: Site) -> None:
     assert site.save() == {
         "outputs": [
@@ -196,6 +197,7 @@ def test_outputs_are_saved_and_hdfs_takes_no_writes_any_more(site: Site) -> None
     assert site.server.orders == ["freeze"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", [False, True])
 def test_with_kerberos_its_token_is_made_while_hdfs_takes_writes(site: Site, killed: bool) -> None:
     """An earlier controller that was killed may have left HDFS without writes."""
@@ -207,6 +209,7 @@ def test_with_kerberos_its_token_is_made_while_hdfs_takes_writes(site: Site, kil
     assert site.server.orders == ["thaw", "freeze"]
 
 
+@pytest.mark.slow
 def test_what_is_written_up_to_the_last_moment_is_saved(site: Site) -> None:
     """Whoever writes between the copy and the moment from which HDFS takes no writes loses nothing."""
 
@@ -221,6 +224,7 @@ def test_what_is_written_up_to_the_last_moment_is_saved(site: Site) -> None:
     assert site.server.reads.count("/out/a/2") == 1
 
 
+@pytest.mark.slow
 def test_an_output_that_appears_at_the_last_moment_is_saved(site: Site) -> None:
     site.outputs["/out/new"] = str(site.folder / "new")
     site.server.on_order = lambda order: site.server.put("/out/new/x", b"x")
@@ -228,6 +232,7 @@ def test_an_output_that_appears_at_the_last_moment_is_saved(site: Site) -> None:
     assert site.saved() == ALL | {"new/x": b"x"}
 
 
+@pytest.mark.slow
 def test_one_bad_file_keeps_no_other_output_from_being_saved(site: Site) -> None:
     site.server.unreadable.add("/out/a/1")
     with pytest.raises(UnsavedError, match="/out/a/1") as caught:
@@ -317,6 +322,7 @@ def test_a_copy_that_is_done_is_not_done_again(site: Site) -> None:
     assert len(site.copies.begun) == 1
 
 
+@pytest.mark.slow
 def test_what_changed_while_it_was_copied_is_a_failed_try_and_is_copied_by_the_next(site: Site) -> None:
     site.outputs = {"/out/a": FAR, "/out/b": str(site.folder / "b")}
     site.copies.meanwhile = lambda: site.server.put("/out/a/late", b"late")
@@ -350,6 +356,7 @@ def closed(*paths: str) -> dict[str, object]:
     return {"closed": rows, "closed_count": len(rows)}
 
 
+@pytest.mark.slow
 def test_what_clients_hold_open_is_closed_and_saved_as_far_as_it_was_written(site: Site) -> None:
     """Files elsewhere are none of the save's."""
     site.server.page = 2
@@ -362,6 +369,7 @@ def test_what_clients_hold_open_is_closed_and_saved_as_far_as_it_was_written(sit
     assert site.server.orders == ["thaw", "freeze"], "a controller that was killed may have left HDFS without writes"
 
 
+@pytest.mark.slow
 def test_a_file_that_a_client_opens_at_the_last_moment_is_closed_as_well(site: Site) -> None:
     """HDFS takes writes once more for that."""
 
@@ -375,6 +383,7 @@ def test_a_file_that_a_client_opens_at_the_last_moment_is_closed_as_well(site: S
     assert site.server.orders == ["freeze", "thaw", "freeze"]
 
 
+@pytest.mark.slow
 def test_a_file_that_hdfs_never_closes_is_named_with_its_client_and_holds_up_no_other_one(site: Site) -> None:
     opened(site, "/out/a/never", "/out/a/x")
     site.server.never_close = {"/out/a/never"}
@@ -402,6 +411,7 @@ def test_a_file_that_hdfs_never_closes_is_named_with_its_client_and_holds_up_no_
     assert site.saved() == ALL | {"a/never": b"so far", "a/x": b"so far"}
 
 
+@pytest.mark.slow
 def test_what_was_closed_by_a_try_that_failed_otherwise_is_told_by_the_next(site: Site) -> None:
     opened(site, "/out/a/x")
     stages = site.stages()
@@ -439,6 +449,7 @@ def test_hdfs_that_is_made_to_take_writes_meanwhile_is_not_saved(site: Site, at_
         site.save(close_us=FOR_EVER_US)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", [FAR, ""])
 def test_no_client_is_cut_while_an_application_of_users_holds_the_save(site: Site, to: str) -> None:
     site.outputs["/out/a"] = to or site.outputs["/out/a"]
@@ -451,6 +462,7 @@ def test_no_client_is_cut_while_an_application_of_users_holds_the_save(site: Sit
     assert site.server.recovered == ["/out/a/x"]
 
 
+@pytest.mark.slow
 def test_files_are_closed_before_they_are_copied_to_another_hdfs(site: Site) -> None:
     site.outputs = {"/out/a": FAR}
     opened(site, "/out/a/x")
@@ -459,6 +471,7 @@ def test_files_are_closed_before_they_are_copied_to_another_hdfs(site: Site) -> 
     assert facts == {"outputs": [{"path": "/out/a", "save_to": FAR}], **closed("/out/a/x")}
 
 
+@pytest.mark.slow
 def test_another_target_is_no_copy_of_ours(site: Site) -> None:
     site.outputs = {"/out/a": FAR}
     site.save(all_declared=False)
@@ -478,6 +491,7 @@ def test_another_controller_ends_the_save(site: Site) -> None:
         site.save(all_declared=False)
 
 
+@pytest.mark.slow
 def test_a_node_that_refuses_is_told_as_such_when_all_else_is_saved(site: Site) -> None:
     def refuse() -> None:
         raise NodeRefusedError("its lease is damaged", host=MASTER)
@@ -552,6 +566,7 @@ def test_applications_that_were_given_up_hold_no_save(site: Site) -> None:
     assert site.save(applications=True)["outputs"]
 
 
+@pytest.mark.slow
 def test_applications_of_fawkes_hold_no_save(site: Site) -> None:
     site.run(SPARK | {"applicationTags": "fawkes-j1-1"})
     assert site.save()["outputs"]

@@ -84,6 +84,7 @@ def test_ranks(gate: Gate, peer: Peer, rank: Rank) -> None:
     assert gate.rank(peer) is rank
 
 
+@pytest.mark.slow
 @given(groups=st.frozensets(st.integers(0, 40)))
 def test_a_rank_is_never_more_than_a_group_says(groups: frozenset[int]) -> None:
     rank = ACCESS.rank(Peer(1, 1001, "x", groups), OWN_UID)

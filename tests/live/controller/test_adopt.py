@@ -52,6 +52,8 @@ from tests.live.played import bare_setup
 from tests.support.local_nodes import LocalFleet, node_of
 from tests.support.pools import policy
 
+pytestmark = pytest.mark.slow
+
 NAMES = tuple(f"node{i:02d}" for i in range(1, 5))
 A = ClusterId("a")
 SPEC = ClusterSpec(id=A, min_nodes=2, details=ClusterDetails(title="Ünder a name").plain())

@@ -205,6 +205,7 @@ BOMB = gzip.compress(bytes(3 * LIMIT_BYTES), 1)
 LIMIT = "its logs have more than 128.0 MB"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sent", "why"),
     [

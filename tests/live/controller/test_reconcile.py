@@ -210,6 +210,7 @@ def test_a_newer_goal_of_another_kind_follows_the_one_that_is_worked_on() -> Non
         assert world.sees(lambda: wipe in world.done)
 
 
+@pytest.mark.slow
 @given(
     shared=st.integers(0, 6),
     steps=st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from(("add", "add", "begin", "end"))), max_size=80),

@@ -27,6 +27,8 @@ from playbooks import node as node_book
 from tests.live.edits.test_image_xml import block, image, inode
 from tests.support.local_nodes import node_of
 
+pytestmark = pytest.mark.slow
+
 C = ClusterId("c-1")
 OLD, TO, OTHER, LIGHT = (NodeId(f"node0{n}") for n in range(1, 5))
 POOL = "BP-7-10.0.0.1-1795398889496"

@@ -92,6 +92,7 @@ def free(pool: Pool) -> None:
         ground.run(NodeId(node), lease.release(ground.lease(NodeId(node), ClusterId("a"), 1)), "releasing")
 
 
+@pytest.mark.slow
 def test_a_copy_is_refused_ten_times_and_changes_nothing(pool: Pool) -> None:
     free(pool)
     copy, leases = pool.copy(), pool.leases()
@@ -104,6 +105,7 @@ def test_a_copy_is_refused_ten_times_and_changes_nothing(pool: Pool) -> None:
     assert pool.start(pool.folder).standing is Standing.RULES
 
 
+@pytest.mark.slow
 def test_a_copy_takes_over_when_the_user_agrees_and_the_original_is_refused_then(pool: Pool) -> None:
     free(pool)
     notes: list[str] = []
@@ -189,6 +191,7 @@ def test_a_node_without_a_lease_gets_no_sign_of_life(pool: Pool) -> None:
     assert not (pool.base / "node03").exists()
 
 
+@pytest.mark.slow
 def test_a_take_over_that_ended_before_it_was_stored_may_be_repeated(pool: Pool) -> None:
     free(pool)
     copy = pool.copy()

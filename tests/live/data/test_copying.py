@@ -20,6 +20,8 @@ from fawkes.playbook import Facts, Script
 from tests.live.kept_site import CLUSTER, MASTER, KeptSite, content, kept_site, state
 from tests.live.namenode_files import HEADER, NameNodeFiles, operation, version
 
+pytestmark = pytest.mark.slow
+
 
 def same(site: KeptSite, copy: CopyFolder) -> bool:
     """True if the copy has all that a NameNode would read, and nothing else."""

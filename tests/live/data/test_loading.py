@@ -229,6 +229,7 @@ def test_files_that_the_source_has_not_are_told(server: FakeHdfs, folder: Path) 
     assert run(server, folder).extra == 1
 
 
+@pytest.mark.slow
 def test_replicas_that_are_still_on_their_way_are_waited_for(server: FakeHdfs, folder: Path) -> None:
     server.thin = 7
     loaded = run(server, folder, replication=2)

@@ -108,6 +108,7 @@ def test_a_link_as_the_folder_itself_is_refused(tmp_path: Path, other: Path) -> 
     SafeFolder.at(tmp_path / "above" / "deep").close()
 
 
+@pytest.mark.slow
 def test_a_very_deep_tree(folder: SafeFolder) -> None:
     """Deeper than a path may be long, and than Python may call itself."""
     deep = "/".join(["d" * 5] * 1200)
@@ -132,6 +133,7 @@ def test_what_is_moved_in_its_place_is_not_it(folder: SafeFolder) -> None:
 _PART = st.text(max_size=6) | st.sampled_from(["", ".", "..", "/", "/etc", "\0", "a\0b", "ok", "//", "../.."])
 
 
+@pytest.mark.slow
 @given(parts=st.lists(_PART, min_size=1, max_size=4))
 def test_no_name_leads_out_of_it(tmp_path_factory: pytest.TempPathFactory, parts: list[str]) -> None:
     place = tmp_path_factory.mktemp("place")

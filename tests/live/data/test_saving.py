@@ -96,6 +96,7 @@ def remove_here(server: FakeHdfs, target: Path) -> None:
     (target / "part-r-00001").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -396,6 +397,7 @@ def test_what_would_be_lost(server: FakeHdfs, target: Path) -> None:
     assert stakes(server, ("/out/wc", target))[0].saved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", [change_in_hdfs, grow_in_hdfs, add_in_hdfs, remove_in_hdfs, change_here, remove_here]
 )

@@ -24,6 +24,7 @@ def server() -> Iterator[FakeHdfs]:
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["", ".", "..", "../../x", "../../../x", "/abs/x", "deep/x", "a\0b", "\udc80", 5])
 @pytest.mark.parametrize("kind", ["FILE", "DIRECTORY"])
 def test_a_name_that_leads_away_is_reported(server: FakeHdfs, target: Path, name: object, kind: str) -> None:
@@ -47,6 +48,7 @@ _NAME = st.text(max_size=8) | st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(name=_NAME, kind=st.sampled_from(["FILE", "DIRECTORY"]), where=st.sampled_from(["/out/wc", "/out/wc/deep"]))
 def test_no_name_of_a_listing_leaves_the_folder(hdfs: FakeHdfs, place: Path, name: str, kind: str, where: str) -> None:

@@ -15,6 +15,8 @@ from fawkes.live.edits.kept_copy import CopyFolder, KeepError
 from tests.live.kept_site import CLUSTER, MASTER, SECOND, THIRD, KeptSite, content, state
 from tests.live.namenode_files import version
 
+pytestmark = pytest.mark.slow
+
 
 def push(site: KeptSite, copy: CopyFolder, second: SecondCopy) -> None:
     snapshot = Snapshot.of(copy)

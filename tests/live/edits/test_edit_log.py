@@ -49,6 +49,7 @@ def test_a_segment_that_hadoop_wrote_is_read_to_its_last_operation() -> None:
     assert found == Operations(len(data) - HEADER_BYTES - 512, 223, torn=False)
 
 
+@pytest.mark.slow
 @given(CONTENTS, st.integers(0, 1 << 40), st.integers(0, 300))
 def test_padding_ends_the_log(contents: list[bytes], before: int, padding: int) -> None:
     data = log(contents, before)

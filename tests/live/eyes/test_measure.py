@@ -133,6 +133,7 @@ def test_a_history_without_its_figures_counts_no_tasks(server: Server) -> None:
     assert read(server, memory).tasks_done == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [APPS, NODE_LIST, JMX, MARK])
 @pytest.mark.parametrize(
     "answer",
@@ -175,6 +176,7 @@ def test_a_silent_applicationmaster_leaves_the_resourcemanagers_figures(server: 
     assert (reading.error, reading.jobs_running, reading.tasks_running, reading.tasks_waiting) == ("", 1, 6, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [hangs, drips({})])
 def test_an_applicationmaster_that_hangs_does_not_cost_the_reading(server: Server, answer: Answer) -> None:
     server.answers[APPS] = live(app(), app("application_2_0002"))

@@ -78,6 +78,7 @@ def test_all_clusters_are_read_in_the_order_given(server: Server, sampler: Sampl
     assert [bool(reading.error) for reading in readings] == [False, True, False]
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_late_does_not_keep_the_others_waiting(server: Server, sampler: Sampler) -> None:
     with running() as other:
         healthy(other)
@@ -100,6 +101,7 @@ def until_read(sampler: Sampler, wanted: Target) -> None:
     raise AssertionError(reading.error)
 
 
+@pytest.mark.slow
 def test_a_thread_that_is_stuck_is_given_up_and_not_joined_by_others(server: Server) -> None:
     sampler = Sampler(deadline_s=0.3)
     names = Stuck()
@@ -116,6 +118,7 @@ def test_a_thread_that_is_stuck_is_given_up_and_not_joined_by_others(server: Ser
     until_ended(readers())
 
 
+@pytest.mark.slow
 def test_a_late_answer_is_not_taken_for_that_of_the_next_round(server: Server) -> None:
     sampler = Sampler(deadline_s=0.3)
     names = Stuck()

@@ -82,6 +82,7 @@ def test_one_whose_nodes_hang_holds_up_no_other() -> None:
     sampling.close()
 
 
+@pytest.mark.slow
 def test_many_that_hang_keep_no_other_one_from_being_read() -> None:
     fakes = Fakes()
     hanging = [f"a{number:02}" for number in range(30)]

@@ -289,6 +289,7 @@ _NAMES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(paths=st.sets(_NAMES.map(tuple), max_size=8))
 def test_no_file_is_nobodys(both: tuple[FakeHdfs, Stub], paths: set[tuple[str, ...]]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.effects import Goal, Member, Membership
-from fawkes.core.values.events import MastersSeen, NodeSeen
+from fawkes.core.values.events import MastersSeen, NodeSeen, news_of
 from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.core.values.proof import Proof, not_proven
 from fawkes.core.values.sight import Blocks, Compute, Sight, Stored
@@ -139,8 +139,9 @@ class Bench(SetClock):
         self.mailbox.end()
         events: list[NodeSeen | MastersSeen] = []
         while (event := self.mailbox.take()) is not None:
-            assert isinstance(event, NodeSeen | MastersSeen)
-            events.append(event)
+            for news in news_of(event):
+                assert isinstance(news, NodeSeen | MastersSeen)
+                events.append(news)
         return events
 
     def seen(self, after_s: int = 0) -> list[Sight]:

@@ -57,6 +57,7 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
         DoorKeys(tmp_path / "keys").of(A)
 
 
+@pytest.mark.slow
 @given(st.sets(ADDRESSES, min_size=1), st.lists(ADDRESSES | NETWORKS))
 def test_a_list_has_each_address_once_and_nothing_else(members: set[str], clients: list[str]) -> None:
     lines = doors_list(members, clients).splitlines()
@@ -71,6 +72,7 @@ def taken_by_hadoop(hosts: str, caller: str) -> bool:
     return caller in words or any(at in net and at not in (net[0], net[-1]) for net in networks)
 
 
+@pytest.mark.slow
 @given(st.sets(ADDRESSES, max_size=3), NETWORKS, st.data())
 def test_hadoops_policy_takes_just_the_addresses_of_the_list(
     members: set[str], network: str, data: st.DataObject

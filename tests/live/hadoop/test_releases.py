@@ -166,6 +166,7 @@ def test_a_release_that_is_there_is_fetched_by_nobody(site: Site) -> None:
     assert site.fetched == []
 
 
+@pytest.mark.slow
 def test_a_release_that_was_lost_is_fetched_once_and_nobody_waits_who_does_not_want_to(site: Site) -> None:
     for _ in range(20):
         with pytest.raises(MissingReleaseError, match="which is being fetched"):
@@ -177,6 +178,7 @@ def test_a_release_that_was_lost_is_fetched_once_and_nobody_waits_who_does_not_w
     assert len(site.said) == 1
 
 
+@pytest.mark.slow
 def test_of_a_release_that_cannot_be_fetched_everybody_hears_why_until_it_is_there(site: Site) -> None:
     site.fails = True
     site.may_end.set()
@@ -195,6 +197,7 @@ def test_of_a_release_that_cannot_be_fetched_everybody_hears_why_until_it_is_the
     assert len(site.fetched) == 2
 
 
+@pytest.mark.slow
 def test_a_release_that_could_not_be_fetched_is_fetched_again_after_ever_longer_waits(site: Site) -> None:
     site.fails = True
     site.may_end.set()
@@ -234,6 +237,7 @@ def event_of(effect: Effect, lacking: Any) -> Event | None:
         world.close()
 
 
+@pytest.mark.slow
 def test_the_core_hears_that_it_is_not_the_nodes_fault(site: Site) -> None:
     class Lacking:
         def reach(self, effect: Host, current: object) -> Condition:

@@ -54,12 +54,14 @@ def state(name: str, user: str, life: ClusterLife) -> ClusterState:
     return ClusterState(spec=spec(name, user), life=life)
 
 
+@pytest.mark.slow
 def test_a_user_whom_another_mr_cluster_has_is_refused() -> None:
     with pytest.raises(UserError, match="'alpha' is the Unix user of c-1 already") as refused:
         refuse_shared_user(request("c-2", "alpha"), [state("c-1", "alpha", ClusterLife.WAITING)])
     assert (refused.value.where, "release c-1 first" in refused.value.hint) == ("c-2: run_as", True)
 
 
+@pytest.mark.slow
 def test_a_user_is_free_again_when_the_mr_cluster_is_gone() -> None:
     refuse_shared_user(request("c-2", "alpha"), [state("c-1", "alpha", ClusterLife.GONE)])
     refuse_shared_user(request("c-2", "beta"), [state("c-1", "alpha", ClusterLife.RUNNING)])

@@ -161,6 +161,7 @@ def test_no_second_copy_is_begun_beside_one_whose_launcher_is_not_there(bench: B
     assert bench.begun == []
 
 
+@pytest.mark.slow
 def test_a_launcher_that_left_nothing_is_given_up_when_that_lasts(bench: Bench) -> None:
     bench.after = ["lost"]
     with pytest.raises(HostError, match="its launcher is gone, and YARN has no application of it"):
@@ -168,6 +169,7 @@ def test_a_launcher_that_left_nothing_is_given_up_when_that_lasts(bench: Bench) 
     assert bench.now_us > QUIET_US
 
 
+@pytest.mark.slow
 def test_a_launcher_that_comes_to_life_late_is_not_given_up(bench: Bench) -> None:
     bench.after = [*["lost"] * 50, "running", *["lost"] * 50, "finished 0"]
     bench.copy()

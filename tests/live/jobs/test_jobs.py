@@ -81,6 +81,7 @@ def test_nothing_begins_before_the_resourcemanager_has_finished_its_recovery(
     assert (bench.did, lives(seen), seen.error) == ([], [AppLife.LIVE], "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("states", "makes_way"),
     [(("FAILED",), True), (("KILLED",), True), (("FINISHED",), False), (("FAILED", "FAILED"), False), ((), False)],
@@ -106,6 +107,7 @@ def test_what_a_failed_attempt_has_written_is_no_longer_in_the_way(
     assert bench.did == ["starting a job"]
 
 
+@pytest.mark.slow
 def test_an_attempt_begins_although_nobody_knows_what_the_one_before_wrote(master: Stub) -> None:
     bench = Bench(master)
     bench.yarn("FAILED")
@@ -167,6 +169,7 @@ def test_how_an_attempt_stands_is_told_when_it_changes(master: Stub) -> None:
     assert (seen.applications[0].life, seen.applications[0].finished_us) == (AppLife.SUCCEEDED, 11_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "profile", "own", "single"),
     [
@@ -338,6 +341,7 @@ def test_a_controller_that_was_replaced_tells_nothing(master: Stub) -> None:
 # --- cancelled
 
 
+@pytest.mark.slow
 def test_a_cancelled_job_ends_when_its_applications_have(master: Stub) -> None:
     bench = Bench(master)
     bench.begin()
@@ -375,6 +379,7 @@ def test_a_job_that_is_cancelled_before_it_could_begin_is_cancelled(master: Stub
     assert bench.did == ["cancelling a job"]
 
 
+@pytest.mark.slow
 def test_a_cancelled_job_has_not_ended_while_yarn_does_not_answer(master: Stub) -> None:
     bench = Bench(master)
     bench.begin()

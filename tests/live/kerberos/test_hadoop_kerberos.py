@@ -60,6 +60,7 @@ def conf(**changes: object) -> NodeConf:
     return NodeConf(**(values | changes))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @given(NAMES, NAMES, USERS, USERS, REALMS, REALMS)
 def test_only_the_clusters_own_principal_and_its_users_pass(
     cluster: str, other: str, alice: str, bob: str, realm: str, foreign: str

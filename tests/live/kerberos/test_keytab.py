@@ -29,6 +29,7 @@ def keytab(*principals: Principal) -> bytes:
     return b"\x05\x02" + b"".join(entry(principal) for principal in principals)
 
 
+@pytest.mark.slow
 @given(st.lists(PRINCIPALS))
 def test_every_principal_is_found(principals: list[Principal]) -> None:
     assert principals_in(keytab(*principals), "a.keytab") == set(principals)
@@ -40,6 +41,7 @@ def test_an_entry_that_was_removed_leaves_a_hole() -> None:
     assert principals_in(b"\x05\x02" + entry(alice) + hole + entry(bob), "a.keytab") == {alice, bob}
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200))
 def test_other_bytes_are_an_error_that_names_the_file(data: bytes) -> None:
     if not data.startswith(b"\x05\x02"):
@@ -47,12 +49,14 @@ def test_other_bytes_are_an_error_that_names_the_file(data: bytes) -> None:
             principals_in(data, "a.keytab")
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200))
 def test_damage_is_an_error_or_nothing_that_counts(rest: bytes) -> None:
     with contextlib.suppress(UserError):
         assert isinstance(principals_in(b"\x05\x02" + rest, "a.keytab"), frozenset)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_file_that_is_cut_short_is_never_read_as_more_than_it_has(data: st.DataObject) -> None:
     whole = keytab(Principal("hadoop/alpha", "EXAMPLE.ORG"))

@@ -52,6 +52,7 @@ def test_real_nodes_answer(tmp_path: Path) -> None:
     check_clocks(LocalFleet([node_of("node01", tmp_path)]).ground(1, "c"), [NodeId("node01")])
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**15), st.integers(0, 10**12), st.integers(-(10**12), 10**12))
 def test_the_way_there_is_never_taken_for_a_wrong_clock(before: int, took: int, off: int) -> None:
     read_at = before + took // 2
@@ -60,6 +61,7 @@ def test_the_way_there_is_never_taken_for_a_wrong_clock(before: int, took: int, 
     assert abs(off) // 1000 - took // 1000 - 1 <= abs(ahead)
 
 
+@pytest.mark.slow
 @given(st.integers(-3 * LIMIT_US, 3 * LIMIT_US))
 def test_just_more_than_the_limit_is_wrong(off_us: int) -> None:
     assert (wrong_clock("node01", off_us) is not None) == (abs(off_us) > LIMIT_US)

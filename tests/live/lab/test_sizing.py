@@ -20,6 +20,7 @@ from fawkes.live.lab.sizing import (
 GB = 1_000_000_000
 
 
+@pytest.mark.slow
 @given(hosts=st.integers(1, 250), memory=st.integers(1 * GB, 512 * GB), cores=st.integers(1, 128))
 def test_what_is_promised_fits_beside_the_daemons_or_the_number_that_fits_is_told(
     hosts: int, memory: int, cores: int

@@ -73,6 +73,7 @@ def test_the_machines_own_is_used_where_there_is_one(bare: Path) -> None:
     assert find(bare).program == own
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_unpacked_once_and_told(bare: Path, program: Program) -> None:
     program("apt-get", SIMULATE)
     program("dpkg", UNPACK)
@@ -90,6 +91,7 @@ def test_what_is_missing_is_unpacked_once_and_told(bare: Path, program: Program)
     assert [entry.name for entry in (bare / "cache").iterdir()] == ["sshd"]
 
 
+@pytest.mark.slow
 def test_a_damaged_copy_is_replaced(bare: Path, program: Program) -> None:
     program("apt-get", SIMULATE)
     program("dpkg", UNPACK)

@@ -15,6 +15,8 @@ from fawkes.live.wire.hadoop_rpc import RpcError
 from tests.live.masters_server import Server
 from tests.live.pair_site import NAME, NODES, OLD, THIRD, TO, C, PairSite, pair_site
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:

@@ -31,6 +31,7 @@ def test_a_list_in_pieces_is_read(size: int) -> None:
     assert pools == {"BP-1-10.0.0.1-9", "BP-2-10.0.0.1-9"}
 
 
+@pytest.mark.slow
 @given(cut=st.integers(0, len(gzip.compress(LIST, mtime=0)) - 1))
 def test_a_list_that_was_cut_short_is_none(cut: int) -> None:
     with pytest.raises(HostError, match=r"node03: its blocks could not be listed"):

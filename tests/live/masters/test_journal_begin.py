@@ -12,6 +12,8 @@ from fawkes.live.masters.succession import StayError
 from tests.live.masters_server import Server
 from tests.live.pair_site import EDITS, EDITS_ON_DISK, NAME, NODES, OLD, THIRD, TO, C, PairSite, pair_site
 
+pytestmark = pytest.mark.slow
+
 ACTIVE = "transitionToActive"
 
 

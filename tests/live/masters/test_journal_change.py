@@ -14,6 +14,8 @@ from fawkes.live.wire.hadoop_rpc import RpcError
 from tests.live.masters_server import Server
 from tests.live.pair_site import FOURTH, NAME, NODES, OLD, THIRD, TO, C, PairSite, pair_site
 
+pytestmark = pytest.mark.slow
+
 NEW = (OLD, TO, FOURTH)
 ACTIVE, STANDBY = "transitionToActive", "transitionToStandby"
 

@@ -24,6 +24,8 @@ from playbooks import lease as leases
 from tests.live.kept_site import CLUSTER, MASTER, SECOND, THIRD, KeptSite, content, kept_site, state
 from tests.live.namenode_files import NameNodeFiles, version
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[KeptSite]:

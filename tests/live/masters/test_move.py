@@ -36,6 +36,8 @@ from tests.live.move_site import (
     Site,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def site(tmp_path: Path, one_server: Server) -> Iterator[Site]:

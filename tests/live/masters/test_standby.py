@@ -17,6 +17,8 @@ from fawkes.live.masters.standby import Course, StandbyWatch
 from tests.live.masters_server import Server
 from tests.live.pair_site import OLD, THIRD, TO, PairSite, pair_site
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:

@@ -17,6 +17,8 @@ from fawkes.live.wire.hadoop_rpc import RpcError
 from tests.live.masters_server import Server
 from tests.live.pair_site import NODES, OLD, THIRD, TO, C, PairSite, pair_site
 
+pytestmark = pytest.mark.slow
+
 MASTERS = {"namenode", "resourcemanager", "historyserver"}
 ACTIVE = "transitionToActive"
 ID = "application_1795220018027_0001"

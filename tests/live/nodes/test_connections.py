@@ -57,6 +57,7 @@ def upper() -> Iterator[int]:
 upper_got: list[bytes] = []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["", "echo Welcome; echo quota >&2"])
 def test_a_host_that_forwards_nothing_connects_by_a_session(server: Sshd, fleet: Fleet, upper: int, noise: str) -> None:
     server.forwards, server.noise = False, noise
@@ -88,6 +89,7 @@ def test_a_host_without_bash_or_forwarding_says_what_its_session_said(server: Ss
         fleet.connect("node01", "127.0.0.1", 1, 20)
 
 
+@pytest.mark.slow
 def test_a_connect_that_takes_too_long_is_given_up_and_ended_there(server: Sshd, fleet: Fleet) -> None:
     server.forwards = False
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
@@ -110,6 +112,7 @@ def test_a_host_that_cannot_be_reached_connects_to_nothing(server: Sshd, fleet: 
         fleet.connect("node01", "10.98.1.1", 8020, 20)
 
 
+@pytest.mark.slow
 def test_a_server_with_one_session_for_each_connection_gets_more_connections(
     server: Sshd, fleet: Fleet, tmp_path: Path
 ) -> None:
@@ -123,6 +126,7 @@ def test_a_server_with_one_session_for_each_connection_gets_more_connections(
     assert server.connections <= 4
 
 
+@pytest.mark.slow
 def test_many_lanes_that_died_at_once_cost_one_attempt(server: Sshd, fleet: Fleet, tmp_path: Path) -> None:
     server.most_sessions = 1
     with Long(fleet, tmp_path):

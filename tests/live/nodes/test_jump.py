@@ -22,6 +22,8 @@ from fawkes.live.wire.rest import Deadline, UnreadableError, close_session, get_
 from fawkes.playbook import Script
 from tests.live.sshd import Sshd, write_key
 
+pytestmark = pytest.mark.slow
+
 NODES = [f"node{number}" for number in range(6)]
 AMPLE = 20.0
 

@@ -62,6 +62,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BAD)
 def test_a_bad_line_costs_itself_alone_and_is_named(
     tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture

@@ -43,6 +43,7 @@ def keygen_numbers(file: Path, name: str, mark: str) -> set[int]:
     return {int(number) for number in re.findall(rf"^# Host .* found: line (\d+) ?{mark}$", printed, re.M)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_has_the_lines_that_ssh_keygen_finds(tmp_path: Path, name: str) -> None:
     file = tmp_path / "known_hosts"
@@ -53,6 +54,7 @@ def test_a_name_has_the_lines_that_ssh_keygen_finds(tmp_path: Path, name: str) -
         assert numbers_of(file, name, marker) == keygen_numbers(file, name, mark) - without_key
 
 
+@pytest.mark.slow
 @given(st.text("ab.*?", max_size=12), st.text("ab.", max_size=12))
 def test_a_pattern_matches_as_its_regular_expression_does(pattern: str, name: str) -> None:
     expression = "".join({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in pattern)
@@ -110,6 +112,7 @@ TRIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TRIES)
 def test_ssh_and_fawkes_trust_the_same_lines(server: Sshd, key: Path, tmp_path: Path, kind: str) -> None:
     text, ssh_goes_in, says = TRIES[kind]

@@ -39,6 +39,7 @@ def test_pig_that_lacks_its_input_says_which(master: Stub) -> None:
     assert seen.words == 'Failed to read data from "hdfs://m:8020/sets/join"'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launcher", [{"state": "lost"}, {"state": "finished", "exit": "137"}])
 @pytest.mark.parametrize(("kind", "wanted"), [("pig", "failed"), ("script", "failed"), ("class", "succeeded")])
 def test_a_client_that_was_lost_may_have_had_more_to_run(

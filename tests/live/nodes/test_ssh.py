@@ -54,6 +54,7 @@ def test_a_script_gives_its_exit_code_and_both_streams(fleet: Fleet) -> None:
     assert 0 < result.elapsed_s < AMPLE
 
 
+@pytest.mark.slow
 def test_connections_and_shells_are_kept(server: Sshd, fleet: Fleet) -> None:
     for number in range(5):
         assert fleet.run("node01", Script(f"x=$((x + 1)); echo $x {number}"), AMPLE).stdout == f"1 {number}\n"
@@ -67,6 +68,7 @@ def test_what_the_login_shell_says_does_not_mix_in(server: Sshd, fleet: Fleet) -
     assert fleet.run("node01", Script("cat"), AMPLE, stdin=io.BytesIO(b"data")).stdout == "data"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "what"),
     [
@@ -106,12 +108,14 @@ def test_a_script_with_a_syntax_error_does_nothing(fleet: Fleet, tmp_path: Path)
     assert fleet.run("node01", Script("echo fine"), AMPLE).stdout == "fine\n"
 
 
+@pytest.mark.slow
 def test_much_on_both_streams_is_drained(fleet: Fleet) -> None:
     many = "head -c 5000000 /dev/zero | tr '\\0'"
     result = fleet.run("node01", Script(f"{many} e >&2; {many} o; {many} e >&2"), AMPLE)
     assert (len(result.stdout), len(result.stderr)) == (5_000_000, 10_000_000)
 
 
+@pytest.mark.slow
 def test_bytes_in_and_out(fleet: Fleet, tmp_path: Path) -> None:
     data = bytes(range(256)) * 40_000
     target = tmp_path / "a b" / "file"
@@ -146,6 +150,7 @@ def test_a_stream_that_breaks_does_not_look_like_one_that_ended(fleet: Fleet, tm
     assert not (tmp_path / "file").exists()
 
 
+@pytest.mark.slow
 def test_put_asks_the_lease(fleet: Fleet, tmp_path: Path) -> None:
     work = PurePosixPath(tmp_path / "work")
     path = PurePosixPath(tmp_path / "file")
@@ -200,6 +205,7 @@ def test_what_ignores_the_end_is_killed(fleet: Fleet, tmp_path: Path) -> None:
     wait_until_gone(int((tmp_path / "pid").read_text()))
 
 
+@pytest.mark.slow
 def test_a_daemon_outlives_script_and_connection(fleet: Fleet) -> None:
     result = fleet.run("node01", Script("setsid sleep 60 </dev/null >/dev/null 2>&1 & echo $!"), AMPLE)
     pid = int(result.stdout)
@@ -276,6 +282,7 @@ def test_a_key_with_a_passphrase_says_what_to_do(server: Sshd, known: Path, tmp_
         assert "SSH agent" in str(failing(fleet))
 
 
+@pytest.mark.slow
 def test_each_way_of_not_answering_has_its_own_sentence(server: Sshd, key: Path, known: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         free = closed.getsockname()[1]
@@ -300,12 +307,14 @@ def test_each_way_of_not_answering_has_its_own_sentence(server: Sshd, key: Path,
     assert good.stdout == "fine\n"
 
 
+@pytest.mark.slow
 def test_a_server_that_drops_connections_is_tried_again(server: Sshd, fleet: Fleet) -> None:
     server.drop = 2
     assert fleet.run("node01", Script("echo in"), AMPLE).stdout == "in\n"
     assert server.connections == 3
 
 
+@pytest.mark.slow
 def test_something_else_than_sshd_is_given_up(server: Sshd, key: Path, known: Path) -> None:
     server.drop = 1000
     with Fleet({"node01": server.host(key)}, known, connect_s=0.3) as fleet:
@@ -319,6 +328,7 @@ def test_a_connection_that_died_meanwhile_is_replaced(server: Sshd, fleet: Fleet
     assert server.connections == 2
 
 
+@pytest.mark.slow
 def test_a_connection_that_dies_under_a_script_is_lost_and_nothing_is_sent_twice(
     server: Sshd, fleet: Fleet, tmp_path: Path
 ) -> None:
@@ -338,6 +348,7 @@ def test_a_connection_that_dies_under_a_script_is_lost_and_nothing_is_sent_twice
     assert fleet.run("node01", Script("echo again"), AMPLE).stdout == "again\n"
 
 
+@pytest.mark.slow
 def test_a_host_that_stops_answering_after_the_login(server: Sshd, key: Path, known: Path) -> None:
     server.silent_exec = True
     with Fleet({"node01": server.host(key)}, known, connect_s=0.5) as fleet:
@@ -376,6 +387,7 @@ def test_a_long_script_does_not_hold_up_a_short_one(fleet: Fleet, tmp_path: Path
     assert long.results[0].stdout == "long\n"
 
 
+@pytest.mark.slow
 def test_lanes_are_bounded_and_waiting_ends_at_the_deadline(
     server: Sshd, key: Path, known: Path, tmp_path: Path
 ) -> None:
@@ -383,6 +395,7 @@ def test_lanes_are_bounded_and_waiting_ends_at_the_deadline(
         assert "busy until the deadline" in str(failing(fleet, "true", 0.2))
 
 
+@pytest.mark.slow
 def test_many_hosts_each_with_its_own_script_and_result(server: Sshd, key: Path, known: Path) -> None:
     nodes = [f"n{i}" for i in range(20)]
     with Fleet({node: server.host(key, node) for node in nodes}, known, fanout=8) as fleet:
@@ -401,6 +414,7 @@ def test_each_host_has_a_deadline_of_its_own(server: Sshd, key: Path, known: Pat
     assert isinstance(fast, Result)
 
 
+@pytest.mark.slow
 def test_those_who_ask_a_silent_host_together_share_the_answer(key: Path, known: Path) -> None:
     """Its login takes until the time limit: eight in a row would hold up whoever needs the last answer."""
     askers = 8
@@ -452,6 +466,7 @@ def test_an_unknown_node_is_the_users_mistake(fleet: Fleet) -> None:
         fleet.run("node99", Script("true"), AMPLE)
 
 
+@pytest.mark.slow
 def test_endless_output_is_cut_off(fleet: Fleet) -> None:
     assert failing(fleet, "yes").state is ConnectionState.TOO_MUCH
     assert fleet.run("node01", Script("echo fine"), AMPLE).stdout == "fine\n"

@@ -52,6 +52,7 @@ def test_how_the_bytes_are_cut_does_not_matter(data: bytes, piece: int) -> None:
     assert digest(data, Kind(BLOCK), piece) == digest(data, Kind(BLOCK))
 
 
+@pytest.mark.slow
 def test_more_than_is_held_at_once() -> None:
     """Blocks larger than a piece of work, in pieces that do not fit into each other."""
     data = random.Random(1).randbytes((5 << 20) + 1234)

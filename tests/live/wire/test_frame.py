@@ -16,6 +16,7 @@ def cut(stream: bytes, places: list[int]) -> list[bytes]:
     return [stream[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     st.binary().filter(lambda data: b"5f2e" not in data),

@@ -16,11 +16,13 @@ def encoded(values: list[tuple[int, int | bytes]]) -> bytes:
     return b"".join(text(key, value) if isinstance(value, bytes) else number(key, value) for key, value in values)
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_fields_come_back_in_their_order(values: list[tuple[int, int | bytes]]) -> None:
     assert list(fields(encoded(values))) == values
 
 
+@pytest.mark.slow
 @given(VALUES.filter(bool), st.data())
 def test_a_message_that_is_cut_short_is_never_read_to_its_end(
     values: list[tuple[int, int | bytes]], data: st.DataObject

@@ -81,12 +81,14 @@ def test_no_redirect_is_followed(server: Server) -> None:
     assert server.questions("/elsewhere") == []
 
 
+@pytest.mark.slow
 def test_a_server_that_says_nothing_is_given_up(server: Server) -> None:
     server.answers["/doc"] = hangs
     error = refused(server, 0.2)
     assert (error.status, error.why) == (None, "did not answer in time")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("headers", [False, True], ids=["body", "headers"])
 def test_a_dripping_server_does_not_outlast_the_deadline(server: Server, headers: bool) -> None:
     """It would answer in the end: with a time limit for each read alone, there would be no error."""
@@ -241,6 +243,7 @@ def test_the_key_of_an_mr_cluster_is_sent_to_it_alone(server: Server, key: str, 
     assert heard == [sent, sent, None]
 
 
+@pytest.mark.slow
 def test_a_silent_name_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
     monkeypatch.setattr(rest, "NAMES", Names(lambda host: [over.wait()]))

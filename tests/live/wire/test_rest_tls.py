@@ -20,6 +20,8 @@ from fawkes.live.kerberos.hadoop_kerberos import KEYSTORE_PASSWORD
 from fawkes.live.wire.rest import KEY_HEADER, Deadline, UnreadableError, get_json
 from fawkes.live.wire.webhdfs import Hdfs
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Ticket:

@@ -161,6 +161,7 @@ def test_a_file_is_no_folder(server: FakeHdfs, hdfs: Hdfs) -> None:
         list(hdfs.below("/out"))
 
 
+@pytest.mark.slow
 def test_a_very_deep_tree(server: FakeHdfs, hdfs: Hdfs) -> None:
     server.put("/in" + "/d" * 950 + "/file", b"1")
     assert sum(1 for _ in hdfs.below("/in")) == 951
@@ -309,6 +310,7 @@ def asks(hdfs: Hdfs) -> list[Callable[[], object]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [b"{}", b"[]", b"null", b"<html>", b"[" * 100_000, b'{"FileStatus": 1}', b"\xff"])
 def test_garbage_is_an_error_and_never_nothing(data: bytes) -> None:
     with odd(body(data)) as hdfs:
@@ -324,6 +326,7 @@ def test_a_size_that_is_missing_is_not_nothing(summary: str) -> None:
         hdfs.summary("/a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["AccessControlException", "SafeModeException", "IOException"])
 def test_a_refusal_does_not_mean_that_there_is_no_such_file(kind: str) -> None:
     """A save takes what is not there for saved."""
@@ -335,6 +338,7 @@ def test_a_refusal_does_not_mean_that_there_is_no_such_file(kind: str) -> None:
             assert caught.value.kind == kind
 
 
+@pytest.mark.slow
 def test_a_compressed_answer_is_refused_before_it_grows() -> None:
     bomb = gzip.compress(b" " * (64 << 20), 9)
     with odd(body(bomb, content_encoding="gzip")) as hdfs:
@@ -349,6 +353,7 @@ def test_a_compressed_answer_is_refused_before_it_grows() -> None:
             tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_an_endless_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rest, "MAX_BYTES", 1000)
     with odd(body(b" " * 2000 + b"{}")) as hdfs:
@@ -357,6 +362,7 @@ def test_an_endless_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
                 ask()
 
 
+@pytest.mark.slow
 def test_a_dripping_namenode_does_not_outlast_the_patience() -> None:
     """It would answer in the end: each byte comes in time."""
     over = threading.Event()

@@ -18,6 +18,7 @@ def test_the_median_and_for_drains_the_least(name: str, values: list[float], val
     assert fit_of(name, values).value == value
 
 
+@pytest.mark.slow
 @given(FIGURES)
 def test_the_interval_is_within_what_was_seen(values: list[float]) -> None:
     fit = fit_of("join", values)

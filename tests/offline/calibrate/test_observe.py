@@ -20,6 +20,8 @@ from fawkes.sim.hadoop.constants import DAS4
 from fawkes.store.base import Writer
 from tests.offline.record.support import demand, history_of, recorded, run, sleep_job
 
+pytestmark = pytest.mark.slow
+
 S = SECOND_US
 
 

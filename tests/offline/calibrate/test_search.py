@@ -63,6 +63,7 @@ def test_without_the_time_there_is_no_share_of_it() -> None:
     assert found(searched(fits(), [], lambda name: None)).value is None
 
 
+@pytest.mark.slow
 def test_too_few_jobs_say_nothing(tmp_path: Path) -> None:
     jobs = [sleep_job("a-0", "a", maps=1)]
     record = recorded(run([demand("a", jobs)], constants=LAB), tmp_path, platform=Platform(cores=1, shared_cores=True))

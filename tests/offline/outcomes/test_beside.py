@@ -19,6 +19,7 @@ def recorded() -> Writer:
     return simulate(ready(two()))
 
 
+@pytest.mark.slow
 def test_a_run_beside_itself_is_the_same(recorded: Writer) -> None:
     likeness = beside(recorded, recorded)
     assert likeness.likeness == 1.0

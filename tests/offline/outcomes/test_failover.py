@@ -110,6 +110,7 @@ def test_less_patience_costs_less_time_without_masters() -> None:
     assert away[1] - away[0] == pytest.approx(110)
 
 
+@pytest.mark.slow
 def test_without_another_core_node_the_run_never_ends_and_says_what_to_change() -> None:
     with pytest.raises(DeadlineError) as caught:
         outcome(lost(), min_nodes=1)

@@ -26,6 +26,7 @@ def test_plain_pandas_keeps_the_policy_none_and_the_settings_of_nobody(tmp_path:
         assert list(read_frame(tmp_path / name).policy) == ["TD", "None", "None"]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from([*TAKEN, "TD", "x y", "None (policy)x"]), st.floats(0, 9)), min_size=1))
 def test_no_text_is_lost_to_a_plain_reader_and_ours_gives_it_back(

@@ -126,6 +126,7 @@ def test_the_verdict_is_that_of_the_interval(changes: Sequence[float], verdict: 
         )
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0.1, 100), min_size=2, max_size=12))
 def test_an_interval_lies_within_the_values_and_comes_again(values: list[float]) -> None:
     bounds = interval(values)

@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,6 +100,7 @@ def test_without_an_admission_policy_there_is_no_key_of_one() -> None:
     assert not [key for key in settings_table(Settings(), "TD") if "admi" in key or "learn" in key]
 
 
+@pytest.mark.slow
 @given(any_settings())
 def test_settings_come_back_from_their_keys(settings: Settings) -> None:
     said = tomllib.loads("\n".join(toml.table(settings_table(settings, "TD", settings.admission.lower()))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ PLAIN = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(TEXT, PLAIN, max_size=4))
 def test_a_table_is_read_back(said: dict[str, Any]) -> None:
     assert tomllib.loads("\n".join(toml.table(said))) == said

@@ -81,6 +81,7 @@ def test_rows_are_the_same_bytes_with_any_hash_seed(tmp_path: Path) -> None:
     assert (tmp_path / "0" / "grid.json").read_bytes() == (tmp_path / "1" / "grid.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_replays_differ_and_policies_meet_the_same_workload() -> None:
     rows = here(grid())
     slowdowns = [row["slowdown_mean"] for row in rows]
@@ -88,6 +89,7 @@ def test_replays_differ_and_policies_meet_the_same_workload() -> None:
     assert all(row["failed_jobs"] == 0 and row["jobs"] == 16 for row in rows)
 
 
+@pytest.mark.slow
 def test_an_interrupted_grid_runs_only_what_is_missing(tmp_path: Path) -> None:
     ran: list[Cell] = []
 
@@ -149,6 +151,7 @@ def of_other_code(folder: Path, count: int) -> list[Path]:
     return rows
 
 
+@pytest.mark.slow
 def test_rows_of_other_code_are_named_and_not_mixed(tmp_path: Path) -> None:
     expected = done(tmp_path, grid())
     of_other_code(tmp_path, 1)
@@ -169,6 +172,7 @@ def test_rows_of_other_code_are_named_and_not_mixed(tmp_path: Path) -> None:
     GridFolder(tmp_path, grid())
 
 
+@pytest.mark.slow
 def test_a_folder_of_other_code_is_refused_even_if_its_model_gave_another_world(tmp_path: Path) -> None:
     done(tmp_path, grid())
     of_other_code(tmp_path, 4)
@@ -179,6 +183,7 @@ def test_a_folder_of_other_code_is_refused_even_if_its_model_gave_another_world(
     assert all(GridFolder(tmp_path, grid(), anew=True).row(cell) is None for cell in grid().cells)
 
 
+@pytest.mark.slow
 def test_runs_of_a_changed_policy_are_counted_and_run_again(tmp_path: Path) -> None:
     first = grid()
     done(tmp_path, first)

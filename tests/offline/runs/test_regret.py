@@ -75,6 +75,7 @@ def test_a_pool_that_is_too_small_has_its_minimums_alone() -> None:
     assert best == Best({A: 4, B: 4}, 1.0, 1)
 
 
+@pytest.mark.slow
 def test_under_a_fixed_division_nobody_gets_more_and_nothing_moves_back() -> None:
     plan = two()
     scenario = plan.scenario(CATALOG)
@@ -87,6 +88,7 @@ def test_under_a_fixed_division_nobody_gets_more_and_nothing_moves_back() -> Non
     assert not [move for move in history.moves(store) if move.source and move.target]
 
 
+@pytest.mark.slow
 def test_each_policy_has_a_regret_and_that_of_the_best_division_is_nought() -> None:
     plan = two()
     scenarios = {
@@ -108,6 +110,7 @@ def test_each_policy_has_a_regret_and_that_of_the_best_division_is_nought() -> N
     assert regrets(grid, rows, {"": None})["TD", ""] is None
 
 
+@pytest.mark.slow
 def test_a_division_under_which_jobs_do_not_end_has_no_slowdown() -> None:
     plan = two()
     scenario = replace(plan.scenario(CATALOG), limit_us=1_000_000)

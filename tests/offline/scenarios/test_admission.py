@@ -82,6 +82,7 @@ def test_wasted_are_the_task_seconds_of_jobs_that_miss() -> None:
     assert (due_jobs.jobs_met, due_jobs.jobs_missed, due_jobs.wasted_s) == (1, 1, 80.0)
 
 
+@pytest.mark.slow
 def test_a_run_without_deadlines_has_no_figures_of_them() -> None:
     plain = ended(ready(two())).plain()
     assert not set(DEADLINES) & {*plain, *(key for row in plain["clusters"] for key in row)}
@@ -152,6 +153,7 @@ def mine(tmp_path: Path, body: str) -> Plan:
     return mixed(str(file))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "said", "line"),
     [
@@ -172,6 +174,7 @@ def test_a_policy_that_fails_ends_the_run_with_its_name_and_line(
     assert (caught.value.file, caught.value.key) == (str(tmp_path / "mine.py"), line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -203,12 +206,14 @@ def test_reference_times_are_those_without_an_admission_policy() -> None:
     assert times[0] == times[1] == times[2]
 
 
+@pytest.mark.slow
 def test_a_job_that_a_policy_never_lets_in_ends_the_run_with_its_reason(tmp_path: Path) -> None:
     with pytest.raises(DeadlineError, match="a-5 waits in a: the admission policy MINE neither lets it in") as caught:
         simulate(ready(mine(tmp_path, "return [Verdict(job.id, drop=True) for job in queue.jobs if job.deadline_s]")))
     assert "Change the admission policy" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_a_wrong_parameter_is_refused_before_anything_runs() -> None:
     with pytest.raises(ConfigError, match="no parameter 'spare'") as caught:
         mixed("justice", admission_parameters={"spare": 2}).scenario(CATALOG)

@@ -158,6 +158,7 @@ def losing(*names: str, back_s: int | None = None, replication: int = 2) -> Scen
     return ready(plan(mine, losses=losses), policy="None")
 
 
+@pytest.mark.slow
 def test_core_nodes_that_are_lost_with_idle_ones_free_end_the_run_soon_and_are_named() -> None:
     with pytest.raises(DeadlineError) as raised:
         simulate(losing("node01", "node02", "node03"))

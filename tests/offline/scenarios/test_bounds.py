@@ -61,6 +61,7 @@ samples = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("found", CATALOG.all(Kind.POLICY), ids=lambda found: found.title)
 @settings(max_examples=20, deadline=None)
 @given(samples=samples, before=st.booleans())
@@ -72,6 +73,7 @@ def test_the_answer_is_that_of_the_same_process(found: Found, samples: list[Samp
     assert told(theirs, window) == told(ours, window)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "kind", "says"),
     [
@@ -99,6 +101,7 @@ def test_what_a_policy_raises_has_its_name_and_line() -> None:
     assert (type(raised.value).__name__, notes(raised.value)) == ("AttributeError", ["line 5"])
 
 
+@pytest.mark.slow
 def test_a_file_that_never_loads_is_refused_with_its_line() -> None:
     with pytest.raises(ConfigError, match=r"policies/x.py: line 3: the policy X took more than 0.5 s .* loaded"):
         loader(SHORT)(policy("return 1.0", "Y = sum(range(10**12))"), Settings())
@@ -109,6 +112,7 @@ def test_a_file_that_is_no_policy_is_refused_as_everywhere() -> None:
         loader(SHORT)(policy("return 1.0", "import os"), Settings())
 
 
+@pytest.mark.slow
 def test_what_a_policy_remembers_has_a_bound() -> None:
     text = '"""X."""\nNAME = "X"\n\n\ndef measure(window, memory):\n    return 1.0, "x" * 20_000_000\n'
     measure = loader(SHORT)(policy_text("X", "x.py", text), Settings())
@@ -116,6 +120,7 @@ def test_what_a_policy_remembers_has_a_bound() -> None:
         measure(WINDOW, None)
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_file_line_tick_and_window() -> None:
     scenario = ready(two())
     with pytest.raises(ConfigError) as raised:

@@ -130,6 +130,7 @@ def test_values_are_divided_at_commas_outside_of_brackets_and_quotes() -> None:
         variants_of([("tau", "5,5")])
 
 
+@pytest.mark.slow
 def test_each_run_of_a_grid_over_the_model_is_that_of_simulate(tmp_path: Path) -> None:
     policies = [CATALOG.find(Kind.POLICY, name) for name in ("TD", "None")]
     variants = variants_of([("model.disk", "20MB,100MB"), ("cluster.a.min_nodes", "2,3")])

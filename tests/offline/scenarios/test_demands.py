@@ -34,6 +34,7 @@ ASKED = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.from_regex(r"[a-z0-9]{1,9}", fullmatch=True), ASKED, max_size=4))
 def test_a_table_is_read_back(tmp_path_factory: pytest.TempPathFactory, asked: dict[str, Asked]) -> None:
     path = tmp_path_factory.mktemp("demands") / "demands.csv"

@@ -45,6 +45,7 @@ def test_the_documented_application_has_its_jobs(plan: Plan) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_documented_scenario_runs(plan: Plan) -> None:
     scenario = plan.scenario(Catalog())
     jobs = history.jobs(simulate(asked(scenario, plan.demands)))

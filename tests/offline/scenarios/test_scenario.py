@@ -31,6 +31,7 @@ def text_of(store: Reader) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer", ["window.men('tasks_waiting')", "float('nan')", "1 / 0", "sum(0 for _ in range(10 ** 6))"]
 )

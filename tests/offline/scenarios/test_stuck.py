@@ -52,6 +52,7 @@ def run(made: Plan, engine: Choice, store: Writer) -> list[str]:
     return alerts.seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["readable", "compiled"])
 def test_an_application_master_without_room_for_tasks_is_an_alert_until_there_is_room(engine: Choice) -> None:
     store = MemoryStore()

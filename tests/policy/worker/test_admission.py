@@ -11,6 +11,8 @@ from fawkes.base.errors import ConfigError
 from fawkes.core.state.admitting import Admission, Done, Job, Queue, checked
 from fawkes.policy.worker.policies import load_admission, policy_text
 
+pytestmark = pytest.mark.slow
+
 FOUND = Catalog().all(Kind.ADMISSION)
 jobs = st.builds(
     Job,

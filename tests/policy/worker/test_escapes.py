@@ -22,6 +22,8 @@ from fawkes.core.values.window import Window
 from fawkes.policy.worker.asking import WorkerLimits
 from fawkes.policy.worker.policies import is_own, load_weighting, loader, policy_text
 
+pytestmark = pytest.mark.slow
+
 WINDOW = Window(ClusterId("c-1"), (Sample(at_us=0, tasks_waiting=3),))
 SHORT = WorkerLimits(time_s=0.5, memory_bytes=10**8)
 

@@ -45,6 +45,7 @@ def test_the_same_bytes_in_any_process(played: Reader) -> None:
     assert run.stdout.split() == here
 
 
+@pytest.mark.slow
 def test_png_and_pdf_say_nothing_of_the_machine(played: Reader) -> None:
     figure = nodes_over_time(played)
     png, pdf = rendered(figure), rendered(figure, "pdf")
@@ -80,6 +81,7 @@ def test_a_picture_is_never_wider_than_asked(played: Reader) -> None:
         assert max(len(line) for line in lines if "tick that moved" not in line) <= width
 
 
+@pytest.mark.slow
 def test_an_empty_store_has_a_picture_too() -> None:
     assert text_picture(MemoryStore(), POINTS)
     assert rendered(nodes_over_time(MemoryStore(), POINTS)).startswith(b"\x89PNG")

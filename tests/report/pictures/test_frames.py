@@ -25,6 +25,7 @@ from tests.report.played import fill, recorded
 FRAMES = ("nodes", "clusters", "jobs", "ticks", "moves", "samples")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FRAMES)
 def test_a_ledger_gives_the_same_frames_as_a_simulated_store(name: str, played: Reader, played_ledger: Path) -> None:
     ledger = LedgerReader(played_ledger)

@@ -73,6 +73,7 @@ def test_slowdowns_are_at_the_policies() -> None:
     assert panel.get_ylim()[1] > 60
 
 
+@pytest.mark.slow
 def test_intervals_stand_at_the_marks_that_they_belong_to() -> None:
     intervals: list[list[tuple[float, float] | None]] = [
         [(0.9, 1.1), None],

@@ -121,6 +121,7 @@ def test_three_files_with_the_same_bytes_each_time(played: Reader) -> None:
     assert imread(BytesIO(png)).shape[1] == round(style.PAGE_IN * style.DPI)
 
 
+@pytest.mark.slow
 def test_a_figure_keeps_its_style_where_somebody_else_saves_it() -> None:
     figure = changes(["TD"], [-0.1], [(-0.2, -0.05)], ["better"], "None")
     out = BytesIO()

@@ -32,6 +32,7 @@ from fawkes.core.values.events import (
     MoveMastersAsked,
     NodeObserved,
     NodeSeen,
+    NodesSeen,
     PauseAsked,
     PolicyText,
     Progress,
@@ -288,6 +289,15 @@ WORDS: list[tuple[Event, str]] = [
     (
         JobObserved(at_us=1, job=JobId("j"), attempt=2, progress=Progress.SUCCEEDED),
         "j (attempt 2) succeeded",
+    ),
+    (
+        NodesSeen(
+            at_us=2,
+            seen=tuple(
+                NodeObserved(at_us=at, node=NodeId(f"n{at}"), generation=1, condition=Condition.CLEAN) for at in (1, 2)
+            ),
+        ),
+        "n1 is clean; n2 is clean",
     ),
     (Done(at_us=1, effect="cluster:a", version=1), "the current stage of a: done"),
     (Failed(at_us=1, effect="cluster:a", version=1, error="no disk"), "the current stage of a: failed: no disk"),

@@ -79,6 +79,7 @@ def codes() -> set[str]:
     return {code for tree in trees.values() for code in _codes(tree)}
 
 
+@pytest.mark.slow
 def test_the_source_is_read_rightly() -> None:
     known = codes()
     assert {"undeclared-data", "foreign-applications", "survey-failed", "discard-asked"} <= known
@@ -91,6 +92,7 @@ def test_every_code_has_a_sentence(code: str) -> None:
     assert code in SENTENCES
 
 
+@pytest.mark.slow
 def test_no_sentence_without_a_code() -> None:
     assert set(SENTENCES) <= codes()
 

@@ -23,6 +23,7 @@ def seen(at_s: float, service: Service) -> ServiceSeen:
     return ServiceSeen(at_us=round(at_s * SECOND_US), cluster=A, service=service)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["readable", "compiled"])
 def test_jobs_wait_for_writes_and_all_succeed_at_their_first_attempt(engine: Engine) -> None:
     world = SimWorld(until_us=900 * SECOND_US, engine=engine, delays=Delays(sample_us=2 * SECOND_US))

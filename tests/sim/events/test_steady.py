@@ -63,6 +63,7 @@ def steady() -> Checked:
     return noisy("steady")
 
 
+@pytest.mark.slow
 def test_no_window_sees_more_moves_than_its_budget(steady: Checked) -> None:
     begun = [at_s for at_s, _ in steady.reasons("shrink")]
     budget = int(0.2 * (NODES - 8))
@@ -71,6 +72,7 @@ def test_no_window_sees_more_moves_than_its_budget(steady: Checked) -> None:
         assert sum(at_s <= other < at_s + 600 for other in begun) <= budget
 
 
+@pytest.mark.slow
 def test_moves_rest_after_moves(steady: Checked) -> None:
     moved = sorted({at_s for code in ("shrink", "grow") for at_s, _ in steady.reasons(code)})
     ticks = {facts["tick"]: at_s for at_s, facts in steady.reasons("tick") if facts["verdict"] == "unbalanced"}

@@ -125,6 +125,7 @@ def test_they_hold_in_random_stories(name: str, sites: int, steps: list[Step]) -
     assert checked.told == played("readable", CONSTANTS[name], sites, steps).told
 
 
+@pytest.mark.slow
 def test_they_hold_in_a_whole_run_and_change_nothing() -> None:
     scenario = ready(two())
     entries = list(simulate(replace(scenario, check=True)).entries())

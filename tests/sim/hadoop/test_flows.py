@@ -113,6 +113,7 @@ def test_a_flow_that_is_dropped_leaves_its_share_to_the_others() -> None:
 BEGINS = st.lists(st.tuples(st.integers(0, 5_000), st.floats(1.0, 20_000.0)), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(begins=BEGINS, capacity=st.floats(0.1, 50.0), cap=st.floats(0.1, 20.0) | st.just(inf))
 def test_it_is_processor_sharing(begins: list[tuple[int, float]], capacity: float, cap: float) -> None:
@@ -123,6 +124,7 @@ def test_it_is_processor_sharing(begins: list[tuple[int, float]], capacity: floa
         assert -1e-3 <= ends_s[name] - end <= 2 * len(begins) + 1
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(works=st.lists(st.floats(1.0, 1e6), min_size=1, max_size=20), capacity=st.floats(0.5, 100.0))
 def test_a_busy_pool_does_all_its_work_at_its_capacity(works: list[float], capacity: float) -> None:

@@ -97,6 +97,7 @@ def test_a_gang_runs_all_its_tasks_at_once_whatever_it_was_granted() -> None:
     assert ends(model) == {"g": 10}
 
 
+@pytest.mark.slow
 def test_masters_are_counted_where_they_take_slots() -> None:
     for engine in ("readable", "compiled"):
         for share, wanted in ((0.0, 0), (0.5, 1)):

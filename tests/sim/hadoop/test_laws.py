@@ -63,12 +63,14 @@ def took_s(
     return bench.run([profile])
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(profile=one_map, core=st.integers(1, 20), more=st.integers(1, 200))
 def test_one_task_never_gains_from_more_nodes(profile: Profile, core: int, more: int) -> None:
     assert took_s(EVEN, profile, core + more) >= took_s(EVEN, profile, core) - 1e-3
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(profile=jobs, core=st.integers(1, 8), others=st.integers(0, 8), role=roles, copies=st.integers(1, 4))
 def test_more_replicas_never_cost_less(profile: Profile, core: int, others: int, role: Role, copies: int) -> None:
@@ -76,6 +78,7 @@ def test_more_replicas_never_cost_less(profile: Profile, core: int, others: int,
     assert took_s(EVEN, profile, core, others, role, copies=copies + 1) >= few * (1 - BESIDE_SEEKS) - 1e-3
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(profile=one_map_and_reduce, core=st.integers(2, 20), more=st.integers(1, 200))
 def test_one_map_and_one_reduce_gain_nothing_from_more_than_two_nodes(profile: Profile, core: int, more: int) -> None:
@@ -105,6 +108,7 @@ def test_what_is_slower_never_helps(
     assert took_s(worse, profile, core, others, role, sites) >= as_it_is * (1 - BESIDE_SEEKS) - 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "worse"),
     [("disk_seek", 3.0), ("serial", 0.9), ("task_end_us", 20_000_000), ("remote_read", 3.0), ("output_passes", 2.0)],
@@ -120,6 +124,7 @@ def test_what_costs_more_never_helps(
     assert changed >= as_it_is * (1 - BESIDE_SEEKS) - 1e-3
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(nodes=st.integers(2, 40), rack=st.integers(1, 20), times_over=st.sampled_from([2.0, 8.0, 40.0]))
 def test_racks_with_narrow_ways_out_never_help(nodes: int, rack: int, times_over: float) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
+import pytest
 import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,8 @@ from fawkes.sim.hadoop.cluster import SimCluster
 from fawkes.sim.hadoop.constants import PLAIN
 from fawkes.sim.hadoop.flows import Flows
 from fawkes.sim.hadoop.machine import Common, Owner
+
+pytestmark = pytest.mark.slow
 
 C = ClusterId("c")
 #: when it is submitted (s), how many maps, how long each takes (s), how long its one reduce takes (s; 0: it has none)

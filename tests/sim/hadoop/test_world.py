@@ -34,6 +34,7 @@ from fawkes.core.values.events import (
     Progress,
     Sampled,
     Woke,
+    news_of,
 )
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
 from fawkes.core.values.proof import Proof, unsafe
@@ -130,8 +131,9 @@ def joined_s(simulated: SimWorld) -> list[float]:
     """When nodes served, in the order of it."""
     times = []
     while (event := simulated.next_event()) is not None:
-        if isinstance(event, NodeObserved) and event.condition is Condition.SERVING:
-            times.append(event.at_us / SECOND_US)
+        for news in news_of(event):
+            if isinstance(news, NodeObserved) and news.condition is Condition.SERVING:
+                times.append(news.at_us / SECOND_US)
     return times
 
 

@@ -228,6 +228,7 @@ def test_masters_answer_again_right_before_they_would_be_replaced() -> None:
     succeeded_once(run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("losses", [(lost(),), (lost(back_s=LOST_S + 35),), (lost(back_s=LOST_S + 35, emptied=True),)])
 def test_both_models_write_the_same_ledger(losses: tuple[Loss, ...]) -> None:
     same_ledgers(lambda engine: played(*losses, engine=engine))

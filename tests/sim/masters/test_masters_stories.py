@@ -188,6 +188,7 @@ def test_every_job_is_served_once_whatever_befalls_nodes(seed: int) -> None:
     assert run.world.now_us > REPAIRED_S * SECOND_US
 
 
+@pytest.mark.slow
 def test_the_stories_have_what_they_are_about() -> None:
     assert codes(second=False) >= {"masters-move", "masters-moved", "displaced"}
     told = codes(second=True)

@@ -166,6 +166,7 @@ def test_without_most_of_the_journal_masters_are_kept_from_then_on_and_lose_noth
     succeeded_once(run)
 
 
+@pytest.mark.slow
 @both
 def test_masters_that_came_back_without_a_journal_get_one_again(engine: Engine) -> None:
     """The first node comes back: three core nodes serve, and a moment without jobs is waited for."""
@@ -181,6 +182,7 @@ def test_masters_that_came_back_without_a_journal_get_one_again(engine: Engine) 
     succeeded_once(run)
 
 
+@pytest.mark.slow
 def test_masters_that_are_lost_while_they_start_with_a_journal_are_lost_masters() -> None:
     """Nothing is known of the start; the copy is taken, or their disk once they are back."""
     quiet = of(SECOND, 60, 100), of(THIRD, 61, 100)
@@ -213,6 +215,7 @@ def test_a_node_of_the_journal_that_goes_out_of_service_leaves_it_first() -> Non
     succeeded_once(run)
 
 
+@pytest.mark.slow
 def test_a_second_name_node_that_does_not_come_up_is_tried_again() -> None:
     tries: list[str] = []
 
@@ -226,6 +229,7 @@ def test_a_second_name_node_that_does_not_come_up_is_tried_again() -> None:
     succeeded_once(run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "losses",
     [

@@ -39,6 +39,7 @@ def test_lines_that_were_cut_off_do_not_count_and_unknown_counts_are_0(raw: pd.D
     assert list(raw["sessions"]) == [15, 15, 1, 0, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [

@@ -21,6 +21,7 @@ def lines(place: Path) -> list[list[str]]:
     return [line.split(" ") for file in sorted(place.iterdir()) for line in file.read_text().splitlines()]
 
 
+@pytest.mark.slow
 @given(size=st.integers(1, 40_000), seed=st.integers(0, 50), part=st.integers(0, 3))
 def test_a_size_is_reached_but_for_less_than_a_line_and_no_line_is_cut_by_it(size: int, seed: int, part: int) -> None:
     text = b"".join(SCRAPES.records(size, seed, 2, part))
@@ -54,6 +55,7 @@ def test_few_trackers_have_most_swarms_and_few_swarms_most_scrapes(tmp_path: Pat
     assert sum(count for _, count in swarms.most_common(10)) > 0.2 * len(rows)
 
 
+@pytest.mark.slow
 def test_the_dirt_is_there_and_is_rare(tmp_path: Path) -> None:
     rows = lines(made(tmp_path / "raw", 2_000_000))
     count = len(rows)

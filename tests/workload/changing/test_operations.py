@@ -45,6 +45,7 @@ def jobs(*ids: str, **facts: Any) -> Trace:
     return Trace(source="made", jobs=tuple(TraceJob(id=name, submit_us=at * S, **facts) for at, name in enumerate(ids)))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(traces(), st.fractions(min_value=Fraction(1, 50), max_value=50), st.integers(0, 9))
 def test_deadlines_stay_whatever_becomes_of_arrivals_and_sizes(trace: Trace, factor: Fraction, seed: int) -> None:
@@ -63,6 +64,7 @@ def test_deadlines_stay_whatever_becomes_of_arrivals_and_sizes(trace: Trace, fac
 FACTORS = st.fractions(min_value=Fraction(1, 50), max_value=50)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(traces(), FACTORS)
 def test_times_there_and_back_are_the_same_but_for_rounding(trace: Trace, factor: Fraction) -> None:
@@ -72,6 +74,7 @@ def test_times_there_and_back_are_the_same_but_for_rounding(trace: Trace, factor
         assert replace(same, submit_us=job.submit_us) == job
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(traces(), FACTORS)
 def test_sizes_grow_and_shrink_together_and_nothing_stays_nothing(trace: Trace, factor: Fraction) -> None:
@@ -103,6 +106,7 @@ def test_machines_are_swims_rules() -> None:
     assert (made.jobs[1].output_bytes, made.jobs[1].reduces) == (1024, 3)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(traces(), st.integers(0, 5), st.data())
 def test_a_sample_is_a_part_in_the_same_order(trace: Trace, seed: int, data: st.DataObject) -> None:
@@ -147,6 +151,7 @@ def test_shares_and_what_cannot_be_sampled() -> None:
         sample(trace, share=0)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(traces(), st.integers(0, 10**8), st.integers(0, 5))
 def test_shaken_arrivals_are_near_and_sizes_are_another_matter(trace: Trace, spread_us: int, seed: int) -> None:
@@ -171,6 +176,7 @@ def test_factors_of_sizes_have_mean_one_and_the_deviation() -> None:
         perturb(trace, deviation=-1)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(traces(), min_size=1, max_size=3), st.booleans())
 def test_merging_keeps_all_jobs_and_their_order(parts: list[Trace], named: bool) -> None:

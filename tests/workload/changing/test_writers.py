@@ -42,6 +42,7 @@ def tasks(draw: st.DrawFn) -> Trace:
     return Trace(source="drawn", jobs=tuple(jobs))
 
 
+@pytest.mark.slow
 @given(tasks())
 @settings(max_examples=40, deadline=None)
 def test_rumen_and_sls_read_what_was_written(tmp_path_factory: pytest.TempPathFactory, trace: Trace) -> None:

@@ -114,6 +114,7 @@ def with_deadlines(**kind: Any) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 def test_deadlines_are_factors_of_a_duration_for_those_with_a_reservation(tmp_path: Path) -> None:
     said = with_deadlines(reservation={"val": 0.5}, deadline_factor={"val": 10}, duration={"val": 60})
     deadlines = [job.deadline_us for job in synth.read(written(tmp_path, said)).jobs]
@@ -122,6 +123,7 @@ def test_deadlines_are_factors_of_a_duration_for_those_with_a_reservation(tmp_pa
     assert abs(deadlines.count(None) - 100) <= 28
 
 
+@pytest.mark.slow
 def test_deadlines_leave_all_else_of_the_jobs_as_it_was(tmp_path: Path) -> None:
     plain = synth.read(written(tmp_path, asked(num_jobs=200)))
     said = with_deadlines(reservation={"val": 1}, deadline_factor={"val": 3, "std": 1}, duration={"val": 60})

@@ -215,6 +215,7 @@ def test_a_job_without_shuffle_stays_one_when_nothing_is_added() -> None:
     assert scaled(replayed(5, 0, 7)).reduces is None
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.integers(0, 10**6), st.integers(0, 10**13), st.integers(0, 10**13), st.integers(0, 10**13)),

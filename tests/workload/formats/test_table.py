@@ -44,6 +44,7 @@ def table(tmp_path: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @given(traces(), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFactory, trace: Trace, packed: bool) -> None:

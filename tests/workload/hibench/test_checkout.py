@@ -120,6 +120,7 @@ def jars(site: Site, folder: str) -> None:
         (site.home / folder / name).touch()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["lib", "share/hadoop/mapreduce"])
 def test_the_last_file_that_hibench_reads_names_the_mr_cluster_and_the_jars_wherever_they_are(
     site: Site, folder: str
@@ -145,11 +146,13 @@ def test_the_last_file_that_hibench_reads_names_the_mr_cluster_and_the_jars_wher
     assert sorted((site.work / "hibench" / "conf").glob("*.conf"))[-1].name == "zz-fawkes.conf"
 
 
+@pytest.mark.slow
 def test_a_release_without_such_jars_is_for_hibench_to_tell(site: Site) -> None:
     assert site.run() == 0, site.said()
     assert not [line for line in site.given() if ".jar" in line or "scale.profile" in line]
 
 
+@pytest.mark.slow
 def test_standard_output_is_the_report_alone_and_nothing_said_is_lost(site: Site) -> None:
     assert site.run() == 0, site.said()
 
@@ -190,6 +193,7 @@ def test_the_job_fails_as_hibench_s_scripts_do_and_has_no_report(site: Site, pre
     assert (site.work / "stdout").read_text() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["load_config.py", "monitor.py"])
 def test_the_python_that_hibench_s_scripts_ask_for_is_looked_for_before_anything_runs(site: Site, script: str) -> None:
     site.write(f"bin/functions/{script}", LOAD_CONFIG.format("python2-of-nobody"))

@@ -20,6 +20,7 @@ def text_of(place: Path) -> bytes:
     return b"".join(file.read_bytes() for file in sorted(place.iterdir()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     ["words --size 20001", "records --size 5000", "links --count 300", "samples --count 200 --dimensions 4"],
@@ -37,6 +38,7 @@ def test_data_is_the_same_for_the_same_seed_and_other_for_another(tmp_path: Path
         assert len(texts[0]) == int(words.split()[2])
 
 
+@pytest.mark.slow
 def test_a_graph_and_samples_do_not_depend_on_the_number_of_files(tmp_path: Path) -> None:
     for words in (["links", "--count", "100"], ["samples", "--count", "100"]):
         single = make(tmp_path / f"{words[0]}-1", *words)

@@ -81,6 +81,7 @@ def test_a_picture_shows_what_is_known() -> None:
         workload_picture(Trace(source="", jobs=()))
 
 
+@pytest.mark.slow
 def test_the_shares_of_a_panel_end_at_one_and_begin_at_zero() -> None:
     figure = workload_picture(read_workload(DATA / "fb-2009-first20.tsv"))
     panel = next(axes for axes in figure.axes if axes.get_title() == "tasks of a job")

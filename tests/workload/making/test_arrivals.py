@@ -139,6 +139,7 @@ def test_jobs_that_wait_for_what_is_not_there_are_not_shaken() -> None:
         perturbed([job("a", 0, "x")], rng(1), 5)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=30, deadline=None)
 def test_no_shaken_job_comes_below_zero_or_before_one_that_it_is_after(data: st.DataObject) -> None:

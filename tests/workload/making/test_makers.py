@@ -66,6 +66,7 @@ def test_what_cannot_be_made_is_said(name: str, said: dict[str, str], says: str)
         maker(name).make(said, 1)
 
 
+@pytest.mark.slow
 def test_a_workload_of_the_paper_has_the_jobs_of_its_three_mr_clusters() -> None:
     made = maker("paper").make({"workload": "wkld-d"}, 3)
     for load in classes.workload("WKLD-D", 3):

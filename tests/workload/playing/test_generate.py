@@ -103,6 +103,7 @@ def test_no_space_is_told_before_anything_is_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
     script = """
 import resource, signal, sys

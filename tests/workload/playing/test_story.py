@@ -89,6 +89,7 @@ def test_a_point_that_did_not_happen_says_what_was_missing(plan: Plan, missing: 
     assert point.how == how
 
 
+@pytest.mark.slow
 def test_a_pool_too_small_for_the_second_is_another_story() -> None:
     plan = Plan()
     events = plan.events()

@@ -65,6 +65,7 @@ def encoded(node: dict[str, Any]) -> bytes:
     return out + (number(0) if node["next"] is None else number(1) + encoded(node["next"]))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(NODES, max_size=3))
 def test_what_was_encoded_is_decoded(nodes: list[dict[str, Any]]) -> None:

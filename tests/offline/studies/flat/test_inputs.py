@@ -69,6 +69,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
             read_jobs(tmp_path / name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TWINS)
 def test_twins_have_the_reported_statistics(name: str) -> None:
     jobs, recipe = twin(name, 1), TWINS[name]

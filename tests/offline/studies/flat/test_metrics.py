@@ -32,6 +32,7 @@ def test_34_equality_is_by_demand_and_weighted_by_jobs() -> None:
     assert equality([], []) == 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=40), st.lists(st.floats(0.1, 1), min_size=2, max_size=40))
 def test_35_welch_is_scipys(one: list[float], other: list[float]) -> None:
     ours = welch(mean_of(one), mean_of(other))

@@ -39,6 +39,7 @@ def test_4_a_single_job_takes_its_work_over_its_cpus(allocator: str) -> None:
     assert outcome.finish_s[0] - outcome.start_s[0] == pytest.approx(1000 / outcome.granted[0], abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), kind=st.sampled_from(list(TYPES)), allocator=st.sampled_from(ALL))
 def test_3_5_6_work_is_conserved(seed: int, kind: str, allocator: str) -> None:
@@ -222,6 +223,7 @@ def test_38_the_order_of_service_can_be_chosen() -> None:
 # --- policies of users
 
 
+@pytest.mark.slow
 def test_a_policy_that_asks_for_too_many_cpus_is_refused(tmp_path) -> None:  # type: ignore[no-untyped-def]
     file = tmp_path / "greedy.py"
     file.write_text(

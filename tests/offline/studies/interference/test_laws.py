@@ -30,6 +30,7 @@ def studies(draw: st.DrawFn) -> Study:
     return replace(made, cloud=replace(made.cloud, offers=offers, seed=seed))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(studies())
 def test_nobody_holds_more_than_there_is_and_all_work_is_done(made: Study) -> None:
@@ -49,6 +50,7 @@ def test_nobody_holds_more_than_there_is_and_all_work_is_done(made: Study) -> No
         assert one.lost_tasks == 0 or made.remedy is Remedy.REVOKE
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(studies())
 def test_the_same_study_gives_the_same_course(made: Study) -> None:

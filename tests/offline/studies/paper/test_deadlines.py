@@ -70,6 +70,7 @@ def test_the_published_rows_come_again(cell: Cell) -> None:
     assert again["fairness"]["mean"] == pytest.approx(stored["fairness"]["mean"], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_nothing_is_reproduced_where_nothing_was_run() -> None:
     verdicts, reads = judge({})
     assert not reads
@@ -82,6 +83,7 @@ def test_each_rule_names_known_models_and_a_name_of_its_own() -> None:
     assert {model for rule in every for model in rule.models} == set(MODELS)
 
 
+@pytest.mark.slow
 def test_a_rule_that_holds_on_a_refuting_model_reproduces_nothing() -> None:
     # All allocators are one, so that whatever holds of one holds of all.
     one: dict[str, Any] = next(iter(published().values()))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from fawkes.offline.studies.interference.page import publish_interference
 from fawkes.offline.studies.interference.rules import STATEMENTS, models
 from fawkes.offline.studies.shared.verdicts import CANNOT_FAIL, DIFFERS, REPRODUCED
@@ -13,6 +15,7 @@ from tests.offline.studies.interference.support import admission
 DOCS = Path(__file__).parents[4] / "docs" / "paper"
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_code_makes_now(tmp_path: Path) -> None:
     """After a change: `fawkes paper`, and its interference.md, -verdicts.csv and picture to docs/paper."""
     found = publish_interference(tmp_path)

@@ -14,6 +14,8 @@ from fawkes.offline.studies.paper.page import publish
 from fawkes.offline.studies.shared.verdicts import CANNOT_FAIL, HOLDS, REPRODUCED
 from tests.offline.studies.paper.ideal import ideal_rows
 
+pytestmark = pytest.mark.slow
+
 MICRO = {run: row for run, row in ideal_rows().items() if run.kind != "replay"}
 
 

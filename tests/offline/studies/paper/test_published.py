@@ -47,12 +47,14 @@ def published() -> dict[Run, Row]:
     }
 
 
+@pytest.mark.slow
 def test_the_verdicts_of_the_published_rows_are_the_published_ones() -> None:
     with (DOCS / "verdicts.csv").open(encoding="utf-8", newline="") as file:
         said = list(csv.DictReader(file))
     assert [asdict(one) for one in judge(published())] == said
 
 
+@pytest.mark.slow
 def test_the_page_says_each_verdict_what_would_refute_it_and_why_it_differs() -> None:
     page = (DOCS / "index.md").read_text(encoding="utf-8")
     for one in judge(published()):

@@ -38,6 +38,7 @@ def test_every_rule_holds_on_rows_as_the_paper_has_them() -> None:
     assert [one for one in ruled(Rows(IDEAL)) if one.verdict != REPRODUCED] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "model"), STANDING_IN)
 def test_a_rule_fails_where_policies_or_roles_lack_the_effect(name: str, model: str) -> None:
     assert by_name(Rows(IDEAL, model=model))[name].verdict == DIFFERS
@@ -51,6 +52,7 @@ def holding(model: str) -> list[str]:
     return [f"{name}: {found[name].ours}" for name in names if found[name].verdict != DIFFERS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", SHORT)
 def test_rules_fail_in_a_model_that_lacks_the_effect(model: str) -> None:
     assert holding(model) == []
@@ -73,6 +75,7 @@ def test_rules_fail_in_the_largest_models_that_lack_the_effect(model: str) -> No
     assert holding(model) == []
 
 
+@pytest.mark.slow
 def test_a_rule_that_holds_on_its_refuting_model_cannot_fail() -> None:
     free = {runs.in_model(run, "no-link"): row for run, row in IDEAL.items()}
     found = {one.name: one for one in judge(IDEAL | free)}
@@ -80,6 +83,7 @@ def test_a_rule_that_holds_on_its_refuting_model_cannot_fail() -> None:
     assert "no-link: the rule holds there too" in found["6.2-ST"].refuted_by
 
 
+@pytest.mark.slow
 def test_a_rule_whose_refuting_models_were_not_run_only_holds() -> None:
     found = {one.name: one for one in judge(IDEAL)}
     assert found["6.2-ST"].verdict == HOLDS
@@ -92,6 +96,7 @@ def in_wkld_d(row: Row, slowdown: float) -> Row:
     return {**row, "clusters": {**row["clusters"], "c-2": {**row["clusters"]["c-2"], "slowdown": slowdown}}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("at", "expected"), [(3.0, REPRODUCED), (1.0, "depends on the span of the arrivals")])
 def test_a_rule_is_judged_over_the_range_of_what_the_paper_does_not_say(at: float, expected: str) -> None:
     rows = dict(IDEAL)
@@ -117,6 +122,7 @@ def test_jobs_that_are_nine_tenths_serial_grow_in_a_line_but_do_not_gain() -> No
     assert found.verdict == DIFFERS
 
 
+@pytest.mark.slow
 def test_what_follows_from_construction_is_never_reproduced() -> None:
     verdicts = {one.name: one.verdict for one in judge(IDEAL)}
     assert {verdicts[name] for name, against in STATEMENTS.items() if not against.models} == {CANNOT_FAIL}
