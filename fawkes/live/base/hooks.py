@@ -169,16 +169,19 @@ class Hooks:
         kept, until_s = b"", time.monotonic() + self._limit_s
         ended = os.pidfd_open(process.pid)
         try:
-            sources: list[int] = [ended, *([] if process.stdout is None else [process.stdout.fileno()])]
+            # Not select(): a controller of a large pool has files with numbers that it does not take.
+            sources = select.poll()
+            for source in (ended, *([] if process.stdout is None else [process.stdout.fileno()])):
+                sources.register(source, select.POLLIN)
             while (left_s := until_s - time.monotonic()) > 0:
-                ready = select.select(sources, [], [], left_s)[0]
+                ready = [source for source, _ in sources.poll(left_s * 1000)]
                 for source in ready:
                     if source == ended:
                         continue
                     piece = os.read(source, 65_536)
                     kept += piece[: _MOST_KEPT_BYTES - len(kept)]
                     if not piece:
-                        sources.remove(source)
+                        sources.unregister(source)
                 if ended in ready and len(ready) == 1:
                     code = process.wait()
                     words = kept.decode(errors="replace").strip()

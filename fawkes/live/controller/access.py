@@ -226,6 +226,6 @@ def _files_of_cluster(facts: Facts) -> dict[str, str]:
 
 def _files_of_job(facts: Facts) -> dict[str, str]:
     details = JobDetails.of(facts)
-    files = {details.jar: "jar", details.pig: "pig", **dict.fromkeys(details.files, "files")}
+    files = {details.jar: "jar", details.pig: "pig", details.python: "python", **dict.fromkeys(details.files, "files")}
     files |= {secret[FILE_SECRET]: "secrets" for secret in details.secrets.values() if FILE_SECRET in secret}
     return {name: key for name, key in files.items() if name}
