@@ -136,8 +136,6 @@ LOOKS_PER_STATUS = 8
 """Looks at masters between two looks at the node that joins."""
 LOOKS_PER_LEAD = 4
 """Looks between two orders to make the masters of an MR-cluster with a journal active."""
-MOST_MISSED = 80
-"""Looks (20 s) for which a second NameNode that lacks the DataNode of a node holds the node up."""
 CATCH_UP_EVERY_US = 10_000_000
 """Second NameNodes that have not heard of the latest members."""
 TAKE_BACK_EVERY_US = 1_000_000

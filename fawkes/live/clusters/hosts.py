@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fawkes.base.errors import FawkesError, HostError
+from fawkes.base.units import SECOND_US
+from fawkes.core.masters.unlisted import Unlisted, unlisted
 from fawkes.core.values.effects import Host
 from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, Facts, NodeId, Role
@@ -98,7 +100,8 @@ class Hosts:
         if not effect.leaving:
             self._waits.note(effect.key, effect.generation, "hooks/before-join has not ended")
             self._before_join(effect.cluster, {effect.node: effect.generation}, role)
-        looks = missed = 0
+        looks = unlisted_looks = 0
+        restarted = False
         facts: Facts = {}
         while current():
             if self._clusters.moving(cluster.id) is not None:
@@ -115,11 +118,14 @@ class Hosts:
                 self._leading.lead(self._now(cluster))
             why = self._unknown(cluster, effect, role)
             if not why:
-                if missed >= limits.MOST_MISSED or self._known_to_second(cluster, effect, role):
+                waited_us = round(unlisted_looks * limits.JOIN_EVERY_S * SECOND_US)
+                move = unlisted(waited_us, restarted=restarted)
+                if move is Unlisted.SERVES or self._known_to_second(cluster, effect, role):
                     return Reached(Condition.SERVING, facts)
-                missed += 1
-                if missed == limits.MOST_MISSED // 2:
+                if move is Unlisted.RESTART:
                     self._ask_second_again(effect)
+                    restarted = True
+                unlisted_looks += 1
             self._waits.note(effect.key, effect.generation, why or "the second NameNode does not know its DataNode")
             looks += 1
             self._stopping.wait(limits.JOIN_EVERY_S)

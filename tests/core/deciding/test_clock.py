@@ -199,6 +199,7 @@ ACTS: dict[str, Callable[[Desk], object]] = {
 }
 
 
+@pytest.mark.slow
 @tries(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.sampled_from(sorted(ACTS)), max_size=12),

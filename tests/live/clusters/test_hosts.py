@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -354,3 +355,36 @@ def test_a_former_masters_node_of_the_journal_keeps_its_data() -> None:
     assert bringing.reach(threading.Event(), once()) is None
     assert "stopping former masters" in bringing.ground.done
     assert "setting former masters' data aside" not in bringing.ground.done
+
+
+class TwoNameNodes(FakeSetup):
+    """The second NameNode, on node03, answers at a place of its own."""
+
+    def __init__(self, url: str, second: str) -> None:
+        super().__init__(url)
+        self.second = second
+
+    def masters(self, cluster: LiveCluster) -> MasterAddresses:
+        addresses = super().masters(cluster)
+        return replace(addresses, namenode=self.second) if cluster.master == NodeId("node03") else addresses
+
+
+def lists(*names: str) -> object:
+    live = {name: {"adminState": "In Service", "lastContact": 0} for name in names}
+    return {"beans": [{"LiveNodes": json.dumps(live), "DeadNodes": "{}", "DecomNodes": "{}"}]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("listed", "restarts"), [((), 1), (("node02",), 0)])
+def test_a_member_that_only_the_second_namenode_lacks_is_restarted_once_and_then_serves(
+    listed: tuple[str, ...], restarts: int
+) -> None:
+    bringing, stopping = Bringing(NodeId("node01"), []), threading.Event()
+    bringing.clusters.arm(C, Standby(journal=(), node=NodeId("node03")))
+    stopping.set()  # no look waits for the next one
+    with stub_master() as master, stub_master() as second:
+        master.answers |= {NODES: nodes("RUNNING"), "/jmx": lists("node02")}
+        second.answers["/jmx"] = lists(*listed)
+        bringing.setup = TwoNameNodes(master.url, second.url)
+        assert bringing.reach(stopping) == Reached(Condition.SERVING)
+    assert bringing.ground.done.count("stopping the DataNode") == restarts

@@ -137,6 +137,7 @@ def even(rows: Sequence[Job], events: Sequence[Told]) -> bool:
     return all(rows[number][1] % cpus == 0 for what, number, cpus in events if what == "started")
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(rows=traces, policy=st.sampled_from(("baseline", "reactive", "oracle")))
 def test_policies_that_learn_nothing_tell_the_same_story(rows: list[Job], policy: str) -> None:
@@ -147,6 +148,7 @@ def test_policies_that_learn_nothing_tell_the_same_story(rows: list[Job], policy
     assert alike(full(rows, policy, options), events)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(rows=traces, policy=st.sampled_from(("pythia", "justice")))
 def test_policies_that_learn_tell_the_same_story_while_nobody_waits_for_a_lesson(rows: list[Job], policy: str) -> None:
@@ -162,10 +164,23 @@ def test_policies_that_learn_tell_the_same_story_while_nobody_waits_for_a_lesson
     assert alike(full(rows, policy, {}), events)
 
 
-@pytest.mark.parametrize("policy", ["pythia", "justice"])
-def test_a_small_trace_in_both(policy: str) -> None:
-    """Two jobs that teach, one that is in time, one that must wait too long, one without a deadline."""
-    rows: list[Job] = [(0, 12, 20.0), (0.5, 12, 90.0), (30, 12, 80.0), (61, 12, 7.0), (62, 12, 200.0)]
-    events, _, _ = flat(rows, policy, {})
-    assert full(rows, policy, {}) == events
+#: two jobs that teach, one that is in time, one that must wait too long, one without a deadline to speak of
+SMALL: list[Job] = [(0, 12, 20.0), (0.5, 12, 90.0), (30, 12, 80.0), (61, 12, 7.0), (62, 12, 200.0)]
+#: the same for a policy that grants as few CPUs as the deadline allows: 4, 2, 2, none, 1
+SPARING: list[Job] = [(0, 12, 25.0), (0.5, 12, 49.0), (30, 12, 90.0), (61, 12, 7.0), (62, 12, 200.0)]
+
+
+@pytest.mark.parametrize(
+    ("policy", "rows", "options"),
+    [
+        ("baseline", SMALL, {"top_up": 0}),
+        ("reactive", SMALL, {"top_up": 0}),
+        ("oracle", SPARING, {}),
+        ("pythia", SMALL, {}),
+        ("justice", SMALL, {}),
+    ],
+)
+def test_a_small_trace_in_both(policy: str, rows: list[Job], options: dict[str, Any]) -> None:
+    events, _, _ = flat(rows, policy, options)
+    assert full(rows, policy, options) == events
     assert len({what for what, _, _ in events}) >= 3
