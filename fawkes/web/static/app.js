@@ -1,6 +1,6 @@
 // The page: it asks for the state when it hears of news, and draws what it is told. Unknown is a dash, never 0.
 
-import { lasting, line, stack } from "/static/charts.js";
+import { highest, lasting, line, stack } from "/static/charts.js";
 
 const ROLES = [["core", "core"], ["transient_core", "transient-core (TC)"], ["transient", "transient (TR)"], ["leaving", "leaving"], ["lost", "lost"], ["free", "free"]];
 const LAYERS = [["core", "core"], ["transient_core", "transient-core"], ["transient", "transient"], ["leaving", "leaving"]];
@@ -49,7 +49,7 @@ function pair(name, value) {
 function card(row) {
   const curves = course?.clusters?.[row.cluster];
   const parts = [el("header", {}, el("h3", {}, row.cluster), el("span", {}, row.state),
-    el("span", { class: `health ${row.health}` }, row.health), row.run_as ? el("span", { class: "soft" }, row.run_as) : null)];
+    there(row) ? el("span", { class: `health ${row.health}` }, row.health) : null, row.run_as ? el("span", { class: "soft" }, row.run_as) : null)];
   if (row.why) parts.push(el("p", {}, row.why));
   for (const alert of row.alerts) parts.push(el("p", { class: "alert" }, alert));
   parts.push(el("dl", {},
@@ -58,12 +58,12 @@ function card(row) {
   if (curves) {
     const span = [0, Math.max(course.end_s, 1)];
     const layers = LAYERS.map(([kind, key]) => [kind, curves[key] ?? [[], []]]);
-    const most = Math.max(...Object.values(course.clusters).map((each) => LAYERS.map(([, key]) => Math.max(0, ...(each[key]?.[1] ?? []))).reduce((a, b) => a + b, 0)));
+    const most = highest(Object.values(course.clusters).map((each) => LAYERS.map(([, key]) => each[key] ?? [[], []])));
     parts.push(el("figure", {}, stack(layers, span, course.moves_s, most, `Nodes of ${row.cluster} over time`), el("figcaption", {}, "nodes; dotted: ticks that moved nodes")));
     parts.push(el("figure", {}, line(curves.waiting, span, `Waiting tasks of ${row.cluster}`), el("figcaption", {}, "waiting tasks")));
     parts.push(el("figure", {}, line(curves.discrimination, span, `Discrimination of ${row.cluster}`), el("figcaption", {}, "discrimination (share-seconds)")));
   }
-  return el("article", { class: "card", "data-cluster": row.cluster }, ...parts);
+  return el("article", { class: there(row) ? "card" : "card gone", "data-cluster": row.cluster }, ...parts);
 }
 
 function drawClusters() {

@@ -14,7 +14,7 @@ export function make(name, attributes = {}, text = null) {
 export function above(value) {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 2.5, 5, 10].map((step) => step * power).find((step) => step >= value);
+  return [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value);
 }
 
 export function lasting(seconds) {
@@ -45,6 +45,11 @@ function frame(height, span, low, high, label) {
   svg.append(make("text", { x: LEFT, y: height - 3 }, lasting(span[0])));
   svg.append(make("text", { x: WIDTH - 4, y: height - 3, "text-anchor": "end" }, lasting(span[1])));
   return { svg, x, y };
+}
+
+// The most that any of the stacks ever reaches; each stack is a list of curves.
+export function highest(stacks) {
+  return Math.max(1, ...stacks.flatMap((curves) => curves.flatMap(([moments]) => moments).map((at) => curves.reduce((sum, curve) => sum + (valueAt(curve, at) ?? 0), 0))));
 }
 
 // Areas of step functions on top of each other; `layers` are [class, curve] from the bottom up.
