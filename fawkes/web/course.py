@@ -13,7 +13,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import PutCluster, PutJob, PutNode
 from fawkes.core.values.events import Sampled
 from fawkes.core.values.lifecycle import ENDED_JOBS
-from fawkes.core.values.model import ClusterState, NodeId, NodeState
+from fawkes.core.values.model import ClusterLife, NodeId, NodeState
 from fawkes.engine.ports import Entry
 from fawkes.report.history import LEAVING, tick_of
 from fawkes.report.tables.rows import Row, step_row
@@ -69,7 +69,6 @@ class Course:
         self.ticks = 0
         self._nodes: dict[NodeId, tuple[str, str]] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._clusters: dict[str, ClusterState] = {}
 
     def follow(self, entry: Entry) -> None:
         """One more step; each has to come once, in the order of the ledger."""
@@ -81,8 +80,9 @@ class Course:
         for change in entry.decision.changes:
             if isinstance(change, PutNode):
                 touched |= dict.fromkeys(self._moved(change.state))
-            elif isinstance(change, PutCluster):
-                self._clusters[change.state.id] = change.state
+            elif isinstance(change, PutCluster) and change.state.life is ClusterLife.GONE:
+                for what in ("waiting", *_FIGURES):
+                    self._of(change.state.id)[what].add(at_s, None)
             elif isinstance(change, PutJob) and change.state.life in ENDED_JOBS:
                 self.ended[change.state.cluster, change.state.life.value] += 1
         for owner, role in touched:
