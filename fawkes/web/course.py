@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.decision import PutCluster, PutJob, PutNode
+from fawkes.core.values.decision import Change, PutCluster, PutJob, PutNode
 from fawkes.core.values.events import Sampled
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterLife, NodeId, NodeState
@@ -78,13 +78,7 @@ class Course:
         at_s = self._s(self.at_us)
         touched: dict[tuple[str, str], None] = {}
         for change in entry.decision.changes:
-            if isinstance(change, PutNode):
-                touched |= dict.fromkeys(self._moved(change.state))
-            elif isinstance(change, PutCluster) and change.state.life is ClusterLife.GONE:
-                for what in ("waiting", *_FIGURES):
-                    self._of(change.state.id)[what].add(at_s, None)
-            elif isinstance(change, PutJob) and change.state.life in ENDED_JOBS:
-                self.ended[change.state.cluster, change.state.life.value] += 1
+            touched |= dict.fromkeys(self._changed(change, at_s))
         for owner, role in touched:
             curves = self._of(owner) if owner else self.pool
             curves.setdefault(role, Curve()).add(at_s, float(self._counts[owner, role]))
@@ -115,6 +109,18 @@ class Course:
 
     def _of(self, cluster: str) -> dict[str, Curve]:
         return self.curves.setdefault(cluster, {"waiting": Curve(), **{figure: Curve() for figure in _FIGURES}})
+
+    def _changed(self, change: Change, at_s: float) -> list[tuple[str, str]]:
+        """The kinds of nodes of which there are others by a change."""
+        match change:
+            case PutNode():
+                return self._moved(change.state)
+            case PutCluster() if change.state.life is ClusterLife.GONE:
+                for what in ("waiting", *_FIGURES):
+                    self._of(change.state.id)[what].add(at_s, None)
+            case PutJob() if change.state.life in ENDED_JOBS:
+                self.ended[change.state.cluster, change.state.life.value] += 1
+        return []
 
     def _moved(self, state: NodeState) -> list[tuple[str, str]]:
         """The kinds of nodes of which there are others now."""
