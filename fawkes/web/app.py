@@ -78,7 +78,7 @@ class Guard:
     def _refused(self, request: Request) -> Response | None:
         if request.method not in ("GET", "HEAD"):
             return _plain(HTTPStatus.METHOD_NOT_ALLOWED, "This page only reads. Act with the commands: fawkes --help")
-        if int(request.headers.get("content-length") or 0) or "transfer-encoding" in request.headers:
+        if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
             return _plain(HTTPStatus.BAD_REQUEST, "A question has no body here")
         given = request.query_params.get("key")
         if given is not None:

@@ -24,6 +24,8 @@ _OF_CLUSTER = (
     ("tasks_waiting", "fawkes_cluster_tasks_waiting", "Tasks that wait for a slot, as the masters said last."),
     ("tasks_running", "fawkes_cluster_tasks_running", "Tasks that run, as the masters said last."),
 )
+#: keys of rows that say how it is now, which only a controller at work knows
+_OF_NOW = frozenset({"jobs_waiting", "jobs_running", "tasks_waiting", "tasks_running"})
 _ROLES = ("core", "transient_core", "transient", "joining", "leaving", "lost")
 _HEALTH = ("green", "yellow", "red")
 
@@ -37,10 +39,13 @@ class _Figures(Collector):
 
 
 def metrics_text(pool: Row, clusters: Sequence[Row], nodes: Sequence[Row], course: Course, *, stale: bool) -> bytes:
-    """The figures in the text format of Prometheus, from the rows of `fawkes status` and `nodes` and the course."""
+    """The figures in the text format of Prometheus, from the rows of `fawkes status` and `nodes` and the course.
+
+    A ``stale`` pool has no samples of what its masters said and how healthy its MR-clusters are: nobody knows that now.
+    """
     registry = CollectorRegistry(auto_describe=False)
     there = [row for row in clusters if not gone(row)]
-    registry.register(_Figures([*_pool(pool, nodes, course, stale=stale), *_clusters(there, course)]))
+    registry.register(_Figures([*_pool(pool, nodes, course, stale=stale), *_clusters(there, course, stale=stale)]))
     return generate_latest(registry)
 
 
@@ -75,11 +80,11 @@ def _pool(pool: Row, nodes: Sequence[Row], course: Course, *, stale: bool) -> It
     yield moves
 
 
-def _clusters(clusters: Sequence[Row], course: Course) -> Iterator[Metric]:
+def _clusters(clusters: Sequence[Row], course: Course, *, stale: bool) -> Iterator[Metric]:
     for key, name, text in _OF_CLUSTER:
         family = _gauge(name, text, ["cluster"])
         for row in clusters:
-            if row[key] is not None:
+            if row[key] is not None and not (stale and key in _OF_NOW):
                 family.add_metric([row["cluster"]], float(row[key]))
         yield family
     held = _gauge("fawkes_cluster_nodes", "Nodes of the MR-cluster by role, and others.", ["cluster", "role"])
@@ -92,7 +97,7 @@ def _clusters(clusters: Sequence[Row], course: Course) -> Iterator[Metric]:
         name = row["cluster"]
         for role in _ROLES:
             held.add_metric([name, role], row[role])
-        for colour in _HEALTH:
+        for colour in () if stale else _HEALTH:
             health.add_metric([name, colour], float(row["health"] == colour))
         alerts.add_metric([name], len(row["alerts"]))
         values = course.curves[name]["discrimination"].values if name in course.curves else []
