@@ -65,6 +65,8 @@ def serve(folder: Path, *, port: int, key: str, names: tuple[str, ...], ready: C
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((LOOPBACK, port))
+        # Before the address is printed: who opens it at once has to wait a moment, and is not refused.
+        listening.listen(MOST_CONNECTIONS)
     except OSError as error:
         listening.close()
         raise UserError(

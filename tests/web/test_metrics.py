@@ -144,7 +144,9 @@ tests:
         exp_alerts: [{{exp_labels: {{severity: critical, job: fawkes, instance: a}}, exp_annotations: {controller}}}]
       - eval_time: 8m
         alertname: FawkesClusterRed
-        exp_alerts: [{{exp_labels: {{severity: critical, job: fawkes, instance: a, cluster: c-1, health: red}}, exp_annotations: {red}}}]
+        exp_alerts:
+          - exp_labels: {{severity: critical, job: fawkes, instance: a, cluster: c-1, health: red}}
+            exp_annotations: {red}
 """
 
 

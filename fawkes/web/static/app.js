@@ -61,6 +61,7 @@ function card(row) {
     const most = highest(Object.values(course.clusters).map((each) => LAYERS.map(([, key]) => each[key] ?? [[], []])));
     parts.push(el("figure", {}, stack(layers, span, course.moves_s, most, `Nodes of ${row.cluster} over time`), el("figcaption", {}, "nodes; dotted: ticks that moved nodes")));
     parts.push(el("figure", {}, line(curves.waiting, span, `Waiting tasks of ${row.cluster}`), el("figcaption", {}, "waiting tasks")));
+    parts.push(el("figure", {}, line(curves.weight, span, `Weight of ${row.cluster}`), el("figcaption", {}, "weight: the part of the pool that it is due")));
     parts.push(el("figure", {}, line(curves.discrimination, span, `Discrimination of ${row.cluster}`), el("figcaption", {}, "discrimination (share-seconds)")));
   }
   return el("article", { class: there(row) ? "card" : "card gone", "data-cluster": row.cluster }, ...parts);
@@ -174,5 +175,7 @@ $("nodes").addEventListener("click", (event) => {
 });
 const stream = new EventSource("/api/stream");
 stream.onmessage = () => { heard = Date.now(); refresh(); };
+// At once, and not after a silence: asking fails, and the page says that it is old.
+stream.onerror = () => refresh();
 setInterval(() => { if (Date.now() - heard > SILENT_MS) banner("`fawkes web` does not answer. What is shown is old."); }, 5000);
 refresh();

@@ -40,7 +40,8 @@ function frame(height, span, low, high, label) {
   const y = (value) => 4 + (height - BOTTOM - 4) * (1 - (value - low) / Math.max(1e-9, high - low));
   for (const value of low < 0 ? [low, 0, high] : [low, high]) {
     svg.append(make("line", { class: "axis", x1: LEFT, x2: WIDTH - 4, y1: y(value), y2: y(value) }));
-    svg.append(make("text", { x: LEFT - 3, y: y(value) + 3, "text-anchor": "end" }, +value.toPrecision(3)));
+    // The text of 0 would lie over that of an end that is near.
+    if (value !== 0 || Math.min(y(low) - y(0), y(0) - y(high)) > 9 || low === 0) svg.append(make("text", { x: LEFT - 3, y: y(value) + 3, "text-anchor": "end" }, +value.toPrecision(3)));
   }
   svg.append(make("text", { x: LEFT, y: height - 3 }, lasting(span[0])));
   svg.append(make("text", { x: WIDTH - 4, y: height - 3, "text-anchor": "end" }, lasting(span[1])));
