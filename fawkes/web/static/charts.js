@@ -37,7 +37,7 @@ export function valueAt([moments, values], at) {
 function frame(height, span, low, high, label) {
   const svg = make("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": label });
   const x = (at) => LEFT + (WIDTH - LEFT - 4) * ((at - span[0]) / Math.max(1e-9, span[1] - span[0]));
-  const y = (value) => 4 + (height - BOTTOM - 4) * (1 - (value - low) / Math.max(1e-9, high - low));
+  const y = (value) => 8 + (height - BOTTOM - 8) * (1 - (value - low) / Math.max(1e-9, high - low));
   for (const value of low < 0 ? [low, 0, high] : [low, high]) {
     svg.append(make("line", { class: "axis", x1: LEFT, x2: WIDTH - 4, y1: y(value), y2: y(value) }));
     // The text of 0 would lie over that of an end that is near.
@@ -68,7 +68,7 @@ export function stack(layers, span, moves, top, label) {
     }
     below = tops;
   }
-  for (const at of moves.filter((moment) => moment >= span[0])) svg.append(make("line", { class: "move", x1: x(at), x2: x(at), y1: 4, y2: height - BOTTOM }));
+  for (const at of moves.filter((moment) => moment >= span[0])) svg.append(make("line", { class: "move", x1: x(at), x2: x(at), y1: 8, y2: height - BOTTOM }));
   return svg;
 }
 
