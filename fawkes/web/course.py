@@ -1,4 +1,4 @@
-"""What a page draws of a ledger, folded step by step: curves over time, moves with their reasons, the latest steps.
+"""The course of a pool for the page, folded step by step: curves over time, moves with their reasons, the latest steps.
 
 Each step is read once, and what is kept has a bound: a week of a large pool takes no more room than an hour.
 """

@@ -1,4 +1,4 @@
-"""What the page shows, made ready by one thread: however many ask, the ledger is read once."""
+"""Answers of the page, made ready by one thread: however many ask, the ledger is read once."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Browser:
         self._cdp("Emulation.setEmulatedMedia", {"features": [scheme]})
 
     def complaints(self) -> list[str]:
-        """What the page wrote to the console as a warning or an error since the last question."""
+        """Warnings and errors that the page wrote to the console since the last question."""
         return [each["message"] for each in self._ask("/se/log", {"type": "browser"}) if each["level"] != "INFO"]
 
     def picture(self, file: Path) -> None:

@@ -44,7 +44,7 @@ def test_each_mr_cluster_is_drawn_with_its_figures(window: Browser, played: Read
         return "\u2013" if value is None else f"{value:.0f}"
 
     for (_, (nodes, _, jobs, tasks)), row in zip(cards, rows, strict=True):
-        assert nodes == f"{row['nodes']} (target {known(row['target'])}, minimum {row['min_nodes']})"
+        assert nodes == f"{row['nodes']} (target {known(row['target'])}, min {row['min_nodes']})"
         assert jobs == f"{known(row['jobs_running'])} run, {known(row['jobs_waiting'])} wait"
         assert tasks == f"{known(row['tasks_running'])} run, {known(row['tasks_waiting'])} wait"
 

@@ -53,7 +53,7 @@ function card(row) {
   if (row.why) parts.push(el("p", {}, row.why));
   for (const alert of row.alerts) parts.push(el("p", { class: "alert" }, alert));
   parts.push(el("dl", {},
-    ...pair("nodes", `${row.nodes} (target ${known(row.target)}, minimum ${row.min_nodes})`), ...pair("share, weight", `${percent(row.share)}, ${percent(row.weight)}`),
+    ...pair("nodes", `${row.nodes} (target ${known(row.target)}, min ${row.min_nodes})`), ...pair("share, weight", `${percent(row.share)}, ${percent(row.weight)}`),
     ...pair("jobs", `${known(row.jobs_running)} run, ${known(row.jobs_waiting)} wait`), ...pair("tasks", `${known(row.tasks_running)} run, ${known(row.tasks_waiting)} wait`)));
   if (curves) {
     const span = [0, Math.max(course.end_s, 1)];
