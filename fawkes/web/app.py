@@ -121,7 +121,7 @@ class Page:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
 
     async def in_thread(self, ask: Callable[[], T]) -> T:
-        """The value of ``ask``, called in the one thread that reads the ledger; TimeoutError when that is busy for too long."""
+        """The value of ``ask``, called in the thread that reads the ledger; TimeoutError when that is busy for long."""
         return await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(self._thread, ask), ANSWER_S)
 
     async def follow(self) -> None:
