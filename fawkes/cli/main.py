@@ -59,15 +59,21 @@ VERBS = {
     "jobs": Verb("fawkes.cli.jobs.jobs:jobs", "Show each job: state, times, slowdown, logs of failures."),
     "events": Verb("fawkes.cli.history.events:events", "Show the events and decisions in the ledger."),
     "explain": Verb("fawkes.cli.history.explain:explain", "Explain why a node moved, or why none did."),
+    "plan": Verb("fawkes.cli.history.plan:plan", "Show what the next tick would do, and why."),
     "env": Verb("fawkes.cli.clusters.env:env", "Print exports for using `hadoop` and `yarn` on an MR-cluster."),
     "logs": Verb("fawkes.cli.clusters.logs:logs", "Show logs of daemons and jobs."),
     "pause": Verb("fawkes.cli.pool.pause:pause", "Stop all voluntary moves, with a reason."),
     "resume": Verb("fawkes.cli.pool.resume:resume", "Allow voluntary moves again."),
+    "hold": Verb("fawkes.cli.clusters.hold:hold", "Keep balancing away from a node or an MR-cluster for a while."),
+    "unhold": Verb("fawkes.cli.clusters.hold:unhold", "End a hold."),
+    "grow": Verb("fawkes.cli.clusters.grow:grow", "Give an MR-cluster nodes by hand."),
+    "shrink": Verb("fawkes.cli.clusters.grow:shrink", "Take nodes of an MR-cluster by hand."),
     "drain": Verb("fawkes.cli.pool.drain:drain", "Take a node out of service, with a reason."),
     "undrain": Verb("fawkes.cli.pool.undrain:undrain", "Put a node back into service."),
     "move-masters": Verb(
         "fawkes.cli.clusters.move_masters:move_masters", "Move the masters of an MR-cluster to another node."
     ),
+    "reload": Verb("fawkes.cli.pool.reload:reload", "Read the settings again, without a restart."),
     "retry": Verb("fawkes.cli.pool.retry:retry", "Retry a failed node or MR-cluster at once, after a repair."),
     "restore": Verb(
         "fawkes.cli.clusters.restore:restore", "Bring an MR-cluster back from the kept copy of its masters' data."

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from fawkes.base.errors import BrokenError, FullError
 from fawkes.core.deciding.invariants import unsound
-from fawkes.core.deciding.pool import decide
+from fawkes.core.deciding.pool import Foreseen, decide, foresee
 from fawkes.core.fairness.weights import Measure
 from fawkes.core.state.admitting import Admission
 from fawkes.core.state.members import in_full
 from fawkes.core.state.state import State, View, evolve
 from fawkes.core.values.decision import Decision
-from fawkes.core.values.events import Event, PolicyText, Started
+from fawkes.core.values.events import Event, PolicyText, Reloaded, Started
 from fawkes.core.values.model import Plain
 from fawkes.core.values.settings import Settings
 from fawkes.engine.ports import Entry, Store, World
@@ -35,6 +35,7 @@ class Loads:
     def __init__(self, load_policy: LoadPolicy, load_admission: LoadAdmission) -> None:
         self._load_policy = load_policy
         self._load_admission = load_admission
+        self.texts: tuple[PolicyText | None, PolicyText | None] = (None, None)
         self._measure: Measure | None = None
         self._admission: Admission | None = None
 
@@ -45,13 +46,20 @@ class Loads:
 
     def decide(self, view: View, event: Event) -> Decision:
         """The decision on an event; BrokenError before the first start."""
-        if isinstance(event, Started):
+        if isinstance(event, Started | Reloaded):
             self._measure = self._load_policy(event.policy, event.settings)
+            self.texts = (event.policy, event.admission)
             given = event.settings.admission_parameters
             self._admission = None if event.admission is None else self._load_admission(event.admission, given)
         if self._measure is None:
             raise BrokenError(f"{type(event).__name__} before the engine was started")
         return decide(view, event, self._measure, self._admission)
+
+    def foresee(self, view: View) -> Foreseen:
+        """The next tick, as things are; BrokenError before the first start."""
+        if self._measure is None:
+            raise BrokenError("nothing can be foreseen before the engine was started")
+        return foresee(view, self._measure, self._admission)
 
 
 class Engine:
@@ -80,6 +88,25 @@ class Engine:
         """The state, to be read."""
         return self._state
 
+    @property
+    def policies(self) -> tuple[PolicyText | None, PolicyText | None]:
+        """The policies in force, for weights and for admission; None before the first start, and without one."""
+        return self._loads.texts
+
+    def foresee(self) -> Foreseen:
+        """The next tick, as things are: nothing is stored, and nothing is done.
+
+        Like `rehearse`, for the thread that takes the steps: a state in the middle of a step says nothing.
+        """
+        return self._loads.foresee(self._state)
+
+    def rehearse(self, event: Event) -> Decision:
+        """The decision on an event, as things are: it is neither stored nor done. BrokenError as in `step`."""
+        decision = self._loads.decide(self._state, event)
+        if wrong := unsound(self._state, decision):
+            raise BrokenError(f"a decision on {type(event).__name__} is unsound: {'; '.join(wrong)}")
+        return decision
+
     def run(self) -> None:
         """Take events until the world has no more."""
         while (event := self._world.next_event()) is not None:
@@ -106,10 +133,7 @@ class Engine:
         BrokenError when the decision would break an invariant, FullError when the store has no room: nothing was stored
         and nothing was done.
         """
-        decision = self._loads.decide(self._state, event)
-        wrong = unsound(self._state, decision)
-        if wrong:
-            raise BrokenError(f"a decision on {type(event).__name__} is unsound: {'; '.join(wrong)}")
+        decision = self.rehearse(event)
         seq = self._store.append(event, decision)
         evolve(self._state, event.at_us, decision.changes)
         self._world.start(in_full(self._state, decision.effects))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar, cast
 
+from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.tick import MOVES, MOVING
 from fawkes.core.values.decision import (
     Change,
@@ -19,8 +20,9 @@ from fawkes.core.values.decision import (
     PutTick,
 )
 from fawkes.core.values.effects import EndControl
-from fawkes.core.values.events import StandbySeen, Started
+from fawkes.core.values.events import Reloaded, StandbySeen, Started
 from fawkes.core.values.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
+from fawkes.core.values.settings import Settings
 from fawkes.engine.ports import Entry
 from fawkes.store.base import CLUSTER, JOB, NODE, SAMPLE, TICK, Reader
 
@@ -95,7 +97,7 @@ class Tick:
     def rows(self) -> list[dict[str, Any]]:
         """The same as rows, with the keys that rows have."""
         return [
-            {"cluster": name, **{_KEYS.get(key, key): value for key, value in figures.items()}}
+            {"cluster": name, "kept": "", **{_KEYS.get(key, key): value for key, value in figures.items()}}
             for name, figures in self.clusters.items()
         ]
 
@@ -275,7 +277,9 @@ def started_us(store: Reader) -> int:
     """The time at which the engine that was in charge last has started; 0 before the first start."""
     rows = store.latest(PutRules.__name__)
     entry = store.entry(rows[0].seq) if rows else None
-    return 0 if entry is None else entry.event.at_us
+    if entry is None or isinstance(entry.event, Started):
+        return 0 if entry is None else entry.event.at_us
+    return max(each.event.at_us for each in store.entries(kinds=(Started.__name__,)))
 
 
 def simulated(store: Reader) -> bool:
@@ -287,11 +291,42 @@ def simulated(store: Reader) -> bool:
 def started_before(store: Reader, seq: int) -> Started | None:
     """The start of the engine that took a step: settings, policy, shadow; None before the first."""
     started = None
-    for entry in store.entries(kinds=(Started.__name__,)):
-        if entry.seq > seq:
+    for at, event in starts(store):
+        if at > seq:
             break
-        started = entry.event if isinstance(entry.event, Started) else started
+        started = event
     return started
+
+
+def starts(store: Reader, after: int = 0) -> Iterator[tuple[int, Started]]:
+    """The starts of engines after a step, with their steps; settings that were reloaded count as a start with them."""
+    last: Started | None = None
+    for entry in store.entries(after, kinds=(Started.__name__, Reloaded.__name__)):
+        event = entry.event
+        if isinstance(event, Started):
+            last = event
+        elif isinstance(event, Reloaded) and last is not None:
+            new = {"settings": event.settings, "policy": event.policy, "admission": event.admission}
+            last = replace(last, at_us=event.at_us, **new)  # type: ignore[arg-type]
+        if last is not None:
+            yield entry.seq, last
+
+
+def news_of_settings(store: Reader) -> tuple[int, Settings, Settings] | None:
+    """When settings changed within the last day, from which to which, by a start or a reload; None if they did not."""
+    day_us, now_us = 86_400 * SECOND_US, last_us(store)
+    recent: list[Started] = []
+    # A start has the whole inventory: older ones are read only until one of before that day is among them.
+    for days in (1, 8, 64, 10_000):
+        recent = [event for _, event in starts(store, store.seq_at(now_us - days * day_us))]
+        if not recent or recent[0].at_us < now_us - day_us:
+            break
+    news, last = None, None
+    for event in recent:
+        if last is not None and event.settings != last.settings:
+            news = (event.at_us, last.settings, event.settings)
+        last = event
+    return news if news is not None and news[0] >= now_us - day_us else None
 
 
 def paused(store: Reader) -> str:

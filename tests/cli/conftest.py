@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from fawkes.base.errors import FawkesError
 from fawkes.cli.main import cli
+from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Reply
 from fawkes.core.values.events import DownAsked, DrainAsked, Event, ReleaseAsked, Requested, Submitted
 from fawkes.core.values.model import Plain, Reason
@@ -44,6 +45,7 @@ class World:
 
     def __init__(self) -> None:
         self.events: list[Any] = []
+        self.rehearsed: list[Any] = []
         self.stopped_by: list[str] = []
         self.ended = False
         self.refuse: Reason | None = None
@@ -94,6 +96,11 @@ class World:
         reply = Reply(request.ask, refusal, self.facts)
         assert self.server is not None
         threading.Thread(target=self.server.reply, args=(reply,)).start()
+
+    def rehearse(self, event: Event) -> Decision:
+        self.rehearsed.append(event)
+        refusal = self.refusals.get(getattr(event, "cluster", ""), self.refuse)
+        return Decision(effects=(Reply("dry-run", refusal, {}),))
 
     def stop(self, by: str) -> None:
         self.stopped_by.append(by)
@@ -176,7 +183,9 @@ def site(tmp_path: Path) -> Path:
 @pytest.fixture
 def world(site: Path) -> Iterator[World]:
     world = World()
-    world.server = ControlServer(site / "state", world.post, world.queries(), lambda: 7, stop=world.stop)
+    world.server = ControlServer(
+        site / "state", world.post, world.queries(), lambda: 7, stop=world.stop, rehearse=world.rehearse
+    )
     yield world
     world.server.close()
 

@@ -355,6 +355,33 @@ def test_env_makes_hadoop_work(run: Run, site: Path, installed: Path) -> None:
     assert [stat.S_IMODE(each.stat().st_mode) for each in (folder.parent, folder)] == [0o700] * 2
 
 
+def test_env_makes_pig_and_spark_work_where_they_are(
+    run: Run, site: Path, loaded: World, installed: Path, tmp_path: Path
+) -> None:
+    pig, home = tmp_path / "pig 1", tmp_path / "spark 1"
+    for place, text in (("bin/spark-submit", 'echo "$SPARK_HOME $SPARK_CONF_DIR"'), ("python/lib/pyspark.zip", "")):
+        (home / place).parent.mkdir(parents=True)
+        (home / place).write_text(f"#!/bin/sh\n{text}\n")
+        (home / place).chmod(0o755)
+    (installed / "bin/hadoop").write_text('#!/bin/sh\necho "$HADOOP_CLASSPATH" "$@"\n')
+    loaded.env |= {"pig": str(pig), "spark": str(home)}
+    script = 'eval "$1"; spark-submit; pig -x mapreduce q.pig; echo "$PYTHONPATH"'
+    argv = ["/bin/sh", "-c", script, "sh", run("env", "c-1").stdout]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, env={"PATH": os.environ["PATH"]})
+    assert done.stdout.splitlines() == [
+        f"{home} {site}/state/env/c-1",
+        f"{pig}/lib/* org.apache.pig.Main -x mapreduce q.pig",
+        f"{home}/python/lib/pyspark.zip",
+    ]
+
+
+def test_env_without_spark_here_says_how_to_get_it(run: Run, loaded: World, installed: Path) -> None:
+    loaded.env |= {"spark": "/opt/none"}
+    result = run("env", "c-1")
+    assert result.exit_code == 1
+    assert "Run `fawkes dist get spark` as the user that runs the controller" in result.stderr
+
+
 def test_env_replaces_what_is_old(run: Run, site: Path, loaded: World, installed: Path) -> None:
     run("env", "c-1")
     loaded.env["files"] = {"core-site.xml": "new"}
@@ -447,3 +474,15 @@ def test_with_o_json_stdout_has_rows_alone(
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["rows"][0] == row
     assert result.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("drain", "node01", "--reason", "r"), ("undrain", "node01"), ("retry", "node01"), ("cancel", "j-1")]
+)
+def test_a_dry_run_ends_as_the_verb_would(run: Run, loaded: World, words: tuple[str, ...]) -> None:
+    loaded.jobs = {"j-1": job("j-1")}
+    assert run(*words, "--dry-run").exit_code == 0
+    loaded.refuse = Reason("not-drained", {"node": "node01"})
+    refused = run(*words, "--dry-run")
+    assert (refused.exit_code, "node01 is not out of service" in refused.stderr) == (6, True)
+    assert (len(loaded.rehearsed), loaded.events) == (2, [])

@@ -16,10 +16,11 @@ from fawkes.core.values.sight import AppLife, Attempt
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.hadoop.orders import AddressedOrder
-from fawkes.live.hadoop.setup import Command, Setup
+from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.jobs import Jobs
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.ssh import Result
+from fawkes.live.nodes.upload import Command
 from fawkes.live.wire.hadoop_rpc import kill_application, kill_attempt
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts, Script

@@ -20,7 +20,8 @@ from fawkes.config.site.site import Site
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Effect
 from fawkes.core.values.events import Event
-from fawkes.live.controller.controller import Controller, plan
+from fawkes.live.controller.controller import Controller
+from fawkes.live.controller.plans import plan
 from fawkes.live.lab import Lab
 from fawkes.store.record import decision_of, decision_plain, dumps, event_of, loads, to_plain
 

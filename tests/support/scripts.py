@@ -15,13 +15,17 @@ from fawkes.core.values.events import (
     CancelAsked,
     DrainAsked,
     Event,
+    GrowAsked,
+    HoldAsked,
     PauseAsked,
     ReleaseAsked,
     Requested,
     ResumeAsked,
+    ShrinkAsked,
     Started,
     Submitted,
     UndrainAsked,
+    UnholdAsked,
 )
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, Node, NodeId, Role
 from fawkes.core.values.settings import Settings
@@ -164,7 +168,7 @@ def actions(draw: st.DrawFn, at_us: int, number: int, pool: tuple[Node, ...]) ->
     name = ClusterId(draw(st.sampled_from(NAMES)))
     node = draw(st.sampled_from(pool)).id
     ask = f"ask-{number}"
-    kind = draw(st.sampled_from("rrrjjjjjjjjjlkccpqdduu"))
+    kind = draw(st.sampled_from("rrrjjjjjjjjjlkccpqdduuhhxggss"))
     match kind:
         case "r":
             return [Requested(at_us=at_us, spec=spec_of(draw, name), ask=ask)]
@@ -183,7 +187,22 @@ def actions(draw: st.DrawFn, at_us: int, number: int, pool: tuple[Node, ...]) ->
         case "d":
             discard = draw(st.sampled_from((False, False, False, True)))
             return [DrainAsked(at_us=at_us, node=node, reason="test", discard=discard, ask=ask)]
-    return [UndrainAsked(at_us=at_us, node=node, ask=ask)]
+        case "u":
+            return [UndrainAsked(at_us=at_us, node=node, ask=ask)]
+    return [steered(draw, kind, at_us, name, node, ask)]
+
+
+def steered(draw: st.DrawFn, kind: str, at_us: int, name: ClusterId, node: NodeId, ask: str) -> Event:
+    """An operator holds something, ends a hold, or moves nodes by hand."""
+    subject = draw(st.sampled_from((name, node)))
+    until_us = draw(st.sampled_from((0, at_us + 30 * SECOND_US, at_us + 300 * SECOND_US)))
+    if kind == "h":
+        return HoldAsked(at_us=at_us, subject=subject, reason="test", until_us=until_us, ask=ask)
+    if kind == "x":
+        return UnholdAsked(at_us=at_us, subject=subject, ask=ask)
+    move = GrowAsked if kind == "g" else ShrinkAsked
+    named = draw(st.sampled_from((None, None, node)))
+    return move(at_us=at_us, cluster=name, count=draw(st.integers(1, 3)), node=named, until_us=until_us, ask=ask)
 
 
 def arrivals(draw: st.DrawFn) -> list[Event]:
@@ -211,6 +230,7 @@ def scripts(draw: st.DrawFn) -> Script:
     late_us = (ACTED_S + 1) * SECOND_US
     events.append(ResumeAsked(at_us=late_us))
     events += [UndrainAsked(at_us=late_us, node=node.id) for node in pool]
+    events += [UnholdAsked(at_us=late_us, subject=name) for name in (*NAMES, *(node.id for node in pool))]
     losses = draw(
         st.lists(st.tuples(st.sampled_from(pool), st.integers(1, ACTED_S)), max_size=4).map(
             lambda pairs: tuple((node.id, at_s * SECOND_US) for node, at_s in pairs)

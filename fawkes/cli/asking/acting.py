@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fawkes.base.errors import FawkesError, PartialError, RefusedError, UserError
-from fawkes.base.units import counted, duration_us, show_bytes
+from fawkes.base.units import SECOND_US, counted, duration_us, show_bytes
 from fawkes.cli.show.show import TABLE, note, warn
 from fawkes.cli.show.visible import echo
 
@@ -37,6 +39,27 @@ class Duration(click.ParamType[int]):
             self.fail(str(error), param, ctx)
 
 
+class Time(click.ParamType[int]):
+    """A time to come such as ``2026-05-04T18:00``, UTC unless it says otherwise; the command gets microseconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Microseconds since the epoch; a usage error tells the right form."""
+        if isinstance(value, int):
+            return value
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a time such as 2026-05-04T18:00 (UTC)", param, ctx)
+        return round(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * SECOND_US)
+
+
+def end_of(duration_us: int | None) -> int:
+    """The time at which a duration that begins now is over; 0 without one."""
+    return time.time_ns() // 1000 + duration_us if duration_us else 0
+
+
 class Number(click.FloatRange):
     """A number between two bounds; click's own type takes ``nan`` for any range."""
 
@@ -53,6 +76,29 @@ def tell(text: str, output: str) -> None:
     echo(text, err=output != TABLE)
 
 
+dry_run_option = click.option("--dry-run", is_flag=True, help="Only show what would be decided; nothing is done.")
+
+
+def rehearse(client: Client, verb: str, body: Mapping[str, Any], output: str) -> None:
+    """Show what the controller would decide about a request, in its own sentences; TurnedDownError if it would refuse.
+
+    The controller decides as usual, on its state as it is, and neither stores nor does it.
+    """
+    from fawkes.cli.show.show import say, show
+    from fawkes.cli.show.tables import TABLES
+    from fawkes.core.values.model import Reason
+    from fawkes.report.tables.explain import lines_of
+
+    would: Any = client.post(verb, body, dry_run=True).get("would", [])
+    lines = lines_of([Reason(row["code"], row["facts"]) for row in would])
+    warn("dry run: nothing is done")
+    if output != TABLE:
+        show([{"code": line.code, "text": line.text} for line in lines], TABLES["--dry-run"], output)
+        return
+    for text in [line.text for line in lines] or ["The request would be accepted"]:
+        say(text, "  ")
+
+
 def confirm(word: str, *, what: str, yes: bool) -> None:
     """Go on only if the user types ``word``; RefusedError otherwise, also when nobody is there to type."""
     if yes:
@@ -64,6 +110,17 @@ def confirm(word: str, *, what: str, yes: bool) -> None:
         raise RefusedError("there was no answer: nothing was done", hint="Without a terminal, add --yes")
     if typed.strip() != word:
         raise RefusedError(f"that was not {word!r}: nothing was done")
+
+
+def node_names(text: str) -> tuple[str, ...]:
+    """The nodes of a set, with ClusterShell's groups (``@rack1``); UserError when it is none."""
+    from fawkes.config.files.nodeset import expand
+    from fawkes.config.nodes.programs import clustershell_group
+
+    try:
+        return expand(text, clustershell_group)
+    except ValueError as error:
+        raise UserError(str(error)) from None
 
 
 def the_cluster(client: Client, name: str) -> dict[str, Any]:
@@ -133,7 +190,7 @@ def _fate_of_undeclared(row: Mapping[str, Any], discard: bool) -> str:
     return f"must be discarded with --discard-data, or copied away first: {where}"
 
 
-def for_each(what: str, names: Sequence[str], act: Callable[[str], None]) -> None:
+def for_each(what: str, names: Sequence[str], act: Callable[[str], object]) -> None:
     """Act on each; the only one's error as it is, of several PartialError with the reasons of those that failed."""
     failed: dict[str, FawkesError] = {}
     for name in names:

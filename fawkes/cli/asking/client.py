@@ -107,9 +107,12 @@ class Client:
                 "the controller stopped in the middle of its answer", hint="`fawkes status` shows whether it still runs"
             )
 
-    def post(self, verb: str, body: Mapping[str, Plain]) -> Facts:
-        """Ask for something; the facts of the core's answer, or TurnedDownError with its reason."""
-        with self._sent("POST", f"/{verb}", json.dumps(body).encode()) as response:
+    def post(self, verb: str, body: Mapping[str, Plain], *, dry_run: bool = False) -> Facts:
+        """Ask for something; the facts of the core's answer, or TurnedDownError with its reason.
+
+        ``dry_run``: nothing is done, and ``would`` of the facts has the reasons of the decision.
+        """
+        with self._sent("POST", f"/{verb}?dry_run=1" if dry_run else f"/{verb}", json.dumps(body).encode()) as response:
             said = _answer(response)
         if said["refused"] is not None:
             raise TurnedDownError(Reason(said["refused"]["code"], said["refused"]["facts"]))

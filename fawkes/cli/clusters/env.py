@@ -1,4 +1,4 @@
-"""`fawkes env`: make `hadoop` and `yarn` work on an MR-cluster from this machine."""
+"""`fawkes env`: make `hadoop`, `yarn`, `pig` and `spark-submit` work on an MR-cluster from this machine."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from fawkes.config.site.site import Site
 @click.option("--csh", is_flag=True, help="For csh and tcsh instead of sh, bash and zsh.")
 @click.pass_obj
 def env(site: Site, cluster: str, csh: bool) -> None:
-    """Print exports that make `hadoop`, `hdfs`, `yarn` and `mapred` work on CLUSTER.
+    """Print exports that make `hadoop`, `hdfs`, `yarn`, `mapred` and `pig` work on CLUSTER.
 
     \b
       eval "$(fawkes env c-1)"
       hdfs dfs -ls /
 
-    The client configuration is written to state/env/CLUSTER in the site's folder. The address of this machine must be
-    in `clients` of the MR-cluster's file.
+    Where the MR-cluster has Spark, `spark-submit`, `pyspark` and `spark-shell` work as well, and Python finds
+    `pyspark`. `pig` needs `fawkes dist get pig`. The client configuration is written to state/env/CLUSTER in the site's
+    folder. The address of this machine must be in `clients` of the MR-cluster's file.
     """
     from fawkes.cli.asking.acting import the_cluster
     from fawkes.cli.asking.client import Client
@@ -37,15 +38,48 @@ def env(site: Site, cluster: str, csh: bool) -> None:
     the_cluster(client, cluster)
     answer = client.get("env", cluster=cluster)
     java_home = _java_home(answer["java_home"])
-    folder = _written(site.state_dir.absolute() / "env" / cluster, answer["files"])
     release = _release(answer["release_dir"], cluster)
+    pig = {"pig": _pig(answer["pig"])} if answer.get("pig") else {}
+    folder = _written(site.state_dir.absolute() / "env" / cluster, {**answer["files"], **pig})
     variables = {
         "JAVA_HOME": java_home,
         "HADOOP_HOME": release,
         "HADOOP_CONF_DIR": os.fspath(folder),
         "YARN_CONF_DIR": os.fspath(folder),
     }
-    click.echo(_csh(variables, f"{release}/bin") if csh else _sh(variables, f"{release}/bin"))
+    programs = [f"{release}/bin"]
+    if pig:
+        (folder / "pig").chmod(0o700)
+        programs.append(os.fspath(folder))
+    if answer.get("spark"):
+        variables |= _spark(Path(answer["spark"]), os.fspath(folder))
+        programs.append(f"{answer['spark']}/bin")
+    click.echo(_csh(variables, ":".join(programs)) if csh else _sh(variables, ":".join(programs)))
+
+
+def _pig(folder: str) -> str:
+    """The command `pig`: Hadoop's classes come first, and what tasks need beyond Hadoop's goes with each job."""
+    from fawkes.playbook.dist.pig import DEFAULT_PIG, MAIN, PIG_PINS, pig_release
+
+    pig = pig_release(PIG_PINS[DEFAULT_PIG], folder)
+    shipped = ":".join(f"{folder}/{jar}" for jar in pig.shipped)
+    return (
+        "#!/bin/sh\n"
+        f"export HADOOP_CLASSPATH={shlex.quote(f'{folder}/lib/*')}${{HADOOP_CLASSPATH:+:$HADOOP_CLASSPATH}}\n"
+        f'export HADOOP_OPTS="${{HADOOP_OPTS-}} -Dpig.additional.jars={shipped}"\n'
+        f'exec hadoop {MAIN} "$@"\n'
+    )
+
+
+def _spark(home: Path, conf_dir: str) -> dict[str, str]:
+    """The variables of Spark's own commands, and of Python."""
+    from fawkes.live.jobs.spark import environment
+
+    if not os.access(home / "bin" / "spark-submit", os.X_OK):
+        hint = "Run `fawkes dist get spark` as the user that runs the controller"
+        raise FawkesError("the Spark of this MR-cluster is not on this machine", where=os.fspath(home), hint=hint)
+    python = [*map(os.fspath, sorted((home / "python" / "lib").glob("*.zip"))), os.environ.get("PYTHONPATH", "")]
+    return {**environment(os.fspath(home), conf_dir), "PYTHONPATH": ":".join(filter(None, python))}
 
 
 def _release(folder: str | None, cluster: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from fawkes.cli.asking import completion
+from fawkes.cli.asking.acting import dry_run_option
 from fawkes.cli.show.show import TABLE, output_option
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
@@ -14,9 +15,10 @@ from fawkes.config.site.site import Site
 @click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 @click.option("--to", metavar="NODE", shell_complete=completion.nodes, help="The core node (default: chosen).")
 @click.option("--now", is_flag=True, help="Do not wait for jobs; those that the move ends begin again afterwards.")
+@dry_run_option
 @output_option
 @click.pass_obj
-def move_masters(site: Site, cluster: str, to: str | None, now: bool, output: str) -> None:
+def move_masters(site: Site, cluster: str, to: str | None, now: bool, dry_run: bool, output: str) -> None:
     """Move the NameNode, the ResourceManager and the JobHistory server of CLUSTER to another of its core nodes.
 
     No data is lost. Files and jobs of CLUSTER cannot be used for some seconds, and clients need its new address: run
@@ -29,12 +31,15 @@ def move_masters(site: Site, cluster: str, to: str | None, now: bool, output: st
     commands of their own and for jobs that are not yet an application. NODE must be one of the journal's nodes; the
     second NameNode comes up there first.
     """
-    from fawkes.cli.asking.acting import tell, the_cluster
+    from fawkes.cli.asking.acting import rehearse, tell, the_cluster
     from fawkes.cli.asking.client import Client
     from fawkes.cli.show.show import show
 
     client = Client(site)
     the_cluster(client, cluster)
+    if dry_run:
+        rehearse(client, "move-masters", {"cluster": cluster, "to": to, "now": now}, output)
+        return
     facts = client.post("move-masters", {"cluster": cluster, "to": to, "now": now})
     running = facts.get("jobs")
     jobs = [str(job) for job in running] if isinstance(running, list) else []

@@ -172,8 +172,11 @@ def headlines(pool: Row) -> list[str]:
         lines.append(
             f"THE CLOCK JUMPED: {pool['clock']}. Nothing expires by it; check the time service of this machine"
         )
+    if pool["settings_changed"]:
+        lines.append(f"settings changed: {pool['settings_changed']}")
     if pool["paused"]:
         lines.append(f"VOLUNTARY MOVES ARE STOPPED: {pool['paused']}")
+    lines += pool["nodes_held"]
     if pool["deadlines"] is not None:
         of = pool["deadlines"]
         ended = ", ".join(f"{of[name]} {name}" for name in ("met", "missed", "dropped", "killed"))
@@ -246,8 +249,8 @@ def target_lines(pool: Row, rows: Sequence[Row]) -> list[str]:
 
 
 def trouble_lines(rows: Sequence[Row]) -> list[str]:
-    """A line for each MR-cluster that somebody should look at, and one for each further alert of it."""
-    lines = []
+    """A line for each MR-cluster that is held or that somebody should look at, and one for each further alert."""
+    lines = [f"{row['cluster']} is {row['hold']}" for row in rows if row["hold"]]
     for row in (row for row in rows if row["why"]):
         lines.append(f"{row['cluster']} is {row['health']}: {row['why']}")
         lines += [f"{row['cluster']}: {alert}" for alert in row["alerts"] if alert not in row["why"]]

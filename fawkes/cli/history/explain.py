@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.base.units import show_time
 from fawkes.cli.asking import completion
 from fawkes.cli.show.fields import clock
 from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, note, output_option
@@ -54,12 +54,13 @@ def explain(
     the queue, the CPUs that it asks for and those that are free. The numbers of a job that waits are the newest.
     """
     from fawkes.cli.asking.ledger import ledger_of
+    from fawkes.report.tables.explain import as_plain
 
     given = sum((tick is not None, node is not None, cluster is not None, job is not None, last))
     if given > 1:
         raise click.UsageError("Give one of TICK, --node, --cluster, --job and --last.")
     with ledger_of(site) as ledger:
-        _write(_explained(ledger, tick, node, cluster, job, last), output)
+        write(as_plain(_explained(ledger, tick, node, cluster, job, last)), output)
 
 
 def _explained(
@@ -96,20 +97,19 @@ def _waits_now(ledger: Reader, job: JobState) -> Reason | None:
     return waits_now(remembered(ledger)[0], job, admission)
 
 
-def _write(explanation: Explanation, output: str) -> None:
+def write(plain: Mapping[str, Any], output: str) -> None:
+    """Write an explanation (`as_plain`) for people or for programs."""
     from fawkes.cli.show.show import say, show
-    from fawkes.report.tables.explain import as_plain
 
-    plain = as_plain(explanation)
     if output == JSON:
         click.echo(json.dumps({"version": JSON_VERSION, **plain}, indent=2, allow_nan=False))
     elif output == CSV:
         show(plain["lines"], TABLES["explain, lines"], output)
     else:
-        echo(explanation.title)
-        for line in explanation.lines:
-            time = f"{clock(show_time(line.at_us))}  " if line.at_us is not None else ""
-            say(f"  {time}{line.text}", "    ")
-        if explanation.figures:
+        echo(plain["title"])
+        for line in plain["lines"]:
+            time = f"{clock(line['time'])}  " if line["time"] is not None else ""
+            say(f"  {time}{line['text']}", "    ")
+        if plain["figures"]:
             click.echo()
-            show(explanation.figures, TABLES["explain"], output)
+            show(plain["figures"], TABLES["explain"], output)

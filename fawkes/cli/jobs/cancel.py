@@ -31,7 +31,6 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
     known = {name: the_job(client, name) for name in jobs}
     if dry_run:
         show([row for row in known.values() if row], TABLES["cancel"], output)
-        return
 
     def act(name: str) -> None:
         row = known[name]
@@ -42,6 +41,9 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
                 f"the job {name!r} has already ended: it {how_it_stands(row['state'])}",
                 hint="There is nothing to cancel",
             )
+        if dry_run:
+            client.post("cancel", {"job": name}, dry_run=True)
+            return
         was = row["state"]
         with followed(client, wait):
             client.post("cancel", {"job": name})
@@ -49,6 +51,8 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
             tell(f"{name} {done}", output)
 
     for_each("cancelled", jobs, act)
+    if dry_run:
+        return
     if wait:
         wait_for_jobs(client, jobs, limit_us)
     if output != TABLE:

@@ -31,6 +31,7 @@ _LONGEST_NAME = 63 - 8
 @click.option("--jar", metavar="FILE|NAME", help="A jar, or the release's own: examples, streaming, jobclient-tests.")
 @click.option("--class", "main_class", metavar="CLASS", help="The class with main(), of the jar or of Hadoop itself.")
 @click.option("--script", metavar="COMMAND", help="A command for /bin/sh, with hadoop and yarn on its PATH.")
+@click.option("--python", metavar="FILE", help="A program for Spark in Python.")
 @click.option("--mapper", metavar="COMMAND", help="Streaming: the mapper.")
 @click.option("--combiner", metavar="COMMAND", help="Streaming: the combiner.")
 @click.option("--reducer", metavar="COMMAND", help="Streaming: the reducer.")
@@ -69,6 +70,7 @@ def submit(
       fawkes submit c-1 --jar examples -- wordcount /in /out
       fawkes submit c-1 --mapper cat --reducer wc --input /in --output-folder /out
       fawkes submit c-1 --script 'pig -f top.pig' --file top.pig
+      fawkes submit c-1 --python count.py -- /in /out
       fawkes submit c-1 --jar examples --tasks 10 --deadline 20m -- pi 10 1000
 
     Jars, scripts and files are looked for on this machine before anything is sent.
@@ -111,13 +113,13 @@ def _jobs(cluster: str, words: Sequence[str], options: Mapping[str, Any]) -> tup
 
     if not is_name(cluster):
         raise UserError(f"{cut(cluster)!r} cannot be the name of an MR-cluster", hint="`fawkes status` lists them all")
-    if {"jar", "main_class", "script", "mapper", "reducer", "combiner"} & options.keys():
+    if {"jar", "main_class", "script", "python", "mapper", "reducer", "combiner"} & options.keys():
         return (_job_of_options(cluster, words, options),)
     if len(words) != 1:
         what = "neither a job file nor a program is given" if not words else f"{len(words)} job files are given"
         raise UserError(
             what,
-            hint="Name one job file, or give --jar, --class, --script or --mapper (`fawkes submit --help`)",
+            hint="Name one job file, or give --jar, --class, --script, --python or --mapper (`fawkes submit --help`)",
         )
     return _jobs_of_file(cluster, Path(words[0]), options)
 
@@ -146,6 +148,8 @@ def _job_of_options(cluster: str, words: Sequence[str], options: Mapping[str, An
     table = _table(options) | ({"args": list(words)} if words else {})
     if "script" in options:
         table |= {"kind": "script", "command": options["script"]}
+    elif "python" in options:
+        table["kind"] = "spark"
     elif {"mapper", "combiner", "reducer"} & options.keys():
         table["kind"] = "streaming"
     else:
@@ -166,7 +170,7 @@ def _kind_of_program(options: Mapping[str, Any]) -> str:
 def _table(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options as keys of a job file."""
     keys = {"main_class": "class", "name": "id", "inputs": "input", "output_folder": "output"}
-    same = {"jar", "mapper", "combiner", "reducer", "files", "retries", "tasks"}
+    same = {"jar", "python", "mapper", "combiner", "reducer", "files", "retries", "tasks"}
     same |= {"time_limit", "deadline", "reference_time", "input_size"}
     table = {keys.get(name, name): _listed(value) for name, value in options.items() if name in keys.keys() | same}
     if "properties" in options:
@@ -187,8 +191,8 @@ def _property(text: str) -> tuple[str, str]:
 
 def _stem(options: Mapping[str, Any]) -> str:
     """A word for the name of a job that has no file: its jar, else its class, else its command."""
-    if "jar" in options:
-        return Path(options["jar"]).stem
+    if program := options.get("jar", options.get("python")):
+        return Path(program).stem
     if "main_class" in options:
         return str(options["main_class"]).rpartition(".")[2]
     command = options.get("script", options.get("mapper", ""))

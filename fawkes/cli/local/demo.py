@@ -128,6 +128,7 @@ def _provide(table: WorkloadTable) -> None:
             cluster.hadoop_version or DEFAULT_VERSION,
             own_release=bool(cluster.release_dir),
             kerberos=cluster.security == KERBEROS,
+            software=cluster.software,
         )
         for cluster in table.cluster
     ]

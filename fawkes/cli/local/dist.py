@@ -1,4 +1,4 @@
-"""`fawkes dist`: the Hadoop releases of this machine, and Pig."""
+"""`fawkes dist`: the Hadoop releases of this machine, Pig and Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def dist() -> None:
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @output_option
 def get(version: str, again: bool, dry_run: bool, output: str) -> None:
-    """Resolve Hadoop VERSION (3.5.0 or 3.4.2), or `pig`, by Maven, check it and put it into the cache.
+    """Get Hadoop VERSION (3.5.0 or 3.4.2) or `pig` by Maven, or `spark` by pip, check it and put it into the cache.
 
     With a version of Hadoop comes all else that its MR-clusters can need, so that deployments need no network. Each of
     these is compiled alone by its name: `doors`, which closes the ports of daemons; `kerberos`, for MR-clusters with
@@ -37,6 +37,7 @@ def get(version: str, again: bool, dry_run: bool, output: str) -> None:
     """
     from fawkes.playbook.dist import pieces
     from fawkes.playbook.dist.compile.compiled import JavaCode
+    from fawkes.playbook.dist.spark import SparkPin
 
     needed = pieces.of_name(version)
     first = needed[0]
@@ -48,7 +49,13 @@ def get(version: str, again: bool, dry_run: bool, output: str) -> None:
             elif isinstance(piece, JavaCode):
                 click.echo(f"would compile {piece.title} into {place}")
             else:
-                click.echo(f"would resolve the {len(piece.jars())} jars of {piece.title} by Maven into {place}")
+                count, by_pip = len(piece.jars()), isinstance(piece, SparkPin)
+                work = (
+                    f"download {piece.title} by pip"
+                    if by_pip
+                    else f"resolve the {count} jars of {piece.title} by Maven"
+                )
+                click.echo(f"would {work} into {place}")
         return
     with progress(first.title) as say:
         made = pieces.provide(needed, again=again, say=say)
@@ -61,10 +68,10 @@ def get(version: str, again: bool, dry_run: bool, output: str) -> None:
 
 
 def _wanted(version: str) -> Wanted:
-    from fawkes.playbook.dist.pig import DEFAULT_PIG, PIG_PINS
+    from fawkes.playbook.dist.cache import BESIDE
     from fawkes.playbook.dist.pins import pin
 
-    return PIG_PINS[DEFAULT_PIG] if version == "pig" else pin(version)
+    return BESIDE.get(version) or pin(version)
 
 
 @dist.command(name="list")

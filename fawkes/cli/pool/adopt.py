@@ -36,7 +36,7 @@ def adopt(site: Site, yes: bool, dry_run: bool) -> None:
     from fawkes.cli.show.show import warn
     from fawkes.live.controller.adopt import Adoption
     from fawkes.live.controller.check import fleet_of
-    from fawkes.live.controller.controller import plan
+    from fawkes.live.controller.plans import plan
 
     ready = plan(site, shadow=False)
     by = pwd.getpwuid(os.getuid()).pw_name

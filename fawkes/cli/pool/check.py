@@ -85,7 +85,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
 def _chosen(inventory: Inventory, nodes: str | None) -> tuple[list[InventoryNode], set[str]]:
     """The nodes to look at, and the hosts whose keys may be accepted; a jump host stands for the nodes behind it."""
     from fawkes.base.errors import UserError
-    from fawkes.cli.pool.drain import node_names
+    from fawkes.cli.asking.acting import node_names
     from fawkes.config.files.nodeset import fold
 
     ways = {node.name: node.jump.names if node.jump else () for node in inventory.nodes}

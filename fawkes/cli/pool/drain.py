@@ -56,7 +56,7 @@ def drain(
 
     Without --wait the command returns at once; interrupting it does not undo the drain.
     """
-    from fawkes.cli.asking.acting import for_each, tell
+    from fawkes.cli.asking.acting import for_each, node_names, tell
     from fawkes.cli.asking.client import Client
     from fawkes.cli.asking.waiting import followed
     from fawkes.cli.show.show import show
@@ -66,6 +66,8 @@ def drain(
     known = the_nodes(client, names)
     if dry_run:
         show(list(known.values()), TABLES["drain"], output)
+        body = {"reason": reason, "discard": discard_data}
+        for_each("could be drained", names, lambda name: client.post("drain", {"node": name, **body}, dry_run=True))
         return
 
     if discard_data:
@@ -82,18 +84,6 @@ def drain(
         tell(f"{nodes}: out of service. Put back with `fawkes undrain {nodes}`", output)
     if output != TABLE:
         show(list(the_nodes(client, names).values()), TABLES["drain"], output)
-
-
-def node_names(text: str) -> tuple[str, ...]:
-    """The nodes of a set, with ClusterShell's groups (``@rack1``); UserError when it is none."""
-    from fawkes.base.errors import UserError
-    from fawkes.config.files.nodeset import expand
-    from fawkes.config.nodes.programs import clustershell_group
-
-    try:
-        return expand(text, clustershell_group)
-    except ValueError as error:
-        raise UserError(str(error)) from None
 
 
 def the_nodes(client: Client, names: Sequence[str]) -> dict[str, dict[str, Any]]:

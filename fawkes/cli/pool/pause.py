@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from fawkes.cli.asking.acting import dry_run_option
 from fawkes.cli.show.show import TABLE, output_option
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
@@ -11,17 +12,21 @@ from fawkes.config.site.site import Site
 
 @click.command()
 @click.option("--reason", required=True, help="Reason, shown to anyone who asks later.")
+@dry_run_option
 @output_option
 @click.pass_obj
-def pause(site: Site, reason: str, output: str) -> None:
+def pause(site: Site, reason: str, dry_run: bool, output: str) -> None:
     """Stop all voluntary moves: shares are still watched, but no node moves for the sake of balance.
 
     Moves under way finish, jobs continue, and MR-clusters are still deployed and released on request.
     """
-    from fawkes.cli.asking.acting import tell
+    from fawkes.cli.asking.acting import rehearse, tell
     from fawkes.cli.asking.client import Client
     from fawkes.cli.show.show import show
 
+    if dry_run:
+        rehearse(Client(site), "pause", {"reason": reason}, output)
+        return
     Client(site).post("pause", {"reason": reason})
     tell(f"Voluntary moves are paused ({reason}). Allow them again with `fawkes resume`", output)
     if output != TABLE:

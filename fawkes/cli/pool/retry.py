@@ -28,9 +28,8 @@ def retry(site: Site, name: str, dry_run: bool, output: str) -> None:
     of its nodes are retried, and an alert about lost writes ends. Use this after a repair; otherwise, Fawkes retries by
     itself, after ever longer waits.
     """
-    from fawkes.cli.asking.acting import for_each, tell
+    from fawkes.cli.asking.acting import for_each, node_names, tell
     from fawkes.cli.asking.client import Client
-    from fawkes.cli.pool.drain import node_names
     from fawkes.cli.show.show import show
 
     names = node_names(name)
@@ -38,6 +37,7 @@ def retry(site: Site, name: str, dry_run: bool, output: str) -> None:
     standing = [_standing(client, each) for each in names]
     if dry_run:
         show(standing, TABLES["retry --dry-run"], output)
+        for_each("could be tried", names, lambda each: client.post("retry", {"subject": each}, dry_run=True))
         return
     tried: list[dict[str, object]] = []
 

@@ -50,7 +50,8 @@ def run(
         raise click.UsageError("--take-over changes nodes, and --shadow changes nothing. Use one of them.")
     import logging
 
-    from fawkes.live.controller.controller import Controller, plan
+    from fawkes.live.controller.controller import Controller
+    from fawkes.live.controller.plans import plan
 
     level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
 

@@ -23,9 +23,9 @@ def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
 
     A node that is already leaving its MR-cluster still leaves, and is free afterwards.
     """
-    from fawkes.cli.asking.acting import for_each, tell
+    from fawkes.cli.asking.acting import for_each, node_names, tell
     from fawkes.cli.asking.client import Client
-    from fawkes.cli.pool.drain import node_names, the_nodes
+    from fawkes.cli.pool.drain import the_nodes
     from fawkes.cli.show.show import show
 
     names = node_names(nodes)
@@ -33,6 +33,7 @@ def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
     known = the_nodes(client, names)
     if dry_run:
         show(list(known.values()), TABLES["drain"], output)
+        for_each("could be undrained", names, lambda name: client.post("undrain", {"node": name}, dry_run=True))
         return
 
     def act(name: str) -> None:

@@ -62,12 +62,12 @@ TABLES: Final[Mapping[str, Table]] = {
     "status": Table(
         ("cluster", "state", "health", "nodes", "target", "share", "weight", "jobs_waiting", "jobs_running"),
         ("core", "transient_core", "transient", "joining", "leaving", "lost", "masters_on", "promise", "second_copy",
-         "masters_moving", "second_namenode", "takes_over", "journal", "run_as", "since", "why"),
+         "masters_moving", "second_namenode", "takes_over", "journal", "run_as", "since", "hold", "why"),
         drop=("jobs_running", "jobs_waiting", "share", "weight"),
     ),
     "nodes": Table(
         ("node", "cluster", "role", "state", "brief"),
-        ("master", "standby", "since", "back", "waited_since", "why", "keep_out", "alert", "seen"),
+        ("master", "standby", "since", "back", "waited_since", "why", "keep_out", "hold", "alert", "seen"),
         cut=True,
     ),
     "nodes --fold": Table(
@@ -87,7 +87,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "events --verify": Table(("steps", "pool_id", "sound"), ("ledger",)),
     "explain": Table(
         ("cluster", "y", "weight", "mean_share", "discrimination", "nodes", "target", "min_nodes"),
-        ("pinned", "unreadable"),
+        ("pinned", "unreadable", "kept"),
         drop=("min_nodes",),
     ),
     "explain, lines": Table(("step", "time", "text"), ("code",)),
@@ -109,6 +109,10 @@ TABLES: Final[Mapping[str, Table]] = {
     "submit --dry-run": Table(("job", "cluster", "kind", "retries", "time_limit_us", "reference_us"), ("deadline_us",)),
     "cancel": Table(("job", "cluster", "state"), ("attempt",)),
     "drain": Table(("node", "state", "cluster", "role", "keep_out")),
+    "--dry-run": Table(("code", "text")),
+    "reload": Table(("restart",), ("changed",)),
+    "hold": Table(("subject", "state", "hold")),
+    "grow": Table(("cluster", "hold"), ("moved",)),
     "move-masters": Table(("cluster", "node", "waits_for")),
     "retry": Table(("subject", "tried")),
     "retry --dry-run": Table(("subject", "state", "alert")),

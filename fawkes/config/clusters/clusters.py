@@ -115,6 +115,9 @@ class ClusterTable(Strict):
         default=None, description='a version of `fawkes dist list`, in quotes: "3.5.0"'
     )
     release_dir: RemoteFolder | None = Field(default=None, description="a folder on the nodes with a Hadoop release")
+    software: list[Literal["spark"]] = Field(
+        default=[], max_length=1, description='what its nodes have besides Hadoop: ["spark"] for jobs of kind "spark"'
+    )
     clients: list[Client] = Field(
         default=[],
         max_length=MOST_FOLDERS,
@@ -208,6 +211,7 @@ def _details(table: ClusterTable, data: tuple[DataSet, ...], folder: Path) -> Cl
         block_size_bytes=table.block_size,
         hadoop_version=table.hadoop_version or ("" if table.release_dir else DEFAULT_VERSION),
         release_dir=table.release_dir or "",
+        software=tuple(table.software),
         security="" if table.security == "none" else table.security,
         kerberos_users=tuple(table.kerberos_users),
         heap_bytes={name: size for name, size in dict(table.heap).items() if size is not None},
@@ -230,6 +234,9 @@ def _check_kerberos(table: ClusterTable, faults: Faults) -> None:
         if table.kerberos_users:
             faults.add("these users count with Kerberos only", "kerberos_users", 'Add security = "kerberos"')
         return
+    if table.software:
+        what = "Fawkes runs Spark on MR-clusters without Kerberos only"
+        faults.add(what, "software", "Leave it out, or request an MR-cluster without Kerberos for Spark")
     copied = [(f"data[#{index + 1}].from", row.source) for index, row in enumerate(table.data)]
     copied += [(f"outputs[#{index + 1}].save_to", row.save_to) for index, row in enumerate(table.outputs)]
     for key, place in copied:

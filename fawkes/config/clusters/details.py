@@ -66,6 +66,7 @@ class ClusterDetails:
     block_size_bytes: int = 128 * 1024 * 1024
     hadoop_version: str = ""
     release_dir: str = ""
+    software: tuple[str, ...] = ()
     security: str = ""
     kerberos_users: tuple[str, ...] = ()
     heap_bytes: Mapping[str, int] = field(default_factory=dict)
@@ -101,13 +102,13 @@ class SleepTasks:
 
 @dataclass(frozen=True, kw_only=True)
 class JobDetails:
-    """The program that a job runs. ``kind`` is ``jar``, ``class``, ``streaming``, ``script`` or ``pig``.
+    """The program that a job runs. ``kind`` is ``jar``, ``class``, ``streaming``, ``script``, ``pig`` or ``spark``.
 
     ``jar`` is an absolute local path, ``release_jar`` one of the release's own jars (``examples``, ``streaming`` or
-    ``jobclient-tests``); both may be empty. ``pig`` (Pig Latin) is an absolute local path as well, and so are
-    ``files``, which go along. ``secrets`` are further keys like ``properties``, of which only the place of the value is
-    known: ``{"env": NAME}``, ``{"file": absolute path}`` or ``{"secret": NAME}``. ``sleep`` says what the tasks do when
-    they only sleep, ``profile`` what those of a load job do: the simulator's `Profile`.
+    ``jobclient-tests``); both may be empty. ``pig`` (Pig Latin) and ``python`` (a Spark program) are absolute local
+    paths as well, and so are ``files``, which go along. ``secrets`` are further keys like ``properties``, of which only
+    the place of the value is known: ``{"env": NAME}``, ``{"file": absolute path}`` or ``{"secret": NAME}``. ``sleep``
+    says what the tasks do when they only sleep, ``profile`` what those of a load job do: the simulator's `Profile`.
     """
 
     kind: str
@@ -123,6 +124,7 @@ class JobDetails:
     output: str = ""
     command: str = ""
     pig: str = ""
+    python: str = ""
     files: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -132,7 +134,7 @@ class JobDetails:
     @property
     def one_application(self) -> bool:
         """True if it is over with its first application of YARN; a user's own program may run several."""
-        return self.kind == "streaming" or self.sleep is not None or bool(self.profile)
+        return self.kind in ("streaming", "spark") or self.sleep is not None or bool(self.profile)
 
     def plain(self) -> dict[str, Plain]:
         """Plain data, for `JobSpec.details`."""

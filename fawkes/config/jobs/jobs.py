@@ -28,6 +28,7 @@ from fawkes.config.files.fields import (
     is_name,
 )
 from fawkes.config.files.loader import Faults, Strict, check, read_toml, written, wrong
+from fawkes.config.jobs import spark
 from fawkes.config.jobs.jars import RELEASE_JARS, starts_itself
 from fawkes.config.jobs.kept import unkept_reason
 from fawkes.config.jobs.tags import ENVIRONMENT, MOST_OWN, TAGS, file_sets_tags, own_tags, sets_tags
@@ -46,6 +47,7 @@ _NEEDS = {
     "streaming": ("mapper", "input", "output"),
     "script": ("command",),
     "pig": ("pig",),
+    "spark": (),
     "sleep": ("maps", "map_time"),
 }
 _ALLOWS = {
@@ -54,6 +56,7 @@ _ALLOWS = {
     "streaming": ("combiner", "reducer", "args", "input_size", "tasks"),
     "script": ("args", "input", "input_size", "tasks"),
     "pig": ("args", "input", "input_size", "tasks"),
+    "spark": ("python", "jar", "class", "args", "input", "input_size", "tasks"),
     "sleep": ("reduces", "reduce_time"),
 }
 
@@ -108,7 +111,7 @@ class JobTable(Strict):
 
     id: Name | None = Field(default=None, description="its name, used once for good; without it that of the file")
     title: str = Field(default="", description="a line for people")
-    kind: Literal["jar", "class", "streaming", "script", "pig", "sleep"] = Field(description="what the job is")
+    kind: Literal["jar", "class", "streaming", "script", "pig", "spark", "sleep"] = Field(description="what the job is")
     jar: Text | None = Field(
         default=None, description="a jar beside this file, or examples, streaming, jobclient-tests"
     )
@@ -127,6 +130,7 @@ class JobTable(Strict):
     pig: Text | None = Field(
         default=None, description="a file of Pig Latin beside this file; args are Pig's own, such as -param (pig)"
     )
+    python: Text | None = Field(default=None, description="a Python file beside this file (spark)")
     maps: Tasks | None = Field(default=None, description="map tasks (sleep)")
     map_time_us: TaskTimeUs | None = Field(default=None, alias="map_time", description="of each map (sleep)")
     reduces: MaybeTasks | None = Field(default=None, description="reduce tasks, 1 if not given (sleep)")
@@ -197,6 +201,7 @@ def job_spec(table: JobTable, *, cluster: str, file: str, folder: Path, key: str
     details = _details(table, folder, faults)
     _check_class(table, folder, faults)
     _check_tags(details, faults)
+    _check_spark(details, faults)
     _check_names(details, faults)
     _check_deadline(table, details, faults)
     faults.refuse()
@@ -252,6 +257,8 @@ def _check_kind(table: JobTable, faults: Faults) -> None:
     """Each kind has keys that it needs, and those of other kinds would be silently without effect."""
     needs, allows = _NEEDS[table.kind], _ALLOWS[table.kind]
     said = written(table)
+    if table.kind == "spark" and (table.python is None) == (table.jar is None or table.main_class is None):
+        faults.add("gives no program, or two", "python", "A job of kind 'spark' needs python, or jar and class")
     for key in needs:
         if key not in said:
             faults.add("is missing", key, f"A job of kind {table.kind!r} needs {', '.join(needs)}")
@@ -274,10 +281,17 @@ def _check_class(table: JobTable, folder: Path, faults: Faults) -> None:
 def _check_names(details: JobDetails, faults: Faults) -> None:
     """All that goes along lies in one folder on the master: of two files with one name the second would be both."""
     taken: dict[str, str] = {}
-    for path in filter(None, (details.jar, details.pig, *details.files)):
+    for path in filter(None, (details.jar, details.pig, details.python, *details.files)):
         other = taken.setdefault(Path(path).name, path)
         if other != path:
             faults.add(f"{path!r} and {other!r} have the same name", "files", "Give one of them another name")
+
+
+def _check_spark(details: JobDetails, faults: Faults) -> None:
+    """The settings of an application are its user's own, but for those that lead around doors, tags and the queue."""
+    if details.kind == spark.KIND:
+        for key, why in spark.owned_keys({**details.properties, **dict.fromkeys(details.secrets, "")}):
+            faults.add(f"{key} cannot be given: {why}", "properties", "Leave it out")
 
 
 def _check_tags(details: JobDetails, faults: Faults) -> None:
@@ -311,6 +325,7 @@ def _details(table: JobTable, folder: Path, faults: Faults) -> JobDetails:
     jar = "" if table.jar is None or from_release else _local(table.jar, folder, "jar", faults)
     return JobDetails(
         **common,
+        python="" if table.python is None else _local(table.python, folder, "python", faults),
         kind=table.kind,
         jar=jar,
         release_jar=(table.jar or "") if from_release else "",

@@ -17,6 +17,7 @@ from fawkes.base.catalog import Kind, bundled_dir
 from fawkes.base.errors import ConfigError
 from fawkes.base.reading import MIB, read_bytes
 from fawkes.config.clusters.details import JobDetails
+from fawkes.config.jobs import spark
 
 MAPS = "mapreduce.job.running.map.limit"
 REDUCES = "mapreduce.job.running.reduce.limit"
@@ -66,13 +67,15 @@ def unkept_reason(details: JobDetails) -> str:
     A Pig job's program and the texts that go along are read; a program that cannot be read is a reason.
     """
     for word in details.args:
-        if word in _FILES:
+        if word in _FILES and details.kind != spark.KIND:
             return f"the argument {word} reads properties that win over the grant's"
     match details.kind:
         case "script":
             return "" if _bundled(details) else "a script may run programs that are not MapReduce, several at once"
         case "pig":
             return _of_pig(details)
+        case "spark":
+            return spark.unkept(details.properties)
         case _:
             return ""
 

@@ -203,6 +203,22 @@ class AccessTable(Strict):
     operators: Groups = Field(default=[], description="groups whose members may do everything")
 
 
+class HooksTable(Strict):
+    """``[hooks]``: the site's own executables in ``hooks/``."""
+
+    time_limit_us: PositiveDurationUs = Field(
+        default=30 * SECOND_US, alias="time_limit", description="when a hook that has not ended is killed"
+    )
+    before_join: Literal["required", "told"] = Field(
+        default="required",
+        description="required: a node joins only once hooks/before-join has ended with 0; told: it does not wait",
+    )
+
+
+#: of a site that writes nothing about them
+NO_HOOKS = HooksTable()
+
+
 class SettingsFile(Strict):
     """All keys of ``fawkes.toml``; those that are not written come from the preset."""
 
@@ -291,6 +307,7 @@ class SettingsFile(Strict):
         default=[], description="files in the site's playbooks/ that replace those of Fawkes, such as node"
     )
     access: AccessTable = Field(default=AccessTable(), description="who may use the controller's socket")
+    hooks: HooksTable = Field(default=NO_HOOKS, description="the site's own executables in hooks/")
     kerberos: KerberosTable | None = Field(default=None, description="the realm of the site and its keytabs")
 
 
@@ -313,6 +330,7 @@ class SiteSettings:
     playbooks: tuple[str, ...]
     admission: Found | None = None
     kerberos: KerberosSite | None = None
+    hooks: HooksTable = NO_HOOKS
 
     @property
     def share_error(self) -> float:
@@ -392,6 +410,7 @@ def settings_of(
         tuple(table.playbooks),
         admission,
         None if table.kerberos is None else KerberosSite.of(table.kerberos, file, base),
+        table.hooks,
     )
 
 

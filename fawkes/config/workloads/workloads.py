@@ -16,6 +16,7 @@ from fawkes.config.files.fields import DurationUs, JobCount, Name, NodeCount, Se
 from fawkes.config.files.include import load_including
 from fawkes.config.files.loader import Faults, Strict, did_you_mean
 from fawkes.config.jobs.jobs import JobTable, job_spec
+from fawkes.config.jobs.spark import KIND as SPARK
 from fawkes.config.nodes.inventory import Inventory
 from fawkes.config.settings.settings import SiteSettings, settings_of
 from fawkes.config.workloads.model import ModelTable
@@ -215,7 +216,11 @@ def _check_names(table: WorkloadTable, faults: Faults) -> None:
     total = sum(job.count for job in table.job)
     if total > MOST_ARRIVALS:
         faults.add(f"{total:,} jobs are too many", "job", f"Give at most {MOST_ARRIVALS:,}, or a trace by [[load]]")
+    without_spark = {row.id for row in table.cluster if SPARK not in row.software}
     for number, job in enumerate(table.job, 1):
+        if job.kind == SPARK and job.cluster in without_spark:
+            hint = f'Write software = ["spark"] into [[cluster]] {job.cluster}'
+            faults.add(f"the nodes of {job.cluster} have no Spark", f"{_place('job', number, job.id)}.kind", hint)
         if job.cluster not in clusters:
             hint = did_you_mean(job.cluster, clusters, kind="there are")
             key = f"{_place('job', number, job.id)}.cluster"

@@ -118,7 +118,8 @@ def deploy_without(draft: Draft, cluster: ClusterState, node: NodeId, error: str
 def _make_room(draft: Draft, waiting: list[ClusterState]) -> None:
     """Shrink others until as many core-capable nodes are free, or on their way, as all who wait need together.
 
-    First as far as the weights say, then down to the minimums. MR-clusters that cannot be read do not shrink.
+    First as far as the weights say, then down to the minimums. MR-clusters that cannot be read do not shrink, and
+    neither do those that an operator holds.
     """
     coming = draft.counts.free_core + draft.counts.coming_core
     lacking: dict[ClusterId, int] = {}
@@ -151,12 +152,12 @@ def _shrink_others(draft: Draft, waiting: list[ClusterState], lacking: dict[Clus
     """
     if next(donors(draft), None) is None:
         return
-    givers = [c for c in draft.clusters() if c.active and c.unreadable_us is None]
+    givers = [c for c in draft.clusters() if c.balanced]
     spare = {c.id: draft.held(c.id).spare_core for c in givers}
     have = {c.id: draft.held(c.id).counted for c in givers}
     targets = _targets_without(draft, sum(c.spec.min_nodes for c in waiting), givers, have)
     draft.change(replace(draft.tick, targets=targets, measured=False))
-    for limit in (targets, {c.id: c.spec.min_nodes for c in givers}):
+    for limit in (targets, {c.id: draft.held(c.id).least(c.spec.min_nodes) for c in givers}):
         for donor in sorted(givers, key=lambda c: (limit[c.id] - have[c.id], c.id)):
             surplus = min(have[donor.id] - limit[donor.id], spare[donor.id])
             given = _give_to(draft, donor, surplus, limit[donor.id], lacking)
@@ -180,10 +181,11 @@ def _targets_without(
     draft: Draft, newcomers: int, givers: list[ClusterState], have: dict[ClusterId, int]
 ) -> dict[ClusterId, int]:
     """Targets by weight over what is left beside so many nodes of newcomers; by present size without weights."""
-    fixed = sum(draft.held(c.id).nodes for c in draft.clusters() if c.id not in have)
+    fixed = draft.counts.kept_free + sum(draft.held(c.id).nodes for c in draft.clusters() if c.id not in have)
     fixed += sum(draft.held(c).parting for c in have)
     total = max(0, draft.counts.usable - newcomers - fixed)
     known = {c: draft.tick.weights.get(c, 0.0) for c in have}
     weights = known if sum(known.values()) > 0 else {c: float(nodes) for c, nodes in have.items()}
-    bounds = {c.id: Bounds(c.spec.min_nodes, max(c.spec.min_nodes, have[c.id])) for c in givers}
+    least = {c.id: draft.held(c.id).least(c.spec.min_nodes) for c in givers}
+    bounds = {c: Bounds(few, max(few, have[c])) for c, few in least.items()}
     return whole_nodes(total, weights, bounds)

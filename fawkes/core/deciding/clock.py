@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fawkes.core.state.draft import Draft
-from fawkes.core.values.decision import PutClock
+from fawkes.core.values.decision import PutClock, PutPending
 from fawkes.core.values.events import ClockSeen, Started
+from fawkes.core.values.keys import Key, split
 from fawkes.core.values.settings import Settings
 
 
@@ -62,7 +63,7 @@ def _put_off(draft: Draft, by_us: int, uncounted_us: int) -> None:
     draft.change(PutClock(draft.at_us, by_us, uncounted_us))
     if not uncounted_us:
         return
-    for pending in list(draft.view.pending.values()):
+    for pending in _durations(draft):
         draft.put_off(pending, uncounted_us)
     for cluster in draft.clusters():
         later = cluster
@@ -78,6 +79,11 @@ def _put_off(draft: Draft, by_us: int, uncounted_us: int) -> None:
     moved_us = tuple(at_us + uncounted_us for at_us in draft.tick.moved_us)
     if moved_us:
         draft.change(replace(draft.tick, moved_us=moved_us, measured=False))
+
+
+def _durations(draft: Draft) -> list[PutPending]:
+    """Everything that is pending for a while; a hold ends at a time of day that somebody named."""
+    return [pending for pending in draft.view.pending.values() if split(pending.key)[0] is not Key.HOLD]
 
 
 def _jobs_later(draft: Draft, by_us: int) -> None:

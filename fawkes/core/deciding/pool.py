@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fawkes.core.clusters import closing, release
 from fawkes.core.clusters.admission import admit
 from fawkes.core.clusters.clusters import answered, cluster_over_time, nodes_changed
-from fawkes.core.deciding import adopting, clock, node_work, requests
+from fawkes.core.deciding import adopting, clock, node_work, requests, steering
 from fawkes.core.deciding.readings import sampled
 from fawkes.core.deciding.tick import retire_idle, tick
 from fawkes.core.fairness.weights import Measure
@@ -29,6 +29,8 @@ from fawkes.core.values.events import (
     DrainAsked,
     Event,
     Failed,
+    GrowAsked,
+    HoldAsked,
     JobObserved,
     MastersSeen,
     MoveMastersAsked,
@@ -37,6 +39,7 @@ from fawkes.core.values.events import (
     NodesSeen,
     PauseAsked,
     ReleaseAsked,
+    Reloaded,
     Requested,
     RestoreAsked,
     ResumeAsked,
@@ -44,10 +47,12 @@ from fawkes.core.values.events import (
     Sampled,
     Seen,
     ServiceSeen,
+    ShrinkAsked,
     StandbySeen,
     Started,
     Submitted,
     UndrainAsked,
+    UnholdAsked,
     WaitSeen,
     Woke,
 )
@@ -67,6 +72,8 @@ def decide(view: View, event: Event, measure: Measure, admission: Admission | No
         return _started(view, event, admission)
     if view.rules is None:
         raise ValueError(f"{type(event).__name__} before Started")
+    if isinstance(event, Reloaded):
+        return _reloaded(view, view.rules, event, admission)
     draft = Draft(view, event.at_us, view.rules, admission)
     if isinstance(event, Woke):
         _woke(draft, measure)
@@ -80,14 +87,43 @@ def decide(view: View, event: Event, measure: Measure, admission: Admission | No
         _seen(draft, event)
     else:
         _asked(draft, event)
-    if not view.rules.shadow:
-        closing.advance(draft)
-        masters.advance(draft)
-        standby.advance(draft)
-        service.advance(draft)
-        nodes_changed(draft)
-        closing.end_when_empty(draft)
+    _go_on(draft)
     return draft.finish()
+
+
+def _go_on(draft: Draft) -> None:
+    """Decide all that follows from any change; a shadow run changes nothing."""
+    if draft.rules.shadow:
+        return
+    closing.advance(draft)
+    masters.advance(draft)
+    standby.advance(draft)
+    service.advance(draft)
+    nodes_changed(draft)
+    closing.end_when_empty(draft)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """The decision of the next tick, and when it is due, if nothing happens before and readings stay as they are."""
+
+    due_us: int
+    decision: Decision
+
+
+def foresee(view: View, measure: Measure, admission: Admission | None = None) -> Foreseen:
+    """The next tick, by the readings of the period T until now. ValueError before the first `Started`.
+
+    Nothing is decided by it: other deadlines until then, and what they would lead to, are not looked at.
+    """
+    if view.rules is None or "tick" not in view.pending:
+        raise ValueError("no tick is due before Started")
+    draft = Draft(view, max(view.now_us, view.pending["tick"].deadline_us), view.rules, admission)
+    for cluster in retire_idle(draft):
+        release.idle_for_long(draft, cluster)
+    tick(draft, measure, view.now_us)
+    _go_on(draft)
+    return Foreseen(draft.at_us, draft.finish())
 
 
 def _started(view: View, event: Started, admission: Admission | None) -> Decision:
@@ -118,10 +154,31 @@ def _started(view: View, event: Started, admission: Admission | None) -> Decisio
     return draft.finish()
 
 
+def _reloaded(view: View, old: PutRules, event: Reloaded, admission: Admission | None) -> Decision:
+    """Settings and policies are others; the next tick is due when it would be if they had always been these."""
+    by = "" if event.admission is None else event.admission.sha256
+    draft = Draft(view, event.at_us, replace(old, settings=event.settings, admission=by), admission)
+    draft.change(draft.rules)
+    draft.say("reloaded", by=event.by, changed=list(event.changed), restart=list(event.restart))
+    due = draft.pending("tick")
+    if due is not None and event.settings.period_us != old.settings.period_us:
+        later_us = event.settings.period_us - old.settings.period_us
+        draft.expect("tick", max(0, due.deadline_us + later_us - event.at_us), version=due.version)
+    if by != old.admission:
+        deadlines.forget(draft)
+        jobs.watch_deadlines(draft)
+    draft.reply(event.ask, changed=list(event.changed), restart=list(event.restart))
+    _go_on(draft)
+    return draft.finish()
+
+
 def _take_over(draft: Draft, pending: PutPending) -> None:
     """Takes over what an earlier engine began; members are written anew, as they are by now."""
     kind, name = split(pending.key)
     if kind in (Key.TICK, Key.MEMBERSHIP):
+        return
+    if kind is Key.HOLD and pending.deadline_us <= draft.at_us:
+        steering.hold_ended(draft, name)
         return
     job = draft.job(JobId(name)) if kind is Key.JOB else None
     if job is not None and jobs.between(draft, job):
@@ -166,15 +223,20 @@ def _woke(draft: Draft, measure: Measure) -> None:
 _OF_NODES = {Key.HOST: node_work.host_late, Key.LEAVE: node_work.leaves_late, Key.BACK: node_work.quarantine_ended}
 
 
+_OF_NAMES = {
+    Key.DOUBT: watching.doubted_for_long,
+    Key.SILENT: watching.silent_for_long,
+    Key.HOLD: steering.hold_ended,
+}
+
+
 def _over_time(draft: Draft, pending: PutPending) -> None:
     kind, name = split(pending.key)
     match kind:
         case Key.HOST | Key.LEAVE | Key.BACK:
             _OF_NODES[kind](draft, draft.node(NodeId(name)))
-        case Key.DOUBT:
-            watching.doubted_for_long(draft, name)
-        case Key.SILENT:
-            watching.silent_for_long(draft, name)
+        case Key.DOUBT | Key.SILENT | Key.HOLD:
+            _OF_NAMES[kind](draft, name)
         case Key.SERVICE:
             service.lasted(draft, name)
             jobs.release(draft, ClusterId(name))
@@ -215,8 +277,18 @@ def _asked(draft: Draft, event: Event) -> None:
             requests.drain(draft, event)
         case RetryAsked():
             node_work.retry(draft, event)
+        case _:
+            _steered(draft, event)
+
+
+def _steered(draft: Draft, event: Event) -> None:
+    match event:
         case MoveMastersAsked() | RestoreAsked():
             masters_asked.asked(draft, event)
+        case HoldAsked() | UnholdAsked():
+            steering.hold(draft, event)
+        case GrowAsked() | ShrinkAsked():
+            steering.by_hand(draft, event)
 
 
 def _seen(draft: Draft, event: Seen) -> None:

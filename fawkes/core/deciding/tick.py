@@ -43,15 +43,18 @@ class Balance:
     reducible: float
 
 
-def tick(draft: Draft, measure: Measure) -> None:
-    """Weigh all active MR-clusters, and begin to move nodes when the discrimination exceeds the threshold."""
+def tick(draft: Draft, measure: Measure, seen_us: int | None = None) -> None:
+    """Weigh all active MR-clusters, and begin to move nodes when the discrimination exceeds the threshold.
+
+    ``seen_us`` is until when there are readings of a tick that is foreseen; None: until now.
+    """
     settings = draft.settings
     active = [c for c in draft.clusters() if c.active]
     last = draft.tick
     draft.expect("tick", settings.period_us, version=last.tick + 1)
-    since_us = draft.at_us - settings.period_us
+    since_us = (draft.at_us if seen_us is None else seen_us) - settings.period_us
     windows = {c.id: draft.view.window(c.id, since_us, since_us - settings.period_us) for c in active}
-    readable = {c.id: windows[c.id] for c in active if c.unreadable_us is None}
+    readable = {c.id: windows[c.id] for c in active if c.balanced}
     measured = measure_all(measure, readable, last.memory)
     weight = weights(measured.values)
     balance = _balance(draft, active, measured, weight)
@@ -134,7 +137,7 @@ def _targets(
 ) -> dict[ClusterId, int]:
     """Whole nodes for the MR-clusters that have a weight or are pinned; the others are fixed where they are."""
     by_id = {c.id: c for c in active}
-    targets = {c: by_id[c].spec.min_nodes for c in measured.pinned}
+    targets = {c: draft.held(c).least(by_id[c].spec.min_nodes) for c in measured.pinned}
     if not weight:
         return targets
     total = draft.counts.usable - sum(targets.values()) - _fixed_nodes(draft, set(weight) | set(targets))
@@ -144,12 +147,16 @@ def _targets(
 
 def _bounds(draft: Draft, cluster: ClusterState) -> Bounds:
     most = draft.counts.usable if cluster.spec.max_nodes is None else cluster.spec.max_nodes
-    return Bounds(cluster.spec.min_nodes, max(cluster.spec.min_nodes, most))
+    least = draft.held(cluster.id).least(cluster.spec.min_nodes)
+    return Bounds(least, max(least, most))
 
 
 def _fixed_nodes(draft: Draft, moving: set[ClusterId]) -> int:
-    """The nodes that are not to be divided: held by others, on their way out, or promised to the head of the queue."""
-    fixed = 0
+    """The nodes that are not to be divided: held by others, on their way out, or promised to the head of the queue.
+
+    So are free nodes that an operator holds.
+    """
+    fixed = draft.counts.kept_free
     for cluster in draft.clusters():
         held = draft.held(cluster.id)
         if cluster.id in moving:
@@ -185,12 +192,12 @@ def _verdict(
         ("balanced", not measured.pinned and not _exceeds(draft, balance)),
         ("as-balanced-as-possible", not moved),
         ("paused", bool(draft.paused)),
-        ("halted", _halted(draft)),
+        ("halted", halted(draft)),
         ("confirming", draft.tick.over + 1 < settings.confirmations),
         ("settling", _settling(draft)),
     )
     code = next((code for code, holds in checks if holds), "unbalanced")
-    if not settings.moves_must_pay or measured.failed or draft.paused or _halted(draft):
+    if not settings.moves_must_pay or measured.failed or draft.paused or halted(draft):
         return code, code == "unbalanced", weighed
     have = {c: balance.planned.get(c, held) for c, held in balance.held.items() if c in balance.planned or c in loads}
     wanted = {**have, **balance.targets} if code == "unbalanced" else have
@@ -202,7 +209,7 @@ def _verdict(
     return ("spare", True, weighing) if moves else (code, False, weighed)
 
 
-def _halted(draft: Draft) -> bool:
+def halted(draft: Draft) -> bool:
     """True if so many nodes are lost that no voluntary move should be made on what is known."""
     return draft.counts.lost > max(3, draft.settings.halt_lost_fraction * len(draft.view.nodes))
 
@@ -239,7 +246,7 @@ def _report(draft: Draft, this: PutTick, measured: Measured, balance: Balance, v
                 "min": c.spec.min_nodes,
                 "pinned": c.id in measured.pinned,
                 "unreadable": c.id in measured.unreadable or c.unreadable_us is not None,
-            }
+            } | ({} if c.hold is None else {"kept": c.hold.reason})
     draft.say(
         "tick",
         tick=this.tick,
@@ -275,13 +282,13 @@ def _report_refused(draft: Draft, refused: Iterable[Refusal]) -> None:
 def retire_idle(draft: Draft) -> list[ClusterState]:
     """The MR-clusters that were seen with nothing waiting and nothing running for their idle time (3.1).
 
-    Only readings count: one that cannot be read may be busy.
+    Only readings count: one that cannot be read may be busy. Whoever holds one wants to have it.
     """
     idle = []
     for cluster in draft.clusters():
         limit = cluster.spec.idle_us if cluster.spec.idle_us is not None else draft.settings.idle_us
         latest = draft.view.latest(cluster.id)
-        if limit is None or latest is None or cluster.idle_us is None or not cluster.active:
+        if limit is None or latest is None or cluster.idle_us is None or not cluster.active or cluster.hold:
             continue
         if latest.sample.at_us - cluster.idle_us >= limit and not draft.jobs_of(cluster.id):
             idle.append(cluster)

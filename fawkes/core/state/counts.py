@@ -20,8 +20,8 @@ def counted(state: NodeState) -> bool:
 
 
 def can_be_given(state: NodeState) -> bool:
-    """True for a free node that answers, as far as anybody knows."""
-    return state.life is NodeLife.FREE and not state.alert
+    """True for a free node that answers, as far as anybody knows, and that nobody holds."""
+    return state.life is NodeLife.FREE and not state.alert and state.hold is None
 
 
 #: free nodes are kept by site and by whether they may be core nodes
@@ -41,7 +41,7 @@ class Counts:
     ``usable`` nodes are in service (``usable_core`` of them may be core nodes), ``capacity_milli`` is their capacity C.
     ``coming_core`` nodes may be core nodes and will be free: they leave an MR-cluster and nobody keeps them out.
     ``moving`` nodes join, leave or are wiped, and nothing holds them up. ``going_core`` are core nodes that are kept
-    out and have not begun to leave.
+    out and have not begun to leave. ``kept_free`` are free nodes that an operator holds.
     """
 
     usable: int = 0
@@ -53,6 +53,7 @@ class Counts:
     lost: int = 0
     moving: int = 0
     going_core: int = 0
+    kept_free: int = 0
 
     def copy(self) -> Counts:
         """The same numbers, to be changed by somebody else."""
@@ -66,6 +67,7 @@ class Counts:
             self.lost,
             self.moving,
             self.going_core,
+            self.kept_free,
         )
 
     def add(self, state: NodeState, sign: int) -> None:
@@ -81,6 +83,8 @@ class Counts:
             self.free_core += sign * core
         elif lost:
             self.lost += sign
+        elif life is NodeLife.FREE and state.hold is not None:
+            self.kept_free += sign
         if life in LEAVING and core and not state.kept_out:
             self.coming_core += sign
         if life in MOVING and not state.alert:
@@ -96,7 +100,8 @@ class Held:
     ``nodes`` are all, ``counted`` those that count when moves in flight count as done, ``parting`` those that leave it
     and come to nobody soon: they go out of service, or were lost while they left. ``spare_core`` are those that it
     could give to an admission: no core nodes, but they may be.
-    ``core`` are core nodes among ``counted``, ``going_core`` its share of the `Counts` of that name.
+    ``core`` are core nodes among ``counted``, ``going_core`` its share of the `Counts` of that name. ``kept`` are the
+    others among ``counted`` that an operator holds.
     """
 
     nodes: int = 0
@@ -105,10 +110,15 @@ class Held:
     spare_core: int = 0
     core: int = 0
     going_core: int = 0
+    kept: int = 0
 
     def copy(self) -> Held:
         """The same numbers, to be changed by somebody else."""
-        return Held(self.nodes, self.counted, self.parting, self.spare_core, self.core, self.going_core)
+        return Held(self.nodes, self.counted, self.parting, self.spare_core, self.core, self.going_core, self.kept)
+
+    def least(self, minimum: int) -> int:
+        """The fewest nodes that balancing may leave of an MR-cluster with this minimum."""
+        return max(minimum, self.core + self.kept) if self.kept else minimum
 
     def add(self, state: NodeState, sign: int) -> None:
         """Count a node in (+1) or out (-1)."""
@@ -118,11 +128,13 @@ class Held:
             self.parting += sign
         elif state.life in LEAVING:
             self.parting += sign * state.kept_out
-        elif state.role is not Role.CORE and state.life is not NodeLife.LOST:
+        elif state.role is not Role.CORE and state.life is not NodeLife.LOST and state.hold is None:
             self.spare_core += sign * state.node.may_core
         if state.role is Role.CORE and counted(state):
             self.core += sign
             self.going_core += sign * state.kept_out
+        elif state.hold is not None:
+            self.kept += sign * counted(state)
 
 
 def _goes_as_core(state: NodeState) -> bool:
@@ -131,14 +143,14 @@ def _goes_as_core(state: NodeState) -> bool:
 
 def lack(state: ClusterState | None, held: Held, target: int | None) -> float | None:
     """How needy an MR-cluster is: the smaller, the more of its target it lacks. None when it does not grow."""
-    if target is None or target <= held.counted or not _may_move(state):
+    if target is None or target <= held.counted or state is None or not state.balanced:
         return None
     return -(target - held.counted) / target
 
 
 def surplus(state: ClusterState | None, held: Held) -> float | None:
     """The surplus of an MR-cluster: the smaller, the more is above its minimum. None when it gives no core node."""
-    if state is None or held.spare_core <= 0 or not _may_move(state):
+    if state is None or held.spare_core <= 0 or not state.balanced:
         return None
     return float(state.spec.min_nodes - held.counted)
 
@@ -149,10 +161,6 @@ def short_of_core(state: ClusterState | None, held: Held, master: NodeState | No
         return False
     stays = master is not None and master.owner == state.id and _goes_as_core(master)
     return held.core - held.going_core + stays < state.spec.min_nodes
-
-
-def _may_move(state: ClusterState | None) -> bool:
-    return state is not None and state.active and state.unreadable_us is None
 
 
 T = TypeVar("T", NodeId, tuple[float, ClusterId])

@@ -42,7 +42,8 @@ def leaving_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
     """The nodes that an MR-cluster could give, best first.
 
     Those that have not begun to serve; then, where ApplicationMasters are spared, nodes without one; then least data
-    first (3.2); then nodes away from the site of the masters; then by id. Core nodes are not for others.
+    first (3.2); then nodes away from the site of the masters; then by id. Core nodes are not for others, and neither
+    are nodes that an operator holds.
     """
     latest = draft.view.latest(cluster.id)
     data = latest.node_bytes if latest else {}
@@ -62,7 +63,7 @@ def leaving_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
     candidates = [
         state
         for state in draft.nodes_of(cluster.id)
-        if state.role is not Role.CORE and state.life in (NodeLife.JOINING, NodeLife.SERVING)
+        if state.role is not Role.CORE and state.life in (NodeLife.JOINING, NodeLife.SERVING) and state.hold is None
     ]
     return sorted(candidates, key=order)
 
@@ -72,22 +73,36 @@ def give(draft: Draft, cluster: ClusterState, count: int, code: str, *, core: bo
 
     ``core``: only nodes that may be core nodes help.
     """
-    latest = draft.view.latest(cluster.id)
     chosen = [state for state in leaving_order(draft, cluster) if state.node.may_core or not core][:count]
-    for state in chosen:
-        data = latest.node_bytes.get(state.node.id, 0) if latest else 0
-        why = draft.say(code, node=state.node.id, cluster=cluster.id, role=state.role, data_bytes=data, **facts)
-        shrink(draft, state, why)
+    let_go(draft, cluster, chosen, code, **facts)
     if len(chosen) < count:
         draft.say("nothing-to-give", cluster=cluster.id, wanted=count, given=len(chosen))
     return len(chosen)
 
 
+def let_go(draft: Draft, cluster: ClusterState, chosen: Iterable[NodeState], code: str, **facts: object) -> None:
+    """These nodes of an MR-cluster begin to leave."""
+    latest = draft.view.latest(cluster.id)
+    for state in chosen:
+        data = latest.node_bytes.get(state.node.id, 0) if latest else 0
+        why = draft.say(code, node=state.node.id, cluster=cluster.id, role=state.role, data_bytes=data, **facts)
+        shrink(draft, state, why)
+
+
 def take_back(draft: Draft, cluster: ClusterState, count: int, **facts: object) -> int:
-    """Undrain up to ``count`` of the nodes that are leaving this MR-cluster; how many.
+    """Undrain up to ``count`` of the nodes that are leaving this MR-cluster; how many."""
+    chosen = staying_order(draft, cluster)[:count]
+    for state in chosen:
+        why = draft.say(UNDRAIN, node=state.node.id, cluster=cluster.id, role=state.role, **facts)
+        undrain(draft, state, why)
+    return len(chosen)
+
+
+def staying_order(draft: Draft, cluster: ClusterState) -> list[NodeState]:
+    """The nodes that are leaving an MR-cluster and could stay after all, best first.
 
     Nodes that leave for an admission are not taken back while somebody waits for it: each time they were, others would
-    have to begin to leave. Core nodes that leave have been replaced.
+    have to begin to leave. Core nodes that leave have been replaced. What a held node has begun, it ends.
     """
     admitting = any(state.life is ClusterLife.ADMITTED for state in draft.queue())
     leaving = [
@@ -96,13 +111,10 @@ def take_back(draft: Draft, cluster: ClusterState, count: int, **facts: object) 
         if state.life in (NodeLife.DRAINING, NodeLife.EVACUATING)
         and state.role is not Role.CORE
         and not state.kept_out
+        and state.hold is None
         and not (admitting and state.why.code == TO_ADMIT)
     ]
-    leaving.sort(key=lambda s: (s.life is NodeLife.EVACUATING, -s.since_us, s.node.id))
-    for state in leaving[:count]:
-        why = draft.say(UNDRAIN, node=state.node.id, cluster=cluster.id, role=state.role, **facts)
-        undrain(draft, state, why)
-    return min(count, len(leaving))
+    return sorted(leaving, key=lambda s: (s.life is NodeLife.EVACUATING, -s.since_us, s.node.id))
 
 
 def rebalance(draft: Draft, targets: Mapping[ClusterId, int], order: list[ClusterId], allowance: Allowance) -> None:
@@ -207,19 +219,15 @@ def _ranked(
     return heapq.merge((entry for entry in stored if entry[1] not in moved), fresh)
 
 
-def grow(draft: Draft, cluster: ClusterId, state: NodeState, held: int) -> None:
-    """A free node joins an MR-cluster that has ``held``, by the growth type of the MR-cluster or the site."""
+def grow(draft: Draft, cluster: ClusterId, state: NodeState, held: int, **facts: object) -> None:
+    """A free node joins an MR-cluster that has ``held``, by the growth type of the MR-cluster or the site.
+
+    ``facts`` say why instead of the latest tick.
+    """
     role = draft.view.clusters[cluster].spec.growth or draft.settings.growth
     tick = draft.tick
-    why = draft.say(
-        "grow",
-        node=state.node.id,
-        cluster=cluster,
-        role=role,
-        target=tick.targets[cluster],
-        held=held,
-        tick=tick.tick,
-    )
+    because = facts or {"target": tick.targets[cluster], "tick": tick.tick}
+    why = draft.say("grow", node=state.node.id, cluster=cluster, role=role, held=held, **because)
     hand_over(draft, state, cluster, role, why)
 
 

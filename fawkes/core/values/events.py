@@ -79,6 +79,23 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reloaded:
+    """The settings and policies of a running controller are others from now on.
+
+    ``changed`` says how, in words; ``restart`` are keys that have changed and keep their old values until a restart.
+    """
+
+    at_us: int
+    settings: Settings
+    policy: PolicyText
+    admission: PolicyText | None = None
+    changed: tuple[str, ...] = ()
+    restart: tuple[str, ...] = ()
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Woke:
     """The timer of `WakeAt`."""
 
@@ -207,6 +224,57 @@ class UndrainAsked:
 
     at_us: int
     node: NodeId
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldAsked:
+    """An operator keeps balancing away from a node or an MR-cluster, until ``until_us``; 0: until `UnholdAsked`."""
+
+    at_us: int
+    subject: str
+    reason: str
+    until_us: int = 0
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnholdAsked:
+    """An operator ends a hold."""
+
+    at_us: int
+    subject: str
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowAsked:
+    """An operator gives an MR-cluster ``count`` nodes, or this ``node``.
+
+    It is held until ``until_us``, or balancing would take them back; 0: no hold comes with it.
+    """
+
+    at_us: int
+    cluster: ClusterId
+    count: int = 1
+    node: NodeId | None = None
+    until_us: int = 0
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShrinkAsked:
+    """An operator takes ``count`` nodes of an MR-cluster, or this ``node``; see `GrowAsked` for the hold."""
+
+    at_us: int
+    cluster: ClusterId
+    count: int = 1
+    node: NodeId | None = None
+    until_us: int = 0
     by: str = ""
     ask: str = ""
 
@@ -386,6 +454,7 @@ class Failed:
 
 Event = (
     Started
+    | Reloaded
     | Woke
     | ClockSeen
     | Sampled
@@ -399,6 +468,10 @@ Event = (
     | RetryAsked
     | DrainAsked
     | UndrainAsked
+    | HoldAsked
+    | UnholdAsked
+    | GrowAsked
+    | ShrinkAsked
     | MoveMastersAsked
     | RestoreAsked
     | NodeSeen
@@ -443,6 +516,10 @@ ASKS: Mapping[str, type[Event]] = {
     "retry": RetryAsked,
     "drain": DrainAsked,
     "undrain": UndrainAsked,
+    "hold": HoldAsked,
+    "unhold": UnholdAsked,
+    "grow": GrowAsked,
+    "shrink": ShrinkAsked,
     "restore": RestoreAsked,
     "move-masters": MoveMastersAsked,
 }

@@ -12,7 +12,7 @@ class Key(StrEnum):
     MASTERS, STRAYS, ROOM = "masters", "strays", "room"
     TICK, LEAVE, BACK, DOUBT, SILENT, LIMIT, QUIET = "tick", "leave", "back", "doubt", "silent", "limit", "quiet"
     DEADLINE, PATIENCE, COPY = "deadline", "patience", "copy"
-    STANDBY, SERVICE = "standby", "service"
+    STANDBY, SERVICE, HOLD = "standby", "service", "hold"
 
     def of(self, name: str) -> str:
         """The key for a node, an MR-cluster or a job."""

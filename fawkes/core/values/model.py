@@ -172,6 +172,15 @@ class Reason:
     facts: Facts = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """An operator keeps balancing away from an MR-cluster or a node, until ``until_us``; 0: until somebody ends it."""
+
+    by: str
+    reason: str
+    until_us: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """A node as the inventory describes it. ``capacity_milli`` is its share unit in thousandths.
@@ -218,6 +227,7 @@ class NodeState:
     missing_before: tuple[str, ...] | None = None
     discard: bool = False
     alert_kind: NodeAlert | None = None
+    hold: Hold | None = None
 
     @property
     def stores(self) -> bool:
@@ -333,6 +343,7 @@ class ClusterState:
     further: tuple[Alert, ...] = ()
     service: Service | None = None
     silent_us: int | None = None
+    hold: Hold | None = None
 
     @property
     def id(self) -> ClusterId:
@@ -343,6 +354,11 @@ class ClusterState:
     def active(self) -> bool:
         """From the end of loading to the start of saving (facts, section 1)."""
         return self.life is ClusterLife.RUNNING
+
+    @property
+    def balanced(self) -> bool:
+        """True if balancing may give it nodes and take some: it is active, can be read, and nobody holds it."""
+        return self.active and self.unreadable_us is None and self.hold is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

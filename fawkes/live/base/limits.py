@@ -31,6 +31,8 @@ REPORT_S = 60.0
 """A report on every block: a large HDFS takes long for it."""
 ORDER_S = 10.0
 """An order to a master over RPC."""
+#: between two looks for the log of an application that has just ended
+LOG_EVERY_S = 0.5
 HISTORY_S = 60.0
 """All that a JobHistory server says of an attempt."""
 AT_STAKE_S = 60.0

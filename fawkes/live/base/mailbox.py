@@ -6,12 +6,15 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Hashable
+from concurrent.futures import Future
 from dataclasses import replace
+from typing import TypeVar
 
-from fawkes.base.errors import FawkesError
+from fawkes.base.errors import DeadlineError, FawkesError
 from fawkes.core.values.events import ClockSeen, Event, NodeObserved, NodeSeen, in_one
 from fawkes.live.base.timers import Clock
 
+T = TypeVar("T")
 _LOOK_S = 0.1
 #: what an event speaks of, as far as it has these fields: a later one of its class that speaks of the same replaces it
 _SUBJECT = ("cluster", "node", "generation", "condition", "job", "attempt", "progress", "effect", "version")
@@ -27,9 +30,9 @@ class Mailbox:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self._lock = threading.Lock()
-        self._queue: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Event | Callable[[], None] | None] = queue.SimpleQueue()
         #: taken off the queue, and not handed over yet: one at most
-        self._ahead: list[Event | None] = []
+        self._ahead: list[Event | Callable[[], None] | None] = []
         self._last_us = 0
         self._ended = False
         self._refusal: FawkesError | None = None
@@ -84,7 +87,8 @@ class Mailbox:
     def take(self) -> Event | None:
         """The next event, or the news of all nodes that have come by now; waits for it. None after `end`."""
         self._taken = None
-        event = self._ahead.pop() if self._ahead else self._queue.get()
+        while callable(event := self._ahead.pop() if self._ahead else self._queue.get()):
+            event()
         if isinstance(event, NodeObserved | NodeSeen):
             event = self._with_more(event)
         self._taken = (type(event).__name__, time.monotonic())
@@ -100,6 +104,29 @@ class Mailbox:
                 break
             news.append(following)
         return in_one(news)
+
+    def between(self, look: Callable[[], T], within_s: float) -> T:
+        """The answer of ``look``, which the engine's thread gives between two events; it changes nothing.
+
+        DeadlineError when the engine has no time for it within ``within_s``.
+        """
+        answer: Future[T] = Future()
+
+        def run() -> None:
+            if not answer.set_running_or_notify_cancel():
+                return
+            try:
+                answer.set_result(look())
+            except Exception as error:
+                answer.set_exception(error)
+
+        self._queue.put(run)
+        try:
+            return answer.result(within_s)
+        except TimeoutError:
+            answer.cancel()
+            hint = "Nothing was done. `fawkes status` shows what the controller works on"
+            raise DeadlineError(f"the controller has not looked at this within {within_s:g} s", hint=hint) from None
 
     def at_work(self) -> tuple[str, float]:
         """The kind of the event that was taken last, and for how many seconds the engine has worked on it.

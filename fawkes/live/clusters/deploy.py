@@ -13,8 +13,9 @@ from functools import partial
 
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.effects import Deploy, Membership
-from fawkes.core.values.model import ClusterId, Facts, NodeId
+from fawkes.core.values.model import ClusterId, Facts, NodeId, Role
 from fawkes.live.base import limits
+from fawkes.live.base.hooks import BeforeJoin, no_hook
 from fawkes.live.base.waits import Waits
 from fawkes.live.clusters.leading import Leading
 from fawkes.live.clusters.membership import MembershipKeeper
@@ -45,6 +46,7 @@ class Deployer:
         membership: MembershipKeeper,
         stopping: threading.Event,
         waits: Waits,
+        before_join: BeforeJoin = no_hook,
     ) -> None:
         self._ground = ground
         self._clusters = clusters
@@ -52,6 +54,7 @@ class Deployer:
         self._membership = membership
         self._stopping = stopping
         self._waits = waits
+        self._before_join = before_join
         self._leading = Leading(ground, clusters, setup)
         #: of each MR-cluster the version of its latest deployment that began anew
         self._anew: dict[ClusterId, int] = {}
@@ -62,6 +65,7 @@ class Deployer:
         repaired: dict[NodeId, tuple[str, ...]] = {}
         generations = {n: member.generation for n, member in effect.members.items()}
         steps: Mapping[str, Callable[[], None]] = {
+            "hooks/before-join": lambda: self._before_join(effect.cluster, generations, Role.CORE),
             "checking the release": lambda: self._setup.check(cluster, list(effect.members)),
             "comparing the release": lambda: repaired.update(self._setup.make_sound(cluster, generations)),
             "taking the nodes": lambda: self._on_all(

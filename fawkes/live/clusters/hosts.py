@@ -14,6 +14,7 @@ from fawkes.core.values.model import ClusterId, Facts, NodeId, Role
 from fawkes.core.values.proof import not_proven
 from fawkes.core.values.sight import Sight
 from fawkes.live.base import limits
+from fawkes.live.base.hooks import BeforeJoin, no_hook
 from fawkes.live.base.waits import Waits
 from fawkes.live.clusters.leading import Leading
 from fawkes.live.eyes.watch import is_late
@@ -71,6 +72,7 @@ class Hosts:
         see: Callable[[LiveCluster, NodeId], Sight],
         waits: Waits,
         open_doors: Callable[[ClusterId], None],
+        before_join: BeforeJoin = no_hook,
     ) -> None:
         self._ground = ground
         self._clusters = clusters
@@ -80,6 +82,7 @@ class Hosts:
         self._see = see
         self._waits = waits
         self._open_doors = open_doors
+        self._before_join = before_join
         self._leading = Leading(ground, clusters, setup)
 
     def reach(self, effect: Host, current: Callable[[], bool]) -> Reached | None:
@@ -92,6 +95,9 @@ class Hosts:
         cluster = self._clusters.get(effect.cluster)
         if cluster is None:
             raise HostError(f"{effect.cluster} is not running yet", host=effect.node)
+        if not effect.leaving:
+            self._waits.note(effect.key, effect.generation, "hooks/before-join has not ended")
+            self._before_join(effect.cluster, {effect.node: effect.generation}, role)
         looks = missed = 0
         facts: Facts = {}
         while current():

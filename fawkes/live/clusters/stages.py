@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from fawkes.base.errors import ElsewhereError, FawkesError, NodeRefusedError, RefusedError
 from fawkes.config.clusters.details import DataSet, Output
+from fawkes.config.jobs.spark import EVENTS, KIND
 from fawkes.core.values.effects import Load, Save
 from fawkes.core.values.model import ClusterId, Facts, Plain
 from fawkes.core.values.proof import NAMED
@@ -184,7 +185,8 @@ class Stages:
         masters = self._setup.masters(cluster)
         stop = self._unless(effect, current)
         self._waits.note(effect.key, effect.version, "nothing of its data moves")
-        loading.lay_out(masters, [output.path for output in cluster.details.outputs])
+        needed = [EVENTS] if KIND in cluster.details.software else []
+        loading.lay_out(masters, [output.path for output in cluster.details.outputs], needed)
         if cluster.details.kerberos_users:
             loading.let_in(masters, cluster.details.kerberos_users, [output.path for output in cluster.details.outputs])
         sets = [self._load_set(cluster, number, data_set, stop) for number, data_set in enumerate(cluster.details.data)]

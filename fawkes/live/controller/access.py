@@ -26,7 +26,7 @@ from fawkes.live.controller.endpoint import Peer
 SHARED = "shared"
 """The folder of a site with the files that users may name in their MR-clusters and jobs."""
 #: what every viewer may ask; what is not listed anywhere is for operators
-_VIEWS = frozenset({"board", "clusters", "copies", "jobs", "nodes", "ledger", "releases"})
+_VIEWS = frozenset({"board", "clusters", "copies", "jobs", "nodes", "plan", "ledger", "releases"})
 #: what a user may ask about an MR-cluster of his own
 _OWN_VIEWS = frozenset({"at-stake", "env", "logs", "history"})
 _REMOTE = ("hdfs://", "webhdfs://")
@@ -226,6 +226,6 @@ def _files_of_cluster(facts: Facts) -> dict[str, str]:
 
 def _files_of_job(facts: Facts) -> dict[str, str]:
     details = JobDetails.of(facts)
-    files = {details.jar: "jar", details.pig: "pig", **dict.fromkeys(details.files, "files")}
+    files = {details.jar: "jar", details.pig: "pig", details.python: "python", **dict.fromkeys(details.files, "files")}
     files |= {secret[FILE_SECRET]: "secrets" for secret in details.secrets.values() if FILE_SECRET in secret}
     return {name: key for name, key in files.items() if name}

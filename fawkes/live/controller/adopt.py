@@ -27,8 +27,8 @@ from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.core.values.sight import Launcher
 from fawkes.live.base.timers import Clock
 from fawkes.live.controller import ruling
-from fawkes.live.controller.controller import Plan, first_event
 from fawkes.live.controller.endpoint import SOCKET
+from fawkes.live.controller.plans import Plan, first_event
 from fawkes.live.controller.ruling import Look, Reign
 from fawkes.live.hadoop.doors import KEY
 from fawkes.live.hadoop.setup import addresses_of

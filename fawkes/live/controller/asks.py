@@ -59,6 +59,8 @@ _CHECKED: Mapping[Any, Any] = {
     JobSpec: Annotated[JobSpec, AfterValidator(_sound_job)],
     "reason": Annotated[str, Field(min_length=1, max_length=1000)],
     "subject": Host,
+    "count": Annotated[int, Field(ge=1, le=100_000)],
+    "until_us": Annotated[int, Field(ge=0, le=10**17)],
 }
 #: what the controller adds
 _OWN = ("at_us", "by", "ask")

@@ -22,7 +22,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socket import AF_UNIX, SHUT_RDWR, SOCK_STREAM, socket
 from socketserver import ThreadingMixIn, UnixStreamServer
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from fawkes.base.errors import (
@@ -33,6 +33,7 @@ from fawkes.base.errors import (
     RefusedError,
     UserError,
 )
+from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Reply
 from fawkes.core.values.events import ASKS, Event
 from fawkes.core.values.model import Plain
@@ -51,15 +52,33 @@ _STATUS = {
 }
 
 
+class Reread(Protocol):
+    """Settings that were read again: what has changed, what waits for a restart, and the event of it."""
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The changes, in words."""
+        ...
+
+    @property
+    def restart(self) -> tuple[str, ...]:
+        """The keys that keep their old values."""
+        ...
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """The event with which they count."""
+        ...
+
+
 class ControlServer:
     """Listens from construction to `close`.
 
     ``post`` takes an event into the controller's queue and returns at once, or refuses it by an error; the live world
     calls `reply` with each Reply effect. ``query`` answers ``GET``: plain data, or an iterator of plain data that is
     sent piece by piece. ``stop`` is told who wants the controller (not the MR-clusters) to stop. ``gate`` decides who
-    may ask for what; without one root and the controller's own user may, and nobody else. ``answer_within_s`` is longer
-    than the surveys may take that a release and the end of the pool wait for. ElsewhereError when another controller
-    listens in this folder.
+    may ask for what, ``rehearse`` gives the decision on an event that is neither stored nor done; without a gate
+    root and the controller's own user may, and nobody else. ``answer_within_s`` is longer than the surveys may take
+    that a release and the end of the pool wait for. ElsewhereError when another controller listens in this folder.
     """
 
     def __init__(
@@ -70,6 +89,8 @@ class ControlServer:
         now: Callable[[], int],
         *,
         stop: Callable[[str], None],
+        rehearse: Callable[[Event], Decision] | None = None,
+        reread: Callable[[], Reread] | None = None,
         gate: Gate | None = None,
         answer_within_s: float = 90.0,
     ) -> None:
@@ -79,6 +100,8 @@ class ControlServer:
         self._query = dict(query)
         self._now = now
         self._stop = stop
+        self._rehearse = rehearse
+        self._reread = reread
         self._answer_within_s = answer_within_s
         self._waiting: dict[str, Future[Reply]] = {}
         self._lock = threading.Lock()
@@ -131,15 +154,31 @@ class ControlServer:
         UserError for a bad body, RefusedError when the peer may not ask for it, DeadlineError when no answer comes.
         """
         checked = read_body(verb, body)
+        self.gate.act(peer, verb, checked.event(0, peer.name, ""))
+        return self._asked(verb, checked.event, peer)
+
+    def reload(self, peer: Peer, *, dry_run: bool = False) -> Reply:
+        """Read the settings again: the core's answer, or what it would be told.
+
+        ConfigError names file and key of what cannot be; the old settings stay in force then.
+        """
+        self.gate.act(peer, "reload", None)
+        if self._reread is None:
+            raise FawkesError("this controller cannot read its settings again")
+        news = self._reread()
+        if dry_run or not (news.changed or news.restart):
+            return Reply("", None, {"changed": list(news.changed), "restart": list(news.restart)})
+        return self._asked("reload", news.event, peer)
+
+    def _asked(self, verb: str, make: Callable[[int, str, str], Event], peer: Peer) -> Reply:
         ask = uuid.uuid4().hex
-        self.gate.act(peer, verb, checked.event(0, peer.name, ask))
         answer: Future[Reply] = Future()
         with self._lock:
             if self._closed:
                 raise _stopping()
             # Under the lock, so that requests enter the queue in the order of their times. No reply can be earlier
             # than the next line, and nobody waits for the answer to what was not taken.
-            event = checked.event(self._now(), peer.name, ask)
+            event = make(self._now(), peer.name, ask)
             self._post(event)
             self._waiting[ask] = answer
         try:
@@ -157,6 +196,22 @@ class ControlServer:
         finally:
             with self._lock:
                 self._waiting.pop(ask, None)
+
+    def dry_run(self, verb: str, body: bytes, peer: Peer) -> Reply:
+        """The core's answer to one request of a peer, of which nothing is stored or done; it raises as `ask`.
+
+        ``would`` has the reasons of the decision. What the core first asks the masters about is answered without them.
+        """
+        checked = read_body(verb, body)
+        event = checked.event(self._now(), peer.name, "dry-run")
+        self.gate.act(peer, verb, event)
+        if self._rehearse is None:
+            raise FawkesError("this controller cannot do a dry run")
+        decision = self._rehearse(event)
+        replies = [effect for effect in decision.effects if isinstance(effect, Reply) and effect.to == "dry-run"]
+        would = [{"code": reason.code, "facts": reason.facts} for reason in decision.reasons]
+        reply = replies[0] if replies else Reply("dry-run", None, {})
+        return Reply(reply.to, reply.refused, {**reply.facts, "would": would})
 
     def answer(self, name: str, parameters: Mapping[str, str], peer: Peer) -> Plain:
         """The live world's answer to ``GET /name``; UserError for a name that there is not.
@@ -272,19 +327,27 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.INTERNAL_SERVER_ERROR, _plain_error(_defect(error)))
 
     def _post(self) -> None:
-        verb = urlsplit(self.path).path.strip("/")
+        url = urlsplit(self.path)
+        verb, dry_run = url.path.strip("/"), url.query == "dry_run=1"
         control = self.server.control
         body = self._body()
         if verb == "stop":
             read_stop(body)
             control.gate.act(self._peer, verb, None)
+            if dry_run:
+                self._send(HTTPStatus.OK, _encoded({"ok": True, "refused": None, "facts": {"would": []}}))
+                return
             # The answer first: a controller that stops may be gone before it could give one.
             self._send(HTTPStatus.OK, _encoded({"ok": True, "refused": None, "facts": {}}))
             control.stop(self._peer)
             return
-        if verb not in ASKS:
-            raise UserError(f"there is no command /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, stop")
-        reply = control.ask(verb, body, self._peer)
+        if verb not in ASKS and verb != "reload":
+            raise UserError(f"there is no command /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, reload, stop")
+        if verb == "reload":
+            read_stop(body)
+            reply = control.reload(self._peer, dry_run=dry_run)
+        else:
+            reply = (control.dry_run if dry_run else control.ask)(verb, body, self._peer)
         refused = None
         if reply.refused is not None:
             refused = {"code": reply.refused.code, "facts": reply.refused.facts}

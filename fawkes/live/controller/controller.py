@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import FrameType
 
-from fawkes.base.catalog import Found
 from fawkes.base.errors import ElsewhereError, FawkesError, FullError
 from fawkes.base.units import SECOND_US
 from fawkes.base.version import __version__
-from fawkes.config.nodes.inventory import Inventory, InventoryNode, inventory_node
-from fawkes.config.settings.settings import SiteSettings
-from fawkes.config.site.site import Site
+from fawkes.config.nodes.inventory import InventoryNode, inventory_node
+from fawkes.config.settings.reload import differences
 from fawkes.core.clusters.closing import longest_us
 from fawkes.core.clusters.keeping import copies_needed
 from fawkes.core.clusters.picture import picture
@@ -25,13 +24,16 @@ from fawkes.core.deciding.ruling import BEAT_US, Ruling, Standing
 from fawkes.core.state import backoff
 from fawkes.core.state.state import State
 from fawkes.core.state.view import View
+from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import CountWork, Reply, Survey
-from fawkes.core.values.events import Event, PolicyText, Requested, Started
+from fawkes.core.values.events import Event, Requested, Started
 from fawkes.core.values.lifecycle import HELD
-from fawkes.core.values.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState
+from fawkes.core.values.model import ClusterId, Facts, JobId, NodeLife, NodeState, Plain
 from fawkes.engine import Engine
 from fawkes.engine.ports import Entry
 from fawkes.live.base import limits
+from fawkes.live.base.hooks import FOLDER as HOOKS
+from fawkes.live.base.hooks import Hooks
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock, Mark
 from fawkes.live.clusters.deploy import Deployer
@@ -40,15 +42,16 @@ from fawkes.live.clusters.log_keeper import LogKeeper, LogRoom
 from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.clusters.stages import Stages
 from fawkes.live.controller import ruling
-from fawkes.live.controller.access import SHARED, Access, Gate, Owners, access_of
+from fawkes.live.controller.access import SHARED, Gate, Owners
 from fawkes.live.controller.answers import answers
 from fawkes.live.controller.check import fleet_of
 from fawkes.live.controller.control import ControlServer
 from fawkes.live.controller.data_answers import DataAnswers
-from fawkes.live.controller.free_nodes import FreeNodes
+from fawkes.live.controller.plans import Plan, first_event, reread_plan
 from fawkes.live.controller.restoring import Restorer
 from fawkes.live.controller.ruling import Reign
 from fawkes.live.controller.world import Hands, LiveWorld
+from fawkes.live.eyes.free_nodes import FreeNodes
 from fawkes.live.eyes.measure import Sampler, tasks_ready
 from fawkes.live.eyes.room import Room
 from fawkes.live.eyes.sampling import Sampling
@@ -58,8 +61,6 @@ from fawkes.live.eyes.watch import Watch
 from fawkes.live.eyes.work import work_us
 from fawkes.live.hadoop.doors import DoorKeys, Doors
 from fawkes.live.hadoop.ha import Pair
-from fawkes.live.hadoop.own_code import open_to_others, own_code
-from fawkes.live.hadoop.policies import read_admission, read_policy
 from fawkes.live.hadoop.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.hadoop.users import refuse_shared_user, refuse_unfit_user
@@ -73,7 +74,7 @@ from fawkes.live.masters.standby import StandbyWatch
 from fawkes.live.nodes.clusters import Clusters
 from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import Ground, Identity, new_controller
-from fawkes.live.nodes.playbooks import lease, played, site_playbooks
+from fawkes.live.nodes.playbooks import lease, played
 from fawkes.live.nodes.processes import gone
 from fawkes.live.nodes.upload import Upload
 from fawkes.live.wire.rest import Deadline
@@ -81,6 +82,7 @@ from fawkes.playbook.dist import pieces
 from fawkes.playbook.dist.compile.compiled import DOORS, SECURE_IO
 from fawkes.policy.worker.policies import load_admission, load_weighting
 from fawkes.report import history
+from fawkes.report.tables.explain import as_plain, explain_plan
 from fawkes.store.health import boot
 from fawkes.store.place import place_of, same_place
 from fawkes.store.private import make_private
@@ -92,62 +94,6 @@ from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 _log = logging.getLogger(__name__)
 #: steps between two pictures of the state in the ledger: some hours of samples, a second of replay
 PICTURE_EVERY = 2000
-_CAPACITY_UNIT = 1000
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The parts that a controller is started with, all of them checked."""
-
-    site: Site
-    inventory: Inventory
-    settings: SiteSettings
-    policy: PolicyText
-    shadow: bool
-    access: Access
-    playbooks: tuple[Found, ...]
-    notes: tuple[str, ...]
-    admission: PolicyText | None = None
-
-
-def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | None = None) -> Plan:
-    """Read and check everything before anything is touched; ConfigError names file, key and what would be right."""
-    inventory = site.inventory()
-    settings = site.settings(preset=preset, policy=policy)
-    access = access_of(settings.access, site.settings_file)
-    notes = (site.settings_line(preset=preset), *inventory.notes, *own_code(site, settings), *open_to_others(site))
-    books = site_playbooks(settings.playbooks, site.root, site.settings_file)
-    text = read_policy(settings.policy, settings.core)
-    admission = None
-    if settings.admission is not None:
-        admission = read_admission(settings.admission, settings.core, file=str(site.settings_file))
-    return Plan(site, inventory, settings, text, shadow, access, books, notes, admission)
-
-
-def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
-    """The event with which a controller starts: its identity, the inventory, settings and policy."""
-    nodes = tuple(
-        Node(
-            id=NodeId(node.name),
-            site=node.site,
-            capacity_milli=round(node.capacity * _CAPACITY_UNIT),
-            may_core=node.may_core,
-            details=node.plain(),
-        )
-        for node in plan.inventory.nodes
-    )
-    return Started(
-        at_us=at_us,
-        version=__version__,
-        pool=identity.pool,
-        epoch=identity.epoch,
-        controller=identity.controller,
-        settings=plan.settings.core,
-        nodes=nodes,
-        policy=plan.policy,
-        shadow=plan.shadow,
-        admission=plan.admission,
-    )
 
 
 def _keep_pictures(ledger: Ledger, last: int, clock: Clock) -> Callable[[int, State], None]:
@@ -169,6 +115,24 @@ def _keep_pictures(ledger: Ledger, last: int, clock: Clock) -> Callable[[int, St
                 last = seq
 
     return keep
+
+
+class Told:
+    """A ledger whose steps somebody hears of once they are stored."""
+
+    def __init__(self, ledger: Ledger, hear: Callable[[Event, Decision], None]) -> None:
+        self._ledger = ledger
+        self._hear = hear
+
+    def append(self, event: Event, decision: Decision) -> int:
+        """Store a step, as the ledger does."""
+        seq = self._ledger.append(event, decision)
+        self._hear(event, decision)
+        return seq
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """The steps after number ``after``, oldest first."""
+        return self._ledger.entries(after)
 
 
 class Controller:
@@ -195,7 +159,7 @@ class Controller:
             self._stack.enter_context(played(self._plan.playbooks))
             engine, world, started = self._build()
             self._world = world
-            self._on_signals(world)
+            self._on_signals(world, engine)
             if not engine.offer(started):
                 return
             self._accepted(world)
@@ -221,7 +185,7 @@ class Controller:
         ledger = Ledger(site.state_dir)
         stack.callback(ledger.close)
         state, pictured = remembered(ledger)
-        self._tell_preset(state)
+        self._tell_settings(state)
         known = self._known_nodes(state)
         fleet = fleet_of(self._plan.inventory, known, ssh)
         stack.callback(fleet.close)
@@ -250,10 +214,14 @@ class Controller:
         self._ledger = ledger
         if verdict.standing is not Standing.RULES:
             self._claim_first(ledger, identity)
+        rules = self._plan.settings.hooks
+        self._hooks = Hooks(site.root / HOOKS, rules.time_limit_us, wait=rules.before_join == "required")
+        stack.callback(self._hooks.close)
         setup, stages, restorer = self._equip(world, fleet, state)
         keep = _keep_pictures(ledger, pictured, mailbox.clock)
-        engine = Engine(world, ledger, load_weighting, state, keep, load_admission)
-        control = self._control(world, state, setup, fleet, stages, restorer)
+        told = Told(ledger, partial(self._hooks.step, state)) if not self._plan.shadow else ledger
+        engine = Engine(world, told, load_weighting, state, keep, load_admission)
+        control = self._control(engine, world, state, setup, fleet, stages, restorer)
         self._control_server = control
         stack.callback(control.close)
         now, before = mailbox.clock.mark(boot()), Mark.of(ledger.note(CLOCK))
@@ -261,11 +229,12 @@ class Controller:
         started = first_event(self._plan, identity, now.at_us)
         return engine, world, replace(started, steady_us=steady_us, stepped_us=stepped_us)
 
-    def _tell_preset(self, state: View) -> None:
-        """Say when another preset counted for this pool until now: an empty file changes it without a word."""
-        before, now = state.rules and state.rules.settings.preset, self._plan.settings.core.preset
-        if before and before != now:
-            self._say(f"the settings have changed: the preset was {before} until now, and is {now}")
+    def _tell_settings(self, state: View) -> None:
+        """Say when other settings counted for this pool until now: an empty file changes them without a word."""
+        if state.rules is not None:
+            changed = differences(state.rules.settings, self._plan.settings.core)
+            if changed:
+                self._say(f"the settings have changed since the last run: {'; '.join(changed)}")
 
     def _judge(self, ledger: Ledger | None, state: State, seen: ruling.Look) -> Ruling:
         pool, where = self._plan.inventory.pool, str(self._plan.site.state_dir)
@@ -332,10 +301,9 @@ class Controller:
             progress_us=settings.sample_every_us,
         )
         self._stack.callback(watch.close)
-        hosts = Hosts(
-            ground, clusters, setup, world.stopping, keeper.keep, watch.see, world.waits, membership.open_doors
-        )
-        deployer = Deployer(ground, clusters, setup, membership, world.stopping, world.waits)
+        join, waits, open_doors = self._hooks.before_join, world.waits, membership.open_doors
+        hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see, waits, open_doors, join)
+        deployer = Deployer(ground, clusters, setup, membership, world.stopping, waits, join)
         upload = Upload(fleet)
         stages = Stages(
             ground, clusters, setup, upload, world.stopping, world.waits, settings=settings, now_us=mailbox.clock.now_us
@@ -383,20 +351,39 @@ class Controller:
         return setup, stages, Restorer(ground, clusters, setup, fleet, copies, mover.look, mailbox.clock.now_us)
 
     def _control(
-        self, world: LiveWorld, state: State, setup: Setup, fleet: Fleet, stages: Stages, restorer: Restorer
+        self,
+        engine: Engine,
+        world: LiveWorld,
+        state: State,
+        setup: Setup,
+        fleet: Fleet,
+        stages: Stages,
+        restorer: Restorer,
     ) -> ControlServer:
         folder = self._plan.site.state_dir
         data = DataAnswers(state, world.clusters, setup, world.ground, fleet, stages, folder / "logs")
 
         acts = not self._plan.shadow
 
-        def post(event: Event) -> None:
+        def check(event: Event) -> None:
             if acts:
                 refuse_without_release(event, state)
                 refuse_shared_user(event, state.clusters.values())
                 refuse_unfit_user(event, world.ground)
                 self._kerberos.refuse(event)
+
+        def post(event: Event) -> None:
+            check(event)
             world.mailbox.post(event)
+
+        def rehearse(event: Event) -> Decision:
+            check(event)
+            return world.mailbox.between(lambda: engine.rehearse(event), limits.CORE_ANSWER_S)
+
+        def plan_of_tick(_: Mapping[str, str]) -> Plain:
+            foreseen = world.mailbox.between(engine.foresee, limits.CORE_ANSWER_S)
+            answer: Plain = as_plain(explain_plan(foreseen, state))
+            return answer
 
         access = self._plan.access
 
@@ -411,11 +398,14 @@ class Controller:
                 **answers(state, lambda: LedgerReader(folder)),
                 **data.queries(),
                 **restorer.queries(),
+                "plan": plan_of_tick,
                 "ledger": lambda _: world.ledger_row(),
                 "releases": lambda _: releases(acts=acts),
             },
             world.mailbox.clock.now_us,
             stop=lambda by: self._stop(world, f"{by} asked for it"),
+            rehearse=rehearse,
+            reread=partial(reread_plan, self._plan, engine),
             gate=Gate(access, Owners(requests, state), self._plan.site.root / SHARED),
             answer_within_s=longest_us(self._plan.settings.core) / SECOND_US + limits.CORE_ANSWER_S,
         )
@@ -430,15 +420,30 @@ class Controller:
         ]
         return (*self._plan.inventory.nodes, *forgotten)
 
-    def _on_signals(self, world: LiveWorld) -> None:
+    def _on_signals(self, world: LiveWorld, engine: Engine) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
 
         def stop(number: int, frame: FrameType | None) -> None:
             self._stop(world, signal.Signals(number).name)
 
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        def reload(number: int, frame: FrameType | None) -> None:
+            threading.Thread(target=self._hang_up, args=(world, engine), name="reload", daemon=True).start()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, stop)
+        # The terminal of a controller in the foreground was closed; anybody else's SIGHUP is that of a daemon.
+        signal.signal(signal.SIGHUP, stop if sys.stderr.isatty() else reload)
+
+    def _hang_up(self, world: LiveWorld, engine: Engine) -> None:
+        """SIGHUP: read the settings again; what cannot be is said, and the old ones stay in force."""
+        try:
+            news = reread_plan(self._plan, engine)
+            if news.changed or news.restart:
+                world.mailbox.post(news.event(world.mailbox.clock.now_us(), "SIGHUP", ""))
+            self._say(news.text())
+        except FawkesError as error:
+            self._say(f"SIGHUP: the settings stay as they are: {error}")
 
     def _stop(self, world: LiveWorld, why: str, *, for_good: bool = False) -> None:
         self._for_good = for_good

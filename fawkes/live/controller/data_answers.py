@@ -29,13 +29,14 @@ from fawkes.live.clusters.stages import Stages, stake_row
 from fawkes.live.controller.control import Query
 from fawkes.live.eyes.history import histories
 from fawkes.live.hadoop.setup import Setup
+from fawkes.live.jobs import spark
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import node as node_book
 from fawkes.live.wire import masters
 from fawkes.live.wire.rest import Deadline
-from fawkes.playbook.dist.cache import dist_dir
+from fawkes.playbook.dist.cache import BESIDE, dist_dir, folder_of, is_there
 
 #: of the logs of one node: their bytes, and what tar adds to each file
 _MOST_BYTES = 2 * LIMIT_BYTES
@@ -81,7 +82,15 @@ class DataAnswers:
         cluster = self._cluster(parameters)
         details: ClusterDetails = cluster.details
         local = details.release_dir or str(dist_dir() / f"hadoop-{details.hadoop_version}")
-        return {"release_dir": local, "java_home": None, "files": self._setup.client(cluster)}
+        files, home = spark.client(self._setup, cluster)
+        pig = folder_of(BESIDE["pig"]) if is_there(BESIDE["pig"]) else None
+        return {
+            "release_dir": local,
+            "java_home": None,
+            "files": files,
+            "spark": None if home is None else str(home),
+            "pig": None if pig is None else str(pig),
+        }
 
     def _logs(self, parameters: Mapping[str, str]) -> Plain:
         name = _cluster_name(parameters.get("cluster", ""))

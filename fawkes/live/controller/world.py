@@ -33,6 +33,7 @@ from fawkes.core.values.effects import (
 from fawkes.core.values.events import Condition, Done, Event, Failed, NodeObserved, Sampled, Woke
 from fawkes.core.values.model import Facts, Plain
 from fawkes.live.base import limits
+from fawkes.live.base.hooks import HookError
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Timers
 from fawkes.live.base.waits import Waits
@@ -315,7 +316,7 @@ def _facts_of_host(error: FawkesError) -> Facts:
 
 def _facts(error: FawkesError) -> Facts:
     """The facts for the core and for people about a stage that failed, besides its error."""
-    if isinstance(error, NodeRefusedError):
+    if isinstance(error, NodeRefusedError | HookError):
         return {"refused": error.host}
     if isinstance(error, MissingReleaseError):
         return {"no_release": True} if error.failed else {}

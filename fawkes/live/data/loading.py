@@ -45,15 +45,18 @@ _SHARED = ("/staging", "/tmp")  # noqa: S108 - in HDFS
 _HISTORY = "/history"
 
 
-def lay_out(masters: MasterAddresses, outputs: Iterable[str]) -> None:
+def lay_out(masters: MasterAddresses, outputs: Iterable[str], needed: Iterable[str] = ()) -> None:
     """Say where data may lie, before there is any: everything on core nodes, but the output folders anywhere.
 
     Moving a file into a folder moves none of its blocks, so what jobs write below an output folder must be written
-    there. FawkesError when no core node has an ARCHIVE volume: then nothing could be written at all.
+    there. ``needed`` are folders that programs do not make themselves. FawkesError when no core node has an ARCHIVE
+    volume: then nothing could be written at all.
     """
     hdfs = Hdfs.of(masters)
     _volumes_of(masters, ARCHIVE)
     hdfs.set_policy("/", CORE_ONLY)
+    for path in needed:
+        hdfs.mkdir(path)
     for path in outputs:
         hdfs.mkdir(path)
         hdfs.set_policy(path, ANYWHERE)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,6 +40,8 @@ from fawkes.live.wire.webhdfs import read_mark
 OWN_TAGS = "fawkes"
 
 MAPREDUCE = "MAPREDUCE"
+SPARK = "SPARK"
+_STAGES = "status=active&status=pending&status=complete"
 
 #: What users and their jobs do, by the NameNode's own counters. Looking (listings, states of files) is left out: the
 #: JobHistory server does that all the time, and so do we. Each of these stood still on a real MR-cluster without users.
@@ -223,8 +226,9 @@ def _tasks(
         if app.state != RUNNING:
             known[app.id] = Tasks(waiting=1, ready=1)
             continue
-        answer = _ask_master(masters, app, patience.within(memory.master_s)) if app.kind == MAPREDUCE else None
-        if answer is None and app.kind == MAPREDUCE:
+        ask = _MASTERS.get(app.kind)
+        answer = ask(masters, app, patience.within(memory.master_s)) if ask else None
+        if answer is None and ask:
             silent.add(app.id)
         tasks = answer or _ask_resource_manager(masters, app, memory, deadline)
         if tasks is not None:
@@ -242,6 +246,38 @@ def _ask_master(masters: MasterAddresses, app: Application, deadline: Deadline) 
     except UnreadableError:
         return None
     return mapreduce_tasks(jobs[0]) if jobs else None
+
+
+def _ask_driver(masters: MasterAddresses, app: Application, deadline: Deadline) -> Tasks | None:
+    """The tasks of a Spark application by its driver, through the ResourceManager; None without an answer."""
+    url = f"{masters.resource_manager}/proxy/{app.id}/api/v1/applications/{app.id}/stages"
+    try:
+        stages = get_json(f"{url}?{_STAGES}", deadline, key=masters.key)
+    except UnreadableError:
+        return None
+    return spark_tasks(stages)
+
+
+def spark_tasks(stages: Any) -> Tasks | None:
+    """Tasks of a Spark application by the list of its stages; None when a figure is missing.
+
+    A stage that is pending waits for others. Of jobs that the program has not begun nobody knows; before its first
+    stage it counts as one task.
+    """
+    if not isinstance(stages, list) or not all(isinstance(stage, Mapping) for stage in stages):
+        return None
+    waits, runs, done = Counter[str](), 0, 0
+    for stage in stages:
+        figures = [count(stage.get(name)) for name in ("numTasks", "numActiveTasks", "numCompletedIndices")]
+        known = [figure for figure in figures if figure is not None]
+        if len(known) != len(figures):
+            return None
+        waits[str(stage.get("status"))] += max(0, known[0] - known[1] - known[2])
+        runs, done = runs + known[1], done + known[2]
+    if not stages:
+        return Tasks(waiting=1, ready=1, progress=0.0)
+    waiting = waits["ACTIVE"] + waits["PENDING"]
+    return Tasks(waiting, runs, done, waits["ACTIVE"], progress=100.0 * done / max(1, waiting + runs + done))
 
 
 def mapreduce_tasks(job: Mapping[str, Any]) -> Tasks | None:
@@ -282,8 +318,18 @@ def _ask_resource_manager(
     running = max(0, now.containers - 1)
     done = memory.tasks.get(app.id, 0)
     waiting = now.pending if running or done else max(1, now.pending)
-    progress = None if app.kind == MAPREDUCE else now.progress
+    progress = None if app.kind in _MASTERS else now.progress
+    if app.kind == SPARK:
+        # Its driver asks for no more containers than it may have: what else waits only it knows.
+        waiting = max(1, waiting)
     return Tasks(waiting, running, done, waiting, progress)
+
+
+_MASTERS: Mapping[str, Callable[[MasterAddresses, Application, Deadline], Tasks | None]] = {
+    MAPREDUCE: _ask_master,
+    SPARK: _ask_driver,
+}
+"""Those that know the tasks of an application, by its kind."""
 
 
 def _work(live: Iterable[Application], tasks: Mapping[str, Tasks]) -> tuple[Work, ...]:

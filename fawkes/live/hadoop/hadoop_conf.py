@@ -361,7 +361,7 @@ def _yarn(conf: NodeConf) -> dict[str, str]:
         # The marks let a wipe find containers whose NodeManager was killed.
         "yarn.nodemanager.env-whitelist": (
             "JAVA_HOME,HADOOP_COMMON_HOME,HADOOP_HDFS_HOME,HADOOP_CONF_DIR,CLASSPATH_PREPEND_DISTCACHE,"
-            "HADOOP_YARN_HOME,HADOOP_HOME,HADOOP_MAPRED_HOME,PATH,LANG,TZ,"
+            "HADOOP_YARN_HOME,HADOOP_HOME,HADOOP_MAPRED_HOME,SPARK_HOME,PATH,LANG,TZ,"
             "FAWKES_POOL,FAWKES_CLUSTER,FAWKES_GENERATION"
         ),
         "yarn.application.classpath": _class_path(conf),

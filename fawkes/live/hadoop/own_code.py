@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from fawkes.base.catalog import Kind, Origin
 from fawkes.config.settings.settings import SiteSettings
 from fawkes.config.site.site import Site
+from fawkes.live.base.hooks import FOLDER as HOOKS
+from fawkes.live.base.hooks import NAMES
 from fawkes.live.nodes.playbooks import site_playbooks, unused
 from fawkes.policy.worker.policies import is_own
 
@@ -16,7 +18,7 @@ from fawkes.policy.worker.policies import is_own
 def open_to_others(site: Site) -> Iterator[str]:
     """A line for each part of a site that says what the controller does, and that other users can change."""
     parts = (site.root, site.settings_file, site.inventory_file, site.root / Kind.POLICY.value, site.clusters_dir)
-    for path in parts:
+    for path in (*parts, site.root / HOOKS, *(site.root / HOOKS / name for name in NAMES)):
         try:
             status = path.stat()
         except OSError:

@@ -15,7 +15,7 @@ from fawkes.config.clusters.details import KERBEROS, ClusterDetails, JobDetails
 from fawkes.core.state.state import View
 from fawkes.core.values.events import Event, Requested, Submitted
 from fawkes.core.values.lifecycle import QUEUED
-from fawkes.core.values.model import ClusterLife, ClusterSpec, JobSpec, Plain
+from fawkes.core.values.model import ClusterLife, ClusterSpec, ClusterState, JobSpec, Plain
 from fawkes.playbook.dist import pieces
 from fawkes.playbook.dist.cache import dist_dir
 from fawkes.playbook.dist.compile.compiled import JavaCode
@@ -38,7 +38,10 @@ def needs_of(spec: ClusterSpec) -> tuple[Piece, ...]:
 def needs_of_details(details: ClusterDetails) -> tuple[Piece, ...]:
     """The same, from what users write in its file."""
     return pieces.of_cluster(
-        details.hadoop_version, own_release=bool(details.release_dir), kerberos=details.security == KERBEROS
+        details.hadoop_version,
+        own_release=bool(details.release_dir),
+        kerberos=details.security == KERBEROS,
+        software=details.software,
     )
 
 
@@ -56,6 +59,14 @@ def refuse_without_release(event: Event, view: View) -> None:
     lacking = [piece for piece in needed if not is_there(piece)]
     if lacking:
         raise missing(lacking, needed, str(dist_dir()))
+
+
+def _check_software(job: JobSpec, owner: ClusterState | None) -> None:
+    if owner is None or JobDetails.of(job.details).kind != "spark":
+        return
+    if "spark" not in ClusterDetails.of(owner.spec.details).software:
+        hint = f'Write software = ["spark"] into the file of {job.cluster} and request it again, or name another one'
+        raise UserError(f"the nodes of {job.cluster} have no Spark", where=f"job {job.id}: kind", hint=hint)
 
 
 def missing(lacking: Sequence[Piece], needed: Sequence[Piece], folder: str) -> UserError:
@@ -203,6 +214,7 @@ def _needed(event: Event, view: View) -> tuple[Piece, ...]:
             return needs_of(cluster)
         case Submitted(spec=job):
             owner = view.clusters.get(job.cluster)
+            _check_software(job, owner)
             if owner is None or owner.life not in QUEUED | {ClusterLife.DORMANT}:
                 return needs_of_job(job)
             return (*needs_of(owner.spec), *needs_of_job(job))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from fawkes.base.errors import UserError
 from fawkes.config.clusters.details import JobDetails
+from fawkes.config.jobs import spark
 from fawkes.config.jobs.kept import granted_args, granted_properties
 from fawkes.config.jobs.tags import ENVIRONMENT, tagged_args, tagged_properties
 from fawkes.core.values.effects import StartJob
@@ -28,7 +28,7 @@ from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import hadoop, restoring
 from fawkes.live.nodes.playbooks import job as book
-from fawkes.live.nodes.upload import uploaded
+from fawkes.live.nodes.upload import Command, streaming_words, uploaded, with_secrets
 from fawkes.live.wire.hadoop_rpc import (
     ENTER_SAFE_MODE,
     FORCE_EXIT_SAFE_MODE,
@@ -46,12 +46,13 @@ from fawkes.live.wire.hadoop_rpc import (
 )
 from fawkes.live.wire.masters import MasterAddresses, Target
 from fawkes.live.wire.rest import Key
-from fawkes.playbook.dist.cache import cached, cached_pig
+from fawkes.playbook.dist.cache import cached, cached_pig, cached_spark
 from fawkes.playbook.dist.compile.java import find_java
 from fawkes.playbook.dist.pig import DEFAULT_PIG, PIG_PINS, PigRelease
 from fawkes.playbook.dist.pins import pin
 from fawkes.playbook.dist.release import LIGHT_FLAGS, Release
 from fawkes.playbook.dist.remote import RemoteShell, release_on
+from fawkes.playbook.dist.spark import DEFAULT_SPARK, SPARK_PINS, SparkPin, SparkRelease
 from fawkes.playbook.dist.spread import spread
 
 MB = 1 << 20
@@ -85,17 +86,7 @@ _REFRESH = {
     "hdfs-open": ("dfsadmin", ("-safemode", "forceExit"), FORCE_EXIT_SAFE_MODE),
 }
 
-#: keys that a job's pages, its history and its kept configuration show as asterisks
-_REDACTED = "mapreduce.job.redacted-properties"
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """The command of a job's launcher: words, environment, and the configuration of this one attempt."""
-
-    argv: Sequence[str]
-    env: Mapping[str, str]
-    conf: Mapping[str, str]
+SPARK = SPARK_PINS[DEFAULT_SPARK]
 
 
 def addresses_of(ground: Ground, master: NodeId, key: Key, run_as: str) -> MasterAddresses:
@@ -134,6 +125,7 @@ class Setup:
         self._lock = threading.Lock()
         self._releases: dict[tuple[NodeId, str], Release] = {}
         self._javas: dict[tuple[NodeId, str], str] = {}
+        self._sparks: dict[NodeId, SparkRelease] = {}
         self._pigs: dict[tuple[ClusterId, NodeId], PigRelease] = {}
         self._sound: set[tuple[NodeId, ClusterId, int]] = set()
 
@@ -167,20 +159,27 @@ class Setup:
         A release that the cache has lost is waited for; MissingReleaseError when it cannot be fetched. With ``verify``
         the names of files that were wrong, by node.
         """
-        if cluster.details.release_dir:
-            return {}
-        wanted = pin(cluster.details.hadoop_version)
-        self._cache.wait_for(wanted)
-        release = cached(wanted)
+        details, wrong = cluster.details, dict[NodeId, tuple[str, ...]]()
+        own = () if details.release_dir else (pin(details.hadoop_version),)
         places = {str(node): self._ground.nodes[node].software_dir for node in nodes}
-        brought = spread(release, places, self._shell, verify=verify)
-        brought.check()
-        with self._lock:
-            for node in nodes:
-                self._releases[node, release.version] = release.at(brought.roots[node])
-        for host, names in brought.wrong.items():
-            _log.warning("%s: %s was changed there and has been replaced: %s", host, release.name, ", ".join(names))
-        return {NodeId(host): names for host, names in brought.wrong.items()}
+        for wanted in (*own, *([SPARK] if spark.KIND in details.software else [])):
+            self._cache.wait_for(wanted)
+            release = cached_spark(wanted) if isinstance(wanted, SparkPin) else cached(wanted)
+            brought = spread(release, places, self._shell, verify=verify)
+            brought.check()
+            with self._lock:
+                for node in nodes:
+                    self._remember(node, release.at(brought.roots[node]))
+            for host, names in brought.wrong.items():
+                _log.warning("%s: %s was changed there and has been replaced: %s", host, release.name, ", ".join(names))
+                wrong[NodeId(host)] = (*wrong.get(NodeId(host), ()), *names)
+        return wrong
+
+    def _remember(self, node: NodeId, release: Release | SparkRelease) -> None:
+        if isinstance(release, SparkRelease):
+            self._sparks[node] = release
+        else:
+            self._releases[node, release.version] = release
 
     def release(self, cluster: LiveCluster, node: NodeId) -> Release:
         """The release as it lies on a node; it is brought there when it is missing.
@@ -199,6 +198,14 @@ class Setup:
                 self.spread(cluster, [node])
         with self._lock:
             return self._releases[node, place]
+
+    def spark(self, cluster: LiveCluster, node: NodeId) -> SparkRelease:
+        """Spark as it lies on a node, brought there when it is missing. Raises as `release`."""
+        if node not in self._sparks:
+            self._cache.need(SPARK)
+            self.spread(cluster, [node])
+        with self._lock:
+            return self._sparks[node]
 
     def pig(self, cluster: LiveCluster) -> PigRelease:
         """Pig as it lies on the master, brought there when it is missing; UserError when the cache has none."""
@@ -316,9 +323,10 @@ class Setup:
     def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
         """The environment of daemons and commands."""
         conf = str(self._ground.folders(node, cluster.id).conf)
-        return self.release(cluster, node).environment(self.java_home(cluster, node), conf) | self._ticket(
-            cluster, conf
-        )
+        own = self.release(cluster, node).environment(self.java_home(cluster, node), conf)
+        if spark.KIND in cluster.details.software:
+            own["SPARK_HOME"] = self.spark(cluster, node).root
+        return own | self._ticket(cluster, conf)
 
     def _ticket(self, cluster: LiveCluster, conf: str) -> dict[str, str]:
         """The environment in which commands on a node log in; empty without Kerberos."""
@@ -412,21 +420,26 @@ class Setup:
         """The command on the master that does the same."""
         return [*self._argv(cluster, cluster.master, "job"), "-kill-task", attempt]
 
-    def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Command:
-        """The command that the launcher of an attempt runs on the master."""
+    def surroundings(self, cluster: LiveCluster, effect: StartJob) -> tuple[dict[str, str], tuple[str, ...]]:
+        """The environment of an attempt's command, and the flags of its JVM."""
         node = cluster.master
         release, java = self.release(cluster, node), self.java_home(cluster, node)
         folders = self._ground.folders(node, cluster.id)
         conf_dir = str(book.job_folder(folders, effect.job, effect.attempt) / "conf")
-        files = book.files_folder(folders, effect.job, effect.attempt)
-        jar = uploaded(files, details.jar) if details.jar else _release_jar(release, details.release_jar)
         env = release.environment(java, conf_dir) | self._ticket(cluster, str(folders.conf))
-        flags = (*LIGHT_FLAGS, f"-Djava.io.tmpdir={folders.tmp}", *self._realm(cluster, node))
         # A wipe removes that folder; what lies in /tmp could be anybody's.
         env["TMPDIR"] = str(folders.tmp)
         env["PATH"] = f"{release.bin_dir}:{java}/bin:/usr/local/bin:/usr/bin:/bin"
-        tag = tag_of(effect.job, effect.attempt)
-        env[ENVIRONMENT] = tag
+        env[ENVIRONMENT] = tag_of(effect.job, effect.attempt)
+        return env, (*LIGHT_FLAGS, f"-Djava.io.tmpdir={folders.tmp}", *self._realm(cluster, node))
+
+    def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Command:
+        """The command that the launcher of an attempt runs on the master."""
+        node, (env, flags) = cluster.master, self.surroundings(cluster, effect)
+        release, java, conf_dir = self.release(cluster, node), env["JAVA_HOME"], env["HADOOP_CONF_DIR"]
+        tag = env[ENVIRONMENT]
+        files = self.files_folder(cluster, effect)
+        jar = uploaded(files, details.jar) if details.jar else release.own_jar(details.release_jar)
         args = tagged_args(details.args, tag)
         if effect.granted:
             args = granted_args(args, effect.granted, self._queue(cluster, details, tag))
@@ -437,18 +450,30 @@ class Setup:
             case "class":
                 argv = [*_with_class_path(base, after=jar)[:-1], details.main_class, *args]
             case "streaming":
-                argv = [*base, release.streaming_jar, *_streaming(details, files, args)]
+                argv = [*base, release.streaming_jar, *streaming_words(details, files, args)]
             case "pig":
                 pig = self.pig(cluster)
                 argv = pig.argv(release, java_home=java, conf_dir=conf_dir, heap_mb=_PIG_HEAP_MB, extra=flags)
                 argv = [*argv, *args, "-f", uploaded(files, details.pig)]
             case _:
                 argv = ["/bin/sh", "-c", details.command]
-        own = tagged_properties(_with_secrets(details.properties, self._secrets.values(details.secrets)), tag)
+        own = tagged_properties(with_secrets(details.properties, self.secrets(details)), tag)
         if effect.granted:
             own = granted_properties(own, effect.granted, self._queue(cluster, details, tag))
         conf = hadoop_conf.files(self._conf(cluster, node, Role.CORE, {"mapred-site": own}))
         return Command(argv, env, conf)
+
+    def files_folder(self, cluster: LiveCluster, effect: StartJob) -> PurePosixPath:
+        """The folder on the master with the files of an attempt."""
+        return book.files_folder(self._ground.folders(cluster.master, cluster.id), effect.job, effect.attempt)
+
+    def secrets(self, details: JobDetails) -> dict[str, str]:
+        """The values of a job's secret properties; UserError names one that is not there."""
+        return dict(self._secrets.values(details.secrets))
+
+    def pool(self) -> dict[NodeId, int]:
+        """The memory that each node of the pool has for containers, in MiB."""
+        return {name: node.memory_bytes // MB for name, node in self._ground.nodes.items()}
 
     def _queue(self, cluster: LiveCluster, details: JobDetails, name: str) -> str:
         """The queue in which the MR-jobs of a granted job run one at a time; empty for a job that has one alone."""
@@ -560,38 +585,7 @@ def _waiting(argv: Sequence[str], option: str) -> list[str]:
     return [*argv[:at], *flags, *argv[at:]]
 
 
-def _with_secrets(properties: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
-    """Both, and the names of the secret ones where Hadoop reads which keys it never shows."""
-    if not secrets:
-        return dict(properties)
-    hidden = [*filter(None, [properties.get(_REDACTED, "")]), *secrets]
-    return {**properties, **secrets, _REDACTED: ",".join(hidden)}
-
-
-def _release_jar(release: Release, name: str) -> str:
-    jars = {
-        "examples": lambda: release.examples_jar,
-        "streaming": lambda: release.streaming_jar,
-        "jobclient-tests": lambda: release.jobclient_tests_jar,
-    }
-    return jars[name]() if name else ""
-
-
 def _with_class_path(argv: Sequence[str], *, before: str = "", after: str = "") -> list[str]:
     """The same with a jar before all others on the class path, and one after them; empty: none."""
     at = list(argv).index("-cp") + 1
     return [*argv[:at], ":".join(filter(None, (before, argv[at], after))), *argv[at + 1 :]]
-
-
-def _streaming(details: JobDetails, files: PurePosixPath, args: Sequence[str]) -> list[str]:
-    words = ["-files", ",".join(uploaded(files, name) for name in details.files)] if details.files else []
-    for source in details.inputs:
-        words += ["-input", source]
-    for flag, value in (
-        ("-output", details.output),
-        ("-mapper", details.mapper),
-        ("-combiner", details.combiner),
-        ("-reducer", details.reducer),
-    ):
-        words += [flag, value] if value else []
-    return [*words, *args]

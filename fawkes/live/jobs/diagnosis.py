@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from fawkes.core.values.sight import Cause
+from fawkes.live.base import limits
 from fawkes.live.wire.masters import Application, MasterAddresses
-from fawkes.live.wire.rest import Deadline, UnreadableError, get_json, listed
+from fawkes.live.wire.rest import Deadline, UnreadableError, get_json, get_lines, listed
 
 _CHATTER = re.compile(r"\S+ \S+ (INFO|WARN|DEBUG) ")
 _TELLING = ("Exception", "Error", "error")
+SPARK = "SPARK"
+_PYTHON_ENDED = "exited with status"
+_MOST_LOG_BYTES = 20_000
+_LOG_BEGINS = "LogType:"
 _TASK = re.compile(r"task_\d+_\d+_[mr]_\d+")
 #: what a client that gave nothing to YARN may have said, and how it is told
 _CAUSES = (
@@ -36,7 +42,8 @@ def why_failed(masters: MasterAddresses, applications: Iterable[Application], st
     for application in applications:
         if application.ended and not application.succeeded and application.diagnostics:
             said = application.diagnostics.strip().split("\n")[0].strip()
-            task = task_error(masters, application, deadline)
+            own = driver_error if application.kind == SPARK else task_error
+            task = own(masters, application, deadline)
             return f"{said}: {task}" if task else said
     words = [line.strip() for line in stderr.split("\n") if line.strip() and not line.lstrip().startswith("at ")]
     telling = [line for line in words if any(word in line for word in _TELLING) and _CHATTER.match(line) is None]
@@ -70,3 +77,40 @@ def task_error(masters: MasterAddresses, application: Application, deadline: Dea
         return ""
     said = [str(attempt.get("diagnostics") or "").strip() for attempt in attempts if attempt.get("state") == "FAILED"]
     return next((text.split("\n")[0].strip().removeprefix("Error: ") for text in reversed(said) if text), "")
+
+
+def driver_error(masters: MasterAddresses, application: Application, deadline: Deadline) -> str:
+    """The exception of a Python program, by the log of its driver; empty where nobody knows, or YARN's words say all.
+
+    YARN has the exception of a program in Java; of one in Python it knows the exit code. The log is there a moment
+    after the application has ended.
+    """
+    if _PYTHON_ENDED not in application.diagnostics or not masters.history:
+        return ""
+    url = f"{masters.resource_manager}/ws/v1/cluster/apps/{application.id}/appattempts"
+    try:
+        attempts = listed(get_json(url, deadline, key=masters.key), "appAttempts", "appAttempt", url)
+    except UnreadableError:
+        return ""
+    container = str(attempts[-1].get("containerId") or "") if attempts else ""
+    log = f"{masters.history}/ws/v1/history/containerlogs/{container}/stdout?size=-{_MOST_LOG_BYTES}"
+    while container and deadline.left() > 0:
+        try:
+            lines = list(get_lines(log, deadline, key=masters.key))
+        except UnreadableError:
+            lines = []
+        if any(line.startswith(_LOG_BEGINS) for line in lines):
+            return python_error(lines)
+        time.sleep(min(limits.LOG_EVERY_S, max(0.0, deadline.left())))
+    return ""
+
+
+def python_error(lines: Iterable[str]) -> str:
+    """The exception at the end of the last traceback in a log; empty without one."""
+    found, inside = "", False
+    for line in lines:
+        if line.startswith("Traceback (most recent call last)"):
+            inside = True
+        elif inside and line and not line[0].isspace():
+            found, inside = line.strip(), False
+    return found

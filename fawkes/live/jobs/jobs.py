@@ -25,7 +25,7 @@ from fawkes.live.eyes import history
 from fawkes.live.eyes.strays import strays_of
 from fawkes.live.hadoop.orders import AddressedOrder, give
 from fawkes.live.hadoop.setup import Setup
-from fawkes.live.jobs import half_done
+from fawkes.live.jobs import half_done, spark
 from fawkes.live.jobs.attempts import applications_of, see
 from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.nodes.ground import Ground
@@ -241,7 +241,10 @@ class Jobs:
         if effect.attempt > 1:
             self._make_way(cluster, effect)
         right = self._lease(cluster)
-        command = self._setup.job_command(cluster, effect, details)
+        if details.kind == spark.KIND:
+            command = spark.command(self._setup, cluster, effect, details)
+        else:
+            command = self._setup.job_command(cluster, effect, details)
         self._upload.job_files(cluster.master, right, effect, details, command.conf)
         script = book.start(right, effect.job, effect.attempt, command.argv, env=command.env, kept=kept_job(effect))
         self._ground.run(cluster.master, script, "starting a job")

@@ -19,9 +19,10 @@ from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.nodes.ssh import Result
 from fawkes.live.wire.hadoop_rpc import Connect, Connection
 from fawkes.playbook import Facts, Folders, Lease, Script, failure, read_facts
+from fawkes.store.private import user_name
 
 _log = logging.getLogger(__name__)
-_LONGEST_HOST = 40
+_LONGEST_NAME = 40
 
 
 class Shell(Protocol):
@@ -46,9 +47,13 @@ class Identity:
 
 
 def new_controller() -> str:
-    """An id that no controller has had: host, process and chance; `report.words.facts.controller_name` reads it."""
-    host = re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname()).strip("-")[:_LONGEST_HOST] or "host"
-    return f"{host}.{os.getpid()}.{uuid.uuid4().hex[:12]}"
+    """An id that no controller has had: host, process, user, chance; `report.words.facts.controller_name` reads it."""
+    host, user = _plain(socket.gethostname()) or "host", _plain(user_name(os.geteuid())) or "user"
+    return f"{host}.{os.getpid()}.{user}.{uuid.uuid4().hex[:12]}"
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:_LONGEST_NAME]
 
 
 class _Nodes(dict[NodeId, InventoryNode]):

@@ -115,8 +115,7 @@ def _may_begin(job: JobState) -> bool:
 
 def _rules(store: Reader, span: Span) -> tuple[Started, list[str]]:
     """The start that held longest in the span, and a note when another one had other rules."""
-    starts = [entry.event for entry in store.entries(kinds=(Started.__name__,)) if entry.event.at_us < span.until_us]
-    held = [event for event in starts if isinstance(event, Started)]
+    held = [event for _, event in history.starts(store) if event.at_us < span.until_us]
     if not held:
         raise UserError("no controller had started before the end of that span", hint=_HINT)
     ends = [max(span.since_us, event.at_us) for event in held[1:]] + [span.until_us]

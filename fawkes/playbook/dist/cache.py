@@ -14,15 +14,17 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from fawkes.playbook.dist import manifest
 from fawkes.playbook.dist import maven
 from fawkes.playbook.dist.maven import Resolve, Say
-from fawkes.playbook.dist.pig import PIG_PINS, PigPin, PigRelease, pig_release
+from fawkes.playbook.dist.pig import DEFAULT_PIG, PIG_PINS, PigPin, PigRelease, pig_release
 from fawkes.playbook.dist.pins import PINS, Pin, pin
+from fawkes.playbook.dist.spark import DEFAULT_SPARK, SPARK_PINS, SparkPin, SparkRelease, fetch
 from fawkes.playbook.dist.release import DESCRIPTION, JAVA_FLAGS, Release, describe
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.base.paths import cache_dir
@@ -32,7 +34,12 @@ _FILES = Path(__file__).parent / "files"
 # The HDFS jar of Maven has no web pages, and its daemons refuse to start without these folders on their class path.
 _WEB_APPS = ("datanode", "hdfs", "journal", "router", "secondary")
 
-Wanted = Pin | PigPin
+Wanted = Pin | PigPin | SparkPin
+
+BESIDE: Mapping[str, PigPin | SparkPin] = MappingProxyType(
+    {pin.asked: pin for pin in (PIG_PINS[DEFAULT_PIG], SPARK_PINS[DEFAULT_SPARK])}
+)
+"""The software that Fawkes gets besides Hadoop, by its name for `fawkes dist get`."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,13 @@ def cached_pig(wanted: PigPin) -> PigRelease:
     return pig_release(wanted, str(folder_of(wanted)))
 
 
+def cached_spark(wanted: SparkPin) -> SparkRelease:
+    """The Spark of the cache; UserError when it is not there, with what to type."""
+    if not is_there(wanted):
+        raise _absent(wanted)
+    return SparkRelease(wanted.version, str(folder_of(wanted)))
+
+
 def provide(
     wanted: Wanted, *, again: bool = False, say: Say = lambda line: None, resolve: Resolve = maven.resolve
 ) -> bool:
@@ -142,7 +156,7 @@ def look(wanted: Wanted) -> Cached:
 
 def there() -> list[Wanted]:
     """The pins that have a folder in the cache, in the order in which Fawkes lists what it can get."""
-    known: list[Wanted] = [*PINS.values(), *PIG_PINS.values()]
+    known: list[Wanted] = [*PINS.values(), *BESIDE.values()]
     return [wanted for wanted in known if folder_of(wanted).is_dir()]
 
 
@@ -179,7 +193,7 @@ def _files_of(wanted: Wanted) -> dict[str, str]:
 
 
 def _texts(wanted: Wanted) -> dict[str, str]:
-    """The files that Fawkes brings itself: path -> text. A release of Hadoop has some, Pig none."""
+    """The files that Fawkes brings itself: path -> text. A release of Hadoop has some, others none."""
     if not isinstance(wanted, Pin):
         return {}
     ours = {path: (_FILES / path).read_text() for path in manifest.files_in(_FILES)}
@@ -195,10 +209,14 @@ def _make(folder: Path, wanted: Wanted, say: Say, resolve: Resolve) -> None:
     part = Path(tempfile.mkdtemp(prefix=f".{wanted.name}.part-", dir=folder.parent))
     try:
         made = part / "made"
-        (made / "lib").mkdir(parents=True)
-        say("resolving with Maven")
-        resolve(wanted.pom(), made / "lib", say)
-        say(f"checking {len(wanted.jars())} jars")
+        made.mkdir()
+        if isinstance(wanted, SparkPin):
+            fetch(wanted, made, say)
+        else:
+            (made / "lib").mkdir()
+            say("resolving with Maven")
+            resolve(wanted.pom(), made / "lib", say)
+        say(f"checking {len(wanted.jars())} files")
         _check_jars(made, wanted)
         for path, text in _texts(wanted).items():
             _write(made / path, text, executable=path.startswith("bin/"))
@@ -218,9 +236,10 @@ def _check_jars(made: Path, wanted: Wanted) -> None:
     rows = "; ".join(f"{Path(fault.path).name} is {_RESOLVED[fault.what]}" for fault in faults[:5])
     more = f" and {len(faults) - 5} more" if len(faults) > 5 else ""
     local = [str(path) for fault in faults if fault.what == "damaged" for path in _in_maven(Path(fault.path).name)]
-    hint = f"Delete {', '.join(local[:5])} and try again" if local else "Look at the repository that Maven uses"
+    tool = "pip" if isinstance(wanted, SparkPin) else "Maven"
+    hint = f"Delete {', '.join(local[:5])} and try again" if local else f"Look at the repository that {tool} uses"
     raise FawkesError(
-        f"Maven resolved other files than those of the {wanted.title} that Fawkes knows: {rows}{more}",
+        f"{tool} brought other files than those of the {wanted.title} that Fawkes knows: {rows}{more}",
         hint=f"{hint}; if this happens again, the repository has other files than Maven Central",
     )
 
@@ -272,7 +291,7 @@ def _disk_errors(folder: Path) -> Iterator[None]:
         raise FawkesError(
             f"the disk is full ({show_bytes(_free(folder))} free)",
             where=str(folder),
-            hint="A release takes about 110 MB; make room, or set $FAWKES_CACHE to a folder on another disk",
+            hint="A release takes about 110 MB, Spark 850 MB while it is made; make room, or set $FAWKES_CACHE to a folder on another disk",
         ) from error
 
 

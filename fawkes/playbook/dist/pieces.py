@@ -1,6 +1,6 @@
 """All that MR-clusters, their jobs and replays need on the controller's machine: who needs what, and the one way to get it.
 
-A piece is a release of Hadoop, Pig, or a jar of Fawkes's own Java. All verbs and the controller ask here, so that nothing
+A piece is a release of Hadoop, Pig, Spark, or a jar of Fawkes's own Java. All verbs and the controller ask here, so that nothing
 is missed when there is no network any more.
 """
 
@@ -12,10 +12,9 @@ from pathlib import Path
 from fawkes.playbook.dist import cache
 from fawkes.playbook.dist.compile import compiled
 from fawkes.playbook.dist import maven
-from fawkes.playbook.dist.cache import Wanted
+from fawkes.playbook.dist.cache import BESIDE, Wanted
 from fawkes.playbook.dist.compile.compiled import DOORS, LOAD, SECURE_IO, JavaCode
 from fawkes.playbook.dist.maven import Resolve, Say
-from fawkes.playbook.dist.pig import DEFAULT_PIG, PIG_PINS
 from fawkes.playbook.dist.pins import PINS, Pin, pin
 
 Piece = Wanted | JavaCode
@@ -31,19 +30,23 @@ def of_name(name: str) -> tuple[Piece, ...]:
     """
     if name in COMPILED:
         return (COMPILED[name],)
-    pig = PIG_PINS[DEFAULT_PIG]
-    return (pig,) if name == pig.asked else (pin(name), *COMPILED.values())
+    return (BESIDE[name],) if name in BESIDE else (pin(name), *COMPILED.values())
 
 
-def of_cluster(version: str, *, own_release: bool = False, kerberos: bool = False) -> tuple[Piece, ...]:
-    """The pieces that an MR-cluster with this version of Hadoop needs; ``own_release``: the site has its Hadoop on the nodes."""
+def of_cluster(
+    version: str, *, own_release: bool = False, kerberos: bool = False, software: Iterable[str] = ()
+) -> tuple[Piece, ...]:
+    """The pieces that an MR-cluster with this version of Hadoop needs; ``own_release``: the site has its Hadoop on the nodes.
+
+    ``software`` is what its nodes have besides.
+    """
     hadoop = () if own_release else (pin(version),)
-    return (*hadoop, DOORS, SECURE_IO) if kerberos else (*hadoop, DOORS)
+    return (*hadoop, DOORS, *((SECURE_IO,) if kerberos else ()), *(BESIDE[name] for name in software))
 
 
 def of_job(kind: str) -> tuple[Piece, ...]:
     """The pieces that a job of this kind needs besides those of its MR-cluster."""
-    return (PIG_PINS[DEFAULT_PIG],) if kind == "pig" else ()
+    return (BESIDE[kind],) if kind in BESIDE else ()
 
 
 def is_there(piece: Piece) -> bool:
@@ -58,7 +61,7 @@ def place_of(piece: Piece) -> Path:
 
 def there() -> list[str]:
     """The names, as `fawkes dist get` takes them, of all pieces that the cache has."""
-    known: list[Piece] = [*PINS.values(), *PIG_PINS.values(), *COMPILED.values()]
+    known: list[Piece] = [*PINS.values(), *BESIDE.values(), *COMPILED.values()]
     return [piece.asked for piece in known if is_there(piece)]
 
 
@@ -83,5 +86,7 @@ def provide(
 def command(missing: Sequence[Piece], needed: Sequence[Piece]) -> str:
     """The commands to type for the missing ones of the pieces that are needed together."""
     release = next((piece for piece in needed if isinstance(piece, Pin)), None)
-    names = [release.asked] if release is not None else [piece.asked for piece in missing]
+    ours = [piece.asked for piece in missing if piece.asked in BESIDE]
+    others = [piece.asked for piece in missing if piece.asked not in BESIDE]
+    names = [*([release.asked] if release is not None and others else others), *ours]
     return " and ".join(f"`fawkes dist get {name}`" for name in names)

@@ -201,6 +201,10 @@ class Release:
         """SleepJob, TestDFSIO and so on; UserError when the release lacks it."""
         return self._jar(self.jobclient_tests, "hadoop-mapreduce-client-jobclient tests")
 
+    def own_jar(self, name: str) -> str:
+        """The jar that job files call ``examples``, ``streaming`` or ``jobclient-tests``; empty for no name."""
+        return str(getattr(self, f"{name.replace('-', '_')}_jar")) if name else ""
+
     def classpath(self, conf_dir: str) -> str:
         """The class path of a daemon or client, the configuration first; the JVM expands its wildcards."""
         return ":".join((conf_dir, *(f"{self.root}/{entry}" for entry in self.class_path)))

@@ -8,8 +8,10 @@ from typing import Any
 
 from fawkes.base.errors import UserError
 from fawkes.base.units import show_duration, show_time
+from fawkes.core.deciding.pool import Foreseen
 from fawkes.core.fairness.fairness import share_error
 from fawkes.core.state import alerts
+from fawkes.core.state.view import View
 from fawkes.core.values.model import ClusterState, NodeLife, NodeState, Reason
 from fawkes.core.values.settings import Settings
 from fawkes.engine.ports import Entry
@@ -18,7 +20,7 @@ from fawkes.report.history import Move, Tick
 from fawkes.report.tables.node_rows import held_in_words
 from fawkes.report.words.facts import fold
 from fawkes.report.words.promises import masters_in_words
-from fawkes.report.words.sentences import sentence
+from fawkes.report.words.sentences import held_by, sentence
 from fawkes.store.base import CLUSTER, NODE, Reader
 
 #: facts that differ between nodes for which the same reason holds
@@ -111,6 +113,25 @@ def _tick(store: Reader, tick: Tick) -> Explanation:
     return Explanation(title, tuple(lines), tuple(tick.rows))
 
 
+def explain_plan(foreseen: Foreseen, view: View) -> Explanation:
+    """The next tick as things are, with the sentences of `explain_tick`."""
+    if view.rules is None:
+        raise ValueError("nothing is foreseen before the first start")
+    reasons = foreseen.decision.reasons
+    facts = next(reason.facts for reason in reasons if reason.code == "tick")
+    tick = Tick(0, foreseen.due_us, view.last_tick.tick + 1, facts, reasons)
+    lines = _figures_in_words(tick)
+    lines += lines_of([reason for reason in reasons if reason.code == "tick"])
+    lines += lines_of([reason for reason in reasons if reason.code != "tick"])
+    if any(reason.code == "shrink" for reason in reasons):
+        lines.append(Line(f"Which nodes leave first: {', then '.join(_leaving_order(view.rules.settings))}"))
+    if view.rules.shadow:
+        lines.append(Line("The controller runs in shadow mode: it would decide this, but nothing would be done"))
+    lines.append(Line("This is as things are now: it changes with the next readings, jobs and requests"))
+    title = f"The next tick, {tick.number}, is due at {show_time(foreseen.due_us)}"
+    return Explanation(title, tuple(lines), tuple(tick.rows))
+
+
 def _figures_in_words(tick: Tick) -> list[Line]:
     period_s = tick.number_of("period_s")
     which = str(tick.facts.get("measure", "raw"))
@@ -130,6 +151,8 @@ def _figures_in_words(tick: Tick) -> list[Line]:
     missing = [name for name, row in tick.clusters.items() if row.get("unreadable")]
     if missing:
         lines.append(Line(f"{', '.join(sorted(missing))} could not be read and keeps its nodes"))
+    kept = [(name, row["kept"]) for name, row in sorted(tick.clusters.items()) if row.get("kept")]
+    lines += [Line(f"{name} is held ({why}): it keeps its nodes and gets none") for name, why in kept]
     return lines
 
 
@@ -251,6 +274,7 @@ def node_in_words(state: NodeState) -> str:
     waits = f"; {state.owner} waits for it, because it may hold data" if state.life is NodeLife.LOST and owner else ""
     kept = f"; kept out: {state.keep_out}" if state.keep_out else ""
     alert = f"; {state.alert}" if state.alert else ""
+    kept += f"; {held_by(state.hold)}" if state.hold else ""
     return f"{state.node.id} has been {doing} since {show_time(state.since_us)}{waits}{kept}{alert}"
 
 
@@ -282,6 +306,7 @@ def cluster_in_words(state: ClusterState) -> list[str]:
     )
     known = [f"{stage} {show_duration(us)}" for stage, us in times if us is not None]
     lines += [f"It {', '.join(known)}"] if known else []
+    lines += [f"It is {held_by(state.hold)}"] if state.hold else []
     lines += masters_in_words(state)
     lines += [text for text in (state.failed, *(alert.text for alert in alerts.every(state))) if text]
     return lines

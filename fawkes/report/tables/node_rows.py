@@ -9,7 +9,7 @@ from fawkes.core.state import alerts
 from fawkes.core.values.model import ClusterState, NodeLife, NodeState, Reason
 from fawkes.core.values.sight import Blocks, Compute, Sight, Stored
 from fawkes.report.words.facts import named_files
-from fawkes.report.words.sentences import sentence
+from fawkes.report.words.sentences import held_by, sentence
 
 Row = dict[str, Any]
 
@@ -62,6 +62,7 @@ def node_row(state: NodeState, cluster: ClusterState | None) -> Row:
         "code": why.code,
         "why": sentence(why),
         "keep_out": state.keep_out,
+        "hold": held_by(state.hold) if state.hold else "",
         "back": None if state.back_us is None else show_time(state.back_us),
         "alert": state.alert,
         "alert_kind": None if kind is None else kind.value,

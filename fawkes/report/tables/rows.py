@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fawkes.base.units import SECOND_US, show_duration, show_time
+from fawkes.config.settings.reload import differences
 from fawkes.core.jobs import service
 from fawkes.core.state import alerts
 from fawkes.core.state.members import copy_on
@@ -32,7 +33,7 @@ from fawkes.report.tables.node_rows import node_row, waited_for
 from fawkes.report.words.event_words import event_in_words
 from fawkes.report.words.facts import fold, named_files
 from fawkes.report.words.promises import GIVEN_UP, promise
-from fawkes.report.words.sentences import sentence
+from fawkes.report.words.sentences import held_by, sentence
 from fawkes.store.base import Reader
 from fawkes.store.record import to_plain
 
@@ -130,6 +131,7 @@ def cluster_row(
         "joining": sum(1 for node in held if node.life is NodeLife.JOINING),
         "leaving": sum(1 for node in held if node.life in history.LEAVING),
         "lost": sum(1 for node in held if node.life is NodeLife.LOST),
+        "hold": held_by(state.hold) if state.hold else "",
         "out_of_service": sum(1 for node in held if node.life is NodeLife.LOST or node.keep_out),
         "min_nodes": state.spec.min_nodes,
         "run_as": str(state.spec.details.get("run_as") or ""),
@@ -277,13 +279,23 @@ def pool_row(store: Reader) -> Row:
         "out": lives["out"],
         "lost": lives["lost"],
         "paused": history.paused(store),
+        "nodes_held": [f"{node.node.id} is {held_by(node.hold)}" for node in nodes if node.hold is not None],
         "given_back_by": history.given_back_by(store),
         "clock": _clock_in_words(store),
+        "settings_changed": _settings_in_words(store),
         "tick": None if tick is None else tick.number,
         "tick_at": None if tick is None else show_time(tick.at_us),
         "tick_facts": {} if tick is None else dict(tick.facts),
         "verdict": verdict[0].text if verdict else None,
     }
+
+
+def _settings_in_words(store: Reader) -> str:
+    """How the settings changed within the last day, by a start or a reload; empty when they did not."""
+    news = history.news_of_settings(store)
+    if news is None:
+        return ""
+    return f"{'; '.join(differences(news[1], news[2]))} (since {show_time(news[0])})"
 
 
 def _clock_in_words(store: Reader) -> str:

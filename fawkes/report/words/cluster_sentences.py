@@ -27,7 +27,23 @@ def _data(facts: Facts) -> str:
 
 
 def _shrink(facts: Facts) -> str:
-    return "{node} ({role}) leave{s} {cluster}, which holds {held} nodes and should have {target}" + _data(facts)
+    text = "{node} ({role}) leave{s} {cluster}, which holds {held} nodes and should have {target}"
+    return text + _asked(facts) + _data(facts)
+
+
+def _asked(facts: Facts) -> str:
+    """The operator behind a move by hand; nothing for a move of balancing."""
+    return (", as {by} asked" if facts["by"] else ", as an operator asked") if "by" in facts else ""
+
+
+def _grow(facts: Facts) -> str:
+    text = "{node} join{s} {cluster} as {role}: {cluster} held {held} nodes and should have {target}"
+    return text + _asked(facts)
+
+
+def _undrain(facts: Facts) -> str:
+    text = "{node} stay{s} with {cluster} after all: {cluster} held {held} nodes and should have {target}"
+    return text + _asked(facts) + "; nodes that are still leaving come back first"
 
 
 def _shrink_to_admit(facts: Facts) -> str:
@@ -118,12 +134,11 @@ def _not_worth(facts: Facts) -> str:
 
 
 BALANCE: Mapping[str, Template] = {
-    "grow": "{node} join{s} {cluster} as {role}: {cluster} held {held} nodes and should have {target}",
+    "grow": _grow,
     "shrink": _shrink,
     "shrink-to-admit": _shrink_to_admit,
     "shrink-to-replace": _shrink_to_replace,
-    "undrain": "{node} stay{s} with {cluster} after all: {cluster} held {held} nodes and should have {target}; "
-    "nodes that are still leaving come back first",
+    "undrain": _undrain,
     "not-worth": _not_worth,
     "budget": "{cluster} gives {granted} of {wanted} nodes for now: the move budget allows no more",
     "nothing-to-give": "{cluster} should give {wanted} nodes, but only {given} of them may leave: core nodes stay",

@@ -13,6 +13,8 @@ from fawkes.core.values.events import (
     DrainAsked,
     Event,
     Failed,
+    GrowAsked,
+    HoldAsked,
     JobObserved,
     MastersSeen,
     MoveMastersAsked,
@@ -20,15 +22,18 @@ from fawkes.core.values.events import (
     NodeSeen,
     NodesSeen,
     ReleaseAsked,
+    Reloaded,
     Requested,
     RestoreAsked,
     RetryAsked,
     Sampled,
     ServiceSeen,
+    ShrinkAsked,
     StandbySeen,
     Started,
     Submitted,
     UndrainAsked,
+    UnholdAsked,
     WaitSeen,
     Woke,
 )
@@ -51,6 +56,9 @@ def _seen_in_words(event: Event) -> str | None:
     match event:
         case Started():
             return f"controller {controller_name(event.controller)}, Fawkes {event.version}, epoch {event.epoch}"
+        case Reloaded():
+            by = f" (by {event.by})" if event.by else ""
+            return f"settings read again: {'; '.join(event.changed) or 'nothing has changed'}{by}"
         case Woke():
             return "the timer"
         case ClockSeen():
@@ -126,6 +134,11 @@ def _attempt_in_words(seen: Attempt) -> str:
 
 
 def _asked_in_words(event: Event) -> str:
+    what, by = _subject(event), getattr(event, "by", "")
+    return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
+
+
+def _subject(event: Event) -> str:
     what: str
     match event:
         case Requested() | Submitted():
@@ -136,7 +149,7 @@ def _asked_in_words(event: Event) -> str:
             what = "the whole pool" + (", checked only" if event.dry_run else "")
         case CancelAsked():
             what = event.job
-        case RetryAsked():
+        case RetryAsked() | UnholdAsked():
             what = event.subject
         case DrainAsked():
             what = f"{event.node}: {event.reason}" + (", its data is discarded" if event.discard else "")
@@ -145,9 +158,17 @@ def _asked_in_words(event: Event) -> str:
         case MoveMastersAsked() | RestoreAsked():
             what = event.cluster + (f" to {event.to}" if event.to else "")
         case _:
-            what = getattr(event, "reason", "")
-    by = getattr(event, "by", "")
-    return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
+            what = _steered(event)
+    return what
+
+
+def _steered(event: Event) -> str:
+    match event:
+        case HoldAsked():
+            return f"{event.subject}: {event.reason}"
+        case GrowAsked() | ShrinkAsked():
+            return f"{event.cluster}, {event.node or counted(event.count, 'node')}"
+    return str(getattr(event, "reason", ""))
 
 
 def _after_colon(text: str) -> str:

@@ -16,10 +16,12 @@ _MOMENTS = frozenset({"until_us", "since_us", "at_us"})
 
 
 def controller_name(controller: str) -> str:
-    """The id of a controller for people: its process and host, or the beginning of an id that has neither."""
-    host, _, rest = controller.partition(".")
-    pid = rest.partition(".")[0]
-    return f"process {pid} on {host}" if pid.isdigit() else controller[:8]
+    """The id of a controller for people: its process, user and host, or the beginning of an id that has neither."""
+    host, pid, user, _ = (*controller.split("."), "", "", "")[:4]
+    if not pid.isdigit():
+        return controller[:8]
+    by = f" of {user}" if controller.count(".") > 2 else ""
+    return f"process {pid}{by} on {host}"
 
 
 def how_it_stands(life: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from fawkes.base.units import counted
-from fawkes.core.values.model import ClusterLife, Facts, Reason
+from fawkes.core.values.model import ClusterLife, Facts, Hold, Reason
 from fawkes.report.words.cluster_sentences import BALANCE, CLUSTERS
 from fawkes.report.words.facts import (
     Template,
@@ -138,6 +138,58 @@ def _master_node(facts: Facts) -> str:
     )
 
 
+def _until(facts: Facts) -> str:
+    """The end of a hold: a time, or the command that ends it."""
+    return "until {until_us}" if facts.get("until_us") else "until `fawkes unhold`"
+
+
+def _reloaded(facts: Facts) -> str:
+    """The change of settings, and the keys that wait for a restart."""
+    who = "{by} had the settings read again" if facts.get("by") else "The settings were read again"
+    changed = "; ".join(cast(Sequence[str], facts["changed"]))
+    waits = ", ".join(cast(Sequence[str], facts["restart"]))
+    rest = f". These count after a restart of the controller: {literal(waits)}" if waits else ""
+    return f"{who}: {literal(changed) or 'no setting of decisions has changed'}{rest}"
+
+
+def held_by(hold: Hold) -> str:
+    """A hold in words, without its subject: who holds it, until when, and why."""
+    who = hold.by or "an operator"
+    end = f"until {show_fact('until_us', hold.until_us)}" if hold.until_us else "until `fawkes unhold`"
+    return f"held by {who} {end}: {hold.reason}"
+
+
+def _hold_asked(facts: Facts) -> str:
+    who = "{by}" if facts.get("by") else "An operator"
+    return f"{who} holds {{subject}} {_until(facts)}, so that balancing leaves it alone: {{reason}}"
+
+
+def _node_held(facts: Facts) -> str:
+    return f"{{node}} is held {_until(facts)}: {{reason}}. End that first with `fawkes unhold {{node}}`"
+
+
+def _not_to_be_had(facts: Facts) -> str:
+    if facts["owner"] is None and facts["life"] == "free":
+        return "{node} is free, but it does not answer, or it is kept for an MR-cluster that waits for {reserved} nodes"
+    whose = " with {owner}" if facts["owner"] else ""
+    return f"{{node}} is {{life}}{whose}, so it cannot join: name a free node (`fawkes nodes`), or a number of nodes"
+
+
+def _not_its_own(facts: Facts) -> str:
+    whose = " with {owner}" if facts["owner"] else ""
+    return f"{{node}} is {{life}}{whose}: only a node that serves {{cluster}} can leave it (`fawkes nodes`)"
+
+
+def _too_few_free(facts: Facts) -> str:
+    kept = "; others are kept for MR-clusters that wait for {reserved} nodes" if facts["reserved"] else ""
+    return f"{{cluster}} cannot get {{count}} nodes: {{free}} can be had now{kept}. Nothing was moved"
+
+
+def _too_few_to_give(facts: Facts) -> str:
+    kept = ", and {kept} nodes are held" if facts["kept"] else ""
+    return f"{{cluster}} cannot give {{count}} nodes: {{able}} may leave; core nodes stay{kept}. Nothing was moved"
+
+
 def _tick(facts: Facts) -> str:
     template = VERDICTS[str(facts["verdict"])]
     return template if isinstance(template, str) else template(facts)
@@ -147,6 +199,8 @@ def _no_weights(facts: Facts) -> str:
     clusters = cast(Mapping[str, Mapping[str, object]], facts["clusters"])
     if not clusters:
         return "No MR-cluster is active: there is nothing to balance"
+    if all(row.get("kept") for row in clusters.values()):
+        return "Every active MR-cluster is held: all keep their nodes"
     if all(row.get("y") is None for row in clusters.values()):
         return "No MR-cluster could be measured: all keep their nodes"
     return "The policy {policy} measures 0 everywhere, so weights are undefined: all keep their nodes"
@@ -172,6 +226,7 @@ VERDICTS: Mapping[str, Template] = {
 
 OPERATORS: Mapping[str, Template] = {
     "started": _started,
+    "reloaded": _reloaded,
     "adopted": _adopted,
     "not-adopted": "{cluster} is not adopted: {error}; its nodes keep running, out of service",
     "clock-jumped": _clock_jumped,
@@ -180,6 +235,9 @@ OPERATORS: Mapping[str, Template] = {
     "resumed": by("Voluntary moves are allowed again"),
     "drain-asked": operator(" takes {node} out of service: {reason}"),
     "discard-asked": operator(" discards the data on {node}: {reason}"),
+    "hold-asked": _hold_asked,
+    "unhold-asked": operator(" ends the hold of {subject}"),
+    "hold-ended": "The hold of {subject} is over: balancing counts it again",
     "pool-given-back": _pool_given_back,
     "pool-empty": "Every MR-cluster is gone and every node is clean: the controller stops",
     "retry-asked": operator(" asks for an immediate retry of {subject}"),
@@ -196,6 +254,21 @@ REFUSALS: Mapping[str, Template] = {
     "no-such-subject": "{subject} is neither a node of the pool nor an MR-cluster: `fawkes nodes` and `fawkes status` "
     "list them",
     "nothing-to-retry": "{subject} has nothing to retry; `fawkes status` shows its state",
+    "not-held": "{subject} is not held",
+    "hold-over": "A hold of {subject} until {until_us} would be over already: name a later time",
+    "not-active": "{cluster} is {life}: only nodes of an MR-cluster that is running are moved by hand",
+    "not-readable": "{cluster} cannot be read now, so nobody knows what its nodes do: `fawkes status {cluster}`",
+    "halted": "{lost} nodes are lost, so no node is moved before enough of them are back: `fawkes nodes`",
+    "above-maximum": "{cluster} holds {held} nodes and may have at most {maximum} (max_nodes): it cannot get {count} "
+    "more",
+    "below-minimum": "{cluster} holds {held} nodes and keeps at least {minimum} (min_nodes): it cannot give {count}",
+    "too-few-free": _too_few_free,
+    "too-few-to-give": _too_few_to_give,
+    "not-to-be-had": _not_to_be_had,
+    "not-its-own": _not_its_own,
+    "is-core-node": "{node} is a core node of {cluster}, and core nodes stay: `fawkes drain {node}` takes it out of "
+    "service once another one has replaced it",
+    "node-held": _node_held,
     "nothing-held": "{node} is {life}, and no MR-cluster waits for data on it, so nothing was discarded. To take it "
     "out of service, use `fawkes drain {node}` without --discard-data",
     "undeclared-data": _undeclared_data,

@@ -356,6 +356,7 @@ def test_submit_a_jar_with_arguments(run: Run, site: Path, loaded: World) -> Non
             {"kind": "streaming", "mapper": "cat", "reducer": "wc", "inputs": ["/in"], "output": "/out"},
         ),
         (("--script", "pig -f x.pig"), {"kind": "script", "command": "pig -f x.pig"}),
+        (("--python", __file__, "--", "/in"), {"kind": "spark", "python": os.path.realpath(__file__), "args": ["/in"]}),
     ],
 )
 def test_submit_each_kind(run: Run, loaded: World, words: tuple[str, ...], expected: dict[str, Any]) -> None:
@@ -388,6 +389,8 @@ def test_submit_a_file_with_a_name_only_once(run: Run, site: Path, loaded: World
     ("words", "says"),
     [
         (("--jar", "/no/such.jar"), "there is no file '/no/such.jar'"),
+        (("--python", "/no/such.py"), "there is no file '/no/such.py'"),
+        (("--python", __file__, "-D", "spark.yarn.queue=x"), "spark.yarn.queue cannot be given"),
         (("--class", "org.x.M", "--file", "/no/such.txt"), "there is no file '/no/such.txt'"),
         (("--class", "org.x.M", "-D", "novalue"), "is no KEY=VALUE"),
         (("--class", "org.x.M", "--time-limit", "5"), "is not a duration"),

@@ -38,7 +38,7 @@ def completed(*words: str, cwd: Path) -> tuple[list[str], str]:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (("s",), ["submit", "status", "simulate"]),
+        (("s",), ["submit", "status", "shrink", "simulate"]),
         (("nodes", "--cluster", ""), ["c-1", "c-2", "c-3"]),
         (("status", "c-"), ["c-1", "c-2", "c-3"]),
         (("explain", "--node", "node1"), ["node10"]),

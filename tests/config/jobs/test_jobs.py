@@ -128,7 +128,7 @@ JAR = 'kind = "jar"\njar = "{}"\n'
 @cases(
     typo=Bad("kind = jar", "line 1, column 8", "not valid TOML"),
     no_kind=Bad('jar = "x.jar"', "kind", "is missing", "Give what the job is"),
-    unknown_kind=Bad('kind = "spark"', "kind", "'spark' is none of"),
+    unknown_kind=Bad('kind = "storm"', "kind", "'storm' is none of"),
     unknown_key=Bad('kind = "jar"\njr = "x"', "jr", "unknown key", "Did you mean 'jar'?"),
     missing_jar=Bad(JAR.format("wordcount.jar"), "jar", "wordcount.jar'", "or one of examples"),
     no_jar=Bad('kind = "jar"', "jar", "is missing", "A job of kind 'jar' needs jar"),

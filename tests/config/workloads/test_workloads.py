@@ -107,6 +107,12 @@ JOB = '[[job]]\nid = "j"\ncluster = "a"\nkind = "sleep"\nmaps = 1\nmap_time = "1
     unknown_cluster=Bad(
         HEAD + JOB.replace('"a"', '"b"'), "job[j].cluster", "there is no MR-cluster 'b'", "There are: a"
     ),
+    no_spark=Bad(
+        HEAD + JOB + '[[job]]\nid = "s"\ncluster = "a"\nkind = "spark"\npython = "x.py"\n',
+        "job[s].kind",
+        "the nodes of a have no Spark",
+        'software = ["spark"]',
+    ),
     unknown_data=Bad(
         HEAD + 'data = [{ from = "generated:g", to = "/i" }]', "cluster[a].data[#1].from", "named 'g'", "none"
     ),

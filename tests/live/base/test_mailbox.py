@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from fawkes.base.errors import RefusedError
+from fawkes.base.errors import DeadlineError, RefusedError
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import (
     ClockSeen,
@@ -253,3 +253,23 @@ def test_what_the_engine_works_on_is_known() -> None:
     mailbox.take()
     kind, seconds = mailbox.at_work()
     assert (kind, seconds >= 0) == ("Woke", True)
+
+
+def test_a_look_is_answered_between_two_events_by_the_thread_that_takes_them() -> None:
+    mailbox = Mailbox(Clock())
+    taker = threading.Thread(target=mailbox.take)
+    taker.start()
+    assert mailbox.between(threading.current_thread, 20) is taker
+    with pytest.raises(ZeroDivisionError):
+        mailbox.between(lambda: 1 // 0, 20)
+    mailbox.end()
+    taker.join()
+
+
+def test_a_look_that_nobody_has_time_for_is_given_up_and_never_made() -> None:
+    mailbox, looks = Mailbox(Clock()), list[int]()
+    with pytest.raises(DeadlineError, match=r"has not looked at this within 0.01 s"):
+        mailbox.between(lambda: looks.append(1), 0.01)
+    mailbox.end()
+    assert mailbox.take() is None
+    assert looks == []

@@ -37,8 +37,8 @@ from fawkes.live.clusters.membership import MembershipKeeper, kept_cluster
 from fawkes.live.controller import ruling
 from fawkes.live.controller.access import access_of
 from fawkes.live.controller.adopt import Adoption
-from fawkes.live.controller.controller import Plan
 from fawkes.live.controller.endpoint import SOCKET
+from fawkes.live.controller.plans import Plan
 from fawkes.live.controller.ruling import Reign
 from fawkes.live.jobs.jobs import kept_job
 from fawkes.live.nodes.clusters import Clusters, LiveCluster

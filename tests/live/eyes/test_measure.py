@@ -231,8 +231,8 @@ def test_an_application_without_an_applicationmaster_is_one_task(server: Server,
 
 
 def test_other_frameworks_count_by_their_containers(server: Server) -> None:
-    spark = app("application_3_0003", applicationType="SPARK", amHostHttpAddress="h4:8042")
-    server.answers[APPS] = live(spark)
+    tez = app("application_3_0003", applicationType="TEZ", amHostHttpAddress="h4:8042")
+    server.answers[APPS] = live(tez)
     server.answers[f"{APPS}/application_3_0003"] = says(recorded("app_pending.json"))
     reading = read(server)
     assert (reading.jobs_running, reading.tasks_waiting, reading.tasks_running) == (1, 4, 6)

@@ -9,7 +9,7 @@ from fawkes.base.catalog import Catalog, Found, Kind, Origin
 from fawkes.base.errors import ConfigError
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import Plain
-from fawkes.live.controller.controller import plan
+from fawkes.live.controller.plans import plan
 from fawkes.live.hadoop import policies
 from fawkes.policy.worker.asking import WorkerLimits
 from tests.config.support import POOL, write

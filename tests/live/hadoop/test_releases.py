@@ -79,6 +79,14 @@ def test_a_missing_pig_is_refused_with_its_command() -> None:
     assert "`fawkes dist get pig`" in refused.value.hint
 
 
+def test_an_mr_cluster_without_spark_takes_no_application() -> None:
+    desk = Desk(3)
+    desk.request("c-1", details=ClusterDetails(hadoop_version="3.5.0").plain())
+    with pytest.raises(UserError, match="the nodes of c-1 have no Spark") as refused:
+        refuse_without_release(submitted("spark"), desk.state)
+    assert 'software = ["spark"]' in refused.value.hint
+
+
 def test_what_needs_nothing_of_the_cache_is_not_refused() -> None:
     refuse_without_release(submitted("sleep"), State())
     refuse_without_release(PauseAsked(at_us=1, reason="x", by="ann", ask="q"), State())

@@ -15,10 +15,10 @@ from fawkes.config.settings.kerberos import KerberosSite
 from fawkes.core.values.effects import Goal, Member, StartJob
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Promise, Role, Standby
 from fawkes.live.hadoop import hadoop_conf
-from fawkes.live.hadoop.setup import Command, Setup
+from fawkes.live.hadoop.setup import Setup
 from fawkes.live.kerberos.kerberos import Kerberos
 from fawkes.live.nodes.clusters import LiveCluster
-from fawkes.live.nodes.upload import Upload
+from fawkes.live.nodes.upload import Command, Upload
 from fawkes.playbook import Lease
 from fawkes.playbook.dist.pig import PIG_PINS, pig_release
 from fawkes.playbook.dist.release import Release

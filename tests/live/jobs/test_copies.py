@@ -13,10 +13,11 @@ from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.effects import Goal, Member, StartJob
 from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.live.data.loading import StoppedError
-from fawkes.live.hadoop.setup import Command, Setup
+from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.copies import Copies, load_job
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.ssh import Result
+from fawkes.live.nodes.upload import Command
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.rest import close_session
 from fawkes.playbook import Facts, Script

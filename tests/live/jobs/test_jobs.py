@@ -12,9 +12,9 @@ from fawkes.core.values.effects import StartJob
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
 from fawkes.core.values.sight import AppLife, Attempt, Launcher
-from fawkes.live.hadoop.setup import _streaming
 from fawkes.live.jobs import half_done
 from fawkes.live.nodes.clusters import LiveCluster
+from fawkes.live.nodes.upload import streaming_words
 from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import running as running_hdfs
 from tests.live.job_bench import APPS, INFO, MASTER, Bench, C, lives, verdict
@@ -231,7 +231,7 @@ def test_yarn_decides_when_the_history_server_did_not_know_the_only_application(
 
 def test_files_of_a_streaming_job_are_those_on_the_master() -> None:
     details = JobDetails(kind="streaming", mapper="python3 m.py", files=("/home/me/m.py", "/home/me/words.txt"))
-    words = _streaming(details, PurePosixPath("/srv/job.1"), details.args)
+    words = streaming_words(details, PurePosixPath("/srv/job.1"), details.args)
     assert words[:2] == ["-files", "/srv/job.1/m.py,/srv/job.1/words.txt"]
 
 

@@ -25,6 +25,8 @@ from fawkes.core.values.events import (
     DrainAsked,
     Event,
     Failed,
+    GrowAsked,
+    HoldAsked,
     JobObserved,
     MastersSeen,
     MoveMastersAsked,
@@ -32,17 +34,21 @@ from fawkes.core.values.events import (
     NodeSeen,
     NodesSeen,
     PauseAsked,
+    PolicyText,
     Progress,
     ReleaseAsked,
+    Reloaded,
     Requested,
     RestoreAsked,
     ResumeAsked,
     RetryAsked,
     Sampled,
     ServiceSeen,
+    ShrinkAsked,
     StandbySeen,
     Submitted,
     UndrainAsked,
+    UnholdAsked,
     WaitSeen,
     Woke,
 )
@@ -66,6 +72,7 @@ from fawkes.core.values.model import (
     Sample,
     Standby,
 )
+from fawkes.core.values.settings import Settings
 from fawkes.core.values.sight import (
     AppLife,
     AppSeen,
@@ -194,6 +201,10 @@ def _attempt(seen: Attempt) -> AttemptSeen:
 WORDS: list[tuple[Event, str]] = [
     (started(1, 7), "controller head:1, Fawkes 0.1.0, epoch 7"),
     (Woke(at_us=1), "the timer"),
+    (
+        Reloaded(at_us=1, settings=Settings(), policy=PolicyText("TD", "", "", ""), changed=("tau: 1 -> 2",), by="ann"),
+        "settings read again: tau: 1 -> 2 (by ann)",
+    ),
     (ClockSeen(at_us=1, by_us=36_000_000_000, moved_us=36_000_000_000), "the clock was set ahead by 10h00m"),
     (ClockSeen(at_us=1, by_us=-90_000_000), "the clock was set back by 1m30s"),
     (
@@ -215,6 +226,10 @@ WORDS: list[tuple[Event, str]] = [
     ),
     (UndrainAsked(at_us=1, node=NodeId("n1")), "n1"),
     (RetryAsked(at_us=1, subject="n1", by="bob"), "n1 (by bob)"),
+    (HoldAsked(at_us=1, subject="n1", reason="a visit", by="bob"), "n1: a visit (by bob)"),
+    (UnholdAsked(at_us=1, subject="a", by="bob"), "a (by bob)"),
+    (GrowAsked(at_us=1, cluster=A, count=2, by="bob"), "a, 2 nodes (by bob)"),
+    (ShrinkAsked(at_us=1, cluster=A, node=NodeId("n1"), by="bob"), "a, n1 (by bob)"),
     (_seen(Sight(asked_us=1)), "n1: its masters do not report it"),
     (_seen(Sight(asked_us=1, compute=Compute.LOST, stored=Stored.DEAD)), "n1: NodeManager lost, DataNode dead"),
     (

@@ -17,6 +17,7 @@ from tests.report.moved import MOVED
 from tests.report.standing import STANDS
 from tests.report.starts import STARTS
 from tests.report.stuck import STUCK
+from tests.report.words.steered import STEERED
 
 CORE = Path(__file__).parents[3] / "fawkes" / "core"
 
@@ -521,6 +522,7 @@ SAID = [
     (Reason("new"), "New in the inventory"),
     (Reason("retire", {"cluster": "c"}), "c ends: its nodes are stopped and wiped"),
     *STANDS,
+    *STEERED,
     (
         Reason("shrink-to-admit", {"node": "n", "cluster": "c", "role": "transient", "data_bytes": 0, "newcomer": "d"}),
         "n (transient) leaves c to make room for d",
@@ -560,6 +562,11 @@ def test_one_sentence_for_several_nodes() -> None:
             "The policy mine gave no usable answer (a: NaN): all keep their nodes",
         ),
         ("no-weights", {"clusters": {}}, "No MR-cluster is active: there is nothing to balance"),
+        (
+            "no-weights",
+            {"clusters": {"a": {"y": None, "kept": "a visit"}}},
+            "Every active MR-cluster is held: all keep their nodes",
+        ),
         (
             "no-weights",
             {"clusters": {"a": {"y": None}}},

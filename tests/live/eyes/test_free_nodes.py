@@ -10,7 +10,7 @@ from fawkes.core.values.events import Condition, NodeObserved
 from fawkes.core.values.model import Node, NodeAlert, NodeId, NodeState
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
-from fawkes.live.controller.free_nodes import FreeNodes
+from fawkes.live.eyes.free_nodes import FreeNodes
 from tests.support.local_nodes import LocalFleet, node_of
 
 THERE, NEVER_SEEN = NodeId("node01"), NodeId("node02")

@@ -1,0 +1,222 @@
+"""Spark's settings: those by which an application fits into an MR-cluster, and what a job may not change of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+KIND = "spark"
+EVENTS = "/history/spark"
+"""The folder in HDFS where applications log their events."""
+
+_DYNAMIC = "spark.dynamicAllocation"
+MOST = f"{_DYNAMIC}.maxExecutors"
+_COUNTS = ("spark.executor.instances", f"{_DYNAMIC}.minExecutors", f"{_DYNAMIC}.initialExecutors")
+_CORES = "spark.executor.cores"
+TAGS, QUEUE = "spark.yarn.tags", "spark.yarn.queue"
+_FLAGS = re.compile(r"SelectorProvider|fawkes\.doors|-javaagent|-Xbootclasspath|@")
+
+_DOORS = "without it others could reach the application"
+_PLACE = "Fawkes decides where the application runs, and with which files"
+_KERBEROS = "Fawkes decides who the application is"
+_TAG = "Fawkes finds the application by its tag"
+_ONCE = "each attempt starts the driver once; give `retries` for more"
+_OWNED: Mapping[str, str] = {
+    "spark.authenticate": _DOORS,
+    "spark.network.crypto.": _DOORS,
+    "spark.acls.": _DOORS,
+    "spark.admin.acls": _DOORS,
+    "spark.modify.acls": _DOORS,
+    "spark.ssl.": _DOORS,
+    "spark.ui.": _DOORS,
+    "spark.driver.bindAddress": _DOORS,
+    "spark.driver.host": _DOORS,
+    "spark.driver.defaultJavaOptions": _DOORS,
+    "spark.executor.defaultJavaOptions": _DOORS,
+    "spark.plugins": _DOORS,
+    "spark.master": _PLACE,
+    "spark.submit.": _PLACE,
+    QUEUE: "the MR-cluster's own queue decides the order of jobs",
+    TAGS: _TAG,
+    "spark.yarn.maxAppAttempts": _ONCE,
+    "spark.yarn.am.attemptFailuresValidityInterval": _ONCE,
+    "spark.yarn.unmanagedAM.": _ONCE,
+    "spark.yarn.config.": _PLACE,
+    "spark.yarn.jars": _PLACE,
+    "spark.yarn.archive": _PLACE,
+    "spark.yarn.stagingDir": _PLACE,
+    "spark.yarn.populateHadoopClasspath": _PLACE,
+    "spark.yarn.principal": _KERBEROS,
+    "spark.yarn.keytab": _KERBEROS,
+    "spark.kerberos.": _KERBEROS,
+    "spark.eventLog.": "the history server finds the application by these",
+    "spark.hadoop.yarn.": _PLACE,
+    "spark.hadoop.fs.defaultFS": _PLACE,
+    "spark.hadoop.dfs.": _PLACE,
+    "spark.hadoop.hadoop.": _KERBEROS,
+    "spark.hadoop.ipc.": _PLACE,
+    "spark.hadoop.mapreduce.job.tags": _TAG,
+}
+"""Keys, and beginnings of keys (with a dot at the end), that a job may not give -> why."""
+
+_ENVIRONMENT = ("spark.executorEnv.", "spark.yarn.appMasterEnv.")
+_OWN_VARIABLES = re.compile(r"HADOOP_.*|YARN_.*|SPARK_.*|FAWKES_.*|NM_.*|CLASSPATH|PATH|JAVA_.*|JDK_JAVA_OPTIONS|LD_.*")
+_MEMORY_UNITS = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
+_POWERS = {"k": -1, "": 0, "m": 0, "g": 1, "t": 2}
+_LEAST_OVERHEAD_MB = 384
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """An MR-cluster as Spark sees it: ``home`` is its folder on the master, ``default_fs`` the URL of HDFS.
+
+    ``small`` nodes get small containers; ``node_mb`` has the memory for containers of each node of the pool, the
+    largest that one may have is ``most_mb``. ``core_count`` is how many copies of the files of an application are kept,
+    ``flags`` are those of each JVM in a container.
+    """
+
+    home: str
+    default_fs: str
+    core_count: int
+    small: bool
+    quick: bool
+    node_mb: Sequence[int]
+    most_mb: int
+    flags: Sequence[str]
+
+
+def owned_keys(properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each key that a job may not give, and why; also what is no key of Spark."""
+    for key, value in properties.items():
+        if not key.startswith("spark."):
+            yield key, f"Spark does not read it: write spark.hadoop.{key} if it is one of Hadoop's"
+        elif why := _owned(key):
+            yield key, why
+        elif key.endswith("JavaOptions") and _FLAGS.search(value):
+            yield key, _DOORS
+
+
+def _owned(key: str) -> str:
+    for own, why in _OWNED.items():
+        if key == own or (own.endswith(".") and key.startswith(own)):
+            return why
+    variable = next((key[len(start) :] for start in _ENVIRONMENT if key.startswith(start)), "")
+    return _DOORS if _OWN_VARIABLES.fullmatch(variable) else ""
+
+
+def unkept(properties: Mapping[str, str]) -> str:
+    """Why no grant of CPUs can be kept for an application; empty when it can."""
+    if properties.get(_CORES, "1") != "1":
+        return f"its executors have {properties[_CORES]} cores each ({_CORES})"
+    if properties.get(f"{_DYNAMIC}.enabled", "true").lower() != "true":
+        return f"it has a fixed number of executors ({_DYNAMIC}.enabled)"
+    return ""
+
+
+def settings(place: Place) -> dict[str, str]:
+    """The settings of every application of an MR-cluster."""
+    memory, overhead = ("512m", "256m") if place.small else ("1g", "384m")
+    flags = " ".join(place.flags)
+    events = f"{place.default_fs}{EVENTS}"
+    decommission = ("spark.decommission", "spark.storage.decommission", "spark.storage.decommission.shuffleBlocks")
+    return {
+        "spark.master": "yarn",
+        # The same folder may lie elsewhere on another node.
+        "spark.yarn.jars": f"local:{place.home}/jars/*",
+        "spark.yarn.config.gatewayPath": place.home,
+        "spark.yarn.config.replacementPath": "{{SPARK_HOME}}",
+        "spark.yarn.stagingDir": f"{place.default_fs}/staging",
+        "spark.yarn.submit.file.replication": str(max(1, place.core_count)),
+        "spark.yarn.populateHadoopClasspath": "false",
+        # YARN's second attempt would run the whole program again, beside what the first one has written.
+        "spark.yarn.maxAppAttempts": "1",
+        "spark.authenticate": "true",
+        "spark.network.crypto.enabled": "true",
+        "spark.executor.defaultJavaOptions": flags,
+        "spark.yarn.am.extraJavaOptions": flags,
+        "spark.driver.memory": memory,
+        "spark.driver.memoryOverhead": overhead,
+        "spark.yarn.am.memoryOverhead": overhead,
+        "spark.executor.memory": memory,
+        "spark.executor.memoryOverhead": overhead,
+        _CORES: "1",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": events,
+        "spark.history.fs.logDirectory": events,
+        # Nodes come and go: executors follow the tasks, and leave a node that drains with what they have.
+        f"{_DYNAMIC}.enabled": "true",
+        f"{_DYNAMIC}.shuffleTracking.enabled": "true",
+        f"{_DYNAMIC}.executorIdleTimeout": "20s" if place.quick else "60s",
+        "spark.yarn.executor.decommission.enabled": "true",
+        **{f"{key}.enabled": "true" for key in decommission},
+        "spark.storage.decommission.rddBlocks.enabled": "true",
+        # Each node that is lost costs the stages that read from it one attempt; after four in a row all would fail.
+        "spark.stage.maxConsecutiveAttempts": "20",
+        **({"spark.yarn.report.interval": "1s"} if place.quick else {}),
+    }
+
+
+def of_job(
+    place: Place, own: Mapping[str, str], secrets: Mapping[str, str], *, tag: str, granted: int
+) -> dict[str, str]:
+    """The settings of one attempt: those of the MR-cluster, the job's own, and what Fawkes decides.
+
+    ``secrets`` are never shown. With a grant at most ``granted`` tasks run at once.
+    """
+    flags = " ".join(place.flags)
+    values = {**settings(place), **own, **secrets, TAGS: tag, "spark.submit.deployMode": "cluster"}
+    values["spark.driver.defaultJavaOptions"] = flags
+    values.setdefault(MOST, str(max(1, room(place, values))))
+    if granted:
+        values = {key: value for key, value in values.items() if key not in _COUNTS} | {MOST: str(granted)}
+    if secrets:
+        names = "|".join(re.escape(key) for key in secrets)
+        values["spark.redaction.regex"] = f"(?i)secret|password|token|access[.]?key|{names}"
+    return values
+
+
+def too_much(place: Place, values: Mapping[str, str]) -> tuple[str, str]:
+    """The key that asks for more than the pool has, and why; both empty when none does."""
+    for part in ("driver", "executor"):
+        wanted = container_mb(values, part)
+        if wanted > place.most_mb:
+            what = f"a container of {wanted} MiB (with its overhead), and the largest node offers {place.most_mb} MiB"
+            return f"spark.{part}.memory", what
+    most = room(place, values)
+    for key in _COUNTS:
+        if values.get(key, "0").isdigit() and int(values.get(key, "0")) > most:
+            return key, f"{values[key]} executors, and the whole pool has room for {most} beside the driver"
+    return "", ""
+
+
+def room(place: Place, values: Mapping[str, str]) -> int:
+    """The executors that all nodes of the pool have room for, beside the driver."""
+    each, driver = container_mb(values, "executor"), container_mb(values, "driver")
+    together = sum(node // each for node in place.node_mb)
+    return max(0, together - -(-driver // each))
+
+
+def container_mb(values: Mapping[str, str], part: str) -> int:
+    """The memory of the container of ``driver`` or ``executor``, in MiB."""
+    heap = megabytes(values[f"spark.{part}.memory"])
+    own = values.get(f"spark.{part}.memoryOverhead", "")
+    return max(1, heap + (megabytes(own) if own else max(_LEAST_OVERHEAD_MB, heap // 10)))
+
+
+def megabytes(text: str) -> int:
+    """A size as Spark writes it (512m, 1g, 2048), in MiB; 0 for what is no size: Spark itself refuses it."""
+    match = _MEMORY_UNITS.fullmatch(text.strip())
+    if match is None:
+        return 0
+    return int(int(match[1]) * 1024.0 ** _POWERS[match[2].lower()])
+
+
+def to_text(values: Mapping[str, str]) -> str:
+    """The text of ``spark-defaults.conf``."""
+    return "".join(f"{_escaped(key)} {_escaped(value)}\n" for key, value in sorted(values.items()))
+
+
+def _escaped(text: str) -> str:
+    """The text in the form that Java's Properties read."""
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")

@@ -1,0 +1,130 @@
+"""The parts that a controller is started with, and its settings when they are read again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fawkes.base.catalog import Found
+from fawkes.base.version import __version__
+from fawkes.config.nodes.inventory import Inventory
+from fawkes.config.settings.reload import reread
+from fawkes.config.settings.settings import SiteSettings
+from fawkes.config.site.site import Site
+from fawkes.core.values.events import PolicyText, Reloaded, Started
+from fawkes.core.values.model import Node, NodeId
+from fawkes.core.values.settings import Settings
+from fawkes.engine import Engine
+from fawkes.live.controller.access import Access, access_of
+from fawkes.live.hadoop.own_code import open_to_others, own_code
+from fawkes.live.hadoop.policies import read_admission, read_policy
+from fawkes.live.nodes.ground import Identity
+from fawkes.live.nodes.playbooks import site_playbooks
+
+_CAPACITY_UNIT = 1000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The parts that a controller is started with, all of them checked."""
+
+    site: Site
+    inventory: Inventory
+    settings: SiteSettings
+    policy: PolicyText
+    shadow: bool
+    access: Access
+    playbooks: tuple[Found, ...]
+    notes: tuple[str, ...]
+    admission: PolicyText | None = None
+    given: tuple[str | None, str | None] = (None, None)
+
+
+def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | None = None) -> Plan:
+    """Read and check everything before anything is touched; ConfigError names file, key and what would be right."""
+    inventory = site.inventory()
+    settings = site.settings(preset=preset, policy=policy)
+    access = access_of(settings.access, site.settings_file)
+    notes = (site.settings_line(preset=preset), *inventory.notes, *own_code(site, settings), *open_to_others(site))
+    books = site_playbooks(settings.playbooks, site.root, site.settings_file)
+    text = read_policy(settings.policy, settings.core)
+    admission = None
+    if settings.admission is not None:
+        admission = read_admission(settings.admission, settings.core, file=str(site.settings_file))
+    return Plan(site, inventory, settings, text, shadow, access, books, notes, admission, (preset, policy))
+
+
+def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
+    """The event with which a controller starts: its identity, the inventory, settings and policy."""
+    nodes = tuple(
+        Node(
+            id=NodeId(node.name),
+            site=node.site,
+            capacity_milli=round(node.capacity * _CAPACITY_UNIT),
+            may_core=node.may_core,
+            details=node.plain(),
+        )
+        for node in plan.inventory.nodes
+    )
+    return Started(
+        at_us=at_us,
+        version=__version__,
+        pool=identity.pool,
+        epoch=identity.epoch,
+        controller=identity.controller,
+        settings=plan.settings.core,
+        nodes=nodes,
+        policy=plan.policy,
+        shadow=plan.shadow,
+        admission=plan.admission,
+    )
+
+
+@dataclass(frozen=True)
+class News:
+    """Settings that were read again: how they differ, which keys wait for a restart, and the event of it."""
+
+    settings: Settings
+    policy: PolicyText
+    admission: PolicyText | None
+    changed: tuple[str, ...]
+    restart: tuple[str, ...]
+
+    def event(self, at_us: int, by: str, ask: str) -> Reloaded:
+        """The event with which they count."""
+        return Reloaded(
+            at_us=at_us,
+            settings=self.settings,
+            policy=self.policy,
+            admission=self.admission,
+            changed=self.changed,
+            restart=self.restart,
+            by=by,
+            ask=ask,
+        )
+
+    def text(self) -> str:
+        """The news in a line."""
+        changed = "; ".join(self.changed) or "nothing that counts at once has changed"
+        waits = f". After a restart: {', '.join(self.restart)}" if self.restart else ""
+        return f"settings read again: {changed}{waits}"
+
+
+def reread_plan(started: Plan, engine: Engine) -> News:
+    """Read all files again, as at a start, for a controller that works; ConfigError names file, key and value.
+
+    Nothing is changed by this.
+    """
+    preset, policy = started.given
+    new = plan(started.site, shadow=started.shadow, preset=preset, policy=policy)
+    rules = engine.view.rules
+    now = started.settings.core if rules is None else rules.settings
+    found = reread(now, started.settings, new.settings)
+    texts = [*found.changed]
+    was = engine.policies
+    for kind, old, text in (("policy", was[0], new.policy), ("admission", was[1], new.admission)):
+        if old is not None and text is not None and (old.name, old.sha256) != (text.name, text.sha256):
+            texts += [f"{kind}: the text of {text.name} has changed"] * (old.name == text.name)
+    restart = [*found.restart]
+    restart += ["inventory.toml"] * (new.inventory.nodes != started.inventory.nodes)
+    restart += ["playbooks/"] * (new.playbooks != started.playbooks and "playbooks" not in restart)
+    return News(found.settings, new.policy, new.admission, tuple(texts), tuple(restart))

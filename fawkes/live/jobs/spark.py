@@ -1,0 +1,81 @@
+"""Spark on an MR-cluster: the command of an attempt, the settings of users' own commands, what a driver says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fawkes.base.errors import UserError
+from fawkes.config.clusters.details import JobDetails
+from fawkes.config.jobs import spark
+from fawkes.config.jobs.tags import ENVIRONMENT
+from fawkes.core.values.effects import StartJob
+from fawkes.live.hadoop import hadoop_conf
+from fawkes.live.hadoop.setup import SPARK, Setup
+from fawkes.live.nodes.clusters import LiveCluster
+from fawkes.live.nodes.upload import Command, spark_words
+from fawkes.playbook.dist.cache import cached_spark
+from fawkes.playbook.dist.release import QUICK_FLAGS
+from fawkes.playbook.dist.spark import SparkRelease
+
+KIND = spark.KIND
+CONF = "spark-defaults.conf"
+
+_CLIENT_HEAP_MB = 256
+#: below this memory of the largest node several containers fit on it only if they are small
+_SMALL_MB = 4096
+#: a pool of such nodes is a lab: many JVMs share few cores
+_QUICK_MB = 8192
+
+
+def command(setup: Setup, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Command:
+    """The command of an attempt: the driver runs in YARN, and a client on the master waits for it.
+
+    UserError for an application that asks for more than the pool has.
+    """
+    home, (env, flags) = setup.spark(cluster, cluster.master), setup.surroundings(cluster, effect)
+    place, conf_dir = _place(setup, cluster, home), env["HADOOP_CONF_DIR"]
+    values = spark.of_job(
+        place, details.properties, setup.secrets(details), tag=env[ENVIRONMENT], granted=effect.granted
+    )
+    key, why = spark.too_much(place, values)
+    if key:
+        raise UserError(f"it asks for {why}", where=f"properties.{key}", hint="Ask for less, or add nodes to the pool")
+    argv = home.argv(java_home=env["JAVA_HOME"], conf_dir=conf_dir, heap_mb=_CLIENT_HEAP_MB, extra=flags)
+    argv += ["--properties-file", f"{conf_dir}/{CONF}", "--name", effect.job]
+    argv += spark_words(details, setup.files_folder(cluster, effect))
+    return Command(argv, {**env, **environment(home.root, conf_dir)}, _files(setup, cluster, values))
+
+
+def client(setup: Setup, cluster: LiveCluster) -> tuple[dict[str, str], Path | None]:
+    """The configuration of users' own commands on the controller's machine, and its folder of Spark, if any."""
+    if spark.KIND not in cluster.details.software:
+        return setup.client(cluster), None
+    home = cached_spark(SPARK)
+    return _files(setup, cluster, spark.settings(_place(setup, cluster, home))), Path(home.root)
+
+
+def environment(home: str, conf_dir: str) -> dict[str, str]:
+    """The variables of a client of Spark. Containers find the door keeper on their class path."""
+    doors = f"$HADOOP_CONF_DIR/{hadoop_conf.DOORS_JAR}"
+    return {"SPARK_HOME": home, "SPARK_CONF_DIR": conf_dir, "SPARK_DIST_CLASSPATH": doors}
+
+
+def _files(setup: Setup, cluster: LiveCluster, values: Mapping[str, str]) -> dict[str, str]:
+    return {**setup.client(cluster), CONF: spark.to_text(values)}
+
+
+def _place(setup: Setup, cluster: LiveCluster, home: SparkRelease) -> spark.Place:
+    """The MR-cluster for an application whose client has Spark in ``home``."""
+    memory = setup.pool()
+    most, quick = max(memory.values()), memory[cluster.master] < _QUICK_MB
+    return spark.Place(
+        home=home.root,
+        default_fs=setup.default_fs(cluster),
+        core_count=len(cluster.core),
+        small=most < _SMALL_MB,
+        quick=quick,
+        node_mb=list(memory.values()),
+        most_mb=most,
+        flags=(*hadoop_conf.DOOR_FLAGS, *(QUICK_FLAGS if quick else ())),
+    )

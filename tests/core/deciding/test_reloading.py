@@ -1,0 +1,79 @@
+"""Settings that change while the controller runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import Effect, Reply, WakeAt
+from fawkes.core.values.events import Reloaded
+from fawkes.core.values.settings import Settings
+from fawkes.engine import replay
+from fawkes.policy import compile_policy
+from fawkes.policy.admission import compile_admission
+from fawkes.report import history
+from tests.support.desk import Desk
+from tests.support.pools import admission, policy, settings, started
+
+
+def reloaded(desk: Desk, how: Settings, **more: Any) -> None:
+    facts: dict[str, Any] = {"policy": policy(), "changed": ("period: 20s -> 40s",), "by": "ann", "ask": "r"}
+    desk.tell(Reloaded(at_us=desk.now_us, settings=how, **{**facts, **more}))
+
+
+def test_the_next_tick_comes_by_the_new_period_and_nothing_is_started_again() -> None:
+    desk = Desk(6, how=settings())
+    desk.up("a")
+    desk.wait(10)
+    effects: list[type[Effect]] = [type(effect) for effect in desk.last.effects]
+    reloaded(desk, settings(period_us=40 * SECOND_US))
+    effects = [type(effect) for effect in desk.last.effects]
+    assert set(effects) <= {Reply, WakeAt}
+    assert desk.state.pending["tick"].deadline_us == 40 * SECOND_US
+    reloaded(desk, settings(period_us=2 * SECOND_US))
+    assert desk.state.pending["tick"].deadline_us == desk.now_us
+    assert desk.state.rules is not None
+    assert desk.state.rules.settings.period_us == 2 * SECOND_US
+    assert desk.state.rules.controller == "controller-1"
+
+
+def test_the_ticks_after_it_go_by_the_new_policy_and_a_replay_decides_the_same() -> None:
+    desk = Desk(10, how=settings())
+    desk.up("a")
+    desk.up("b")
+    reloaded(desk, settings(policy="EQ"), policy=policy("eq"))
+    facts: Any = desk.tick(a=30, b=10)
+    assert facts["policy"] == "EQ"
+    assert facts["clusters"]["a"]["weight"] == 0.5
+    assert list(replay(desk.store.entries(), compile_policy, compile_admission)) == []
+    assert [event.settings.policy for _, event in history.starts(desk.store)] == ["TD", "EQ"]
+    news = history.news_of_settings(desk.store)
+    assert news is not None
+    assert (news[1].policy, news[2].policy) == ("TD", "EQ")
+
+
+def test_another_admission_policy_counts_from_then_on() -> None:
+    desk = Desk(6, how=settings())
+    desk.up("a")
+    reloaded(desk, settings(admission="justice"), admission=admission("justice"))
+    assert desk.state.rules is not None
+    assert desk.state.rules.admission
+    desk.submit("a", 1, deadline_us=10**9)
+    desk.sample(a={"slots_total": 8, "slots_used": 0, "jobs_waiting": 0, "jobs_running": 0})
+    reloaded(desk, settings())
+    assert desk.state.rules is not None
+    assert not desk.state.rules.admission
+
+
+def test_a_change_is_news_for_a_day_also_against_a_run_of_long_ago() -> None:
+    desk = Desk(2, how=settings())
+    desk.checks = False
+    for at_s, tau in ((40 * 86_400, 1.0), (41 * 86_400, 2.0)):
+        desk.now_s = at_s
+        desk.tell(started(at_s=at_s, how=settings(tau=tau)))
+    news = history.news_of_settings(desk.store)
+    assert news is not None
+    assert (news[0], news[1].tau, news[2].tau) == (desk.now_us, 1.0, 2.0)
+    desk.tell(started(at_s=at_s + 2 * 86_400, how=settings(tau=2.0)))
+    assert history.news_of_settings(desk.store) is None
+    assert history.started_us(desk.store) == (at_s + 2 * 86_400) * SECOND_US

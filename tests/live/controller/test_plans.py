@@ -1,0 +1,94 @@
+"""A site's files that are read again for a controller that works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fawkes.base.errors import ConfigError
+from fawkes.cli.main import cli
+from fawkes.config.site.site import Site
+from fawkes.core.values.events import Event
+from fawkes.live.controller.control import ControlServer
+from fawkes.live.controller.plans import News, Plan, plan, reread_plan
+from tests.cli.conftest import INVENTORY
+from tests.support.desk import Desk
+from tests.support.pools import started
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    (tmp_path / "inventory.toml").write_text(INVENTORY)
+    (tmp_path / "fawkes.toml").write_text("")
+    return Site(tmp_path)
+
+
+def working(begun: Plan) -> Desk:
+    desk = Desk(2)
+    desk.tell(started(how=begun.settings.core, policy=begun.policy))
+    return desk
+
+
+def test_a_bad_file_names_file_and_key_and_changes_nothing(site: Site) -> None:
+    begun = plan(site, shadow=False)
+    desk = working(begun)
+    site.settings_file.write_text('period = "soon"\n')
+    with pytest.raises(ConfigError, match=r"fawkes.toml: period"):
+        reread_plan(begun, desk.engine)
+    assert desk.state.rules is not None
+    assert desk.state.rules.settings == begun.settings.core
+
+
+def test_what_has_changed_is_told_and_a_second_look_tells_nothing(site: Site) -> None:
+    begun = plan(site, shadow=False)
+    desk = working(begun)
+    site.settings_file.write_text('confirmations = 5\npolicy = "JD"\n[ssh]\nfanout = 3\n')
+    site.inventory_file.write_text(INVENTORY.replace("node[01-05]", "node[01-06]"))
+    news = reread_plan(begun, desk.engine)
+    assert news.changed == ("policy: TD -> JD", "confirmations: 2 -> 5")
+    assert news.restart == ("ssh", "inventory.toml")
+    desk.tell(news.event(desk.now_us, "ann", ""))
+    assert reread_plan(begun, desk.engine).changed == ()
+
+
+def test_the_text_of_a_policy_counts_as_a_change(site: Site) -> None:
+    (site.root / "policies").mkdir()
+    own = site.root / "policies" / "mine.py"
+    own.write_text('NAME = "mine"\n\n\ndef measure(window):\n    return 1.0\n')
+    site.settings_file.write_text('policy = "mine"\n')
+    begun = plan(site, shadow=False)
+    desk = working(begun)
+    own.write_text('NAME = "mine"\n\n\ndef measure(window):\n    return 2.0\n')
+    assert reread_plan(begun, desk.engine).changed == ("policy: the text of mine has changed",)
+
+
+@pytest.fixture
+def run(site: Site) -> Callable[..., Result]:
+    return lambda *words: CliRunner().invoke(cli, ["--site", str(site.root), *words])
+
+
+def test_the_command_tells_the_news_and_a_dry_run_changes_nothing(site: Site, run: Callable[..., Result]) -> None:
+    begun = plan(site, shadow=False)
+    desk = working(begun)
+    events: list[Event] = []
+
+    def reread() -> News:
+        return reread_plan(begun, desk.engine)
+
+    server = ControlServer(site.state_dir, events.append, {}, lambda: desk.now_us, stop=lambda by: None, reread=reread)
+    try:
+        assert "no setting of decisions has changed" in run("reload").stdout
+        site.settings_file.write_text("confirmations = 5\n[ssh]\nfanout = 3\n")
+        result = run("reload", "--dry-run")
+        assert "confirmations: 2 -> 5" in result.stdout
+        assert "only after a restart" in result.stdout
+        assert events == []
+        site.settings_file.write_text("confirmatons = 5\n")
+        result = run("reload")
+        assert (result.exit_code, "fawkes.toml: confirmatons" in result.stderr) == (2, True)
+        assert events == []
+    finally:
+        server.close()
