@@ -21,6 +21,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "lab": ("cryptography", "pyroute2"),
     "kerberos": ("cryptography", "gssapi"),
     "dask": ("distributed",),
+    "web": ("prometheus_client", "starlette", "uvicorn"),
 }
 
 P = ParamSpec("P")

@@ -78,6 +78,7 @@ NEEDS = [
     ("lab up --hosts 1", "lab"),
     ("demo", "lab"),
     ("demo", "offline"),
+    ("web", "web"),
 ]
 
 

@@ -1,0 +1,264 @@
+"""The ASGI application of the page: it only reads, and answers nobody who does not have its key."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from fawkes.base.errors import FawkesError
+from fawkes.base.version import __version__
+from fawkes.web.looks import Look, Watcher, trouble
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+STATIC = Path(__file__).parent / "static"
+COOKIE = "fawkes-key"
+LOOK_EVERY_S = 1.0
+"""Between two looks at the ledger; nothing is read meanwhile, however many ask."""
+ANSWER_S = 10.0
+"""For the answer to a question that reads the ledger."""
+MOST_STREAMS = 64
+"""Pages that are told of news at once."""
+ALIVE_S = 15.0
+"""Between two signs of life on a stream: a page that hears nothing for longer says so."""
+
+_HEADERS = [
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+
+
+class Guard:
+    """Lets in who has the key, in a cookie or as a bearer; reads only, and adds headers that browsers obey."""
+
+    def __init__(self, app: ASGIApp, key: str) -> None:
+        self._app = app
+        self._key = key.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *_HEADERS]
+            await send(message)
+
+        refused = self._refused(Request(scope))
+        await (refused or self._app)(scope, receive, with_headers)
+
+    def _refused(self, request: Request) -> Response | None:
+        if request.method not in ("GET", "HEAD"):
+            return _plain(HTTPStatus.METHOD_NOT_ALLOWED, "This page only reads. Act with the commands: fawkes --help")
+        if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+            return _plain(HTTPStatus.BAD_REQUEST, "A question has no body here")
+        given = request.query_params.get("key")
+        if given is not None:
+            if not self._fits(given):
+                return _no_key()
+            # Out of the address at once: it would stay in the browser's history, and on the screen.
+            answer = RedirectResponse(request.url.path, HTTPStatus.SEE_OTHER)
+            answer.set_cookie(COOKIE, given, httponly=True, samesite="strict")
+            return answer
+        kind, _, bearer = request.headers.get("authorization", "").partition(" ")
+        known = self._fits(request.cookies.get(COOKIE, "")) or (kind.lower() == "bearer" and self._fits(bearer))
+        return None if known or not self._key else _no_key()
+
+    def _fits(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self._key)
+
+
+def _plain(status: HTTPStatus, text: str) -> Response:
+    return PlainTextResponse(f"{text}.\n", status)
+
+
+def _no_key() -> Response:
+    text = "The key is missing or wrong. Open the address that `fawkes web` printed, or send it as a bearer token"
+    answer = _plain(HTTPStatus.UNAUTHORIZED, text)
+    answer.headers["www-authenticate"] = 'Bearer realm="fawkes"'
+    return answer
+
+
+@dataclass
+class Page:
+    """One ledger, and who looks at it."""
+
+    watcher: Watcher
+    look: Look = field(default_factory=Look)
+    streams: int = 0
+
+    def __post_init__(self) -> None:
+        self._news = asyncio.Condition()
+        self._version = 0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
+
+    async def in_thread(self, ask: Callable[[], T]) -> T:
+        """The value of ``ask``, called in the thread that reads the ledger; TimeoutError when that is busy for long."""
+        return await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(self._thread, ask), ANSWER_S)
+
+    async def follow(self) -> None:
+        """Look at the ledger again and again, until it is cancelled."""
+        while True:
+            look = await asyncio.get_running_loop().run_in_executor(self._thread, self._seen)
+            if look is not self.look:
+                async with self._news:
+                    self.look = look
+                    self._version += 1
+                    self._news.notify_all()
+            await asyncio.sleep(0.05 if look.reading else LOOK_EVERY_S)
+
+    def _seen(self) -> Look:
+        try:
+            return self.watcher.look()
+        except FawkesError as error:
+            _log.warning("%s", error)
+            state = trouble(error)
+            return (
+                self.look
+                if self.look.state == state
+                else Look(seq=self.look.seq, state=state, stale=str(error), reading=False)
+            )
+
+    async def state(self, request: Request) -> Response:
+        """The pool, its MR-clusters, nodes and jobs, and the latest moves and steps."""
+        return self._answer(request, self.look.state, "application/json")
+
+    async def course(self, request: Request) -> Response:
+        """Curves over time: nodes by role, waiting tasks, discrimination and weight of each MR-cluster."""
+        return self._answer(request, self.look.course, "application/json")
+
+    async def metrics(self, request: Request) -> Response:
+        """The figures for Prometheus."""
+        if not self.look.metrics:
+            return _plain(HTTPStatus.SERVICE_UNAVAILABLE, "The ledger is being read")
+        return self._answer(request, self.look.metrics, "text/plain; version=0.0.4; charset=utf-8")
+
+    def _answer(self, request: Request, body: bytes, kind: str) -> Response:
+        tag = f'"{self._version}-{self.look.seq}"'
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"etag": tag})
+        return Response(body, media_type=kind, headers={"etag": tag, "cache-control": "no-cache"})
+
+    async def explain(self, request: Request) -> Response:
+        """Why a node, an MR-cluster or a job is as it is."""
+        of, name = request.path_params["of"], request.path_params["name"]
+        try:
+            return JSONResponse(await self.in_thread(partial(self.watcher.explain, of, name)))
+        except FawkesError as error:
+            return JSONResponse({"error": str(error)}, HTTPStatus.NOT_FOUND)
+        except TimeoutError:
+            return JSONResponse({"error": "the ledger is being read; ask again"}, HTTPStatus.SERVICE_UNAVAILABLE)
+
+    async def stream(self, request: Request) -> Response:
+        """A server-sent event for each piece of news: the number of the newest step."""
+        if self.streams >= MOST_STREAMS:
+            return _plain(HTTPStatus.SERVICE_UNAVAILABLE, "Too many pages are open")
+        return StreamingResponse(self._told(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+
+    async def _told(self) -> AsyncIterator[bytes]:
+        self.streams += 1
+        known = -1
+        try:
+            while True:
+                if known == self._version:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._newer(known), ALIVE_S)
+                known, seq = self._version, self.look.seq
+                yield f"data: {seq}\n\n".encode()
+        finally:
+            self.streams -= 1
+
+    async def _newer(self, known: int) -> None:
+        async with self._news:
+            await self._news.wait_for(lambda: self._version != known)
+
+
+#: path, what is asked for, and the kinds of answers
+_PATHS = (
+    ("/api/state", "state", "application/json"),
+    ("/api/course", "course", "application/json"),
+    ("/api/explain/{of}/{name}", "explain", "application/json"),
+    ("/api/stream", "stream", "text/event-stream"),
+    ("/metrics", "metrics", "text/plain"),
+)
+
+
+def openapi() -> dict[str, Any]:
+    """The description of the API (OpenAPI 3.1), made of the table of its paths."""
+    paths = {}
+    for path, name, kind in _PATHS:
+        names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
+        parameters = [{"name": each, "in": "path", "required": True, "schema": {"type": "string"}} for each in names]
+        answers = {"200": {"description": "the answer", "content": {kind: {}}}, "401": {"description": "no key"}}
+        if names:
+            answers["404"] = {"description": "the ledger does not know it"}
+        said = (getattr(Page, name).__doc__ or "").strip()
+        paths[path] = {"get": {"operationId": name, "summary": said, "parameters": parameters, "responses": answers}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Fawkes", "version": __version__, "description": "Reads a pool; the commands act on it."},
+        "paths": paths,
+        "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        "security": [{"key": []}],
+    }
+
+
+async def _described(request: Request) -> Response:
+    return JSONResponse(openapi())
+
+
+async def _index(request: Request) -> Response:
+    return Response((STATIC / "index.html").read_bytes(), media_type="text/html")
+
+
+def application(watcher: Watcher, *, key: str, hosts: list[str]) -> Starlette:
+    """The page of a ledger. ``key`` lets in, empty: everybody is; ``hosts`` are the names by which it is asked for."""
+    page = Page(watcher)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        following = asyncio.create_task(page.follow())
+        yield
+        following.cancel()
+        await asyncio.get_running_loop().run_in_executor(page._thread, watcher.close)
+
+    asked: list[Route | Mount] = [Route(path, getattr(page, name)) for path, name, _ in _PATHS]
+    return Starlette(
+        routes=[
+            Route("/", _index),
+            Route("/openapi.json", _described),
+            *asked,
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
+        # The Host of a request is checked first: a page of somebody else may have its name point here.
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts), Middleware(Guard, key=key)],
+        lifespan=lifespan,
+    )

@@ -1,0 +1,89 @@
+"""The page, served on this machine: limits for whoever is slow, silent or many."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from fawkes.base.errors import UserError
+from fawkes.web.app import application
+from fawkes.web.looks import Watcher
+
+LOOPBACK = "127.0.0.1"
+REQUEST_S = 10.0
+"""For a whole request, from the opening of its connection or the answer before."""
+MOST_CONNECTIONS = 500
+MOST_HEADER_BYTES = 16_384
+_KEY_BYTES = 24
+
+
+class _Patient(H11Protocol):
+    """A connection on which no whole request comes in time is closed; uvicorn itself would keep it for ever."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._late = self.loop.call_later(REQUEST_S, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._late.cancel()
+        super().connection_lost(exc)
+
+    def _give_up(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+        else:
+            self._late = self.loop.call_later(REQUEST_S, self._give_up)
+
+
+def key_of(file: Path | None) -> str:
+    """The key in a file that its owner alone can read, or a new one for this run. UserError for any other file."""
+    if file is None:
+        return secrets.token_urlsafe(_KEY_BYTES)
+    try:
+        with file.open("rb") as opened:
+            mode = stat.S_IMODE(file.stat().st_mode)
+            key = opened.read(1024).strip().decode("ascii", "strict")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"the key cannot be read: {error}", where=str(file)) from None
+    if mode & 0o077:
+        raise UserError(f"others can read the key (mode {mode:04o})", where=str(file), hint=f"chmod 600 {file}")
+    if len(key) < 16 or not key.isprintable() or " " in key:
+        raise UserError("a key has at least 16 printable characters", where=str(file))
+    return key
+
+
+def serve(folder: Path, *, port: int, key: str, names: tuple[str, ...], ready: Callable[[int], None]) -> None:
+    """Serve the page of a state folder until a signal; ``ready`` gets the port. UserError when it is in use."""
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((LOOPBACK, port))
+        # Before the address is printed: who opens it at once has to wait a moment, and is not refused.
+        listening.listen(MOST_CONNECTIONS)
+    except OSError as error:
+        listening.close()
+        raise UserError(
+            f"cannot listen: {error.strerror}", where=f"{LOOPBACK}:{port}", hint="Choose another one with --port"
+        ) from None
+    app = application(Watcher(folder), key=key, hosts=[LOOPBACK, "localhost", *names])
+    config = uvicorn.Config(
+        app,
+        http=_Patient,
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=1,
+        h11_max_incomplete_event_size=MOST_HEADER_BYTES,
+    )
+    ready(listening.getsockname()[1])
+    uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,150 @@
+"""Requests to the page: who is let in, what is refused, and answers that are the rows of the commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from fawkes.report.tables.board import board
+from fawkes.store.base import Reader
+from fawkes.web.app import STATIC, application, openapi
+from fawkes.web.looks import Watcher
+
+KEY = "0123456789abcdef"
+BEARER = {"authorization": f"Bearer {KEY}"}
+PATHS = ("/", "/api/state", "/api/course", "/api/explain/node/n01", "/metrics", "/openapi.json", "/static/app.js")
+
+
+@pytest.fixture(scope="module")
+def page(played_ledger: Path) -> Iterator[TestClient]:
+    """The page of the recorded run, after its ledger was read."""
+    app = application(Watcher(played_ledger), key=KEY, hosts=["testserver"])
+    with TestClient(app, follow_redirects=False) as client:
+        while "nodes" not in client.get("/api/state", headers=BEARER).json():
+            pass
+        yield client
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"authorization": "Bearer wrong"},
+        {"authorization": KEY},
+        {"authorization": f"Basic {KEY}"},
+        {"cookie": "fawkes-key=wrong"},
+        {"cookie": f"fawkes-key={KEY}x"},
+        {"authorization": "Bearer \xff"},
+    ],
+    ids=["none", "wrong", "bare", "basic", "cookie", "longer", "latin"],
+)
+def test_without_the_key_nothing_is_answered(page: TestClient, path: str, headers: dict[str, Any]) -> None:
+    encoded = {key: value.encode("latin-1") for key, value in headers.items()}
+    answer = page.get(path, headers=encoded)
+    assert answer.status_code == 401
+    assert KEY not in answer.text
+
+
+@pytest.mark.parametrize("path", PATHS[:3])
+def test_the_key_lets_in_as_bearer_and_as_cookie(page: TestClient, path: str) -> None:
+    assert page.get(path, headers=BEARER).status_code == 200
+    assert page.get(path, headers={"cookie": f"fawkes-key={KEY}"}).status_code == 200
+
+
+def test_the_key_leaves_the_address_at_once(page: TestClient) -> None:
+    answer = page.get(f"/?key={KEY}")
+    page.cookies.clear()
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+
+
+def test_a_wrong_key_in_the_address_sets_no_cookie(page: TestClient) -> None:
+    answer = page.get("/?key=wrong")
+    assert answer.status_code == 401
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "NONSENSE"])
+def test_the_page_only_reads(page: TestClient, method: str) -> None:
+    assert page.request(method, "/api/state", headers=BEARER).status_code == 405
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "testserver.evil", ""])
+def test_another_name_is_refused(page: TestClient, host: str) -> None:
+    assert page.get("/api/state", headers={**BEARER, "host": host}).status_code == 400
+
+
+@pytest.mark.parametrize("length", ["7", "-1", "x", "9" * 5000, "1.5", "²"])
+def test_a_body_is_refused(page: TestClient, length: str) -> None:
+    headers = {**BEARER, "content-length": length.encode()}
+    assert page.get("/api/state", headers=headers).status_code == 400
+
+
+@pytest.mark.parametrize("path", [*PATHS, "/nothing", "/static/../app.py"])
+def test_every_answer_has_the_headers_that_browsers_obey(page: TestClient, path: str) -> None:
+    headers = page.get(path, headers=BEARER).headers
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/static//etc/passwd"]
+)
+def test_only_files_of_the_page_are_served(page: TestClient, path: str) -> None:
+    assert page.get(path, headers=BEARER).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/explain/node/nobody", "/api/explain/moon/n01", "/api/explain/node/%00", "/api/explain/job/%f0%9f%90%98"],
+)
+def test_names_that_are_not_known_are_answered_in_a_sentence(page: TestClient, path: str) -> None:
+    answer = page.get(path, headers=BEARER)
+    assert answer.status_code == 404
+    assert answer.json()["error"]
+
+
+@pytest.mark.parametrize("of", ["clusters", "nodes"])
+def test_the_state_has_the_rows_of_the_commands(page: TestClient, played: Reader, of: str) -> None:
+    assert page.get("/api/state", headers=BEARER).json()[of] == board(played, of)
+
+
+def test_an_answer_that_is_known_is_not_sent_again(page: TestClient) -> None:
+    first = page.get("/api/course", headers=BEARER)
+    again = page.get("/api/course", headers={**BEARER, "if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_ledger_that_is_not_there_is_told(tmp_path: Path) -> None:
+    app = application(Watcher(tmp_path), key="", hosts=["testserver"])
+    with TestClient(app) as client:
+        while "trouble" not in (state := client.get("/api/state").json()):
+            pass
+        assert str(tmp_path) in state["trouble"]
+        assert client.get("/metrics").status_code == 503
+
+
+def test_the_description_names_each_path_that_answers(page: TestClient) -> None:
+    described = page.get("/openapi.json", headers=BEARER).json()
+    assert described == openapi()
+    for path, item in described["paths"].items():
+        assert item["get"]["summary"], path
+        if path != "/api/stream":
+            concrete = path.replace("{of}", "cluster").replace("{name}", "c-1")
+            assert page.get(concrete, headers=BEARER).status_code in map(int, item["get"]["responses"])
+
+
+@pytest.mark.parametrize("file", sorted(STATIC.iterdir()), ids=lambda file: file.name)
+def test_nothing_is_loaded_from_elsewhere(file: Path) -> None:
+    text = file.read_text().replace("http://www.w3.org/2000/svg", "")
+    assert re.findall(r"(?:https?:)?//[\w.-]+\.[a-z]{2,}", text) == []
+    assert re.findall(r"\beval\(|innerHTML|\bstyle=|\bon\w+=\"", text) == []

@@ -1,0 +1,93 @@
+"""Curves of the page: the same however a ledger is read, bounded, and equal to the rows of the commands."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fawkes.report.tables.board import board
+from fawkes.store.base import Reader
+from fawkes.web.course import MOST_POINTS, Course, Curve
+from tests.report.played import recorded
+
+ENTRIES = list(recorded())
+KINDS = ("core", "transient-core", "transient", "leaving")
+VALUES = st.none() | st.integers(0, 3).map(float)
+
+
+def folded(until: int = len(ENTRIES)) -> Course:
+    """The course of the first steps of the recorded run."""
+    course = Course()
+    for entry in ENTRIES[:until]:
+        course.follow(entry)
+    return course
+
+
+@given(st.lists(VALUES, max_size=50))
+def test_a_short_curve_has_each_value_at_its_moment(values: list[float | None]) -> None:
+    curve = Curve()
+    for at, value in enumerate(values):
+        curve.add(float(at), value)
+    drawn = dict(zip(curve.at_s, curve.values, strict=True))
+    current: float | None = None
+    for at, value in enumerate(values):
+        current = drawn.get(float(at), current)
+        assert current == value
+
+
+def test_a_curve_has_a_bound_and_keeps_its_ends() -> None:
+    curve = Curve()
+    for at in range(20 * MOST_POINTS):
+        curve.add(float(at), float(at))
+    assert len(curve.at_s) <= 2 * MOST_POINTS
+    assert curve.at_s[0] == 0.0
+    assert (curve.at_s[-1], curve.values[-1]) == (20.0 * MOST_POINTS - 1, 20.0 * MOST_POINTS - 1)
+    assert curve.at_s == curve.values
+
+
+def test_two_values_of_a_moment_leave_the_later() -> None:
+    curve = Curve()
+    curve.add(1.0, 2.0)
+    curve.add(1.0, None)
+    assert curve.plain() == [[1.0], [None]]
+
+
+def test_the_last_points_are_the_rows_of_status(played: Reader) -> None:
+    course = folded()
+    for row in board(played, "clusters"):
+        curves = course.curves[row["cluster"]]
+        roles = {role: curves[role].values[-1] for role in ("core", "transient-core", "transient") if role in curves}
+        held = sum(value or 0.0 for value in roles.values())
+        leaving = (curves["leaving"].values[-1] or 0.0) if "leaving" in curves else 0.0
+        assert held + leaving == row["nodes"], row["cluster"]
+
+
+def test_no_node_is_in_two_curves_and_none_is_missing(played: Reader) -> None:
+    course, nodes = folded(), board(played, "nodes")
+    every = [*course.pool.values()]
+    every += [curve for curves in course.curves.values() for kind, curve in curves.items() if kind in KINDS]
+    assert sum(curve.values[-1] or 0.0 for curve in every if curve.values) == len(nodes)
+
+
+def test_moves_are_those_of_the_ledger() -> None:
+    course = folded()
+    reasons = Counter(reason.code for entry in ENTRIES for reason in entry.decision.reasons)
+    assert course.moved["grow"] == reasons["grow"] > 0
+    assert course.moved["shrink"] == reasons["shrink"] > 0
+    assert all(row["decided"] for row in course.moves)
+
+
+def test_a_reading_that_failed_is_not_known_and_not_zero() -> None:
+    course = folded()
+    readings = [
+        (reading.cluster, reading.tasks_waiting)
+        for entry in ENTRIES
+        for reading in getattr(entry.event, "readings", ())
+        if not reading.error
+    ]
+    assert readings
+    for name, curves in course.curves.items():
+        waiting = {tasks for cluster, tasks in readings if cluster == name}
+        assert set(curves["waiting"].values) <= {None, *map(float, waiting)}

@@ -1,0 +1,112 @@
+"""The page in a real Chromium draws what the ledger says. Skipped where chromium or chromium-driver is missing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fawkes.report.history import simulated
+from fawkes.report.tables.board import board
+from fawkes.report.tables.explain import as_plain, explain_node
+from fawkes.store.base import Reader
+from tests.web.browser import Browser, browser, there
+from tests.web.serving import served
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not there(), reason="chromium or chromedriver is missing (packages chromium, chromium-driver)"),
+]
+TEXTS = "return [...document.querySelectorAll('{}')].map((each) => each.textContent)"
+
+
+@pytest.fixture(scope="module")
+def window(played_ledger: Path) -> Iterator[Browser]:
+    """The page of the recorded run, drawn."""
+    with served(played_ledger) as (url, _), browser() as opened:
+        opened.open(url).until("document.body.dataset.seq")
+        yield opened
+
+
+def test_each_mr_cluster_is_drawn_with_its_figures(window: Browser, played: Reader) -> None:
+    rows = [row for row in board(played, "clusters") if row["state"] != "gone" or simulated(played)]
+    cards = window.run(
+        "return [...document.querySelectorAll('[data-cluster]')].map((card) => "
+        "[card.dataset.cluster, [...card.querySelectorAll('dd')].map((each) => each.textContent)])"
+    )
+    assert [name for name, _ in cards] == [row["cluster"] for row in rows]
+
+    def known(value: Any) -> str:
+        return "\u2013" if value is None else f"{value:.0f}"
+
+    for (_, (nodes, _, jobs, tasks)), row in zip(cards, rows, strict=True):
+        assert nodes == f"{row['nodes']} (target {known(row['target'])}, min {row['min_nodes']})"
+        assert jobs == f"{known(row['jobs_running'])} run, {known(row['jobs_waiting'])} wait"
+        assert tasks == f"{known(row['tasks_running'])} run, {known(row['tasks_waiting'])} wait"
+
+
+def test_each_node_is_drawn_once_below_its_owner(window: Browser, played: Reader) -> None:
+    drawn = window.run(
+        "return [...document.querySelectorAll('.rack')].flatMap((rack) => "
+        "[...rack.querySelectorAll('button')].map((node) => [rack.querySelector('h3').textContent, node.dataset.node]))"
+    )
+    assert Counter(map(tuple, drawn)) == Counter(
+        (row["cluster"] or "nobody's", row["node"]) for row in board(played, "nodes")
+    )
+
+
+def test_jobs_are_those_of_the_ledger(window: Browser, played: Reader) -> None:
+    jobs = window.run("return [...document.querySelectorAll('#jobs [data-job]')].map((row) => row.dataset.job)")
+    assert sorted(jobs) == sorted(row["job"] for row in board(played, "jobs"))
+    assert jobs
+
+
+def test_a_node_chosen_by_keyboard_shows_its_life(window: Browser, played: Reader) -> None:
+    name = window.run("const node = document.querySelector('.node'); node.focus(); return node.dataset.node")
+    window.press("\ue007")
+    window.until("document.querySelectorAll('#life li').length")
+    lines = window.run(TEXTS.format("#life li"))
+    told = as_plain(explain_node(played, name))["lines"]
+    assert lines == [f"{line['time'] or ''}{line['text']}" for line in told]
+
+
+def test_the_page_fits_a_phone(window: Browser) -> None:
+    window.look_like(width=400, height=800)
+    assert window.run("return document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_text_stands_out_from_its_ground(window: Browser, dark: bool) -> None:
+    window.look_like(width=1280, height=800, dark=dark)
+    colours = window.run(
+        "const of = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();"
+        "return ['--paper', '--card', '--ink', '--soft', '--good', '--warn', '--bad'].map(of)"
+    )
+    paper, card, *texts = (_luminance(colour) for colour in colours)
+    for text in texts:
+        for ground in (paper, card):
+            lighter, darker = max(text, ground), min(text, ground)
+            assert (lighter + 0.05) / (darker + 0.05) >= 4.5, colours
+
+
+def _luminance(colour: str) -> float:
+    digits = colour.lstrip("#")
+    whole = "".join(digit * 2 for digit in digits) if len(digits) == 3 else digits
+    parts = [int(pair, 16) / 255 for pair in re.findall("..", whole)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_the_browser_has_nothing_to_complain(window: Browser) -> None:
+    assert window.complaints() == []
+
+
+def test_a_page_whose_server_is_gone_says_so(played_ledger: Path) -> None:
+    with served(played_ledger) as (url, end), browser() as opened:
+        opened.open(url).until("document.body.dataset.seq")
+        end()
+        opened.until("document.querySelector('#banner').textContent.includes('What is shown is old')")
