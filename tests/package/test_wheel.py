@@ -96,7 +96,7 @@ def test_what_the_wheel_says_of_itself(built: Path, wheel: zipfile.ZipFile) -> N
     said = message_from_bytes(wheel.read(f"fawkes_provisioner-{__version__}.dist-info/METADATA"))
     assert (said["Name"], said["Version"]) == ("fawkes-provisioner", __version__)
     assert said["License-Expression"].startswith("Apache-2.0")
-    assert set(said.get_all("Provides-Extra", [])) == {"dask", "dev", "docs", "kerberos", "lab", "offline"}
+    assert set(said.get_all("Provides-Extra", [])) == {"dask", "dev", "docs", "kerberos", "lab", "offline", "web"}
     checked = subprocess.run(
         [sys.executable, "-m", "twine", "check", "--strict", *built.iterdir()],
         check=False,
