@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from fawkes.base.errors import FawkesError
 from fawkes.config.clusters.details import DataSet
+from fawkes.config.jobs.spark import EVENTS, KIND
 from fawkes.core.values.model import Plain
 from fawkes.live.base import limits
 from fawkes.live.data.loading import LOADED, UNFINISHED
@@ -146,6 +147,8 @@ def undeclared(
     details = cluster.details
     declared = [*(row.path for row in details.outputs), *(row.to for row in details.data), *details.scratch]
     skipped = [*(_parts(escape(path)) for path in declared), *bookkeeping(setup.settings(cluster))]
+    if KIND in details.software:
+        skipped += [_parts(EVENTS), ("staging", ".sparkStaging")]
     left = _Left(bounds, bounds.all_names)
     rows = [_row(hdfs, data_set, left) for data_set in cluster.details.data if _changed(hdfs, data_set)]
     rows += _other(hdfs, [parts for parts in skipped if parts], left)

@@ -190,6 +190,16 @@ def test_scratch_is_nobodys(site: Site) -> None:
     assert site.undeclared() == {"/tmpfile": (2, 1), "/work": (2, 1)}
 
 
+@pytest.mark.parametrize(("software", "left"), [(("spark",), {}), ((), {"/history": (2, 1), "/staging": (2, 1)})])
+def test_what_spark_keeps_of_its_applications_is_nobodys(
+    site: Site, software: tuple[str, ...], left: dict[str, tuple[int, int]]
+) -> None:
+    site.details = ClusterDetails(software=software)
+    for path in ("/history/spark/eventlog_v2_application_1_1/events_1", "/staging/.sparkStaging/application_1/x.zip"):
+        site.server.put(path, b"12")
+    assert site.undeclared() == left
+
+
 @pytest.mark.parametrize("change", ["add", "replace", "touch", "remove", "note"])
 def test_an_input_that_is_not_as_it_was_loaded(site: Site, change: str) -> None:
     site.server.put("/in/set/2", b"more!")
