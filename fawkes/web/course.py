@@ -6,7 +6,7 @@ Each step is read once, and what is kept has a bound: a week of a large pool tak
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 from fawkes.base.units import SECOND_US
@@ -17,9 +17,8 @@ from fawkes.core.values.model import ClusterLife, NodeId, NodeState
 from fawkes.engine.ports import Entry
 from fawkes.report.history import LEAVING, tick_of
 from fawkes.report.tables.rows import Row, step_row
+from fawkes.web.series import Series
 
-MOST_POINTS = 600
-"""Points of a curve that are left after it was thinned out; it has at most twice as many."""
 MOST_STEPS = 300
 """Steps with a decision that are shown, the newest."""
 MOST_MOVES = 200
@@ -30,29 +29,6 @@ _FIGURES = ("discrimination", "weight")
 _SHOWN = ("step", "time", "kind", "what", "decided")
 
 
-@dataclass(slots=True)
-class Curve:
-    """A step function: moments in seconds since the first step, and the value from each of them on; None: not known."""
-
-    at_s: list[float] = field(default_factory=list)
-    values: list[float | None] = field(default_factory=list)
-
-    def add(self, at_s: float, value: float | None) -> None:
-        """The value from a moment on. A long curve gets coarser where it is old, and stays whole where it is new."""
-        if self.at_s and self.at_s[-1] == at_s:
-            self.values[-1] = value
-        elif not self.values or self.values[-1] != value:
-            self.at_s.append(at_s)
-            self.values.append(value)
-        if len(self.at_s) > 2 * MOST_POINTS:
-            older = slice(1, len(self.at_s) // 2, 2)
-            del self.at_s[older], self.values[older]
-
-    def plain(self) -> list[list[float | None]]:
-        """Moments and values, for JSON."""
-        return [list(self.at_s), self.values]
-
-
 class Course:
     """The course of a pool so far."""
 
@@ -60,8 +36,8 @@ class Course:
         self.seq = 0
         self.start_us: int | None = None
         self.at_us = 0
-        self.curves: dict[str, dict[str, Curve]] = {}
-        self.pool: dict[str, Curve] = {"free": Curve(), "out": Curve(), "lost": Curve()}
+        self.curves: dict[str, dict[str, Series]] = {}
+        self.pool: dict[str, Series] = {"free": Series(), "out": Series(), "lost": Series()}
         self.moves: deque[Row] = deque(maxlen=MOST_MOVES)
         self.steps: deque[Row] = deque(maxlen=MOST_STEPS)
         self.moved: Counter[str] = Counter()
@@ -75,18 +51,18 @@ class Course:
         self.seq, self.at_us = entry.seq, max(self.at_us, entry.event.at_us)
         if self.start_us is None:
             self.start_us = entry.event.at_us
-        at_s = self._s(self.at_us)
+        at_us = self.at_us
         touched: dict[tuple[str, str], None] = {}
         for change in entry.decision.changes:
-            touched |= dict.fromkeys(self._changed(change, at_s))
+            touched |= dict.fromkeys(self._changed(change, at_us))
         for owner, role in touched:
             curves = self._of(owner) if owner else self.pool
-            curves.setdefault(role, Curve()).add(at_s, float(self._counts[owner, role]))
+            curves.setdefault(role, Series()).add(at_us, float(self._counts[owner, role]))
         if isinstance(entry.event, Sampled):
             for reading in entry.event.readings:
                 waiting = None if reading.error else reading.tasks_waiting
-                self._of(reading.cluster)["waiting"].add(at_s, None if waiting is None else float(waiting))
-        self._tick(entry, at_s)
+                self._of(reading.cluster)["waiting"].add(at_us, None if waiting is None else float(waiting))
+        self._tick(entry)
         if entry.decision.reasons:
             row = step_row(entry)
             self.steps.append({key: row[key] for key in _SHOWN})
@@ -98,26 +74,30 @@ class Course:
             "start_us": self.start_us,
             "end_s": 0.0 if self.start_us is None else self._s(self.at_us),
             "clusters": {
-                name: {what: curve.plain() for what, curve in curves.items()} for name, curves in self.curves.items()
+                name: {what: curve.plain(self.start_us or 0) for what, curve in curves.items()}
+                for name, curves in self.curves.items()
             },
-            "pool": {what: curve.plain() for what, curve in self.pool.items()},
+            "pool": {what: curve.plain(self.start_us or 0) for what, curve in self.pool.items()},
             "moves_s": [row["at_s"] for row in self.moves],
         }
+
+    def _plain(self, curves: Mapping[str, Series]) -> dict[str, list[list[float | None]]]:
+        return {what: curve.plain(self.start_us or 0) for what, curve in curves.items()}
 
     def _s(self, at_us: int) -> float:
         return (at_us - (self.start_us or 0)) / SECOND_US
 
-    def _of(self, cluster: str) -> dict[str, Curve]:
-        return self.curves.setdefault(cluster, {"waiting": Curve(), **{figure: Curve() for figure in _FIGURES}})
+    def _of(self, cluster: str) -> dict[str, Series]:
+        return self.curves.setdefault(cluster, {"waiting": Series(), **{figure: Series() for figure in _FIGURES}})
 
-    def _changed(self, change: Change, at_s: float) -> list[tuple[str, str]]:
+    def _changed(self, change: Change, at_us: int) -> list[tuple[str, str]]:
         """The kinds of nodes of which there are others by a change."""
         match change:
             case PutNode():
                 return self._moved(change.state)
             case PutCluster() if change.state.life is ClusterLife.GONE:
                 for what in ("waiting", *_FIGURES):
-                    self._of(change.state.id)[what].add(at_s, None)
+                    self._of(change.state.id)[what].add(at_us, None)
             case PutJob() if change.state.life in ENDED_JOBS:
                 self.ended[change.state.cluster, change.state.life.value] += 1
         return []
@@ -134,7 +114,7 @@ class Course:
         self._counts[old] -= 1
         return [old, new]
 
-    def _tick(self, entry: Entry, at_s: float) -> None:
+    def _tick(self, entry: Entry) -> None:
         for reason in entry.decision.reasons:
             if reason.code in ("grow", "shrink"):
                 self.moved[reason.code] += 1
@@ -144,10 +124,10 @@ class Course:
         for name, figures in tick.clusters.items():
             for figure in _FIGURES:
                 value = figures.get(figure)
-                self._of(name)[figure].add(at_s, None if value is None else float(value))
+                self._of(name)[figure].add(self.at_us, None if value is None else float(value))
         if tick.moved:
             row = step_row(entry)
-            self.moves.append({"at_s": at_s, "tick": tick.number, **{key: row[key] for key in _SHOWN}})
+            self.moves.append({"at_s": self._s(self.at_us), "tick": tick.number, **{key: row[key] for key in _SHOWN}})
 
 
 def _kind(state: NodeState) -> tuple[str, str]:

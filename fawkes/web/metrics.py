@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -49,6 +50,13 @@ def metrics_text(pool: Row, clusters: Sequence[Row], nodes: Sequence[Row], cours
     return generate_latest(registry)
 
 
+def measured(facts: Mapping[str, Any]) -> float | None:
+    """The global discrimination by the facts of a tick, as it is set against tau; None without weights."""
+    value = facts.get(str(facts.get("measure", "raw")))
+    weighed = any(row.get("weight") is not None for row in facts.get("clusters", {}).values())
+    return float(value) if weighed and isinstance(value, int | float) else None
+
+
 def _gauge(name: str, text: str, labels: Sequence[str] = ()) -> GaugeMetricFamily:
     return GaugeMetricFamily(name, text, labels=labels)
 
@@ -68,10 +76,9 @@ def _pool(pool: Row, nodes: Sequence[Row], course: Course, *, stale: bool) -> It
     if course.start_us is not None:
         text = "Time of the newest step of the ledger."
         yield GaugeMetricFamily("fawkes_last_step_timestamp_seconds", text, value=course.at_us / SECOND_US)
-    discrimination = pool["tick_facts"].get("discrimination")
-    if discrimination is not None:
-        text = "Global discrimination at the last tick, in percent of the capacity."
-        yield GaugeMetricFamily("fawkes_discrimination_percent", text, value=float(discrimination))
+    if (discrimination := measured(pool["tick_facts"])) is not None:
+        text = "Global discrimination of the last tick, as it is set against the threshold tau."
+        yield GaugeMetricFamily("fawkes_discrimination_percent", text, value=discrimination)
     yield CounterMetricFamily("fawkes_steps", "Steps of the ledger.", value=float(course.seq))
     yield CounterMetricFamily("fawkes_ticks", "Ticks of the balancer.", value=float(course.ticks))
     moves = CounterMetricFamily("fawkes_node_moves", "Nodes that began to join or to leave.", labels=["way"])

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from fawkes.report.tables.board import board
 from fawkes.store.base import Reader
-from fawkes.web.course import MOST_POINTS, Course, Curve
+from fawkes.web.course import Course
 from tests.report.played import recorded
 
 ENTRIES = list(recorded())
 KINDS = ("core", "transient-core", "transient", "leaving")
-VALUES = st.none() | st.integers(0, 3).map(float)
 
 
 def folded(until: int = len(ENTRIES)) -> Course:
@@ -25,33 +24,18 @@ def folded(until: int = len(ENTRIES)) -> Course:
     return course
 
 
-@given(st.lists(VALUES, max_size=50))
-def test_a_short_curve_has_each_value_at_its_moment(values: list[float | None]) -> None:
-    curve = Curve()
-    for at, value in enumerate(values):
-        curve.add(float(at), value)
-    drawn = dict(zip(curve.at_s, curve.values, strict=True))
-    current: float | None = None
-    for at, value in enumerate(values):
-        current = drawn.get(float(at), current)
-        assert current == value
+WHOLE = folded().plain()
 
 
-def test_a_curve_has_a_bound_and_keeps_its_ends() -> None:
-    curve = Curve()
-    for at in range(20 * MOST_POINTS):
-        curve.add(float(at), float(at))
-    assert len(curve.at_s) <= 2 * MOST_POINTS
-    assert curve.at_s[0] == 0.0
-    assert (curve.at_s[-1], curve.values[-1]) == (20.0 * MOST_POINTS - 1, 20.0 * MOST_POINTS - 1)
-    assert curve.at_s == curve.values
-
-
-def test_two_values_of_a_moment_leave_the_later() -> None:
-    curve = Curve()
-    curve.add(1.0, 2.0)
-    curve.add(1.0, None)
-    assert curve.plain() == [[1.0], [None]]
+@given(st.lists(st.integers(0, len(ENTRIES)), max_size=4))
+def test_a_ledger_that_is_read_in_pieces_gives_the_same_as_one_that_is_read_at_once(ends: list[int]) -> None:
+    course, done = Course(), 0
+    for end in [*sorted(ends), len(ENTRIES)]:
+        for entry in ENTRIES[done:end]:
+            course.follow(entry)
+        done = end
+        course.plain()
+    assert course.plain() == WHOLE
 
 
 def test_the_last_points_are_the_rows_of_status(played: Reader) -> None:

@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from fawkes.report.tables.board import board
 from fawkes.report.tables.rows import gone
 from fawkes.web.course import Course
-from fawkes.web.metrics import metrics_text
+from fawkes.web.metrics import measured, metrics_text
 from tests.report.played import recorded
 
 MONITORING = Path(__file__).parents[2] / "fawkes" / "web" / "monitoring"
@@ -61,6 +61,7 @@ def test_figures_are_those_of_the_rows(at_work: Any) -> None:
             assert known.get((name, (label,))) == row[key]
         assert known["fawkes_cluster_health", (label, ("health", row["health"]))] == 1
     assert known["fawkes_steps_total", ()] == course.seq
+    assert known["fawkes_discrimination_percent", ()] == pool[0]["tick_facts"]["raw"] > 0
     of_nodes = sum(value for (name, _), value in known.items() if name == "fawkes_nodes")
     assert of_nodes == len(nodes)
 
@@ -72,6 +73,13 @@ def test_what_is_not_known_has_no_sample(at_work: Any) -> None:
     names = {name for name, _ in known}
     assert "fawkes_cluster_share_ratio" in names
     assert names & {"fawkes_cluster_weight_ratio", "fawkes_cluster_tasks_waiting"} == set()
+
+
+def test_without_weights_the_discrimination_is_not_known() -> None:
+    facts = {"measure": "reducible", "raw": 3.0, "reducible": 2.0, "clusters": {"c": {"weight": 0.5}}}
+    assert measured(facts) == 2.0
+    assert measured({**facts, "clusters": {"c": {"weight": None}}}) is None
+    assert measured({}) is None
 
 
 def test_without_a_controller_nothing_is_green(at_work: Any) -> None:
