@@ -13,7 +13,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import Change, PutCluster, PutJob, PutNode
 from fawkes.core.values.events import Sampled
 from fawkes.core.values.lifecycle import ENDED_JOBS
-from fawkes.core.values.model import ClusterLife, NodeId, NodeState
+from fawkes.core.values.model import ClusterLife, JobId, JobState, NodeId, NodeState
 from fawkes.engine.ports import Entry
 from fawkes.report.history import LEAVING, tick_of
 from fawkes.report.tables.rows import Row, step_row
@@ -21,6 +21,8 @@ from fawkes.web.series import Series
 
 MOST_STEPS = 300
 """Steps with a decision that are shown, the newest."""
+MOST_JOBS = 300
+"""Jobs that have ended, the newest, and as many of those that have not."""
 MOST_MOVES = 200
 """Ticks that moved nodes, the newest."""
 
@@ -43,6 +45,9 @@ class Course:
         self.moved: Counter[str] = Counter()
         self.ended: Counter[tuple[str, str]] = Counter()
         self.ticks = 0
+        self.job_count = 0
+        self._jobs: dict[JobId, JobState] = {}
+        self._ended_jobs: deque[JobState] = deque(maxlen=MOST_JOBS)
         self._nodes: dict[NodeId, tuple[str, str]] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
 
@@ -81,6 +86,10 @@ class Course:
             "moves_s": [row["at_s"] for row in self.moves],
         }
 
+    def newest_jobs(self) -> list[JobState]:
+        """The jobs that are shown: those that have ended by their end, then the others by their submission."""
+        return [*self._ended_jobs, *list(self._jobs.values())[-MOST_JOBS:]]
+
     def _plain(self, curves: Mapping[str, Series]) -> dict[str, list[list[float | None]]]:
         return {what: curve.plain(self.start_us or 0) for what, curve in curves.items()}
 
@@ -98,9 +107,18 @@ class Course:
             case PutCluster() if change.state.life is ClusterLife.GONE:
                 for what in ("waiting", *_FIGURES):
                     self._of(change.state.id)[what].add(at_us, None)
-            case PutJob() if change.state.life in ENDED_JOBS:
-                self.ended[change.state.cluster, change.state.life.value] += 1
+            case PutJob():
+                self._job(change.state)
         return []
+
+    def _job(self, state: JobState) -> None:
+        self.job_count += state.id not in self._jobs
+        if state.life not in ENDED_JOBS:
+            self._jobs[state.id] = state
+            return
+        self._jobs.pop(state.id, None)
+        self._ended_jobs.append(state)
+        self.ended[state.cluster, state.life.value] += 1
 
     def _moved(self, state: NodeState) -> list[tuple[str, str]]:
         """The kinds of nodes of which there are others now."""

@@ -15,15 +15,13 @@ from fawkes.report import history
 from fawkes.report.tables.board import board
 from fawkes.report.tables.explain import Explanation, as_plain, explain_cluster, explain_node
 from fawkes.report.tables.explain_job import explain_job
-from fawkes.report.tables.rows import Row
+from fawkes.report.tables.rows import job_row
 from fawkes.store.base import Reader
 from fawkes.store.lock import holder
 from fawkes.store.sqlite import LEDGER_FILE, LedgerReader
 from fawkes.web.course import Course
 from fawkes.web.metrics import metrics_text
 
-MOST_JOBS = 300
-"""Jobs that are shown, the newest; those that have not ended always are."""
 STEPS_AT_ONCE = 2_000
 """Steps of a long ledger that are read before the page hears how far that is."""
 
@@ -117,7 +115,6 @@ class Watcher:
 
     def _made(self, reader: LedgerReader, stale: str) -> Look:
         pool, clusters, nodes = board(reader, "pool")[0], board(reader, "clusters"), board(reader, "nodes")
-        jobs = board(reader, "jobs")
         course = self._course
         state = {
             "seq": course.seq,
@@ -126,20 +123,13 @@ class Watcher:
             "pool": pool,
             "clusters": clusters,
             "nodes": nodes,
-            "jobs": _newest(jobs),
-            "job_count": len(jobs),
+            "jobs": [job_row(job) for job in course.newest_jobs()],
+            "job_count": course.job_count,
             "moves": list(course.moves),
             "steps": list(course.steps),
         }
         text = metrics_text(pool, clusters, nodes, course, stale=bool(stale))
         return Look(course.seq, _json(state), _json(course.plain()), text, stale, reading=False)
-
-
-def _newest(jobs: list[Row]) -> list[Row]:
-    """Those that are shown: all that have not ended, and of the others the newest."""
-    under_way = [row for row in jobs if row["state"] in ("queued", "starting", "running", "cancelling")]
-    ended = [row for row in jobs if row["state"] not in ("queued", "starting", "running", "cancelling")]
-    return [*under_way[-MOST_JOBS:], *ended[max(0, len(ended) - MOST_JOBS + len(under_way)) :]]
 
 
 def _json(value: object) -> bytes:

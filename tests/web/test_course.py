@@ -55,6 +55,12 @@ def test_no_node_is_in_two_curves_and_none_is_missing(played: Reader) -> None:
     assert sum(curve.values[-1] or 0.0 for curve in every if curve.values) == len(nodes)
 
 
+def test_jobs_are_those_of_the_rows(played: Reader) -> None:
+    course, rows = folded(), {row["job"]: row["state"] for row in board(played, "jobs")}
+    assert {job.id: job.life.value for job in course.newest_jobs()} == rows
+    assert course.job_count == len(rows) > 1
+
+
 def test_moves_are_those_of_the_ledger() -> None:
     course = folded()
     reasons = Counter(reason.code for entry in ENTRIES for reason in entry.decision.reasons)
