@@ -61,7 +61,8 @@ def key_of(file: Path | None) -> str:
 
 def serve(folder: Path, *, port: int, key: str, names: tuple[str, ...], ready: Callable[[int], None]) -> None:
     """Serve the page of a state folder until a signal; ``ready`` gets the port. UserError when it is in use."""
-    listening = socket.socket()
+    # With its protocol: asyncio sends small answers of any other socket late, after 40 ms (Nagle, and delayed ACKs).
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((LOOPBACK, port))
