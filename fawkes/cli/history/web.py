@@ -31,8 +31,8 @@ def web(
     It is a process of its own that only reads: it needs no controller, and cannot hold one up. It listens on 127.0.0.1;
     from elsewhere, `ssh -L 8042:127.0.0.1:8042 HOST` or a proxy with TLS comes to it. Ends with Ctrl-C.
     """
+    from fawkes.report.web.serve import LOOPBACK, key_of, serve
     from fawkes.store.sqlite import LedgerReader
-    from fawkes.web.serve import LOOPBACK, key_of, serve
 
     if no_key and key_file is not None:
         raise click.UsageError("--no-key and --key-file exclude each other.")

@@ -13,8 +13,8 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fawkes.base.errors import UserError
-from fawkes.web.app import application
-from fawkes.web.looks import Watcher
+from fawkes.report.web.app import application
+from fawkes.report.web.looks import Watcher
 
 LOOPBACK = "127.0.0.1"
 REQUEST_S = 10.0

@@ -14,11 +14,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from fawkes.report.tables.board import board
 from fawkes.report.tables.rows import gone
-from fawkes.web.course import Course
-from fawkes.web.metrics import measured, metrics_text
+from fawkes.report.web.course import Course
+from fawkes.report.web.metrics import measured, metrics_text
 from tests.report.played import recorded
 
-MONITORING = Path(__file__).parents[2] / "fawkes" / "web" / "monitoring"
+MONITORING = Path(__file__).parents[3] / "fawkes" / "report" / "web" / "monitoring"
 MIDDLE_S = 100
 needs_promtool = pytest.mark.skipif(
     shutil.which("promtool") is None, reason="promtool is not installed (package prometheus)"

@@ -17,7 +17,7 @@ from fawkes.core.values.model import ClusterLife, JobId, JobState, NodeId, NodeS
 from fawkes.engine.ports import Entry
 from fawkes.report.history import LEAVING, tick_of
 from fawkes.report.tables.rows import Row, step_row
-from fawkes.web.series import Series
+from fawkes.report.web.series import Series
 
 MOST_STEPS = 300
 """Steps with a decision that are shown, the newest."""

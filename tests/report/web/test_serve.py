@@ -12,8 +12,8 @@ import pytest
 import requests
 
 from fawkes.base.errors import UserError
-from fawkes.web.serve import MOST_CONNECTIONS, MOST_HEADER_BYTES, key_of, serve
-from tests.web.serving import served
+from fawkes.report.web.serve import MOST_CONNECTIONS, MOST_HEADER_BYTES, key_of, serve
+from tests.report.web.serving import served
 
 pytestmark = pytest.mark.slow
 PATIENCE_S = 60.0

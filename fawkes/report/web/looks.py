@@ -16,11 +16,11 @@ from fawkes.report.tables.board import board
 from fawkes.report.tables.explain import Explanation, as_plain, explain_cluster, explain_node
 from fawkes.report.tables.explain_job import explain_job
 from fawkes.report.tables.rows import job_row
+from fawkes.report.web.course import Course
+from fawkes.report.web.metrics import metrics_text
 from fawkes.store.base import Reader
 from fawkes.store.lock import holder
 from fawkes.store.sqlite import LEDGER_FILE, LedgerReader
-from fawkes.web.course import Course
-from fawkes.web.metrics import metrics_text
 
 STEPS_AT_ONCE = 2_000
 """Steps of a long ledger that are read before the page hears how far that is."""

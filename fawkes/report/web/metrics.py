@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 from fawkes.base.units import SECOND_US
 from fawkes.report.tables.rows import Row, gone
-from fawkes.web.course import Course
+from fawkes.report.web.course import Course
 
 #: key of a row, name and help of its metric; all of them are gauges with the label cluster
 _OF_CLUSTER = (

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.report.tables.board import board
+from fawkes.report.web.course import Course
 from fawkes.store.base import Reader
-from fawkes.web.course import Course
 from tests.report.played import recorded
 
 ENTRIES = list(recorded())

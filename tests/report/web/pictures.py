@@ -1,4 +1,4 @@
-"""``python -m tests.web.pictures RUN`` draws docs/assets/web-*.png from the folder of a simulated run, in Chromium.
+"""``python -m tests.report.web.pictures RUN`` draws docs/assets/web-*.png in Chromium from a run in the folder RUN.
 
 The pool at work is that run, ended in its middle.
 """
@@ -10,10 +10,10 @@ import tempfile
 from pathlib import Path
 
 from fawkes.store.sqlite import Ledger, LedgerReader
-from tests.web.browser import Browser, browser
-from tests.web.serving import served
+from tests.report.web.browser import Browser, browser
+from tests.report.web.serving import served
 
-OUT = Path(__file__).parents[2] / "docs" / "assets"
+OUT = Path(__file__).parents[3] / "docs" / "assets"
 DESKTOP, PHONE = (1100, 1000), (400, 860)
 _CARRIED = "document.querySelectorAll('#life li').length"
 

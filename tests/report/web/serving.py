@@ -11,7 +11,7 @@ from pathlib import Path
 _SCRIPT = """
 import sys
 from pathlib import Path
-from fawkes.web import serve
+from fawkes.report.web import serve
 serve.REQUEST_S = float(sys.argv[2])
 serve.serve(Path(sys.argv[1]), port=0, key="", names=(), ready=lambda port: print(port, flush=True))
 """

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fawkes.base.errors import FawkesError
 from fawkes.base.version import __version__
-from fawkes.web.looks import Look, Watcher, trouble
+from fawkes.report.web.looks import Look, Watcher, trouble
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

@@ -14,8 +14,8 @@ from fawkes.report.history import simulated
 from fawkes.report.tables.board import board
 from fawkes.report.tables.explain import as_plain, explain_node
 from fawkes.store.base import Reader
-from tests.web.browser import Browser, browser, there
-from tests.web.serving import served
+from tests.report.web.browser import Browser, browser, there
+from tests.report.web.serving import served
 
 pytestmark = [
     pytest.mark.slow,

@@ -11,9 +11,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from fawkes.report.tables.board import board
+from fawkes.report.web.app import STATIC, application, openapi
+from fawkes.report.web.looks import Watcher
 from fawkes.store.base import Reader
-from fawkes.web.app import STATIC, application, openapi
-from fawkes.web.looks import Watcher
 
 KEY = "0123456789abcdef"
 BEARER = {"authorization": f"Bearer {KEY}"}
