@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -44,12 +44,19 @@ _WIPED = frozenset({"freed", "out-of-service"})
 
 #: runs the hook of nodes (with their generations) that are about to join an MR-cluster in a role
 BeforeJoin = Callable[[str, Mapping[NodeId, int], str], None]
+#: those of such nodes that are the MR-cluster's already, by their own word; an error of a node that does not say
+Holders = Callable[[str, Mapping[NodeId, int]], Collection[NodeId]]
 
 _log = logging.getLogger(__name__)
 
 
 def no_hook(cluster: str, nodes: Mapping[NodeId, int], role: str) -> None:
     """Without hooks nodes join at once."""
+
+
+def no_holders(cluster: str, nodes: Mapping[NodeId, int]) -> Collection[NodeId]:
+    """Every node is new."""
+    return ()
 
 
 class HookError(HostError):
@@ -72,13 +79,19 @@ class Hooks:
         self._thread = threading.Thread(target=self._work, name="hooks", daemon=True)
         self._thread.start()
 
-    def before_join(self, cluster: str, nodes: Mapping[NodeId, int], role: str) -> None:
+    def before_join(
+        self, cluster: str, nodes: Mapping[NodeId, int], role: str, *, holders: Holders = no_holders
+    ) -> None:
         """Run the hook for each of these nodes (with their generations) for which it was not run yet.
 
         Returns once all have ended well; HookError names the first node that must not join. Where nobody waits it
-        returns at once.
+        returns at once. One that joined before is not asked again: a lost node that comes back may have the only
+        copies of data, and a hook that fails must not keep it away.
         """
-        new = [node for node, generation in nodes.items() if self._joined.get(node) != generation]
+        new = {node: generation for node, generation in nodes.items() if self._joined.get(node) != generation}
+        if new and self._path(BEFORE_JOIN):
+            for node in holders(cluster, new):
+                self._joined[node] = new.pop(node)
         events = {node: {"node": node, "cluster": cluster, "role": role, "generation": nodes[node]} for node in new}
         if not self._wait:
             for event in events.values():
@@ -91,7 +104,7 @@ class Hooks:
                 if why:
                     raise HookError(f"hooks/{BEFORE_JOIN} {why}", host=node, hint="Look at that hook of the site")
             return
-        self._joined |= {node: nodes[node] for node in new}
+        self._joined |= new
 
     def step(self, view: View, event: Event, decision: Decision) -> None:
         """Tell hooks of a step that was stored; ``view`` is the state before it. Returns at once."""

@@ -226,21 +226,25 @@ class MembershipKeeper:
             _log.info("%s: not all of its nodes have the newest list of addresses: %s", name, error)
 
     def catch_up(self) -> None:
-        """Tell whoever did not get the newest list when it changed, second NameNodes too; to be called now and then."""
-        for each in self._clusters.all():
-            with self._lock:
-                known = self._told.get(each.id, {}).get(LIST)
-            if known != self._setup.doors_list(each) and each.ready and self._clusters.moving(each.id) is None:
-                self.open_doors(each.id)
+        """Tell whoever did not get the newest list when it changed, second NameNodes too; to be called now and then.
+
+        Side by side: masters that hang hold up no other MR-cluster's lists.
+        """
+        clusters = self._clusters.all()
         with self._lock:
-            behind = set(self._behind)
-        for name in behind:
-            cluster = self._clusters.get(name)
-            if cluster is None or cluster.second is None:
-                with self._lock:
-                    self._behind.discard(name)
-            elif self._clusters.moving(name) is None:
-                self._tell_second(cluster, self.members(_document(cluster)))
+            self._behind &= {each.id for each in clusters if each.second is not None}
+        with ThreadPoolExecutor(max(1, len(clusters)), thread_name_prefix="lists") as threads:
+            list(threads.map(self._catch_up, clusters))
+
+    def _catch_up(self, cluster: LiveCluster) -> None:
+        if self._clusters.moving(cluster.id) is not None:
+            return
+        with self._lock:
+            known, behind = self._told.get(cluster.id, {}).get(LIST), cluster.id in self._behind
+        if behind:
+            self._tell_second(cluster, self.members(_document(cluster)))
+        if cluster.ready and known != self._setup.doors_list(cluster):
+            self.open_doors(cluster.id)
 
     def take_back(self) -> None:
         """Put members into service that HDFS was not to take back yet; to be called every few moments."""

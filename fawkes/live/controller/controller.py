@@ -301,7 +301,8 @@ class Controller:
             progress_us=settings.sample_every_us,
         )
         self._stack.callback(watch.close)
-        join, waits, open_doors = self._hooks.before_join, world.waits, membership.open_doors
+        join = partial(self._hooks.before_join, holders=ground.holders)
+        waits, open_doors = world.waits, membership.open_doors
         hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see, waits, open_doors, join)
         deployer = Deployer(ground, clusters, setup, membership, world.stopping, waits, join)
         upload = Upload(fleet)

@@ -16,6 +16,7 @@ from typing import Protocol
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.config.nodes.inventory import InventoryNode
 from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.live.nodes.playbooks import lease as book
 from fawkes.live.nodes.ssh import Result
 from fawkes.live.wire.hadoop_rpc import Connect, Connection
 from fawkes.playbook import Facts, Folders, Lease, Script, failure, read_facts
@@ -158,6 +159,14 @@ class Ground:
             if isinstance(outcome, FawkesError):
                 raise outcome
         return {node: outcome for node, outcome in outcomes.items() if isinstance(outcome, Facts)}
+
+    def holders(self, cluster: str, generations: Mapping[NodeId, int]) -> set[NodeId]:
+        """Those nodes that the MR-cluster holds already, in these generations; FawkesError if one does not say."""
+        shows = {node: book.show(PurePosixPath(self.nodes[node].work_dir)) for node in generations}
+        leases = self.all_well(self.run_on(shows, "asking who holds it"))
+        names = ("lease.pool", "lease.cluster", "lease.generation")
+        right = {node: (self.identity.pool, cluster, str(generation)) for node, generation in generations.items()}
+        return {node for node, facts in leases.items() if tuple(facts.get(name) for name in names) == right[node]}
 
     def addresses(self, nodes: Iterable[NodeId]) -> list[str]:
         """The addresses on which Hadoop speaks, sorted."""

@@ -6,16 +6,20 @@ import json
 import logging
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from fawkes.base.errors import HostError
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import Condition, HoldAsked
-from fawkes.core.values.model import NodeId
+from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.base.hooks import AFTER_WIPE, ALERT, BEFORE_JOIN, MOVE, HookError, Hooks
+from playbooks import lease
 from tests.live.lab.support import wait_for
 from tests.support.desk import Desk
+from tests.support.local_nodes import LocalFleet, node_of
 from tests.support.pools import settings
 
 N1, N2 = NodeId("n1"), NodeId("n2")
@@ -74,6 +78,27 @@ def test_a_hook_that_fails_keeps_the_node_out(folder: Path, text: str, why: str)
     assert f"hooks/before-join {why}" in caught.value.what
     assert len(caught.value.what) < 2_200
     hooks.close()
+
+
+def test_a_lost_node_that_comes_back_is_not_asked_about_whatever_the_hook_says_by_now(
+    folder: Path, hooks: Hooks, tmp_path: Path
+) -> None:
+    fleet = LocalFleet([node_of(node, tmp_path) for node in (N1, N2)])
+    ground = fleet.ground(3, "ours")
+    for node, cluster, generation in ((N1, "c", 3), (N2, "c", 4)):
+        right = ground.lease(node, ClusterId(cluster), generation)
+        ground.run(node, lease.take(right), "taking it")
+    write(folder, BEFORE_JOIN, "cat >../said; exit 1")
+    join = partial(hooks.before_join, holders=ground.holders)
+    join("c", {N1: 3}, "core")
+    assert not (folder / "../said").exists()
+    for cluster, node, generation in (("c", N1, 4), ("d", N2, 4), ("c", N2, 5)):
+        with pytest.raises(HookError):
+            join(cluster, {node: generation}, "core")
+    fleet.off.add(N2)
+    with pytest.raises(HostError, match="does not answer"):
+        join("c", {N2: 4}, "core")
+    assert ground.holders("c", {}) == set()
 
 
 def test_a_file_that_is_no_program_is_said(folder: Path, hooks: Hooks) -> None:

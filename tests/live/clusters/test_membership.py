@@ -360,6 +360,22 @@ def test_doors_that_could_not_be_opened_are_opened_later(silent: NodeId) -> None
     assert place.did == [], "once is enough"
 
 
+def test_masters_that_hang_hold_up_no_lists_but_their_own() -> None:
+    place = Place()
+    place.answers = True
+    keep = keeper(place)
+    keep._clusters.mark(C, ready=True)
+    other = ClusterId("d")
+    spec = ClusterSpec(id=other, min_nodes=1, replication=1, details=ClusterDetails().plain())
+    members = {NEW: Member(Goal.SERVING, Role.CORE, 1)}
+    keep._clusters._put(LiveCluster(spec, ClusterDetails(), NEW, members, ready=True))
+    other_told = threading.Event()
+    in_time: list[bool] = []
+    place.meanwhile = {NEW: other_told.set, MASTER: lambda: in_time.append(other_told.wait(20))}
+    keep.catch_up()
+    assert in_time == [True]
+
+
 def leaving(keep: MembershipKeeper) -> list[str]:
     """The DataNodes that the masters were told to keep out of service."""
     return keep._told[C]["dfs.exclude"].split()
