@@ -1,4 +1,4 @@
-"""`fawkes reload`: settings without a restart."""
+"""`fawkes reload`: settings and nodes without a restart."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from fawkes.config.site.site import Site
 @output_option
 @click.pass_obj
 def reload(site: Site, dry_run: bool, output: str) -> None:
-    """Read fawkes.toml and the policies again, without a restart of the controller.
+    """Read fawkes.toml, inventory.toml and the policies again, without a restart of the controller.
 
     All files are checked first. If one is wrong, the old settings stay in force, and the message names file and key
-    (exit code 2). Keys that the controller uses only when it starts are listed: they keep their old values.
+    (exit code 2). Keys that the controller uses only when it starts are listed: they keep their old values. Nodes that
+    the inventory names now are in the pool; those that it does not name any more leave it as by a drain.
 
     SIGHUP does the same for a controller that has no terminal.
     """
@@ -29,7 +30,7 @@ def reload(site: Site, dry_run: bool, output: str) -> None:
     changed, restart = _texts(facts.get("changed")), _texts(facts.get("restart"))
     if dry_run:
         warn("dry run: nothing is changed")
-    for text in changed or ["no setting of decisions has changed"]:
+    for text in changed or ["no setting of decisions and no node has changed"]:
         tell(text, output)
     if restart:
         tell(

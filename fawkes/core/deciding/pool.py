@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fawkes.core.clusters import closing, release
@@ -58,7 +59,7 @@ from fawkes.core.values.events import (
 )
 from fawkes.core.values.keys import Key, split
 from fawkes.core.values.lifecycle import WITH_MASTERS
-from fawkes.core.values.model import ClusterId, JobId, NodeId, NodeState, Reason
+from fawkes.core.values.model import ClusterId, JobId, Node, NodeId, NodeState, Reason
 from fawkes.core.watching import late, watching
 
 
@@ -135,7 +136,8 @@ def _started(view: View, event: Started, admission: Admission | None) -> Decisio
     draft.change(rules)
     draft.say("started", version=event.version, epoch=event.epoch, policy=event.policy.name, shadow=event.shadow)
     clock.after_stop(draft, event)
-    _read_inventory(draft, event)
+    adopted = {} if event.adopted is None else adopting.states(draft, event.adopted, event.nodes)
+    _read_inventory(draft, event.nodes, adopted)
     closing.forget_question(draft)
     for key in list(view.pending):
         if (pending := draft.pending(key)) is not None:
@@ -155,11 +157,13 @@ def _started(view: View, event: Started, admission: Admission | None) -> Decisio
 
 
 def _reloaded(view: View, old: PutRules, event: Reloaded, admission: Admission | None) -> Decision:
-    """Settings and policies are others; the next tick is due when it would be if they had always been these."""
+    """Settings, policies or nodes are others; the next tick is due when it would be if these had always counted."""
     by = "" if event.admission is None else event.admission.sha256
     draft = Draft(view, event.at_us, replace(old, settings=event.settings, admission=by), admission)
     draft.change(draft.rules)
     draft.say("reloaded", by=event.by, changed=list(event.changed), restart=list(event.restart))
+    if event.nodes is not None:
+        _read_inventory(draft, event.nodes, {})
     due = draft.pending("tick")
     if due is not None and event.settings.period_us != old.settings.period_us:
         later_us = event.settings.period_us - old.settings.period_us
@@ -189,14 +193,13 @@ def _take_over(draft: Draft, pending: PutPending) -> None:
         draft.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
 
 
-def _read_inventory(draft: Draft, event: Started) -> None:
+def _read_inventory(draft: Draft, nodes: Sequence[Node], adopted: Mapping[NodeId, NodeState]) -> None:
     view = draft.view
-    listed = {node.id for node in event.nodes}
-    adopted = {} if event.adopted is None else adopting.states(draft, event.adopted, event.nodes)
-    for node in event.nodes:
+    listed = {node.id for node in nodes}
+    for node in nodes:
         old = view.nodes.get(node.id)
         if old is None:
-            draft.put_node(adopted.get(node.id) or NodeState(node=node, since_us=event.at_us))
+            draft.put_node(adopted.get(node.id) or NodeState(node=node, since_us=draft.at_us))
         elif old.unlisted:
             requests.listed(draft, replace(old, node=node))
         elif old.node != node:

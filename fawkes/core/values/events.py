@@ -80,15 +80,17 @@ class Started:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reloaded:
-    """The settings and policies of a running controller are others from now on.
+    """The settings, policies and nodes of a running controller are others from now on.
 
     ``changed`` says how, in words; ``restart`` are keys that have changed and keep their old values until a restart.
+    ``nodes`` are those of the inventory; None: the same as before.
     """
 
     at_us: int
     settings: Settings
     policy: PolicyText
     admission: PolicyText | None = None
+    nodes: tuple[Node, ...] | None = None
     changed: tuple[str, ...] = ()
     restart: tuple[str, ...] = ()
     by: str = ""

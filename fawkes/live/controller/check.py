@@ -67,14 +67,21 @@ _CLOCK = "fact clock_ns $(date +%s%N)"
 
 def fleet_of(inventory: Inventory, nodes: Iterable[InventoryNode], ssh: SshLimits) -> Fleet:
     """Connections to these nodes, with the site's limits; `live.names` leads to nodes behind jump hosts by them."""
-    nodes = list(nodes)
+    hosts, behind = ways_to(nodes)
     return Fleet(
-        {node.name: HostAddress.of(node) for node in nodes},
+        hosts,
         inventory.known_hosts,
         connect_s=ssh.connect_timeout_us / SECOND_US,
         fanout=ssh.fanout,
-        behind={place: n.name for n in nodes if n.jump for place in (n.name, n.address, n.data_address)},
+        behind=behind,
     )
+
+
+def ways_to(nodes: Iterable[InventoryNode]) -> tuple[dict[str, HostAddress], dict[str, str]]:
+    """The addresses of nodes for SSH, and of those behind a jump host each name with its node."""
+    nodes = list(nodes)
+    behind = {place: n.name for n in nodes if n.jump for place in (n.name, n.address, n.data_address)}
+    return {node.name: HostAddress.of(node) for node in nodes}, behind
 
 
 def unknown_keys(fleet: Fleet, hosts: Iterable[Seen]) -> dict[str, paramiko.PKey | HostError]:

@@ -6,7 +6,7 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -26,7 +26,7 @@ from fawkes.core.state.state import State
 from fawkes.core.state.view import View
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import CountWork, Reply, Survey
-from fawkes.core.values.events import Event, Requested, Started
+from fawkes.core.values.events import Event, Reloaded, Requested, Started
 from fawkes.core.values.lifecycle import HELD
 from fawkes.core.values.model import ClusterId, Facts, JobId, NodeLife, NodeState, Plain
 from fawkes.engine import Engine
@@ -44,7 +44,7 @@ from fawkes.live.clusters.stages import Stages
 from fawkes.live.controller import ruling
 from fawkes.live.controller.access import SHARED, Gate, Owners
 from fawkes.live.controller.answers import answers
-from fawkes.live.controller.check import fleet_of
+from fawkes.live.controller.check import fleet_of, ways_to
 from fawkes.live.controller.control import ControlServer
 from fawkes.live.controller.data_answers import DataAnswers
 from fawkes.live.controller.plans import Plan, first_event, reread_plan
@@ -186,7 +186,7 @@ class Controller:
         stack.callback(ledger.close)
         state, pictured = remembered(ledger)
         self._tell_settings(state)
-        known = self._known_nodes(state)
+        known = known_nodes(self._plan.inventory.nodes, state)
         fleet = fleet_of(self._plan.inventory, known, ssh)
         stack.callback(fleet.close)
         seen = ruling.look(fleet, known, within_s=ssh.answer_s)
@@ -219,8 +219,16 @@ class Controller:
         stack.callback(self._hooks.close)
         setup, stages, restorer = self._equip(world, fleet, state)
         keep = _keep_pictures(ledger, pictured, mailbox.clock)
-        told = Told(ledger, partial(self._hooks.step, state)) if not self._plan.shadow else ledger
-        engine = Engine(world, told, load_weighting, state, keep, load_admission)
+
+        def hear(event: Event, decision: Decision) -> None:
+            if isinstance(event, Reloaded) and event.nodes is not None:
+                nodes = known_nodes([inventory_node(node.details) for node in event.nodes], state)
+                ground.know(nodes)
+                fleet.know(*ways_to(nodes))
+            if not self._plan.shadow:
+                self._hooks.step(state, event, decision)
+
+        engine = Engine(world, Told(ledger, hear), load_weighting, state, keep, load_admission)
         control = self._control(engine, world, state, setup, fleet, stages, restorer)
         self._control_server = control
         stack.callback(control.close)
@@ -280,7 +288,7 @@ class Controller:
         kerberos = self._kerberos = Kerberos(
             self._plan.settings.kerberos,
             self._plan.site.state_dir / "tls",
-            {node.user for node in ground.nodes.values()},
+            lambda: {node.user for node in ground.nodes.values()},
             lambda: cached.jar(SECURE_IO),
         )
         kerberos.keep(state.clusters)
@@ -411,16 +419,6 @@ class Controller:
             answer_within_s=longest_us(self._plan.settings.core) / SECOND_US + limits.CORE_ANSWER_S,
         )
 
-    def _known_nodes(self, state: View) -> tuple[InventoryNode, ...]:
-        """The nodes of the inventory, and those that it has forgotten while something of the pool is on them."""
-        listed = {node.name for node in self._plan.inventory.nodes}
-        forgotten = [
-            inventory_node(node.node.details)
-            for name, node in state.nodes.items()
-            if name not in listed and node.life in HELD and node.node.details
-        ]
-        return (*self._plan.inventory.nodes, *forgotten)
-
     def _on_signals(self, world: LiveWorld, engine: Engine) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
@@ -486,6 +484,17 @@ class Controller:
             self._problem = error
             if self._world is not None:
                 self._world.stop()
+
+
+def known_nodes(listed: Sequence[InventoryNode], view: View) -> list[InventoryNode]:
+    """The ``listed`` nodes of an inventory, and those that it has forgotten while something of the pool is on them."""
+    names = {node.name for node in listed}
+    forgotten = [
+        inventory_node(state.node.details)
+        for name, state in view.nodes.items()
+        if name not in names and state.life in HELD and state.node.details
+    ]
+    return [*listed, *forgotten]
 
 
 def _over(view: View, cluster: ClusterId, job: JobId, attempt: int) -> bool:

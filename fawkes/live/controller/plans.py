@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fawkes.base.catalog import Found
 from fawkes.base.version import __version__
-from fawkes.config.nodes.inventory import Inventory
+from fawkes.config.nodes.inventory import Inventory, InventoryNode
 from fawkes.config.settings.reload import reread
 from fawkes.config.settings.settings import SiteSettings
 from fawkes.config.site.site import Site
+from fawkes.core.state.view import View
 from fawkes.core.values.events import PolicyText, Reloaded, Started
+from fawkes.core.values.lifecycle import HELD
 from fawkes.core.values.model import Node, NodeId
 from fawkes.core.values.settings import Settings
 from fawkes.engine import Engine
@@ -55,16 +58,6 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
 
 def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
     """The event with which a controller starts: its identity, the inventory, settings and policy."""
-    nodes = tuple(
-        Node(
-            id=NodeId(node.name),
-            site=node.site,
-            capacity_milli=round(node.capacity * _CAPACITY_UNIT),
-            may_core=node.may_core,
-            details=node.plain(),
-        )
-        for node in plan.inventory.nodes
-    )
     return Started(
         at_us=at_us,
         version=__version__,
@@ -72,22 +65,33 @@ def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
         epoch=identity.epoch,
         controller=identity.controller,
         settings=plan.settings.core,
-        nodes=nodes,
+        nodes=tuple(map(_node, plan.inventory.nodes)),
         policy=plan.policy,
         shadow=plan.shadow,
         admission=plan.admission,
     )
 
 
+def _node(node: InventoryNode) -> Node:
+    return Node(
+        id=NodeId(node.name),
+        site=node.site,
+        capacity_milli=round(node.capacity * _CAPACITY_UNIT),
+        may_core=node.may_core,
+        details=node.plain(),
+    )
+
+
 @dataclass(frozen=True)
 class News:
-    """Settings that were read again: how they differ, which keys wait for a restart, and the event of it."""
+    """Settings and nodes that were read again: how they differ, what waits for a restart, and the event of it."""
 
     settings: Settings
     policy: PolicyText
     admission: PolicyText | None
     changed: tuple[str, ...]
     restart: tuple[str, ...]
+    nodes: tuple[Node, ...] | None
 
     def event(self, at_us: int, by: str, ask: str) -> Reloaded:
         """The event with which they count."""
@@ -98,6 +102,7 @@ class News:
             admission=self.admission,
             changed=self.changed,
             restart=self.restart,
+            nodes=self.nodes,
             by=by,
             ask=ask,
         )
@@ -107,6 +112,26 @@ class News:
         changed = "; ".join(self.changed) or "nothing that counts at once has changed"
         waits = f". After a restart: {', '.join(self.restart)}" if self.restart else ""
         return f"settings read again: {changed}{waits}"
+
+
+def _nodes(view: View, listed: Iterable[InventoryNode]) -> tuple[tuple[Node, ...], list[str], list[str]]:
+    """The nodes of an inventory as they count now, how they differ from those of the pool, and who waits for a restart.
+
+    A node that an MR-cluster holds is reached as it was when it joined, until the next start.
+    """
+    nodes, changed, waits = {}, list[str](), list[str]()
+    for given in map(_node, listed):
+        old = view.nodes.get(given.id)
+        kept = old is not None and old.life in HELD and old.node != given
+        nodes[given.id] = old.node if kept and old is not None else given
+        waits += [f"inventory.toml ({given.id})"] * kept
+        if old is None or old.unlisted:
+            changed.append(f"inventory.toml: {given.id} is in the pool")
+        elif old.node != nodes[given.id]:
+            changed.append(f"inventory.toml: other facts of {given.id}")
+    gone = [name for name, old in view.nodes.items() if name not in nodes and not old.unlisted]
+    changed += [f"inventory.toml: {name} leaves the pool" for name in sorted(gone)]
+    return tuple(nodes.values()), changed, waits
 
 
 def reread_plan(started: Plan, engine: Engine) -> News:
@@ -125,6 +150,9 @@ def reread_plan(started: Plan, engine: Engine) -> News:
         if old is not None and text is not None and (old.name, old.sha256) != (text.name, text.sha256):
             texts += [f"{kind}: the text of {text.name} has changed"] * (old.name == text.name)
     restart = [*found.restart]
-    restart += ["inventory.toml"] * (new.inventory.nodes != started.inventory.nodes)
+    nodes, moved, waiting = _nodes(engine.view, new.inventory.nodes)
+    texts += moved
+    restart += waiting
+    restart += ["inventory.toml: pool"] * (new.inventory.pool != started.inventory.pool)
     restart += ["playbooks/"] * (new.playbooks != started.playbooks and "playbooks" not in restart)
-    return News(found.settings, new.policy, new.admission, tuple(texts), tuple(restart))
+    return News(found.settings, new.policy, new.admission, tuple(texts), tuple(restart), nodes if moved else None)

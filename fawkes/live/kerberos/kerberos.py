@@ -52,7 +52,7 @@ def check_files(site: KerberosSite | None, files: Iterable[Path], daemons: Colle
     ``daemons`` are the Unix users on the nodes. UserError as `Kerberos.check`, for the first that cannot.
     """
     lines = []
-    kerberos = Kerberos(site, daemons=daemons)
+    kerberos = Kerberos(site, daemons=lambda: daemons)
     for file in files:
         table = read_toml(file)
         if table.get("security") == KERBEROS:
@@ -122,15 +122,15 @@ class Kerberos:
         self,
         site: KerberosSite | None = None,
         folder: Path = Path("tls"),
-        daemons: Collection[str] = (),
+        daemons: Callable[[], Collection[str]] = tuple,
         jar: Callable[[], Path] | None = None,
     ) -> None:
         """``folder`` keeps the certificates of MR-clusters; without a ``site`` none can have Kerberos.
 
-        ``daemons`` are the Unix users on the nodes; ``jar`` gives the path of ``SECURE_IO_JAR``, which it may make.
+        ``daemons`` gives the Unix users on the nodes; ``jar`` gives the path of ``SECURE_IO_JAR``, which it may make.
         """
         self._jar = jar
-        self._daemons = frozenset(daemons)
+        self._daemons = daemons
         self._site = site
         self._folder = folder
         self._lock = threading.Lock()
@@ -152,7 +152,7 @@ class Kerberos:
         if wanted is None or self._site is None:
             return
         _require()
-        for user in {details.run_as} if details.run_as else sorted(self._daemons):
+        for user in {details.run_as} if details.run_as else sorted(self._daemons()):
             auth_to_local(wanted, user)
         read_text(self._site.krb5_conf, hint="Name the file that says where the KDCs are in kerberos.krb5_conf")
         read_keytab(self._site, wanted)

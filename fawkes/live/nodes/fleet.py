@@ -28,7 +28,7 @@ from fawkes.live.nodes.known_hosts import KnownHosts, remember
 from fawkes.live.nodes.lane import Lane, LaneBrokenError, late, run_once
 from fawkes.live.nodes.relay import NotTakenError
 from fawkes.live.nodes.ssh import ConnectionState, HostAddress, Result, SshError, shown_key
-from fawkes.live.wire.names import NAMES
+from fawkes.live.wire.names import NAMES, Way
 from fawkes.playbook import Folders, Lease, Script, changing, reading_in
 
 Work = Script | Callable[[str], Script]
@@ -167,14 +167,29 @@ class Fleet:
         lanes: int = 4,
         behind: Mapping[str, str] | None = None,
     ) -> None:
-        known = KnownHosts(known_hosts)
+        self._known = KnownHosts(known_hosts)
         self._file = known_hosts
         self._connect_s = connect_s
-        self._jumps = JumpHosts(known, connect_s)
-        self._hosts = {node: _Host(address, known, self._jumps, connect_s, lanes) for node, address in hosts.items()}
-        self._ways = {place: partial(self._socket, node) for place, node in (behind or {}).items()}
-        NAMES.lead(self._ways)
+        self._lanes = lanes
+        self._jumps = JumpHosts(self._known, connect_s)
+        self._hosts: Mapping[str, _Host] = {}
+        self._ways: Mapping[str, Way] = {}
+        self.know(hosts, behind or {})
         self._threads = ThreadPoolExecutor(fanout, thread_name_prefix="ssh")
+
+    def know(self, hosts: Mapping[str, HostAddress], behind: Mapping[str, str]) -> None:
+        """Reaches these hosts from now on, and no others; connections to those that stay as they are stay open."""
+        was, ways = self._hosts, self._ways
+        same = {node for node, address in hosts.items() if node in was and was[node].address == address}
+        self._hosts = {
+            node: was[node] if node in same else _Host(address, self._known, self._jumps, self._connect_s, self._lanes)
+            for node, address in hosts.items()
+        }
+        self._ways = {place: partial(self._socket, node) for place, node in behind.items()}
+        NAMES.lead(self._ways)
+        NAMES.leave(ways)
+        for node in was.keys() - same:
+            was[node].connections.drop()
 
     def run(
         self,

@@ -81,14 +81,21 @@ class Ground:
     def __init__(
         self, nodes: Iterable[InventoryNode], identity: Identity, shell: Shell, *, command_s: float, threads: int
     ) -> None:
-        self.nodes: Mapping[NodeId, InventoryNode] = _Nodes({NodeId(node.name): node for node in nodes})
-        self.names: Mapping[str, NodeId] = {
-            key: node for node, facts in self.nodes.items() for key in (node, facts.address, facts.data_address)
-        }
+        self.nodes: Mapping[NodeId, InventoryNode] = _Nodes()
+        self.names: Mapping[str, NodeId] = {}
+        self.know(nodes)
         self.identity = identity
         self.shell = shell
         self.command_s = command_s
         self._most = threads
+
+    def know(self, nodes: Iterable[InventoryNode]) -> None:
+        """Takes these for the nodes of the pool from now on."""
+        # Whole new tables: other threads may go through the old ones at this moment.
+        self.nodes = _Nodes({NodeId(node.name): node for node in nodes})
+        self.names = {
+            key: node for node, facts in self.nodes.items() for key in (node, facts.address, facts.data_address)
+        }
 
     def lease(self, node: NodeId, cluster: ClusterId, generation: int) -> Lease:
         """The right of this controller to change a node for an MR-cluster."""

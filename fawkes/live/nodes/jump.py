@@ -145,19 +145,25 @@ class _JumpHost:
             raise self._of(host, silent) from error
 
     def _channel(self, transport: paramiko.Transport, place: tuple[str, int], limit_s: float) -> paramiko.Channel:
-        def channel() -> paramiko.Channel:
-            return transport.open_channel("direct-tcpip", place, ("127.0.0.1", 0), timeout=limit_s)
-
-        try:
-            return channel()
-        except paramiko.ChannelException:
-            raise
-        except paramiko.SSHException as error:
-            if "Unable to open channel" not in str(error):
+        def channel() -> paramiko.Channel | None:
+            try:
+                return transport.open_channel("direct-tcpip", place, ("127.0.0.1", 0), timeout=limit_s)
+            except paramiko.ChannelException:
                 raise
-        # Of several that are refused at the same time paramiko gives only one the reason.
-        with self._refusals:
-            return channel()
+            except paramiko.SSHException as error:
+                if "Unable to open channel" not in str(error) or time.monotonic() > until:
+                    raise
+                return None
+
+        until = time.monotonic() + limit_s
+        opened = channel()
+        if opened is None:
+            # Of several that are refused at the same time paramiko gives only one the reason, and this one may lose it
+            # again, to each of those that ask for the first time.
+            with self._refusals:
+                while opened is None:
+                    opened = channel()
+        return opened
 
     def forget(self) -> None:
         """Try it again when it is needed next."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Effect, Reply, WakeAt
 from fawkes.core.values.events import Reloaded
+from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.core.values.settings import Settings
 from fawkes.engine import replay
 from fawkes.policy import compile_policy
@@ -50,6 +52,34 @@ def test_the_ticks_after_it_go_by_the_new_policy_and_a_replay_decides_the_same()
     news = history.news_of_settings(desk.store)
     assert news is not None
     assert (news[1].policy, news[2].policy) == ("TD", "EQ")
+
+
+def test_nodes_that_come_are_free_and_those_that_go_leave_with_their_data_safe() -> None:
+    desk = Desk(4, how=settings())
+    desk.up("a")
+    held = [state.node for state in desk.state.nodes.values() if state.owner == "a"]
+    new = replace(held[0], id=NodeId("new"))
+    reloaded(desk, settings(), nodes=(*held[:-1], new))
+    assert desk.state.nodes[new.id].life in (NodeLife.FREE, NodeLife.JOINING)
+    for state in desk.state.nodes.values():
+        if state.unlisted:
+            assert state.life is NodeLife.OUT or state.owner == "a"
+    assert desk.state.nodes[held[-1].id].unlisted
+    assert list(replay(desk.store.entries(), compile_policy, compile_admission)) == []
+    reloaded(desk, settings())
+    assert desk.state.nodes[held[-1].id].unlisted, "an event without nodes says nothing of them"
+
+
+def test_a_core_node_that_leaves_the_inventory_serves_until_another_has_taken_over() -> None:
+    desk = Desk(2, how=settings())
+    desk.up("a", 2)
+    nodes = [state.node for state in desk.state.nodes.values()]
+    gone = next(node for node in nodes if node.id != desk.state.clusters[ClusterId("a")].master)
+    reloaded(desk, settings(), nodes=tuple(node for node in nodes if node != gone))
+    assert desk.state.nodes[gone.id].life is NodeLife.SERVING
+    new = replace(gone, id=NodeId("new"))
+    reloaded(desk, settings(), nodes=(*(node for node in nodes if node != gone), new))
+    assert desk.state.nodes[new.id].owner == "a", "the new one takes over"
 
 
 def test_another_admission_policy_counts_from_then_on() -> None:

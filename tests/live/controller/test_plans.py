@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,15 @@ from click.testing import CliRunner, Result
 
 from fawkes.base.errors import ConfigError
 from fawkes.cli.main import cli
+from fawkes.config.nodes.inventory import inventory_node
 from fawkes.config.site.site import Site
+from fawkes.core.values.decision import PutNode
 from fawkes.core.values.events import Event
+from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.live.controller.control import ControlServer
-from fawkes.live.controller.plans import News, Plan, plan, reread_plan
+from fawkes.live.controller.controller import known_nodes
+from fawkes.live.controller.plans import News, Plan, first_event, plan, reread_plan
+from fawkes.live.nodes.ground import Identity
 from tests.cli.conftest import INVENTORY
 from tests.support.desk import Desk
 from tests.support.pools import started
@@ -28,7 +34,8 @@ def site(tmp_path: Path) -> Site:
 
 def working(begun: Plan) -> Desk:
     desk = Desk(2)
-    desk.tell(started(how=begun.settings.core, policy=begun.policy))
+    nodes = first_event(begun, Identity("pool", 1, "c"), 0).nodes
+    desk.tell(started(how=begun.settings.core, policy=begun.policy, nodes=nodes))
     return desk
 
 
@@ -48,10 +55,29 @@ def test_what_has_changed_is_told_and_a_second_look_tells_nothing(site: Site) ->
     site.settings_file.write_text('confirmations = 5\npolicy = "JD"\n[ssh]\nfanout = 3\n')
     site.inventory_file.write_text(INVENTORY.replace("node[01-05]", "node[01-06]"))
     news = reread_plan(begun, desk.engine)
-    assert news.changed == ("policy: TD -> JD", "confirmations: 2 -> 5")
-    assert news.restart == ("ssh", "inventory.toml")
+    assert news.changed == ("policy: TD -> JD", "confirmations: 2 -> 5", "inventory.toml: node06 is in the pool")
+    assert news.restart == ("ssh",)
     desk.tell(news.event(desk.now_us, "ann", ""))
+    assert desk.state.nodes[NodeId("node06")].life is NodeLife.FREE
     assert reread_plan(begun, desk.engine).changed == ()
+
+
+def test_a_node_is_reached_as_it_was_while_an_mr_cluster_holds_it(site: Site) -> None:
+    begun = plan(site, shadow=False)
+    desk = working(begun)
+    held, free = NodeId("node01"), NodeId("node02")
+    desk.state.apply(PutNode(replace(desk.state.nodes[held], life=NodeLife.CLEANING, owner=ClusterId("c"))))
+    more = '[node.node01]\naddress = "10.9.0.1"\n[node.node02]\naddress = "10.9.0.2"\n'
+    site.inventory_file.write_text(INVENTORY.replace("node[01-05]", "node[01-04]") + more)
+    news = reread_plan(begun, desk.engine)
+    assert news.changed == ("inventory.toml: other facts of node02", "inventory.toml: node05 leaves the pool")
+    assert news.restart == ("inventory.toml (node01)",)
+    assert news.nodes is not None
+    addresses = {node.id: node.details["address"] for node in news.nodes}
+    assert addresses[held] == begun.inventory.node("node01").address
+    assert addresses[free] == "10.9.0.2"
+    listed = [inventory_node(node.details) for node in news.nodes]
+    assert [node.name for node in known_nodes(listed[1:], desk.state)] == ["node02", "node03", "node04", "node01"]
 
 
 def test_the_text_of_a_policy_counts_as_a_change(site: Site) -> None:
@@ -80,7 +106,7 @@ def test_the_command_tells_the_news_and_a_dry_run_changes_nothing(site: Site, ru
 
     server = ControlServer(site.state_dir, events.append, {}, lambda: desk.now_us, stop=lambda by: None, reread=reread)
     try:
-        assert "no setting of decisions has changed" in run("reload").stdout
+        assert "no setting of decisions and no node has changed" in run("reload").stdout
         site.settings_file.write_text("confirmations = 5\n[ssh]\nfanout = 3\n")
         result = run("reload", "--dry-run")
         assert "confirmations: 2 -> 5" in result.stdout

@@ -107,7 +107,7 @@ def test_a_principal_that_has_expired_is_told_with_what_to_do(site: KerberosSite
 
 def test_a_user_who_would_be_the_superuser_is_refused(site: KerberosSite, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="kerberos_users: 'alice' is the user of the daemons"):
-        Kerberos(site, tmp_path / "tls", ["hadoop", "alice"]).check(ALPHA, DETAILS)
+        Kerberos(site, tmp_path / "tls", lambda: ["hadoop", "alice"]).check(ALPHA, DETAILS)
 
 
 def test_files_are_checked_and_those_without_kerberos_are_not(site: KerberosSite, tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_files_are_checked_and_those_without_kerberos_are_not(site: KerberosSite
 def test_the_user_of_the_daemons_is_the_one_that_the_mr_cluster_runs_as(site: KerberosSite, tmp_path: Path) -> None:
     details = replace(DETAILS, run_as="alice")
     with pytest.raises(UserError, match="kerberos_users: 'alice' is the user of the daemons"):
-        Kerberos(site, tmp_path / "tls", ["hadoop"]).check(ALPHA, details)
-    Kerberos(site, tmp_path / "tls", ["alice"]).check(ALPHA, replace(DETAILS, run_as="alpha"))
+        Kerberos(site, tmp_path / "tls", lambda: ["hadoop"]).check(ALPHA, details)
+    Kerberos(site, tmp_path / "tls", lambda: ["alice"]).check(ALPHA, replace(DETAILS, run_as="alpha"))
 
 
 def test_a_keytab_is_read_whole(site: KerberosSite) -> None:
