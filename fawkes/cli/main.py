@@ -61,6 +61,7 @@ VERBS = {
     "explain": Verb("fawkes.cli.history.explain:explain", "Explain why a node moved, or why none did."),
     "plan": Verb("fawkes.cli.history.plan:plan", "Show what the next tick would do, and why."),
     "env": Verb("fawkes.cli.clusters.env:env", "Print exports for using `hadoop` and `yarn` on an MR-cluster."),
+    "config": Verb("fawkes.cli.clusters.config:config", "Show the configuration of a node, and what differs there."),
     "logs": Verb("fawkes.cli.clusters.logs:logs", "Show logs of daemons and jobs."),
     "pause": Verb("fawkes.cli.pool.pause:pause", "Stop all voluntary moves, with a reason."),
     "resume": Verb("fawkes.cli.pool.resume:resume", "Allow voluntary moves again."),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import shlex
 import shutil
-from collections.abc import Mapping
+import socket
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import click
 
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.cli.asking import completion
+from fawkes.cli.show.show import warn
 from fawkes.config.site.site import Site
 
 
@@ -54,7 +57,22 @@ def env(site: Site, cluster: str, csh: bool) -> None:
     if answer.get("spark"):
         variables |= _spark(Path(answer["spark"]), os.fspath(folder))
         programs.append(f"{answer['spark']}/bin")
+    if why := _shut_out(answer["master"], answer["doors"]):
+        warn(f"warning: {cluster} takes no connections from this machine ({why}): add it to `clients` in its file")
     click.echo(_csh(variables, ":".join(programs)) if csh else _sh(variables, ":".join(programs)))
+
+
+def _shut_out(master: str, doors: Iterable[str]) -> str:
+    """The address from which this machine reaches the masters, if their daemons take no connection from it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # Nothing is sent: the kernel only says by which of its addresses it would go.
+            probe.connect((master, 9))
+        except OSError:
+            return ""
+        mine = probe.getsockname()[0]
+    networks = (ipaddress.ip_network(door) for door in doors if door[0].isdigit())
+    return "" if any(ipaddress.ip_address(mine) in network for network in networks) else mine
 
 
 def _pig(folder: str) -> str:

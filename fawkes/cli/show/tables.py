@@ -111,6 +111,8 @@ TABLES: Final[Mapping[str, Table]] = {
     "drain": Table(("node", "state", "cluster", "role", "keep_out")),
     "--dry-run": Table(("code", "text")),
     "reload": Table(("restart",), ("changed",)),
+    "config diff": Table(("daemon", "file", "setting", "runs", "writes"), ("default",), drop=("file",)),
+    "config diff --defaults": Table(("file", "setting", "default", "writes")),
     "hold": Table(("subject", "state", "hold")),
     "grow": Table(("cluster", "hold"), ("moved",)),
     "move-masters": Table(("cluster", "node", "waits_for")),

@@ -28,7 +28,7 @@ SHARED = "shared"
 #: what every viewer may ask; what is not listed anywhere is for operators
 _VIEWS = frozenset({"board", "clusters", "copies", "jobs", "nodes", "plan", "ledger", "releases"})
 #: what a user may ask about an MR-cluster of his own
-_OWN_VIEWS = frozenset({"at-stake", "env", "logs", "history"})
+_OWN_VIEWS = frozenset({"at-stake", "env", "config", "logs", "history"})
 _REMOTE = ("hdfs://", "webhdfs://")
 
 

@@ -28,6 +28,7 @@ from fawkes.live.clusters.log_keeper import LIMIT_BYTES
 from fawkes.live.clusters.stages import Stages, stake_row
 from fawkes.live.controller.control import Query
 from fawkes.live.eyes.history import histories
+from fawkes.live.hadoop import effective
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs import spark
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
@@ -63,7 +64,13 @@ class DataAnswers:
 
     def queries(self) -> dict[str, Query]:
         """Queries for `ControlServer`."""
-        return {"at-stake": self._at_stake, "env": self._env, "logs": self._logs, "history": self._history}
+        return {
+            "at-stake": self._at_stake,
+            "env": self._env,
+            "config": self._config,
+            "logs": self._logs,
+            "history": self._history,
+        }
 
     def _at_stake(self, parameters: Mapping[str, str]) -> Plain:
         """Nothing of an MR-cluster that is still being deployed: its HDFS is not there yet."""
@@ -90,7 +97,26 @@ class DataAnswers:
             "files": files,
             "spark": None if home is None else str(home),
             "pig": None if pig is None else str(pig),
+            "doors": self._setup.doors_list(cluster).split(),
+            "master": self._ground.nodes[cluster.master].data_address,
         }
+
+    def _config(self, parameters: Mapping[str, str]) -> Plain:
+        """The files of a node, and with ``running`` how its daemons run and which files they read."""
+        cluster = self._cluster(parameters)
+        node = NodeId(parameters.get("node") or cluster.master)
+        member = cluster.members.get(node)
+        if member is None:
+            hint = f"Its nodes are {', '.join(sorted(cluster.members))}"
+            raise UserError(f"{cut(node)!r} is no node of {cluster.id}", where="node", hint=hint)
+        files = effective.written(self._setup, cluster, node, member.role)
+        release = cluster.details.release_dir or str(dist_dir() / f"hadoop-{cluster.details.hadoop_version}")
+        answer: dict[str, Plain] = {"node": node, "files": files, "release_dir": release}
+        if "running" in parameters:
+            address = self._ground.nodes[node].data_address
+            answer["running"] = effective.running(self._setup, cluster, node, member.role, address)
+            answer["reads"] = {name: list(reads) for name, (_, reads) in effective.DAEMONS.items()}
+        return answer
 
     def _logs(self, parameters: Mapping[str, str]) -> Plain:
         name = _cluster_name(parameters.get("cluster", ""))

@@ -240,7 +240,7 @@ def get_json(url: str, deadline: Deadline, params: Mapping[str, str] | None = No
     Redirects are not followed: where a master sends a reader elsewhere, there is no document (an ApplicationMaster
     that has ended, for one). Numbers may be NaN: see `count`.
     """
-    with _answer(url, deadline, params, key) as response:
+    with _answer(url, deadline, params, key, accept="application/json, */*;q=0.1") as response:
         body = whole(response)
     return _json(body, url, response)
 
@@ -318,9 +318,11 @@ def _bound(url: str, deadline: Deadline) -> Iterator[requests.Session]:
 
 
 @contextmanager
-def _answer(url: str, deadline: Deadline, params: Mapping[str, str] | None, key: Key) -> Iterator[requests.Response]:
+def _answer(
+    url: str, deadline: Deadline, params: Mapping[str, str] | None, key: Key, accept: str = "*/*"
+) -> Iterator[requests.Response]:
     """The open answer of a GET with status 200; what goes wrong while it is read is UnreadableError, too."""
-    with _bound(url, deadline) as mine, _ask(mine, url, params, deadline, key) as response:
+    with _bound(url, deadline) as mine, _ask(mine, url, params, deadline, key, accept) as response:
         if response.status_code != _OK:
             raise UnreadableError(url, _refusal(response), status=response.status_code)
         yield response
@@ -353,14 +355,14 @@ def trust(session: requests.Session, key: Key, where: str, adapter: Callable[[st
 
 
 def _ask(
-    session: requests.Session, url: str, params: Mapping[str, str] | None, deadline: Deadline, key: Key
+    session: requests.Session, url: str, params: Mapping[str, str] | None, deadline: Deadline, key: Key, accept: str
 ) -> requests.Response:
     server = urlsplit(url)._replace(path="/", query="", fragment="").geturl()
     trust(session, key, server, lambda fingerprint: BoundedAdapter(fingerprint=fingerprint))
 
     def ask() -> requests.Response:
         try:
-            headers = key_headers(key)
+            headers = {"Accept": accept, **key_headers(key)}
         except FawkesError as error:
             raise UnreadableError(url, str(error)) from error
         return session.get(
