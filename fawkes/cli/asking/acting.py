@@ -99,6 +99,29 @@ def rehearse(client: Client, verb: str, body: Mapping[str, Any], output: str) ->
         say(text, "  ")
 
 
+def foresee_each(client: Client, verb: str, specs: Mapping[str, Any], check: Callable[[], object]) -> None:
+    """Tell on stderr what the controller would decide about each of these specs; TurnedDownError if it would refuse.
+
+    ``check`` looks for what only a controller knows. Without a controller that is said, and nothing else.
+    """
+    from fawkes.cli.asking.client import NoControllerError
+    from fawkes.core.values.model import Reason
+    from fawkes.report.tables.explain import lines_of
+    from fawkes.store.record import to_plain
+
+    def act(name: str) -> None:
+        would: Any = client.post(verb, {"spec": to_plain(specs[name])}, dry_run=True).get("would", [])
+        for line in lines_of([Reason(row["code"], row["facts"]) for row in would]):
+            note(f"  {line.text}")
+
+    warn("dry run: nothing is done")
+    try:
+        check()
+        for_each("accepted", list(specs), act)
+    except NoControllerError:
+        note("no controller runs: only files were checked")
+
+
 def confirm(word: str, *, what: str, yes: bool) -> None:
     """Go on only if the user types ``word``; RefusedError otherwise, also when nobody is there to type."""
     if yes:

@@ -34,9 +34,10 @@ def request(
     """Request an MR-cluster by its FILE, or by its NAME in the site's clusters/ folder.
 
     The MR-cluster waits in the queue until its minimum of nodes is free. MR-clusters that hold more than their own
-    minimum give up nodes for it. All files are checked before anything is sent.
+    minimum give up nodes for it. All files are checked before anything is sent; with --dry-run a controller that runs
+    says besides what it would decide, and ends with 6 if it would refuse.
     """
-    from fawkes.cli.asking.acting import for_each, tell
+    from fawkes.cli.asking.acting import for_each, foresee_each, tell
     from fawkes.cli.asking.client import Client
     from fawkes.cli.asking.releases import provide_releases
     from fawkes.cli.asking.waiting import followed, wait_for_clusters
@@ -48,6 +49,7 @@ def request(
     specs = _checked(site, files)
     if dry_run:
         show([_row(spec) for spec in specs.values()], TABLES["request --dry-run"], output)
+        foresee_each(Client(site), "request", specs, lambda: None)
         return
     client = Client(site)
     provide_releases(client, map(needs_of, specs.values()), fetch=fetch)

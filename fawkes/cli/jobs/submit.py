@@ -73,9 +73,10 @@ def submit(
       fawkes submit c-1 --python count.py -- /in /out
       fawkes submit c-1 --jar examples --tasks 10 --deadline 20m -- pi 10 1000
 
-    Jars, scripts and files are looked for on this machine before anything is sent.
+    Jars, scripts and files are looked for on this machine before anything is sent. With --dry-run a controller that
+    runs says what it would decide, and ends with 6 if it would refuse.
     """
-    from fawkes.cli.asking.acting import for_each, tell
+    from fawkes.cli.asking.acting import for_each, foresee_each, tell
     from fawkes.cli.asking.client import Client
     from fawkes.cli.asking.waiting import followed, wait_for_jobs
     from fawkes.cli.show.show import note, show
@@ -85,12 +86,13 @@ def submit(
     jobs = _jobs(cluster, words, {key: value for key, value in options.items() if value not in (None, ())})
     for lack in filter(None, map(without_tasks, jobs)):
         note(lack)
+    client = Client(site)
+    specs: dict[str, JobSpec] = {job.id: job for job in jobs}
     if dry_run:
         show([_planned(job) for job in jobs], TABLES["submit --dry-run"], output)
+        foresee_each(client, "submit", specs, lambda: _check_new(client, jobs))
         return
-    client = Client(site)
     _check_new(client, jobs)
-    specs: dict[str, JobSpec] = {job.id: job for job in jobs}
 
     def act(name: str) -> None:
         with followed(client, wait):

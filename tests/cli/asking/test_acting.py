@@ -256,6 +256,7 @@ def test_a_dry_run_of_request_needs_no_controller(run: Run) -> None:
     assert result.exit_code == 0
     row = json.loads(result.stdout)["rows"][0]
     assert (row["min_nodes"], row["promise"]) == (2, "kept")
+    assert "dry run: nothing is done" in result.stderr
 
 
 # --- release --------------------------------------------------------------------------------------------------------
@@ -457,6 +458,18 @@ def test_a_deadline_without_tasks_is_taken_with_a_warning(run: Run, loaded: Worl
 def test_a_dry_run_of_submit_needs_no_controller(run: Run) -> None:
     result = run("submit", "c-1", "--id", "j-1", "--class", "org.x.M", "--dry-run", "-o", "json")
     assert json.loads(result.stdout)["rows"][0]["details"]["main_class"] == "org.x.M"
+
+
+def test_a_dry_run_of_submit_looks_where_the_job_would_go(run: Run, loaded: World) -> None:
+    loaded.jobs = {"j-1": job("j-1")}
+    for words, says in (
+        (("c-1", "--id", "j-1"), "there is a job 'j-1' already (queued)"),
+        (("c-9", "--id", "j-2"), "there is no MR-cluster 'c-9'"),
+    ):
+        result = run("submit", *words, "--class", "org.x.M", "--dry-run")
+        assert result.exit_code == 2
+        assert says in result.stderr
+    assert loaded.events == []
 
 
 def test_cancel_tells_what_the_job_was_doing(run: Run, loaded: World) -> None:

@@ -83,6 +83,22 @@ def test_a_hold_of_nodes_and_of_nothing(run: Run, core: Core) -> None:
     assert run("hold", "a", "--reason", "r", "--until", "2030-01-01", "--for", "1h").exit_code == 2
 
 
+def test_a_dry_run_of_a_request_says_what_the_controller_would_decide(run: Run, core: Core, tmp_path: Path) -> None:
+    (tmp_path / "clusters").mkdir()
+    for name in ("a", "new"):
+        (tmp_path / "clusters" / f"{name}.toml").write_text("min_nodes = 2\nreplication = 2\n")
+    result = run("request", "new", "--dry-run")
+    assert result.exit_code == 0, result.stderr
+    assert "new gets node[05-06] as core nodes" in result.stderr
+    assert "new" not in core.desk.state.clusters
+    result = run("request", "a", "--dry-run")
+    assert result.exit_code == 6
+    assert "There is already an MR-cluster a" in result.stderr
+    core.server.close()
+    result = run("request", "a", "--dry-run")
+    assert (result.exit_code, "only files were checked" in result.stderr) == (0, True)
+
+
 def test_a_grow_says_what_joins_and_that_it_is_held(run: Run, core: Core) -> None:
     result = run("grow", "a", "2")
     assert result.exit_code == 0, result.stderr
