@@ -67,7 +67,7 @@ _OWN = ("at_us", "by", "ask")
 
 
 @cache
-def _body(verb: str) -> type[Strict]:
+def body_of(verb: str) -> type[Strict]:
     """The model of the body of a verb: the fields of its event, but for those that the controller adds."""
     kind = ASKS[verb]
     types = get_type_hints(kind)
@@ -102,7 +102,7 @@ class StopBody(Strict):
 
 def read_body(verb: str, body: bytes) -> Body:
     """The checked body of a known verb; UserError names the first key that is wrong."""
-    return Body(verb, dict(_read(_body(verb), verb, body)))
+    return Body(verb, dict(_read(body_of(verb), verb, body)))
 
 
 def read_stop(body: bytes) -> StopBody:
