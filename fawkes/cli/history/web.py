@@ -17,8 +17,8 @@ from fawkes.cli.show.show import note
 from fawkes.config.site.site import Site
 
 if TYPE_CHECKING:
-    from fawkes.config.settings.web import Token, WebSite
-    from fawkes.report.web.acting import Controller, Passed
+    from fawkes.config.settings.web import Token, WebTable
+    from fawkes.report.web.acting import Acting, Passed
 
 
 @click.command()
@@ -49,36 +49,37 @@ def web(
     With [web] in fawkes.toml it listens there, with TLS if there are files for it, and holders of tokens act through
     it: the controller judges what they ask for by the roles of their tokens. `fawkes run` starts it then.
     """
-    from fawkes.config.settings.web import LOOPBACK, PORT
+    from fawkes.config.settings.web import WebTable
     from fawkes.report.web.serve import key_of, serve
     from fawkes.store.sqlite import LedgerReader
 
     if no_key and key_file is not None:
         raise click.UsageError("--no-key and --key-file exclude each other.")
-    table = site.settings().web if folder is None else None
-    if table is not None:
-        table.check()
+    acts = site.settings().web if folder is None else None
+    if acts is not None:
+        acts.check(site.settings_file)
+    table = acts or WebTable(tokens="-")
     state = site.state_dir if folder is None else Site(folder).state_dir
     if beside:
         threading.Thread(target=_end_with_input, name="beside", daemon=True).start()
     else:
         LedgerReader(state).close()
-    key = "" if no_key else None if table is not None and key_file is None else key_of(key_file)
-    host, scheme = (LOOPBACK, "http") if table is None else (table.host, "https" if table.tls else "http")
+    key = "" if no_key else None if acts is not None and key_file is None else key_of(key_file)
+    own = int(table.address.rpartition(":")[2])
 
     def ready(chosen: int) -> None:
-        click.echo(f"{scheme}://{host}:{chosen}/" + (f"?key={key}" if key and key_file is None else ""))
+        click.echo(table.url.replace(f":{own}/", f":{chosen}/") + (f"?key={key}" if key and key_file is None else ""))
         note("the page is there until Ctrl-C; /metrics and the API take the key as a bearer token")
 
     serve(
         state,
-        port=port if port is not None else PORT if table is None else table.port,
+        port=own if port is None else port,
         key=key,
-        names=(*names, *(table.names if table else ())),
+        names=(*names, *table.names),
         ready=ready,
-        host=host,
-        tls=table.tls if table else None,
-        controller=_controller(site, table) if table else None,
+        host=table.host,
+        tls=table.tls(site.root),
+        acting=None if acts is None else _acting(site, acts),
     )
 
 
@@ -87,13 +88,13 @@ def _end_with_input() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _controller(site: Site, table: WebSite) -> Controller:
+def _acting(site: Site, table: WebTable) -> Acting:
     """The way to the controller of a site for holders of tokens, over its socket."""
     from fawkes.config.settings.web import Tokens
-    from fawkes.live.controller.description import described
-    from fawkes.report.web.acting import STATUSES, Controller
+    from fawkes.live.controller.asks import described
+    from fawkes.report.web.acting import STATUSES, Acting
 
-    return Controller(Tokens(table.tokens), lambda *asked: passed(site, *asked), described("/api", *STATUSES))
+    return Acting(Tokens(site.root / table.tokens), lambda *asked: passed(site, *asked), described("/api", *STATUSES))
 
 
 def passed(site: Site, method: str, path: str, body: bytes | None, token: Token) -> Passed:

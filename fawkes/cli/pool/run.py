@@ -75,7 +75,7 @@ def run(
         from fawkes.cli.pool.give_back import give_back_in_time
 
         give_back_in_time(site, ready.inventory.allocation, listener())
-    from fawkes.cli.pool.page import page_beside
+    from fawkes.cli.history.page import page_beside
 
     with page_beside(site, ready.settings, listener()):
         Controller(ready, listener(), asking(ready.inventory.pool, yes=yes) if take_over else None).run()

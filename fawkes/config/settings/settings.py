@@ -30,7 +30,7 @@ from fawkes.config.files.loader import Faults, Strict, check, did_you_mean, read
 from fawkes.config.settings.core import core_of
 from fawkes.config.settings.kerberos import KerberosSite, KerberosTable
 from fawkes.config.settings.presets import PRESETS, Preset
-from fawkes.config.settings.web import WebSite, WebTable
+from fawkes.config.settings.web import WebTable
 from fawkes.core.clusters.keeping import KeepRules
 from fawkes.core.values.settings import Settings
 
@@ -334,7 +334,7 @@ class SiteSettings:
     admission: Found | None = None
     kerberos: KerberosSite | None = None
     hooks: HooksTable = NO_HOOKS
-    web: WebSite | None = None
+    web: WebTable | None = None
 
     @property
     def share_error(self) -> float:
@@ -396,7 +396,6 @@ def settings_of(
     faults.refuse()
     policy = policy or catalog.find(Kind.POLICY, table.policy, base=base, file=file, key=faults.place("policy"))
     admission = _admission(table, said, base, catalog, faults)
-    web = None if table.web is None else WebSite.of(table.web, base, faults)
     faults.refuse()
     tau = _tau(table, preset if "tau" not in said else {})
     core = core_of(table, tau, policy.title, "" if admission is None else admission.title)
@@ -416,7 +415,7 @@ def settings_of(
         admission,
         None if table.kerberos is None else KerberosSite.of(table.kerberos, file, base),
         table.hooks,
-        web,
+        table.web,
     )
 
 

@@ -7,16 +7,15 @@ import os
 import ssl
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from fawkes.base.errors import ConfigError, UserError
 from fawkes.base.reading import read_text
 from fawkes.config.files.fields import Host, is_name
-from fawkes.config.files.loader import Faults, Strict, wrong
+from fawkes.config.files.loader import Strict, wrong
 from fawkes.config.files.nodeset import is_host_name
 
 LOOPBACK = "127.0.0.1"
@@ -44,42 +43,40 @@ class WebTable(Strict):
     tls_key: str | None = Field(default=None, min_length=1, description="the file with its key, in PEM")
     names: list[Host] = Field(default=[], description="further names by which browsers or a proxy ask for the page")
 
-
-@dataclass(frozen=True, slots=True)
-class WebSite:
-    """The same with absolute paths; ``file`` is the settings file, for messages."""
-
-    file: str
-    host: str
-    port: int
-    tokens: Path
-    tls: tuple[Path, Path] | None
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, table: WebTable, base: Path, faults: Faults) -> WebSite:
-        """From a checked table; paths are relative to ``base``. ``faults`` learns which keys do not fit together."""
-        host, _, port = table.address.rpartition(":")
-        files = [(base / name).absolute() for name in (table.tls_cert, table.tls_key) if name]
-        if len(files) == 1:
-            faults.add("tls_cert and tls_key belong together", "web.tls_cert", "Give both, or neither")
-        if not files and host != "localhost" and not host.startswith("127."):
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        if bool(self.tls_cert) != bool(self.tls_key):
+            raise wrong("tls_cert and tls_key belong together", "Give both, or neither")
+        if not self.tls_cert and self.host != "localhost" and not self.host.startswith("127."):
             hint = f"Give tls_cert and tls_key, or listen on {LOOPBACK} behind a proxy with TLS"
-            faults.add("tokens would cross the network without TLS", "web.address", hint)
-        tls = (files[0], files[1]) if len(files) == 2 else None
-        return cls(faults.file, host, int(port), (base / table.tokens).absolute(), tls, tuple(table.names))
+            raise wrong(f"tokens would cross the network to {self.address} without TLS", hint)
+        return self
 
-    def check(self) -> None:
-        """UserError for files that the page could not use."""
-        Tokens(self.tokens).read()
-        if self.tls is not None:
+    @property
+    def host(self) -> str:
+        """The host of its address."""
+        return self.address.rpartition(":")[0]
+
+    @property
+    def url(self) -> str:
+        """The address with its scheme."""
+        return f"http{'s' * bool(self.tls_cert)}://{self.address}/"
+
+    def tls(self, base: Path) -> tuple[Path, Path] | None:
+        """The files of the certificate and its key, relative to ``base``; None without TLS."""
+        return (base / self.tls_cert, base / self.tls_key) if self.tls_cert and self.tls_key else None
+
+    def check(self, file: Path) -> None:
+        """UserError for files that the page could not use; ``file`` has the settings."""
+        Tokens(file.parent / self.tokens).read()
+        if tls := self.tls(file.parent):
             try:
                 # Without a password, even an empty one, it would ask for it on the terminal.
-                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*self.tls, password="")
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*tls, password="")
             except OSError as error:
-                what = f"{self.tls[0]} with the key {self.tls[1]} cannot be used: {error}"
+                what = f"{tls[0]} with the key {tls[1]} cannot be used: {error}"
                 hint = "Give the certificate and its key without a password, both in PEM"
-                raise ConfigError(what, file=self.file, key="web.tls_cert", hint=hint) from None
+                raise ConfigError(what, file=str(file), key="web.tls_cert", hint=hint) from None
 
 
 class Token(NamedTuple):

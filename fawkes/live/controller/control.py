@@ -39,8 +39,7 @@ from fawkes.core.values.effects import Reply
 from fawkes.core.values.events import ASKS, Event
 from fawkes.core.values.model import Plain, Reason
 from fawkes.live.controller.access import Access, Gate
-from fawkes.live.controller.asks import read_body, read_stop
-from fawkes.live.controller.description import described
+from fawkes.live.controller.asks import described, read_body, read_stop
 from fawkes.live.controller.endpoint import MOST_BODY_BYTES, ROLE, SOCKET, TOKEN, Peer, peer_of, reachable
 from fawkes.report.tables.explain import lines_of
 

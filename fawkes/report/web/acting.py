@@ -7,7 +7,6 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -40,47 +39,42 @@ STATUSES = (
 """Errors of passing on, beside those of the controller."""
 
 
-@dataclass
-class Controller:
-    """The way to the controller of a site.
+class Acting:
+    """The way to a controller for holders of tokens. It judges nothing but who that is: the controller does.
 
     ``ask`` sends a request (method, path, body) for the holder of a token and gives the answer as it is.
     ``described`` is the description of the API.
     """
 
-    tokens: Tokens
-    ask: Callable[[str, str, bytes | None, Token], Passed]
-    described: Mapping[str, Any]
-    _told: str = field(default="", init=False)
+    def __init__(
+        self, tokens: Tokens, ask: Callable[[str, str, bytes | None, Token], Passed], described: Mapping[str, Any]
+    ) -> None:
+        self.described = described
+        self._tokens = tokens
+        self._ask = ask
+        self._waiting = 0
+        self._trouble = ""
 
     def holder(self, given: str) -> Token | None:
         """The holder of a token; None for any other text, and while the file of tokens is not fit to be used."""
         try:
-            holder, trouble = self.tokens.holder(given), ""
+            holder, trouble = self._tokens.holder(given), ""
         except UserError as error:
             holder, trouble = None, str(error)
-        if trouble != self._told:
-            self._told = trouble
+        if trouble != self._trouble:
+            self._trouble = trouble
             _log.warning("%s", trouble or "tokens can be used again")
         return holder
 
-
-class Acting:
-    """Passes requests on. It judges nothing but who holds the token: the controller does."""
-
-    def __init__(self, controller: Controller) -> None:
-        self._controller = controller
-        self._waiting = 0
-
     async def answer(self, request: Request) -> Response:
         """The controller's answer to ``/api/NAME``."""
-        token = self._controller.holder(bearer(request))
+        token = self.holder(bearer(request))
         if token is None:
             return no_key(request)
         origin = request.headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != request.headers["host"]:
             return refusal(HTTPStatus.FORBIDDEN, RefusedError("another page may not ask here", where="Origin"))
-        if request.url.path == HOLDER:
+        if request.url.path == HOLDER and request.method != "POST":
             return JSONResponse(token._asdict())
         try:
             body = await asyncio.wait_for(_body(request), BODY_S) if request.method == "POST" else None
@@ -104,7 +98,7 @@ class Acting:
 
         def ask() -> None:
             try:
-                answer = self._controller.ask(method, path, body, token)
+                answer = self._ask(method, path, body, token)
             except Exception as error:
                 _log.exception("%s %s failed", method, path)
                 defect = refusal(HTTPStatus.INTERNAL_SERVER_ERROR, FawkesError(f"defect in the page: {error!r}"))

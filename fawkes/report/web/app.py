@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from fawkes.base.errors import FawkesError
 from fawkes.base.version import __version__
 from fawkes.config.settings.web import ROLES
-from fawkes.report.web.acting import Acting, Controller, bearer, no_key
+from fawkes.report.web.acting import HOLDER, Acting, bearer, no_key
 from fawkes.report.web.looks import Look, Watcher, trouble
 
 T = TypeVar("T")
@@ -62,10 +62,10 @@ class Guard:
     The key, and the token of a viewer, may come in a cookie. `Acting` looks at tokens itself.
     """
 
-    def __init__(self, app: ASGIApp, key: str | None, controller: Controller | None) -> None:
+    def __init__(self, app: ASGIApp, key: str | None, acting: Acting | None) -> None:
         self._app = app
         self._key = None if key is None else key.encode()
-        self._controller = controller
+        self._acting = acting
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -82,7 +82,7 @@ class Guard:
         await (refused or self._app)(scope, receive, with_headers)
 
     def _refused(self, request: Request) -> Response | None:
-        if request.method == "POST" and self._controller is not None and request.url.path.startswith("/api/"):
+        if request.method == "POST" and self._acting is not None and request.url.path.startswith("/api/"):
             return None
         if request.method not in ("GET", "HEAD"):
             return _plain(HTTPStatus.METHOD_NOT_ALLOWED, "This page only reads. Act with the commands: fawkes --help")
@@ -103,7 +103,7 @@ class Guard:
         """True for the key and the token of a viewer; with ``acts`` for any token."""
         if self._key is not None and hmac.compare_digest(given.encode(), self._key):
             return True
-        token = None if self._controller is None else self._controller.holder(given)
+        token = None if self._acting is None else self._acting.holder(given)
         return token is not None and (acts or token.role == ROLES[0])
 
 
@@ -215,7 +215,7 @@ _PATHS = (
 )
 
 
-def openapi(controller: Controller | None = None) -> dict[str, Any]:
+def openapi(acting: Acting | None = None) -> dict[str, Any]:
     """The description of the API (OpenAPI 3.1), made of the tables of its paths and of the controller's."""
     paths = {}
     for path, name, kind in _PATHS:
@@ -228,8 +228,10 @@ def openapi(controller: Controller | None = None) -> dict[str, Any]:
         paths[path] = {"get": {"operationId": name, "summary": said, "parameters": parameters, "responses": answers}}
     info = {"title": "Fawkes", "version": __version__, "description": "Reads a pool; the commands act on it."}
     described: Mapping[str, Any] = {"openapi": "3.1.0", "info": info, "paths": {}, "components": {}}
-    if controller is not None:
-        described = controller.described
+    if acting is not None:
+        described = acting.described
+        answers = {"200": {"description": "name and role"}, "401": {"description": "no token"}}
+        paths[HOLDER] = {"get": {"operationId": "token", "summary": "The holder of the token.", "responses": answers}}
     key = {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}}
     return {
         **described,
@@ -243,16 +245,14 @@ async def _index(request: Request) -> Response:
     return Response((STATIC / "index.html").read_bytes(), media_type="text/html")
 
 
-def application(
-    watcher: Watcher, *, key: str | None, hosts: list[str], controller: Controller | None = None
-) -> Starlette:
+def application(watcher: Watcher, *, key: str | None, hosts: list[str], acting: Acting | None = None) -> Starlette:
     """The page of a ledger.
 
     ``key`` lets in, empty: everybody is, None: only tokens do. ``hosts`` are the names by which it is asked for. With
-    a ``controller`` holders of tokens act.
+    ``acting`` holders of tokens act.
     """
     page = Page(watcher)
-    described = openapi(controller)
+    described = openapi(acting)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -265,8 +265,8 @@ def application(
         return JSONResponse(described)
 
     routes: list[Route | Mount] = [Route(path, getattr(page, name)) for path, name, _ in _PATHS]
-    if controller is not None:
-        routes.append(Route("/api/{name}", Acting(controller).answer, methods=["GET", "POST"]))
+    if acting is not None:
+        routes.append(Route("/api/{name}", acting.answer, methods=["GET", "POST"]))
     return Starlette(
         routes=[
             Route("/", _index),
@@ -277,7 +277,7 @@ def application(
         # The Host of a request is checked first: a page of somebody else may have its name point here.
         middleware=[
             Middleware(TrustedHostMiddleware, allowed_hosts=hosts),
-            Middleware(Guard, key=key, controller=controller),
+            Middleware(Guard, key=key, acting=acting),
         ],
         lifespan=lifespan,
     )

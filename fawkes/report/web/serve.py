@@ -14,7 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fawkes.base.errors import UserError
 from fawkes.config.settings.web import LOOPBACK, fit_secret, private_text
-from fawkes.report.web.acting import Controller
+from fawkes.report.web.acting import Acting
 from fawkes.report.web.app import application
 from fawkes.report.web.looks import Watcher
 
@@ -62,11 +62,11 @@ def serve(
     ready: Callable[[int], None],
     host: str = LOOPBACK,
     tls: tuple[Path, Path] | None = None,
-    controller: Controller | None = None,
+    acting: Acting | None = None,
 ) -> None:
     """Serve the page of a state folder until a signal; ``ready`` gets the port. UserError when it is in use.
 
-    ``tls`` are the files with the certificate and its key; see `application` for ``key`` and ``controller``.
+    ``tls`` are the files with the certificate and its key; see `application` for ``key`` and ``acting``.
     """
     # With its protocol: asyncio sends small answers of any other socket late, after 40 ms (Nagle, and delayed ACKs).
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -82,7 +82,7 @@ def serve(
             where=f"{host}:{port}",
             hint="Choose another one with --port, or in [web]",
         ) from None
-    app = application(Watcher(folder), key=key, hosts=[LOOPBACK, "localhost", host, *names], controller=controller)
+    app = application(Watcher(folder), key=key, hosts=[LOOPBACK, "localhost", host, *names], acting=acting)
     # Of connections that never begin TLS; uvicorn would let them wait for a minute.
     asyncio.constants.SSL_HANDSHAKE_TIMEOUT = REQUEST_S
     config = uvicorn.Config(

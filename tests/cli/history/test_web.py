@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,11 @@ from fawkes.cli.asking import client
 from fawkes.cli.history.web import passed
 from fawkes.config.settings.web import Token
 from fawkes.config.site.site import Site
-from fawkes.core.values.events import HoldAsked
+from fawkes.core.values.events import HoldAsked, PauseAsked
 from fawkes.core.values.model import Reason
 from fawkes.offline.runs.ledger import copied
-from tests.cli.conftest import Run, World
+from fawkes.store.sqlite import LedgerReader
+from tests.cli.conftest import INVENTORY, Run, World
 from tests.report.web.browser import browser, there
 from tests.support.desk import Desk
 
@@ -153,7 +156,7 @@ def test_over_tls_one_acts_while_hundreds_of_connections_say_nothing(site: Path,
     ("text", "says"),
     [
         ('tokens = "missing"', "missing: there is no such file"),
-        ('tokens = "tokens"\naddress = "0.0.0.0:80"', "fawkes.toml: web.address"),
+        ('tokens = "tokens"\naddress = "0.0.0.0:80"', "fawkes.toml: web: tokens would cross"),
         ('tokens = "tokens"\ntls_cert = "a"\ntls_key = "b"', "fawkes.toml: web.tls_cert"),
         ('tokens = "tokens"\nport = 80', "fawkes.toml: web.port"),
     ],
@@ -166,6 +169,40 @@ def test_each_verb_refuses_a_wrong_table_by_file_and_key(
     result = run(verb)
     assert result.exit_code == 2, result.output
     assert says in result.stderr
+
+
+def test_a_controller_brings_its_page_and_takes_it_away(site: Path, table: Path) -> None:
+    """A real controller, whose nodes do not answer: it keeps what it is asked in its ledger all the same."""
+    shutil.rmtree(site / "state")
+    (site / "inventory.toml").write_text(
+        INVENTORY.replace("node[01-05]", "localhost").replace("[ssh]", "[ssh]\nport = 9")
+    )
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    table.write_text(f'[web]\ntokens = "tokens"\naddress = "127.0.0.1:{port}"\n')
+    url, end = f"http://127.0.0.1:{port}/", time.monotonic() + PATIENCE_S
+    with subprocess.Popen([sys.executable, "-m", "fawkes", "--site", str(site), "run"], stderr=subprocess.PIPE) as run:
+        try:
+            assert run.stderr is not None
+            while b"controls pool" not in run.stderr.readline():
+                assert run.poll() is None
+            while not answers(url):
+                assert time.monotonic() < end
+            assert post(url, "pause", OPERATOR, {"reason": "a fan"}).json()["ok"]
+            with closing(LedgerReader(site / "state")) as ledger:
+                (paused,) = ledger.entries(kinds=[PauseAsked.__name__])
+            assert getattr(paused.event, "by", "") == "token olaf"
+        finally:
+            run.kill()
+    while answers(url):
+        assert time.monotonic() < end
+
+
+def answers(url: str) -> bool:
+    try:
+        return requests.get(url, timeout=PATIENCE_S).status_code == 401
+    except requests.ConnectionError:
+        return False
 
 
 @pytest.mark.skipif(not there(), reason="chromium or chromedriver is missing (packages chromium, chromium-driver)")

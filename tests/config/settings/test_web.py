@@ -9,13 +9,13 @@ import pytest
 
 from fawkes.base.errors import ConfigError, UserError
 from fawkes.config.settings.settings import load_settings
-from fawkes.config.settings.web import Token, Tokens, WebSite
+from fawkes.config.settings.web import Token, Tokens, WebTable
 
 SECRET = "s3cr3t-s3cr3t-s3cr3t"
 LINE = f"alice operator {SECRET}\n"
 
 
-def web(site: Path, text: str) -> WebSite:
+def web(site: Path, text: str) -> WebTable:
     (site / "fawkes.toml").write_text(f'[web]\ntokens = "tokens"\n{text}\n')
     found = load_settings(site / "fawkes.toml").web
     assert found is not None
@@ -35,9 +35,8 @@ def test_a_site_has_no_page_of_its_own_by_default(tmp_path: Path) -> None:
 
 def test_paths_are_those_of_the_site(tmp_path: Path) -> None:
     found = web(tmp_path, 'address = "10.0.0.1:8443"\ntls_cert = "a.pem"\ntls_key = "/etc/b.pem"\nnames = ["pool.org"]')
-    assert (found.host, found.port, found.names) == ("10.0.0.1", 8443, ("pool.org",))
-    assert found.tokens == tmp_path / "tokens"
-    assert found.tls == (tmp_path / "a.pem", Path("/etc/b.pem"))
+    assert (found.host, found.url, found.names) == ("10.0.0.1", "https://10.0.0.1:8443/", ["pool.org"])
+    assert found.tls(tmp_path) == (tmp_path / "a.pem", Path("/etc/b.pem"))
 
 
 @pytest.mark.parametrize(
@@ -49,10 +48,10 @@ def test_paths_are_those_of_the_site(tmp_path: Path) -> None:
         ('address = "127.0.0.1:65536"', "web.address", "is not an address"),
         ('address = "127.0.0.1:²"', "web.address", "is not an address"),
         ("address = 8042", "web.address", "not text"),
-        ('address = "0.0.0.0:8042"', "web.address", "without TLS"),
-        ('address = "pool.example.org:8042"', "web.address", "without TLS"),
-        ('tls_cert = "a.pem"', "web.tls_cert", "belong together"),
-        ('tls_key = "a.pem"', "web.tls_cert", "belong together"),
+        ('address = "0.0.0.0:8042"', "web", "without TLS"),
+        ('address = "pool.example.org:8042"', "web", "without TLS"),
+        ('tls_cert = "a.pem"', "web", "belong together"),
+        ('tls_key = "a.pem"', "web", "belong together"),
         ('tls_key = ""', "web.tls_key", "at least 1"),
         ('names = ["a/b"]', "web.names", "host name"),
         ("port = 1", "web.port", "unknown key"),
@@ -69,7 +68,7 @@ def test_files_of_tls_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.pem").write_text("no certificate")
     found = web(tmp_path, 'tls_cert = "a.pem"\ntls_key = "missing.pem"')
     with pytest.raises(ConfigError, match=r"missing\.pem cannot be used") as caught:
-        found.check()
+        found.check(tmp_path / "fawkes.toml")
     assert caught.value.key == "web.tls_cert"
 
 

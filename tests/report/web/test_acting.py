@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from fawkes.config.settings.web import Token, Tokens
 from fawkes.report.web import acting
-from fawkes.report.web.acting import MOST_AT_ONCE, MOST_BODY_BYTES, Controller, Passed
+from fawkes.report.web.acting import MOST_AT_ONCE, MOST_BODY_BYTES, Acting, Passed
 from fawkes.report.web.app import application
 from fawkes.report.web.looks import Watcher
 
@@ -54,8 +54,8 @@ def tokens(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def page(played_ledger: Path, stand: Stand, tokens: Path) -> Iterator[TestClient]:
-    controller = Controller(Tokens(tokens), stand.ask, {"openapi": "3.1.0", "paths": {}, "components": {}})
-    app = application(Watcher(played_ledger), key=None, hosts=["testserver"], controller=controller)
+    way = Acting(Tokens(tokens), stand.ask, {"openapi": "3.1.0", "paths": {}, "components": {}})
+    app = application(Watcher(played_ledger), key=None, hosts=["testserver"], acting=way)
     with TestClient(app, follow_redirects=False) as client:
         yield client
     stand.goes_on.set()
@@ -74,6 +74,12 @@ def test_a_request_goes_to_the_controller_with_the_holder_of_its_token(
     ((method, path, body, holder),) = stand.asked
     assert (method, path, body) == ("POST", "/hold?dry_run=1", b'{"subject": "n01"}')
     assert holder.name == name
+
+
+def test_the_holder_of_a_token_is_told(page: TestClient, stand: Stand) -> None:
+    assert page.get("/api/token", headers=bearer(USER)).json() == {"name": "alice", "role": "user"}
+    assert "/api/token" in page.get("/openapi.json", headers=bearer(USER)).json()["paths"]
+    assert stand.asked == []
 
 
 def test_a_question_goes_the_same_way(page: TestClient, stand: Stand) -> None:

@@ -35,7 +35,7 @@ def page_beside(site: Site, settings: SiteSettings, say: Callable[[str], None]) 
 
     keeper = threading.Thread(target=keep, args=(command, wait_us, over, say), name="page", daemon=True)
     keeper.start()
-    say(f"the page is served at {'https' if web.tls else 'http'}://{web.host}:{web.port}/")
+    say(f"the page is served at {web.url}")
     try:
         yield
     finally:

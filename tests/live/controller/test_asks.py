@@ -12,8 +12,8 @@ from openapi_spec_validator import validate
 from fawkes.core.values.events import ASKS
 from fawkes.live.controller import access
 from fawkes.live.controller.answers import answers
+from fawkes.live.controller.asks import QUERIES, described
 from fawkes.live.controller.data_answers import DataAnswers
-from fawkes.live.controller.description import QUERIES, described
 from fawkes.live.controller.restoring import Restorer
 from fawkes.report.web.acting import STATUSES
 from fawkes.report.web.app import openapi

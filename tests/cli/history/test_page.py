@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.cli.pool.page import keep, page_beside
+from fawkes.cli.history.page import keep, page_beside
 from fawkes.config.site.site import Site
 
 PATIENCE_S = 60.0
@@ -54,7 +54,7 @@ def test_a_page_ends_with_its_controller_and_that_is_no_news(capfd: pytest.Captu
 def test_the_page_of_a_killed_controller_ends() -> None:
     code = textwrap.dedent(f"""
         import threading
-        from fawkes.cli.pool.page import keep
+        from fawkes.cli.history.page import keep
         keep({UNTIL_INPUT_ENDS!r}, None, threading.Event(), print)
     """)
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as controller:
