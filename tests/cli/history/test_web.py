@@ -21,12 +21,13 @@ from fawkes.cli.asking import client
 from fawkes.cli.history.web import passed
 from fawkes.config.settings.web import Token
 from fawkes.config.site.site import Site
-from fawkes.core.values.events import HoldAsked, PauseAsked
+from fawkes.core.values.events import HoldAsked, PauseAsked, ReleaseAsked
 from fawkes.core.values.model import Reason
 from fawkes.offline.runs.ledger import copied
 from fawkes.store.sqlite import LedgerReader
 from tests.cli.conftest import INVENTORY, Run, World
 from tests.report.web.browser import browser, there
+from tests.report.web.serving import certified
 from tests.support.desk import Desk
 
 pytestmark = pytest.mark.slow
@@ -109,35 +110,6 @@ def test_a_controller_that_says_nothing_is_a_504(site: Path, table: Path, monkey
         status, kind, body = passed(Site(site), "POST", "/hold", b"{}", Token("olaf", "operator"))
     assert (status, kind) == (504, "application/json")
     assert "does not answer" in json.loads(body)["error"]["what"]
-
-
-def certified(site: Path) -> Path:
-    """A certificate of this machine, and its key, in one file."""
-    from datetime import UTC, datetime, timedelta
-    from ipaddress import ip_address
-
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "page")])
-    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now)
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(names, critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    file = site / "page.pem"
-    file.write_bytes(key.private_bytes(*form) + certificate.public_bytes(serialization.Encoding.PEM))
-    return file
 
 
 def test_over_tls_one_acts_while_hundreds_of_connections_say_nothing(site: Path, world: World, table: Path) -> None:
@@ -250,6 +222,14 @@ def test_the_panel_shows_first_and_then_acts(site: Path, world: World, table: Pa
         (event,) = world.events
         assert (event.by, event.subject, event.reason) == ("token olaf", "node01", "fan")
         assert window.run("return document.querySelector('#act-do').disabled")
+        window.run(
+            "const verb = document.querySelector('#act-verb'); verb.value = 'release';"
+            "verb.dispatchEvent(new Event('change')); document.querySelector('#act-cluster').value = 'a';"
+            "document.querySelector('#act-form').requestSubmit()"
+        )
+        window.until("!document.querySelector('#act-do').disabled")
+        assert isinstance(world.events[-1], ReleaseAsked)
+        assert world.events[-1].dry_run
         world.refuse = Reason("paused", {"reason": "repair"})
         window.run("document.querySelector('#act-form').requestSubmit()")
         window.until("document.querySelector('#act-answer').textContent.startsWith('Refused')")

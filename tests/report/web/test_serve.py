@@ -13,7 +13,7 @@ import requests
 
 from fawkes.base.errors import UserError
 from fawkes.report.web.serve import MOST_CONNECTIONS, MOST_HEADER_BYTES, key_of, serve
-from tests.report.web.serving import served
+from tests.report.web.serving import certified, served
 
 pytestmark = pytest.mark.slow
 PATIENCE_S = 60.0
@@ -84,6 +84,15 @@ def test_many_idle_connections_go_and_the_page_stays(url: str) -> None:
         for connection in idle:
             assert connection.recv(65536)[:13] in (b"", b"HTTP/1.1 503 ")
     assert works(url)
+
+
+def test_connections_that_never_begin_tls_are_closed(played_ledger: Path, tmp_path: Path) -> None:
+    pem = certified(tmp_path)
+    with served(played_ledger, 0.5, pem) as (address, _), connected(address) as connection:
+        # By itself asyncio would wait for a minute.
+        connection.settimeout(PATIENCE_S / 2)
+        assert connection.recv(1) == b""
+        assert requests.get(f"{address}api/state", timeout=PATIENCE_S, verify=str(pem)).status_code == 200
 
 
 def test_a_port_in_use_is_named(tmp_path: Path) -> None:

@@ -39,6 +39,9 @@ function changed() {
   say();
 }
 
+// The verbs that have a dry run of their own: the core asks the masters for it.
+const asksMasters = () => Boolean(verbs[$("act-verb").value].schema.properties?.dry_run);
+
 function body(dry) {
   const values = {};
   for (const input of $("act-fields").querySelectorAll("input")) {
@@ -47,8 +50,7 @@ function body(dry) {
     else if (input.type === "datetime-local") values[input.name] = new Date(input.value).getTime() * 1000;
     else values[input.name] = input.type === "number" ? Number(input.value) : input.value;
   }
-  // The verbs that have a dry run of their own ask the masters for it.
-  if (verbs[$("act-verb").value].schema.properties?.dry_run) values.dry_run = dry;
+  if (asksMasters()) values.dry_run = dry;
   return JSON.stringify(values);
 }
 
@@ -56,12 +58,12 @@ async function ask(dry) {
   $("act-do").disabled = true;
   say("The controller is asked.");
   try {
-    const answer = await fetch(`/api/${$("act-verb").value}${dry ? "?dry_run=1" : ""}`,
+    const answer = await fetch(`/api/${$("act-verb").value}${dry && !asksMasters() ? "?dry_run=1" : ""}`,
       { method: "POST", headers: { ...authorized(), "content-type": "application/json" }, body: body(dry) });
     const told = await answer.json();
     if (told.error) { say([told.error.where, told.error.what].filter(Boolean).join(": "), ...[told.error.hint].filter(Boolean)); return; }
     const facts = Object.entries(told.facts).filter(([name]) => name !== "would").map(([name, value]) => `${titled(name)}: ${JSON.stringify(value)}`);
-    const first = told.ok ? (dry ? "It would be accepted:" : "Accepted.") : "Refused:";
+    const first = told.ok ? (dry ? "It would be accepted." : "Accepted.") : "Refused:";
     say(first, ...told.says, ...(dry ? [] : facts));
     $("act-do").disabled = !(dry && told.ok);
   } catch (error) {
