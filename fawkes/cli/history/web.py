@@ -57,6 +57,8 @@ def web(
         raise click.UsageError("--no-key and --key-file exclude each other.")
     acts = site.settings().web if folder is None else None
     if acts is not None:
+        if no_key:
+            raise click.UsageError("--no-key would open a page that [web] in fawkes.toml has tokens for.")
         acts.check(site.settings_file)
     table = acts or WebTable(tokens="-")
     state = site.state_dir if folder is None else Site(folder).state_dir

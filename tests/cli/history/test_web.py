@@ -177,6 +177,11 @@ def answers(url: str) -> bool:
         return False
 
 
+def test_a_page_with_tokens_is_not_opened_to_everybody(run: Run, table: Path) -> None:
+    result = run("web", "--no-key")
+    assert (result.exit_code, "--no-key" in result.stderr) == (2, True)
+
+
 @pytest.mark.skipif(not there(), reason="chromium or chromedriver is missing (packages chromium, chromium-driver)")
 def test_the_panel_shows_first_and_then_acts(site: Path, world: World, table: Path) -> None:
     with served(site) as url, browser() as window:
