@@ -50,6 +50,8 @@ class WebTable(Strict):
         if not self.tls_cert and self.host != "localhost" and not self.host.startswith("127."):
             hint = f"Give tls_cert and tls_key, or listen on {LOOPBACK} behind a proxy with TLS"
             raise wrong(f"tokens would cross the network to {self.address} without TLS", hint)
+        if self.host == "0.0.0.0" and not self.names:  # noqa: S104
+            raise wrong("names is missing", 'A page for all addresses needs its names: names = ["pool.example.org"]')
         return self
 
     @property

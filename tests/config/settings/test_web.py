@@ -53,6 +53,7 @@ def test_paths_are_those_of_the_site(tmp_path: Path) -> None:
         ('tls_cert = "a.pem"', "web", "belong together"),
         ('tls_key = "a.pem"', "web", "belong together"),
         ('tls_key = ""', "web.tls_key", "at least 1"),
+        ('address = "0.0.0.0:1"\ntls_cert = "a"\ntls_key = "b"', "web", "names is missing"),
         ('names = ["a/b"]', "web.names", "host name"),
         ("port = 1", "web.port", "unknown key"),
     ],
