@@ -29,13 +29,7 @@ HOLDER = "/api/token"
 """The name and the role of who asks."""
 Passed = tuple[int, str, bytes]
 """Status, kind and body of an answer."""
-STATUSES = (
-    HTTPStatus.UNAUTHORIZED,
-    HTTPStatus.REQUEST_TIMEOUT,
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    HTTPStatus.BAD_GATEWAY,
-    HTTPStatus.SERVICE_UNAVAILABLE,
-)
+STATUSES = tuple(map(HTTPStatus, (401, 408, 413, 502, 503)))
 """Errors of passing on, beside those of the controller."""
 
 

@@ -77,11 +77,8 @@ def serve(
         listening.listen(MOST_CONNECTIONS)
     except OSError as error:
         listening.close()
-        raise UserError(
-            f"cannot listen: {error.strerror}",
-            where=f"{host}:{port}",
-            hint="Choose another one with --port, or in [web]",
-        ) from None
+        hint = "Choose another one with --port, or in [web]"
+        raise UserError(f"cannot listen: {error.strerror}", where=f"{host}:{port}", hint=hint) from None
     app = application(Watcher(folder), key=key, hosts=[LOOPBACK, "localhost", host, *names], acting=acting)
     # Of connections that never begin TLS; uvicorn would let them wait for a minute.
     asyncio.constants.SSL_HANDSHAKE_TIMEOUT = REQUEST_S
