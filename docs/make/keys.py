@@ -40,6 +40,7 @@ READ_BY = {
     "fawkes.config.settings.settings._idle": 'duration, "period" or "never"',
     "fawkes.config.settings.settings._leave": 'duration or "instant"',
     "fawkes.config.settings.settings._parameter": "number, text or boolean",
+    "fawkes.config.settings.web._address": "host and port",
 }
 """What a value looks like in a file, by the function that reads it."""
 

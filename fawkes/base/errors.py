@@ -58,6 +58,10 @@ class FawkesError(Exception):
         text = f"{self.where}: {self.what}" if self.where else self.what
         return f"{text}. {self.hint}" if self.hint else text
 
+    def plain(self) -> dict[str, dict[str, str | int]]:
+        """The error as the body of an HTTP answer."""
+        return {"error": {"what": self.what, "where": self.where, "hint": self.hint, "exit": int(self.exit_status)}}
+
 
 class UserError(FawkesError):
     """The command, its arguments or a file that the user wrote must change."""

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import socket
+import struct
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -16,8 +17,8 @@ from fawkes.base.units import show_time
 from fawkes.store.private import FILE_MODE, user_name
 
 LOCK_FILE = "lock"
-#: `holder` takes the lock for a moment to see whether it is free: a controller that starts just then tries again
-_TRIES, _PAUSE_S = 20, 0.025
+#: ``struct flock`` for the whole file: its kind, and the rest that is 0
+_WHOLE = struct.Struct("hhqqi0q")
 
 
 class Holder(NamedTuple):
@@ -39,16 +40,14 @@ class StateLock:
     def __init__(self, folder: Path) -> None:
         """Take the lock; ElsewhereError says who holds it."""
         self._file = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
-        for last in range(_TRIES):
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if last == _TRIES - 1:
-                    holder, stranger = _read(self._file), _stranger(self._file)
-                    os.close(self._file)
-                    raise stranger or _elsewhere(folder, holder) from None
-                time.sleep(_PAUSE_S)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder, stranger = _read(self._file), _stranger(self._file)
+            os.close(self._file)
+            raise stranger or _elsewhere(folder, holder) from None
+        # For `holder`: the kernel says who has such a lock without taking it. It says no such thing of flock.
+        fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _WHOLE.pack(fcntl.F_WRLCK, 0, 0, 0, 0))
         os.ftruncate(self._file, 0)
         myself = _myself()
         os.pwrite(self._file, json.dumps(myself._asdict()).encode(), 0)
@@ -70,18 +69,16 @@ class StateLock:
 
 
 def holder(folder: Path) -> Holder | None:
-    """The process that writes to a state folder now; None when nobody does."""
+    """The process that writes to a state folder now; None when nobody does. The lock is not taken for this."""
     try:
         file = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _read(file)
+        kind, *_ = _WHOLE.unpack(fcntl.fcntl(file, fcntl.F_OFD_GETLK, _WHOLE.pack(fcntl.F_WRLCK, 0, 0, 0, 0)))
+        return None if kind == fcntl.F_UNLCK else _read(file)
     finally:
         os.close(file)
-    return None
 
 
 def _stranger(file: int) -> RefusedError | None:

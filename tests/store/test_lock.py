@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -16,7 +17,6 @@ def test_nobody_holds_a_folder_that_was_never_used(tmp_path: Path) -> None:
     assert not (tmp_path / LOCK_FILE).exists()
 
 
-@pytest.mark.slow
 def test_the_holder_is_named(tmp_path: Path) -> None:
     lock = StateLock(tmp_path)
     held_by = holder(tmp_path)
@@ -49,12 +49,27 @@ def test_a_lock_without_a_name_is_still_a_lock(tmp_path: Path, text: str) -> Non
     lock.close()
 
 
-def test_looking_at_the_lock_does_not_keep_a_controller_out(tmp_path: Path) -> None:
-    for _ in range(50):
-        lock = StateLock(tmp_path)
-        assert holder(tmp_path) is not None
-        lock.close()
+def test_looking_at_the_lock_takes_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A controller that started while somebody looked would be refused, or would have to try again."""
+    (tmp_path / LOCK_FILE).touch()
+    with monkeypatch.context() as patched:
+        patched.setattr(fcntl, "flock", None)
         assert holder(tmp_path) is None
+    lock = StateLock(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(fcntl, "flock", None)
+        assert holder(tmp_path) is not None
+    lock.close()
+
+
+def test_a_look_sees_the_lock_of_another_process(tmp_path: Path) -> None:
+    lock = StateLock(tmp_path)
+    child = os.fork()
+    if child == 0:
+        lock.close()
+        os._exit(0 if holder(tmp_path) is not None else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    lock.close()
 
 
 def test_a_sign_of_life_is_later_than_the_start(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ from fawkes.live.controller.endpoint import SOCKET, peer_of, reachable
 ALIVE_S = 8.0
 #: no event keeps the loop for so long: a decision takes milliseconds, and storing it a second on a busy disk
 _STUCK_S = 10.0
+#: of an answer that is passed on
+_MOST_BYTES = 1 << 24
 _ERRORS: Mapping[int, type[FawkesError]] = {
     ExitStatus.USAGE: UserError,
     ExitStatus.TIMED_OUT: DeadlineError,
@@ -138,7 +140,20 @@ class Client:
             return {}
         return row
 
-    def _sent(self, method: str, path: str, body: bytes | None = None) -> http.client.HTTPResponse:
+    def passed(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, str, bytes]:
+        """Status, kind and body of the controller's answer as it is; errors of the way to it as of `post`."""
+        with self._sent(method, path, body, headers) as response:
+            try:
+                answer = response.read(_MOST_BYTES + 1)
+            except (TimeoutError, http.client.HTTPException, ConnectionError):
+                raise _broken_off() from None
+            if len(answer) > _MOST_BYTES:
+                raise UserError(f"the answer has more than {_MOST_BYTES} bytes", hint="Ask with a command of `fawkes`")
+            return response.status, response.headers["Content-Type"], answer
+
+    def _sent(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> http.client.HTTPResponse:
         if self.timeout_s > ALIVE_S and not self._heard:
             Client(self.site, timeout_s=ALIVE_S).alive()
             self._heard = True
@@ -146,7 +161,7 @@ class Client:
         try:
             # The controller may answer, and hang up, before it has heard everything: to a body that is too long.
             with contextlib.suppress(BrokenPipeError):
-                connection.request(method, path, body)
+                connection.request(method, path, body, headers or {})
             return connection.getresponse()
         except (TimeoutError, BlockingIOError):
             # The latter when so many wait for it that the kernel lets nobody else in.

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import sys
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,38 +16,101 @@ from fawkes.base.extras import needs
 from fawkes.cli.show.show import note
 from fawkes.config.site.site import Site
 
-PORT = 8042
+if TYPE_CHECKING:
+    from fawkes.config.settings.web import Token, WebTable
+    from fawkes.report.web.acting import Acting, Passed
 
 
 @click.command()
 @click.option("--run", "folder", type=click.Path(path_type=Path), metavar="DIR", help="The folder of a simulated run.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port on 127.0.0.1; 0: any free one."
+    "--port", type=click.IntRange(0, 65535), help="Port; 0: any free one.  [default: that of [web], else 8042]"
 )
 @click.option("--key-file", type=click.Path(path_type=Path), help="A file with the key, mode 0600; else a new key.")
 @click.option("--no-key", is_flag=True, help="Let every user of this machine look.")
 @click.option("--name", "names", multiple=True, help="A name by which a proxy asks for the page; repeatable.")
+@click.option("--beside", is_flag=True, hidden=True, help="End with standard input: `fawkes run` has started it.")
 @click.pass_obj
 @needs("fawkes web", "web")
 def web(
-    site: Site, folder: Path | None, port: int, key_file: Path | None, no_key: bool, names: tuple[str, ...]
+    site: Site,
+    folder: Path | None,
+    port: int | None,
+    key_file: Path | None,
+    no_key: bool,
+    names: tuple[str, ...],
+    beside: bool,
 ) -> None:
     """Serve a page with MR-clusters, nodes, jobs and the reasons of moves, and /metrics for Prometheus.
 
-    It is a process of its own that only reads: it needs no controller, and cannot hold one up. It listens on 127.0.0.1;
-    from elsewhere, `ssh -L 8042:127.0.0.1:8042 HOST` or a proxy with TLS comes to it. Ends with Ctrl-C.
+    It is a process of its own that reads the ledger: it needs no controller, and cannot hold one up. It listens on
+    127.0.0.1; from elsewhere, `ssh -L 8042:127.0.0.1:8042 HOST` or a proxy with TLS comes to it. Ends with Ctrl-C.
+
+    With [web] in fawkes.toml it listens there, with TLS if there are files for it, and holders of tokens act through
+    it: the controller judges what they ask for by the roles of their tokens. `fawkes run` starts it then.
     """
-    from fawkes.report.web.serve import LOOPBACK, key_of, serve
+    from fawkes.config.settings.web import WebTable
+    from fawkes.report.web.serve import key_of, serve
     from fawkes.store.sqlite import LedgerReader
 
     if no_key and key_file is not None:
         raise click.UsageError("--no-key and --key-file exclude each other.")
+    acts = site.settings().web if folder is None else None
+    if acts is not None:
+        if no_key:
+            raise click.UsageError("--no-key would open a page that [web] in fawkes.toml has tokens for.")
+        acts.check(site.settings_file)
+    table = acts or WebTable(tokens="-")
     state = site.state_dir if folder is None else Site(folder).state_dir
-    LedgerReader(state).close()
-    key = "" if no_key else key_of(key_file)
+    if beside:
+        threading.Thread(target=_end_with_input, name="beside", daemon=True).start()
+    else:
+        LedgerReader(state).close()
+    key = "" if no_key else None if acts is not None and key_file is None else key_of(key_file)
+    own = int(table.address.rpartition(":")[2])
 
     def ready(chosen: int) -> None:
-        click.echo(f"http://{LOOPBACK}:{chosen}/" + (f"?key={key}" if key and key_file is None else ""))
+        click.echo(table.url.replace(f":{own}/", f":{chosen}/") + (f"?key={key}" if key and key_file is None else ""))
         note("the page is there until Ctrl-C; /metrics and the API take the key as a bearer token")
 
-    serve(state, port=port, key=key, names=names, ready=ready)
+    serve(
+        state,
+        port=own if port is None else port,
+        key=key,
+        names=(*names, *table.names),
+        ready=ready,
+        host=table.host,
+        tls=table.tls(site.root),
+        acting=None if acts is None else _acting(site, acts),
+    )
+
+
+def _end_with_input() -> None:
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _acting(site: Site, table: WebTable) -> Acting:
+    """The way to the controller of a site for holders of tokens, over its socket."""
+    from fawkes.config.settings.web import Tokens
+    from fawkes.live.controller.asks import described
+    from fawkes.report.web.acting import STATUSES, Acting
+
+    return Acting(Tokens(site.root / table.tokens), lambda *asked: passed(site, *asked), described("/api", *STATUSES))
+
+
+def passed(site: Site, method: str, path: str, body: bytes | None, token: Token) -> Passed:
+    """The answer of a site's controller to a request for the holder of a token; errors are answers as well."""
+    from http import HTTPStatus
+
+    from fawkes.base.errors import FawkesError
+    from fawkes.cli.asking.client import Client, HungUpError, NoControllerError
+    from fawkes.live.controller.control import status_of
+    from fawkes.live.controller.endpoint import ROLE, TOKEN
+
+    try:
+        return Client(site).passed(method, path, body, {TOKEN: token.name, ROLE: token.role})
+    except FawkesError as error:
+        none, broken = isinstance(error, NoControllerError), isinstance(error, HungUpError)
+        status = HTTPStatus.SERVICE_UNAVAILABLE if none else HTTPStatus.BAD_GATEWAY if broken else status_of(error)
+        return status, "application/json", json.dumps(error.plain()).encode()

@@ -43,6 +43,8 @@ def run(
     ends, as `fawkes down` does. If jobs still run at half of the time that is left, they are cancelled. Data is not
     discarded.
 
+    With [web] in fawkes.toml it starts `fawkes web` as a process of its own, which ends with the controller.
+
     A state folder that was copied or moved is refused, because the original may be in use. --take-over shuts the
     original out, after the name of the pool was typed. If the nodes know more than the ledger, use `fawkes adopt`.
     """
@@ -73,7 +75,10 @@ def run(
         from fawkes.cli.pool.give_back import give_back_in_time
 
         give_back_in_time(site, ready.inventory.allocation, listener())
-    Controller(ready, listener(), asking(ready.inventory.pool, yes=yes) if take_over else None).run()
+    from fawkes.cli.history.page import page_beside
+
+    with page_beside(site, ready.settings, listener()):
+        Controller(ready, listener(), asking(ready.inventory.pool, yes=yes) if take_over else None).run()
 
 
 def asking(pool: str, *, yes: bool) -> Callable[[str], None]:

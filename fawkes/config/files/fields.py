@@ -11,7 +11,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from fawkes.base.errors import cut
 from fawkes.base.units import MOST_SEED, SECOND_US, duration_us, show_bytes, show_duration, size_bytes
@@ -160,7 +160,7 @@ DeadlineUs = Annotated[
     PositiveDurationUs, between(SECOND_US, 365 * 86400 * SECOND_US, "no job waits for a year", _days)
 ]
 SizeBytes = Annotated[int, BeforeValidator(size), AfterValidator(positive)]
-Name = Annotated[str, AfterValidator(_name)]
+Name = Annotated[str, AfterValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME.pattern}$"})]
 UserName = Annotated[str, AfterValidator(_user)]
 Host = Annotated[str, AfterValidator(_host)]
 RemoteFolder = Annotated[str, AfterValidator(_absolute)]

@@ -33,6 +33,7 @@ OTHERS: Mapping[str, str] = {
     "playbooks": "playbooks",
     "kerberos": "kerberos",
     "hooks": "hooks",
+    "web": "web",
 }
 """The settings of the live world alone, with their keys in ``fawkes.toml``: all of them count after a restart."""
 

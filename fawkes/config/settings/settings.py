@@ -30,6 +30,7 @@ from fawkes.config.files.loader import Faults, Strict, check, did_you_mean, read
 from fawkes.config.settings.core import core_of
 from fawkes.config.settings.kerberos import KerberosSite, KerberosTable
 from fawkes.config.settings.presets import PRESETS, Preset
+from fawkes.config.settings.web import WebTable
 from fawkes.core.clusters.keeping import KeepRules
 from fawkes.core.values.settings import Settings
 
@@ -309,6 +310,7 @@ class SettingsFile(Strict):
     access: AccessTable = Field(default=AccessTable(), description="who may use the controller's socket")
     hooks: HooksTable = Field(default=NO_HOOKS, description="the site's own executables in hooks/")
     kerberos: KerberosTable | None = Field(default=None, description="the realm of the site and its keytabs")
+    web: WebTable | None = Field(default=None, description="the page that fawkes run serves as well")
 
 
 @dataclass(frozen=True)
@@ -317,7 +319,8 @@ class SiteSettings:
 
     ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take, ``keep_every_us`` the time between two copies
     of the masters' data, ``keep`` when more is made of these, ``access`` who may use the socket, ``playbooks`` which
-    ones of Fawkes the site replaces, ``kerberos`` its realm. Without ``admission`` jobs begin first come, first served.
+    ones of Fawkes the site replaces, ``kerberos`` its realm, ``web`` its page. Without ``admission`` jobs begin first
+    come, first served.
     """
 
     core: Settings
@@ -331,6 +334,7 @@ class SiteSettings:
     admission: Found | None = None
     kerberos: KerberosSite | None = None
     hooks: HooksTable = NO_HOOKS
+    web: WebTable | None = None
 
     @property
     def share_error(self) -> float:
@@ -411,6 +415,7 @@ def settings_of(
         admission,
         None if table.kerberos is None else KerberosSite.of(table.kerberos, file, base),
         table.hooks,
+        table.web,
     )
 
 

@@ -9,13 +9,15 @@ import grp
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 
-from fawkes.base.errors import ConfigError, RefusedError
+from fawkes.base.errors import ConfigError, RefusedError, UserError, cut
 from fawkes.config.clusters.details import FILE_SECRET, ClusterDetails, JobDetails
+from fawkes.config.files.fields import is_name
 from fawkes.config.settings.settings import AccessTable
+from fawkes.config.settings.web import ROLES
 from fawkes.core.state.state import View
 from fawkes.core.values.decision import PutCluster
 from fawkes.core.values.events import CancelAsked, Event, ReleaseAsked, Requested, Submitted
@@ -26,9 +28,11 @@ from fawkes.live.controller.endpoint import Peer
 SHARED = "shared"
 """The folder of a site with the files that users may name in their MR-clusters and jobs."""
 #: what every viewer may ask; what is not listed anywhere is for operators
-_VIEWS = frozenset({"board", "clusters", "copies", "jobs", "nodes", "plan", "ledger", "releases"})
+_VIEWS = frozenset({"board", "clusters", "copies", "jobs", "nodes", "openapi", "plan", "ledger", "releases"})
 #: what a user may ask about an MR-cluster of his own
 _OWN_VIEWS = frozenset({"at-stake", "env", "config", "logs", "history"})
+#: what a user may ask for, about what is his own
+_OWN_ACTS = (Requested, Submitted, ReleaseAsked, CancelAsked)
 _REMOTE = ("hdfs://", "webhdfs://")
 
 
@@ -39,6 +43,16 @@ class Rank(IntEnum):
     VIEWER = 1
     USER = 2
     OPERATOR = 3
+
+
+def rank_to_see(query: str) -> Rank:
+    """The rank that the answer to a query takes."""
+    return Rank.VIEWER if query in _VIEWS else Rank.USER if query in _OWN_VIEWS else Rank.OPERATOR
+
+
+def rank_to_act(kind: type[Event] | None) -> Rank:
+    """The rank that it takes to cause an event of a kind; None is the end of the controller."""
+    return Rank.USER if kind in _OWN_ACTS else Rank.OPERATOR
 
 
 @dataclass(frozen=True)
@@ -55,7 +69,11 @@ class Access:
         return bool(self.viewers or self.users or self.operators)
 
     def rank(self, peer: Peer, own_uid: int) -> Rank:
-        """The highest rank of a peer."""
+        """The highest rank of a peer, and no more than the role of its token."""
+        rank = self._rank(peer, own_uid)
+        return min(rank, Rank[peer.role.upper()]) if peer.role else rank
+
+    def _rank(self, peer: Peer, own_uid: int) -> Rank:
         if peer.uid in (own_uid, 0) or peer.groups & self.operators:
             return Rank.OPERATOR
         if peer.groups & self.users:
@@ -141,26 +159,34 @@ class Gate:
             raise RefusedError(f"{peer.name} may not command this controller", hint=hint)
         return rank
 
+    def holder(self, peer: Peer, token: str, role: str) -> Peer:
+        """The holder of a token of the page, for whom the page asks: its name, and no more rights than its role.
+
+        RefusedError unless the page runs as the controller's own user or root: nobody else names another.
+        """
+        if peer.uid not in (self.own_uid(), 0):
+            hint = "Run `fawkes web` as the user of the controller, or as root"
+            raise RefusedError(f"{peer.name} may not ask for the holder of a token", hint=hint)
+        if not is_name(token) or role not in ROLES:
+            raise UserError(f"{cut(token)!r} with role {cut(role)!r} is not the holder of a token")
+        # With a blank, which no Unix user's name has: nobody is taken for the user of that name.
+        return replace(peer, name=f"token {token}", role=role)
+
     def ask(self, peer: Peer, query: str, parameters: Mapping[str, str]) -> None:
         """RefusedError unless the peer may see the answer to a query."""
-        rank = self.rank(peer)
-        if rank is Rank.OPERATOR or query in _VIEWS:
-            return
-        if query not in _OWN_VIEWS:
-            raise _for(Rank.OPERATOR, peer, f"ask for /{query}")
-        if rank < Rank.USER:
-            raise _for(Rank.USER, peer, f"ask for /{query}")
-        self._check_owner(peer, parameters.get("cluster", ""))
+        rank, least = self.rank(peer), rank_to_see(query)
+        if rank < least:
+            raise _for(least, peer, f"ask for /{query}")
+        if rank < Rank.OPERATOR and least is Rank.USER:
+            self._check_owner(peer, parameters.get("cluster", ""))
 
     def act(self, peer: Peer, verb: str, event: Event | None) -> None:
         """RefusedError unless the peer may cause this event; None is the end of the controller."""
-        rank = self.rank(peer)
+        rank, least = self.rank(peer), rank_to_act(None if event is None else type(event))
+        if rank < least:
+            raise _for(least, peer, verb)
         if rank is Rank.OPERATOR:
             return
-        if not isinstance(event, Requested | Submitted | ReleaseAsked | CancelAsked):
-            raise _for(Rank.OPERATOR, peer, verb)
-        if rank < Rank.USER:
-            raise _for(Rank.USER, peer, verb)
         match event:
             case Requested(spec=spec):
                 if self._owner(spec.id) is not None:

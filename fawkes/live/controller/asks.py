@@ -1,4 +1,4 @@
-"""Requests of commands to a running controller: checked bodies that become events of the core."""
+"""Requests to a running controller: checked bodies that become events of the core, and a description of all."""
 
 from __future__ import annotations
 
@@ -6,16 +6,29 @@ import json
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
-from typing import Annotated, Any, TypeVar, get_type_hints
+from http import HTTPStatus
+from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, create_model
+from pydantic.json_schema import models_json_schema
 
 from fawkes.base.errors import UserError
+from fawkes.base.version import __version__
 from fawkes.config.clusters.details import ClusterDetails, JobDetails
 from fawkes.config.files.fields import Host, Name
 from fawkes.config.files.loader import Strict, wrong
 from fawkes.core.values.events import ASKS, Event
-from fawkes.core.values.model import JOURNAL_NODES, ClusterId, ClusterSpec, Facts, JobId, JobSpec, NodeId, Promise
+from fawkes.core.values.model import (
+    JOURNAL_NODES,
+    ClusterId,
+    ClusterSpec,
+    Facts,
+    JobId,
+    JobSpec,
+    NodeId,
+    Promise,
+)
+from fawkes.live.controller.access import rank_to_act, rank_to_see
 
 Kind = TypeVar("Kind", bound=Strict)
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
@@ -154,3 +167,115 @@ def _details(kind: type[ClusterDetails | JobDetails], verb: str, details: Facts)
         raise UserError(error.what, where=_place(verb, f"spec.{error.where}"), hint=error.hint) from None
     except ValueError:
         raise wrong("details hold a number that is not finite", "JSON knows no NaN and no infinity") from None
+
+
+_ROWS = {"type": "array", "items": {"type": "object"}}
+_OBJECT = {"type": "object"}
+_TEXT = {"type": "string"}
+_REF = "#/components/schemas/"
+
+
+class Query(NamedTuple):
+    """A question to the controller; ``takes`` are its parameters, with ``?`` those that may be left out.
+
+    ``kind`` is the schema of the answer; None: a line of JSON for each piece.
+    """
+
+    summary: str
+    takes: str = ""
+    kind: Mapping[str, Any] | None = _ROWS
+
+
+QUERIES: Mapping[str, Query] = {
+    "clusters": Query("The rows of `fawkes status`.", "cluster?"),
+    "jobs": Query("The rows of `fawkes jobs`.", "job? cluster?"),
+    "nodes": Query("The rows of `fawkes nodes`.", "node?"),
+    "board": Query("Rows of the reading commands, for users who may not read the ledger.", "of"),
+    "end": Query("The user who released the whole pool, and whether it has ended.", kind=_OBJECT),
+    "at-stake": Query("Files of an MR-cluster, or of all, that a release would save or lose.", "cluster?"),
+    "env": Query("The configuration with which users' tools reach an MR-cluster.", "cluster", _OBJECT),
+    "logs": Query("Logs of an MR-cluster.", "cluster node? job? lines?", None),
+    "history": Query("Hadoop's history of an attempt of a job.", "cluster job attempt application?", None),
+    "restore": Query("The kept copy of an MR-cluster, as a node could use it.", "cluster to", None),
+    "copies": Query("The age of the kept copy of each MR-cluster.", "cluster?"),
+    "plan": Query("The next tick, and why.", kind=_OBJECT),
+    "ledger": Query("Whether the controller decides and stores.", kind=_OBJECT),
+    "releases": Query("Releases of Hadoop on the controller's machine.", kind=_OBJECT),
+    "openapi": Query("This description.", kind=_OBJECT),
+}
+"""All queries of a controller (``GET /NAME``)."""
+
+_FAILED = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.GATEWAY_TIMEOUT)
+_MORE = {"reload": "Read the settings again.", "stop": "End the controller; MR-clusters go on."}
+
+
+def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "required": [*properties], "properties": properties}
+
+
+_SAID = _object(code=_TEXT, facts=_OBJECT)
+_SCHEMAS: Mapping[str, Any] = {
+    "Reply": _object(
+        ok={"type": "boolean"},
+        refused={**_SAID, "type": ["object", "null"]},
+        facts=_OBJECT,
+        says={"type": "array", "items": _TEXT, "description": "Why it is refused, or what would be decided, in words"},
+    ),
+    "Error": _object(error=_object(what=_TEXT, where=_TEXT, hint=_TEXT, exit={"type": "integer"})),
+}
+
+
+@cache
+def described(base: str = "", *more: HTTPStatus) -> dict[str, Any]:
+    """The description of all verbs and queries (OpenAPI 3.1), with ``base`` before each path.
+
+    ``more`` are further errors of whoever passes requests on.
+    """
+    bodies: dict[str, type[Strict]] = {**{verb: _body(verb) for verb in ASKS}, **dict.fromkeys(_MORE, StopBody)}
+    refs, shared = models_json_schema([(body, "validation") for body in bodies.values()], ref_template=_REF + "{model}")
+    errors = {str(int(each)): _answer(each.phrase, {"$ref": f"{_REF}Error"}) for each in (*_FAILED, *more)}
+    paths: dict[str, dict[str, Any]] = {}
+    for verb, body in bodies.items():
+        paths.setdefault(f"{base}/{verb}", {})["post"] = _act(verb, refs[body, "validation"], errors)
+    for name, query in QUERIES.items():
+        paths.setdefault(f"{base}/{name}", {})["get"] = _look(name, query, errors)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Fawkes", "version": __version__, "description": "Reads a pool, and acts on it."},
+        "paths": paths,
+        "components": {"schemas": {**shared["$defs"], **_SCHEMAS}},
+    }
+
+
+def _answer(text: str, schema: Mapping[str, Any], kind: str = "application/json") -> dict[str, Any]:
+    return {"description": text, "content": {kind: {"schema": schema}}}
+
+
+def _act(verb: str, schema: Mapping[str, Any], errors: Mapping[str, Any]) -> dict[str, Any]:
+    kind, reply = ASKS.get(verb), {"$ref": f"{_REF}Reply"}
+    return {
+        "operationId": f"act-{verb}",
+        "summary": _MORE[verb] if kind is None else (kind.__doc__ or "").partition("\n")[0].replace("``", "`"),
+        "x-role": rank_to_act(kind).name.lower(),
+        "parameters": [{"name": "dry_run", "in": "query", "schema": {"const": "1"}, "description": "1: do nothing"}],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+        "responses": {
+            "200": _answer("It is done, begun, or would be", reply),
+            "409": _answer("The controller refuses it, and says why", reply),
+            **errors,
+        },
+    }
+
+
+def _look(name: str, query: Query, errors: Mapping[str, Any]) -> dict[str, Any]:
+    pieces = _answer("A line of JSON for each piece", {}, "application/x-ndjson")
+    return {
+        "operationId": f"see-{name}",
+        "summary": query.summary,
+        "x-role": rank_to_see(name).name.lower(),
+        "parameters": [
+            {"name": each.rstrip("?"), "in": "query", "required": not each.endswith("?"), "schema": _TEXT}
+            for each in query.takes.split()
+        ],
+        "responses": {"200": pieces if query.kind is None else _answer("The answer", query.kind), **errors},
+    }

@@ -32,16 +32,17 @@ from fawkes.base.errors import (
     FawkesError,
     RefusedError,
     UserError,
+    cut,
 )
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Reply
 from fawkes.core.values.events import ASKS, Event
-from fawkes.core.values.model import Plain
+from fawkes.core.values.model import Plain, Reason
 from fawkes.live.controller.access import Access, Gate
-from fawkes.live.controller.asks import read_body, read_stop
-from fawkes.live.controller.endpoint import SOCKET, Peer, peer_of, reachable
+from fawkes.live.controller.asks import described, read_body, read_stop
+from fawkes.live.controller.endpoint import MOST_BODY_BYTES, ROLE, SOCKET, TOKEN, Peer, peer_of, reachable
+from fawkes.report.tables.explain import lines_of
 
-MOST_BODY_BYTES = 1 << 20
 Query = Callable[[Mapping[str, str]], Plain]
 
 _log = logging.getLogger(__name__)
@@ -97,7 +98,7 @@ class ControlServer:
         self.folder = folder
         self.gate = gate or Gate(Access(), None, folder)
         self._post = post
-        self._query = dict(query)
+        self._query = {"openapi": lambda _: described(), **query}
         self._now = now
         self._stop = stop
         self._rehearse = rehearse
@@ -316,10 +317,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _guarded(self, serve: Callable[[], None]) -> None:
         try:
-            self._peer = peer_of(self.connection)
+            gate, token = self.server.control.gate, self.headers.get(TOKEN)
+            peer = peer_of(self.connection)
+            self._peer = peer if token is None else gate.holder(peer, token, self.headers.get(ROLE, ""))
             serve()
         except FawkesError as error:
-            self._send(_STATUS.get(error.exit_status, HTTPStatus.INTERNAL_SERVER_ERROR), _plain_error(error))
+            self._send(status_of(error), _plain_error(error))
         except (ConnectionError, TimeoutError):
             raise
         except Exception as error:
@@ -329,17 +332,18 @@ class _Handler(BaseHTTPRequestHandler):
     def _post(self) -> None:
         url = urlsplit(self.path)
         verb, dry_run = url.path.strip("/"), url.query == "dry_run=1"
+        if url.query and not dry_run:
+            # What is meant as a dry run must not be done.
+            raise UserError(f"{cut(url.query)!r} is unknown", where=f"/{verb}", hint="Write ?dry_run=1, or nothing")
         control = self.server.control
         body = self._body()
         if verb == "stop":
             read_stop(body)
             control.gate.act(self._peer, verb, None)
-            if dry_run:
-                self._send(HTTPStatus.OK, _encoded({"ok": True, "refused": None, "facts": {"would": []}}))
-                return
             # The answer first: a controller that stops may be gone before it could give one.
-            self._send(HTTPStatus.OK, _encoded({"ok": True, "refused": None, "facts": {}}))
-            control.stop(self._peer)
+            self._answer(Reply("", None, {"would": []} if dry_run else {}))
+            if not dry_run:
+                control.stop(self._peer)
             return
         if verb not in ASKS and verb != "reload":
             raise UserError(f"there is no command /{verb}", hint=f"There are: {', '.join(sorted(ASKS))}, reload, stop")
@@ -348,10 +352,14 @@ class _Handler(BaseHTTPRequestHandler):
             reply = control.reload(self._peer, dry_run=dry_run)
         else:
             reply = (control.dry_run if dry_run else control.ask)(verb, body, self._peer)
-        refused = None
-        if reply.refused is not None:
-            refused = {"code": reply.refused.code, "facts": reply.refused.facts}
-        answer = _encoded({"ok": refused is None, "refused": refused, "facts": reply.facts})
+        self._answer(reply)
+
+    def _answer(self, reply: Reply) -> None:
+        would: Any = reply.facts.get("would", [])
+        reasons = [reply.refused] if reply.refused else [Reason(row["code"], row["facts"]) for row in would]
+        refused = reply.refused and {"code": reply.refused.code, "facts": reply.refused.facts}
+        says: list[Plain] = [line.text for line in lines_of(reasons)]
+        answer = _encoded({"ok": refused is None, "refused": refused, "facts": reply.facts, "says": says})
         self._send(HTTPStatus.OK if refused is None else HTTPStatus.CONFLICT, answer)
 
     def _body(self) -> bytes:
@@ -403,6 +411,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
+def status_of(error: FawkesError) -> HTTPStatus:
+    """The status of an answer that is an error."""
+    return _STATUS.get(error.exit_status, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
 def _turn_away(connection: socket, error: FawkesError) -> None:
     """The answer to somebody who is not listened to, if he takes it at once."""
     body = _plain_error(error)
@@ -425,16 +438,7 @@ def _jsonable(value: object) -> object:
 
 
 def _plain_error(error: FawkesError) -> bytes:
-    return _encoded(
-        {
-            "error": {
-                "what": error.what,
-                "where": error.where,
-                "hint": error.hint,
-                "exit": int(error.exit_status),
-            }
-        }
-    )
+    return _encoded(error.plain())
 
 
 def _defect(error: Exception) -> FawkesError:

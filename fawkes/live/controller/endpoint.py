@@ -17,6 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SOCKET = "control.sock"
+MOST_BODY_BYTES = 1 << 20
+"""Of a request."""
+TOKEN, ROLE = "Fawkes-Token", "Fawkes-Role"
+"""Headers with the holder of a token, for whom `fawkes web` asks, and the holder's role."""
 
 #: sun_path has 108 bytes, the last one is a zero
 _LONGEST_PATH_BYTES = 107
@@ -30,12 +34,16 @@ _MOST_BYTES = 1024
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The process at the other end, as the kernel vouches for it; ``name`` is its user's, ``groups`` are all of its."""
+    """The process at the other end, as the kernel vouches for it; ``name`` is its user's, ``groups`` are all of its.
+
+    ``role`` limits what it may do to the role of the token that it asks with; empty: there is no such limit.
+    """
 
     pid: int
     uid: int
     name: str
     groups: frozenset[int] = frozenset()
+    role: str = ""
 
 
 @contextmanager

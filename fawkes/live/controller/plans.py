@@ -47,6 +47,8 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
     inventory = site.inventory()
     settings = site.settings(preset=preset, policy=policy)
     access = access_of(settings.access, site.settings_file)
+    if settings.web is not None:
+        settings.web.check(site.settings_file)
     notes = (site.settings_line(preset=preset), *inventory.notes, *own_code(site, settings), *open_to_others(site))
     books = site_playbooks(settings.playbooks, site.root, site.settings_file)
     text = read_policy(settings.policy, settings.core)

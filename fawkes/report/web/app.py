@@ -1,11 +1,11 @@
-"""The ASGI application of the page: it only reads, and answers nobody who does not have its key."""
+"""The ASGI application of the page: it reads, passes on what holders of tokens ask for, and answers nobody else."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -25,6 +25,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fawkes.base.errors import FawkesError
 from fawkes.base.version import __version__
+from fawkes.config.settings.web import ROLES
+from fawkes.report.web.acting import HOLDER, Acting, bearer, no_key
 from fawkes.report.web.looks import Look, Watcher, trouble
 
 T = TypeVar("T")
@@ -55,11 +57,15 @@ _HEADERS = [
 
 
 class Guard:
-    """Lets in who has the key, in a cookie or as a bearer; reads only, and adds headers that browsers obey."""
+    """Lets in who has the key or a token, and adds headers that browsers obey.
 
-    def __init__(self, app: ASGIApp, key: str) -> None:
+    The key, and the token of a viewer, may come in a cookie. `Acting` looks at tokens itself.
+    """
+
+    def __init__(self, app: ASGIApp, key: str | None, acting: Acting | None) -> None:
         self._app = app
-        self._key = key.encode()
+        self._key = None if key is None else key.encode()
+        self._acting = acting
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -76,35 +82,33 @@ class Guard:
         await (refused or self._app)(scope, receive, with_headers)
 
     def _refused(self, request: Request) -> Response | None:
+        if request.method == "POST" and self._acting is not None and request.url.path.startswith("/api/"):
+            return None
         if request.method not in ("GET", "HEAD"):
             return _plain(HTTPStatus.METHOD_NOT_ALLOWED, "This page only reads. Act with the commands: fawkes --help")
         if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
             return _plain(HTTPStatus.BAD_REQUEST, "A question has no body here")
         given = request.query_params.get("key")
         if given is not None:
-            if not self._fits(given):
-                return _no_key()
+            if not self._reads(given):
+                return no_key(request)
             # Out of the address at once: it would stay in the browser's history, and on the screen.
             answer = RedirectResponse(request.url.path, HTTPStatus.SEE_OTHER)
-            answer.set_cookie(COOKIE, given, httponly=True, samesite="strict")
+            answer.set_cookie(COOKIE, given, httponly=True, samesite="strict", secure=request.url.scheme == "https")
             return answer
-        kind, _, bearer = request.headers.get("authorization", "").partition(" ")
-        known = self._fits(request.cookies.get(COOKIE, "")) or (kind.lower() == "bearer" and self._fits(bearer))
-        return None if known or not self._key else _no_key()
+        known = self._key == b"" or self._reads(request.cookies.get(COOKIE, "")) or self._reads(bearer(request), True)
+        return None if known else no_key(request)
 
-    def _fits(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self._key)
+    def _reads(self, given: str, acts: bool = False) -> bool:
+        """True for the key and the token of a viewer; with ``acts`` for any token."""
+        if self._key is not None and hmac.compare_digest(given.encode(), self._key):
+            return True
+        token = None if self._acting is None else self._acting.holder(given)
+        return token is not None and (acts or token.role == ROLES[0])
 
 
 def _plain(status: HTTPStatus, text: str) -> Response:
     return PlainTextResponse(f"{text}.\n", status)
-
-
-def _no_key() -> Response:
-    text = "The key is missing or wrong. Open the address that `fawkes web` printed, or send it as a bearer token"
-    answer = _plain(HTTPStatus.UNAUTHORIZED, text)
-    answer.headers["www-authenticate"] = 'Bearer realm="fawkes"'
-    return answer
 
 
 @dataclass
@@ -211,8 +215,8 @@ _PATHS = (
 )
 
 
-def openapi() -> dict[str, Any]:
-    """The description of the API (OpenAPI 3.1), made of the table of its paths."""
+def openapi(acting: Acting | None = None) -> dict[str, Any]:
+    """The description of the API (OpenAPI 3.1), made of the tables of its paths and of the controller's."""
     paths = {}
     for path, name, kind in _PATHS:
         names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
@@ -222,26 +226,33 @@ def openapi() -> dict[str, Any]:
             answers["404"] = {"description": "the ledger does not know it"}
         said = (getattr(Page, name).__doc__ or "").strip()
         paths[path] = {"get": {"operationId": name, "summary": said, "parameters": parameters, "responses": answers}}
+    info = {"title": "Fawkes", "version": __version__, "description": "Reads a pool; the commands act on it."}
+    described: Mapping[str, Any] = {"openapi": "3.1.0", "info": info, "paths": {}, "components": {}}
+    if acting is not None:
+        described = acting.described
+        answers = {"200": {"description": "name and role"}, "401": {"description": "no token"}}
+        paths[HOLDER] = {"get": {"operationId": "token", "summary": "The holder of the token.", "responses": answers}}
+    key = {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}}
     return {
-        "openapi": "3.1.0",
-        "info": {"title": "Fawkes", "version": __version__, "description": "Reads a pool; the commands act on it."},
-        "paths": paths,
-        "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        **described,
+        "paths": {**paths, **described["paths"]},
+        "components": {**described["components"], **key},
         "security": [{"key": []}],
     }
-
-
-async def _described(request: Request) -> Response:
-    return JSONResponse(openapi())
 
 
 async def _index(request: Request) -> Response:
     return Response((STATIC / "index.html").read_bytes(), media_type="text/html")
 
 
-def application(watcher: Watcher, *, key: str, hosts: list[str]) -> Starlette:
-    """The page of a ledger. ``key`` lets in, empty: everybody is; ``hosts`` are the names by which it is asked for."""
+def application(watcher: Watcher, *, key: str | None, hosts: list[str], acting: Acting | None = None) -> Starlette:
+    """The page of a ledger.
+
+    ``key`` lets in, empty: everybody is, None: only tokens do. ``hosts`` are the names by which it is asked for. With
+    ``acting`` holders of tokens act.
+    """
     page = Page(watcher)
+    described = openapi(acting)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -250,15 +261,23 @@ def application(watcher: Watcher, *, key: str, hosts: list[str]) -> Starlette:
         following.cancel()
         await asyncio.get_running_loop().run_in_executor(page._thread, watcher.close)
 
-    asked: list[Route | Mount] = [Route(path, getattr(page, name)) for path, name, _ in _PATHS]
+    async def description(_: Request) -> Response:
+        return JSONResponse(described)
+
+    routes: list[Route | Mount] = [Route(path, getattr(page, name)) for path, name, _ in _PATHS]
+    if acting is not None:
+        routes.append(Route("/api/{name}", acting.answer, methods=["GET", "POST"]))
     return Starlette(
         routes=[
             Route("/", _index),
-            Route("/openapi.json", _described),
-            *asked,
+            Route("/openapi.json", description),
+            *routes,
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
         # The Host of a request is checked first: a page of somebody else may have its name point here.
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts), Middleware(Guard, key=key)],
+        middleware=[
+            Middleware(TrustedHostMiddleware, allowed_hosts=hosts),
+            Middleware(Guard, key=key, acting=acting),
+        ],
         lifespan=lifespan,
     )

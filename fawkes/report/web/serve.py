@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import asyncio.constants
 import secrets
 import socket
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,10 +13,11 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fawkes.base.errors import UserError
+from fawkes.config.settings.web import LOOPBACK, fit_secret, private_text
+from fawkes.report.web.acting import Acting
 from fawkes.report.web.app import application
 from fawkes.report.web.looks import Watcher
 
-LOOPBACK = "127.0.0.1"
 REQUEST_S = 10.0
 """For a whole request, from the opening of its connection or the answer before."""
 MOST_CONNECTIONS = 500
@@ -46,34 +47,41 @@ def key_of(file: Path | None) -> str:
     """The key in a file that its owner alone can read, or a new one for this run. UserError for any other file."""
     if file is None:
         return secrets.token_urlsafe(_KEY_BYTES)
-    try:
-        with file.open("rb") as opened:
-            mode = stat.S_IMODE(file.stat().st_mode)
-            key = opened.read(1024).strip().decode("ascii", "strict")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"the key cannot be read: {error}", where=str(file)) from None
-    if mode & 0o077:
-        raise UserError(f"others can read the key (mode {mode:04o})", where=str(file), hint=f"chmod 600 {file}")
-    if len(key) < 16 or not key.isprintable() or " " in key:
+    key = private_text(file).strip()
+    if not fit_secret(key):
         raise UserError("a key has at least 16 printable characters", where=str(file))
     return key
 
 
-def serve(folder: Path, *, port: int, key: str, names: tuple[str, ...], ready: Callable[[int], None]) -> None:
-    """Serve the page of a state folder until a signal; ``ready`` gets the port. UserError when it is in use."""
+def serve(
+    folder: Path,
+    *,
+    port: int,
+    key: str | None,
+    names: tuple[str, ...],
+    ready: Callable[[int], None],
+    host: str = LOOPBACK,
+    tls: tuple[Path, Path] | None = None,
+    acting: Acting | None = None,
+) -> None:
+    """Serve the page of a state folder until a signal; ``ready`` gets the port. UserError when it is in use.
+
+    ``tls`` are the files with the certificate and its key; see `application` for ``key`` and ``acting``.
+    """
     # With its protocol: asyncio sends small answers of any other socket late, after 40 ms (Nagle, and delayed ACKs).
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((LOOPBACK, port))
+        listening.bind((host, port))
         # Before the address is printed: who opens it at once has to wait a moment, and is not refused.
         listening.listen(MOST_CONNECTIONS)
     except OSError as error:
         listening.close()
-        raise UserError(
-            f"cannot listen: {error.strerror}", where=f"{LOOPBACK}:{port}", hint="Choose another one with --port"
-        ) from None
-    app = application(Watcher(folder), key=key, hosts=[LOOPBACK, "localhost", *names])
+        hint = "Choose another one with --port, or in [web]"
+        raise UserError(f"cannot listen: {error.strerror}", where=f"{host}:{port}", hint=hint) from None
+    app = application(Watcher(folder), key=key, hosts=[LOOPBACK, "localhost", host, *names], acting=acting)
+    # Of connections that never begin TLS; uvicorn would let them wait for a minute.
+    asyncio.constants.SSL_HANDSHAKE_TIMEOUT = REQUEST_S
     config = uvicorn.Config(
         app,
         http=_Patient,
@@ -85,6 +93,8 @@ def serve(folder: Path, *, port: int, key: str, names: tuple[str, ...], ready: C
         timeout_keep_alive=5,
         timeout_graceful_shutdown=1,
         h11_max_incomplete_event_size=MOST_HEADER_BYTES,
+        ssl_certfile=tls and tls[0],
+        ssl_keyfile=tls and tls[1],
     )
     ready(listening.getsockname()[1])
     uvicorn.Server(config).run(sockets=[listening])

@@ -21,8 +21,8 @@ from fawkes.cli.main import cli
 from fawkes.config.site.site import Site
 from fawkes.core.values.events import CancelAsked, ResumeAsked
 from fawkes.core.values.model import Promise, Reason
-from fawkes.live.controller.control import MOST_BODY_BYTES, ControlServer
-from fawkes.live.controller.endpoint import reachable
+from fawkes.live.controller.control import ControlServer
+from fawkes.live.controller.endpoint import MOST_BODY_BYTES, reachable
 from tests.cli.conftest import INVENTORY, Run, World, job, output
 
 # --- no controller, refusals, names ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.base.errors import ConfigError, RefusedError
+from fawkes.base.errors import ConfigError, RefusedError, UserError
 from fawkes.config.clusters.details import ClusterDetails, DataSet, JobDetails, Output
 from fawkes.config.settings.settings import AccessTable, load_settings
 from fawkes.core.values.decision import Decision, PutCluster
@@ -240,3 +240,38 @@ def test_groups_come_from_the_site_file(tmp_path: Path) -> None:
 
 def test_the_controllers_own_user_is_the_one_that_runs_it() -> None:
     assert Gate(Access(), None, Path("/x")).rank(Peer(1, os.geteuid(), "me")) is Rank.OPERATOR
+
+
+@pytest.mark.parametrize(("role", "rank"), [("viewer", Rank.VIEWER), ("user", Rank.USER), ("operator", Rank.OPERATOR)])
+@pytest.mark.parametrize("page", [OWN, ROOT])
+def test_the_holder_of_a_token_has_its_role_and_a_name_that_no_user_has(
+    gate: Gate, page: Peer, role: str, rank: Rank
+) -> None:
+    holder = gate.holder(page, "alice", role)
+    assert gate.rank(holder) is rank
+    assert holder.name == "token alice"
+
+
+@pytest.mark.parametrize("peer", [ALICE, VIEWER, OPERATOR, NOBODY])
+def test_nobody_else_asks_for_the_holder_of_a_token(gate: Gate, peer: Peer) -> None:
+    with pytest.raises(RefusedError, match="may not ask for the holder of a token"):
+        gate.holder(peer, "alice", "operator")
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [("", "user"), ("Alice", "user"), ("a b", "user"), ("alice", ""), ("alice", "nobody"), ("alice", "OPERATOR")],
+)
+def test_what_is_no_holder_is_refused(gate: Gate, name: str, role: str) -> None:
+    with pytest.raises(UserError, match="is not the holder of a token"):
+        gate.holder(OWN, name, role)
+
+
+def test_a_token_never_acts_on_what_belongs_to_the_user_of_its_name(gate: Gate) -> None:
+    alice = gate.holder(OWN, "alice", "user")
+    assert may(gate, ALICE, job("hers"))
+    assert not may(gate, alice, job("hers"))
+    assert may(gate, alice, cluster("new", by=alice.name))
+    assert not may(gate, gate.holder(OWN, "alice", "viewer"), cluster("new"))
+    assert not may(gate, alice, PauseAsked(at_us=0, reason="x"))
+    assert may(gate, gate.holder(OWN, "olaf", "operator"), PauseAsked(at_us=0, reason="x"))

@@ -38,8 +38,9 @@ from fawkes.core.values.events import (
 )
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, Plain, Promise, Reason, Role
 from fawkes.live.controller.access import Access, Gate
-from fawkes.live.controller.control import MOST_BODY_BYTES, ControlServer
-from fawkes.live.controller.endpoint import SOCKET, reachable
+from fawkes.live.controller.control import ControlServer
+from fawkes.live.controller.endpoint import MOST_BODY_BYTES, SOCKET, reachable
+from fawkes.report.words.sentences import sentence
 
 Answer = Callable[[Any], Reply]
 
@@ -210,7 +211,7 @@ def test_each_verb_becomes_its_event_with_who_asked(
 ) -> None:
     controller = start()
     status, answer = post(tmp_path, verb, body)
-    assert (status, answer) == (200, {"ok": True, "refused": None, "facts": {"told": "fine"}})
+    assert (status, answer) == (200, {"ok": True, "refused": None, "facts": {"told": "fine"}, "says": []})
     ask = controller.events[0].ask
     assert len(ask) == 32
     assert controller.events == [type(event)(**{name: getattr(event, name) for name in _fields(event)} | {"ask": ask})]
@@ -251,7 +252,9 @@ def test_a_refusal_is_told_with_its_code_and_facts(start: Callable[..., Controll
     start(answer=lambda event: Reply(event.ask, Reason("min-above-pool", {"min": 20, "pool": 10}), {}))
     status, answer = post(tmp_path, "request", {"spec": CLUSTER})
     assert status == 409
-    assert answer == {"ok": False, "refused": {"code": "min-above-pool", "facts": {"min": 20, "pool": 10}}, "facts": {}}
+    refusal = Reason("min-above-pool", {"min": 20, "pool": 10})
+    refused = {"code": refusal.code, "facts": refusal.facts}
+    assert answer == {"ok": False, "refused": refused, "facts": {}, "says": [sentence(refusal)]}
 
 
 @pytest.mark.parametrize(
@@ -451,6 +454,37 @@ def test_the_kernel_says_who_asks(start: Callable[..., Controller]) -> None:
         controller.server.close()
 
 
+def with_headers(folder: Path, verb: str, headers: Mapping[str, str]) -> tuple[int, Any]:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return said(folder, f"POST /{verb} HTTP/1.0\r\n{lines}Content-Length: 2\r\n\r\n{{}}".encode())
+
+
+def test_the_holder_of_a_token_is_in_the_event(start: Callable[..., Controller], tmp_path: Path) -> None:
+    controller = start()
+    headers = {"Fawkes-Token": "olaf", "Fawkes-Role": "operator"}
+    assert with_headers(tmp_path, "resume", headers)[0] == 200
+    assert [event.by for event in controller.events] == ["token olaf"]
+
+
+@pytest.mark.parametrize("role", ["viewer", "user", ""])
+def test_a_token_does_no_more_than_its_role(start: Callable[..., Controller], tmp_path: Path, role: str) -> None:
+    controller = start()
+    for verb in ("resume", "stop"):
+        status, answer = with_headers(tmp_path, verb, {"Fawkes-Token": "vera", "Fawkes-Role": role})
+        assert status == (403 if role else 400)
+        assert "vera" in answer["error"]["what"]
+    assert (controller.events, controller.stopped_by) == ([], [])
+
+
+@pytest.mark.parametrize("query", ["dry_run=true", "dry-run=1", "dry_run=1&x=2", "dry_run"])
+def test_what_is_meant_as_a_dry_run_is_not_done(start: Callable[..., Controller], tmp_path: Path, query: str) -> None:
+    controller = start()
+    status, answer = post(tmp_path, f"resume?{query}", {})
+    assert status == 400
+    assert "dry_run=1" in answer["error"]["hint"]
+    assert controller.events == []
+
+
 def test_the_socket_of_a_killed_controller_is_taken_over(start: Callable[..., Controller], tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as left, reachable(tmp_path) as address:
         left.bind(address)
@@ -511,4 +545,28 @@ def test_members_of_a_group_are_let_in_by_what_the_kernel_says_of_their_groups(
         ]
         assert said == [["200", "403"], ["403", "403"]]
         assert controller.events == []
+        controller.server.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can try to be somebody else")
+def test_an_operator_by_group_cannot_name_the_holder_of_a_token(start: Callable[..., Controller]) -> None:
+    """Else each member of the group could act under the name of another."""
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o711)
+        folder = Path(place) / "control"
+        controller = start(folder, gate=Gate(Access(operators=frozenset({54321})), None, folder))
+        code = textwrap.dedent("""
+            import os, socket, sys
+            os.setgroups([54321]); os.setgid(65534); os.setuid(65534)
+            for header in ("", "Fawkes-Token: alice\\r\\nFawkes-Role: operator\\r\\n"):
+                with socket.socket(socket.AF_UNIX) as connection:
+                    connection.connect(sys.argv[1])
+                    head = f"POST /resume HTTP/1.0\\r\\n{header}Content-Length: 2\\r\\n\\r\\n{{}}"
+                    connection.sendall(head.encode())
+                    print(connection.recv(4096).split()[1].decode())
+        """)
+        command = [sys.executable, "-c", code, str(folder / SOCKET)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        assert said == ["200", "403"]
+        assert [event.by for event in controller.events] == ["nobody"]
         controller.server.close()

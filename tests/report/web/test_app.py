@@ -84,7 +84,7 @@ def test_another_name_is_refused(page: TestClient, host: str) -> None:
 
 @pytest.mark.parametrize("length", ["7", "-1", "x", "9" * 5000, "1.5", "²"])
 def test_a_body_is_refused(page: TestClient, length: str) -> None:
-    headers = {**BEARER, "content-length": length.encode()}
+    headers = [*((key.encode(), value.encode()) for key, value in BEARER.items()), (b"content-length", length.encode())]
     assert page.get("/api/state", headers=headers).status_code == 400
 
 

@@ -13,7 +13,7 @@ import requests
 
 from fawkes.base.errors import UserError
 from fawkes.report.web.serve import MOST_CONNECTIONS, MOST_HEADER_BYTES, key_of, serve
-from tests.report.web.serving import served
+from tests.report.web.serving import certified, served
 
 pytestmark = pytest.mark.slow
 PATIENCE_S = 60.0
@@ -86,6 +86,15 @@ def test_many_idle_connections_go_and_the_page_stays(url: str) -> None:
     assert works(url)
 
 
+def test_connections_that_never_begin_tls_are_closed(played_ledger: Path, tmp_path: Path) -> None:
+    pem = certified(tmp_path)
+    with served(played_ledger, 0.5, pem) as (address, _), connected(address) as connection:
+        # By itself asyncio would wait for a minute.
+        connection.settimeout(PATIENCE_S / 2)
+        assert connection.recv(1) == b""
+        assert requests.get(f"{address}api/state", timeout=PATIENCE_S, verify=str(pem)).status_code == 200
+
+
 def test_a_port_in_use_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -110,7 +119,7 @@ def test_a_key_is_read_from_a_file_of_its_owner(tmp_path: Path) -> None:
         (b"short", 0o600, "at least 16"),
         (b"", 0o600, "at least 16"),
         (b"0123456789 abcdef", 0o600, "at least 16"),
-        (b"\xff" * 20, 0o600, "cannot be read"),
+        (b"\xff" * 20, 0o600, "not UTF-8"),
     ],
 )
 def test_a_bad_key_is_refused_and_not_shown(tmp_path: Path, content: bytes, mode: int, says: str) -> None:
@@ -124,5 +133,5 @@ def test_a_bad_key_is_refused_and_not_shown(tmp_path: Path, content: bytes, mode
 
 
 def test_a_key_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="no such file"):
         key_of(tmp_path / "nothing")

@@ -1,19 +1,13 @@
 // The page: it asks for the state when it hears of news, and draws what it is told. Unknown is a dash, never 0.
 
+import { panel } from "/static/act.js";
 import { highest, lasting, line, stack } from "/static/charts.js";
+import { $, el } from "/static/parts.js";
 
 const ROLES = [["core", "core"], ["transient_core", "transient-core (TC)"], ["transient", "transient (TR)"], ["leaving", "leaving"], ["lost", "lost"], ["free", "free"]];
 const LAYERS = [["core", "core"], ["transient_core", "transient-core"], ["transient", "transient"], ["leaving", "leaving"]];
 const SILENT_MS = 40000, COURSE_EVERY_MS = 4000;
-const $ = (id) => document.getElementById(id);
 let state = null, course = null, courseAt = 0, chosen = null, heard = Date.now(), asking = false, again = false;
-
-function el(name, attributes = {}, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(key, value);
-  element.append(...children.filter((child) => child !== null));
-  return element;
-}
 
 const known = (value, digits = 0) => (value === null || value === undefined ? "–" : Number(value).toFixed(digits));
 const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(0)} %`);
@@ -179,3 +173,8 @@ stream.onmessage = () => { heard = Date.now(); refresh(); };
 stream.onerror = () => refresh();
 setInterval(() => { if (Date.now() - heard > SILENT_MS) banner("`fawkes web` does not answer. What is shown is old."); }, 5000);
 refresh();
+panel(() => {
+  const names = (of, key) => (state?.[of] ?? []).filter(there).map((row) => row[key]);
+  const [clusters, nodes] = [names("clusters", "cluster"), names("nodes", "node")];
+  return { clusters, nodes, names: [...clusters, ...nodes], jobs: names("jobs", "job") };
+});

@@ -1,0 +1,145 @@
+"""Requests that act: passed on to whoever judges them, for the holder of a token, by a few threads of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from fawkes.base.errors import FawkesError, RefusedError, UserError
+from fawkes.config.settings.web import Token, Tokens
+
+MOST_AT_ONCE = 8
+"""Requests that wait for the controller at once; more are refused, so that a slow controller costs no more threads."""
+MOST_BODY_BYTES = 1 << 20
+BODY_S = 10.0
+"""For the whole body of a request."""
+
+_log = logging.getLogger(__name__)
+
+HOLDER = "/api/token"
+"""The name and the role of who asks."""
+Passed = tuple[int, str, bytes]
+"""Status, kind and body of an answer."""
+STATUSES = tuple(map(HTTPStatus, (401, 408, 413, 502, 503)))
+"""Errors of passing on, beside those of the controller."""
+
+
+class Acting:
+    """The way to a controller for holders of tokens. It judges nothing but who that is: the controller does.
+
+    ``ask`` sends a request (method, path, body) for the holder of a token and gives the answer as it is.
+    ``described`` is the description of the API.
+    """
+
+    def __init__(
+        self, tokens: Tokens, ask: Callable[[str, str, bytes | None, Token], Passed], described: Mapping[str, Any]
+    ) -> None:
+        self.described = described
+        self._tokens = tokens
+        self._ask = ask
+        self._waiting = 0
+        self._trouble = ""
+
+    def holder(self, given: str) -> Token | None:
+        """The holder of a token; None for any other text, and while the file of tokens is not fit to be used."""
+        try:
+            holder, trouble = self._tokens.holder(given), ""
+        except UserError as error:
+            holder, trouble = None, str(error)
+        if trouble != self._trouble:
+            self._trouble = trouble
+            _log.warning("%s", trouble or "tokens can be used again")
+        return holder
+
+    async def answer(self, request: Request) -> Response:
+        """The controller's answer to ``/api/NAME``."""
+        token = self.holder(bearer(request))
+        if token is None:
+            return no_key(request)
+        origin = request.headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != request.headers["host"]:
+            return refusal(HTTPStatus.FORBIDDEN, RefusedError("another page may not ask here", where="Origin"))
+        if request.url.path == HOLDER and request.method != "POST":
+            return JSONResponse(token._asdict())
+        try:
+            body = await asyncio.wait_for(_body(request), BODY_S) if request.method == "POST" else None
+        except (TimeoutError, ClientDisconnect):
+            return refusal(HTTPStatus.REQUEST_TIMEOUT, UserError(f"the body was not whole after {BODY_S:g} s"))
+        if body is not None and len(body) > MOST_BODY_BYTES:
+            error = UserError("the body is too long", hint=f"At most {MOST_BODY_BYTES} bytes")
+            return refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, error)
+        if self._waiting >= MOST_AT_ONCE:
+            busy = FawkesError("too many requests wait for the controller", hint="Ask again when they are answered")
+            return refusal(HTTPStatus.SERVICE_UNAVAILABLE, busy)
+        status, kind, answer = await self._passed(request, body, token)
+        return Response(answer, status, media_type=kind, headers={"cache-control": "no-store"})
+
+    def _passed(self, request: Request, body: bytes | None, token: Token) -> asyncio.Future[Passed]:
+        path = f"/{quote(request.path_params['name'], safe='')}"
+        if parameters := request.query_params.multi_items():
+            path += f"?{urlencode(parameters)}"
+        method = "POST" if request.method == "POST" else "GET"
+        loop, answered = asyncio.get_running_loop(), asyncio.Future[Passed]()
+
+        def ask() -> None:
+            try:
+                answer = self._ask(method, path, body, token)
+            except Exception as error:
+                _log.exception("%s %s failed", method, path)
+                defect = refusal(HTTPStatus.INTERNAL_SERVER_ERROR, FawkesError(f"defect in the page: {error!r}"))
+                answer = defect.status_code, "application/json", bytes(defect.body)
+            # The page may have ended meanwhile.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._over, answered, answer)
+
+        self._waiting += 1
+        # A daemon: the page's end waits for no controller.
+        threading.Thread(target=ask, name="acting", daemon=True).start()
+        return answered
+
+    def _over(self, answered: asyncio.Future[Passed], answer: Passed) -> None:
+        self._waiting -= 1
+        if not answered.done():
+            answered.set_result(answer)
+
+
+def bearer(request: Request) -> str:
+    """The secret in a request's header; empty without one. A cookie is none: browsers send it for anybody's page."""
+    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    return given if kind.lower() == "bearer" else ""
+
+
+def refusal(status: HTTPStatus, error: FawkesError) -> Response:
+    """An error in the form of the controller's."""
+    return JSONResponse(error.plain(), status)
+
+
+def no_key(request: Request) -> Response:
+    """The answer to who has neither key nor token, for people or for programs."""
+    what = "The key or token is missing or wrong"
+    if request.url.path.startswith("/api/"):
+        answer = refusal(HTTPStatus.UNAUTHORIZED, UserError(what, hint="Send it as `Authorization: Bearer TOKEN`"))
+    else:
+        hint = "Open the address that `fawkes web` printed, or /?key= with the token of a viewer, none that acts"
+        answer = PlainTextResponse(f"{what}. {hint}.\n", HTTPStatus.UNAUTHORIZED)
+    answer.headers["www-authenticate"] = 'Bearer realm="fawkes"'
+    return answer
+
+
+async def _body(request: Request) -> bytes:
+    """The body, or a piece of it that is too long already."""
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_BODY_BYTES:
+            break
+    return body
