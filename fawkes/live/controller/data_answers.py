@@ -89,6 +89,7 @@ class DataAnswers:
             "java_home": None,
             "files": files,
             "spark": None if home is None else str(home),
+            "spark_history": spark.history(self._setup, cluster),
             "pig": None if pig is None else str(pig),
         }
 
