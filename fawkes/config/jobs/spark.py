@@ -173,7 +173,9 @@ def history_flags(default_fs: str) -> list[str]:
         "spark.history.ui.port": str(HISTORY_PORT),
         # Another port, if this one is in use, would be one that nobody looks at.
         "spark.port.maxRetries": "0",
-        "spark.hadoop.ipc.client.connect.max.retries": "300",
+        # A NameNode that is started beside it refuses connections at first, and by default that is the end.
+        "spark.hadoop.dfs.client.retry.policy.enabled": "true",
+        "spark.hadoop.dfs.client.retry.policy.spec": "1000,300",
     }
     return [f"-D{key}={value}" for key, value in values.items()]
 
