@@ -181,8 +181,8 @@ def slots(nodes: Iterable[ComputeNode], task_mb: int, task_vcores: int) -> tuple
             room = node.memory_mb // max(1, task_mb)
             if task_vcores:
                 room = min(room, node.vcores // task_vcores)
-            used += node.containers
-            total += max(room, node.containers)
+            used += node.containers or 0
+            total += max(room, node.containers or 0)
     return used, total
 
 

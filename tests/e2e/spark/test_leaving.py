@@ -30,7 +30,7 @@ clients = ["{CONTROLLER_ADDRESS}"]
 outputs = [{{ path = "/out", save_to = "../saved/s" }}]
 scratch = ["/scratch"]
 """
-LEAVES = ("never", "30s", "instant")
+LEAVES = ("never", "1h", "instant")
 ROUNDS, TASKS, SECONDS = 4, 24, 3
 #: what a round takes while nodes come and go
 ROUND_S = 25.0
@@ -39,7 +39,7 @@ ROUND_S = 25.0
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
     pieces.provide(pieces.of_name("spark"))
-    with real_site(tmp_path_factory.mktemp("leaving") / "lab", 5, SETTINGS.format(leave="30s"), memory_mb=2000) as site:
+    with real_site(tmp_path_factory.mktemp("leaving") / "lab", 5, SETTINGS.format(leave="1h"), memory_mb=2000) as site:
         site.write("clusters/s.toml", CLUSTER)
         site.write("jobs/words.py", WORDS.read_text())
         site.run()
@@ -90,7 +90,7 @@ def ended(site: RealSite, name: str) -> None:
 
 @pytest.mark.parametrize("leave", LEAVES)
 def test_a_node_that_leaves_costs_no_more_than_what_it_had(site: RealSite, leave: str) -> None:
-    site.write("fawkes.toml", SETTINGS.format(leave=leave.replace("never", "30s")))
+    site.write("fawkes.toml", SETTINGS.format(leave=leave.replace("never", "1h")))
     site.fawkes("reload")
     if serving := len(site.serving("s", Role.TRANSIENT)) - 2:
         move(site, "grow" if serving < 0 else "shrink", abs(serving), 2)
@@ -102,7 +102,7 @@ def test_a_node_that_leaves_costs_no_more_than_what_it_had(site: RealSite, leave
 
 
 def test_one_application_lives_through_two_grows_three_shrinks_and_a_killed_controller(site: RealSite) -> None:
-    site.write("fawkes.toml", SETTINGS.format(leave="30s"))
+    site.write("fawkes.toml", SETTINGS.format(leave="1h"))
     site.fawkes("reload")
     if serving := len(site.serving("s", Role.TRANSIENT)):
         move(site, "shrink", serving, 0)
