@@ -53,7 +53,7 @@ def env(site: Site, cluster: str, csh: bool) -> None:
         programs.append(os.fspath(folder))
     if answer.get("spark"):
         variables |= _spark(Path(answer["spark"]), os.fspath(folder))
-        variables["SPARK_HISTORY"] = f"http://{answer['spark_history']}"
+        variables["SPARK_HISTORY"] = f"http://{answer.get('spark_history', '')}"
         programs.append(f"{answer['spark']}/bin")
     click.echo(_csh(variables, ":".join(programs)) if csh else _sh(variables, ":".join(programs)))
 
