@@ -1,7 +1,7 @@
 """Results that programs wrote and an MR-cluster saved, held against the same computation on this machine.
 
-Known are the examples Wordcount, Sort and TeraSort, HiBench's PageRank and K-Means, and the BTWorld workflow; of other
-jobs nothing is known that could be compared.
+Known are the examples Wordcount, Sort and TeraSort, HiBench's PageRank and K-Means, its programs for Spark, and the
+BTWorld workflow; of other jobs nothing is known that could be compared.
 """
 
 from __future__ import annotations
