@@ -102,7 +102,8 @@ def test_a_node_that_leaves_costs_no_more_than_what_it_had(site: RealSite, leave
 
 
 def test_one_application_lives_through_two_grows_three_shrinks_and_a_killed_controller(site: RealSite) -> None:
-    site.write("fawkes.toml", SETTINGS.format(leave="1h"))
+    # A node that leaves an application for the second time has executors until its time is up: Spark asks it once.
+    site.write("fawkes.toml", SETTINGS.format(leave="30s"))
     site.fawkes("reload")
     if serving := len(site.serving("s", Role.TRANSIENT)):
         move(site, "shrink", serving, 0)
