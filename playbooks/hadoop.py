@@ -15,8 +15,8 @@ from xml.sax.saxutils import escape
 
 from fawkes.playbook import Folders, Lease, RefusedError, Script, Secret, changing, hand_lease, play, reading_in, task
 
-DAEMONS = ("namenode", "journalnode", "datanode", "resourcemanager", "nodemanager", "historyserver")
-"""The daemons of Hadoop that Fawkes starts, by the names of their pid files and logs."""
+DAEMONS = ("namenode", "journalnode", "datanode", "resourcemanager", "nodemanager", "historyserver", "sparkhistory")
+"""The daemons of an MR-cluster that Fawkes starts, by the names of their pid files and logs."""
 
 
 @dataclass(frozen=True)

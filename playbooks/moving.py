@@ -12,7 +12,7 @@ from typing import Any
 
 from fawkes.playbook import ASIDE, Lease, Script, changing, hand_lease, play, reading_in, task
 
-MASTERS = ("namenode", "resourcemanager", "historyserver")
+MASTERS = ("namenode", "resourcemanager", "historyserver", "sparkhistory")
 """The daemons that run on the masters' node alone."""
 
 JOURNALNODE = "journalnode"
@@ -31,7 +31,7 @@ marked_as() {
         case " $1 " in *" $name "*) [ -z "$name" ] || echo "$pid $name" ;; esac
     done
 }
-masters() { marked_as "${masters:-namenode resourcemanager historyserver}"; }
+masters() { marked_as "${masters:-namenode resourcemanager historyserver sparkhistory}"; }
 clients() { marked_as job; }
 pids() { cut -d' ' -f1; }
 """

@@ -364,14 +364,14 @@ def test_env_makes_pig_and_spark_work_where_they_are(
         (home / place).write_text(f"#!/bin/sh\n{text}\n")
         (home / place).chmod(0o755)
     (installed / "bin/hadoop").write_text('#!/bin/sh\necho "$HADOOP_CLASSPATH" "$@"\n')
-    loaded.env |= {"pig": str(pig), "spark": str(home)}
-    script = 'eval "$1"; spark-submit; pig -x mapreduce q.pig; echo "$PYTHONPATH"'
+    loaded.env |= {"pig": str(pig), "spark": str(home), "spark_history": "10.0.0.1:18080"}
+    script = 'eval "$1"; spark-submit; pig -x mapreduce q.pig; echo "$PYTHONPATH $SPARK_HISTORY"'
     argv = ["/bin/sh", "-c", script, "sh", run("env", "c-1").stdout]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, env={"PATH": os.environ["PATH"]})
     assert done.stdout.splitlines() == [
         f"{home} {site}/state/env/c-1",
         f"{pig}/lib/* org.apache.pig.Main -x mapreduce q.pig",
-        f"{home}/python/lib/pyspark.zip",
+        f"{home}/python/lib/pyspark.zip http://10.0.0.1:18080",
     ]
 
 

@@ -56,6 +56,7 @@ def env(site: Site, cluster: str, csh: bool) -> None:
         programs.append(os.fspath(folder))
     if answer.get("spark"):
         variables |= _spark(Path(answer["spark"]), os.fspath(folder))
+        variables["SPARK_HISTORY"] = f"http://{answer.get('spark_history', '')}"
         programs.append(f"{answer['spark']}/bin")
     if why := _shut_out(answer["master"], answer["doors"]):
         warn(f"warning: {cluster} takes no connections from this machine ({why}): add it to `clients` in its file")

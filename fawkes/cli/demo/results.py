@@ -1,7 +1,7 @@
 """Results that programs wrote and an MR-cluster saved, held against the same computation on this machine.
 
-Known are the examples Wordcount, Sort and TeraSort, HiBench's PageRank and K-Means, and the BTWorld workflow; of other
-jobs nothing is known that could be compared.
+Known are the examples Wordcount, Sort and TeraSort, HiBench's PageRank and K-Means, its programs for Spark, and the
+BTWorld workflow; of other jobs nothing is known that could be compared.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -82,13 +82,34 @@ def _pagerank(details: JobDetails, place: Place) -> Iterator[Found]:
 def _kmeans(details: JobDetails, place: Place) -> Iterator[Found]:
     match shlex.split(details.command):
         case ["sh", "kmeans.sh", source, target, iterations, "python3", "data.py", *words]:
-            read, written = place(source), place(target)
-            if read is not None and written is not None:
-                with TemporaryDirectory(prefix="fawkes-") as first:
-                    program = [sys.executable, str(hibench_folder() / "data.py"), *words, "--out", first]
-                    subprocess.run(program, check=True, stdout=subprocess.DEVNULL)
-                    compare = partial(hibench.kmeans, read, written, Path(first), int(iterations))
-                    yield f"centres of {iterations} iterations", _wrong(compare)
+            yield from _centres(place(source), place(target), int(iterations), words)
+
+
+def _centres(read: Path | None, written: Path | None, iterations: int, words: Sequence[str]) -> Iterator[Found]:
+    if read is not None and written is not None:
+        with TemporaryDirectory(prefix="fawkes-") as first:
+            program = [sys.executable, str(hibench_folder() / "data.py"), *words, "--out", first]
+            subprocess.run(program, check=True, stdout=subprocess.DEVNULL)
+            compare = partial(hibench.kmeans, read, written, Path(first), iterations)
+            yield f"centres of {iterations} iterations", _wrong(compare)
+
+
+def _twin(details: JobDetails, place: Place) -> Iterator[Found]:
+    """The result of one of HiBench's programs for Spark."""
+    if Path(details.python).name != "twins.py":
+        return
+    program, source, target, *numbers = details.args
+    read, written = place(source), place(target)
+    if program == "kmeans":
+        iterations, count, dimensions, clusters, k, seed, _ = numbers
+        shape = ["--count", count, "--dimensions", dimensions, "--clusters", clusters, "--k", k, "--seed", seed]
+        yield from _centres(read, written, int(iterations), ["centres", *shape])
+    elif read is not None and written is not None:
+        whole, compare = written, partial(_EXAMPLES.get(program, hibench.sort), read, written)
+        if program == "pagerank":
+            whole = written / f"sorted-{numbers[1]}"
+            compare = partial(hibench.pagerank, read, written, int(numbers[1]))
+        yield f"what {program} wrote", _wrong(compare, whole)
 
 
 def _btworld(details: JobDetails, place: Place) -> Iterator[Found]:
@@ -113,4 +134,4 @@ def _wrong(compare: Callable[[], str], whole: Path | None = None) -> str:
         return str(error)
 
 
-_KNOWN = (_example, _pagerank, _kmeans, _btworld)
+_KNOWN = (_example, _pagerank, _kmeans, _twin, _btworld)

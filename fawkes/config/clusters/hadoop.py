@@ -112,3 +112,4 @@ class Heap(Strict):
     resourcemanager: SizeBytes | None = Field(default=None, description="the ResourceManager")
     nodemanager: SizeBytes | None = Field(default=None, description="each NodeManager")
     historyserver: SizeBytes | None = Field(default=None, description="the JobHistory server")
+    sparkhistory: SizeBytes | None = Field(default=None, description="the history server of Spark")

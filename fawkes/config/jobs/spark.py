@@ -9,6 +9,9 @@ from dataclasses import dataclass
 KIND = "spark"
 EVENTS = "/history/spark"
 """The folder in HDFS where applications log their events."""
+HISTORY = "sparkhistory"
+"""The daemon on the masters' node that shows these events."""
+HISTORY_PORT = 18080
 
 _DYNAMIC = "spark.dynamicAllocation"
 MOST = f"{_DYNAMIC}.maxExecutors"
@@ -21,6 +24,7 @@ _DOORS = "without it others could reach the application"
 _PLACE = "Fawkes decides where the application runs, and with which files"
 _KERBEROS = "Fawkes decides who the application is"
 _TAG = "Fawkes finds the application by its tag"
+_HISTORY = "the history server finds the application by these"
 _ONCE = "each attempt starts the driver once; give `retries` for more"
 _OWNED: Mapping[str, str] = {
     "spark.authenticate": _DOORS,
@@ -50,7 +54,8 @@ _OWNED: Mapping[str, str] = {
     "spark.yarn.principal": _KERBEROS,
     "spark.yarn.keytab": _KERBEROS,
     "spark.kerberos.": _KERBEROS,
-    "spark.eventLog.": "the history server finds the application by these",
+    "spark.eventLog.": _HISTORY,
+    "spark.yarn.historyServer.": _HISTORY,
     "spark.hadoop.yarn.": _PLACE,
     "spark.hadoop.fs.defaultFS": _PLACE,
     "spark.hadoop.dfs.": _PLACE,
@@ -71,13 +76,15 @@ _LEAST_OVERHEAD_MB = 384
 class Place:
     """An MR-cluster as Spark sees it: ``home`` is its folder on the master, ``default_fs`` the URL of HDFS.
 
-    ``small`` nodes get small containers; ``node_mb`` has the memory for containers of each node of the pool, the
-    largest that one may have is ``most_mb``. ``core_count`` is how many copies of the files of an application are kept,
-    ``flags`` are those of each JVM in a container.
+    ``history`` is where its history server answers, host and port. ``small`` nodes get small containers; ``node_mb``
+    has the memory for containers of each node of the pool, the largest that one may have is ``most_mb``.
+    ``core_count`` is how many copies of the files of an application are kept, ``flags`` are those of each JVM in a
+    container.
     """
 
     home: str
     default_fs: str
+    history: str
     core_count: int
     small: bool
     quick: bool
@@ -144,6 +151,7 @@ def settings(place: Place) -> dict[str, str]:
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": events,
         "spark.history.fs.logDirectory": events,
+        "spark.yarn.historyServer.address": place.history,
         # Nodes come and go: executors follow the tasks, and leave a node that drains with what they have.
         f"{_DYNAMIC}.enabled": "true",
         f"{_DYNAMIC}.shuffleTracking.enabled": "true",
@@ -155,6 +163,21 @@ def settings(place: Place) -> dict[str, str]:
         "spark.stage.maxConsecutiveAttempts": "20",
         **({"spark.yarn.report.interval": "1s"} if place.quick else {}),
     }
+
+
+def history_flags(default_fs: str) -> list[str]:
+    """The flags of the history server's JVM. It waits for a NameNode that starts, and keeps a week of events."""
+    values = {
+        "spark.history.fs.logDirectory": f"{default_fs}{EVENTS}",
+        "spark.history.fs.cleaner.enabled": "true",
+        "spark.history.ui.port": str(HISTORY_PORT),
+        # Another port, if this one is in use, would be one that nobody looks at.
+        "spark.port.maxRetries": "0",
+        # A NameNode that is started beside it refuses connections at first, and by default that is the end.
+        "spark.hadoop.dfs.client.retry.policy.enabled": "true",
+        "spark.hadoop.dfs.client.retry.policy.spec": "1000,300",
+    }
+    return [f"-D{key}={value}" for key, value in values.items()]
 
 
 def of_job(

@@ -18,6 +18,8 @@ class Compute(StrEnum):
     ABSENT = "absent"
     RUNNING = "running"
     DRAINING = "draining"
+    IDLE = "idle"
+    """It drains and has no container, and no application fetches from it what tasks have left there."""
     LEFT = "left"
     LOST = "lost"
     OTHER = "other"

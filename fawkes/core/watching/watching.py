@@ -22,6 +22,7 @@ from fawkes.core.values.sight import HEARD, NAMENODE, UNHEARD, Compute, Sight, S
 
 #: a NodeManager of which the ResourceManager says so does nothing for its MR-cluster any more
 _GONE = frozenset({Compute.LEFT, Compute.LOST})
+_DRAINS = frozenset({Compute.DRAINING, Compute.IDLE})
 
 
 def masters_seen(draft: Draft, event: MastersSeen) -> None:
@@ -162,7 +163,7 @@ def _trouble(state: NodeState, sight: Sight) -> list[str]:
 
 def _should_leave(sight: Sight) -> bool:
     """True if a master thinks that a node leaves."""
-    return sight.compute is Compute.DRAINING or sight.stored in (Stored.LEAVING, Stored.LEFT)
+    return sight.compute in _DRAINS or sight.stored in (Stored.LEAVING, Stored.LEFT)
 
 
 def _works(state: NodeState, sight: Sight) -> bool:
@@ -172,7 +173,7 @@ def _works(state: NodeState, sight: Sight) -> bool:
 
 
 def _draining(draft: Draft, state: NodeState, sight: Sight) -> None:
-    if sight.compute in _GONE:
+    if sight.compute in _GONE or sight.compute is Compute.IDLE:
         drained(draft, state)
     elif sight.compute in (Compute.RUNNING, Compute.ABSENT):
         _doubt(draft, state, draft.settings.doubt_us)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from fawkes.base.errors import FawkesError, HostError
+from fawkes.config.jobs.spark import HISTORY
 from fawkes.core.values.effects import Deploy, Membership
 from fawkes.core.values.model import ClusterId, Facts, NodeId, Role
 from fawkes.live.base import limits
@@ -33,6 +34,8 @@ from fawkes.playbook import Lease, Script
 _log = logging.getLogger(__name__)
 #: how many looks at the masters between two looks at the daemons themselves
 _LOOKS_PER_STATUS = 12
+#: the NameNode waits for its format, Spark's history server for a folder in HDFS (`Stages.load`)
+_LATER = ("namenode", HISTORY)
 
 
 class Deployer:
@@ -120,7 +123,7 @@ class Deployer:
         self._membership.told(cluster, self._membership.documents(cluster, members))
 
     def _start(self, cluster: LiveCluster) -> None:
-        """All daemons at once; the NameNode's is the only one that must wait, for its first format."""
+        """All daemons at once, but those that must wait."""
         problems: list[FawkesError] = []
         self._make_way(cluster)
 
@@ -137,7 +140,7 @@ class Deployer:
             others = {
                 n: hadoop.start(
                     self._lease(cluster, n),
-                    [d for d in self._setup.daemons(cluster, n, cluster.members[n].role) if d.name != "namenode"],
+                    [d for d in self._setup.daemons(cluster, n, cluster.members[n].role) if d.name not in _LATER],
                 )
                 for n in sorted(cluster.members)
             }

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from fawkes.base.errors import ElsewhereError, FawkesError, NodeRefusedError, RefusedError
 from fawkes.config.clusters.details import DataSet, Output
-from fawkes.config.jobs.spark import EVENTS, KIND
+from fawkes.config.jobs.spark import EVENTS, HISTORY, KIND
 from fawkes.core.values.effects import Load, Save
 from fawkes.core.values.model import ClusterId, Facts, Plain
 from fawkes.core.values.proof import NAMED
@@ -30,6 +30,7 @@ from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.copies import Copies, load_job, save_job
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.ground import Ground
+from fawkes.live.nodes.playbooks import hadoop
 from fawkes.live.nodes.upload import Upload
 from fawkes.live.wire.rest import Deadline
 from fawkes.live.wire.webhdfs import Hdfs
@@ -187,6 +188,8 @@ class Stages:
         self._waits.note(effect.key, effect.version, "nothing of its data moves")
         needed = [EVENTS] if KIND in cluster.details.software else []
         loading.lay_out(masters, [output.path for output in cluster.details.outputs], needed)
+        if needed:
+            self._begin_history(cluster)
         if cluster.details.kerberos_users:
             loading.let_in(masters, cluster.details.kerberos_users, [output.path for output in cluster.details.outputs])
         sets = [self._load_set(cluster, number, data_set, stop) for number, data_set in enumerate(cluster.details.data)]
@@ -195,6 +198,13 @@ class Stages:
         loading.mark_active(masters)
         self._clusters.mark(effect.cluster, working=True)
         return {"sets": sets}
+
+    def _begin_history(self, cluster: LiveCluster) -> None:
+        """Start Spark's history server, which ends at once where there is no folder of events."""
+        at, member = cluster.master, cluster.members[cluster.master]
+        daemons = [d for d in self._setup.daemons(cluster, at, member.role) if d.name == HISTORY]
+        script = hadoop.start(self._ground.lease(at, cluster.id, member.generation), daemons)
+        self._ground.run(at, script, "starting Spark's history server")
 
     def save(self, effect: Save, current: Callable[[], bool]) -> Facts | None:
         """Files and bytes of what was saved; None when a newer goal came.

@@ -194,6 +194,9 @@ QUERIES: Mapping[str, Query] = {
     "end": Query("The user who released the whole pool, and whether it has ended.", kind=_OBJECT),
     "at-stake": Query("Files of an MR-cluster, or of all, that a release would save or lose.", "cluster?"),
     "env": Query("The configuration with which users' tools reach an MR-cluster.", "cluster", _OBJECT),
+    "config": Query(
+        "The configuration of a node, and with `running` how its daemons run.", "cluster node? running?", _OBJECT
+    ),
     "logs": Query("Logs of an MR-cluster.", "cluster node? job? lines?", None),
     "history": Query("Hadoop's history of an attempt of a job.", "cluster job attempt application?", None),
     "restore": Query("The kept copy of an MR-cluster, as a node could use it.", "cluster to", None),

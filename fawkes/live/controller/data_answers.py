@@ -96,6 +96,7 @@ class DataAnswers:
             "java_home": None,
             "files": files,
             "spark": None if home is None else str(home),
+            "spark_history": spark.history(self._setup, cluster),
             "pig": None if pig is None else str(pig),
             "doors": self._setup.doors_list(cluster).split(),
             "master": self._ground.nodes[cluster.master].data_address,

@@ -41,6 +41,7 @@ OWN_TAGS = "fawkes"
 
 MAPREDUCE = "MAPREDUCE"
 SPARK = "SPARK"
+_OF_STAGE = ("stageId", "numTasks", "numActiveTasks", "numCompletedIndices")
 _STAGES = "status=active&status=pending&status=complete"
 
 #: What users and their jobs do, by the NameNode's own counters. Looking (listings, states of files) is left out: the
@@ -180,8 +181,8 @@ def slots(nodes: Iterable[ComputeNode], task_mb: int, task_vcores: int) -> tuple
             room = node.memory_mb // max(1, task_mb)
             if task_vcores:
                 room = min(room, node.vcores // task_vcores)
-            used += node.containers
-            total += max(room, node.containers)
+            used += node.containers or 0
+            total += max(room, node.containers or 0)
     return used, total
 
 
@@ -261,19 +262,23 @@ def _ask_driver(masters: MasterAddresses, app: Application, deadline: Deadline) 
 def spark_tasks(stages: Any) -> Tasks | None:
     """Tasks of a Spark application by the list of its stages; None when a figure is missing.
 
-    A stage that is pending waits for others. Of jobs that the program has not begun nobody knows; before its first
-    stage it counts as one task.
+    A stage that is pending waits for others, which have smaller numbers. One that has a smaller number than all that
+    are active is skipped in the end: its output is there from earlier on. Of jobs that the program has not begun nobody
+    knows; before its first stage it counts as one task.
     """
     if not isinstance(stages, list) or not all(isinstance(stage, Mapping) for stage in stages):
         return None
-    waits, runs, done = Counter[str](), 0, 0
+    rows: list[tuple[str, list[int]]] = []
     for stage in stages:
-        figures = [count(stage.get(name)) for name in ("numTasks", "numActiveTasks", "numCompletedIndices")]
-        known = [figure for figure in figures if figure is not None]
-        if len(known) != len(figures):
+        figures = [figure for name in _OF_STAGE if (figure := count(stage.get(name))) is not None]
+        if len(figures) != len(_OF_STAGE):
             return None
-        waits[str(stage.get("status"))] += max(0, known[0] - known[1] - known[2])
-        runs, done = runs + known[1], done + known[2]
+        rows.append((str(stage.get("status")), figures))
+    waits, runs, done = Counter[str](), 0, 0
+    first = min((figures[0] for status, figures in rows if status == "ACTIVE"), default=0)
+    for status, (number, tasks, active, completed) in rows:
+        waits[status] += max(0, tasks - active - completed) if number >= first else 0
+        runs, done = runs + active, done + completed
     if not stages:
         return Tasks(waiting=1, ready=1, progress=0.0)
     waiting = waits["ACTIVE"] + waits["PENDING"]

@@ -148,7 +148,7 @@ def undeclared(
     declared = [*(row.path for row in details.outputs), *(row.to for row in details.data), *details.scratch]
     skipped = [*(_parts(escape(path)) for path in declared), *bookkeeping(setup.settings(cluster))]
     if KIND in details.software:
-        skipped += [_parts(EVENTS), ("staging", ".sparkStaging")]
+        skipped += [_parts(EVENTS), ("staging", "*", ".sparkStaging")]
     left = _Left(bounds, bounds.all_names)
     rows = [_row(hdfs, data_set, left) for data_set in cluster.details.data if _changed(hdfs, data_set)]
     rows += _other(hdfs, [parts for parts in skipped if parts], left)

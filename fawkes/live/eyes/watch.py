@@ -18,6 +18,7 @@ from fawkes.core.values.sight import HEARD, NAMENODE, RESOURCE_MANAGER, UNHEARD,
 from fawkes.live.base import limits
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.eyes import blocks
+from fawkes.live.eyes.measure import SPARK
 from fawkes.live.eyes.places import Addresses
 from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.wire import masters
@@ -27,6 +28,7 @@ from fawkes.live.wire.rest import Deadline, UnreadableError
 _log = logging.getLogger(__name__)
 Gone = Callable[[LiveCluster, NodeId, Sequence[str]], tuple[str, ...] | None]
 _WORKERS = ("datanode", "nodemanager")
+_SERVICES = "yarn.nodemanager.aux-services"
 
 _COMPUTE = {
     masters.RUNNING: Compute.RUNNING,
@@ -154,10 +156,11 @@ class Watch:
             return
         self._tell_masters(cluster.id, eye, _Masters())
         gone_on = self._daemons_gone(cluster, eye, storing)
+        idle = _idle(cluster, addresses, computing)
         sights = {
             node: Sight(
                 asked_us=asked_us,
-                compute=_compute(computing.get(node)),
+                compute=Compute.IDLE if node in idle else _compute(computing.get(node)),
                 stored=_stored(addresses, storing, node) if member.role is not Role.TRANSIENT else Stored.NOT_KNOWN,
                 gone=gone_on.get(node, ()),
             )
@@ -288,6 +291,26 @@ def _figures(sight: Sight) -> Blocks | None:
 
 def _compute(node: ComputeNode | None) -> Compute:
     return Compute.ABSENT if node is None else _COMPUTE.get(node.state, Compute.OTHER)
+
+
+def _idle(cluster: LiveCluster, addresses: MasterAddresses, computing: Mapping[str, ComputeNode]) -> frozenset[NodeId]:
+    """The nodes that drain without a container while all applications are Spark's, asked after the nodes were seen.
+
+    YARN waits for the end of every application that ran there, for its NodeManager may serve the map outputs of one.
+    Executors take along what they have. A NodeManager with services of a site's own may serve theirs.
+    """
+    empty = frozenset(
+        node
+        for node, member in cluster.members.items()
+        if (seen := computing.get(node)) is not None
+        and (seen.state, seen.containers) == (masters.DECOMMISSIONING, 0)
+        and _SERVICES not in cluster.details.overrides(member.role).get("yarn-site", {})
+    )
+    try:
+        apps = masters.all_applications(addresses, Deadline.after(limits.MASTERS_S), tag="") if empty else ()
+    except UnreadableError:
+        return frozenset()
+    return empty if all(app.ended or app.kind == SPARK for app in apps) else frozenset()
 
 
 def _stored(masters: MasterAddresses, hdfs: Storage, node: NodeId) -> Stored:

@@ -61,16 +61,16 @@ _log = logging.getLogger(__name__)
 _SMALL_NODE_BYTES = 8 << 30
 _HEAPS_MB = {
     "namenode": 1024, "journalnode": 256, "datanode": 512, "resourcemanager": 1024, "nodemanager": 512,
-    "historyserver": 512,
+    "historyserver": 512, spark.HISTORY: 512,
 }  # fmt: skip
 _SMALL_HEAPS_MB = {
     "namenode": 256, "journalnode": 128, "datanode": 128, "resourcemanager": 256, "nodemanager": 160,
-    "historyserver": 192,
+    "historyserver": 192, spark.HISTORY: 192,
 }  # fmt: skip
 _CLIENT_HEAP_MB = 256
 _PIG_HEAP_MB = 512
 _MASTER_DAEMONS = ("namenode", "resourcemanager", "historyserver")
-_OF_MASTERS = ("journalnode", *_MASTER_DAEMONS)
+_OF_MASTERS = ("journalnode", *_MASTER_DAEMONS, spark.HISTORY)
 _DAEMONS = {
     Role.CORE: ("datanode", "nodemanager"),
     Role.TRANSIENT_CORE: ("datanode", "nodemanager"),
@@ -257,7 +257,7 @@ class Setup:
         return self._address_url(cluster) if trio is None else trio.url
 
     def _address_url(self, cluster: LiveCluster) -> str:
-        return f"hdfs://{self._ground.nodes[cluster.master].data_address}:{Ports().namenode}"
+        return f"hdfs://{self.address(cluster)}:{Ports().namenode}"
 
     def target(self, cluster: LiveCluster) -> Target:
         """The target of the sampler; a slot is a container of a map task."""
@@ -300,12 +300,15 @@ class Setup:
         env = self.environment(cluster, node)
         web = ",".join(map(str, Ports().web))
         home = self._ground.nodes[node].data_address
+        own = {spark.HISTORY: spark.history_flags(self.default_fs(cluster))}
         guarded = [*hadoop_conf.DOOR_FLAGS, f"-Dfawkes.doors.web={web}", f"-Dfawkes.doors.home={home}"]
         return [
             hadoop.Daemon(
                 name,
                 _with_class_path(
-                    self._argv(cluster, node, name, extra=[*guarded, *hadoop.log_flags(folders, name)]),
+                    self._argv(
+                        cluster, node, name, extra=[*guarded, *own.get(name, ()), *hadoop.log_flags(folders, name)]
+                    ),
                     after=str(folders.conf / hadoop_conf.DOORS_JAR),
                 ),
                 env,
@@ -318,6 +321,10 @@ class Setup:
         """The address of the masters that its workers follow; with a journal its name, for masters move within it."""
         if cluster.standby is not None:
             return self.default_fs(cluster)
+        return self.address(cluster)
+
+    def address(self, cluster: LiveCluster) -> str:
+        """The data address of its masters."""
         return self._ground.nodes[cluster.master].data_address
 
     def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
@@ -399,7 +406,7 @@ class Setup:
 
     def _addressed(self, cluster: LiveCluster, port: int, order: Order) -> AddressedOrder:
         login = self._login(cluster)
-        at = self._ground.nodes[cluster.master].data_address
+        at = self.address(cluster)
         return AddressedOrder(at, port, order, None if login is None else login.session)
 
     def kill_argv(self, cluster: LiveCluster, application: str) -> list[str]:
@@ -548,7 +555,8 @@ class Setup:
     ) -> list[str]:
         light = LIGHT_FLAGS if program not in _HEAPS_MB or self._small(node) else ()
         own, realm = self._ground.folders(node, cluster.id).conf, self._realm(cluster, node)
-        argv = self.release(cluster, node).daemon_argv(
+        software = self.spark(cluster, node) if program == spark.HISTORY else self.release(cluster, node)
+        argv = software.daemon_argv(
             program,
             java_home=self.java_home(cluster, node),
             conf_dir=str(conf or own),
@@ -574,7 +582,8 @@ def masters_on(cluster: LiveCluster, node: NodeId) -> tuple[str, ...]:
     """The daemons that a node has beside those of its role, because masters or a part of the journal are there."""
     journal = ("journalnode",) if node in cluster.journal else ()
     if node == cluster.master:
-        return (*journal, *_MASTER_DAEMONS)
+        own = (spark.HISTORY,) if spark.KIND in cluster.details.software else ()
+        return (*journal, *_MASTER_DAEMONS, *own)
     return (*journal, "namenode") if node == cluster.second else journal
 
 

@@ -16,6 +16,8 @@ _CHATTER = re.compile(r"\S+ \S+ (INFO|WARN|DEBUG) ")
 _TELLING = ("Exception", "Error", "error")
 SPARK = "SPARK"
 _PYTHON_ENDED = "exited with status"
+#: the last lines of a driver that ended before YARN knew it are among YARN's words
+_ENDED_EARLY = re.compile(r"Final app status: FAILED, exitCode: \d+, \(reason: (?:Uncaught exception: )?(.*)")
 _MOST_LOG_BYTES = 20_000
 _LOG_BEGINS = "LogType:"
 _TASK = re.compile(r"task_\d+_\d+_[mr]_\d+")
@@ -80,13 +82,14 @@ def task_error(masters: MasterAddresses, application: Application, deadline: Dea
 
 
 def driver_error(masters: MasterAddresses, application: Application, deadline: Deadline) -> str:
-    """The exception of a Python program, by the log of its driver; empty where nobody knows, or YARN's words say all.
+    """The exception that ended a driver; empty where nobody knows, or YARN's first line says all.
 
-    YARN has the exception of a program in Java; of one in Python it knows the exit code. The log is there a moment
-    after the application has ended.
+    That line has the exception of a program in Java that had begun to use Spark. Of one in Python YARN knows the exit
+    code, and the exception is in its log, which is there a moment after the application has ended.
     """
     if _PYTHON_ENDED not in application.diagnostics or not masters.history:
-        return ""
+        early = _ENDED_EARLY.search(application.diagnostics)
+        return early[1].strip() if early else ""
     url = f"{masters.resource_manager}/ws/v1/cluster/apps/{application.id}/appattempts"
     try:
         attempts = listed(get_json(url, deadline, key=masters.key), "appAttempts", "appAttempt", url)

@@ -41,7 +41,8 @@ def command(setup: Setup, cluster: LiveCluster, effect: StartJob, details: JobDe
     key, why = spark.too_much(place, values)
     if key:
         raise UserError(f"it asks for {why}", where=f"properties.{key}", hint="Ask for less, or add nodes to the pool")
-    argv = home.argv(java_home=env["JAVA_HOME"], conf_dir=conf_dir, heap_mb=_CLIENT_HEAP_MB, extra=flags)
+    java = env["JAVA_HOME"]
+    argv = home.daemon_argv("sparksubmit", java_home=java, conf_dir=conf_dir, heap_mb=_CLIENT_HEAP_MB, extra=flags)
     argv += ["--properties-file", f"{conf_dir}/{CONF}", "--name", effect.job]
     argv += spark_words(details, setup.files_folder(cluster, effect))
     return Command(argv, {**env, **environment(home.root, conf_dir)}, _files(setup, cluster, values))
@@ -53,6 +54,11 @@ def client(setup: Setup, cluster: LiveCluster) -> tuple[dict[str, str], Path | N
         return setup.client(cluster), None
     home = cached_spark(SPARK)
     return _files(setup, cluster, spark.settings(_place(setup, cluster, home))), Path(home.root)
+
+
+def history(setup: Setup, cluster: LiveCluster) -> str:
+    """The host and port of its history server."""
+    return f"{setup.address(cluster)}:{spark.HISTORY_PORT}"
 
 
 def environment(home: str, conf_dir: str) -> dict[str, str]:
@@ -72,6 +78,7 @@ def _place(setup: Setup, cluster: LiveCluster, home: SparkRelease) -> spark.Plac
     return spark.Place(
         home=home.root,
         default_fs=setup.default_fs(cluster),
+        history=history(setup, cluster),
         core_count=len(cluster.core),
         small=most < _SMALL_MB,
         quick=quick,

@@ -88,11 +88,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class ComputeNode:
-    """A NodeManager as the ResourceManager sees it; ``state`` is YARN's own word."""
+    """A NodeManager as the ResourceManager sees it; ``state`` is YARN's own word, ``containers`` None if not known."""
 
     host: str
     state: str
-    containers: int
+    containers: int | None
     memory_mb: int
     vcores: int
     health: str
@@ -213,7 +213,7 @@ def _compute_node(row: Mapping[str, Any]) -> ComputeNode:
     return ComputeNode(
         host=str(row.get("nodeHostName", "")),
         state=str(row.get("state", "")),
-        containers=count(row.get("numContainers")) or 0,
+        containers=count(row.get("numContainers")),
         memory_mb=used + free,
         vcores=used_vcores + (count(row.get("availableVirtualCores")) or 0),
         health=str(row.get("healthReport") or ""),

@@ -9,8 +9,9 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from fawkes.base.errors import FawkesError
 
@@ -25,6 +26,35 @@ class Fault:
 
     path: str
     what: str
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """Software of one version; ``pinned_in`` is the folder that has ``NAME.sha256``, the digests of its files."""
+
+    software: ClassVar[str]
+    version: str
+    pinned_in: Path = field(default=Path(__file__).parent / "pinned", kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """The name of its folder, such as ``hadoop-3.5.0``."""
+        return f"{self.software.lower()}-{self.version}"
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.software} {self.version}"
+
+    @property
+    def asked(self) -> str:
+        """The argument of `fawkes dist get`."""
+        return self.software.lower()
+
+    def jars(self) -> dict[str, str]:
+        """Path inside the folder -> sha256 of every file."""
+        file = self.pinned_in / f"{self.name}.sha256"
+        return parse(file.read_text(), where=str(file))
 
 
 def digest_of(path: Path) -> str:

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from fawkes.playbook.dist import manifest
 from fawkes.playbook.dist import maven
-from fawkes.playbook.dist.release import Release
+from fawkes.playbook.dist.manifest import Pinned
+from fawkes.playbook.dist.release import Placed, Release
 
 DEFAULT_PIG = "0.18.0"
 MAIN = "org.apache.pig.Main"
 
-_PINNED = Path(__file__).parent / "pinned"
 _RELOCATED = "roaringbitmap-for-pig"
 _OLD, _NEW = "org.roaringbitmap", "org.apache.pig.org.roaringbitmap"
 _PLUGINS = "org.apache.maven.plugins"
@@ -32,35 +30,14 @@ _GOALS = (
 
 
 @dataclass(frozen=True)
-class PigPin:
+class PigPin(Pinned):
     """A version of Pig: ``own`` are the artifacts that come with their dependencies, ``roaringbitmap`` its version."""
 
-    version: str
+    software = "Pig"
     own: Mapping[str, str]
     roaringbitmap: str
     shipped: Sequence[str]
     """Jars that tasks need and that neither Hadoop nor Pig's own job jars bring them, without version."""
-    pinned_in: Path = _PINNED
-
-    @property
-    def name(self) -> str:
-        """The name of its folder, such as ``pig-0.18.0``."""
-        return f"pig-{self.version}"
-
-    @property
-    def title(self) -> str:
-        """For people."""
-        return f"Pig {self.version}"
-
-    @property
-    def asked(self) -> str:
-        """The argument of `fawkes dist get`."""
-        return "pig"
-
-    def jars(self) -> dict[str, str]:
-        """Path inside the folder -> sha256 of every jar."""
-        file = self.pinned_in / f"{self.name}.sha256"
-        return manifest.parse(file.read_text(), where=str(file))
 
     def pom(self) -> str:
         """A Maven project whose default goals put Pig's jars into ``-DoutputDirectory``."""
@@ -112,22 +89,12 @@ def _put(parent: ET.Element, **texts: str) -> None:
 
 
 @dataclass(frozen=True)
-class PigRelease:
-    """Pig in one folder of one machine; ``root`` is that folder, absolute."""
+class PigRelease(Placed):
+    """Pig in one folder of one machine."""
 
-    version: str
-    root: str
+    software = "Pig"
     jars: tuple[str, ...]
     shipped: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The name of its folder in a cache and on a node."""
-        return f"pig-{self.version}"
-
-    def at(self, root: str) -> PigRelease:
-        """The same in another folder, such as that of a node."""
-        return replace(self, root=root)
 
     def argv(
         self, hadoop: Release, *, java_home: str, conf_dir: str, heap_mb: int, extra: Sequence[str] = ()

@@ -9,16 +9,13 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 
-from fawkes.playbook.dist import manifest
 from fawkes.playbook.dist import maven
+from fawkes.playbook.dist.manifest import Pinned
 from fawkes.base.errors import UserError
 
 DEFAULT_VERSION = "3.5.0"
-
-_PINNED = Path(__file__).parent / "pinned"
 
 GROUP = "org.apache.hadoop"
 # Without -timelineservice the ResourceManager dies of ClassNotFound TimelineCollectorManager.
@@ -41,29 +38,17 @@ STREAMING = "hadoop-streaming"
 
 
 @dataclass(frozen=True)
-class Pin:
+class Pin(Pinned):
     """One version: the Java it runs on (``max_java`` None: no limit known), what it borrows from another version.
 
     ``borrowed`` maps an artifact that was not published at this version to the version to take instead; a
-    borrowed artifact comes without its dependencies, which would be those of the other version. ``pinned_in`` is the
-    folder that has ``NAME.sha256``, the digests of the jars.
+    borrowed artifact comes without its dependencies, which would be those of the other version.
     """
 
-    version: str
+    software = "Hadoop"
     min_java: int
     max_java: int | None = None
     borrowed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    pinned_in: Path = _PINNED
-
-    @property
-    def name(self) -> str:
-        """The name of the release's folder, such as ``hadoop-3.5.0``."""
-        return f"hadoop-{self.version}"
-
-    @property
-    def title(self) -> str:
-        """For people."""
-        return f"Hadoop {self.version}"
 
     @property
     def asked(self) -> str:
@@ -89,11 +74,6 @@ class Pin:
     def jobclient_tests_jar(self) -> str:
         """SleepJob, TestDFSIO and so on."""
         return self.jar(_SLEEP_JOB, "tests")
-
-    def jars(self) -> dict[str, str]:
-        """Path inside the release -> sha256 of every jar."""
-        file = self.pinned_in / f"{self.name}.sha256"
-        return manifest.parse(file.read_text(), where=str(file))
 
     def pom(self) -> str:
         """A Maven project whose runtime dependencies are the release; its default goal copies them."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
+from typing import ClassVar, Self
 
 from pydantic import TypeAdapter
 
@@ -123,17 +124,33 @@ LISTING_FOLDERS = (
 
 
 @dataclass(frozen=True)
-class Release:
+class Placed:
+    """Software of one version in one folder of one machine; ``root`` is that folder, absolute."""
+
+    software: ClassVar[str]
+    version: str
+    root: str
+
+    @property
+    def name(self) -> str:
+        """The name of its folder in a cache and on a node, such as ``hadoop-3.5.0``."""
+        return f"{self.software.lower()}-{self.version}"
+
+    def at(self, root: str) -> Self:
+        """The same in another folder, such as that of a node."""
+        return replace(self, root=root)
+
+
+@dataclass(frozen=True)
+class Release(Placed):
     """One Hadoop release in one folder of one machine.
 
-    ``root`` is that folder, absolute; ``layout`` ``artifacts`` or ``tarball``; the class path entries and the jars
-    and the folder of native libraries are relative to ``root`` (empty what the release lacks); ``max_java`` is None
-    without limit.
+    ``layout`` is ``artifacts`` or ``tarball``; the class path entries and the jars and the folder of native
+    libraries are relative to ``root`` (empty what the release lacks); ``max_java`` is None without limit.
     """
 
-    version: str
+    software = "Hadoop"
     layout: str
-    root: str
     class_path: tuple[str, ...]
     task_class_path: tuple[str, ...]
     java_flags: tuple[str, ...]
@@ -161,15 +178,6 @@ class Release:
         if description is not None:
             return _described(root, description)
         return _recognised(root, sorted(names))
-
-    def at(self, root: str) -> Release:
-        """The same release in another folder, such as that of a node."""
-        return replace(self, root=root)
-
-    @property
-    def name(self) -> str:
-        """``hadoop-VERSION``, the name of its folder in a cache and on a node."""
-        return f"hadoop-{self.version}"
 
     @property
     def java_range(self) -> str:

@@ -14,19 +14,25 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from fawkes.base.errors import DeadlineError, FawkesError
 from fawkes.playbook.dist import manifest
+from fawkes.playbook.dist.manifest import Pinned
 from fawkes.playbook.dist.maven import Say
-from fawkes.playbook.dist.release import JAVA_FLAGS
+from fawkes.playbook.dist.release import JAVA_FLAGS, Placed
 
 DEFAULT_SPARK = "4.0.1"
-MAIN = "org.apache.spark.deploy.SparkSubmit"
+PROGRAMS: Mapping[str, str] = MappingProxyType(
+    {
+        "sparkhistory": "org.apache.spark.deploy.history.HistoryServer",
+        "sparksubmit": "org.apache.spark.deploy.SparkSubmit",
+    }
+)
+"""Program -> its class."""
 
-_PINNED = Path(__file__).parent / "pinned"
 _DEADLINE_S = 3600
 #: folder of the archive -> folder of the release
 _FOLDERS = {"deps/jars": "jars", "deps/bin": "bin", "lib": "python/lib", "pyspark": "python/pyspark"}
@@ -35,60 +41,32 @@ _LEFT_OUT = re.compile(r"(hive-(?!storage-api)|spark-hive|kubernetes-|spark-kube
 
 
 @dataclass(frozen=True)
-class SparkPin:
-    """A version of Spark; ``digest`` is the sha256 of its archive, ``pinned_in`` has the digests of its files."""
+class SparkPin(Pinned):
+    """A version of Spark; ``digest`` is the sha256 of its archive."""
 
-    version: str
+    software = "Spark"
     digest: str
-    pinned_in: Path = _PINNED
-
-    @property
-    def name(self) -> str:
-        """The name of its folder, such as ``spark-4.0.1``."""
-        return f"spark-{self.version}"
-
-    @property
-    def title(self) -> str:
-        """For people."""
-        return f"Spark {self.version}"
-
-    @property
-    def asked(self) -> str:
-        """The argument of `fawkes dist get`."""
-        return "spark"
-
-    def jars(self) -> dict[str, str]:
-        """Path inside the folder -> sha256 of every file, jars and others."""
-        file = self.pinned_in / f"{self.name}.sha256"
-        return manifest.parse(file.read_text(), where=str(file))
 
 
 @dataclass(frozen=True)
-class SparkRelease:
-    """Spark in one folder of one machine; ``root`` is that folder, absolute."""
+class SparkRelease(Placed):
+    """Spark in one folder of one machine."""
 
-    version: str
-    root: str
+    software = "Spark"
 
-    @property
-    def name(self) -> str:
-        """The name of its folder in a cache and on a node."""
-        return f"spark-{self.version}"
-
-    def at(self, root: str) -> SparkRelease:
-        """The same in another folder, such as that of a node."""
-        return replace(self, root=root)
-
-    def argv(self, *, java_home: str, conf_dir: str, heap_mb: int, extra: Sequence[str] = ()) -> list[str]:
-        """The arguments that start `spark-submit`; whoever calls appends its own arguments, and sets SPARK_HOME."""
+    def daemon_argv(
+        self, program: str, *, java_home: str, conf_dir: str, heap_mb: int, extra: Sequence[str] = ()
+    ) -> list[str]:
+        """The arguments that start one of PROGRAMS; the caller appends the program's own, and sets SPARK_HOME."""
         return [
             f"{java_home}/bin/java",
+            f"-Dproc_{program}",
             f"-Xmx{heap_mb}m",
             *JAVA_FLAGS,
             *extra,
             "-cp",
             f"{conf_dir}:{self.root}/jars/*",
-            MAIN,
+            PROGRAMS[program],
         ]
 
 

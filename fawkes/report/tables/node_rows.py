@@ -23,6 +23,7 @@ _COMPUTE = {
     Compute.ABSENT: "unknown to the ResourceManager",
     Compute.RUNNING: "NodeManager is running",
     Compute.DRAINING: "NodeManager is draining",
+    Compute.IDLE: "NodeManager is draining, and nothing is left on it",
     Compute.LEFT: "NodeManager has left",
     Compute.LOST: "NodeManager is lost",
     Compute.OTHER: "NodeManager is in another state",

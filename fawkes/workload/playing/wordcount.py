@@ -19,7 +19,7 @@ def counts(folder: Path) -> Counter[bytes]:
 def saved_counts(folder: Path) -> Counter[bytes]:
     """The counts in the files that a Wordcount wrote; ValueError for a word that stands there twice."""
     counter: Counter[bytes] = Counter()
-    for file in sorted(folder.glob("part-r-*")):
+    for file in sorted(folder.glob("part-*")):
         for line in file.read_bytes().splitlines():
             word, _, count = line.rpartition(b"\t")
             if word in counter:

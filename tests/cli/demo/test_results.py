@@ -61,6 +61,14 @@ def script(name: str, words: str) -> str:
     return f'[[job]]\nid = "{name}"\ncluster = "a"\nkind = "script"\ncommand = "sh {name}.sh {words}"\n'
 
 
+def twin(folder: Path, name: str, words: str) -> Workload:
+    """The same program for Spark."""
+    (folder / "twins.py").write_text("# not run here\n")
+    args = [name, *words.split()]
+    job = f'[[job]]\nid = "{name}"\ncluster = "a"\nkind = "spark"\npython = "twins.py"\nargs = {args}\n'
+    return loaded(folder, f'software = ["spark"]\n{job}')
+
+
 def saved(folder: Path, files: dict[str, str]) -> None:
     folder.mkdir(parents=True)
     for name, text in files.items():
@@ -111,6 +119,14 @@ def test_records_of_text_are_compared_and_binary_ones_are_not(tmp_path: Path) ->
     assert [result.wrong for result in compared(text)] == ["part-r-00000 is not in order"]
 
 
+def test_what_a_twin_wrote_is_compared(tmp_path: Path) -> None:
+    words, records = (twin(tmp_path, name, "/input /output/t 2") for name in ("wordcount", "sort"))
+    (tmp_path / "in" / "part-0").write_text("b\t1\na\t2\n")
+    saved(tmp_path / "kept" / "t", {"part-00000": "b\t1\na\t2\n", "_SUCCESS": ""})
+    assert [result.wrong for result in compared(records)] == ["part-00000 is not in order"]
+    assert "words differ" in next(compared(words)).wrong
+
+
 @pytest.mark.slow
 def test_ranks_of_pages(tmp_path: Path) -> None:
     workload = loaded(tmp_path, script("pagerank", "/input /output/ranks 60 1 1"))
@@ -123,6 +139,9 @@ def test_ranks_of_pages(tmp_path: Path) -> None:
     streaming(tmp_path / "in", out / "ranks-1", "pagerank.py", "update-map", "update-reduce 60", side)
     streaming(out / "ranks-1", out / "sorted-1", "pagerank.py", "sort-map", "sort-reduce")
     assert list(compared(workload)) == [Compared("pagerank", "ranks of 1 iterations", "")]
+    (out / "sorted-1" / "_SUCCESS").touch()
+    twins = twin(tmp_path, "pagerank", "/input /output/ranks 60 1 1")
+    assert list(compared(twins)) == [Compared("pagerank", "what pagerank wrote", "")]
 
 
 @pytest.mark.slow
@@ -135,6 +154,8 @@ def test_centres_of_samples(tmp_path: Path) -> None:
     streaming(tmp_path / "in", out / "centres-1", "kmeans.py", "iterate-map", "iterate-reduce", first)
     streaming(tmp_path / "in", out / "samples", "kmeans.py", "assign-map", side=out / "centres-1" / "part-00000")
     assert list(compared(workload)) == [Compared("kmeans", "centres of 1 iterations", "")]
+    twins = twin(tmp_path, "kmeans", "/input /output/means 1 90 3 3 4 1 2")
+    assert list(compared(twins)) == list(compared(workload))
     (out / "centres-1" / "part-00000").write_text(first.read_text())
     assert "off by" in next(compared(workload)).wrong
 

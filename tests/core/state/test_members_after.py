@@ -26,6 +26,7 @@ def test_masters_forget_a_node_once_it_was_wiped() -> None:
     ("compute", "stored"),
     [
         (Compute.DRAINING, Stored.IN_SERVICE),
+        (Compute.IDLE, Stored.IN_SERVICE),
         (Compute.RUNNING, Stored.LEAVING),
         (Compute.RUNNING, Stored.LEFT),
     ],

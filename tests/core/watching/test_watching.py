@@ -304,6 +304,18 @@ def test_a_drain_that_was_heard_in_the_end_is_not_told_again() -> None:
     assert "told-again" not in desk.wait(10 * DOUBT_S)
 
 
+@pytest.mark.parametrize(
+    ("role", "life"), [(Role.TRANSIENT, NodeLife.CLEANING), (Role.TRANSIENT_CORE, NodeLife.EVACUATING)]
+)
+def test_a_node_on_which_nothing_is_left_does_not_wait_for_its_time(role: Role, life: NodeLife) -> None:
+    desk = draining(role)
+    desk.now_s += 1
+    desk.look(NODE, Compute.DRAINING, Stored.IN_SERVICE)
+    assert desk.node(NODE).life is NodeLife.DRAINING
+    desk.look(NODE, Compute.IDLE, Stored.IN_SERVICE, why=NOT_KNOWN)
+    assert desk.node(NODE).life is life
+
+
 def test_a_node_that_the_resource_manager_does_not_know_has_nothing_that_runs() -> None:
     desk = draining()
     desk.look(NODE, Compute.ABSENT, Stored.IN_SERVICE)

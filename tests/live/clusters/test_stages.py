@@ -12,7 +12,7 @@ import pytest
 
 from fawkes.base.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError
 from fawkes.config.clusters.details import KERBEROS, ClusterDetails, JobDetails, Output
-from fawkes.core.values.effects import Goal, Member
+from fawkes.core.values.effects import Goal, Load, Member
 from fawkes.core.values.effects import Save as SaveGoal
 from fawkes.core.values.events import Failed
 from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
@@ -21,12 +21,13 @@ from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.base.waits import Waits
 from fawkes.live.clusters.stages import Stages
-from fawkes.live.data.loading import StoppedError
+from fawkes.live.data import loading
 from fawkes.live.data.saved import MANIFEST, UnsavedError
 from fawkes.live.hadoop.orders import AddressedOrder
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.copies import Copies
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.playbooks import hadoop
 from fawkes.live.wire.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE, list_open_files, recover_lease
 from fawkes.live.wire.names import NAMES
 from fawkes.live.wire.rest import close_session
@@ -185,6 +186,17 @@ def site(tmp_path: Path) -> Iterator[Site]:
 ALL = {"a/1": b"one", "a/2": b"two", "b/3": b"three"}
 
 
+def test_spark_s_history_server_begins_with_its_folder(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[Any] = []
+    monkeypatch.setattr(loading, "lay_out", lambda masters, outputs, needed: done.append(needed))
+    monkeypatch.setattr(loading, "mark_active", lambda masters: None)
+    monkeypatch.setattr(site, "details", lambda outputs: ClusterDetails(software=("spark",)))
+    monkeypatch.setattr(site.setup, "daemons", lambda *which: [hadoop.Daemon(name, ()) for name in hadoop.DAEMONS])
+    monkeypatch.setattr(site.ground, "run", lambda node, script, doing: done.append(script.text))
+    site.stages().load(Load(C, 1), lambda: True)
+    assert (done[0], "sparkhistory" in done[1], "namenode" in done[1]) == (["/history/spark"], True, False)
+
+
 @pytest.mark.slow
 def test_outputs_are_saved_and_hdfs_takes_no_writes_any_more(site: Site) -> None:
     assert site.save() == {
@@ -283,7 +295,7 @@ def test_nothing_is_saved_while_writes_cannot_be_stopped(site: Site) -> None:
 def test_a_save_that_is_stopped_lets_users_write_again(site: Site) -> None:
     frozen = threading.Event()
     site.server.on_order = lambda order: frozen.set()
-    with pytest.raises(StoppedError):
+    with pytest.raises(loading.StoppedError):
         site.save(lambda: not frozen.is_set())
     assert site.server.orders == ["freeze", "thaw"]
 

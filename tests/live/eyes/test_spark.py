@@ -13,8 +13,10 @@ from tests.live.readings import ONE, app, live, read
 STAGES = f"/proxy/{ONE}/api/v1/applications/{ONE}/stages"
 
 
-def stage(status: str, tasks: int, active: int = 0, done: int = 0) -> dict[str, Any]:
-    return {"status": status, "numTasks": tasks, "numActiveTasks": active, "numCompletedIndices": done}
+def stage(status: str, tasks: int, active: int = 0, done: int = 0, number: int = 9) -> dict[str, Any]:
+    return {
+        "stageId": number, "status": status, "numTasks": tasks, "numActiveTasks": active, "numCompletedIndices": done
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,11 @@ def stage(status: str, tasks: int, active: int = 0, done: int = 0) -> dict[str, 
         ([], Tasks(waiting=1, ready=1, progress=0.0)),
         ([stage("ACTIVE", 20, 4, 6)], Tasks(10, 4, 6, 10, 30.0)),
         ([stage("PENDING", 2), stage("ACTIVE", 20, 4, 6)], Tasks(12, 4, 6, 10, 600 / 22)),
+        # Its output is there from an earlier job: it is skipped, but the driver says so only when this job has ended.
+        (
+            [stage("PENDING", 2), stage("ACTIVE", 20, 4, 6), stage("PENDING", 50, number=8)],
+            Tasks(12, 4, 6, 10, 600 / 22),
+        ),
         # Between two of its jobs a program has nothing that waits.
         ([stage("COMPLETE", 20, 0, 20)], Tasks(0, 0, 20, 0, 100.0)),
         # A stage that runs again has more attempts than tasks.

@@ -195,7 +195,7 @@ def test_what_spark_keeps_of_its_applications_is_nobodys(
     site: Site, software: tuple[str, ...], left: dict[str, tuple[int, int]]
 ) -> None:
     site.details = ClusterDetails(software=software)
-    for path in ("/history/spark/eventlog_v2_application_1_1/events_1", "/staging/.sparkStaging/application_1/x.zip"):
+    for path in ("/history/spark/eventlog_v2_application_1_1/events_1", "/staging/ann/.sparkStaging/application_1/x"):
         site.server.put(path, b"12")
     assert site.undeclared() == left
 

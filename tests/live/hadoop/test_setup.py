@@ -22,6 +22,7 @@ from fawkes.live.nodes.upload import Command, Upload
 from fawkes.playbook import Lease
 from fawkes.playbook.dist.pig import PIG_PINS, pig_release
 from fawkes.playbook.dist.release import Release
+from fawkes.playbook.dist.spark import SparkRelease
 from tests.live.hadoop.test_fitness import node
 from tests.live.played import PlayedGround, bare_setup
 
@@ -231,6 +232,17 @@ def test_each_node_runs_its_part_of_the_masters_and_of_the_journal() -> None:
     }  # fmt: skip
     assert names(*pair(replace(WITH_JOURNAL, node=None), second))[first] == ["journalnode"]
     assert names(*pair(None)) == {first: masters, second: [], third: [], other: []}
+
+
+def test_the_history_server_of_spark_is_one_of_the_masters_where_nodes_have_spark() -> None:
+    setup, cluster = pair(None)
+    setup._sparks |= {at: SparkRelease("4.0.1", "/opt/spark") for at in CORE}
+    cluster = replace(cluster, details=replace(cluster.details, software=("spark",)))
+    assert [at for at, daemons in names(setup, cluster).items() if "sparkhistory" in daemons] == [MASTER]
+    (daemon,) = (each for each in setup.daemons(cluster, MASTER, Role.CORE) if each.name == "sparkhistory")
+    assert (daemon.argv[-1], daemon.follows) == ("org.apache.spark.deploy.history.HistoryServer", "")
+    assert "-Dspark.history.fs.logDirectory=hdfs://10.0.0.1:8020/history/spark" in daemon.argv
+    assert set(hadoop_conf.DOOR_FLAGS) <= set(daemon.argv)
 
 
 def test_no_worker_is_started_again_when_masters_move_within_the_journal() -> None:

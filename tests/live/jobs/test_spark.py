@@ -122,6 +122,14 @@ def test_an_exception_in_java_is_yarn_s_own_word(server: Server) -> None:
     assert server.questions("/ws/v1/cluster/apps/application_1_1/appattempts") == []
 
 
+def test_a_driver_that_ended_before_yarn_knew_it_has_its_exception_in_yarn_s_words(server: Server) -> None:
+    reason = "(reason: Uncaught exception: java.lang.ClassNotFoundException: org.example.Cuont"
+    tail = f"26/11/27 INFO ApplicationMaster: Final app status: FAILED, exitCode: 13, {reason}\n\tat java.base/java.net"
+    failed = ended(f"AM Container exited with  exitCode: 13\nLast 4096 bytes of stderr :\n{tail}")
+    said = driver_error(server.masters(), failed, Deadline.after(20))
+    assert said == "java.lang.ClassNotFoundException: org.example.Cuont"
+
+
 def test_a_log_that_never_comes_is_not_waited_for_beyond_the_deadline(server: Server) -> None:
     attempts = {"appAttempts": {"appAttempt": [{"containerId": "container_1"}]}}
     server.answers["/ws/v1/cluster/apps/application_1_1/appattempts"] = says(attempts)

@@ -101,6 +101,6 @@ def test_an_mr_cluster_needs_spark_only_where_its_file_says_so() -> None:
 
 
 def test_the_client_is_started_with_its_own_classes() -> None:
-    argv = SparkRelease("1.0", "/opt/spark").argv(java_home="/jvm", conf_dir="/c", heap_mb=9, extra=["-x"])
+    argv = SparkRelease("1.0", "/opt/spark").daemon_argv("sparksubmit", java_home="/jvm", conf_dir="/c", heap_mb=9, extra=["-x"])
     assert argv[0] == "/jvm/bin/java"
     assert argv[-3:] == ["-cp", "/c:/opt/spark/jars/*", "org.apache.spark.deploy.SparkSubmit"]

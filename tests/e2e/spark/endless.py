@@ -1,0 +1,9 @@
+"""A program that never ends by itself."""
+
+import time
+
+from pyspark.sql import SparkSession  # type: ignore[import-not-found]
+
+spark = SparkSession.builder.getOrCreate()
+print("it never ends", flush=True)
+spark.sparkContext.parallelize(range(4), 4).foreach(lambda _: time.sleep(100_000))
