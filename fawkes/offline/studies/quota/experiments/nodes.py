@@ -1,0 +1,54 @@
+"""Beyond the paper: a node that joins late, and one that is lost, while quotas hold the deadline (X8 to X10)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+
+from fawkes.offline.studies.quota import fixed
+from fawkes.offline.studies.quota.cases import alone
+from fawkes.offline.studies.quota.experiments.experiment import Experiment, Found, Statement, Study, signed
+from fawkes.offline.studies.shared.page import Exhibit
+
+_APPS = ("group-by", "sort-by-key")
+_BASE = {app: alone(app, 40, fixed.SEEDS[0]) for app in _APPS}
+_JOINS = {app: replace(case, nodes=3, nodes_then=4, change_s=fixed.JOIN_S) for app, case in _BASE.items()}
+_LOST = {app: replace(case, nodes=4, nodes_then=3, change_s=fixed.JOIN_S) for app, case in _BASE.items()}
+
+
+def _joins(study: Study) -> Found:
+    errors = [study.error(case) for case in _JOINS.values()]
+    return f"{signed(errors)} %", all(abs(error) <= fixed.NODES_OFF for error in errors)
+
+
+def _lost(study: Study) -> Found:
+    errors = [study.error(case) for case in _LOST.values()]
+    return f"{signed(errors)} %", all(abs(error) <= fixed.NODES_OFF for error in errors)
+
+
+def _table(study: Study) -> pd.DataFrame:
+    """Errors and cores with four nodes, with one that joins, and with one that is lost."""
+    kinds = {"four nodes": _BASE, "the fourth joins at 20 s": _JOINS, "one is lost at 20 s": _LOST}
+    return pd.DataFrame(
+        {"application": app, "nodes": kind, "error": round(study.error(case), 2), "cores": round(study.cores(case), 1)}
+        for kind, cases in kinds.items()
+        for app, case in cases.items()
+    )
+
+
+_STAYS = "cores that stay as planned"
+
+NODES = Experiment(
+    statements=(
+        Statement("10-joins", "X10", "three nodes make up for one that is on its way: errors within 2.5 %", _joins,
+                  _STAYS, ("open-loop",), tuple(_JOINS.values())),
+        Statement("10-lost", "X9", "three nodes take over the work of one that is lost: errors within 2.5 %", _lost,
+                  _STAYS, ("open-loop",), tuple(_LOST.values())),
+    ),
+    exhibits=(
+        Exhibit("10-nodes", "Nodes that come and go", "x1.4 of the time on four nodes; not in the paper. Tasks that "
+                "have not begun are dealt anew, those of a lost node run again.", ("10-",), _table),
+    ),
+    cases=tuple(_BASE.values()),
+)  # fmt: skip
