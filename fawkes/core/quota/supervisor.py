@@ -22,12 +22,13 @@ def supervise(
 ) -> dict[str, float]:
     """The cores of each executor of a node (eq. 21); their sum is never above the node's cores.
 
-    Without contention and with gamma 0 each gets exactly what it requests. Under contention gamma does not count.
+    Without contention and with gamma 0 each gets exactly what it requests. Under contention gamma does not count. With
+    gamma 1 all cores that tasks can use are given, also to executors that request nothing because they are early (X16).
     """
     requested = {claim.id: min(claim.requested, claim.most) for claim in claims}
     total = fsum(requested.values())
     contended = total > cores + TOLERANCE
-    if not contended and (gamma == 0 or total == 0):
+    if not contended and gamma == 0:
         return requested
     portions = checked(claims, divide(claims))
     given = _shared(claims, portions, cores)

@@ -17,7 +17,7 @@ from fawkes.offline.studies.quota.experiments.skew import SKEW
 from fawkes.offline.studies.quota.experiments.together import TOGETHER
 from fawkes.offline.studies.quota.play import play
 from fawkes.offline.studies.shared.page import Page, write_page
-from fawkes.offline.studies.shared.verdicts import RuleVerdict
+from fawkes.offline.studies.shared.verdicts import DIFFERS, RuleVerdict
 
 TITLE = "CPU quotas: deadlines of Spark applications"
 EXPERIMENTS = (EXACT, ALONE, SKEW, TOGETHER, NODES)
@@ -75,7 +75,14 @@ def publish(rows: Mapping[Case, Row], folder: Path, seeds: Sequence[int], *, pic
     folder.mkdir(parents=True, exist_ok=True)
     study = Study(rows, seeds)
     verdicts = verdicts_of(study)
-    page = Page(title=TITLE, made_by=_made_by(rows, seeds), verdicts=verdicts, reasons={}, gaps=GAPS)
+    differs = {verdict.name for verdict in verdicts if verdict.verdict == DIFFERS}
+    reasons = {
+        each.name: "not known why" if each.reason is None else each.reason.text(study)
+        for experiment in EXPERIMENTS
+        for each in experiment.statements
+        if each.name in differs
+    }
+    page = Page(title=TITLE, made_by=_made_by(rows, seeds), verdicts=verdicts, reasons=reasons, gaps=GAPS)
     exhibits = [exhibit for experiment in EXPERIMENTS for exhibit in experiment.exhibits]
     write_page(page, exhibits, study, folder, pictures=pictures)
     return verdicts

@@ -36,19 +36,20 @@ def strategy(name: str) -> Divide:
 
 
 def stage_lengths(case: Case, arrival: Arrival, seed: int, skew: float | None) -> list[list[float]]:
-    """Lengths of the tasks of each stage of an application, over all nodes."""
+    """Lengths of the tasks of each stage of an application, over all nodes; on all cores they take ``work_s``."""
     app, model, found = APPLICATIONS[arrival.app], MODELS[case.model], []
     for place, part in enumerate(app.parts):
         tasks = model.tasks or app.tasks
         narrow = place == app.narrow and model.narrow
         if narrow:
             tasks = fixed.NARROW_TASKS
-        seconds = part * arrival.work_s * model.work
+        seconds = part * arrival.work_s
         # A narrow stage takes its part of the time although it cannot use all cores.
         mean_s = seconds if narrow else seconds * fixed.CORES / tasks
         skewed = skew if place == len(app.parts) - 1 and model.skewed else None
         found.append(lengths_of(seed, arrival.app, place, tasks * fixed.NODES, mean_s, skewed))
-    return found
+    scale = arrival.work_s * model.work / sum(map(full_s, found))
+    return [[length * scale for length in stage] for stage in found]
 
 
 def dealt(lengths: Sequence[float], nodes: int) -> list[list[float]]:
@@ -300,8 +301,9 @@ class Play:
         """Let an application go on; stages that end make room for the next ones at once."""
         while app.end_s is None and now_s < until_s - _EPSILON_S:
             spare = []
-            for executor in app.executors.values():
-                speed = fixed.CORES * (executor.quota / fixed.CORES) ** app.theta if executor.quota else 0.0
+            for node, executor in app.executors.items():
+                busy = executor.quota > 0 and executor.part.left > 0
+                speed = executor.quota * self._per_core(app, node) if busy else 0.0
                 spare.append(executor.part.advance(until_s - now_s, speed))
                 app.core_s += executor.quota * (until_s - now_s - spare[-1])
             if any(executor.part.left for executor in app.executors.values()):
@@ -309,6 +311,12 @@ class Play:
             now_s = until_s - min(spare)
             app.ended.append((app.plan.deadline_s, now_s - app.began_s))
             self._submit(app, now_s)
+
+    def _per_core(self, app: _Running, node: int) -> float:
+        """Speed of a core: it falls with all cores that work on the node, so that sharing a node gains nothing."""
+        executors = (other.executors[node] for other in self._active())
+        cores = sum(executor.quota for executor in executors if executor.part.left)
+        return float((cores / fixed.CORES) ** (app.theta - 1))
 
 
 def _outcome(app: _Running) -> Row:

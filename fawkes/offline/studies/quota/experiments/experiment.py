@@ -55,6 +55,20 @@ class Study:
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """A reason why a verdict differs: a claim, printed only when its check holds on runs without the alleged cause."""
+
+    claim: str
+    check: Callable[[Study], Found]
+    cases: tuple[Case, ...]
+
+    def text(self, study: Study) -> str:
+        """The claim with the figures that bear it out, or that there is no reason."""
+        ours, holds = self.check(study)
+        return f"{self.claim} ({ours})" if holds else "not known why"
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """A statement in our words; without ``models`` it follows from how the experiment was made and cannot fail."""
 
@@ -65,6 +79,7 @@ class Statement:
     refuted_by: str
     models: tuple[str, ...]
     cases: tuple[Case, ...] = ()
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +95,8 @@ class Experiment:
         for seed in seeds:
             yield from (replace(case, seed=seed) for case in self.cases)
             for statement in self.statements:
+                if statement.reason is not None:
+                    yield from (replace(case, seed=seed) for case in statement.reason.cases)
                 for model in ("", *statement.models):
                     if model in MODELS:
                         yield from (replace(case, seed=seed, model=model) for case in statement.cases)
