@@ -200,7 +200,8 @@ class Play:
 
     def _executor(self, app: _Running, node: int, part: Part, now_s: float) -> _Executor:
         """An executor with its first quota: what the plan has, as far as its node has it free."""
-        others = sum(other.executors[node].quota for other in self._active() if other is not app)
+        beside = [other.executors[node] for other in self._active() if other is not app]
+        others = sum(max(executor.quota, executor.next_quota or 0.0) for executor in beside)
         quota = min(app.plan.initial, max(0.0, fixed.CORES - others), len(part.tasks))
         controlled = self.model.control and app.plan.cores is not None and part.tasks
         state = None
