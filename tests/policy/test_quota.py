@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.errors import ConfigError
+from fawkes.core.quota.supervisor import supervise
 from fawkes.core.quota.values import Portion
 from fawkes.policy import policy_text
 from fawkes.policy.worker.policies import load_quota
 from tests.core.quota.support import FOLDER, NAMES, table_1
 
+PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text("utf-8")
+(EXAMPLE,) = (text for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "def divide" in text)
 MINE = 'from fawkes.policy import Portion\nNAME = "MINE"\n'
 
 
@@ -54,3 +61,10 @@ def test_a_wrong_file_is_named_with_what_is_wrong(body: str, words: str) -> None
     with pytest.raises(ConfigError, match=words) as caught:
         load_quota(policy_text("MINE", "mine.py", f"{MINE}{body}\n"))
     assert "mine.py" in str(caught.value)
+
+
+@pytest.mark.slow
+def test_the_documented_policy_serves_the_oldest_first() -> None:
+    oldest = load_quota(policy_text("OLDEST", "docs/policies.md", EXAMPLE))
+    claims = [replace(claim, submitted_s=9.0 - place) for place, claim in enumerate(table_1())]
+    assert supervise(claims, 16, oldest, gamma=0, quantum=0.05) == {"A": 0, "B": 4, "C": 12}

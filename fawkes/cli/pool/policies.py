@@ -22,8 +22,8 @@ def policies(site: Site, output: str) -> None:
 
     A weighting policy (`policy` in fawkes.toml) says how many nodes each MR-cluster gets. An admission policy
     (`admission`) says which jobs begin, and with how many CPUs. A quota policy divides the cores of a node among
-    executors, offline only (`fawkes paper --chapter quota`). A policy in the site's policies/ folder, or in its
-    policies/admission/ or policies/quota/ folder, hides one of the same name that came with Fawkes. No policy is run.
+    executors; so far `fawkes paper --chapter quota` alone uses the bundled ones. A policy in the site's policies/
+    folder, or in its policies/admission/ folder, hides one of the same name that came with Fawkes. No policy is run.
     """
     from fawkes.base.catalog import Catalog, Kind
     from fawkes.cli.show.show import show

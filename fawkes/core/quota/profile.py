@@ -80,26 +80,20 @@ def _stage(table: Mapping[str, object], file: str, key: str) -> Stage:
     rate = table.get("rate")
     return Stage(
         id=identifier,
-        duration_s=_above_zero(table.get("duration_s"), file, f"{key}.duration_s"),
+        duration_s=_number(table.get("duration_s"), file, f"{key}.duration_s", above_zero=True),
         tasks=_whole(table.get("tasks"), file, f"{key}.tasks"),
-        records_read=_at_least_zero(table.get("records_read"), file, f"{key}.records_read"),
-        records_written=_at_least_zero(table.get("records_written"), file, f"{key}.records_written"),
-        rate=None if rate is None else _above_zero(rate, file, f"{key}.rate"),
+        records_read=_number(table.get("records_read"), file, f"{key}.records_read"),
+        records_written=_number(table.get("records_written"), file, f"{key}.records_written"),
+        rate=None if rate is None else _number(rate, file, f"{key}.rate", above_zero=True),
         parents=tuple(parents),
     )
 
 
-def _above_zero(value: object, file: str, key: str) -> float:
+def _number(value: object, file: str, key: str, *, above_zero: bool = False) -> float:
     number = number_of(value, file, key)
-    if number <= 0:
-        raise ConfigError(f"is {number:g}", file=file, key=key, hint="It must be greater than 0")
-    return number
-
-
-def _at_least_zero(value: object, file: str, key: str) -> float:
-    number = number_of(value, file, key)
-    if number < 0:
-        raise ConfigError(f"is {number:g}", file=file, key=key, hint="It must be at least 0")
+    if number < 0 or (above_zero and number == 0):
+        hint = "It must be greater than 0" if above_zero else "It must be at least 0"
+        raise ConfigError(f"is {number:g}", file=file, key=key, hint=hint)
     return number
 
 

@@ -107,7 +107,7 @@ def claims_of(draw: st.DrawFn) -> list[Claim]:
             most=draw(st.integers(0, 16)),
             left_s=draw(st.none() | st.floats(-100, 1000)),
             rate=draw(st.none() | st.floats(1, 1e7)),
-            weight=draw(st.floats(0, 1)),
+            weight=draw(st.just(0.0) | st.floats(1e-6, 1)),
             submitted_s=draw(st.integers(0, 9)),
         )
         for place in range(draw(st.integers(1, 6)))

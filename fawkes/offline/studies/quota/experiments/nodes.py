@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 
 from fawkes.offline.studies.quota import fixed
-from fawkes.offline.studies.quota.cases import alone
+from fawkes.offline.studies.quota.cases import Case, alone
 from fawkes.offline.studies.quota.experiments.experiment import Experiment, Found, Statement, Study, signed
 from fawkes.offline.studies.shared.page import Exhibit
 
@@ -17,13 +19,8 @@ _JOINS = {app: replace(case, nodes=3, nodes_then=4, change_s=fixed.JOIN_S) for a
 _LOST = {app: replace(case, nodes=4, nodes_then=3, change_s=fixed.JOIN_S) for app, case in _BASE.items()}
 
 
-def _joins(study: Study) -> Found:
-    errors = [study.error(case) for case in _JOINS.values()]
-    return f"{signed(errors)} %", all(abs(error) <= fixed.NODES_OFF for error in errors)
-
-
-def _lost(study: Study) -> Found:
-    errors = [study.error(case) for case in _LOST.values()]
+def _errors(study: Study, cases: Iterable[Case]) -> Found:
+    errors = [study.error(case) for case in cases]
     return f"{signed(errors)} %", all(abs(error) <= fixed.NODES_OFF for error in errors)
 
 
@@ -41,10 +38,10 @@ _STAYS = "cores that stay as planned"
 
 NODES = Experiment(
     statements=(
-        Statement("10-joins", "X10", "three nodes make up for one that is on its way: errors within 2.5 %", _joins,
-                  _STAYS, ("open-loop",), tuple(_JOINS.values())),
-        Statement("10-lost", "X9", "three nodes take over the work of one that is lost: errors within 2.5 %", _lost,
-                  _STAYS, ("open-loop",), tuple(_LOST.values())),
+        Statement("10-joins", "X10", "three nodes make up for one that is on its way: errors within 2.5 %",
+                  partial(_errors, cases=_JOINS.values()), _STAYS, ("open-loop",), tuple(_JOINS.values())),
+        Statement("10-lost", "X9", "three nodes take over the work of one that is lost: errors within 2.5 %",
+                  partial(_errors, cases=_LOST.values()), _STAYS, ("open-loop",), tuple(_LOST.values())),
     ),
     exhibits=(
         Exhibit("10-nodes", "Nodes that come and go", "x1.4 of the time on four nodes; not in the paper. Tasks that "
