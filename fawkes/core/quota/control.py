@@ -42,7 +42,7 @@ class Control:
 
 
 def gain_of(work: float, rate: float, parameters: Parameters) -> tuple[float, float]:
-    """K and a of eq. 17 for so many tasks, of which a core does ``rate`` in a second."""
+    """K and a of eq. 17 for so many tasks, of which a core does ``rate`` in a second; both are above 0."""
     eta, pole = parameters.eta, parameters.pole
     return work * (1 - pole) / (100 * parameters.period_s * rate * sqrt(eta)), (eta + pole - 1) / eta
 

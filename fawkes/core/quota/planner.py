@@ -61,7 +61,7 @@ def plan_stage(
     gets all cores.
     """
     own_s = (parameters.alpha * deadline_s - spent_s) / weight(stage, waiting, parameters.beta)
-    if own_s <= 0 or stage.rate is None:
+    if own_s <= TOLERANCE or stage.rate is None:
         return StagePlan(deadline_s=max(0.0, own_s), cores=None, initial=held.node_cores)
     cores = max(1, ceil(records / (own_s * stage.rate) - TOLERANCE))
     initial = min(held.node_cores, round_up(cores / held.executors, parameters.quantum))

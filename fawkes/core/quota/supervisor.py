@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import fsum, inf, isfinite
+from math import fsum, inf
 from typing import NamedTuple
 
 from fawkes.core.fairness.targets import fill
-from fawkes.core.quota.values import TOLERANCE, Claim, Divide, Portion, quanta
+from fawkes.core.quota.values import TOLERANCE, Claim, Divide, Portion, is_number, quanta
 
 
 class _Span(NamedTuple):
@@ -96,9 +96,7 @@ def checked(claims: Sequence[Claim], portions: Sequence[Portion]) -> Sequence[Po
 
 
 def _fits(value: object, least: float) -> bool:
-    if value is None:
-        return True
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value >= least
+    return value is None or (is_number(value) and value >= least)
 
 
 def _in_order(claims: Sequence[Claim], portions: Sequence[Portion]) -> list[tuple[Claim, Portion]]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import ceil, inf, isfinite
+from typing import TypeGuard
 
-from fawkes.base.errors import ConfigError
+from fawkes.base.errors import ConfigError, cut
 
 #: sums of quotas may exceed a node's cores by so much, which is the rounding of floats
 TOLERANCE = 1e-9
+#: beyond it nothing is a number of records, cores or seconds; a float cannot hold every whole number of a file
+_LARGEST = 1e300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +68,14 @@ def parameters_of(table: Mapping[str, object], file: str, node_cores: float = in
 
 def number_of(value: object, file: str, key: str) -> float:
     """A finite number of a file; ConfigError with file and key for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise ConfigError(f"is {value!r}", file=file, key=key, hint="It must be a finite number")
+    if not is_number(value):
+        raise ConfigError(f"is {cut(repr(value))}", file=file, key=key, hint="It must be a finite number")
     return float(value)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """True for a finite number; booleans and numbers beyond 1e300 are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,7 @@ def test_a_rate_that_was_not_known_is_learned_into_the_next_version() -> None:
         ({"stages": [{**MAP, "id": None}]}, "stages.0.id", "is None"),
         ({"stages": [{**MAP, "rate": 0}]}, "stages.0.rate", "greater than 0"),
         ({"stages": [{**MAP, "rate": float("nan")}]}, "stages.0.rate", "finite number"),
+        ({"stages": [{**MAP, "rate": 10**400}]}, "stages.0.rate", "finite number"),
         ({"stages": [{**MAP, "rate": True}]}, "stages.0.rate", "finite number"),
         ({"stages": [{**MAP, "duration_s": 0.0}]}, "stages.0.duration_s", "greater than 0"),
         ({"stages": [{**MAP, "records_read": -1}]}, "stages.0.records_read", "at least 0"),

@@ -159,6 +159,7 @@ def test_shares_scale_with_cores(name: str, claims: list[Claim], by: float) -> N
         (7, "answered 7"),
         ([1, 2, 3], "not a Portion"),
         ([Portion(weight=float("nan"))] * 3, "weight of the portion of A is nan"),
+        ([Portion(weight=10**400)] * 3, "weight of the portion of A is 1000"),
         ([Portion(weight=-1.0)] * 3, "weight of the portion of A is -1"),
         ([Portion(first=float("inf"))] * 3, "first of the portion of A is inf"),
         ([Portion(most=-1.0)] * 3, "most of the portion of A is -1"),

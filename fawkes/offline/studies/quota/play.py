@@ -233,6 +233,8 @@ class Play:
         self, app: _Running, kept: _Executor | None, lengths: Sequence[float], quota: float, now_s: float
     ) -> _Executor:
         part = Part(lengths, fixed.CORES)
+        if not lengths:
+            return _Executor(part, 0.0)
         if kept is None or kept.control is None:
             state = control.begin(
                 len(lengths), app.task_rate, now_s=now_s, deadline_s=app.until_s, initial=quota,
