@@ -16,7 +16,7 @@ from fawkes.policy import policy_text
 from fawkes.policy.worker.policies import load_quota
 from tests.core.quota.support import FOLDER, NAMES, table_1
 
-PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "quotas.md").read_text("utf-8")
 (EXAMPLE,) = (text for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "def divide" in text)
 MINE = 'from fawkes.policy import Portion\nNAME = "MINE"\n'
 
@@ -65,6 +65,6 @@ def test_a_wrong_file_is_named_with_what_is_wrong(body: str, words: str) -> None
 
 @pytest.mark.slow
 def test_the_documented_policy_serves_the_oldest_first() -> None:
-    oldest = load_quota(policy_text("OLDEST", "docs/policies.md", EXAMPLE))
+    oldest = load_quota(policy_text("OLDEST", "docs/quotas.md", EXAMPLE))
     claims = [replace(claim, submitted_s=9.0 - place) for place, claim in enumerate(table_1())]
     assert supervise(claims, 16, oldest, gamma=0, quantum=0.05) == {"A": 0, "B": 4, "C": 12}

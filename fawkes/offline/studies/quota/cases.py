@@ -10,7 +10,7 @@ from fawkes.offline.studies.quota.fixed import APPLICATIONS, Application, Arriva
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What a refuting model has otherwise: one thing is missing, the rest is the same.
+    """Differences of a refuting model: one thing is missing, the rest is the same.
 
     ``control``: controllers correct the plan. ``theta``: the exponent of speed; None: that of the application.
     """

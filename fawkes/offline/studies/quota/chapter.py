@@ -93,6 +93,7 @@ def _made_by(rows: Mapping[Case, Row], seeds: Sequence[int]) -> str:
         f"Made by `fawkes paper --chapter quota` of Fawkes {__version__}: {len(rows)} runs, seeds {seeds[0]} to "
         f"{seeds[-1]}. It repeats Baresi, Guinea, Leva and Quattrocchi on fine-grained dynamic resource allocation "
         "(xSpark) in a model of stages, with the planner, the controllers, the supervisor and the quota policies of "
-        "Fawkes. The rules of the verdicts were committed before the runs (docs/decisions/quotas.md). Errors are in "
+        "Fawkes. The rules of the verdicts were committed before the runs; the model had defects that the first run "
+        "showed, and they were repaired then (docs/decisions/quotas.md). Errors are in "
         "percent of the deadline; positive is early."
     )

@@ -1,4 +1,4 @@
-"""What the paper of Baresi et al. reports, what is assumed where it is silent, and the bands of the rules.
+"""Numbers that the paper of Baresi et al. reports, assumptions where it is silent, and the bands of the rules.
 
 All of this was committed before the chapter's runs were made. The paper has no durations of single applications, no
 stages but PageRank's nine, and no figures in numbers, so errors, ratios, signs and orders are judged.

@@ -64,7 +64,7 @@ class Part:
         return [end - start for start, end in self.tasks if start >= self.at]
 
     def running(self, *, afresh: bool = False) -> list[float]:
-        """What is left of the tasks that run; ``afresh``: all of them, as when their node is lost."""
+        """The rest of each task that runs; ``afresh``: all of them, as when their node is lost."""
         return [end - (start if afresh else self.at) for start, end in self.tasks if start < self.at < end - 1e-9]
 
 

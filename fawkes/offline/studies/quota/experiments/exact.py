@@ -93,7 +93,7 @@ def _recovery(study: Study) -> Found:
 
 
 def _rows(_study: Study) -> pd.DataFrame:
-    """What each strategy gives beside Table 1."""
+    """Cores that each strategy gives, beside Table 1."""
     return pd.DataFrame(
         {"strategy": name, **{f"{claim.id}": given for claim, given in zip(_CLAIMS, _given(name), strict=True)},
          **{f"{claim.id}_paper": value for claim, value in zip(_CLAIMS, row, strict=True)}}

@@ -51,13 +51,13 @@ def _table(study: Study) -> pd.DataFrame:
             "error": round(study.error(case), 2),
             "error_paper": fixed.TABLE_5[exponent][0],
             "stages": round(study.stage_errors(case), 2),
-            "stages_paper": fixed.TABLE_5[exponent][1],
+            "stages_paper": f"{fixed.TABLE_5[exponent][1]:g}",
         }
         for exponent, case in _SKEWED.items()
     ]
     for (name, case), paper in zip(_MISMATCHED.items(), fixed.MISMATCH, strict=True):
         error, stages = round(study.error(case), 2), round(study.stage_errors(case), 2)
-        rows.append({"data": name, "error": error, "error_paper": paper, "stages": stages, "stages_paper": None})
+        rows.append({"data": name, "error": error, "error_paper": paper, "stages": stages, "stages_paper": "-"})
     return pd.DataFrame(rows)
 
 

@@ -116,7 +116,7 @@ def _grid_table(
         errors, known = study.errors(case), paper[name, gamma]
         rows.append(
             {
-                "strategy": f"{name} {gamma}",
+                "strategy": f"{name.replace('proportional', 'prop.')} {gamma}",
                 "late": _late(errors),
                 "late_paper": known[1],
                 "early_sum": round(sum(error for error in errors if error >= fixed.LATE), 1),
