@@ -159,5 +159,7 @@ FLAT: Final = 0.5
 JOIN_S: Final = 20.0
 """A fourth node comes so long after the start, and one of four is lost then."""
 NODES_OFF: Final = 2.5
+LEAST_NODES: Final = 2
+"""The minimum of each of three MR-clusters that share 16 nodes."""
 HEAVY, LIGHT = 1.5, 0.6
 """Work of the benchmarks in the models `heavy` and `light`, as a multiple."""

@@ -16,11 +16,12 @@ from fawkes.offline.studies.quota.experiments.experiment import Experiment, Foun
 from fawkes.offline.studies.quota.play import strategy
 from fawkes.offline.studies.shared.page import Exhibit
 
-_CLAIMS = (
+CLAIMS = (
     Claim(id="A", requested=10, most=16, left_s=50, rate=6e6),
     Claim(id="B", requested=8, most=16, left_s=60, rate=6e6),
     Claim(id="C", requested=12, most=16, left_s=70, rate=3e6),
 )
+"""The three executors of Table 1."""
 _TABLE_1 = {
     "edf_all": (16, 0, 0),
     "edf_pure": (10, 6, 0),
@@ -33,7 +34,7 @@ _TASKS, _RATE, _LOST_AT, _STEPS = 1000, 2.0, 100, 180
 
 
 def _given(name: str) -> list[float]:
-    return list(supervise(_CLAIMS, fixed.CORES, strategy(name), gamma=0, quantum=0.05).values())
+    return list(supervise(CLAIMS, fixed.CORES, strategy(name), gamma=0, quantum=0.05).values())
 
 
 def _table(study: Study) -> Found:
@@ -95,8 +96,8 @@ def _recovery(study: Study) -> Found:
 def _rows(_study: Study) -> pd.DataFrame:
     """Cores that each strategy gives, beside Table 1."""
     return pd.DataFrame(
-        {"strategy": name, **{f"{claim.id}": given for claim, given in zip(_CLAIMS, _given(name), strict=True)},
-         **{f"{claim.id}_paper": value for claim, value in zip(_CLAIMS, row, strict=True)}}
+        {"strategy": name, **{f"{claim.id}": given for claim, given in zip(CLAIMS, _given(name), strict=True)},
+         **{f"{claim.id}_paper": value for claim, value in zip(CLAIMS, row, strict=True)}}
         for name, row in _TABLE_1.items()
     )  # fmt: skip
 
