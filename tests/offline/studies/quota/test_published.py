@@ -22,7 +22,7 @@ from fawkes.offline.studies.shared.verdicts import CANNOT_FAIL, NOT_SHOWN
 
 DOCS = Path(__file__).parents[4] / "docs" / "paper" / "quota"
 STATEMENTS = {each.name: each for experiment in EXPERIMENTS for each in experiment.statements}
-AGAIN = ("1-table", "1-planner", "1-margin", "1-recovery", "4-error-40", "6-edf-all", "10-lost")
+AGAIN = ("10-shares", "1-table", "1-planner", "1-margin", "1-recovery", "4-error-40", "6-edf-all", "10-lost")
 
 
 def said() -> list[dict[str, str]]:

@@ -64,14 +64,15 @@ NODES = Experiment(
                   partial(_errors, cases=_JOINS.values()), _STAYS, ("open-loop",), tuple(_JOINS.values())),
         Statement("10-lost", "X9", "three nodes take over the work of one that is lost: errors within 2.5 %",
                   partial(_errors, cases=_LOST.values()), _STAYS, ("open-loop",), tuple(_LOST.values())),
-        Statement("10-shares", "X13", "MR-clusters share nodes by the same strategies, all 16, each at least 2", _shares,
-                  "MR-clusters without a minimum", ("no-minimum",)),
+        Statement("10-shares", "X13", "MR-clusters share nodes by the same strategies, all 16, each at least 2",
+                  _shares, "MR-clusters without a minimum", ("no-minimum",)),
     ),
     exhibits=(
         Exhibit("10-nodes", "Nodes that come and go", "x1.4 of the time on four nodes; not in the paper. Tasks that "
                 "have not begun are dealt anew, those of a lost node run again.", ("10-joins", "10-lost"), _table),
-        Exhibit("10-shares", "Nodes that MR-clusters share", "Table 1 with nodes instead of cores, and a minimum of 2; not "
-                "in the paper.", ("10-shares",), _shares_table),
+        Exhibit("10-shares", "Nodes that MR-clusters share",
+                "Table 1 with nodes instead of cores, and a minimum of 2; not in the paper.", ("10-shares",),
+                _shares_table),
     ),
     cases=tuple(_BASE.values()),
 )  # fmt: skip
