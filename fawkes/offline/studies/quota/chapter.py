@@ -94,6 +94,6 @@ def _made_by(rows: Mapping[Case, Row], seeds: Sequence[int]) -> str:
         f"{seeds[-1]}. It repeats Baresi, Guinea, Leva and Quattrocchi on fine-grained dynamic resource allocation "
         "(xSpark) in a model of stages, with the planner, the controllers, the supervisor and the quota policies of "
         "Fawkes. The rules of the verdicts were committed before the runs; the model had defects that the first run "
-        "showed, and they were repaired then (docs/decisions/quotas.md). Errors are in "
+        "showed, and they were repaired then (see the decision record on CPU quotas). Errors are in "
         "percent of the deadline; positive is early."
     )
