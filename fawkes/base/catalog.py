@@ -27,6 +27,7 @@ class Kind(StrEnum):
 
     POLICY = "policies"
     ADMISSION = "policies/admission"
+    QUOTA = "policies/quota"
     PLAYBOOK = "playbooks"
     WORKLOAD = "workloads"
     INVENTORY = "inventory"
@@ -43,11 +44,13 @@ class Origin(StrEnum):
 _SUFFIX = {
     Kind.POLICY: ".py",
     Kind.ADMISSION: ".py",
+    Kind.QUOTA: ".py",
     Kind.PLAYBOOK: ".py",
     Kind.WORKLOAD: ".toml",
     Kind.INVENTORY: ".toml",
 }
 _OWN_NAME = re.compile(r"""^NAME\s*(?::\s*\w+\s*)?=\s*["'](\w+)["']""", re.MULTILINE)
+_NAMED = {Kind.POLICY: "policy", Kind.ADMISSION: "admission policy", Kind.QUOTA: "quota policy"}
 _PARTS = {Kind.POLICY: ("", "weighting")}
 
 
@@ -64,7 +67,7 @@ class Found:
     @property
     def title(self) -> str:
         """The name in the capitals that a policy gives itself (``TD`` for td.py); else the name."""
-        match = _OWN_NAME.search(self.text()) if self.kind in (Kind.POLICY, Kind.ADMISSION) else None
+        match = _OWN_NAME.search(self.text()) if self.kind in _NAMED else None
         return match[1] if match and match[1].casefold() == self.name.casefold() else self.name
 
     def text(self) -> str:
@@ -177,8 +180,7 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
 
 
 def _one(kind: Kind) -> str:
-    names = {Kind.POLICY: "policy", Kind.ADMISSION: "admission policy"}
-    return names.get(kind, kind.value.removesuffix("s"))
+    return _NAMED.get(kind, kind.value.removesuffix("s"))
 
 
 def _error(what: str, file: str, key: str, hint: str) -> UserError:

@@ -1,6 +1,7 @@
 """All that a file in `policies/` may import, and how such a file becomes a policy.
 
-Files in `policies/admission/` are told of in `fawkes.policy.admission`. A file in `policies/weighting/` has a
+Files in `policies/admission/` and `policies/quota/` are described in `fawkes.policy.admission` and
+`fawkes.policy.quota`. A file in `policies/weighting/` has a
 docstring, a ``NAME`` and ``measure(window, ...)``, which answers y_i of eq. 4 for one MR-cluster: a finite number of at
 least 0, `MINIMUM` (it stays at its minimum), or None (cannot tell: it stays as it is). Keyword parameters with defaults
 can be set by the site (``policy_parameters``). A policy that needs memory takes ``memory`` as its second parameter,
@@ -28,6 +29,7 @@ from typing import Any, cast
 
 from fawkes.base.errors import ConfigError
 from fawkes.core.fairness.weights import MINIMUM, Measure, Minimum
+from fawkes.core.quota.values import Claim, Portion
 from fawkes.core.state.admitting import (
     Ask,
     Done,
@@ -49,11 +51,13 @@ from fawkes.core.values.window import Window
 __all__ = [
     "MINIMUM",
     "Ask",
+    "Claim",
     "Done",
     "Job",
     "Loaded",
     "Memory",
     "Minimum",
+    "Portion",
     "Queue",
     "Sample",
     "Verdict",
@@ -85,10 +89,12 @@ _MODULES = {
     "fawkes.policy": SimpleNamespace(
         MINIMUM=MINIMUM,
         Ask=Ask,
+        Claim=Claim,
         Done=Done,
         Job=Job,
         Minimum=Minimum,
         Memory=Memory,
+        Portion=Portion,
         Queue=Queue,
         Sample=Sample,
         Verdict=Verdict,

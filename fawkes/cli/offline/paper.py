@@ -49,6 +49,7 @@ def paper(out: Path, chapter: str, quick: bool, jobs: int, pictures: bool) -> No
     A page beside it, interference.md, has the study of frameworks that share a cloud by resource offers.
 
     The chapter "deadlines" repeats the trace-driven study of PYTHIA and Justice on a flat pool of CPUs.
+    The chapter "quota" repeats xSpark: deadlines of Spark applications, kept by quotas of CPU.
     """
     from fawkes.offline.runs.work import in_this_process, on_processes
 

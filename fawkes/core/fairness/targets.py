@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor, fsum
+from typing import Protocol, TypeVar
 
-from fawkes.core.values.model import ClusterId
+Key = TypeVar("Key", bound=str)
+"""The name of who shares: an MR-cluster, or an executor on a node."""
+
+
+class Limits(Protocol):
+    """The least and the most of a part, as a real number."""
+
+    @property
+    def least(self) -> float:
+        """The least."""
+
+    @property
+    def most(self) -> float:
+        """The most, never below the least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +31,13 @@ class Bounds:
     most: int
 
 
-def fill(total: int, weights: Mapping[ClusterId, float], bounds: Mapping[ClusterId, Bounds]) -> dict[ClusterId, float]:
-    """``total`` nodes by weight between the bounds, as real numbers.
+def fill(total: float, weights: Mapping[Key, float], bounds: Mapping[Key, Limits]) -> dict[Key, float]:
+    """``total`` nodes (or cores) by weight between the bounds, as real numbers.
 
     MR-clusters whose part would fall below (above) their bounds are pinned there and the rest share what is left. The
     parts sum to ``total`` unless the bounds, or weights of 0, forbid it.
     """
-    parts: dict[ClusterId, float] = {}
+    parts: dict[Key, float] = {}
     loose = set(weights)
     left = float(total)
     while loose:
@@ -47,9 +61,7 @@ def fill(total: int, weights: Mapping[ClusterId, float], bounds: Mapping[Cluster
     return {c: parts[c] for c in weights}
 
 
-def whole_nodes(
-    total: int, weights: Mapping[ClusterId, float], bounds: Mapping[ClusterId, Bounds]
-) -> dict[ClusterId, int]:
+def whole_nodes(total: int, weights: Mapping[Key, float], bounds: Mapping[Key, Bounds]) -> dict[Key, int]:
     """``total`` nodes by weight, whole, between the bounds; ties go to the smaller id.
 
     Never less than the minimums, also when they sum to more than ``total`` (nodes were lost): the caller sees the sum.

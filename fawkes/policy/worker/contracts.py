@@ -13,6 +13,7 @@ from typing import Any
 
 from fawkes.base.errors import cut
 from fawkes.core.fairness.weights import MINIMUM, Minimum, plain_copy
+from fawkes.core.quota.values import Portion
 from fawkes.core.state.admitting import Verdict
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import Plain, Sample
@@ -20,6 +21,7 @@ from fawkes.core.values.settings import Settings
 from fawkes.core.values.window import Window
 from fawkes.policy import compile_policy
 from fawkes.policy.admission import compile_admission
+from fawkes.policy.quota import compile_quota
 
 _LONGEST = 200
 _SAMPLED = tuple(field.name for field in fields(Sample))
@@ -138,7 +140,34 @@ def _opened_verdict(plain: Any) -> Any:
     return Verdict(job, cpus=cpus, drop=drop, asked=wanted, why=why)
 
 
-WEIGHTING, ADMISSION = "weighting", "admission"
+def _quota(policy: PolicyText, _parameters: dict[str, Any]) -> tuple[Functions, Plain]:
+    return {"divide": compile_quota(policy)}, None
+
+
+def _sealed_quota(_function: str, answer: Any) -> Plain:
+    if not isinstance(answer, list | tuple):
+        return cut(repr(answer), _LONGEST)
+    return [_sealed_portion(each) for each in answer]
+
+
+def _sealed_portion(portion: object) -> Plain:
+    if not isinstance(portion, Portion):
+        return cut(repr(portion), _LONGEST)
+    values = (portion.first, portion.weight, portion.most)
+    return [each if each is None or isinstance(each, int | float) else cut(repr(each), _LONGEST) for each in values]
+
+
+def _opened_quota(_function: str, plain: Any) -> Any:
+    if isinstance(plain, str):
+        return Shown(plain)
+    return [Shown(each) if isinstance(each, str) else _portion(*each) for each in plain]
+
+
+def _portion(first: Any, weight: Any, most: Any) -> Portion:
+    return Portion(first, weight, most)
+
+
+WEIGHTING, ADMISSION, QUOTA = "weighting", "admission", "quota"
 CONTRACTS: Mapping[str, Contract] = {
     WEIGHTING: Contract(
         compiled=_weighting,
@@ -151,6 +180,12 @@ CONTRACTS: Mapping[str, Contract] = {
         unpacked=lambda what, memory: (what, memory),
         sealed=_sealed_admission,
         opened=_opened_admission,
+    ),
+    QUOTA: Contract(
+        compiled=_quota,
+        unpacked=lambda claims: (claims,),
+        sealed=_sealed_quota,
+        opened=_opened_quota,
     ),
 }
 """All kinds by name."""

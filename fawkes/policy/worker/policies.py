@@ -11,6 +11,7 @@ from typing import Any
 from fawkes.base.catalog import Kind, bundled_dir
 from fawkes.base.units import show_time
 from fawkes.core.fairness.weights import Measure
+from fawkes.core.quota.values import Claim, Divide, Portion
 from fawkes.core.state.admitting import Admission, Done, Job, Memory, Queue, Verdict
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import Plain
@@ -18,10 +19,20 @@ from fawkes.core.values.settings import Settings
 from fawkes.core.values.window import Window
 from fawkes.policy import compile_policy, policy_text, probe
 from fawkes.policy.admission import compile_admission
+from fawkes.policy.quota import compile_quota
 from fawkes.policy.worker.asking import USUAL, Asked, WorkerLimits, call, load
-from fawkes.policy.worker.contracts import ADMISSION, WEIGHTING, packed
+from fawkes.policy.worker.contracts import ADMISSION, QUOTA, WEIGHTING, packed
 
-__all__ = ["admission_loader", "is_own", "load_admission", "load_weighting", "loader", "policy_text", "probe"]
+__all__ = [
+    "admission_loader",
+    "is_own",
+    "load_admission",
+    "load_quota",
+    "load_weighting",
+    "loader",
+    "policy_text",
+    "probe",
+]
 
 
 def is_own(text: str) -> bool:
@@ -99,6 +110,20 @@ def admission_loader(bounds: WorkerLimits) -> Callable[[PolicyText, Mapping[str,
 
 load_admission = admission_loader(USUAL)
 """The admission policy of a stored text; as `load_weighting`."""
+
+
+def load_quota(policy: PolicyText, bounds: WorkerLimits = USUAL) -> Divide:
+    """The quota policy of a text, made callable as `loader` does weighting policies."""
+    if is_own(policy.text):
+        return compile_quota(policy, own=True)
+    question = Asked(QUOTA, policy, {})
+    load(question, bounds)
+
+    def divide(claims: Sequence[Claim]) -> Sequence[Portion]:
+        portions: Sequence[Portion] = call(question, bounds, "divide", (claims,), f"for {len(claims)} claims")
+        return portions
+
+    return divide
 
 
 def _named(window: Window) -> str:

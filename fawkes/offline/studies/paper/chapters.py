@@ -10,4 +10,5 @@ from collections.abc import Mapping
 
 CHAPTERS: Mapping[str, str] = {
     "deadlines": "fawkes.offline.studies.deadlines.chapter",
+    "quota": "fawkes.offline.studies.quota.chapter",
 }

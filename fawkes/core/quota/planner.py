@@ -1,0 +1,126 @@
+"""Plans of stages: how long a stage may take and how many cores that needs (eq. 1 to 3, 6 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, fsum
+
+from fawkes.core.fairness.targets import Bounds, whole_nodes
+from fawkes.core.quota.profile import Profile, Stage, records_in
+from fawkes.core.quota.values import TOLERANCE, Parameters, round_up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The executors of an application, each on a node of its own, and the cores of a node."""
+
+    executors: int
+    node_cores: float
+
+    @property
+    def cores(self) -> float:
+        """All cores of these nodes."""
+        return self.executors * self.node_cores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagePlan:
+    """A stage on its submission: it should end within ``deadline_s``, and needs ``cores`` (None: all, not known).
+
+    ``initial`` are the cores that each executor gets at first.
+    """
+
+    deadline_s: float
+    cores: int | None
+    initial: float
+
+
+def weight(stage: Stage, waiting: Sequence[Stage], beta: float) -> float:
+    """The part of the remaining time that a stage leaves to others: w_s (eq. 2 and 3).
+
+    ``waiting`` are the stages that were not submitted yet, with ``stage`` itself (resolution 3).
+    """
+    durations = fsum(each.duration_s for each in waiting) / stage.duration_s
+    return beta * len(waiting) + (1 - beta) * durations
+
+
+def plan_stage(
+    stage: Stage,
+    waiting: Sequence[Stage],
+    *,
+    records: float,
+    spent_s: float,
+    deadline_s: float,
+    held: Held,
+    parameters: Parameters,
+) -> StagePlan:
+    """The plan of a stage that is submitted now, ``spent_s`` after its application.
+
+    ``records`` are those that its parents wrote in this run. A stage that is late already, or whose rate is not known,
+    gets all cores.
+    """
+    own_s = (parameters.alpha * deadline_s - spent_s) / weight(stage, waiting, parameters.beta)
+    if own_s <= TOLERANCE or stage.rate is None:
+        return StagePlan(deadline_s=max(0.0, own_s), cores=None, initial=held.node_cores)
+    cores = max(1, ceil(records / (own_s * stage.rate) - TOLERANCE))
+    initial = min(held.node_cores, round_up(cores / held.executors, parameters.quantum))
+    return StagePlan(deadline_s=own_s, cores=cores, initial=initial)
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """A stage that needs more cores than there are, at a deadline (None: whatever there is)."""
+
+    stage: str
+    cores: int | None
+    of: float
+
+
+def shortages(
+    profile: Profile, deadline_s: float, held: Held, parameters: Parameters, size: float = 1.0
+) -> list[Shortage]:
+    """The stages that cannot be in time when all earlier ones are: a warning, which blocks nothing.
+
+    ``size`` is that of the data as a multiple of the profile's; records flow on as in the profile.
+    """
+    spent_s, written, short = 0.0, dict[str, float](), list[Shortage]()
+    for place, stage in enumerate(profile.stages):
+        records = records_in(profile, stage, written) * (1.0 if stage.parents else size)
+        ratio = stage.records_written / stage.records_read if stage.records_read else 0.0
+        written[stage.id] = records * ratio or stage.records_written * size
+        plan = plan_stage(
+            stage,
+            profile.stages[place:],
+            records=records,
+            spent_s=spent_s,
+            deadline_s=deadline_s,
+            held=held,
+            parameters=parameters,
+        )
+        if (plan.cores is None and stage.rate is not None) or (plan.cores or 0) > held.cores + TOLERANCE:
+            short.append(Shortage(stage.id, plan.cores, held.cores))
+        spent_s += plan.deadline_s
+    return short
+
+
+def nodes_for(plan: StagePlan, node_cores: float, bounds: Bounds) -> int:
+    """Whole nodes that the plan of a stage asks for, between its MR-cluster's bounds (eq. 6)."""
+    if plan.cores is None:
+        return bounds.most
+    return min(bounds.most, max(bounds.least, ceil(plan.cores / node_cores - TOLERANCE)))
+
+
+def deal_tasks(tasks: int, cores: Mapping[str, float]) -> dict[str, int]:
+    """Tasks of a stage by the cores of each executor: equal parts on equal nodes, the remainder spread."""
+    return whole_nodes(tasks, cores, {executor: Bounds(0, tasks) for executor in cores})
+
+
+def mean_rate(profile: Profile, beta: float) -> float | None:
+    """The mean nominal rate of an application, by the weights of its stages in the order of the profile (Speed)."""
+    weights = [
+        (weight(stage, profile.stages[place:], beta), stage.rate)
+        for place, stage in enumerate(profile.stages)
+        if stage.rate is not None
+    ]
+    return fsum(w * rate for w, rate in weights) / fsum(w for w, _ in weights) if weights else None

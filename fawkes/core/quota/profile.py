@@ -1,0 +1,137 @@
+"""Profiles of applications: the DAG of stages with what one run of each stage took (the annotated DAG, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import fsum
+
+from fawkes.base.errors import ConfigError
+from fawkes.core.quota.values import number_of
+from fawkes.core.values.model import Plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A stage as one run saw it; ``rate`` are the records that one core processes in a second (None: not known)."""
+
+    id: str
+    duration_s: float
+    tasks: int
+    records_read: float
+    records_written: float
+    rate: float | None = None
+    parents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The stages of an application in the order of their submission; parents stand before their children."""
+
+    name: str
+    version: int
+    stages: tuple[Stage, ...]
+
+    def stage(self, stage: str) -> Stage:
+        """The stage of that id; KeyError when there is none."""
+        return {each.id: each for each in self.stages}[stage]
+
+    def plain(self) -> dict[str, Plain]:
+        """The profile as plain data, which `profile_of` reads."""
+        stages: list[Plain] = [{**asdict(stage), "parents": list(stage.parents)} for stage in self.stages]
+        return {"name": self.name, "version": self.version, "stages": stages}
+
+    def learned(self, stage: str, rate: float) -> Profile:
+        """The next version, in which a stage has the rate that a run has measured."""
+        stages = tuple(replace(each, rate=rate) if each.id == stage else each for each in self.stages)
+        return Profile(self.name, self.version + 1, stages)
+
+
+def profile_of(plain: Mapping[str, object], file: str) -> Profile:
+    """A profile out of plain data; ConfigError names the file and the key of what is missing or wrong."""
+    name, stages = plain.get("name"), plain.get("stages")
+    if not isinstance(name, str) or not name:
+        raise ConfigError(f"is {name!r}", file=file, key="name", hint="It must be the name of an application")
+    version = _whole(plain.get("version"), file, "version")
+    if not isinstance(stages, Sequence) or isinstance(stages, str) or not stages:
+        hint = "Make it again with a run of the application"
+        raise ConfigError("this profile has no stages", file=file, key="stages", hint=hint)
+    read: list[Stage] = []
+    for place, table in enumerate(stages):
+        key = f"stages.{place}"
+        if not isinstance(table, Mapping):
+            raise ConfigError("is not a table", file=file, key=key, hint="A stage has an id, a duration_s and tasks")
+        stage = _stage(table, file, key)
+        earlier = {each.id for each in read}
+        unknown = [parent for parent in stage.parents if parent not in earlier]
+        if stage.id in earlier or unknown:
+            what = f"its parent {unknown[0]!r} is not before it" if unknown else f"two stages are {stage.id!r}"
+            raise ConfigError(what, file=file, key=key, hint="List each stage once, after its parents")
+        read.append(stage)
+    return Profile(name, version, tuple(read))
+
+
+def _stage(table: Mapping[str, object], file: str, key: str) -> Stage:
+    identifier, parents = table.get("id"), table.get("parents", ())
+    if not isinstance(identifier, str) or not identifier:
+        raise ConfigError(f"is {identifier!r}", file=file, key=f"{key}.id", hint="It must be the name of a stage")
+    if not isinstance(parents, Sequence) or isinstance(parents, str) or not all(isinstance(p, str) for p in parents):
+        raise ConfigError(f"is {parents!r}", file=file, key=f"{key}.parents", hint="It must be a list of stages")
+    rate = table.get("rate")
+    return Stage(
+        id=identifier,
+        duration_s=_number(table.get("duration_s"), file, f"{key}.duration_s", above_zero=True),
+        tasks=_whole(table.get("tasks"), file, f"{key}.tasks"),
+        records_read=_number(table.get("records_read"), file, f"{key}.records_read"),
+        records_written=_number(table.get("records_written"), file, f"{key}.records_written"),
+        rate=None if rate is None else _number(rate, file, f"{key}.rate", above_zero=True),
+        parents=tuple(parents),
+    )
+
+
+def _number(value: object, file: str, key: str, *, above_zero: bool = False) -> float:
+    number = number_of(value, file, key)
+    if number < 0 or (above_zero and number == 0):
+        hint = "It must be greater than 0" if above_zero else "It must be at least 0"
+        raise ConfigError(f"is {number:g}", file=file, key=key, hint=hint)
+    return number
+
+
+def _whole(value: object, file: str, key: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigError(f"is {value!r}", file=file, key=key, hint="It must be a whole number of at least 1")
+    return value
+
+
+def other_shape(profile: Profile, seen: Mapping[str, Sequence[str]]) -> str:
+    """How the DAG of a run (stages and their parents) differs from the profile; empty when it has the same shape.
+
+    The sizes of the data and the numbers of tasks do not count.
+    """
+    known = {stage.id: set(stage.parents) for stage in profile.stages}
+    for stage in sorted(known.keys() | seen.keys()):
+        if stage not in known:
+            return f"stage {stage} is not in version {profile.version} of the profile {profile.name}"
+        if stage not in seen:
+            return f"stage {stage} of version {profile.version} of the profile {profile.name} is missing"
+        if known[stage] != set(seen[stage]):
+            before, now = (", ".join(sorted(names)) or "no stage" for names in (known[stage], seen[stage]))
+            return f"stage {stage} follows {now}; in version {profile.version} of {profile.name} it follows {before}"
+    return ""
+
+
+def nominal_rate(tasks: int, run_s: float, records: Sequence[float]) -> float | None:
+    """Records that a core processes in a second; None when nothing that counts records was seen.
+
+    ``records`` are candidates, the best first: what the parents wrote, what they read, what the stage itself read, and
+    what it wrote. A candidate that is 0, or the number of tasks, counts something else.
+    """
+    counted = next((each for each in records if each > 0 and each != tasks), None)
+    return None if counted is None or run_s <= 0 else counted / run_s
+
+
+def records_in(profile: Profile, stage: Stage, written: Mapping[str, float]) -> float:
+    """Records that a stage reads when its parents wrote these; of a first stage those of the profile."""
+    if not stage.parents:
+        return stage.records_read
+    return fsum(written[parent] for parent in stage.parents)

@@ -1,0 +1,124 @@
+"""Parameters of quotas, and the values that planner, controllers and supervisors exchange (Baresi et al., Table 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import ceil, inf, isfinite
+from typing import TypeGuard
+
+from fawkes.base.errors import ConfigError, cut
+
+#: sums of quotas may exceed a node's cores by so much, which is the rounding of floats
+TOLERANCE = 1e-9
+#: beyond it nothing is a number of records, cores or seconds; a float cannot hold every whole number of a file
+_LARGEST = 1e300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """The parameters of Table 3: times in seconds, quotas in cores."""
+
+    alpha: float = 1.0
+    beta: float = 0.3
+    gamma: float = 0.0
+    phi: float = 1.0
+    eta: float = 10.0
+    pole: float = 0.0
+    period_s: float = 0.5
+    quantum: float = 0.05
+    least: float = 0.0
+
+
+#: the least and the most of each parameter, and whether the least itself is allowed
+_RANGES: Mapping[str, tuple[float, float, bool]] = {
+    "alpha": (0, 1, False),
+    "beta": (0, 1, True),
+    "gamma": (0, 1, True),
+    "phi": (0, 1, False),
+    "eta": (1, inf, False),
+    "pole": (0, 1, True),
+    "period_s": (0, inf, False),
+    "quantum": (0, inf, False),
+    "least": (0, inf, True),
+}
+
+
+def parameters_of(table: Mapping[str, object], file: str, node_cores: float = inf) -> Parameters:
+    """The parameters that a table of a file gives; ConfigError names the file and the key of a wrong one.
+
+    ``node_cores`` are the cores of the smallest node, which neither the quantum nor the least quota may exceed.
+    """
+    known = [field.name for field in fields(Parameters)]
+    numbers: dict[str, float] = {}
+    for key, value in table.items():
+        if key not in known:
+            raise ConfigError("there is no such parameter", file=file, key=key, hint=f"Known: {', '.join(known)}")
+        least, most, with_least = _RANGES[key]
+        bound = min(most, node_cores) if key in ("quantum", "least") else most
+        number = number_of(value, file, key)
+        if number > bound or number < least or (number == least and not with_least) or (key, number) == ("pole", 1):
+            above = f"at least {least:g}" if with_least else f"greater than {least:g}"
+            below = "below 1" if key == "pole" else f"at most {bound:g}" if isfinite(bound) else "finite"
+            node = f". A node has {node_cores:g} cores" if most > bound else ""
+            raise ConfigError(f"is {number:g}", file=file, key=key, hint=f"It must be {above} and {below}{node}")
+        numbers[key] = number
+    return Parameters(**numbers)
+
+
+def number_of(value: object, file: str, key: str) -> float:
+    """A finite number of a file; ConfigError with file and key for anything else."""
+    if not is_number(value):
+        raise ConfigError(f"is {cut(repr(value))}", file=file, key=key, hint="It must be a finite number")
+    return float(value)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """True for a finite number; booleans and numbers beyond 1e300 are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A request of an executor for cores of its node, or of an MR-cluster for nodes of the pool.
+
+    ``most`` is what it can use: its unfinished tasks, at most the node. ``left_s`` is the time to the deadline of its
+    application (None: it has none, negative: it has passed), ``rate`` its mean nominal rate, ``weight`` that of a
+    weighting policy, and ``least`` the minimum that it keeps.
+    """
+
+    id: str
+    requested: float
+    most: float
+    left_s: float | None = None
+    rate: float | None = None
+    weight: float = 1.0
+    submitted_s: float = 0.0
+    least: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """The answer of a quota policy for a claim.
+
+    Claims with a number ``first`` are served one after another, the smallest first. All others share what is left by
+    ``weight``. Neither gets more than ``most``, where that is a number.
+    """
+
+    first: float | None = None
+    weight: float = 0.0
+    most: float | None = None
+
+
+Divide = Callable[[Sequence[Claim]], Sequence[Portion]]
+"""A quota policy, made callable: a portion for each claim, in the order of the claims."""
+
+
+def round_up(cores: float, quantum: float) -> float:
+    """Cores rounded up to whole quanta (resolution 13)."""
+    return quanta(ceil(cores / quantum - TOLERANCE), quantum)
+
+
+def quanta(count: float, quantum: float) -> float:
+    """The cores of so many quanta, without the noise of floats."""
+    return round(count * quantum, 9)

@@ -1,0 +1,85 @@
+"""Profiles: they come back as they were written, and what is wrong with one is named with file and key."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fawkes.base.errors import ConfigError
+from fawkes.core.quota.profile import nominal_rate, other_shape, profile_of
+
+MAP: dict[str, Any] = {"id": "map", "duration_s": 10.0, "tasks": 40, "records_read": 1e6, "records_written": 5e5,
+                       "rate": 2000.0, "parents": []}  # fmt: skip
+REDUCE: dict[str, Any] = {**MAP, "id": "reduce", "records_read": 5e5, "rate": None, "parents": ["map"]}
+PLAIN: dict[str, Any] = {"name": "group-by", "version": 3, "stages": [MAP, REDUCE]}
+
+
+def test_a_profile_comes_back_as_it_was_written() -> None:
+    profile = profile_of(PLAIN, "p.json")
+    assert profile_of(json.loads(json.dumps(profile.plain())), "p.json") == profile
+    assert profile.plain() == PLAIN
+
+
+def test_a_rate_that_was_not_known_is_learned_into_the_next_version() -> None:
+    profile = profile_of(PLAIN, "p.json")
+    assert profile.stage("reduce").rate is None
+    learned = profile.learned("reduce", 700.0)
+    assert (learned.version, learned.stage("reduce").rate, learned.stage("map").rate) == (4, 700.0, 2000.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "words"),
+    [
+        ({"name": ""}, "name", "name of an application"),
+        ({"version": "3"}, "version", "whole number of at least 1"),
+        ({"stages": []}, "stages", "has no stages"),
+        ({"stages": "map"}, "stages", "has no stages"),
+        ({"stages": [7]}, "stages.0", "is not a table"),
+        ({"stages": [{**MAP, "id": None}]}, "stages.0.id", "is None"),
+        ({"stages": [{**MAP, "rate": 0}]}, "stages.0.rate", "greater than 0"),
+        ({"stages": [{**MAP, "rate": float("nan")}]}, "stages.0.rate", "finite number"),
+        ({"stages": [{**MAP, "rate": 10**400}]}, "stages.0.rate", "finite number"),
+        ({"stages": [{**MAP, "rate": True}]}, "stages.0.rate", "finite number"),
+        ({"stages": [{**MAP, "duration_s": 0.0}]}, "stages.0.duration_s", "greater than 0"),
+        ({"stages": [{**MAP, "records_read": -1}]}, "stages.0.records_read", "at least 0"),
+        ({"stages": [MAP, {**REDUCE, "tasks": 2.5}]}, "stages.1.tasks", "whole number"),
+        ({"stages": [MAP, {**REDUCE, "parents": "map"}]}, "stages.1.parents", "list of stages"),
+        ({"stages": [MAP, MAP]}, "stages.1", "two stages are 'map'"),
+        ({"stages": [REDUCE, MAP]}, "stages.0", "'map' is not before it"),
+    ],
+)
+def test_what_is_wrong_is_named_with_file_and_key(change: dict[str, Any], key: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        profile_of({**PLAIN, **change}, "p.json")
+    assert (caught.value.file, caught.value.key) == ("p.json", key)
+
+
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [
+        ({"map": [], "reduce": ["map"]}, ""),
+        ({"map": []}, "stage reduce of version 3 of the profile group-by is missing"),
+        ({"map": [], "reduce": ["map"], "sort": []}, "stage sort is not in version 3 of the profile group-by"),
+        ({"map": [], "reduce": []}, "stage reduce follows no stage; in version 3 of group-by it follows map"),
+    ],
+)
+def test_a_dag_of_another_shape_is_noticed(seen: dict[str, list[str]], words: str) -> None:
+    assert other_shape(profile_of(PLAIN, "p.json"), seen) == words
+
+
+@pytest.mark.parametrize(
+    ("records", "run_s", "rate"),
+    [
+        ((1000, 7, 7, 7), 10, 100),
+        ((0, 500, 7, 7), 10, 50),
+        ((0, 40, 0, 200), 10, 20),
+        ((0, 40, 0, 0), 10, None),
+        ((1000,), 0, None),
+    ],
+)
+def test_the_nominal_rate_is_of_the_first_candidate_that_counts_records(
+    records: tuple[float, ...], run_s: float, rate: float | None
+) -> None:
+    assert nominal_rate(40, run_s, records) == rate
