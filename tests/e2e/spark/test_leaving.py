@@ -1,7 +1,7 @@
 """Nodes leave an MR-cluster while a Spark application has executors on them: what that costs.
 
 ``FAWKES_SHOW_S`` is about how many seconds the longest application takes: 240 by default, for the moves take two
-minutes, and 600 for the show of issue 30.
+minutes, and 600 for the long show.
 """
 
 from __future__ import annotations
