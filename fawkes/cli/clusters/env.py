@@ -58,7 +58,8 @@ def env(site: Site, cluster: str, csh: bool) -> None:
         variables |= _spark(Path(answer["spark"]), os.fspath(folder))
         variables["SPARK_HISTORY"] = f"http://{answer.get('spark_history', '')}"
         programs.append(f"{answer['spark']}/bin")
-    if why := _shut_out(answer["master"], answer["doors"]):
+    # A controller of an earlier version does not say.
+    if "doors" in answer and (why := _shut_out(answer["master"], answer["doors"])):
         warn(f"warning: {cluster} takes no connections from this machine ({why}): add it to `clients` in its file")
     click.echo(_csh(variables, ":".join(programs)) if csh else _sh(variables, ":".join(programs)))
 
