@@ -18,7 +18,7 @@ from pathlib import Path
 
 SOCKET = "control.sock"
 MOST_BODY_BYTES = 1 << 20
-"""Of a request."""
+"""The longest body of a request."""
 TOKEN, ROLE = "Fawkes-Token", "Fawkes-Role"
 """Headers with the holder of a token, for whom `fawkes web` asks, and the holder's role."""
 

@@ -151,7 +151,7 @@ FIFO_OFF, EDF_ALL_OFF, EDF_PURE_MOST = 2.0, 7.0, 6.0
 SUM_OFF: Final = 10.0
 TABLE_1_OFF: Final = 0.051
 RECOVERED: Final = 0.15
-"""Of the lost core, at five response times."""
+"""The part of the lost core that may still be missing at five response times."""
 BETAS: Final = tuple(tenth / 10 for tenth in range(11))
 ADEQUATE: Final = (0.2, 0.3, 0.4)
 FLAT: Final = 0.5

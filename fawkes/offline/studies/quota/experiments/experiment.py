@@ -14,7 +14,7 @@ from fawkes.offline.studies.shared.verdicts import DIFFERS, NOT_SHOWN, REPRODUCE
 Outcome = Mapping[str, Any]
 """An application in a row of a case."""
 Found = tuple[str, bool]
-"""What came out, and whether the rule holds."""
+"""The outcome in words, and whether the rule holds."""
 
 
 @dataclass(frozen=True)
