@@ -141,7 +141,7 @@ def test_wkld_a_in_small_is_what_the_paper_plays(tmp_path: Path) -> None:
     assert {arrival.spec.id: arrival.spec.min_nodes for arrival in workload.clusters} == {"c-1": 2, "c-2": 2, "c-3": 2}
     assert [arrival.after for arrival in workload.clusters] == ["", "", "c-1"]
     kinds = Counter("sleep" if JobDetails.of(job.spec.details).sleep else job.spec.id for job in workload.jobs)
-    assert kinds == {"sleep": 13, "count": 1}
+    assert kinds == {"sleep": 14, "count": 1}
     assert {submission.spec.cluster for submission in workload.jobs} == {"c-1", "c-2", "c-3"}
     assert workload.settings.core.preset == "demo"
     assert ClusterDetails.of(workload.clusters[0].spec.details).outputs

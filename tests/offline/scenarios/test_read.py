@@ -183,7 +183,7 @@ def test_a_plain_workload_is_a_scenario_as_it_is(tmp_path: Path) -> None:
     plan = read_plan(Site(tmp_path), CATALOG, "wkld-a-small")
     first, second, third = plan.demands
     assert len(plan.nodes) == 8
-    assert [len(demand.all_jobs) for demand in plan.demands] == [5, 4, 5]
+    assert [len(demand.all_jobs) for demand in plan.demands] == [5, 4, 6]
     assert (third.behind, second.behind) == ("c-1", None)
     assert first.jobs[1].spec.reference_us == 27 * SECOND_US
     # The lab's limit holds offline as well.
