@@ -47,7 +47,7 @@ def test_a_run_that_is_held_up_is_the_same_run() -> None:
     assert list(engine.replay(scarce.entries(), compile_policy)) == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @random_runs
 @given(scripts(), st.integers(0, 2**32), st.sampled_from((0.01, 0.3, 0.9)))
 def test_every_run_that_is_held_up_is_the_same_run(script: Script, seed: int, often: float) -> None:

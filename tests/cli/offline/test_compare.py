@@ -80,6 +80,7 @@ def test_the_same_command_goes_on_with_what_is_there(scenario: Path) -> None:
     assert (folder / "nodes-over-time.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_two_processes_say_the_same_as_one(scenario: Path) -> None:
     alone, two = compare(scenario, "-o", "csv"), compare(scenario, "-o", "csv", out="other", jobs=2)
@@ -211,6 +212,7 @@ def test_a_scenario_from_standard_input_is_compared_over_its_model(scenario: Pat
     assert slow["makespan_s"] > quick["makespan_s"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_regret_is_a_column_only_when_asked_for(scenario: Path) -> None:
     plain = compare(scenario)

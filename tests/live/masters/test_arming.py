@@ -31,6 +31,7 @@ def test_what_is_whole_is_left_alone(site: PairSite) -> None:
     assert {at: site.running(at) for at in NODES} == before
 
 
+@pytest.mark.nightly
 def test_daemons_that_have_ended_are_started_with_what_they_have(site: PairSite) -> None:
     site.stop(TO, "namenode", "journalnode")
     assert site.arm(TO) == {"journal": list(NODES)}
@@ -63,6 +64,7 @@ def test_a_segment_that_is_in_a_journal_twice_is_set_aside_before_the_image_come
     assert not again.exists()
 
 
+@pytest.mark.nightly
 def test_the_image_of_another_namespace_is_set_aside(site: PairSite) -> None:
     site.stop(TO, "namenode")
     (site.root(TO) / "nn" / "current" / "VERSION").write_text("namespaceID=2\nclusterID=x\nblockpoolID=BP-2\n")
@@ -82,6 +84,7 @@ def test_a_lost_part_of_the_journal_counts_again_only_when_all_others_have_every
     assert not (site.root(THIRD) / "journal" / NAME / "current").exists()
 
 
+@pytest.mark.nightly
 def test_a_part_of_the_journal_on_a_node_that_is_away_holds_nothing_up(site: PairSite) -> None:
     site.fleet.off = {THIRD}
     site.stop(TO, "namenode")
@@ -89,6 +92,7 @@ def test_a_part_of_the_journal_on_a_node_that_is_away_holds_nothing_up(site: Pai
     assert "namenode" in site.running(TO)
 
 
+@pytest.mark.nightly
 def test_the_second_namenode_goes_to_another_node_of_the_journal(site: PairSite) -> None:
     """The one before it is stopped, and its folder stays."""
     assert site.arm(THIRD) == {"journal": list(NODES)}
@@ -98,6 +102,7 @@ def test_the_second_namenode_goes_to_another_node_of_the_journal(site: PairSite)
     assert site.cluster().second == THIRD
 
 
+@pytest.mark.nightly
 def test_nothing_is_brought_up_beside_masters_that_do_not_work(site: PairSite) -> None:
     site.told(OLD, "namenode", "transitionToStandby")
     site.orders.clear()
@@ -109,6 +114,7 @@ def test_nothing_is_brought_up_beside_masters_that_do_not_work(site: PairSite) -
     assert site.orders == []
 
 
+@pytest.mark.nightly
 def test_of_two_that_say_that_they_are_active_only_the_one_with_the_journal_counts(site: PairSite) -> None:
     """The one on the masters' node was paused and does not know yet that it was shut out: nothing is stopped."""
     site.told(TO, "namenode", "transitionToActive")
@@ -121,18 +127,21 @@ def test_of_two_that_say_that_they_are_active_only_the_one_with_the_journal_coun
     assert site.pid(TO, "namenode") != before
 
 
+@pytest.mark.nightly
 def test_a_node_that_does_not_answer_cannot_have_it(site: PairSite) -> None:
     site.fleet.off = {TO}
     with pytest.raises(HostError, match="node02: it does not answer, so it cannot have the second NameNode"):
         site.arm(TO)
 
 
+@pytest.mark.nightly
 def test_nothing_is_brought_up_while_masters_move(site: PairSite) -> None:
     site.clusters.begin_move(C, TO)
     with pytest.raises(FawkesError, match="c-1: its masters are being moved"):
         site.arm(TO)
 
 
+@pytest.mark.nightly
 def test_a_goal_that_nobody_wants_any_more(site: PairSite) -> None:
     site.stop(TO, "namenode")
     effect = ArmStandby(C, 9, OLD, Standby(journal=NODES, node=TO), NODES)

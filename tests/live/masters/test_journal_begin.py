@@ -50,6 +50,7 @@ def cut_off(site: PairSite) -> None:
     assert site.begin(current=lambda: next(answers, True)) is None
 
 
+@pytest.mark.nightly
 def test_a_goal_that_nobody_wants_any_more_stops_nothing(site: PairSite) -> None:
     before = site.pid(OLD, "namenode")
     assert site.begin(current=lambda: False) is None
@@ -74,12 +75,14 @@ def test_the_masters_start_again_with_a_journal_where_they_are(site: PairSite) -
     assert (cluster.master, cluster.second, cluster.journal, site.clusters.moving(C)) == (OLD, None, NODES, None)
 
 
+@pytest.mark.nightly
 def test_then_a_second_namenode_can_be_brought_up(site: PairSite) -> None:
     site.begin()
     assert site.arm(TO) == {"journal": list(NODES)}
     assert (site.root(TO) / "nn" / "current" / "VERSION").read_text() == site.version
 
 
+@pytest.mark.nightly
 def test_a_node_that_does_not_answer_leaves_everything_as_it_is(site: PairSite) -> None:
     before = site.pid(OLD, "namenode")
     site.fleet.off = {THIRD}
@@ -101,6 +104,7 @@ def test_a_journal_that_cannot_begin_lets_the_masters_start_again_without_it(sit
     assert site.begin() == {"journal": list(NODES)}
 
 
+@pytest.mark.nightly
 def test_a_namenode_that_may_not_write_to_it_starts_again_without_it(site: PairSite) -> None:
     site.refuses = {(OLD, "rollEdits")}
     with pytest.raises(StayError, match="it is told to refuse"):
@@ -118,6 +122,7 @@ def test_a_try_that_was_cut_off_once_masters_ran_goes_on(site: PairSite) -> None
     assert site.pid(OLD, "namenode") == started
 
 
+@pytest.mark.nightly
 def test_a_try_that_was_cut_off_before_begins_anew(site: PairSite) -> None:
     cut_off(site)
     site.stop(OLD, "namenode")
@@ -138,6 +143,7 @@ def test_a_namenode_whose_own_disk_lacks_changes_is_not_stopped(site: PairSite) 
     works_without(site)
 
 
+@pytest.mark.nightly
 def test_a_namenode_that_writes_another_journal_is_not_stopped(site: PairSite) -> None:
     """A journal that nobody follows any more may have writes that its own disk lacks."""
     before, configuration = site.pid(OLD, "namenode"), site.root(OLD) / "conf" / "hdfs-site.xml"
@@ -148,18 +154,21 @@ def test_a_namenode_that_writes_another_journal_is_not_stopped(site: PairSite) -
     assert site.clusters.moving(C) is None
 
 
+@pytest.mark.nightly
 def test_masters_that_do_not_answer_are_no_case_for_it(site: PairSite) -> None:
     site.fleet.off = {OLD}
     with pytest.raises(HostError, match="node01: it does not answer, so c-1 cannot get a journal"):
         site.begin()
 
 
+@pytest.mark.nightly
 def test_nothing_begins_while_masters_move(site: PairSite) -> None:
     site.clusters.begin_move(C, TO)
     with pytest.raises(FawkesError, match="its masters are being moved"):
         site.begin()
 
 
+@pytest.mark.nightly
 def test_a_namenode_that_waits_to_be_made_active_does_not_answer_as_masters(site: PairSite) -> None:
     """Nobody knows of its journal yet: by a look it runs, and takes nothing."""
     cut_off(site)

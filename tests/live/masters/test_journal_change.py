@@ -47,11 +47,13 @@ def test_both_namenodes_are_started_again_with_the_new_journal(site: PairSite) -
     assert site.clusters.moving(C) is None
 
 
+@pytest.mark.nightly
 def test_a_node_that_leaves_and_does_not_answer_is_not_waited_for(site: PairSite) -> None:
     site.fleet.off = {THIRD}
     assert site.arm(TO, NEW) == {"journal": list(NEW)}
 
 
+@pytest.mark.nightly
 def test_nothing_is_replaced_while_another_part_of_the_journal_is_away(site: PairSite) -> None:
     site.stop(TO, "journalnode")
     with pytest.raises(FawkesError, match="c-1: its journal does not answer on node02"):
@@ -72,6 +74,7 @@ def test_a_node_that_lacks_a_part_of_the_journal_lets_nothing_be_replaced(site: 
     assert site.arm(TO, NEW) == {"journal": list(NEW)}
 
 
+@pytest.mark.nightly
 def test_a_second_namenode_that_refuses_leaves_the_first_at_work(site: PairSite) -> None:
     site.refuses = {(TO, ACTIVE)}
     with pytest.raises(RpcError, match="it is told to refuse"):
@@ -92,6 +95,7 @@ def test_a_change_that_was_cut_off_between_the_swaps_goes_on(site: PairSite) -> 
     assert changes_of_namenodes(site) == [(TO, STANDBY), (OLD, ACTIVE)]
 
 
+@pytest.mark.nightly
 def test_one_node_is_replaced_at_a_time(site: PairSite) -> None:
     effect = ArmStandby(C, 9, OLD, Standby(journal=(OLD, FOURTH), node=FOURTH), NODES)
     with pytest.raises(FawkesError, match="one node of its journal is replaced at a time"):

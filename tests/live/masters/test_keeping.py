@@ -62,6 +62,7 @@ def data(site: KeptSite, at: NodeId) -> dict[str, bytes]:
     return content(site.path(at, "nn/current"))
 
 
+@pytest.mark.nightly
 def test_copies_are_told_once_until_they_fail_and_again_when_they_work(living: KeptSite) -> None:
     living.stop_namenode()
     living.keeper.round()
@@ -72,6 +73,7 @@ def test_copies_are_told_once_until_they_fail_and_again_when_they_work(living: K
     assert living.told() == ""
 
 
+@pytest.mark.nightly
 def test_masters_that_do_not_run_make_no_copy_newer(living: KeptSite) -> None:
     before = living.round()
     living.stop_namenode()
@@ -83,6 +85,7 @@ def test_masters_that_do_not_run_make_no_copy_newer(living: KeptSite) -> None:
     assert found.copied_us == before.copied_us
 
 
+@pytest.mark.nightly
 def test_a_second_copy_that_fails_is_told_and_the_controllers_goes_on(living: KeptSite) -> None:
     living.ground.run(SECOND, leases.close(living.lease(SECOND)), "closing")
     living.nn.write(b"c")
@@ -95,6 +98,7 @@ def test_a_second_copy_that_fails_is_told_and_the_controllers_goes_on(living: Ke
     assert living.told() == ""
 
 
+@pytest.mark.nightly
 def test_the_last_data_of_stopped_masters_are_taken(living: KeptSite) -> None:
     living.nn.write(b"c", b"d")
     living.stop_namenode()
@@ -150,6 +154,7 @@ def test_placing_again_leaves_what_the_namenode_wrote_since(living: KeptSite) ->
     assert written.read_bytes() == b"new"
 
 
+@pytest.mark.nightly
 def test_what_lies_where_a_copy_is_placed_is_set_aside(living: KeptSite) -> None:
     copy = living.round()
     for number in (1, 2):
@@ -182,6 +187,7 @@ def test_a_copy_of_another_mr_cluster_is_not_placed_beside_blocks(living: KeptSi
     living.keeper.place(copy, THIRD, living.lease(THIRD))
 
 
+@pytest.mark.nightly
 def test_a_copy_is_not_placed_where_the_lease_does_not_allow_it(living: KeptSite) -> None:
     copy = living.round()
     with pytest.raises(RefusedError):
@@ -196,6 +202,7 @@ def test_a_second_copy_that_is_damaged_is_not_what_is_placed(living: KeptSite) -
     assert data(living, SECOND) == content(copy.files)
 
 
+@pytest.mark.nightly
 def test_the_copy_goes_on_with_the_new_masters(living: KeptSite) -> None:
     copy = living.round()
     living.stop_namenode()
@@ -243,6 +250,7 @@ def test_a_lost_state_folder_is_filled_from_the_second_copy(living: KeptSite) ->
     assert living.keeper.newest(CLUSTER) == found
 
 
+@pytest.mark.nightly
 def test_what_is_no_copy_of_the_mr_cluster_is_not_fetched(living: KeptSite) -> None:
     before = living.round()
     (living.path(SECOND, "kept/nn/VERSION")).write_text(version("pool-c-2"))
@@ -254,6 +262,7 @@ def test_what_is_no_copy_of_the_mr_cluster_is_not_fetched(living: KeptSite) -> N
     assert living.keeper.newest(CLUSTER) == before
 
 
+@pytest.mark.nightly
 def test_a_copy_that_an_earlier_mr_cluster_of_the_name_left_is_never_used(living: KeptSite) -> None:
     living.round()
     living.lives(ready=False)
@@ -265,6 +274,7 @@ def test_a_copy_that_an_earlier_mr_cluster_of_the_name_left_is_never_used(living
     assert (living.folder / "state" / f"{CLUSTER}.before").exists()
 
 
+@pytest.mark.nightly
 def test_a_failover_does_not_wait_for_a_round_that_hangs_on_the_dead_node(living: KeptSite) -> None:
     copy = living.round()
     path = living.path(MASTER, "nn/current/VERSION")
@@ -280,6 +290,7 @@ def test_a_failover_does_not_wait_for_a_round_that_hangs_on_the_dead_node(living
     os.close(end)
 
 
+@pytest.mark.nightly
 def test_copies_go_with_their_mr_cluster_alone(living: KeptSite) -> None:
     folder = living.folder / "state"
     living.keeper.clear(lambda cluster: True)
@@ -294,6 +305,7 @@ def test_copies_go_with_their_mr_cluster_alone(living: KeptSite) -> None:
     assert {path.name for path in folder.iterdir()} == {".other.fetched.tar"}
 
 
+@pytest.mark.nightly
 def test_the_controllers_copy_is_for_its_user_alone(living: KeptSite) -> None:
     for path in [living.folder / "state" / CLUSTER, *(living.folder / "state" / CLUSTER).rglob("*")]:
         assert path.stat().st_mode & 0o077 == 0, path
@@ -313,6 +325,7 @@ class Made:
         return {"WHO": str(node)}
 
 
+@pytest.mark.nightly
 def test_many_edits_are_made_an_image_once_on_the_node_of_the_second_copy(site: KeptSite) -> None:
     made, rules = Made(site), KeepRules(edits_bytes=1000)
     state, setup = site.folder / "state", cast(Setup, made)

@@ -57,6 +57,7 @@ def gone(site: Site, **served: Any) -> None:
     site.serves(TO, THIRD, **served)
 
 
+@pytest.mark.nightly
 def test_a_look_tells_what_is_there_and_changes_nothing(site: Site) -> None:
     site.setup.server_off = frozenset({OLD})
     before = sorted(path for at in NODES for path in (site.folder / at).rglob("*"))
@@ -79,6 +80,7 @@ def test_a_look_tells_what_is_there_and_changes_nothing(site: Site) -> None:
     assert (facts["old"], facts["image"], facts["reached"]) == ("silent", None, [TO])
 
 
+@pytest.mark.nightly
 def test_a_look_at_masters_that_answer(site: Site) -> None:
     site.serves(*NODES, applications=({"id": APPLICATION, "state": "RUNNING", "name": "n", "user": "u"},))
     facts = site.look()
@@ -86,12 +88,14 @@ def test_a_look_at_masters_that_answer(site: Site) -> None:
     assert facts["applications"] == [{"id": APPLICATION, "name": "n", "user": "u"}]
 
 
+@pytest.mark.nightly
 def test_a_look_needs_the_node_that_would_get_the_masters(site: Site) -> None:
     site.fleet.off = {TO}
     with pytest.raises(HostError, match=r"node02: it does not answer, so it cannot run the masters of c-1"):
         site.look()
 
 
+@pytest.mark.nightly
 def test_a_look_after_a_move_that_was_given_up_lets_others_go_on(site: Site) -> None:
     site.clusters.begin_move(C, TO)
     site.serves(*NODES)
@@ -99,6 +103,7 @@ def test_a_look_after_a_move_that_was_given_up_lets_others_go_on(site: Site) -> 
     assert (site.master(), site.clusters.moving(C)) == (OLD, None)
 
 
+@pytest.mark.nightly
 def test_a_person_who_looks_changes_nothing_of_a_move(site: Site) -> None:
     """Else the old masters of a pair would be made active beside the new ones."""
     site.clusters.begin_move(C, TO)
@@ -109,6 +114,7 @@ def test_a_person_who_looks_changes_nothing_of_a_move(site: Site) -> None:
     assert site.copies.given.has(C, Given(4, TO, 1))
 
 
+@pytest.mark.nightly
 def test_masters_that_answer_are_not_replaced(site: Site) -> None:
     site.serves(*NODES)
     site.copies.take()
@@ -157,6 +163,7 @@ def test_what_a_copy_may_lack_gets_no_numbers_of_lost_blocks(site: Site) -> None
     assert site.setup.doors_list(cluster) == "node02\nnode03\n"
 
 
+@pytest.mark.nightly
 def test_what_a_copy_lacks_is_told_by_its_traces(site: Site) -> None:
     """A block that the copy does not know lies on node02; a task had written it, and the old NameNode's log is lost."""
     site.setup.server_off = frozenset({OLD})
@@ -183,6 +190,7 @@ def test_what_a_copy_lacks_is_told_by_its_traces(site: Site) -> None:
     assert site.move()["lost_writers"] == facts["lost_writers"]
 
 
+@pytest.mark.nightly
 def test_safe_mode_ends_before_yarn_and_the_history_are_waited_for(site: Site) -> None:
     """Blocks are missing, so that HDFS does not leave it by itself, and others wait for HDFS when they start."""
     gone(site, files=MISSING)
@@ -221,6 +229,7 @@ def test_a_move_that_was_cut_off_goes_on_with_what_it_has_begun(site: Site) -> N
     assert written.exists()
 
 
+@pytest.mark.nightly
 def test_the_data_of_an_earlier_move_is_not_that_of_this_one(site: Site) -> None:
     gone(site)
     site.move(version=5)
@@ -257,6 +266,7 @@ def test_a_disk_that_may_not_have_everything_is_taken_along_and_the_loss_is_told
     assert (facts["copied_us"], site.copies.topped, site.master()) == (3, 1, TO)
 
 
+@pytest.mark.nightly
 def test_a_move_that_fails_later_does_not_say_that_nothing_was_begun(site: Site) -> None:
     gone(site)
     site.move()
@@ -282,6 +292,7 @@ def test_a_planned_move_that_fails_leaves_the_masters_at_work(site: Site) -> Non
     assert (facts["copied_us"], site.master()) == (None, TO)
 
 
+@pytest.mark.nightly
 def test_a_planned_move_of_masters_that_are_silent_by_then(site: Site) -> None:
     site.setup.server_off = frozenset({OLD})
     site.fleet.off = {OLD}
@@ -303,6 +314,7 @@ def begun(site: Site, *, planned: bool) -> None:
     site.ground.run(TO, hadoop.stop(site.lease(TO), list(hadoop.DAEMONS)), "its host is killed")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("taken", [False, True], ids=["without a lease", "with a new lease"])
 @pytest.mark.parametrize("planned", [False, True], ids=["lost", "planned"])
 def test_a_new_disk_that_was_lost_is_not_filled_again(site: Site, planned: bool, taken: bool) -> None:
@@ -321,6 +333,7 @@ def test_a_new_disk_that_was_lost_is_not_filled_again(site: Site, planned: bool,
     assert (site.root(OLD) / "nn" / "current" / SEGMENT).read_bytes() == EDITS
 
 
+@pytest.mark.nightly
 def test_a_new_disk_that_does_not_answer_says_nothing(site: Site) -> None:
     site.serves(*NODES)
     site.start_masters()
@@ -336,6 +349,7 @@ def test_a_new_disk_that_does_not_answer_says_nothing(site: Site) -> None:
     assert not isinstance(error.value, GoneError)
 
 
+@pytest.mark.nightly
 def test_a_new_disk_that_was_lost_before_anything_began_is_filled(site: Site) -> None:
     site.serves(*NODES)
     site.start_masters()
@@ -345,6 +359,7 @@ def test_a_new_disk_that_was_lost_before_anything_began_is_filled(site: Site) ->
     assert (facts["copied_us"], site.master()) == (None, TO)
 
 
+@pytest.mark.nightly
 def test_masters_that_were_stopped_for_a_node_that_is_gone_begin_again(site: Site) -> None:
     """The controller ended between the stop of the old masters and the point of no return."""
     site.look()
@@ -357,6 +372,7 @@ def test_masters_that_were_stopped_for_a_node_that_is_gone_begin_again(site: Sit
     assert (site.master(), site.clusters.moving(C)) == (OLD, None)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("planned", [False, True], ids=["lost", "planned"])
 @pytest.mark.parametrize("lost", [False, True], ids=["off", "with an empty disk"])
 def test_without_a_note_nobody_knows_what_a_node_that_is_gone_was_given(site: Site, planned: bool, lost: bool) -> None:
@@ -375,6 +391,7 @@ def test_without_a_note_nobody_knows_what_a_node_that_is_gone_was_given(site: Si
     site.ground.run(TO, leases.take(site.lease(TO)), "it comes back")
 
 
+@pytest.mark.nightly
 def test_a_node_that_was_found_without_masters_is_noted(site: Site) -> None:
     site.serves(*NODES)
     site.setup.server_off = frozenset({OLD})
@@ -387,6 +404,7 @@ def test_a_node_that_was_found_without_masters_is_noted(site: Site) -> None:
         site.move()
 
 
+@pytest.mark.nightly
 def test_nothing_was_begun_on_a_node_that_is_gone(site: Site) -> None:
     site.look()
     site.setup.server_off = frozenset({OLD})
@@ -420,6 +438,7 @@ def test_applications_end_unless_their_history_says_that_they_succeeded(site: Si
     assert facts["ended"] == [{"id": other, "name": "theirs", "user": "alice"}]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("listens", [True, False])
 def test_files_that_ended_applications_were_writing_are_closed(site: Site, listens: bool) -> None:
     site.setup.server_off = frozenset({OLD})
@@ -442,6 +461,7 @@ def test_files_that_ended_applications_were_writing_are_closed(site: Site, liste
     assert facts["open"] == ([] if listens else [theirs]) + ["/user/ann/notes"], "what is open is told"
 
 
+@pytest.mark.nightly
 def test_a_node_that_is_let_in_again(site: Site) -> None:
     site.clusters.end_move(C, TO, [OLD])
     assert site.clusters.let_in(C, OLD)

@@ -30,6 +30,7 @@ def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:
         yield found
 
 
+@pytest.mark.nightly
 def test_a_look_tells_who_could_take_over(site: PairSite) -> None:
     found = site.look()
     assert (found["old"], found["standby"], found["journal"]) == ("answers", "standby", list(NODES))
@@ -41,6 +42,7 @@ def test_a_look_tells_who_could_take_over(site: PairSite) -> None:
     assert site.orders == []
 
 
+@pytest.mark.nightly
 def test_a_namenode_that_waits_to_be_made_active_does_not_answer_as_masters(site: PairSite) -> None:
     site.told(OLD, "namenode", "transitionToStandby")
     assert site.look()["old"] == "runs"
@@ -96,6 +98,7 @@ def test_the_second_namenode_of_a_lost_one_takes_over(site: PairSite) -> None:
     assert site.clusters.moving(C) is None
 
 
+@pytest.mark.nightly
 def test_former_masters_are_stopped_where_their_node_answers(site: PairSite) -> None:
     """Their data and their part of the journal stay: a second NameNode begins with it."""
     site.stop(OLD, "namenode")
@@ -125,6 +128,7 @@ def test_without_most_of_the_journal_nobody_takes_over(site: PairSite) -> None:
     assert not site.running(TO) & {"resourcemanager", "historyserver"}
 
 
+@pytest.mark.nightly
 def test_a_second_namenode_that_does_not_answer_does_not_take_over(site: PairSite) -> None:
     site.fleet.off = {OLD}
     site.stop(TO, "namenode")
@@ -142,6 +146,7 @@ def test_a_takeover_that_was_cut_off_goes_on(site: PairSite) -> None:
     assert site.cluster().master == TO
 
 
+@pytest.mark.nightly
 def test_an_active_namenode_without_the_journal_is_no_master(site: PairSite) -> None:
     """It says that it is active, because it does not know yet that another one writes."""
     site.told(TO, "namenode", ACTIVE)
@@ -172,6 +177,7 @@ def test_a_planned_takeover_that_is_refused_goes_back(site: PairSite) -> None:
     assert (site.cluster().master, site.clusters.moving(C)) == (OLD, None)
 
 
+@pytest.mark.nightly
 def test_a_planned_takeover_that_leaves_nobody_active_is_not_over(site: PairSite) -> None:
     """Nobody may say that the masters stay: the next try makes one of them active."""
     site.refuses = {(TO, ACTIVE), (OLD, ACTIVE)}
@@ -180,6 +186,7 @@ def test_a_planned_takeover_that_leaves_nobody_active_is_not_over(site: PairSite
     assert site.clusters.moving(C) == TO
 
 
+@pytest.mark.nightly
 def test_a_planned_takeover_of_masters_that_are_silent_by_then(site: PairSite) -> None:
     site.fleet.off = {OLD}
     with pytest.raises(StayError, match="node01 does not answer, so its masters are not moved") as error:
@@ -188,12 +195,14 @@ def test_a_planned_takeover_of_masters_that_are_silent_by_then(site: PairSite) -
     assert site.orders == []
 
 
+@pytest.mark.nightly
 def test_a_takeover_without_a_second_namenode(site: PairSite) -> None:
     site.clusters.arm(C, None)
     with pytest.raises(FawkesError, match="c-1: it has no second NameNode that could take over"):
         site.take_over()
 
 
+@pytest.mark.nightly
 def test_a_takeover_that_nobody_wants_any_more(site: PairSite) -> None:
     site.fleet.off = {OLD}
     assert site.mover.reach(MoveMasters(C, 5, OLD, TO, planned=False, standby=True), lambda: False) is None
@@ -201,6 +210,7 @@ def test_a_takeover_that_nobody_wants_any_more(site: PairSite) -> None:
     assert site.cluster() == replace(site.cluster(), master=OLD)
 
 
+@pytest.mark.nightly
 def test_masters_that_come_back_from_a_copy_end_the_journal(site: PairSite) -> None:
     """The journal has another history: its files are set aside, and the members are configured without it."""
     site.copies.take()
@@ -221,6 +231,7 @@ def test_masters_that_come_back_from_a_copy_end_the_journal(site: PairSite) -> N
     assert cluster.shut_out == {OLD}
 
 
+@pytest.mark.nightly
 def test_masters_that_answer_keep_their_journal_when_a_copy_was_to_replace_them(site: PairSite) -> None:
     site.copies.take()
     with pytest.raises(StayError, match="its masters answer"):

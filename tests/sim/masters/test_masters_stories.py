@@ -11,6 +11,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from fawkes import engine
 from fawkes.base.units import SECOND_US
@@ -26,12 +27,19 @@ from tests.support.pools import Checked, request, settings, started, submit
 
 SEEDS = int(os.environ.get("FAWKES_MASTERS_SEEDS", "20"))
 STANDBY_SEEDS = int(os.environ.get("FAWKES_STANDBY_SEEDS", "20"))
+#: seeds from here on are played at night
+BY_DAY = 6
 ACTED_S = 600
 REPAIRED_S = 900
 UNTIL_S = 3600
 NODES = 9
 NAMES = ("a", "b")
 MODELS: tuple[Engine, ...] = ("readable", "compiled")
+
+
+def by_day(count: int) -> list[ParameterSet]:
+    """So many seeds, the first of which `make test` plays."""
+    return [pytest.param(seed, marks=pytest.mark.nightly if seed >= BY_DAY else ()) for seed in range(count)]
 
 
 def losses(chance: Random) -> list[Loss]:
@@ -163,13 +171,13 @@ def codes(*, second: bool) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", by_day(SEEDS))
 def test_every_job_is_served_once_whatever_befalls_masters(seed: int) -> None:
     served_once(played(seed))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(STANDBY_SEEDS))
+@pytest.mark.parametrize("seed", by_day(STANDBY_SEEDS))
 def test_one_node_at_a_time_takes_nothing_that_was_acknowledged(seed: int) -> None:
     run = played(seed, second=True, one_at_a_time=True)
     served_once(run)
@@ -180,7 +188,7 @@ def test_one_node_at_a_time_takes_nothing_that_was_acknowledged(seed: int) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(STANDBY_SEEDS))
+@pytest.mark.parametrize("seed", by_day(STANDBY_SEEDS))
 def test_every_job_is_served_once_whatever_befalls_nodes(seed: int) -> None:
     run = played(seed, second=True)
     served_once(run)

@@ -64,7 +64,14 @@ def test_the_page_says_each_verdict_what_would_refute_it_and_why_it_differs() ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", list(dict.fromkeys(AGAIN)), ids=str)
+@pytest.mark.parametrize(
+    "run",
+    # Every third of each kind by day, the others at night.
+    [
+        pytest.param(run, id=str(run), marks=pytest.mark.nightly if place % 3 else ())
+        for place, run in enumerate(dict.fromkeys(AGAIN))
+    ],
+)
 def test_a_run_gives_the_published_row_again(run: Run) -> None:
     row, said = json.loads(json.dumps(runs.execute(run))), published()[run]
     assert {name: row[name] for name in said} == said
