@@ -171,7 +171,9 @@ class Page:
 
     async def course(self, request: Request) -> Response:
         """Curves over time: nodes by role, waiting tasks, discrimination and weight of each MR-cluster."""
-        return self._answer(request, self.look.course, "application/json")
+        with suppress(TimeoutError):
+            return self._answer(request, await self.in_thread(self.watcher.course), "application/json")
+        return self._answer(request, b"", "")
 
     async def metrics(self, request: Request) -> Response:
         """The figures for Prometheus."""

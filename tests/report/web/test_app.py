@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from fawkes.report.tables.board import board
-from fawkes.report.web import app
+from fawkes.report.web import app, looks
 from fawkes.report.web.app import STATIC, application, openapi
 from fawkes.report.web.looks import Look, Watcher
 from fawkes.store.base import Reader
+from fawkes.store.sqlite import Ledger
+from tests.report.played import recorded
 
 KEY = "0123456789abcdef"
 #: with the port of the test client: browsers send a cookie to all ports of a host
@@ -29,7 +33,7 @@ def page(played_ledger: Path) -> Iterator[TestClient]:
     """The page of the recorded run, after its ledger was read."""
     app = application(Watcher(played_ledger), key=KEY, hosts=["testserver"])
     with TestClient(app, follow_redirects=False) as client:
-        while "nodes" not in client.get("/api/state", headers=BEARER).json():
+        while "seq" not in client.get("/api/state", headers=BEARER).json():
             pass
         yield client
 
@@ -160,6 +164,27 @@ def test_nothing_is_loaded_from_elsewhere(file: Path) -> None:
     text = file.read_text().replace("http://www.w3.org/2000/svg", "")
     assert re.findall(r"(?:https?:)?//[\w.-]+\.[a-z]{2,}", text) == []
     assert re.findall(r"\beval\(|innerHTML|\bstyle=|\bon\w+=\"", text) == []
+
+
+def test_rows_are_there_before_the_history_is_read(
+    played_ledger: Path, played: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looks, "STEPS_AT_ONCE", 1)
+    state = json.loads(Watcher(played_ledger).look().state)
+    assert (state["reading"], state["of"]) == (1, played.last_seq())
+    assert (state["nodes"], "jobs" in state) == (board(played, "nodes"), False)
+
+
+def test_a_page_that_follows_shows_what_one_shows_that_is_opened_later(tmp_path: Path) -> None:
+    followed = Watcher(tmp_path)
+    with closing(Ledger(tmp_path, durable=False)) as ledger:
+        for number, entry in enumerate(recorded()):
+            ledger.append(entry.event, entry.decision)
+            if number % 50 == 0:
+                followed.look()
+    later = Watcher(tmp_path)
+    assert followed.look() == later.look()
+    assert followed.course() == later.course()
 
 
 class Ailing(Watcher):

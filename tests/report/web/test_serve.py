@@ -26,7 +26,7 @@ _TOO_MUCH = 64 * MOST_HEADER_BYTES
 @pytest.fixture(scope="module")
 def url(played_ledger: Path) -> Iterator[str]:
     with served(played_ledger, request_s=3.0) as (address, _):
-        while "nodes" not in requests.get(f"{address}api/state", timeout=PATIENCE_S).json():
+        while "seq" not in requests.get(f"{address}api/state", timeout=PATIENCE_S).json():
             pass
         yield address
 
