@@ -74,7 +74,7 @@ _FIGURES = (
     ("an update of it: from asking until it is drawn", "ms", "update_ms", 100),
     ("... from the step in the ledger until it is drawn", "ms", "after_ms", None),
     ("from the start of `fawkes web` until it has the rows of now", "s", "rows_s", None),
-    ("... until it has read the week", "s", "read_s", None),
+    ("... processor time until it has read the week", "s", "read_s", None),
     ("peak memory of its process", "MB", "peak_mb", 150),
     ("an empty pool at rest: the controller's share of a core", "%", "controller_percent", 2),
     ("... the page's share", "%", "page_percent", 2),
@@ -127,6 +127,7 @@ def week(folder: Path) -> Mapping[str, Sequence[float]]:
                 while key not in json.loads(_get(_opened(port), "/api/state")):
                     time.sleep(every_s)
                 values[name] = [time.perf_counter() - began]
+            values["read_s"] = [_busy_s(page.pid)]
             if there():
                 with browser() as window:
                     values |= _watched(window, url, Site(folder).state_dir)

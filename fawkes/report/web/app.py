@@ -231,13 +231,19 @@ _PATHS = (
 )
 
 
+_REFUSALS = {
+    status: {"description": text}
+    for status, text in (("401", "no key"), ("429", "too many wrong tokens"), ("503", "the ledger is being read"))
+}
+
+
 def openapi(acting: Acting | None = None) -> dict[str, Any]:
     """The description of the API (OpenAPI 3.1), made of the tables of its paths and of the controller's."""
     paths = {}
     for path, name, kind in _PATHS:
         names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
         parameters = [{"name": each, "in": "path", "required": True, "schema": {"type": "string"}} for each in names]
-        answers = {"200": {"description": "the answer", "content": {kind: {}}}, "401": {"description": "no key"}}
+        answers = {"200": {"description": "the answer", "content": {kind: {}}}, **_REFUSALS}
         if names:
             answers["404"] = {"description": "the ledger does not know it"}
         said = (getattr(Page, name).__doc__ or "").strip()
@@ -246,7 +252,7 @@ def openapi(acting: Acting | None = None) -> dict[str, Any]:
     described: Mapping[str, Any] = {"openapi": "3.1.0", "info": info, "paths": {}, "components": {}}
     if acting is not None:
         described = acting.described
-        answers = {"200": {"description": "name and role"}, "401": {"description": "no token"}}
+        answers = {"200": {"description": "name and role"}, **_REFUSALS}
         paths[HOLDER] = {"get": {"operationId": "token", "summary": "The holder of the token.", "responses": answers}}
     key = {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}}
     return {

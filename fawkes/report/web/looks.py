@@ -97,7 +97,7 @@ class Watcher:
             state = {"reading": self._course.seq, "of": last, "stale": stale, **self._early[1]}
             return Look(seq=self._course.seq, state=_json(state), stale=stale)
         if (self._seq, stale) != (self._course.seq, self._look.stale):
-            self._seq = self._course.seq
+            self._seq, self._early = self._course.seq, (-1, {})
             self._look = self._made(reader, stale)
         return self._look
 
