@@ -81,11 +81,8 @@ class Course:
             "seq": self.seq,
             "start_us": self.start_us,
             "end_s": 0.0 if self.start_us is None else self._s(self.at_us),
-            "clusters": {
-                name: {what: curve.plain(self.start_us or 0) for what, curve in curves.items()}
-                for name, curves in self.curves.items()
-            },
-            "pool": {what: curve.plain(self.start_us or 0) for what, curve in self.pool.items()},
+            "clusters": {name: self._plain(curves) for name, curves in self.curves.items()},
+            "pool": self._plain(self.pool),
             "moves_s": [self._s(entry.event.at_us) for entry in self.moves],
         }
 
