@@ -27,6 +27,7 @@ PARTS = (
     "flat",
     "sweep",
     "readers",
+    "page",
     "ssh",
     "deploy",
     "grow",
@@ -42,6 +43,7 @@ _ROUNDS = {
     "flat": 1,
     "sweep": 3,
     "readers": 3,
+    "page": 1,
     "ssh": 5,
     "hadoop": 3,
     "evacuate": 1,
@@ -119,7 +121,7 @@ def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Sa
 
         figures += core.figures(rounds or _ROUNDS["core"], say)
         figures += waiting.figures(rounds or _ROUNDS["core"], say)
-    for part in ("ledger", "simulator", "flat", "sweep", "readers", "ssh"):
+    for part in ("ledger", "simulator", "flat", "sweep", "readers", "page", "ssh"):
         if part in parts:
             figures += _of_module(part, rounds, say)
     if "deploy" in parts or "grow" in parts:

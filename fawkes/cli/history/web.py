@@ -49,12 +49,16 @@ def web(
     With [web] in fawkes.toml it listens there, with TLS if there are files for it, and holders of tokens act through
     it: the controller judges what they ask for by the roles of their tokens. `fawkes run` starts it then.
     """
+    from fawkes.config.files.nodeset import is_host_name
     from fawkes.config.settings.web import WebTable
     from fawkes.report.web.serve import key_of, serve
     from fawkes.store.sqlite import LedgerReader
 
     if no_key and key_file is not None:
         raise click.UsageError("--no-key and --key-file exclude each other.")
+    for name in names:
+        if not is_host_name(name):
+            raise click.UsageError(f"--name: {name!r} is not the name of a host.")
     acts = site.settings().web if folder is None else None
     if acts is not None:
         if no_key:

@@ -104,8 +104,11 @@ class Tokens:
 
     def read(self) -> None:
         """Take the file in if it is new; UserError says what is wrong with it, and then nobody has a token."""
-        status = self._file.stat() if self._file.exists() else None
-        stamp = status and (status.st_ino, status.st_ctime_ns)
+        try:
+            status = self._file.stat()
+            stamp = (status.st_ino, status.st_ctime_ns, status.st_size)
+        except (OSError, ValueError):
+            stamp = None
         if stamp is None or stamp != self._stamp:
             self._stamp, self._holders = None, {}
             self._stamp, self._holders = stamp, dict(_tokens(self._file))

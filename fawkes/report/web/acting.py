@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -22,6 +24,10 @@ MOST_AT_ONCE = 8
 MOST_BODY_BYTES = 1 << 20
 BODY_S = 10.0
 """For the whole body of a request."""
+MOST_ACTS, ACTS_PER_S = 100, 10.0
+"""Requests of a holder that act, at once and in the long run: a loop that went wild writes no ledger full."""
+MOST_WRONG, WRONG_PER_S = 20, 1.0
+"""Wrong tokens from an address, at once and in the long run; after that none is looked at, so that nobody guesses."""
 
 _log = logging.getLogger(__name__)
 
@@ -29,8 +35,26 @@ HOLDER = "/api/token"
 """The name and the role of who asks."""
 Passed = tuple[int, str, bytes]
 """Status, kind and body of an answer."""
-STATUSES = tuple(map(HTTPStatus, (401, 408, 413, 502, 503)))
+STATUSES = tuple(map(HTTPStatus, (401, 408, 413, 429, 502, 503)))
 """Errors of passing on, beside those of the controller."""
+
+
+class Pace:
+    """The pace of each name: ``at_once`` takes, and ``per_s`` a second in the long run."""
+
+    def __init__(self, at_once: int, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._each_s, self._most_s = clock, 1 / per_s, (at_once - 1) / per_s
+        self._busy_until: dict[str, float] = {}
+
+    def wait_s(self, name: str) -> float:
+        """The time until a name may take once more; 0 if it may now."""
+        return max(0.0, self._busy_until.get(name, 0.0) - self._clock() - self._most_s)
+
+    def take(self, name: str) -> None:
+        """Count one take of a name."""
+        now = self._clock()
+        self._busy_until = {each: until for each, until in self._busy_until.items() if until > now}
+        self._busy_until[name] = max(now, self._busy_until.get(name, now)) + self._each_s
 
 
 class Acting:
@@ -48,9 +72,15 @@ class Acting:
         self._ask = ask
         self._waiting = 0
         self._trouble = ""
+        self._acts, self._wrong = Pace(MOST_ACTS, ACTS_PER_S), Pace(MOST_WRONG, WRONG_PER_S)
 
-    def holder(self, given: str) -> Token | None:
-        """The holder of a token; None for any other text, and while the file of tokens is not fit to be used."""
+    def holder(self, given: str, request: Request) -> Token | None:
+        """The holder of a token; None for any other text, and while the file of tokens is not fit to be used.
+
+        None as well for an address from which too many wrong ones came.
+        """
+        if not given or self.shut_out_s(request):
+            return None
         try:
             holder, trouble = self._tokens.holder(given), ""
         except UserError as error:
@@ -58,20 +88,31 @@ class Acting:
         if trouble != self._trouble:
             self._trouble = trouble
             _log.warning("%s", trouble or "tokens can be used again")
+        if holder is None and not trouble:
+            self._wrong.take(_address(request))
         return holder
+
+    def shut_out_s(self, request: Request) -> float:
+        """The time for which no token from the address of a request is looked at; 0 if they are."""
+        return self._wrong.wait_s(_address(request))
 
     async def answer(self, request: Request) -> Response:
         """The controller's answer to ``/api/NAME``."""
-        token = self.holder(bearer(request))
+        token = self.holder(bearer(request), request)
         if token is None:
-            return no_key(request)
-        origin = request.headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != request.headers["host"]:
+            return no_key(request, self.shut_out_s(request))
+        host = request.headers["host"]
+        if request.headers.get("origin", f"https://{host}") not in (f"https://{host}", f"http://{host}"):
             return refusal(HTTPStatus.FORBIDDEN, RefusedError("another page may not ask here", where="Origin"))
         if request.url.path == HOLDER and request.method != "POST":
             return JSONResponse(token._asdict())
+        body = None
         try:
-            body = await asyncio.wait_for(_body(request), BODY_S) if request.method == "POST" else None
+            if request.method == "POST":
+                if wait_s := self._acts.wait_s(token.name):
+                    return too_often(wait_s, f"{token.name} acts too often")
+                self._acts.take(token.name)
+                body = await asyncio.wait_for(_body(request), BODY_S)
         except (TimeoutError, ClientDisconnect):
             return refusal(HTTPStatus.REQUEST_TIMEOUT, UserError(f"the body was not whole after {BODY_S:g} s"))
         if body is not None and len(body) > MOST_BODY_BYTES:
@@ -101,9 +142,9 @@ class Acting:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._over, answered, answer)
 
-        self._waiting += 1
         # A daemon: the page's end waits for no controller.
         threading.Thread(target=ask, name="acting", daemon=True).start()
+        self._waiting += 1
         return answered
 
     def _over(self, answered: asyncio.Future[Passed], answer: Passed) -> None:
@@ -123,8 +164,17 @@ def refusal(status: HTTPStatus, error: FawkesError) -> Response:
     return JSONResponse(error.plain(), status)
 
 
-def no_key(request: Request) -> Response:
+def too_often(wait_s: float, what: str) -> Response:
+    """The answer to requests that come too fast."""
+    answer = refusal(HTTPStatus.TOO_MANY_REQUESTS, FawkesError(what, hint=f"Ask again in {math.ceil(wait_s)} s"))
+    answer.headers["retry-after"] = str(math.ceil(wait_s))
+    return answer
+
+
+def no_key(request: Request, shut_out_s: float = 0.0) -> Response:
     """The answer to who has neither key nor token, for people or for programs."""
+    if shut_out_s:
+        return too_often(shut_out_s, f"too many wrong tokens came from {_address(request)}")
     what = "The key or token is missing or wrong"
     if request.url.path.startswith("/api/"):
         answer = refusal(HTTPStatus.UNAUTHORIZED, UserError(what, hint="Send it as `Authorization: Bearer TOKEN`"))
@@ -133,6 +183,10 @@ def no_key(request: Request) -> Response:
         answer = PlainTextResponse(f"{what}. {hint}.\n", HTTPStatus.UNAUTHORIZED)
     answer.headers["www-authenticate"] = 'Bearer realm="fawkes"'
     return answer
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 async def _body(request: Request) -> bytes:

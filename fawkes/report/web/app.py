@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -33,13 +34,14 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 STATIC = Path(__file__).parent / "static"
-COOKIE = "fawkes-key"
 LOOK_EVERY_S = 1.0
 """Between two looks at the ledger; nothing is read meanwhile, however many ask."""
 ANSWER_S = 10.0
 """For the answer to a question that reads the ledger."""
 MOST_STREAMS = 64
 """Pages that are told of news at once."""
+SILENT_S = 30.0
+"""Without a look at the ledger; then nothing is answered, because old figures would pass for those of now."""
 ALIVE_S = 15.0
 """Between two signs of life on a stream: a page that hears nothing for longer says so."""
 
@@ -90,21 +92,32 @@ class Guard:
             return _plain(HTTPStatus.BAD_REQUEST, "A question has no body here")
         given = request.query_params.get("key")
         if given is not None:
-            if not self._reads(given):
-                return no_key(request)
-            # Out of the address at once: it would stay in the browser's history, and on the screen.
-            answer = RedirectResponse(request.url.path, HTTPStatus.SEE_OTHER)
-            answer.set_cookie(COOKIE, given, httponly=True, samesite="strict", secure=request.url.scheme == "https")
+            if not self._reads(given, request):
+                return self._no_key(request)
+            # Out of the address at once: it would stay in the browser's history, and on the screen. Never to the path
+            # of the request: `//evil.example/` is another site.
+            answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
+            secure = request.url.scheme == "https"
+            answer.set_cookie(_cookie(request), given, httponly=True, samesite="strict", secure=secure)
             return answer
-        known = self._key == b"" or self._reads(request.cookies.get(COOKIE, "")) or self._reads(bearer(request), True)
-        return None if known else no_key(request)
+        cookie = request.cookies.get(_cookie(request), "")
+        known = self._key == b"" or self._reads(cookie, request) or self._reads(bearer(request), request, acts=True)
+        return None if known else self._no_key(request)
 
-    def _reads(self, given: str, acts: bool = False) -> bool:
+    def _no_key(self, request: Request) -> Response:
+        return no_key(request, 0.0 if self._acting is None else self._acting.shut_out_s(request))
+
+    def _reads(self, given: str, request: Request, *, acts: bool = False) -> bool:
         """True for the key and the token of a viewer; with ``acts`` for any token."""
         if self._key is not None and hmac.compare_digest(given.encode(), self._key):
             return True
-        token = None if self._acting is None else self._acting.holder(given)
+        token = None if self._acting is None else self._acting.holder(given, request)
         return token is not None and (acts or token.role == ROLES[0])
+
+
+def _cookie(request: Request) -> str:
+    """The name of the cookie. Browsers send one to all ports of a host, where the page of another site may be."""
+    return f"fawkes-key-{request.scope['server'][1]}"
 
 
 def _plain(status: HTTPStatus, text: str) -> Response:
@@ -122,6 +135,7 @@ class Page:
     def __post_init__(self) -> None:
         self._news = asyncio.Condition()
         self._version = 0
+        self._looked_s = time.monotonic()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
 
     async def in_thread(self, ask: Callable[[], T]) -> T:
@@ -132,6 +146,7 @@ class Page:
         """Look at the ledger again and again, until it is cancelled."""
         while True:
             look = await asyncio.get_running_loop().run_in_executor(self._thread, self._seen)
+            self._looked_s = time.monotonic()
             if look is not self.look:
                 async with self._news:
                     self.look = look
@@ -142,14 +157,13 @@ class Page:
     def _seen(self) -> Look:
         try:
             return self.watcher.look()
-        except FawkesError as error:
-            _log.warning("%s", error)
-            state = trouble(error)
-            return (
-                self.look
-                if self.look.state == state
-                else Look(seq=self.look.seq, state=state, stale=str(error), reading=False)
-            )
+        except Exception as error:
+            known = error if isinstance(error, FawkesError) else FawkesError(f"defect in the page: {error!r}")
+            state = trouble(known)
+            if self.look.state == state:
+                return self.look
+            _log.warning("%s", known, exc_info=None if known is error else error)
+            return Look(seq=self.look.seq, state=state, stale=str(known), reading=False)
 
     async def state(self, request: Request) -> Response:
         """The pool, its MR-clusters, nodes and jobs, and the latest moves and steps."""
@@ -157,15 +171,17 @@ class Page:
 
     async def course(self, request: Request) -> Response:
         """Curves over time: nodes by role, waiting tasks, discrimination and weight of each MR-cluster."""
-        return self._answer(request, self.look.course, "application/json")
+        with suppress(TimeoutError):
+            return self._answer(request, await self.in_thread(self.watcher.course), "application/json")
+        return self._answer(request, b"", "")
 
     async def metrics(self, request: Request) -> Response:
         """The figures for Prometheus."""
-        if not self.look.metrics:
-            return _plain(HTTPStatus.SERVICE_UNAVAILABLE, "The ledger is being read")
         return self._answer(request, self.look.metrics, "text/plain; version=0.0.4; charset=utf-8")
 
     def _answer(self, request: Request, body: bytes, kind: str) -> Response:
+        if not body or time.monotonic() - self._looked_s > SILENT_S:
+            return _plain(HTTPStatus.SERVICE_UNAVAILABLE, "The ledger is being read, or cannot be read")
         tag = f'"{self._version}-{self.look.seq}"'
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"etag": tag})
@@ -215,13 +231,19 @@ _PATHS = (
 )
 
 
+_REFUSALS = {
+    status: {"description": text}
+    for status, text in (("401", "no key"), ("429", "too many wrong tokens"), ("503", "the ledger is being read"))
+}
+
+
 def openapi(acting: Acting | None = None) -> dict[str, Any]:
     """The description of the API (OpenAPI 3.1), made of the tables of its paths and of the controller's."""
     paths = {}
     for path, name, kind in _PATHS:
         names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
         parameters = [{"name": each, "in": "path", "required": True, "schema": {"type": "string"}} for each in names]
-        answers = {"200": {"description": "the answer", "content": {kind: {}}}, "401": {"description": "no key"}}
+        answers = {"200": {"description": "the answer", "content": {kind: {}}}, **_REFUSALS}
         if names:
             answers["404"] = {"description": "the ledger does not know it"}
         said = (getattr(Page, name).__doc__ or "").strip()
@@ -230,7 +252,7 @@ def openapi(acting: Acting | None = None) -> dict[str, Any]:
     described: Mapping[str, Any] = {"openapi": "3.1.0", "info": info, "paths": {}, "components": {}}
     if acting is not None:
         described = acting.described
-        answers = {"200": {"description": "name and role"}, "401": {"description": "no token"}}
+        answers = {"200": {"description": "name and role"}, **_REFUSALS}
         paths[HOLDER] = {"get": {"operationId": "token", "summary": "The holder of the token.", "responses": answers}}
     key = {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}}
     return {

@@ -6,7 +6,7 @@ Each step is read once, and what is kept has a bound: a week of a large pool tak
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fawkes.base.units import SECOND_US
@@ -26,6 +26,9 @@ MOST_JOBS = 300
 MOST_MOVES = 200
 """Ticks that moved nodes, the newest."""
 
+MOST_GONE = 60
+"""Points of each curve of an MR-cluster that is gone: in a year there are many of them."""
+
 #: figures of a tick that are drawn for each MR-cluster
 _FIGURES = ("discrimination", "weight")
 _SHOWN = ("step", "time", "kind", "what", "decided")
@@ -40,8 +43,9 @@ class Course:
         self.at_us = 0
         self.curves: dict[str, dict[str, Series]] = {}
         self.pool: dict[str, Series] = {"free": Series(), "out": Series(), "lost": Series()}
-        self.moves: deque[Row] = deque(maxlen=MOST_MOVES)
-        self.steps: deque[Row] = deque(maxlen=MOST_STEPS)
+        self.moves: deque[Entry] = deque(maxlen=MOST_MOVES)
+        self.steps: deque[Entry] = deque(maxlen=MOST_STEPS)
+        self._rows: dict[int, Row] = {}
         self.moved: Counter[str] = Counter()
         self.ended: Counter[tuple[str, str]] = Counter()
         self.ticks = 0
@@ -69,8 +73,7 @@ class Course:
                 self._of(reading.cluster)["waiting"].add(at_us, None if waiting is None else float(waiting))
         self._tick(entry)
         if entry.decision.reasons:
-            row = step_row(entry)
-            self.steps.append({key: row[key] for key in _SHOWN})
+            self.steps.append(entry)
 
     def plain(self) -> dict[str, Any]:
         """The curves as plain values for JSON, by MR-cluster in the order of their arrival, and of free nodes."""
@@ -78,13 +81,21 @@ class Course:
             "seq": self.seq,
             "start_us": self.start_us,
             "end_s": 0.0 if self.start_us is None else self._s(self.at_us),
-            "clusters": {
-                name: {what: curve.plain(self.start_us or 0) for what, curve in curves.items()}
-                for name, curves in self.curves.items()
-            },
-            "pool": {what: curve.plain(self.start_us or 0) for what, curve in self.pool.items()},
-            "moves_s": [row["at_s"] for row in self.moves],
+            "clusters": {name: self._plain(curves) for name, curves in self.curves.items()},
+            "pool": self._plain(self.pool),
+            "moves_s": [self._s(entry.event.at_us) for entry in self.moves],
         }
+
+    def shown(self, entries: Iterable[Entry]) -> list[Row]:
+        """The rows of steps, made once: of a long ledger only the newest get any."""
+        kept = {entry.seq for entry in (*self.moves, *self.steps)}
+        self._rows = {seq: row for seq, row in self._rows.items() if seq in kept}
+        for entry in entries:
+            if entry.seq not in self._rows:
+                row, tick = step_row(entry), tick_of(entry)
+                more = {} if tick is None else {"tick": tick.number}
+                self._rows[entry.seq] = {**{key: row[key] for key in _SHOWN}, **more}
+        return [self._rows[entry.seq] for entry in entries]
 
     def newest_jobs(self) -> list[JobState]:
         """The jobs that are shown: those that have ended by their end, then the others by their submission."""
@@ -107,6 +118,8 @@ class Course:
             case PutCluster() if change.state.life is ClusterLife.GONE:
                 for what in ("waiting", *_FIGURES):
                     self._of(change.state.id)[what].add(at_us, None)
+                for curve in self._of(change.state.id).values():
+                    curve.bound(MOST_GONE)
             case PutJob():
                 self._job(change.state)
         return []
@@ -144,8 +157,7 @@ class Course:
                 value = figures.get(figure)
                 self._of(name)[figure].add(self.at_us, None if value is None else float(value))
         if tick.moved:
-            row = step_row(entry)
-            self.moves.append({"at_s": self._s(self.at_us), "tick": tick.number, **{key: row[key] for key in _SHOWN}})
+            self.moves.append(entry)
 
 
 def _kind(state: NodeState) -> tuple[str, str]:

@@ -11,18 +11,21 @@ from typing import Any
 
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.core.deciding.ruling import ALIVE_US
+from fawkes.core.values.decision import Change
+from fawkes.core.values.model import ClusterState, NodeId, NodeState
 from fawkes.report import history
 from fawkes.report.tables.board import board
 from fawkes.report.tables.explain import Explanation, as_plain, explain_cluster, explain_node
 from fawkes.report.tables.explain_job import explain_job
-from fawkes.report.tables.rows import job_row
+from fawkes.report.tables.node_rows import node_row
+from fawkes.report.tables.rows import Row, job_row
 from fawkes.report.web.course import Course
 from fawkes.report.web.metrics import metrics_text
-from fawkes.store.base import Reader
+from fawkes.store.base import JOB, Reader
 from fawkes.store.lock import holder
 from fawkes.store.sqlite import LEDGER_FILE, LedgerReader
 
-STEPS_AT_ONCE = 2_000
+STEPS_AT_ONCE = 1_000
 """Steps of a long ledger that are read before the page hears how far that is."""
 
 _EXPLAIN: dict[str, Callable[[Reader, str], Explanation]] = {
@@ -34,7 +37,7 @@ _EXPLAIN: dict[str, Callable[[Reader, str], Explanation]] = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The answers of a moment: ``state`` and ``course`` as JSON, ``metrics`` as Prometheus reads them.
+    """The answers of a moment: ``state`` as JSON, ``metrics`` as Prometheus reads them.
 
     ``seq`` is the last step that is in them, ``stale`` says why they may be old (empty: they are not). ``reading``: the
     ledger was not read to its end yet.
@@ -42,10 +45,26 @@ class Look:
 
     seq: int = 0
     state: bytes = b'{"reading": 0, "of": null}'
-    course: bytes = b"{}"
     metrics: bytes = b""
     stale: str = ""
     reading: bool = True
+
+
+class _Remembering(LedgerReader):
+    """It decodes each change once: of a large pool only a part has changed since the look before."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._known: dict[tuple[str, str], tuple[int, Change]] = {}
+
+    def _change(self, kind: str, subject: str, seq: int, stored: str | bytes) -> Change:
+        known = self._known.get((kind, subject))
+        if known is None or known[0] != seq:
+            known = seq, super()._change(kind, subject, seq, stored)
+            # Of jobs there are ever more.
+            if kind != JOB:
+                self._known[kind, subject] = known
+        return known[1]
 
 
 class Watcher:
@@ -57,6 +76,9 @@ class Watcher:
         self._reader: LedgerReader | None = None
         self._course = Course()
         self._look = Look()
+        self._rows: dict[NodeId, tuple[NodeState, ClusterState | None, Row]] = {}
+        self._early: tuple[int, dict[str, Row | list[Row]]] = (-1, {})
+        self._curves = (-1, b"")
         self._seq = -1
         self._file = -1
 
@@ -70,12 +92,20 @@ class Watcher:
                 break
         stale = self._stale(reader)
         if self._course.seq < last:
-            reading = {"reading": self._course.seq, "of": last}
-            return Look(seq=self._course.seq, state=_json(reading), stale=stale)
+            if self._early[0] != last:
+                self._early = last, dict(zip(("pool", "clusters", "nodes"), self._boards(reader), strict=True))
+            state = {"reading": self._course.seq, "of": last, "stale": stale, **self._early[1]}
+            return Look(seq=self._course.seq, state=_json(state), stale=stale)
         if (self._seq, stale) != (self._course.seq, self._look.stale):
-            self._seq = self._course.seq
+            self._seq, self._early = self._course.seq, (-1, {})
             self._look = self._made(reader, stale)
         return self._look
+
+    def course(self) -> bytes:
+        """The curves up to the newest look, as JSON; made when they are asked for."""
+        if self._curves[0] != self._course.seq:
+            self._curves = self._course.seq, _json(self._course.plain())
+        return self._curves[1]
 
     def explain(self, of: str, name: str) -> dict[str, Any]:
         """Why a node, an MR-cluster or a job is as it is; UserError for what the ledger does not know."""
@@ -97,8 +127,9 @@ class Watcher:
             file = -1
         if self._reader is None or file != self._file:
             self.close()
-            self._course, self._file = Course(), file
-            self._reader = LedgerReader(self._folder)
+            self._course, self._file, self._seq = Course(), file, -1
+            self._early, self._curves = (-1, {}), (-1, b"")
+            self._reader = _Remembering(self._folder)
         return self._reader
 
     def _stale(self, reader: LedgerReader) -> str:
@@ -113,8 +144,20 @@ class Watcher:
             return f"The controller ({held}) gives no sign of life. What is shown may be old"
         return ""
 
+    def _boards(self, reader: LedgerReader) -> tuple[Row, list[Row], list[Row]]:
+        """The rows of the pool, MR-clusters and nodes. Those of nodes that are as they were are not made again."""
+        clusters = {state.id: state for state in history.clusters(reader)}
+        rows = {}
+        for state in history.nodes(reader):
+            owner = None if state.owner is None else clusters.get(state.owner)
+            known = self._rows.get(state.node.id)
+            same = known is not None and known[0] is state and known[1] is owner
+            rows[state.node.id] = known if known is not None and same else (state, owner, node_row(state, owner))
+        self._rows = rows
+        return board(reader, "pool")[0], board(reader, "clusters"), [row for _, _, row in rows.values()]
+
     def _made(self, reader: LedgerReader, stale: str) -> Look:
-        pool, clusters, nodes = board(reader, "pool")[0], board(reader, "clusters"), board(reader, "nodes")
+        pool, clusters, nodes = self._boards(reader)
         course = self._course
         state = {
             "seq": course.seq,
@@ -125,11 +168,11 @@ class Watcher:
             "nodes": nodes,
             "jobs": [job_row(job) for job in course.newest_jobs()],
             "job_count": course.job_count,
-            "moves": list(course.moves),
-            "steps": list(course.steps),
+            "moves": course.shown(course.moves),
+            "steps": course.shown(course.steps),
         }
         text = metrics_text(pool, clusters, nodes, course, stale=bool(stale))
-        return Look(course.seq, _json(state), _json(course.plain()), text, stale, reading=False)
+        return Look(course.seq, _json(state), text, stale, reading=False)
 
 
 def _json(value: object) -> bytes:

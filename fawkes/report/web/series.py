@@ -34,7 +34,12 @@ class Series:
         elif value is None:
             return
         self.points.append((at_us, value))
-        while len(self.points) > self._most:
+        self.bound(self._most)
+
+    def bound(self, most: int) -> None:
+        """Keep at most so many points from now on."""
+        self._most = most
+        while len(self.points) > most:
             self._thin()
 
     @property

@@ -23,14 +23,26 @@ REQUEST_S = 10.0
 MOST_CONNECTIONS = 500
 MOST_HEADER_BYTES = 16_384
 _KEY_BYTES = 24
+#: uvicorn's own list allows, below TLS 1.3, ciphers that neither encrypt nor authenticate
+_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 
 class _Patient(H11Protocol):
-    """A connection on which no whole request comes in time is closed; uvicorn itself would keep it for ever."""
+    """A connection on which no whole request comes in time is closed; uvicorn itself would keep it for ever.
+
+    The same goes for one whose other end takes nothing of an answer.
+    """
+
+    _left = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._late = self.loop.call_later(REQUEST_S, self._give_up)
+
+    def on_response_complete(self) -> None:
+        self._late.cancel()
+        self._late = self.loop.call_later(REQUEST_S, self._give_up)
+        super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._late.cancel()
@@ -39,8 +51,12 @@ class _Patient(H11Protocol):
     def _give_up(self) -> None:
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
-        else:
-            self._late = self.loop.call_later(REQUEST_S, self._give_up)
+            return
+        before, self._left = self._left, self.transport.get_write_buffer_size()
+        if 0 < before <= self._left:
+            self.transport.abort()
+            return
+        self._late = self.loop.call_later(REQUEST_S, self._give_up)
 
 
 def key_of(file: Path | None) -> str:
@@ -95,6 +111,7 @@ def serve(
         h11_max_incomplete_event_size=MOST_HEADER_BYTES,
         ssl_certfile=tls and tls[0],
         ssl_keyfile=tls and tls[1],
+        ssl_ciphers=_CIPHERS,
     )
     ready(listening.getsockname()[1])
     uvicorn.Server(config).run(sockets=[listening])

@@ -73,6 +73,15 @@ def test_files_of_tls_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     assert caught.value.key == "web.tls_cert"
 
 
+@pytest.mark.parametrize("name", ["n" * 300, "a\0b", "tokens/below", "loop"])
+def test_a_file_of_tokens_that_cannot_be_looked_at_is_named(tmp_path: Path, name: str) -> None:
+    tokens(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(UserError) as caught:
+        Tokens(tmp_path / name).read()
+    assert str(tmp_path) in str(caught.value)
+
+
 def test_tokens_have_names_and_roles(tmp_path: Path) -> None:
     file = tokens(tmp_path, f"# who\n\nvera viewer {'v' * 16}\n{LINE}")
     held = Tokens(file)

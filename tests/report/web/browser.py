@@ -45,6 +45,10 @@ class Browser:
         self._ask("/url", {"url": url})
         return self
 
+    def watch(self, script: str) -> None:
+        """Run a script in each page that is opened from now on, before its own."""
+        self._cdp("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+
     def run(self, script: str) -> Any:
         """The value that a script returns."""
         return self._ask("/execute/sync", {"script": script, "args": []})
@@ -56,6 +60,20 @@ class Browser:
             assert time.monotonic() < end, f"{expression}: {self.run('return document.body.innerText')}"
             time.sleep(0.02)
         return value
+
+    def panel(self, token: str, verb: str, **fields: str) -> None:
+        """Enter a token into the panel and let it show what a verb would do."""
+        self.until("!document.querySelector('#act').hidden")
+        self.run(f"document.querySelector('#token').value = '{token}'")
+        self.run("document.querySelector('#token-form').requestSubmit()")
+        self.until("!document.querySelector('#act-form').hidden")
+        for name, value in {"verb": verb, **fields}.items():
+            self.run(
+                f"const field = document.querySelector('#act-{name}'); field.value = '{value}';"
+                "field.dispatchEvent(new Event('change', { bubbles: true }))"
+            )
+        self.run("document.querySelector('#act-form').requestSubmit()")
+        self.until("!document.querySelector('#act-do').disabled")
 
     def press(self, key: str) -> None:
         """One key, as a person would press it."""

@@ -7,9 +7,19 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
+from fawkes.core.deciding.pool import decide
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.events import Event
+from fawkes.live.controller.control import ControlServer
+from fawkes.store.remembered import remembered
 from fawkes.store.sqlite import Ledger, LedgerReader
+from tests.cli.history.test_web import OPERATOR, VIEWER
+from tests.cli.history.test_web import served as acting
 from tests.report.web.browser import Browser, browser
 from tests.report.web.serving import served
 
@@ -20,9 +30,10 @@ _CARRIED = "document.querySelectorAll('#life li').length"
 
 def main(run: Path) -> None:
     """Write all pictures."""
-    with browser() as window, tempfile.TemporaryDirectory() as middle:
-        _half(run / "state", Path(middle))
-        with served(Path(middle)) as (url, _):
+    with browser() as window, tempfile.TemporaryDirectory() as folder:
+        site, middle = Path(folder), Path(folder) / "state"
+        _half(run / "state", middle)
+        with served(middle) as (url, _):
             _picture(window, url, "web-light", DESKTOP)
             _picture(window, url, "web-dark", DESKTOP, dark=True)
             _picture(window, url, "web-phone", PHONE)
@@ -30,6 +41,9 @@ def main(run: Path) -> None:
             window.run("document.querySelector('.node').click(); document.querySelector('#h-nodes').scrollIntoView()")
             window.until(_CARRIED)
             window.picture(OUT / "web-node.png")
+        with _controlled(site) as url:
+            _panel(window, url, "web-act", (DESKTOP[0], 520))
+            _panel(window, url, "web-act-phone", PHONE, dark=True)
         with served(run / "state") as (url, _):
             _picture(window, url, "web-run", DESKTOP)
 
@@ -37,6 +51,34 @@ def main(run: Path) -> None:
 def _picture(window: Browser, url: str, name: str, size: tuple[int, int], *, dark: bool = False) -> None:
     window.look_like(width=size[0], height=size[1], dark=dark)
     window.open(url).until("document.body.dataset.seq")
+    window.picture(OUT / f"{name}.png")
+
+
+@contextmanager
+def _controlled(site: Path) -> Iterator[str]:
+    """The page with tokens of a ledger, and a controller that decides what it is asked and does nothing."""
+    (site / "tokens").write_text(f"vera viewer {VIEWER}\nolaf operator {OPERATOR}\n")
+    (site / "tokens").chmod(0o600)
+    (site / "fawkes.toml").write_text('[web]\ntokens = "tokens"\n')
+    with closing(Ledger(site / "state")) as ledger:
+        state, _ = remembered(ledger)
+    nothing: Any = None
+
+    def rehearse(event: Event) -> Decision:
+        return decide(state, event, nothing, None)
+
+    server = ControlServer(site / "state", nothing, {}, lambda: state.now_us, stop=nothing, rehearse=rehearse)
+    with closing(server), acting(site) as url:
+        yield url
+
+
+def _panel(window: Browser, url: str, name: str, size: tuple[int, int], *, dark: bool = False) -> None:
+    """A node is to be drained: what the controller would do is shown."""
+    window.look_like(width=size[0], height=size[1], dark=dark)
+    window.open(f"{url}?key={VIEWER}").until("document.body.dataset.seq")
+    node = window.run("return document.querySelector('.node.transient_core').dataset.node")
+    window.panel(OPERATOR, "drain", node=node, reason="a new fan")
+    window.run("document.querySelector('#h-act').scrollIntoView()")
     window.picture(OUT / f"{name}.png")
 
 

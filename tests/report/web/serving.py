@@ -17,7 +17,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 _SCRIPT = """
 import sys
 from pathlib import Path
-from fawkes.report.web import serve
+from fawkes.report.web import app, looks, serve
+if steps := int(sys.argv[4]):
+    looks.STEPS_AT_ONCE, app.ALIVE_S = steps, 3600.0
 serve.REQUEST_S = float(sys.argv[2])
 files = (Path(sys.argv[3]), Path(sys.argv[3])) if sys.argv[3] else None
 serve.serve(Path(sys.argv[1]), port=0, key="", names=(), ready=lambda port: print(port, flush=True), tls=files)
@@ -26,13 +28,14 @@ serve.serve(Path(sys.argv[1]), port=0, key="", names=(), ready=lambda port: prin
 
 @contextmanager
 def served(
-    folder: Path, request_s: float = 10.0, pem: Path | None = None
+    folder: Path, request_s: float = 10.0, pem: Path | None = None, steps: int = 0
 ) -> Iterator[tuple[str, Callable[[], object]]]:
     """The address of the page of a state folder, and a function that ends its process.
 
     A connection without a whole request is closed after ``request_s``. ``pem`` has a certificate and its key.
+    With ``steps`` so many are read at once, and streams are silent while there is no news.
     """
-    command = [sys.executable, "-c", _SCRIPT, str(folder), str(request_s), str(pem or "")]
+    command = [sys.executable, "-c", _SCRIPT, str(folder), str(request_s), str(pem or ""), str(steps)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -12,12 +12,13 @@ from starlette.testclient import TestClient
 
 from fawkes.config.settings.web import Token, Tokens
 from fawkes.report.web import acting
-from fawkes.report.web.acting import MOST_AT_ONCE, MOST_BODY_BYTES, Acting, Passed
+from fawkes.report.web.acting import MOST_ACTS, MOST_AT_ONCE, MOST_BODY_BYTES, MOST_WRONG, Acting, Pace, Passed
 from fawkes.report.web.app import application
 from fawkes.report.web.looks import Watcher
 
 VIEWER, USER, OPERATOR = "v" * 16, "u" * 16, "o" * 16
 KEY = "0123456789abcdef"
+COOKIE = "fawkes-key-80"
 LINES = f"vera viewer {VIEWER}\nalice user {USER}\nolaf operator {OPERATOR}\n"
 
 
@@ -53,7 +54,10 @@ def tokens(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def page(played_ledger: Path, stand: Stand, tokens: Path) -> Iterator[TestClient]:
+def page(played_ledger: Path, stand: Stand, tokens: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    # So slow that no test depends on the speed of the machine.
+    monkeypatch.setattr(acting, "ACTS_PER_S", 0.001)
+    monkeypatch.setattr(acting, "WRONG_PER_S", 0.001)
     way = Acting(Tokens(tokens), stand.ask, {"openapi": "3.1.0", "paths": {}, "components": {}})
     app = application(Watcher(played_ledger), key=None, hosts=["testserver"], acting=way)
     with TestClient(app, follow_redirects=False) as client:
@@ -96,8 +100,8 @@ def test_a_question_goes_the_same_way(page: TestClient, stand: Stand) -> None:
         bearer(OPERATOR[:-1]),
         {"authorization": OPERATOR},
         {"authorization": f"Basic {OPERATOR}"},
-        {"cookie": f"fawkes-key={OPERATOR}"},
-        {"cookie": f"fawkes-key={VIEWER}"},
+        {"cookie": f"{COOKIE}={OPERATOR}"},
+        {"cookie": f"{COOKIE}={VIEWER}"},
     ],
     ids=["none", "wrong", "empty", "shorter", "bare", "basic", "cookie", "viewer's cookie"],
 )
@@ -109,7 +113,7 @@ def test_without_a_token_in_the_header_nothing_is_asked(page: TestClient, stand:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "http://testserver:81", "null", "", "http://testserver.evil"]
+    "origin", ["http://evil.example", "http://testserver:81", "null", "", "http://testserver.evil", "http://["]
 )
 def test_other_origins_are_refused(page: TestClient, stand: Stand, origin: str) -> None:
     answer = page.post("/api/pause", headers={**bearer(OPERATOR), "origin": origin}, json={"reason": "x"})
@@ -185,8 +189,8 @@ def test_in_an_address_and_a_cookie_only_a_viewers_token_reads(page: TestClient)
     page.cookies.clear()
     for token in (USER, OPERATOR, KEY, ""):
         assert page.get(f"/?key={token}").status_code == 401
-        assert page.get("/api/state", headers={"cookie": f"fawkes-key={token}"}).status_code == 401
-    assert page.get("/api/state", headers={"cookie": f"fawkes-key={VIEWER}"}).status_code == 200
+        assert page.get("/api/state", headers={"cookie": f"{COOKIE}={token}"}).status_code == 401
+    assert page.get("/api/state", headers={"cookie": f"{COOKIE}={VIEWER}"}).status_code == 200
 
 
 def test_a_token_that_is_taken_away_is_refused_at_once(page: TestClient, stand: Stand, tokens: Path) -> None:
@@ -201,3 +205,35 @@ def test_a_token_that_is_taken_away_is_refused_at_once(page: TestClient, stand: 
 def test_other_methods_are_refused(page: TestClient, stand: Stand, method: str) -> None:
     assert page.request(method, "/api/pause", headers=bearer(OPERATOR)).status_code == 405
     assert stand.asked == []
+
+
+def test_a_holder_who_acts_too_often_is_told_when_to_ask_again(page: TestClient, stand: Stand) -> None:
+    statuses = [page.post("/api/pause", headers=bearer(OPERATOR), json={}) for _ in range(2 * MOST_ACTS)]
+    refused = [answer for answer in statuses if answer.status_code == 429]
+    assert refused
+    assert len(stand.asked) == 2 * MOST_ACTS - len(refused) >= MOST_ACTS
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
+    assert page.post("/api/pause", headers=bearer(USER), json={}).status_code == 409
+    assert page.get("/api/nodes", headers=bearer(OPERATOR)).status_code == 409
+
+
+def test_after_many_wrong_tokens_no_token_of_that_address_is_looked_at(page: TestClient, stand: Stand) -> None:
+    wrong = [page.get("/api/state", headers=bearer(f"{number:016}")).status_code for number in range(MOST_WRONG)]
+    assert wrong == [401] * (MOST_WRONG - 1) + [429]
+    for path in ("/api/state", "/api/nodes"):
+        answer = page.get(path, headers=bearer(OPERATOR))
+        assert (answer.status_code, int(answer.headers["retry-after"]) >= 1) == (429, True)
+    assert page.post("/api/pause", headers=bearer(OPERATOR), json={}).status_code == 429
+    assert stand.asked == []
+
+
+@pytest.mark.parametrize(
+    ("at_s", "waits_s"), [([0.0] * 3, 0.0), ([0.0] * 4, 1.0), ([0.0] * 4 + [1.0], 1.0), ([0.0, 100.0], 0.0)]
+)
+def test_a_pace_allows_some_at_once_and_then_so_many_a_second(at_s: list[float], waits_s: float) -> None:
+    now = [0.0]
+    pace = Pace(at_once=4, per_s=1.0, clock=lambda: now[0])
+    for now[0] in at_s:
+        assert pace.wait_s("b") == 0
+        pace.take("a")
+    assert pace.wait_s("a") == waits_s

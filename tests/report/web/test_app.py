@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +14,16 @@ import pytest
 from starlette.testclient import TestClient
 
 from fawkes.report.tables.board import board
+from fawkes.report.web import app, looks
 from fawkes.report.web.app import STATIC, application, openapi
-from fawkes.report.web.looks import Watcher
+from fawkes.report.web.looks import Look, Watcher
 from fawkes.store.base import Reader
+from fawkes.store.sqlite import Ledger
+from tests.report.played import recorded
 
 KEY = "0123456789abcdef"
+#: with the port of the test client: browsers send a cookie to all ports of a host
+COOKIE = "fawkes-key-80"
 BEARER = {"authorization": f"Bearer {KEY}"}
 PATHS = ("/", "/api/state", "/api/course", "/api/explain/node/n01", "/metrics", "/openapi.json", "/static/app.js")
 
@@ -25,7 +33,7 @@ def page(played_ledger: Path) -> Iterator[TestClient]:
     """The page of the recorded run, after its ledger was read."""
     app = application(Watcher(played_ledger), key=KEY, hosts=["testserver"])
     with TestClient(app, follow_redirects=False) as client:
-        while "nodes" not in client.get("/api/state", headers=BEARER).json():
+        while "seq" not in client.get("/api/state", headers=BEARER).json():
             pass
         yield client
 
@@ -38,8 +46,8 @@ def page(played_ledger: Path) -> Iterator[TestClient]:
         {"authorization": "Bearer wrong"},
         {"authorization": KEY},
         {"authorization": f"Basic {KEY}"},
-        {"cookie": "fawkes-key=wrong"},
-        {"cookie": f"fawkes-key={KEY}x"},
+        {"cookie": f"{COOKIE}=wrong"},
+        {"cookie": f"{COOKIE}={KEY}x"},
         {"authorization": "Bearer \xff"},
     ],
     ids=["none", "wrong", "bare", "basic", "cookie", "longer", "latin"],
@@ -54,7 +62,7 @@ def test_without_the_key_nothing_is_answered(page: TestClient, path: str, header
 @pytest.mark.parametrize("path", PATHS[:3])
 def test_the_key_lets_in_as_bearer_and_as_cookie(page: TestClient, path: str) -> None:
     assert page.get(path, headers=BEARER).status_code == 200
-    assert page.get(path, headers={"cookie": f"fawkes-key={KEY}"}).status_code == 200
+    assert page.get(path, headers={"cookie": f"{COOKIE}={KEY}"}).status_code == 200
 
 
 def test_the_key_leaves_the_address_at_once(page: TestClient) -> None:
@@ -62,8 +70,16 @@ def test_the_key_leaves_the_address_at_once(page: TestClient) -> None:
     page.cookies.clear()
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     cookie = answer.headers["set-cookie"].lower()
+    assert cookie.startswith(f"{COOKIE}={KEY}")
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
+
+
+@pytest.mark.parametrize("path", ["//evil.example/", "/static/app.js", "/\\\\evil.example"])
+def test_a_key_in_an_address_leads_to_the_page_and_nowhere_else(page: TestClient, path: str) -> None:
+    answer = page.get(f"http://testserver{path}?key={KEY}")
+    page.cookies.clear()
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
 def test_a_wrong_key_in_the_address_sets_no_cookie(page: TestClient) -> None:
@@ -148,3 +164,68 @@ def test_nothing_is_loaded_from_elsewhere(file: Path) -> None:
     text = file.read_text().replace("http://www.w3.org/2000/svg", "")
     assert re.findall(r"(?:https?:)?//[\w.-]+\.[a-z]{2,}", text) == []
     assert re.findall(r"\beval\(|innerHTML|\bstyle=|\bon\w+=\"", text) == []
+
+
+def test_rows_are_there_before_the_history_is_read(
+    played_ledger: Path, played: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looks, "STEPS_AT_ONCE", 1)
+    state = json.loads(Watcher(played_ledger).look().state)
+    assert (state["reading"], state["of"]) == (1, played.last_seq())
+    assert (state["nodes"], "jobs" in state) == (board(played, "nodes"), False)
+
+
+def test_a_page_that_follows_shows_what_one_shows_that_is_opened_later(tmp_path: Path) -> None:
+    followed = Watcher(tmp_path)
+    with closing(Ledger(tmp_path, durable=False)) as ledger:
+        for number, entry in enumerate(recorded()):
+            ledger.append(entry.event, entry.decision)
+            if number % 50 == 0:
+                followed.look()
+    later = Watcher(tmp_path)
+    assert followed.look() == later.look()
+    assert followed.course() == later.course()
+
+
+class Ailing(Watcher):
+    """A ledger that fails, or takes for ever, from its second look on."""
+
+    def __init__(self, folder: Path, goes_on: threading.Event | None) -> None:
+        super().__init__(folder)
+        self._goes_on, self._ails = goes_on, False
+
+    def look(self) -> Look:
+        if self._ails and self._goes_on is None:
+            raise ZeroDivisionError("a figure")
+        if self._ails and self._goes_on is not None:
+            assert self._goes_on.wait(60)
+        look = super().look()
+        self._ails = not look.reading
+        return look
+
+
+@pytest.mark.parametrize("path", ["/api/state", "/api/course", "/metrics"])
+def test_a_ledger_that_takes_for_ever_is_not_answered_with_old_figures(
+    played_ledger: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(app, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(app, "SILENT_S", 0.2)
+    goes_on = threading.Event()
+    with TestClient(application(Ailing(played_ledger, goes_on), key="", hosts=["testserver"])) as client:
+        while client.get(path).status_code != 503 or not client.get("/api/state").text.startswith("The ledger"):
+            pass
+        goes_on.set()
+        while client.get(path).status_code == 503:
+            pass
+
+
+def test_a_defect_in_the_page_is_said_and_no_old_figure_stays(
+    played_ledger: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(app, "LOOK_EVERY_S", 0.0)
+    with TestClient(application(Ailing(played_ledger, None), key="", hosts=["testserver"])) as client:
+        while "trouble" not in (state := client.get("/api/state").json()):
+            pass
+        assert "ZeroDivisionError" in state["trouble"]
+        assert client.get("/metrics").status_code == 503
+    assert len(caplog.records) == 1

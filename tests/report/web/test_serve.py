@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import select
 import socket
+import ssl
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,7 +26,7 @@ _TOO_MUCH = 64 * MOST_HEADER_BYTES
 @pytest.fixture(scope="module")
 def url(played_ledger: Path) -> Iterator[str]:
     with served(played_ledger, request_s=3.0) as (address, _):
-        while "nodes" not in requests.get(f"{address}api/state", timeout=PATIENCE_S).json():
+        while "seq" not in requests.get(f"{address}api/state", timeout=PATIENCE_S).json():
             pass
         yield address
 
@@ -93,6 +95,31 @@ def test_connections_that_never_begin_tls_are_closed(played_ledger: Path, tmp_pa
         connection.settimeout(PATIENCE_S / 2)
         assert connection.recv(1) == b""
         assert requests.get(f"{address}api/state", timeout=PATIENCE_S, verify=str(pem)).status_code == 200
+
+
+def test_tls_below_1_3_takes_ciphers_that_encrypt_and_no_others(played_ledger: Path, tmp_path: Path) -> None:
+    with served(played_ledger, pem=certified(tmp_path)) as (address, _):
+        for ciphers, fits in (("ECDHE+AESGCM", True), ("aNULL:eNULL:@SECLEVEL=0", False), ("SHA1:!eNULL", False)):
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
+            context.set_ciphers(ciphers)
+            with connected(address) as connection, nullcontext() if fits else pytest.raises(ssl.SSLError):
+                context.wrap_socket(connection).close()
+
+
+def test_who_takes_nothing_of_an_answer_is_hung_up_on(played_ledger: Path) -> None:
+    with served(played_ledger, 0.2) as (address, _), socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((urlsplit(address).hostname, urlsplit(address).port))
+        ask = b"GET /api/course HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        wait = select.poll()
+        wait.register(connection, select.POLLOUT)
+        # More answers than the system holds for anybody: 4 MB on this side's behalf, as much on the server's.
+        with suppress(ConnectionError):
+            while not wait.poll(PATIENCE_S * 1000)[0][1] & (select.POLLHUP | select.POLLERR):
+                connection.sendall(ask)
+        assert works(address)
 
 
 def test_a_port_in_use_is_named(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ const ROLES = ["viewer", "user", "operator"];
 // `stop` ends the controller: nobody could start it again from here.
 const LEFT_OUT = ["stop"];
 const KEPT = "fawkes-token";
-let verbs = {}, known = () => ({});
+let verbs = {}, known = () => ({}), edition = 0;
 
 const authorized = () => ({ authorization: `Bearer ${sessionStorage.getItem(KEPT)}` });
 const titled = (name) => (name === "until_us" ? "until" : name.replaceAll("_", " "));
@@ -35,6 +35,7 @@ function drawFields() {
 }
 
 function changed() {
+  edition += 1;
   $("act-do").disabled = true;
   say();
 }
@@ -55,12 +56,16 @@ function body(dry) {
 }
 
 async function ask(dry) {
+  edition += 1;
+  const shown = edition;
   $("act-do").disabled = true;
   say("The controller is asked.");
   try {
     const answer = await fetch(`/api/${$("act-verb").value}${dry && !asksMasters() ? "?dry_run=1" : ""}`,
       { method: "POST", headers: { ...authorized(), "content-type": "application/json" }, body: body(dry) });
     const told = await answer.json();
+    // The fields are others by now: "Do it" would do something that nobody has seen.
+    if (dry && shown !== edition) return;
     if (told.error) { say([told.error.where, told.error.what].filter(Boolean).join(": "), ...[told.error.hint].filter(Boolean)); return; }
     const facts = Object.entries(told.facts).filter(([name]) => name !== "would").map(([name, value]) => `${titled(name)}: ${JSON.stringify(value)}`);
     const first = told.ok ? (dry ? "It would be accepted." : "Accepted.") : "Refused:";

@@ -7,7 +7,7 @@ import { $, el } from "/static/parts.js";
 const ROLES = [["core", "core"], ["transient_core", "transient-core (TC)"], ["transient", "transient (TR)"], ["leaving", "leaving"], ["lost", "lost"], ["free", "free"]];
 const LAYERS = [["core", "core"], ["transient_core", "transient-core"], ["transient", "transient"], ["leaving", "leaving"]];
 const SILENT_MS = 40000, COURSE_EVERY_MS = 4000;
-let state = null, course = null, courseAt = 0, chosen = null, heard = Date.now(), asking = false, again = false;
+let state = null, course = null, courseAt = 0, later = 0, figures = new Map(), chosen = null, heard = Date.now(), asking = false, again = false;
 
 const known = (value, digits = 0) => (value === null || value === undefined ? "–" : Number(value).toFixed(digits));
 const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(0)} %`);
@@ -40,8 +40,21 @@ function pair(name, value) {
   return [el("dt", {}, name), el("dd", {}, value)];
 }
 
+// The figures of each MR-cluster, drawn once for each course: curves of a week have thousands of points.
+function drawFigures() {
+  const span = [0, Math.max(course.end_s, 1)];
+  const layers = (curves) => LAYERS.map(([kind, key]) => [kind, curves[key] ?? [[], []]]);
+  const shown = Object.entries(course.clusters).filter(([name]) => state.simulated || state.clusters.some((row) => row.cluster === name && there(row)));
+  const most = highest(shown.map(([, curves]) => layers(curves).map(([, curve]) => curve)));
+  const figure = (svg, caption) => el("figure", {}, svg, el("figcaption", {}, caption));
+  figures = new Map(shown.map(([name, curves]) => [name, [
+    figure(stack(layers(curves), span, course.moves_s, most, `Nodes of ${name} over time`), "nodes; dotted: ticks that moved nodes"),
+    figure(line(curves.waiting, span, `Waiting tasks of ${name}`), "waiting tasks"),
+    figure(line(curves.weight, span, `Weight of ${name}`), "weight: the part of the pool that it is due"),
+    figure(line(curves.discrimination, span, `Discrimination of ${name}`), "discrimination (share-seconds)")]]));
+}
+
 function card(row) {
-  const curves = course?.clusters?.[row.cluster];
   const parts = [el("header", {}, el("h3", {}, row.cluster), el("span", {}, row.state),
     there(row) ? el("span", { class: `health ${row.health}` }, row.health) : null, row.run_as ? el("span", { class: "soft" }, row.run_as) : null)];
   if (row.why) parts.push(el("p", {}, row.why));
@@ -49,15 +62,7 @@ function card(row) {
   parts.push(el("dl", {},
     ...pair("nodes", `${row.nodes} (target ${known(row.target)}, min ${row.min_nodes})`), ...pair("share, weight", `${percent(row.share)}, ${percent(row.weight)}`),
     ...pair("jobs", `${known(row.jobs_running)} run, ${known(row.jobs_waiting)} wait`), ...pair("tasks", `${known(row.tasks_running)} run, ${known(row.tasks_waiting)} wait`)));
-  if (curves) {
-    const span = [0, Math.max(course.end_s, 1)];
-    const layers = LAYERS.map(([kind, key]) => [kind, curves[key] ?? [[], []]]);
-    const most = highest(Object.values(course.clusters).map((each) => LAYERS.map(([, key]) => each[key] ?? [[], []])));
-    parts.push(el("figure", {}, stack(layers, span, course.moves_s, most, `Nodes of ${row.cluster} over time`), el("figcaption", {}, "nodes; dotted: ticks that moved nodes")));
-    parts.push(el("figure", {}, line(curves.waiting, span, `Waiting tasks of ${row.cluster}`), el("figcaption", {}, "waiting tasks")));
-    parts.push(el("figure", {}, line(curves.weight, span, `Weight of ${row.cluster}`), el("figcaption", {}, "weight: the part of the pool that it is due")));
-    parts.push(el("figure", {}, line(curves.discrimination, span, `Discrimination of ${row.cluster}`), el("figcaption", {}, "discrimination (share-seconds)")));
-  }
+  parts.push(...(figures.get(row.cluster) ?? []));
   return el("article", { class: there(row) ? "card" : "card gone", "data-cluster": row.cluster }, ...parts);
 }
 
@@ -70,7 +75,8 @@ function drawNodes() {
   const groups = new Map();
   for (const node of state.nodes) {
     const owner = node.cluster ?? "";
-    groups.set(owner, [...(groups.get(owner) ?? []), node]);
+    if (!groups.has(owner)) groups.set(owner, []);
+    groups.get(owner).push(node);
   }
   const focused = document.activeElement?.dataset?.node;
   const counts = Object.entries(Object.groupBy ? Object.groupBy(state.nodes, (node) => node.state) : {}).map(([name, nodes]) => `${nodes.length} ${name}`);
@@ -122,17 +128,39 @@ function drawJobs() {
     el("tbody", {}, ...rows.map((row) => el("tr", { "data-job": row.job }, ...COLUMNS.map(([key]) => cell(row, key))))));
 }
 
+// Draws a part if it shows something new: tables of hundreds of rows seldom do.
+const shown = {};
+function renew(part, rows, drawn) {
+  const text = JSON.stringify(rows);
+  if (shown[part] !== text) { shown[part] = text; drawn(); }
+}
+
 function draw() {
   if (state.trouble) { banner(state.trouble); return; }
-  if (state.reading !== undefined) { banner(`Reading the ledger: ${state.reading} of ${state.of ?? "?"} steps.`); return; }
-  banner(state.stale);
+  const reading = state.reading === undefined ? "" : `The history is being read: ${state.reading} of ${state.of ?? "?"} steps. Until then curves end early, and there are no moves, jobs and steps.`;
+  banner([state.stale, reading].filter(Boolean).join(". "));
+  if (!state.pool) return;
   drawHead();
   drawClusters();
-  drawNodes();
-  drawMoves();
-  drawJobs();
-  $("steps").replaceChildren(...[...state.steps].reverse().map(entry));
+  renew("nodes", state.nodes, drawNodes);
+  if (reading) return;
+  renew("moves", state.moves, drawMoves);
+  renew("jobs", [state.job_count, state.jobs], drawJobs);
+  renew("steps", state.steps, () => $("steps").replaceChildren(...[...state.steps].reverse().map(entry)));
   document.body.dataset.seq = state.seq;
+}
+
+// Fetches the curves, every few seconds and after the last step as well; at once when the history has been read.
+async function follow() {
+  if (!state.pool || course?.seq >= state.seq) return;
+  const wait = courseAt + COURSE_EVERY_MS - Date.now();
+  clearTimeout(later);
+  if (wait > 0) { later = setTimeout(refresh, wait); return; }
+  const answer = await fetch("/api/course");
+  if (!answer.ok) return;
+  course = await answer.json();
+  courseAt = state.reading === undefined ? Date.now() : 0;
+  drawFigures();
 }
 
 async function refresh() {
@@ -145,10 +173,7 @@ async function refresh() {
       if (!answer.ok) throw new Error(await answer.text());
       state = await answer.json();
       heard = Date.now();
-      if (state.seq !== undefined && (course === null || Date.now() - courseAt > COURSE_EVERY_MS)) {
-        const curves = await fetch("/api/course");
-        if (curves.ok) { course = await curves.json(); courseAt = Date.now(); }
-      }
+      await follow();
       draw();
       if (chosen !== null) await drawLife();
     } while (again);
