@@ -11,6 +11,7 @@ from tests.support.site import FAWKES, PROJECT, real_site
 
 pytestmark = [pytest.mark.lab, pytest.mark.nightly]
 
+NODES = ("node01", "node02")
 HOSTS = """
 [lab]
 node[01:02]
@@ -48,12 +49,6 @@ def test_hosts_of_ansible_are_a_pool(tmp_path: Path) -> None:
         site.write("inventory.toml", INVENTORY.format(pool=site.lab.name))
         done = site.lab.exec([*FAWKES, "--site", str(site.root), "check", "-o", "json"], cwd=PROJECT, timeout_s=200)
         rows = json.loads(done.stdout)["rows"]
-        assert [(row["node"], row["ssh"], row["key"]) for row in rows] == [
-            ("node01", "ok", "ok"),
-            ("node02", "ok", "ok"),
-        ]
+        assert {row["node"]: (row["ssh"], row["key"]) for row in rows} == dict.fromkeys(NODES, ("ok", "ok"))
         site.run()
-        assert {name: node.node.details["address"] for name, node in site.state.nodes.items()} == {
-            "node01": "node01",
-            "node02": "node02",
-        }
+        assert [node.node.details["address"] for _, node in sorted(site.state.nodes.items())] == [*NODES]

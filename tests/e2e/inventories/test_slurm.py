@@ -75,6 +75,16 @@ def take_the_allocation(site: RealSite) -> None:
     site.write("inventory.toml", text.replace("[[group]]", f"{FROM}\n[[group]]"))
 
 
+def allocate(site: RealSite, monkeypatch: pytest.MonkeyPatch, memory: int) -> None:
+    """Start the controller in an allocation of two nodes; the commands that follow have its environment."""
+    environment = site.root / "environment"
+    keep = ["/bin/sh", "-c", 'env -0 >"$0"; exec "$@"', str(environment)]
+    site.run(within=["salloc", "-N", "2", "--exclusive", f"--mem={memory}", "-t", str(MINUTES), *keep])
+    for line in environment.read_text().split("\0"):
+        if line.startswith("SLURM_"):
+            monkeypatch.setenv(*line.split("=", 1))
+
+
 def test_an_allocation_becomes_a_pool_and_goes_back(site: RealSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_CONF", f"{site.root}/slurm/slurm.conf")
     memory = start_slurm(site)
@@ -84,12 +94,7 @@ def test_an_allocation_becomes_a_pool_and_goes_back(site: RealSite, monkeypatch:
         site.write(f"words/{n}", "".join(f"word{chance.randrange(50)} and\n" for _ in range(2000)))
     site.write("clusters/lent.toml", CLUSTER)
 
-    environment = site.root / "environment"
-    keep = ["/bin/sh", "-c", 'env -0 >"$0"; exec "$@"', str(environment)]
-    site.run(within=["salloc", "-N", "2", "--exclusive", f"--mem={memory}", "-t", str(MINUTES), *keep])
-    for line in environment.read_text().split("\0"):
-        if line.startswith("SLURM_"):
-            monkeypatch.setenv(*line.split("=", 1))
+    allocate(site, monkeypatch, memory)
     lent = slurm(site, "scontrol", "show", "hostnames").split()
     (spare,) = set(site.hosts) - set(lent)
     assert set(site.state.nodes) == set(lent)
@@ -113,3 +118,13 @@ def test_an_allocation_becomes_a_pool_and_goes_back(site: RealSite, monkeypatch:
     new = [(host, row) for host, rows in site.files().items() for row in rows ^ bare[host] if "/slurm/" not in row]
     # The empty work folder stays: an administrator may have made it.
     assert sorted(new) == [(host, "d 755 root /srv/fawkes") for host in sorted(lent)]
+
+    # An administrator takes an allocation back.
+    site.write("clusters/short.toml", "min_nodes = 2\nreplication = 1\n")
+    allocate(site, monkeypatch, memory)
+    site.request("short")
+    slurm(site, "scancel", "2")
+    site.ended()  # salloc's code, which is about the allocation
+    assert site.log.read_text().count("stopping for good: root released the whole pool") == 2
+    assert site.ledger.clusters["short"].life is ClusterLife.GONE
+    assert all(there.clean for there in site.on_nodes().values())
