@@ -199,13 +199,13 @@ class RealSite:
 
     # --- the controller
 
-    def run(self, *words: str | Path) -> None:
-        """Start the controller, and wait until it is in charge."""
+    def run(self, *words: str | Path, within: Sequence[str] = ()) -> None:
+        """Start the controller, by a program that runs it if one is named, and wait until it is in charge."""
         assert self.controller is None, "a controller runs already"
         began = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self.controller = self.lab.popen(
-                [*FAWKES, "--site", str(self.root), "run", "-v", *map(str, words)],
+                [*within, *FAWKES, "--site", str(self.root), "run", "-v", *map(str, words)],
                 cwd=PROJECT,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -59,8 +59,11 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
         click.echo()
     show(rows, TABLES["status"], output, envelope={"pool": pool})
     if in_words:
+        spark = [
+            f"{row['cluster']}: Spark's history is at {row['spark_history']}" for row in rows if row["spark_history"]
+        ]
         copies = _masters_lines(site, rows, seconds) if cluster is not None else []
-        lines = (*trouble_lines(rows), *target_lines(pool, rows), *standing, *copies, *user_lines(pool, rows))
+        lines = (*trouble_lines(rows), *target_lines(pool, rows), *standing, *copies, *spark, *user_lines(pool, rows))
         for line in lines:
             say(line, "  ")
 
@@ -73,7 +76,7 @@ def _look(site: Site, board: Board, cluster: str | None, everything: bool) -> tu
     if cluster is not None:
         known(cluster, [row["cluster"] for row in rows], "MR-cluster")
     wanted = [row for row in rows if row["cluster"] == cluster or (cluster is None and (everything or not gone(row)))]
-    return {**board("pool")[0], "trouble": _trouble(site), "unanswered": silent()}, wanted
+    return {**board("pool")[0], **_said(site), "unanswered": silent()}, wanted
 
 
 def _asked(site: Site, name: str, **parameters: str) -> Any:
@@ -88,10 +91,21 @@ def _asked(site: Site, name: str, **parameters: str) -> Any:
         return None
 
 
-def _trouble(site: Site) -> str:
-    """The reason why the ledger cannot be written; empty if it can, or if that is unknown."""
-    row = _asked(site, "ledger")
-    return "" if row is None else str(row["trouble"])
+def _said(site: Site) -> Row:
+    """The reason why the ledger cannot be written, empty if it can or if that is unknown, and a line about the page."""
+    row = _asked(site, "ledger") or {"trouble": ""}
+    return {"trouble": str(row["trouble"]), "page": page_line(site, row.get("page"))}
+
+
+def page_line(site: Site, page: Row | None) -> str:
+    """The address of the page that ``[web]`` serves, and how it is; empty without one. ``page`` None: not known."""
+    if page is None:
+        try:
+            web = site.settings().web
+        except FawkesError:  # `fawkes reload` and `fawkes run` say what is wrong with the file
+            return ""
+        return "" if web is None else f"page: {web.url} (not known if it is served: the controller does not say)"
+    return f"page: {page['url']}" + (f" IS NOT SERVED: {page['ended']}" if page["ended"] else "") if page else ""
 
 
 def _masters_lines(site: Site, rows: Sequence[Row], seconds: Sequence[Row]) -> list[str]:
@@ -176,7 +190,7 @@ def headlines(pool: Row) -> list[str]:
         lines.append(f"settings changed: {pool['settings_changed']}")
     if pool["paused"]:
         lines.append(f"VOLUNTARY MOVES ARE STOPPED: {pool['paused']}")
-    lines += pool["nodes_held"]
+    lines += [*pool["nodes_held"], *filter(None, [pool.get("page")])]
     if pool["deadlines"] is not None:
         of = pool["deadlines"]
         ended = ", ".join(f"{of[name]} {name}" for name in ("met", "missed", "dropped", "killed"))
@@ -198,12 +212,12 @@ def _watch(site: Site, ledger: Reader, cluster: str | None, everything: bool) ->
     out = console()
     if not out.is_terminal:
         raise UserError("--watch needs a terminal", hint="`fawkes events --follow` writes lines")
-    seen: tuple[int, str, str] | None = None
+    seen: tuple[int, str, Row] | None = None
     with Live(console=out, screen=False, auto_refresh=False) as live:
         while True:
             held = holder(site.state_dir)
             line = "" if held is None else silence(site, held, last_us(ledger))
-            last = ledger.last_seq(), line, "" if line else _trouble(site)
+            last = ledger.last_seq(), line, {} if line else _said(site)
             if last != seen:
                 seen = last
                 pool, rows = _look(site, lambda of: read(ledger, of), cluster, everything)

@@ -77,8 +77,8 @@ def run(
         give_back_in_time(site, ready.inventory.allocation, listener())
     from fawkes.cli.history.page import page_beside
 
-    with page_beside(site, ready.settings, listener()):
-        Controller(ready, listener(), asking(ready.inventory.pool, yes=yes) if take_over else None).run()
+    with page_beside(site, ready.settings, listener()) as page:
+        Controller(ready, listener(), asking(ready.inventory.pool, yes=yes) if take_over else None, page).run()
 
 
 def asking(pool: str, *, yes: bool) -> Callable[[str], None]:

@@ -181,6 +181,7 @@ _ALL: Final = (
     Field("journal", "journal on", "The nodes of its journal; none when it has none.", NAMES),
     Field("masters_moving", "masters move", "Whether its masters are on their way to another node.", YES),
     Field("second_copy", "second copy on", "The node with the second copy of its masters' data.", NAME),
+    Field("spark_history", "Spark history", "The address of its Spark history server; none without one.", NAME),
     Field("min_nodes", "min nodes", "Its core nodes: it never has fewer nodes.", COUNT),
     Field("run_as", "runs as", "Its own Unix user on the nodes; empty without one.", NAME),
     Field("max_nodes", "max nodes", "The most nodes it may get.", COUNT),

@@ -62,7 +62,8 @@ TABLES: Final[Mapping[str, Table]] = {
     "status": Table(
         ("cluster", "state", "health", "nodes", "target", "share", "weight", "jobs_waiting", "jobs_running"),
         ("core", "transient_core", "transient", "joining", "leaving", "lost", "masters_on", "promise", "second_copy",
-         "masters_moving", "second_namenode", "takes_over", "journal", "run_as", "since", "hold", "why"),
+         "masters_moving", "second_namenode", "takes_over", "journal", "spark_history", "run_as", "since",
+         "hold", "why"),
         drop=("jobs_running", "jobs_waiting", "share", "weight"),
     ),
     "nodes": Table(

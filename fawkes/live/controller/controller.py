@@ -138,11 +138,21 @@ class Told:
 class Controller:
     """One controller of one site, from `run` to its end."""
 
-    def __init__(self, plan: Plan, say: Callable[[str], None], take_over: Callable[[str], None] | None = None) -> None:
-        """``take_over`` asks the user about a copied or moved state folder; RefusedError when the user says no."""
+    def __init__(
+        self,
+        plan: Plan,
+        say: Callable[[str], None],
+        take_over: Callable[[str], None] | None = None,
+        page: Mapping[str, Plain] | None = None,
+    ) -> None:
+        """``take_over`` asks the user about a copied or moved state folder; RefusedError when the user says no.
+
+        ``page`` says how the page beside the controller is, for `fawkes status`.
+        """
         self._plan = plan
         self._say = say
         self._take_over = take_over
+        self._page = page or {}
         self._stack = ExitStack()
         self._problem: FawkesError | None = None
         self._for_good = False
@@ -408,7 +418,7 @@ class Controller:
                 **data.queries(),
                 **restorer.queries(),
                 "plan": plan_of_tick,
-                "ledger": lambda _: world.ledger_row(),
+                "ledger": lambda _: {**world.ledger_row(), "page": {**self._page}},
                 "releases": lambda _: releases(acts=acts),
             },
             world.mailbox.clock.now_us,

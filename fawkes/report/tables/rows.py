@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, cast
 
 from fawkes.base.units import SECOND_US, show_duration, show_time
+from fawkes.config.jobs import spark
 from fawkes.config.settings.reload import differences
 from fawkes.core.jobs import service
 from fawkes.core.state import alerts
@@ -154,6 +155,7 @@ def cluster_row(
         "masters_moving": state.moving is not None and state.moving.cause is not MoveCause.JOURNAL,
         "promise": promise(state),
         "second_copy": None if state.master is None else copy_on(held, state.master),
+        "spark_history": _spark_history(state, held),
         **_standby(state),
         "failed": state.failed,
         "alert": state.alert,
@@ -221,6 +223,14 @@ def _data_in_danger(state: ClusterState, nodes: list[NodeState]) -> str:
     if worst is not None and worst.missing_files:
         return f"HDFS misses blocks of {named_files(worst.missing, worst.missing_files, most=3)}"
     return alerts.text(state, ClusterAlert.MISSING)
+
+
+def _spark_history(state: ClusterState, held: Iterable[NodeState]) -> str | None:
+    """The address of the Spark history server: beside the masters, where the MR-cluster has Spark and is active."""
+    if not state.active or spark.KIND not in cast("Collection[str]", state.spec.details.get("software") or ()):
+        return None
+    (details,) = [node.node.details for node in held if node.node.id == state.master] or [{}]
+    return f"http://{details.get('data_address') or state.master}:{spark.HISTORY_PORT}"
 
 
 def cluster_rows(store: Reader) -> list[Row]:

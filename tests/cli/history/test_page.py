@@ -32,14 +32,16 @@ def test_a_page_that_ends_is_said_and_started_again() -> None:
         if len(said) == 3:
             over.set()
 
-    keep(["sh", "-c", "exit 3"], wait_us, over, say)
+    row: dict[str, object] = {"ended": ""}
+    keep(["sh", "-c", "exit 3"], wait_us, over, say, row)
     assert said == ["the page has ended (exit code 3); it is started again in 0s"] * 3
     assert known == [0, 1, 2]
+    assert row["ended"] == "the page has ended (exit code 3); it is started again"
 
 
 def test_a_page_ends_with_its_controller_and_that_is_no_news(capfd: pytest.CaptureFixture[str]) -> None:
     over = threading.Event()
-    keeper = threading.Thread(target=keep, args=(UNTIL_INPUT_ENDS, pytest.fail, over, pytest.fail))
+    keeper = threading.Thread(target=keep, args=(UNTIL_INPUT_ENDS, pytest.fail, over, pytest.fail, {}))
     keeper.start()
     while not (line := capfd.readouterr().err):
         pass
@@ -55,7 +57,7 @@ def test_the_page_of_a_killed_controller_ends() -> None:
     code = textwrap.dedent(f"""
         import threading
         from fawkes.cli.history.page import keep
-        keep({UNTIL_INPUT_ENDS!r}, None, threading.Event(), print)
+        keep({UNTIL_INPUT_ENDS!r}, None, threading.Event(), print, dict())
     """)
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as controller:
         assert controller.stderr is not None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -71,9 +73,12 @@ def test_ansible_in_ini_where_numbers_and_booleans_may_be_text(tmp_path: Path) -
     assert (node.port, node.cores, node.capacity, node.may_core) == (2200, 4, 0.5, False)
 
 
-@pytest.mark.skipif(shutil.which("ansible-inventory") is None, reason="Ansible is not installed")
+@pytest.mark.slow
 @pytest.mark.parametrize(("folder", "name"), [("ansible", "hosts.yml"), ("ansible-ini", "hosts.ini")])
-def test_ansible_is_asked_about_its_own_files(folder: str, name: str, tmp_path: Path) -> None:
+def test_ansible_is_asked_about_its_own_files(
+    folder: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     shutil.copytree(DATA / folder, tmp_path / "a")
     (tmp_path / "a" / "list.json").unlink()
     shutil.copy(DATA / folder / "list.json", tmp_path / "a.json")

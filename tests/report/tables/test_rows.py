@@ -343,6 +343,21 @@ def test_a_jump_of_the_clock_is_news_for_a_day() -> None:
     assert pool_row(store)["clock"] == ""
 
 
+def test_a_row_has_the_address_of_a_spark_history_server_where_there_is_one() -> None:
+    master = replace(CORE.node, id=NodeId("node01"), details={"data_address": "10.0.0.1"})
+    spec = replace(RUNNING.spec, details={"software": ["spark"]})
+    running = replace(RUNNING, master=master.id, spec=spec)
+
+    def address(state: ClusterState, nodes: list[NodeState]) -> object:
+        return cluster_row(state, nodes, None, None, 3000)["spark_history"]
+
+    held = [replace(CORE, node=master)]
+    assert address(running, held) == "http://10.0.0.1:18080"
+    assert address(running, []) == "http://node01:18080"
+    assert address(replace(running, spec=RUNNING.spec), held) is None
+    assert address(replace(running, life=ClusterLife.GONE), held) is None
+
+
 def test_a_row_says_where_the_masters_and_the_copies_of_their_data_are() -> None:
     running = replace(RUNNING, master=NodeId("node01"))
     core = [replace(CORE, node=replace(CORE.node, id=NodeId(f"node0{n}"))) for n in (1, 2, 3)]
