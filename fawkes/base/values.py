@@ -1,4 +1,4 @@
-"""`replace` for frozen values, many times in every decision: as `dataclasses.replace`, in a twentieth of its time."""
+"""`replace` for frozen values, as `dataclasses.replace`: the copy of a node takes a sixth of the time."""
 
 from __future__ import annotations
 
