@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from fawkes.base.values import replace
 from fawkes.core.values.effects import Deploy, Load, Retire, Save, Survey
 from fawkes.core.values.events import Requested, Submitted
 from fawkes.core.values.model import ClusterId, Facts, JobId

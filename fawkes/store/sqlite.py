@@ -7,7 +7,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -310,6 +310,10 @@ class Ledger(LedgerReader):
         """The number of the last step; 0 when there is none."""
         return self._seq
 
+    def whole(self) -> AbstractContextManager[object]:
+        """Many steps that are stored together or not at all; after an error the ledger takes no more."""
+        return self._transaction()
+
     def put_note(self, key: str, value: str) -> None:
         """Note something beside the steps, durably; an empty value takes the note away. FullError as `append`."""
         with self._transaction() as db:
@@ -345,6 +349,10 @@ class Ledger(LedgerReader):
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        if self._db.in_transaction:
+            # Part of a whole: an error ends all of it.
+            yield self._db
+            return
         try:
             self._db.execute("BEGIN IMMEDIATE")
             yield self._db

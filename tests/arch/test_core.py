@@ -19,7 +19,7 @@ CORE_MAY = {
     "__future__", "bisect", "collections", "dataclasses", "enum", "functools", "heapq", "itertools", "json", "math",
     "operator", "re", "types", "typing",
 }  # fmt: skip
-OURS = {"fawkes.core", "fawkes.base.units", "fawkes.base.errors"}
+OURS = {"fawkes.core", "fawkes.base.units", "fawkes.base.errors", "fawkes.base.values"}
 UNDONE = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 FORBIDDEN = {"id", "hash", "open", "print", "input", "globals", "eval", "exec"}
 

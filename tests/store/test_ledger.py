@@ -62,6 +62,20 @@ def test_a_copy_is_whole_while_the_writer_goes_on(folder: Path, tmp_path: Path) 
     ledger.close()
 
 
+def test_a_whole_of_steps_is_stored_together_or_not_at_all(folder: Path) -> None:
+    ledger = Ledger(folder, block=1)
+    with ledger.whole():
+        for at_us in range(9, 15):
+            ledger.append(Woke(at_us=at_us * 1_000_000), Decision())
+    with suppress(BrokenError), ledger.whole():
+        ledger.append(Woke(at_us=15_000_000), Decision())
+        raise BrokenError("the source ends early")
+    ledger.close()
+    reader = LedgerReader(folder)
+    assert reader.verify() == reader.last_seq() == 14
+    reader.close()
+
+
 def test_it_goes_on_where_it_ended(folder: Path) -> None:
     ledger = Ledger(folder)
     assert ledger.append(Woke(at_us=9_000_000), Decision()) == 9

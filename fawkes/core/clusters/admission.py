@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import takewhile
 
+from fawkes.base.values import replace
 from fawkes.core.fairness.targets import Bounds, whole_nodes
 from fawkes.core.masters import standby
 from fawkes.core.state import alerts

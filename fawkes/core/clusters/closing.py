@@ -6,8 +6,7 @@ are asked for again. What was agreed goes on without whoever asked for it, and t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from fawkes.base.values import replace
 from fawkes.core.clusters import release
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutClosing

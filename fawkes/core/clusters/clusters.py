@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import cast
 
+from fawkes.base.values import replace
 from fawkes.core.clusters import release, strays
 from fawkes.core.clusters.admission import admit, deploy_without
 from fawkes.core.jobs import deadlines, jobs

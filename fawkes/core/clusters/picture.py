@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from fawkes.base.values import replace
 from fawkes.core.state.state import State, evolve
 from fawkes.core.values.decision import Change, PutClosing, PutCluster, PutJob, PutLearned, PutNode, PutPause, PutWake
 from fawkes.core.values.model import ClusterId, NodeLife

@@ -7,8 +7,8 @@ own. So HDFS and YARN are surveyed first, right before outputs are saved; what i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from fawkes.base.values import replace
 from fawkes.core.jobs import jobs
 from fawkes.core.masters import masters
 from fawkes.core.state import alerts

@@ -6,8 +6,9 @@ Nothing is free that is not known to be free, and nothing is begun, stopped or w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from fawkes.base.values import replace
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.adopted import Adopted, FoundJob, FoundNode, KeptCluster
 from fawkes.core.values.effects import Goal, Member, StartJob

@@ -6,8 +6,7 @@ it: what waits for a deadline, is idle or rests is put off by as much time as no
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from fawkes.base.values import replace
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutClock, PutPending
 from fawkes.core.values.events import ClockSeen, Started

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from fawkes.base.values import replace
 from fawkes.core.deciding import requests
 from fawkes.core.masters import masters
 from fawkes.core.state import alerts, backoff

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from fawkes.base.values import replace
 from fawkes.core.clusters import closing, release
 from fawkes.core.clusters.admission import admit
 from fawkes.core.clusters.clusters import answered, cluster_over_time, nodes_changed

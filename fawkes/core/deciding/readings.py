@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 from math import fsum
 from typing import NamedTuple
 
+from fawkes.base.values import replace
 from fawkes.core.clusters import strays
 from fawkes.core.jobs import deadlines, jobs
 from fawkes.core.state import alerts

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from fawkes.base.values import replace
 from fawkes.core.clusters import release
 from fawkes.core.masters import masters_to
 from fawkes.core.state import alerts

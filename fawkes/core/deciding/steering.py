@@ -8,8 +8,8 @@ releases and what an operator does by hand go on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from fawkes.base.values import replace
 from fawkes.core.deciding.tick import halted
 from fawkes.core.state.counts import can_be_given
 from fawkes.core.state.draft import Draft

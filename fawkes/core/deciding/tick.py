@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 
 from fawkes.base.units import SECOND_US
+from fawkes.base.values import replace
 from fawkes.core.clusters.admission import admit
 from fawkes.core.fairness.fairness import discrimination, global_discrimination, share_error
 from fawkes.core.fairness.targets import Bounds, whole_nodes

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from math import exp, fsum
 from typing import cast
 
 from fawkes.base.units import SECOND_US
+from fawkes.base.values import replace
 from fawkes.core.fairness.worth import Prices, QueuedWork, Sites, Weighed, weigh
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.model import ClusterId, ClusterLife, NodeLife, Plain, Role, Sample

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import heappop, heapreplace
 from math import inf
 
+from fawkes.base.values import replace
 from fawkes.core.values.model import ClusterId
 
 #: loads are estimates, and a node that was moved in vain has to move back: costs count so many times

@@ -8,8 +8,8 @@ once. While Fawkes itself keeps writes away (masters that move, a save) nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
+from fawkes.base.values import replace
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.events import ServiceSeen

@@ -7,8 +7,7 @@ answer for the time of a start: that is why no job of Fawkes and no application 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from fawkes.base.values import replace
 from fawkes.core.jobs.displaced import rows
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft

@@ -7,8 +7,7 @@ Nothing in Hadoop fences a NameNode off: two of them would both take files.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from fawkes.base.values import replace
 from fawkes.core.masters import copying, journal, masters_begun, masters_look, masters_to, standby
 from fawkes.core.state import backoff
 from fawkes.core.state.draft import Draft

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from fawkes.base.values import replace
 from fawkes.core.masters import masters, masters_begun, masters_to, standby
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.events import MoveMastersAsked, RestoreAsked

@@ -5,8 +5,7 @@ From its begin on the masters are those on the new node, for everybody who asks 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from fawkes.base.values import replace
 from fawkes.core.jobs import displaced, jobs
 from fawkes.core.masters import journal, lost_writes, masters_to, standby
 from fawkes.core.state import alerts

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from fawkes.base.values import replace
 from fawkes.core.jobs import jobs
 from fawkes.core.masters import standby
 from fawkes.core.state import alerts

@@ -8,8 +8,8 @@ the journal answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from fawkes.base.values import replace
 from fawkes.core.jobs.displaced import rows
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft

@@ -5,9 +5,10 @@ Progress is in percent of the tasks of this executor, as in the paper. Nothing h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 
+from fawkes.base.values import replace
 from fawkes.core.quota.values import Parameters, round_up
 
 

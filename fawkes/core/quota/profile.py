@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import fsum
 
 from fawkes.base.errors import ConfigError
+from fawkes.base.values import replace
 from fawkes.core.quota.values import number_of
 from fawkes.core.values.model import Plain
 

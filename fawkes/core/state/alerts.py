@@ -6,9 +6,9 @@ An MR-cluster has at most one alert of each kind. No alert takes the place of an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
 
+from fawkes.base.values import replace
 from fawkes.core.values.model import (
     Alert,
     ClusterAlert,

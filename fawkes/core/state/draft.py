@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import replace
 
+from fawkes.base.values import replace
 from fawkes.core.state import backoff
 from fawkes.core.state.admitting import Admission
 from fawkes.core.state.counts import Held

@@ -7,9 +7,9 @@ nodes that leave one by one it would otherwise hold every member for each of the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 
+from fawkes.base.values import replace
 from fawkes.core.state.view import View
 from fawkes.core.values.effects import Effect, Goal, Member, Membership
 from fawkes.core.values.model import NodeId, NodeLife, NodeState, Role

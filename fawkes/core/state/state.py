@@ -9,9 +9,10 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from fawkes.base.units import SECOND_US
+from fawkes.base.values import replace
 from fawkes.core.state.counts import (
     Counts,
     FreeIds,

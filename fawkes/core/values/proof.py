@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from fawkes.base.units import show_bytes
+from fawkes.base.values import replace
 from fawkes.core.values.sight import HEARD, UNHEARD, Blocks, Sight, Stored
 
 #: names kept of a list of files: enough to tell what was missing before from what is missing now

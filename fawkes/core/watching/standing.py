@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from enum import StrEnum
 
+from fawkes.base.values import replace
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.model import JobLife, JobState, Plain, Reading, Reason
 from fawkes.core.values.sight import Stray, Work, application_of

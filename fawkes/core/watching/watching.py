@@ -6,8 +6,7 @@ restarted controller goes on waiting where the one before was. Facts that are no
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from fawkes.base.values import replace
 from fawkes.core.jobs import service
 from fawkes.core.masters import masters
 from fawkes.core.state import alerts

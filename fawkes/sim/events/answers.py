@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
+from fawkes.base.values import replace
 from fawkes.core.values.effects import AwaitRoom, CancelJob, CountWork, Host, StartJob
 from fawkes.core.values.events import AttemptSeen, Condition, Done, Failed, NodeObserved, NodeSeen, Progress
 from fawkes.core.values.model import ClusterId, Facts, NodeId, Reading

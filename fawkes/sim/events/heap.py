@@ -6,8 +6,9 @@ Ties at one time: completions first, then requests and readings, then the timer;
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from fawkes.base.values import replace
 from fawkes.core.values.effects import Deploy, Host, Load, Save
 from fawkes.core.values.events import Event
 from fawkes.core.values.model import ClusterId

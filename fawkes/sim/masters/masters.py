@@ -7,8 +7,9 @@ own node go on with what was there. Masters on another node read what the last c
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from fawkes.base.values import replace
 from fawkes.core.values.effects import (
     ArmStandby,
     Deploy,

@@ -7,8 +7,9 @@ over only if it follows and most of the journal answers; nothing that was acknow
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from fawkes.base.values import replace
 from fawkes.core.values.effects import ArmStandby, Deploy
 from fawkes.core.values.events import StandbySeen
 from fawkes.core.values.model import ClusterId, NodeId, Standby
