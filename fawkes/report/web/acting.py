@@ -26,8 +26,6 @@ BODY_S = 10.0
 """For the whole body of a request."""
 MOST_ACTS, ACTS_PER_S = 100, 10.0
 """Requests of a holder that act, at once and in the long run: a loop that went wild writes no ledger full."""
-MOST_WRONG, WRONG_PER_S = 20, 1.0
-"""Wrong tokens from an address, at once and in the long run; after that none is looked at, so that nobody guesses."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +38,7 @@ STATUSES = tuple(map(HTTPStatus, (401, 408, 413, 429, 502, 503)))
 
 
 class Pace:
-    """The pace of each name: ``at_once`` takes, and ``per_s`` a second in the long run."""
+    """The pace of each holder: ``at_once`` acts, and ``per_s`` a second in the long run."""
 
     def __init__(self, at_once: int, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._each_s, self._most_s = clock, 1 / per_s, (at_once - 1) / per_s
@@ -72,14 +70,11 @@ class Acting:
         self._ask = ask
         self._waiting = 0
         self._trouble = ""
-        self._acts, self._wrong = Pace(MOST_ACTS, ACTS_PER_S), Pace(MOST_WRONG, WRONG_PER_S)
+        self._acts = Pace(MOST_ACTS, ACTS_PER_S)
 
-    def holder(self, given: str, request: Request) -> Token | None:
-        """The holder of a token; None for any other text, and while the file of tokens is not fit to be used.
-
-        None as well for an address from which too many wrong ones came.
-        """
-        if not given or self.shut_out_s(request):
+    def holder(self, given: str) -> Token | None:
+        """The holder of a token; None for any other text, and while the file of tokens is not fit to be used."""
+        if not given:
             return None
         try:
             holder, trouble = self._tokens.holder(given), ""
@@ -88,19 +83,13 @@ class Acting:
         if trouble != self._trouble:
             self._trouble = trouble
             _log.warning("%s", trouble or "tokens can be used again")
-        if holder is None and not trouble:
-            self._wrong.take(_address(request))
         return holder
-
-    def shut_out_s(self, request: Request) -> float:
-        """The time for which no token from the address of a request is looked at; 0 if they are."""
-        return self._wrong.wait_s(_address(request))
 
     async def answer(self, request: Request) -> Response:
         """The controller's answer to ``/api/NAME``."""
-        token = self.holder(bearer(request), request)
+        token = self.holder(bearer(request))
         if token is None:
-            return no_key(request, self.shut_out_s(request))
+            return no_key(request)
         host = request.headers["host"]
         if request.headers.get("origin", f"https://{host}") not in (f"https://{host}", f"http://{host}"):
             return refusal(HTTPStatus.FORBIDDEN, RefusedError("another page may not ask here", where="Origin"))
@@ -171,10 +160,8 @@ def too_often(wait_s: float, what: str) -> Response:
     return answer
 
 
-def no_key(request: Request, shut_out_s: float = 0.0) -> Response:
+def no_key(request: Request) -> Response:
     """The answer to who has neither key nor token, for people or for programs."""
-    if shut_out_s:
-        return too_often(shut_out_s, f"too many wrong tokens came from {_address(request)}")
     what = "The key or token is missing or wrong"
     if request.url.path.startswith("/api/"):
         answer = refusal(HTTPStatus.UNAUTHORIZED, UserError(what, hint="Send it as `Authorization: Bearer TOKEN`"))
@@ -183,10 +170,6 @@ def no_key(request: Request, shut_out_s: float = 0.0) -> Response:
         answer = PlainTextResponse(f"{what}. {hint}.\n", HTTPStatus.UNAUTHORIZED)
     answer.headers["www-authenticate"] = 'Bearer realm="fawkes"'
     return answer
-
-
-def _address(request: Request) -> str:
-    return request.client.host if request.client else ""
 
 
 async def _body(request: Request) -> bytes:

@@ -92,8 +92,8 @@ class Guard:
             return _plain(HTTPStatus.BAD_REQUEST, "A question has no body here")
         given = request.query_params.get("key")
         if given is not None:
-            if not self._reads(given, request):
-                return self._no_key(request)
+            if not self._reads(given):
+                return no_key(request)
             # Out of the address at once: it would stay in the browser's history, and on the screen. Never to the path
             # of the request: `//evil.example/` is another site.
             answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
@@ -101,17 +101,14 @@ class Guard:
             answer.set_cookie(_cookie(request), given, httponly=True, samesite="strict", secure=secure)
             return answer
         cookie = request.cookies.get(_cookie(request), "")
-        known = self._key == b"" or self._reads(cookie, request) or self._reads(bearer(request), request, acts=True)
-        return None if known else self._no_key(request)
+        known = self._key == b"" or self._reads(cookie) or self._reads(bearer(request), acts=True)
+        return None if known else no_key(request)
 
-    def _no_key(self, request: Request) -> Response:
-        return no_key(request, 0.0 if self._acting is None else self._acting.shut_out_s(request))
-
-    def _reads(self, given: str, request: Request, *, acts: bool = False) -> bool:
+    def _reads(self, given: str, *, acts: bool = False) -> bool:
         """True for the key and the token of a viewer; with ``acts`` for any token."""
         if self._key is not None and hmac.compare_digest(given.encode(), self._key):
             return True
-        token = None if self._acting is None else self._acting.holder(given, request)
+        token = None if self._acting is None else self._acting.holder(given)
         return token is not None and (acts or token.role == ROLES[0])
 
 

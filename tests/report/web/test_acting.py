@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from fawkes.config.settings.web import Token, Tokens
 from fawkes.report.web import acting
-from fawkes.report.web.acting import MOST_ACTS, MOST_AT_ONCE, MOST_BODY_BYTES, MOST_WRONG, Acting, Pace, Passed
+from fawkes.report.web.acting import MOST_ACTS, MOST_AT_ONCE, MOST_BODY_BYTES, Acting, Pace, Passed
 from fawkes.report.web.app import application
 from fawkes.report.web.looks import Watcher
 
@@ -57,7 +57,6 @@ def tokens(tmp_path: Path) -> Path:
 def page(played_ledger: Path, stand: Stand, tokens: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     # So slow that no test depends on the speed of the machine.
     monkeypatch.setattr(acting, "ACTS_PER_S", 0.001)
-    monkeypatch.setattr(acting, "WRONG_PER_S", 0.001)
     way = Acting(Tokens(tokens), stand.ask, {"openapi": "3.1.0", "paths": {}, "components": {}})
     app = application(Watcher(played_ledger), key=None, hosts=["testserver"], acting=way)
     with TestClient(app, follow_redirects=False) as client:
@@ -217,14 +216,10 @@ def test_a_holder_who_acts_too_often_is_told_when_to_ask_again(page: TestClient,
     assert page.get("/api/nodes", headers=bearer(OPERATOR)).status_code == 409
 
 
-def test_after_many_wrong_tokens_no_token_of_that_address_is_looked_at(page: TestClient, stand: Stand) -> None:
-    wrong = [page.get("/api/state", headers=bearer(f"{number:016}")).status_code for number in range(MOST_WRONG)]
-    assert wrong == [401] * (MOST_WRONG - 1) + [429]
-    for path in ("/api/state", "/api/nodes"):
-        answer = page.get(path, headers=bearer(OPERATOR))
-        assert (answer.status_code, int(answer.headers["retry-after"]) >= 1) == (429, True)
-    assert page.post("/api/pause", headers=bearer(OPERATOR), json={}).status_code == 429
-    assert stand.asked == []
+def test_wrong_tokens_shut_nobody_out(page: TestClient) -> None:
+    wrong = [page.get("/api/state", headers=bearer(f"{number:016}")).status_code for number in range(MOST_ACTS)]
+    assert set(wrong) == {401}
+    assert page.get("/api/state", headers=bearer(OPERATOR)).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -108,10 +108,7 @@ def test_the_browser_has_nothing_to_complain(window: Browser) -> None:
 def test_curves_are_whole_when_the_history_has_been_read(played_ledger: Path) -> None:
     with served(played_ledger, steps=20) as (url, _), browser() as opened:
         opened.open(url).until("document.body.dataset.seq")
-        opened.until(
-            "((asks) => asks('course') > asks('state'))"
-            "((of) => performance.getEntriesByName(location.origin + '/api/' + of).at(-1).startTime)"
-        )
+        opened.until("document.body.dataset.course === document.body.dataset.seq")
 
 
 def test_a_page_whose_server_is_gone_says_so(played_ledger: Path) -> None:

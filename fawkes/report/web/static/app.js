@@ -159,6 +159,7 @@ async function follow() {
   const answer = await fetch("/api/course");
   if (!answer.ok) return;
   course = await answer.json();
+  document.body.dataset.course = course.seq;
   courseAt = state.reading === undefined ? Date.now() : 0;
   drawFigures();
 }
