@@ -57,6 +57,13 @@ def _take(path: Path) -> bool:
     return True
 
 
+def private_folder(folder: Path) -> None:
+    """Make a folder of a state folder; its parents too are its user's alone, where `Path.mkdir` obeys the umask."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=FOLDER_MODE, exist_ok=True)
+
+
 def user_name(uid: int) -> str:
     """The name of a user, or ``uid N`` for one without."""
     with contextlib.suppress(KeyError):

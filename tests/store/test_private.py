@@ -16,7 +16,7 @@ import pytest
 
 from fawkes.base.errors import ElsewhereError, RefusedError
 from fawkes.store.lock import LOCK_FILE, StateLock
-from fawkes.store.private import make_private
+from fawkes.store.private import make_private, private_folder
 from fawkes.store.sqlite import Ledger
 from fawkes.store.steps import packed, unpacked
 from tests.store.examples import steps
@@ -121,3 +121,12 @@ def test_a_text_of_a_foreign_ledger_is_not_unpacked_without_a_bound() -> None:
     assert isinstance(whole, bytes)
     with pytest.raises(zlib.error, match="cut off"):
         unpacked(whole[:-8])
+
+
+def test_all_folders_that_are_made_for_a_file_are_private(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir(mode=0o700)
+    with umask(0o022):
+        private_folder(tmp_path / "state" / "logs" / "c-1")
+        private_folder(tmp_path / "state" / "logs" / "c-1")
+    assert modes(tmp_path / "state") == {".": 0o700, "logs": 0o700, "logs/c-1": 0o700}
+    assert make_private(tmp_path / "state") == 0

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from fawkes.base.errors import FawkesError
 from fawkes.core.values.model import ClusterId
-from fawkes.store.private import write_private
+from fawkes.store.private import private_folder, write_private
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class OwnFiles(Generic[T]):
     def _bytes(self, cluster: ClusterId) -> bytes:
         """The bytes of the file, which is made whole or not at all; an empty one is made anew."""
         path = self._folder / f"{cluster}{self._suffix}"
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(self._folder)
         self._folder.chmod(0o700)
         if path.exists() and path.stat().st_size:
             return path.read_bytes()

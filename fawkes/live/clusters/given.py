@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.edits.kept_copy import KeepError
-from fawkes.store.private import FOLDER_MODE, write_private
+from fawkes.store.private import private_folder, write_private
 
 _NOTHING = " nothing"
 _ENDING = ".given"
@@ -74,7 +74,7 @@ class GivenNotes:
 
     def _write(self, cluster: ClusterId, given: Given) -> None:
         try:
-            self._folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            private_folder(self._folder)
             write_private(self._path(cluster), given.text.encode())
         except OSError as error:
             raise KeepError(f"a move cannot be noted ({error.strerror or error})", where=str(self._folder)) from error

@@ -22,7 +22,7 @@ from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import node
 from fawkes.live.nodes.ssh import Result
 from fawkes.playbook import Script, read_facts
-from fawkes.store.private import FOLDER_MODE, private
+from fawkes.store.private import private, private_folder
 
 _log = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ class LogKeeper:
         target = self._folder / effect.cluster / f"{effect.node}.{effect.generation}{_ARCHIVE}"
         try:
             if not target.exists():
-                target.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+                private_folder(target.parent)
                 self._fetch(effect, target)
         except OSError as error:
             raise FawkesError(f"cannot be written ({error.strerror or error})", where=str(target)) from error

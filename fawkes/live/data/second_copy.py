@@ -18,6 +18,7 @@ from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import kept as book
 from fawkes.playbook import Facts, Lease
+from fawkes.store.private import FOLDER_MODE, private, private_folder
 
 #: bytes that go within one script
 _PART_BYTES = 1 << 20
@@ -210,8 +211,9 @@ class SecondCopy:
         archive = folder.with_name(f"{folder.name}.tar")
         script = book.whole(self._ground.folders(node, cluster))
         try:
-            folder.mkdir(mode=0o700, parents=True)
-            with archive.open("wb") as sink:
+            private_folder(folder.parent)
+            folder.mkdir(mode=FOLDER_MODE)
+            with open(archive, "wb", opener=private) as sink:
                 self._fleet.run(node, script, limits.IMAGE_S, sink=sink).check("reading the second copy")
             unpack(archive, folder)
         except (OSError, tarfile.TarError) as error:
@@ -232,13 +234,13 @@ def unpack(archive: Path, folder: Path) -> None:
                 raise tarfile.ExtractError(f"it has {member.name!r}, which no copy has")
             target = folder / place
             if member.isdir():
-                target.mkdir(mode=0o700, parents=True, exist_ok=True)
+                private_folder(target)
                 continue
             content = tar.extractfile(member)
             if content is None:
                 raise tarfile.ExtractError(f"{member.name!r} cannot be read")
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with content, target.open("xb") as file:
+            private_folder(target.parent)
+            with content, open(target, "xb", opener=private) as file:
                 shutil.copyfileobj(content, file)
 
 

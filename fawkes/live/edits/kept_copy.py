@@ -27,7 +27,7 @@ from fawkes.base.errors import FawkesError
 from fawkes.core.values.model import ClusterId
 from fawkes.live.edits import edit_log
 from fawkes.live.edits.edit_log import Origin, Segment
-from fawkes.store.private import FOLDER_MODE, PART, private, sync_folder, write_private
+from fawkes.store.private import PART, private, private_folder, sync_folder, write_private
 
 _CHUNK = 4 << 20
 #: what is being written; the state store itself has names that end with `.new`
@@ -279,7 +279,7 @@ class CopyFolder:
                     if file is None:
                         continue
                     path = self.state_path / member.name
-                    path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+                    private_folder(path.parent)
                     write_private(path, file.read())
                     self.rows[member.name] = rows[member.name]
                     put.add(member.name)
@@ -352,7 +352,7 @@ class CopyFolder:
 
     def _make(self) -> None:
         for folder in (self._folder, self.path, self.state_path):
-            folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            private_folder(folder)
 
     def _check_room(self, size: int) -> None:
         if self._free(self._folder) - size < _LEAVE_FREE_BYTES:
