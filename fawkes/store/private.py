@@ -58,9 +58,9 @@ def _take(path: Path) -> bool:
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder of a state folder; its parents too are its user's alone, where `Path.mkdir` obeys the umask."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    for each in reversed(missing):
+    """Make a folder in a state folder; parents are their user's alone too, not as the umask says. OSError."""
+    missing = [each for each in folder.parents if not each.exists()]
+    for each in (*reversed(missing), folder):
         each.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
 
