@@ -47,13 +47,13 @@ def give_back(
 ) -> None:
     """Ask for the end of the pool from ``before_s`` before the end (Unix time) on, again each minute while refused.
 
-    ``newest`` says each minute when the end is now; while it raises UserError, the end that was known last counts. From
-    half of the time on, and when the allocation has been taken away, jobs are cancelled (``force``). Data is never
-    discarded: a pool with data that is nobody's output stays, and ``say`` gets the refusal.
+    ``newest`` says each minute when the end is now; while it raises UserError or OSError, the end that was known last
+    counts. From half of the time on, and when the allocation has been taken away, jobs are cancelled (``force``). Data
+    is never discarded: a pool with data that is nobody's output stays, and ``say`` gets the refusal.
     """
     begun = agreed = None
     while agreed is not True:
-        with suppress(UserError):
+        with suppress(UserError, OSError):
             end_s = newest()
         at_s, edges = time.time(), [] if end_s is None else [end_s - before_s, end_s - before_s / 2]
         if end_s is not None and at_s >= edges[0]:

@@ -70,10 +70,15 @@ def unknown(at_s: float) -> float:
     raise UserError("Slurm does not answer")
 
 
+def no_process(at_s: float) -> float:
+    raise BlockingIOError("no more processes")
+
+
 @pytest.mark.parametrize(
     ("newest", "asked"),
     [
         (unknown, [(START, False), (1_900.0, True)]),
+        (no_process, [(START, False), (1_900.0, True)]),
         (lambda at_s: None, []),
         (lambda at_s: END if at_s < 300 else 290.0, [(300.0, True)]),
         (lambda at_s: END if at_s < 300 else END + 600, [(1_600.0, False), (2_500.0, True)]),
@@ -82,7 +87,7 @@ def unknown(at_s: float) -> float:
 def test_slurm_is_asked_each_minute_when_the_end_is(
     newest: Callable[[float], float | None], asked: list[tuple[float, bool]]
 ) -> None:
-    """Slurm does not answer; there is no end any more; the allocation is cancelled; it gets more time."""
+    """Slurm does not answer; it cannot be asked; no end any more; the allocation is cancelled; more time."""
     assert played(lambda at_s, force: None, newest)[0] == asked
 
 
