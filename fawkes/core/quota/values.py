@@ -30,6 +30,9 @@ class Parameters:
     least: float = 0.0
 
 
+#: of a site that writes nothing: an executor keeps enough to answer its driver
+LIVE = Parameters(least=0.05)
+
 #: the least and the most of each parameter, and whether the least itself is allowed
 _RANGES: Mapping[str, tuple[float, float, bool]] = {
     "alpha": (0, 1, False),
@@ -42,6 +45,19 @@ _RANGES: Mapping[str, tuple[float, float, bool]] = {
     "quantum": (0, inf, False),
     "least": (0, inf, True),
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaRules:
+    """A site's rules for quotas; times in microseconds.
+
+    An application whose driver has not answered for ``silent_us`` has no limit until it does. A node lifts its limits
+    by itself when no controller has set any for ``guard_us``.
+    """
+
+    parameters: Parameters = LIVE
+    silent_us: int = 10_000_000
+    guard_us: int = 5_000_000
 
 
 def parameters_of(table: Mapping[str, object], file: str, node_cores: float = inf) -> Parameters:
