@@ -22,6 +22,7 @@ from fawkes.core.quota.sight import (
     ApplicationSeen,
     Course,
     ExecutorSeen,
+    Look,
     Period,
     Room,
     StageSeen,
@@ -43,18 +44,12 @@ def node_cores(vcores: int | None, shared_cores: float, nodes: int) -> float | N
     return min(float(vcores), shared_cores / max(1, nodes)) if shared_cores else float(vcores)
 
 
-def step(
-    room: Room,
-    seen: Sequence[ApplicationSeen],
-    nodes: Mapping[NodeId, float | None],
-    now_us: int,
-    divide: Divide,
-    rules: QuotaRules,
-) -> Period:
+def step(room: Room, look: Look, divide: Divide, rules: QuotaRules) -> Period:
     """One period: a new state, and the cores of each executor. Applications that were not seen are over.
 
-    ``nodes`` has the cores of each node; where they are not known no executor has a limit.
+    On nodes of which the cores are not known no executor has a limit.
     """
+    seen, nodes, now_us = look.seen, look.nodes, look.at_us
     looked = [_look(room.applications.get(each.goal.job), each, nodes, now_us, rules) for each in seen]
     wants = [_want(application, each, nodes, now_us, rules) for application, each in zip(looked, seen, strict=True)]
     quotas = _divided(wants, nodes, now_us, divide, rules)
@@ -109,25 +104,25 @@ def _begin(
     count = max(1, len(app.executors))
     # A stage that runs again was submitted before, and still takes its part of the time.
     waiting = [each for each in app.goal.profile.stages if each.id == stage.id or each.id not in app.submitted]
-    began_us = seen.began_us or now_us
-    records = _records(app, stage)
+    records, left = _records(app, stage), max(0, seen.tasks - seen.done)
     plan = plan_stage(
         stage,
         waiting,
-        records=records,
-        spent_s=(began_us - app.goal.submitted_us) / SECOND_US,
+        records=records * left / seen.tasks,
+        spent_s=(now_us - app.goal.submitted_us) / SECOND_US,
         deadline_s=(app.goal.due_us - app.goal.submitted_us) / SECOND_US,
         held=Held(executors=count, node_cores=cores / count if cores else 1.0),
         parameters=rules.parameters,
     )
     state, way = None, Way.NO_RATE if stage.rate is None else Way.LATE
-    if plan.cores is not None and stage.rate is not None and records > 0 and seen.tasks > seen.done:
+    if plan.cores is not None and stage.rate is not None and records > 0 and left:
         way = Way.CONTROLLED
         state = control.begin(
-            seen.tasks,
+            left,
             stage.rate * seen.tasks / records,
+            before=seen.done,
             now_s=now_us / SECOND_US,
-            deadline_s=began_us / SECOND_US + plan.deadline_s,
+            deadline_s=now_us / SECOND_US + plan.deadline_s,
             initial=plan.initial * count,
             parameters=rules.parameters,
         )
@@ -186,7 +181,7 @@ def _want(
         state, most, wanted = each.control, cores, cores
         if state is not None:
             tasks = done.get((each.stage, each.attempt))
-            most = min(cores, max(0.0, state.work - (tasks or 0.0)))
+            most = min(cores, state.left(tasks))
             state, wanted = control.request(state, now_us / SECOND_US, tasks, most=most, parameters=rules.parameters)
         requests[each.stage] = wanted
         left += most

@@ -36,7 +36,6 @@ class StageSeen:
     attempt: int = 0
     tasks: int
     done: int = 0
-    began_us: int = 0
     written: float = 0.0
     active: bool = False
 
@@ -61,6 +60,15 @@ class ApplicationSeen:
     stages: tuple[StageSeen, ...] | None = None
     executors: tuple[ExecutorSeen, ...] = ()
     why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """All that a period is decided by: the applications with goals, and the cores of each node (None: not known)."""
+
+    at_us: int
+    seen: tuple[ApplicationSeen, ...] = ()
+    nodes: Mapping[NodeId, float | None] = field(default_factory=dict)
 
 
 class Way(StrEnum):

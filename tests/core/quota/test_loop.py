@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fawkes.core.quota.loop import node_cores, step
 from fawkes.core.quota.profile import Profile, Stage
-from fawkes.core.quota.sight import ApplicationSeen, ExecutorSeen, Goal, Period, Room, StageSeen, Way
+from fawkes.core.quota.sight import ApplicationSeen, ExecutorSeen, Goal, Look, Period, Room, StageSeen, Way
 from fawkes.core.quota.values import LIVE, Parameters, QuotaRules
 from fawkes.core.values.model import ClusterId, JobId, NodeId
 from fawkes.store.record import dumps, from_plain, to_plain
@@ -58,7 +58,6 @@ class App:
     done: float = 0.0
     stage: int = 0
     ended_s: float | None = None
-    began_us: int = 0
     cores: list[float] = field(default_factory=list)
 
     def seen(self) -> ApplicationSeen:
@@ -67,7 +66,6 @@ class App:
                 id=each.id,
                 tasks=400,
                 done=400 if place < self.stage else int(self.done),
-                began_us=self.began_us,
                 written=each.records_written if place < self.stage else 0,
                 active=place == self.stage,
             )
@@ -83,9 +81,13 @@ class App:
         records = self.goal.profile.stages[self.stage].records_read
         self.done += 0.5 * cores * 100 * self.speed * 400 / records
         if self.done >= 400:
-            self.stage, self.done, self.began_us = self.stage + 1, 0.0, now_us + US // 2
+            self.stage, self.done = self.stage + 1, 0.0
             if self.stage == len(self.goal.profile.stages):
                 self.ended_s = (now_us + US // 2) / US
+
+
+def look(at_us: int, *seen: ApplicationSeen) -> Look:
+    return Look(at_us=at_us, seen=seen, nodes=NODES)
 
 
 def play(*apps: App, policy: str = "edf_pure", rules: QuotaRules = RULES) -> list[Period]:
@@ -95,7 +97,7 @@ def play(*apps: App, policy: str = "edf_pure", rules: QuotaRules = RULES) -> lis
         live = [app for app in apps if app.ended_s is None and app.goal.submitted_us <= now_us]
         if not live and all(app.ended_s is not None for app in apps):
             return periods
-        period = step(room, [app.seen() for app in live], NODES, now_us, divide, rules)
+        period = step(room, look(now_us, *(app.seen() for app in live)), divide, rules)
         for app in live:
             app.advance(period, now_us)
         periods.append(period)
@@ -122,7 +124,7 @@ def test_two_applications_share_their_nodes_and_the_earlier_one_is_first() -> No
 def ways(
     seen: ApplicationSeen, *, now_s: float = 1.0, room: Room | None = None
 ) -> tuple[Way, Mapping[str, float | None]]:
-    period = step(room or Room(), [seen], NODES, int(now_s * US), quota("edf_pure"), RULES)
+    period = step(room or Room(), look(int(now_s * US), seen), quota("edf_pure"), RULES)
     return period.courses[0].way, {each: cores for of in period.quotas.values() for each, cores in of.items()}
 
 
@@ -141,7 +143,7 @@ def test_what_an_application_gets_when_it_cannot_be_controlled() -> None:
 
 def test_a_driver_that_says_nothing_keeps_its_cores_for_a_while_and_then_has_no_limit() -> None:
     seen = App(goal(stage("0 a"))).seen()
-    first = step(Room(), [seen], NODES, US, quota("edf_pure"), RULES)
+    first = step(Room(), look(US, seen), quota("edf_pure"), RULES)
     silent = replace(seen, stages=None, executors=())
     kept = {each: cores for of in first.quotas.values() for each, cores in of.items()}
     assert ways(silent, now_s=9, room=first.room)[1] == kept
@@ -151,21 +153,29 @@ def test_a_driver_that_says_nothing_keeps_its_cores_for_a_while_and_then_has_no_
 def test_an_application_stays_of_another_shape_and_says_how() -> None:
     seen = App(goal(stage("0 a"))).seen()
     strange = replace(seen, stages=(StageSeen(id="7 z", tasks=4, active=True),))
-    room = step(Room(), [strange], NODES, US, quota("edf_pure"), RULES).room
+    room = step(Room(), look(US, strange), quota("edf_pure"), RULES).room
     assert ways(seen, now_s=2, room=room)[0] is Way.OTHER_SHAPE
     assert "'7 z' is not in version 1 of the profile p" in room.applications[JobId("j")].other_shape
 
 
+def test_a_loop_that_begins_in_the_middle_of_a_stage_counts_only_what_is_left() -> None:
+    app = App(goal(stage("0 a"), due_s=100), done=200)
+    period = step(Room(), look(50 * US, app.seen()), quota("edf_pure"), RULES)
+    course = period.courses[0]
+    assert (course.set_point, course.progress) == (0.0, 0.0)
+    assert course.given == pytest.approx(4, abs=0.2)
+
+
 def test_a_node_of_unknown_cores_has_no_limits() -> None:
     seen = App(goal(stage("0 a"))).seen()
-    period = step(Room(), [seen], {**NODES, NodeId("n2"): None}, US, quota("edf_pure"), RULES)
+    period = step(Room(), Look(at_us=US, seen=(seen,), nodes={**NODES, NodeId("n2"): None}), quota("edf_pure"), RULES)
     assert period.quotas["n2"] == {"j-n2": None}  # type: ignore[index]
     assert period.courses[0].given is None
 
 
 def test_a_new_attempt_of_a_job_begins_anew() -> None:
     seen = App(goal(stage("0 a"))).seen()
-    room = step(Room(), [seen], NODES, US, quota("edf_pure"), RULES).room
+    room = step(Room(), look(US, seen), quota("edf_pure"), RULES).room
     again = replace(seen, goal=replace(seen.goal, attempt=2), stages=())
     assert ways(again, now_s=2, room=room)[0] is Way.STARTING
 
@@ -185,7 +195,6 @@ stages_seen = st.lists(
         attempt=st.integers(0, 1),
         tasks=st.integers(1, 50),
         done=st.integers(0, 60),
-        began_us=st.integers(0, 300 * US),
         written=st.sampled_from([0.0, 10.0, 1e6]),
         active=st.booleans(),
     ),
@@ -215,9 +224,10 @@ def test_laws_of_every_period(
             executors = tuple(ExecutorSeen(container=f"{job}-{n}", node=NodeId(n), slots=2) for n in names)
             rows = None if stages is None else tuple(stages)
             seen.append(ApplicationSeen(goal=goal(*profile, job=job), stages=rows, executors=executors))
-        period = step(room, seen, nodes, now_us, divide, rules)
+        given_to = Look(at_us=now_us, seen=tuple(seen), nodes=nodes)
+        period = step(room, given_to, divide, rules)
         stored = from_plain(Room, to_plain(room))
-        assert dumps(to_plain(step(stored, seen, nodes, now_us, divide, rules).room)) == dumps(to_plain(period.room))
+        assert dumps(to_plain(step(stored, given_to, divide, rules).room)) == dumps(to_plain(period.room))
         for node, quotas in period.quotas.items():
             limits = [cores for cores in quotas.values() if cores is not None]
             assert sum(limits) <= (nodes[node] or 0.0) + 1e-9
