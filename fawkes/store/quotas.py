@@ -58,84 +58,89 @@ class QuotaRecord:
     """The writer; one thread uses it. A full disk costs the record, not the quotas: what was not stored is skipped."""
 
     def __init__(self, folder: Path, policy: PolicyText, rules: QuotaRules) -> None:
-        """Open the record of a state folder, and make it if there is none; FawkesError when it cannot be written."""
+        """For a state folder. The file is opened, and made if there is none, with the first period."""
         self.path = folder / FILE
         self._policy, self._rules = dumps(to_plain(policy)), dumps(to_plain(rules))
         self._goals: set[str] = set()
         self._before: tuple[str, str] | None = None
-        try:
-            if not self.path.exists():
-                write_private(self.path, b"")
-            self._db = connect(self.path, "rw")
-            self._db.execute(f"PRAGMA journal_mode = {health.journal_for(folder)}")
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            for table in _TABLES:
-                self._db.execute(table)
-            self._seq = int(self._db.execute("SELECT coalesce(max(seq), 0) FROM periods").fetchone()[0])
-        except sqlite3.Error as error:
-            raise health.translated(error, self.path) from None
-        self._key = self._room_at = self._seq
+        self._seq = self._key = self._room_at = 0
+        self._kept: sqlite3.Connection | None = None
 
     def append(self, room: Room, look: Look, period: Period) -> None:
         """Store a period that began with the state ``room``; FawkesError, and then the next one begins a stretch."""
         try:
-            self._append(room, look, period)
+            self._append(self._open(), room, look, period)
         except sqlite3.Error as error:
             self._before = None
             with suppress(sqlite3.Error):
-                self._db.execute("ROLLBACK")
+                self._open().execute("ROLLBACK")
             raise health.translated(error, self.path) from None
 
-    def _append(self, room: Room, look: Look, period: Period) -> None:
-        self._db.execute("BEGIN IMMEDIATE")
+    def _open(self) -> sqlite3.Connection:
+        if self._kept is None:
+            if not self.path.exists():
+                write_private(self.path, b"")
+            db = connect(self.path, "rw")
+            db.execute(f"PRAGMA journal_mode = {health.journal_for(self.path.parent)}")
+            db.execute("PRAGMA synchronous = NORMAL")
+            for table in _TABLES:
+                db.execute(table)
+            self._seq = int(db.execute("SELECT coalesce(max(seq), 0) FROM periods").fetchone()[0])
+            self._key = self._room_at = self._seq
+            self._kept = db
+        return self._kept
+
+    def _append(self, db: sqlite3.Connection, room: Room, look: Look, period: Period) -> None:
+        db.execute("BEGIN IMMEDIATE")
         seq = self._seq + 1
         before = self._before
         if before is None or seq - self._room_at >= _ROOM_EVERY:
             state = zlib.compress(dumps(to_plain(room)).encode())
-            self._db.execute("REPLACE INTO rooms VALUES (?, ?, ?, ?)", (seq, state, self._rules, self._policy))
+            db.execute("REPLACE INTO rooms VALUES (?, ?, ?, ?)", (seq, state, self._rules, self._policy))
             self._room_at, before = seq, None
-            self._thin(look.at_us)
+            self._thin(db, look.at_us)
         if seq - self._key >= _KEY_EVERY:
             before = None
         self._key = seq if before is None else self._key
-        seen, courses = dumps(self._seen(look)), dumps([_course_plain(course) for course in period.courses])
+        seen, courses = dumps(self._seen(db, look)), dumps([_course_plain(course) for course in period.courses])
         packed = [_packed(text, earlier) for text, earlier in zip((seen, courses), before or ("", ""), strict=True)]
         row = (seq, look.at_us, self._key, *packed, _sum_of(period))
-        self._db.execute("INSERT INTO periods VALUES (?, ?, ?, ?, ?, ?)", row)
-        self._db.execute("COMMIT")
+        db.execute("INSERT INTO periods VALUES (?, ?, ?, ?, ?, ?)", row)
+        db.execute("COMMIT")
         self._seq, self._before = seq, (seen, courses)
 
-    def _seen(self, look: Look) -> Plain:
+    def _seen(self, db: sqlite3.Connection, look: Look) -> Plain:
         """A look without its goals, which are stored once."""
         for each in look.seen:
             name = _name(each.goal)
             if name not in self._goals:
-                self._db.execute("REPLACE INTO goals VALUES (?, ?)", (name, dumps(to_plain(each.goal))))
+                db.execute("REPLACE INTO goals VALUES (?, ?)", (name, dumps(to_plain(each.goal))))
                 self._goals.add(name)
         plain = cast(dict[str, Any], to_plain(look))
         for each, row in zip(look.seen, plain.get("seen", ()), strict=True):
             row["goal"] = _name(each.goal)
         return plain
 
-    def _thin(self, now_us: int) -> None:
+    def _thin(self, db: sqlite3.Connection, now_us: int) -> None:
         """Leave of stretches that ended long ago each tenth second, without what was seen."""
         query = (
             "SELECT coalesce(max(seq), 0) FROM rooms"
             " WHERE seq <= (SELECT coalesce(max(seq), 0) FROM periods WHERE at_us < ?)"
         )
-        (first,) = self._db.execute(query, (now_us - _WHOLE_US,)).fetchone()
-        reader = _Reading(self._db)
+        (first,) = db.execute(query, (now_us - _WHOLE_US,)).fetchone()
+        reader = _Reading(db)
         for seq, _, _, courses in list(reader.rows(last=first - 1, whole=True)):
             if seq % _THIN:
-                self._db.execute("DELETE FROM periods WHERE seq = ?", (seq,))
+                db.execute("DELETE FROM periods WHERE seq = ?", (seq,))
             else:
                 thinned = (seq, _packed(courses, ""), seq)
-                self._db.execute("UPDATE periods SET key = ?1, seen = NULL, courses = ?2 WHERE seq = ?3", thinned)
-        self._db.execute("DELETE FROM rooms WHERE seq < ?", (first,))
+                db.execute("UPDATE periods SET key = ?1, seen = NULL, courses = ?2 WHERE seq = ?3", thinned)
+        db.execute("DELETE FROM rooms WHERE seq < ?", (first,))
 
     def close(self) -> None:
         """Give the file back."""
-        self._db.close()
+        if self._kept is not None:
+            self._kept.close()
 
 
 class QuotaReader:

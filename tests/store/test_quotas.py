@@ -21,9 +21,12 @@ POLICY = PolicyText("EDF_PURE", "edf_pure.py", "", "")
 RULES = QuotaRules()
 
 
-def record(folder: Path, periods: int, every_us: int = US // 2, *, restart_at: int = -1) -> list[tuple[int, str]]:
+def record(
+    folder: Path, periods: int, every_us: int = US // 2, *, restart_at: int = -1, job: str = "x"
+) -> list[tuple[int, str]]:
     """Two applications under way, so many periods long; when, and how each stood."""
-    apps = [App(goal(stage("0 a"), stage("1 b", "0 a"), job=job, due_s=periods * every_us / US)) for job in ("x", "y")]
+    due_s = periods * every_us / US
+    apps = [App(goal(stage("0 a"), stage("1 b", "0 a"), job=name, due_s=due_s)) for name in (job, "y")]
     divide, room, writer, stood = quota("edf_pure"), Room(), QuotaRecord(folder, POLICY, RULES), []
     for count in range(periods):
         if count == restart_at:
@@ -94,7 +97,7 @@ def test_a_full_disk_costs_the_record_and_then_it_goes_on(tmp_path: Path) -> Non
     app, writer, room = App(goal(stage("0 a"))), QuotaRecord(tmp_path, POLICY, RULES), Room()
     failed: list[FawkesError] = []
     for count in range(300):
-        writer._db.execute(f"PRAGMA max_page_count = {1 if 50 < count < 250 else 100_000}")
+        writer._open().execute(f"PRAGMA max_page_count = {1 if 50 < count < 250 else 100_000}")
         look = Look(at_us=count * US, seen=(replace(app, done=count).seen(),), nodes=NODES)
         period = step(room, look, quota("edf_pure"), RULES)
         try:
