@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import fsum
+from math import ceil, fsum
 
 from fawkes.base.units import SECOND_US
 from fawkes.base.values import replace
@@ -30,8 +30,8 @@ from fawkes.core.quota.sight import (
     Way,
 )
 from fawkes.core.quota.supervisor import supervise
-from fawkes.core.quota.values import Claim, Divide, Parameters, QuotaRules, round_up
-from fawkes.core.values.model import NodeId
+from fawkes.core.quota.values import TOLERANCE, Claim, Divide, Parameters, QuotaRules, round_up
+from fawkes.core.values.model import ClusterId, NodeId
 
 
 def node_cores(vcores: int | None, shared_cores: float, nodes: int) -> float | None:
@@ -55,6 +55,28 @@ def step(room: Room, look: Look, divide: Divide, rules: QuotaRules) -> Period:
     quotas = _divided(wants, nodes, now_us, divide, rules)
     after = [_answered(want, quotas, now_us) for want in wants]
     return Period(Room({app.goal.job: app for app, _ in after}), quotas, tuple(course for _, course in after))
+
+
+def planned_nodes(room: Room, cluster: ClusterId, nodes: Mapping[NodeId, float | None], pool: int) -> int | None:
+    """The nodes that eq. 6 gives the applications of an MR-cluster, at most the ``pool``; 0 without any.
+
+    An application between its stages keeps what it has; one whose stage gets all cores counts as the pool. None where
+    the cores of its nodes are not known.
+    """
+    apps = [app for app in room.applications.values() if app.goal.cluster == cluster]
+    held = {each.node for app in apps for each in app.executors}
+    cores = [known for node in held if (known := nodes.get(node)) is not None]
+    if len(cores) < len(held):
+        return None
+    wanted = 0.0
+    for app in apps:
+        if not app.steered:
+            wanted += _cores(app, nodes)
+        elif app.other_shape or any(each.plan.cores is None for each in app.steered):
+            return pool
+        else:
+            wanted += sum(each.plan.cores or 0 for each in app.steered)
+    return min(pool, ceil(wanted / min(cores) - TOLERANCE)) if cores else 0
 
 
 # --- what is known of an application now

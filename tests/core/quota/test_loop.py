@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.quota.loop import node_cores, step
+from fawkes.core.quota.loop import node_cores, planned_nodes, step
 from fawkes.core.quota.profile import Profile, Stage
 from fawkes.core.quota.sight import ApplicationSeen, ExecutorSeen, Goal, Look, Period, Room, StageSeen, Way
 from fawkes.core.quota.values import LIVE, Parameters, QuotaRules
@@ -164,6 +164,19 @@ def test_a_loop_that_begins_in_the_middle_of_a_stage_counts_only_what_is_left() 
     course = period.courses[0]
     assert (course.set_point, course.progress) == (0.0, 0.0)
     assert course.given == pytest.approx(4, abs=0.2)
+
+
+def test_nodes_that_the_plans_of_an_mr_cluster_need() -> None:
+    """Eq. 6: 40,000 records in 200 s at 100 a second and core are 2 cores, of which a node has 4."""
+    slow, tight = App(goal(stage("0 a"), job="x")).seen(), App(goal(stage("0 a"), job="y", due_s=60)).seen()
+    late = App(goal(stage("0 a"), job="z", due_s=0.5)).seen()
+    divide, cluster = quota("edf_pure"), ClusterId("c")
+    needed = []
+    for seen in ([slow], [slow, tight], [late], []):
+        room = step(Room(), look(US, *seen), divide, RULES).room
+        needed.append(planned_nodes(room, cluster, NODES, 9))
+    assert needed == [1, 3, 9, 0]
+    assert planned_nodes(step(Room(), look(US, slow), divide, RULES).room, cluster, {}, 9) is None
 
 
 def test_a_node_of_unknown_cores_has_no_limits() -> None:
