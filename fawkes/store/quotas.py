@@ -21,7 +21,7 @@ from fawkes.core.quota.loop import step
 from fawkes.core.quota.sight import ApplicationSeen, Course, Goal, Look, Period, Room
 from fawkes.core.quota.values import Divide, QuotaRules
 from fawkes.core.values.events import PolicyText
-from fawkes.core.values.model import JobId, NodeId, Plain
+from fawkes.core.values.model import NodeId, Plain
 from fawkes.store import health
 from fawkes.store.opening import connect
 from fawkes.store.private import write_private
@@ -236,7 +236,7 @@ def _look_of(seen: str, goals: Mapping[str, Goal]) -> Look:
         goal = goals[row["goal"]]
         rows.append(from_plain(ApplicationSeen, {**row, "goal": to_plain(goal)}))
     nodes = {NodeId(node): cores for node, cores in plain.get("nodes", {}).items()}
-    return Look(at_us=plain["at_us"], seen=tuple(rows), nodes=nodes)
+    return Look(at_us=plain["at_us"], seen=tuple(rows), nodes=nodes, unset=plain.get("unset", {}))
 
 
 def _packed(text: str, before: str) -> bytes:
@@ -255,10 +255,10 @@ def _sum_of(period: Period) -> int:
 
 def _course_plain(course: Course) -> list[Plain]:
     numbers = (course.set_point, course.progress, course.requested, course.given)
-    return [course.job, course.way, course.stage, *(None if each is None else round(each, 3) for each in numbers)]
+    rounded = (None if each is None else round(each, 3) for each in numbers)
+    return [course.job, course.way, course.stage, *rounded, course.unset]
 
 
 def _course_of(row: list[Any]) -> Course:
-    job, way, stage, *numbers = row
-    plain = dict(zip(("set_point", "progress", "requested", "given"), numbers, strict=True))
-    return from_plain(Course, {"job": JobId(job), "way": way, "stage": stage, **plain})
+    names = ("job", "way", "stage", "set_point", "progress", "requested", "given", "unset")
+    return from_plain(Course, dict(zip(names, row, strict=True)))

@@ -53,7 +53,7 @@ def step(room: Room, look: Look, divide: Divide, rules: QuotaRules) -> Period:
     looked = [_look(room.applications.get(each.goal.job), each, nodes, now_us, rules) for each in seen]
     wants = [_want(application, each, nodes, now_us, rules) for application, each in zip(looked, seen, strict=True)]
     quotas = _divided(wants, nodes, now_us, divide, rules)
-    after = [_answered(want, quotas, now_us) for want in wants]
+    after = [_answered(want, quotas, look) for want in wants]
     return Period(Room({app.goal.job: app for app, _ in after}), quotas, tuple(course for _, course in after))
 
 
@@ -255,14 +255,20 @@ def _claim(
 
 
 def _answered(
-    want: _Want, quotas: Mapping[NodeId, Mapping[str, float | None]], now_us: int
+    want: _Want, quotas: Mapping[NodeId, Mapping[str, float | None]], look: Look
 ) -> tuple[Application, Course]:
-    """The application whose controllers know what they were given (eq. 19), and its course."""
+    """The application whose controllers know what they were given (eq. 19), and its course.
+
+    Of an executor whose last quota is not known to be in force nobody knows what it has: its controllers go on from
+    what they requested.
+    """
     app = want.app
     mine = [quotas[each.node][each.container] for each in app.executors]
-    given = None if not mine or None in mine else fsum(each or 0.0 for each in mine)
+    unset = next((look.unset[each.container] for each in app.executors if each.container in look.unset), "")
+    given = None if not mine or None in mine or unset else fsum(each or 0.0 for each in mine)
     total = fsum(want.requests.values())
-    steered = tuple(_applied(each, given, want.requests.get(each.stage, 0.0), total) for each in app.steered)
+    applied = want.requested if unset else given
+    steered = tuple(_applied(each, applied, want.requests.get(each.stage, 0.0), total) for each in app.steered)
     shown = next((each for each in steered if each.control is not None), steered[0] if steered else None)
     course = Course(
         job=app.goal.job,
@@ -270,9 +276,10 @@ def _answered(
         stage="" if shown is None else shown.stage,
         requested=None if want.way is Way.SILENT else want.requested,
         given=given,
+        unset=unset,
     )
     if shown is not None and shown.control is not None:
-        point = shown.control.set_point(now_us / SECOND_US)
+        point = shown.control.set_point(look.at_us / SECOND_US)
         course = replace(course, set_point=point, progress=point - shown.control.error)
     return replace(app, steered=steered), course
 

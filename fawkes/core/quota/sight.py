@@ -64,11 +64,15 @@ class ApplicationSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """All that a period is decided by: the applications with goals, and the cores of each node (None: not known)."""
+    """All that a period is decided by: the applications with goals, and the cores of each node (None: not known).
+
+    ``unset`` says of containers why their last quota is not known to be in force.
+    """
 
     at_us: int
     seen: tuple[ApplicationSeen, ...] = ()
     nodes: Mapping[NodeId, float | None] = field(default_factory=dict)
+    unset: Mapping[str, str] = field(default_factory=dict)
 
 
 class Way(StrEnum):
@@ -129,7 +133,8 @@ class Room:
 class Course:
     """How an application stood in one period: percentages of its stage, and cores of all its executors together.
 
-    What does not hold in its way is None: without a controller there is neither set point nor progress.
+    What does not hold in its way is None: without a controller there is neither set point nor progress. ``unset`` is
+    why the quota of one of its executors is not known to be in force.
     """
 
     job: JobId
@@ -139,6 +144,7 @@ class Course:
     progress: float | None = None
     requested: float | None = None
     given: float | None = None
+    unset: str = ""
 
 
 @dataclass(frozen=True, slots=True)

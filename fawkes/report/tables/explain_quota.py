@@ -64,7 +64,8 @@ def _line(at_us: int, course: Course) -> Line:
         parts.append(
             f"{bar(course.progress, course.set_point)} {course.progress:.0f} % done, {course.set_point:.0f} % planned"
         )
-    parts.append(f"{_cores(course.requested, 'requested')}, {_cores(course.given, 'given')}")
+    given = f"not known to be in force: {course.unset}" if course.unset else _cores(course.given, "given")
+    parts.append(f"{_cores(course.requested, 'requested')}, {given}")
     facts: dict[str, object] = {
         "way": str(course.way),
         "stage": course.stage,

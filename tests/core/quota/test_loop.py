@@ -179,6 +179,17 @@ def test_nodes_that_the_plans_of_an_mr_cluster_need() -> None:
     assert planned_nodes(step(Room(), look(US, slow), divide, RULES).room, cluster, {}, 9) is None
 
 
+def test_a_quota_that_is_not_in_force_is_said_and_leaves_no_windup() -> None:
+    seen = App(goal(stage("0 a"))).seen()
+    unset = replace(look(US, seen), unset={"j-n1": "denied"})
+    period = step(Room(), unset, quota("edf_pure"), RULES)
+    course = period.courses[0]
+    assert (course.given, course.unset) == (None, "denied")
+    control = period.room.applications[JobId("j")].steered[0].control
+    assert control is not None
+    assert control.applied == course.requested
+
+
 def test_a_node_of_unknown_cores_has_no_limits() -> None:
     seen = App(goal(stage("0 a"))).seen()
     period = step(Room(), Look(at_us=US, seen=(seen,), nodes={**NODES, NodeId("n2"): None}), quota("edf_pure"), RULES)

@@ -40,6 +40,10 @@ def test_a_bar(progress: float, set_point: float, drawn: str) -> None:
             "stage 0 a; its driver says nothing: no limit until it does; nothing requested",
         ),
         (course(Way.BETWEEN, "", requested=0, given=0.1), "no stage is active: the least quota; 0.00 cores requested"),
+        (
+            Course(job=JobId("j"), way=Way.CONTROLLED, requested=2.0, unset="the group is full"),
+            "2.00 cores requested, not known to be in force: the group is full",
+        ),
         (course(Way.OTHER_SHAPE, "", requested=8, given=8), "not in the profile: all cores to the end"),
     ],
 )
