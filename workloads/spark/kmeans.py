@@ -39,7 +39,8 @@ for _ in range(given.iterations):
     counts = {cluster: count for cluster, (count, _) in sums.items()}
     centres = [[x / counts[cluster] for x in sums[cluster][1]] for cluster in sorted(sums)]
 
-wrong = "" if counts == {c: len(range(c, given.records, given.clusters)) for c in range(given.clusters)} else str(counts)
+sizes = {c: len(range(c, given.records, given.clusters)) for c in range(given.clusters)}
+wrong = "" if counts == sizes else f"the clusters have {counts} points"
 # The noise of fewer points has another mean.
 most = 0.1 + 2000 * given.clusters / given.records
 far = [c for c, found in enumerate(centres) if any(abs(a - b) > most for a, b in zip(found, centre(c)))]  # noqa: B905

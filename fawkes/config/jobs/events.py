@@ -114,7 +114,9 @@ class _Log:
                 self._known |= {info["Stage ID"]: _same_as(info) for info in event["Stage Infos"]}
             case "StageSubmitted":
                 info = event["Stage Info"]
-                seen = _Seen(info["Stage Name"], tuple(info["Parent IDs"]), _same_as(info), _whole(info, "Submission Time"))
+                seen = _Seen(
+                    info["Stage Name"], tuple(info["Parent IDs"]), _same_as(info), _whole(info, "Submission Time")
+                )
                 self._seen.setdefault(_whole(info, "Stage ID"), seen)
             case "TaskEnd" if event["Task End Reason"]["Reason"] == "Success":
                 # The index is that of an attempt of the stage: a second one counts its tasks from 0 again.
@@ -135,7 +137,9 @@ class _Log:
         for number in order:
             seen = self._seen[number]
             same = (first.get(self._known.get(parent, ())) for parent in seen.parents if parent not in stages)
-            parents = sorted({parent for parent in seen.parents if parent in stages} | {n for n in same if n is not None})
+            parents = sorted(
+                {parent for parent in seen.parents if parent in stages} | {n for n in same if n is not None}
+            )
             stages[number] = self._stage(number, [stages[parent] for parent in parents])
             first.setdefault(seen.same_as, number)
         return tuple(stages.values())

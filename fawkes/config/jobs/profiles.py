@@ -1,4 +1,4 @@
-"""Profiles of a site: ``profiles/NAME/VERSION.json`` in its folder, found by ``NAME`` (the newest) or ``NAME:VERSION``."""
+"""Profiles of a site: ``profiles/NAME/VERSION.json``, found by ``NAME`` (the newest) or ``NAME:VERSION``."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ from fawkes.config.files.fields import is_name
 from fawkes.core.quota.planner import Held, shortages
 from fawkes.core.quota.profile import Profile, profile_of
 from fawkes.core.quota.values import Parameters
-
-FOLDER = "profiles"
-"""The folder of a site with its profiles."""
 
 _MAKE = "Make it with `fawkes profile run JOBFILE --cluster NAME`; `fawkes profile list` shows those there are"
 
@@ -74,7 +71,7 @@ def read(path: Path) -> Profile:
 
 
 def keep(folder: Path, profile: Profile) -> Profile:
-    """The profile as the next version of its name, whose file is written whole or not at all; UserError if it cannot."""
+    """The profile as the next version of its name; UserError when it cannot be written."""
     place = folder / parted(profile.name)[0]
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -92,7 +89,7 @@ def write(path: Path, profile: Profile) -> None:
 
 
 def infeasible(profile: Profile, size: float, deadline_s: float, nodes: int | None, cores: int | None) -> str:
-    """A warning when the deadline seems too early for at most ``nodes`` of ``cores`` each (None: not known); or empty."""
+    """A warning when a deadline looks too early for ``nodes`` of ``cores`` each, or one is not known; else empty."""
     if nodes is None or cores is None:
         lacks = "the most nodes of its MR-cluster" if nodes is None else "the cores of its nodes"
         return f"nobody can say whether its deadline can be met: {lacks} cannot be told from here"
@@ -103,6 +100,7 @@ def infeasible(profile: Profile, size: float, deadline_s: float, nodes: int | No
     least = f"needs {first.cores} cores" if first.cores is not None else "would have no time left"
     took = fsum(stage.duration_s for stage in profile.stages)
     return (
-        f"its deadline looks too early: by version {profile.version} of the profile {profile.name} (stages of {took:.0f} s) "
-        f"stage {first.stage!r} {least}, and its MR-cluster can have {first.of:g}. It is submitted all the same"
+        f"its deadline looks too early: by version {profile.version} of the profile {profile.name} (stages of "
+        f"{took:.0f} s) stage {first.stage!r} {least}, and its MR-cluster can have {first.of:g}. It is submitted all "
+        "the same"
     )
