@@ -51,6 +51,7 @@ VERBS = {
         "fawkes.cli.clusters.release:release", "Release an MR-cluster: save its outputs, then free its nodes."
     ),
     "submit": Verb("fawkes.cli.jobs.submit:submit", "Put a job into the queue of an MR-cluster."),
+    "profile": Verb("fawkes.cli.jobs.profile:profile", "Profile Spark applications: their stages, for quotas."),
     "cancel": Verb("fawkes.cli.jobs.cancel:cancel", "Cancel a job, waiting or running."),
     "status": Verb(
         "fawkes.cli.clusters.status:status", "Show MR-clusters, their shares and weights, and the last move."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,20 +80,23 @@ def submit(
     from fawkes.cli.asking.acting import for_each, foresee_each, tell
     from fawkes.cli.asking.client import Client
     from fawkes.cli.asking.waiting import followed, wait_for_jobs
-    from fawkes.cli.show.show import note, show
+    from fawkes.cli.show.show import note, show, warn
     from fawkes.config.jobs.jobs import without_tasks
     from fawkes.store.record import to_plain
 
-    jobs = _jobs(cluster, words, {key: value for key, value in options.items() if value not in (None, ())})
+    given = {key: value for key, value in options.items() if value not in (None, ())}
+    jobs = _jobs(cluster, words, given, site.profiles_dir)
     for lack in filter(None, map(without_tasks, jobs)):
         note(lack)
     client = Client(site)
+    for early in filter(None, (_too_early(client, job) for job in jobs)):
+        warn(early)
     specs: dict[str, JobSpec] = {job.id: job for job in jobs}
     if dry_run:
         show([_planned(job) for job in jobs], TABLES["submit --dry-run"], output)
-        foresee_each(client, "submit", specs, lambda: _check_new(client, jobs))
+        foresee_each(client, "submit", specs, lambda: check_new(client, jobs))
         return
-    _check_new(client, jobs)
+    check_new(client, jobs)
 
     def act(name: str) -> None:
         with followed(client, wait):
@@ -106,10 +110,10 @@ def submit(
         rows = [row for job in jobs for row in client.rows("jobs", job=job.id)] if output != TABLE else []
     if output != TABLE or wait:
         show(rows, TABLES["submit"], output)
-    _check_results(rows if wait else [])
+    check_results(rows if wait else [])
 
 
-def _jobs(cluster: str, words: Sequence[str], options: Mapping[str, Any]) -> tuple[JobSpec, ...]:
+def _jobs(cluster: str, words: Sequence[str], options: Mapping[str, Any], profiles_dir: Path) -> tuple[JobSpec, ...]:
     """The jobs that the command line says, checked; ConfigError or UserError before anything is sent."""
     from fawkes.config.files.fields import is_name
 
@@ -123,10 +127,10 @@ def _jobs(cluster: str, words: Sequence[str], options: Mapping[str, Any]) -> tup
             what,
             hint="Name one job file, or give --jar, --class, --script, --python or --mapper (`fawkes submit --help`)",
         )
-    return _jobs_of_file(cluster, Path(words[0]), options)
+    return _jobs_of_file(cluster, Path(words[0]), options, profiles_dir)
 
 
-def _jobs_of_file(cluster: str, path: Path, options: Mapping[str, Any]) -> tuple[JobSpec, ...]:
+def _jobs_of_file(cluster: str, path: Path, options: Mapping[str, Any], profiles_dir: Path) -> tuple[JobSpec, ...]:
     from fawkes.config.files.loader import read_toml
     from fawkes.config.jobs.jobs import job_of, load_jobs
 
@@ -137,11 +141,11 @@ def _jobs_of_file(cluster: str, path: Path, options: Mapping[str, Any]) -> tuple
             raise UserError(
                 f"{path} has several jobs: options cannot change them", hint="Write what you want into the file"
             )
-        return load_jobs(path, cluster)
-    table = {"id": _new_name(path.stem), **said, **over}
+        return load_jobs(path, cluster, profiles_dir)
+    table = {"id": new_name(path.stem), **said, **over}
     if isinstance(said.get("properties"), dict) and "properties" in over:
         table["properties"] = said["properties"] | over["properties"]
-    return (job_of(table, cluster=cluster, file=str(path), folder=path.parent),)
+    return (job_of(table, cluster=cluster, file=str(path), folder=path.parent, profiles_dir=profiles_dir),)
 
 
 def _job_of_options(cluster: str, words: Sequence[str], options: Mapping[str, Any]) -> JobSpec:
@@ -156,7 +160,7 @@ def _job_of_options(cluster: str, words: Sequence[str], options: Mapping[str, An
         table["kind"] = "streaming"
     else:
         table["kind"] = _kind_of_program(options)
-    table.setdefault("id", _new_name(_stem(options)))
+    table.setdefault("id", new_name(_stem(options)))
     return job_of(table, cluster=cluster, file=COMMAND_LINE, folder=Path.cwd())
 
 
@@ -201,14 +205,36 @@ def _stem(options: Mapping[str, Any]) -> str:
     return Path(command.split()[0]).stem if command.split() else "job"
 
 
-def _new_name(stem: str) -> str:
+def new_name(stem: str) -> str:
     """A name that no job has had: tags on YARN carry it, so that a job never runs twice."""
     word = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in stem.lower())
     suffix = "".join(secrets.choice(_SUFFIX_LETTERS) for _ in range(7))
     return f"{word.strip('-')[:_LONGEST_NAME].strip('-') or 'job'}-{suffix}"
 
 
-def _check_new(client: Client, jobs: Sequence[JobSpec]) -> None:
+def _too_early(client: Client, job: JobSpec) -> str:
+    """A warning when the deadline of a job with a profile looks too early for the nodes that it can have; or empty."""
+    plain = job.details.get("profile")
+    if not isinstance(plain, Mapping) or job.deadline_us is None:
+        return ""
+    from fawkes.base.units import SECOND_US
+    from fawkes.config.clusters.details import JobDetails
+    from fawkes.config.jobs.profiles import infeasible
+    from fawkes.core.quota.profile import profile_of
+
+    nodes = cores = None
+    with suppress(FawkesError):
+        pool = client.site.inventory(need_keys=False).nodes
+        cores = min(node.cores for node in pool)
+        for row in client.rows("clusters", cluster=job.cluster):
+            nodes = min(row.get("max_nodes") or len(pool), len(pool))
+    size = JobDetails.of(job.details).profile_size
+    warning = infeasible(profile_of(plain, job.id), size, job.deadline_us / SECOND_US, nodes, cores)
+    return f"{job.id}: {warning}" if warning else ""
+
+
+def check_new(client: Client, jobs: Sequence[JobSpec]) -> None:
+    """UserError when there is no such MR-cluster, or a job has the id of an earlier one."""
     from fawkes.cli.asking.acting import the_cluster, the_job
 
     the_cluster(client, jobs[0].cluster)
@@ -221,7 +247,7 @@ def _check_new(client: Client, jobs: Sequence[JobSpec]) -> None:
             )
 
 
-def _check_results(rows: Sequence[Mapping[str, Any]]) -> None:
+def check_results(rows: Sequence[Mapping[str, Any]]) -> None:
     """A job that was waited for and did not succeed is a failure of the command."""
     bad = [row for row in rows if row["state"] != "succeeded"]
     if bad:

@@ -358,6 +358,17 @@ _ALL: Final = (
     Field("method", "method", "How the constant was fitted.", NAME),
     Field("median", "median", "The median of the absolute errors.", SHARE),
     Field("q90", "90 %", "The 90 % quantile of the absolute errors.", SHARE),
+    # profiles
+    Field("profile", "profile", "The profile of a Spark application.", NAME),
+    Field("profile_version", "version", "The newest version of the profile.", COUNT),
+    Field("stages", "stages", "How many stages the profile has.", COUNT),
+    Field("stage", "stage", "Spark's number of the stage, and its name.", NAME),
+    Field("duration_s", "duration", "From the submission of the stage to its completion; the sum of all.", TENTHS),
+    Field("tasks", "tasks", "How many tasks the stage has.", COUNT),
+    Field("records_read", "read", "Records that the stage read, as input or shuffled.", FIGURE),
+    Field("records_written", "written", "Records that the stage wrote, as output or to be shuffled.", FIGURE),
+    Field("rate", "rate", "Records that one core processes in a second.", FIGURE),
+    Field("parents", "parents", "The numbers of the stages whose records it reads.", NAMES),
     # workloads
     Field("quantity", "quantity", "What is measured of the jobs.", NAME),
     Field("p5", "5 %", "The 5 % quantile over the jobs.", FIGURE),

@@ -171,6 +171,10 @@ TABLES: Final[Mapping[str, Table]] = {
     "workload show": Table(("quantity", "jobs", "p5", "p50", "p95", "max", "mean", "total"), drop=("mean", "p5")),
     "workload plot": Table(("file",)),
     "workload make": Table(("maker", "makes", "keys")),
+    "profile list": Table(("profile", "profile_version", "stages", "duration_s", "why")),
+    "profile show": Table(
+        ("stage", "duration_s", "tasks", "records_read", "records_written", "rate", "parents"), drop=("parents",)
+    ),
     "calibrate": Table(("constant", "value", "low", "high", "n", "method")),
     "calibrate, jobs": Table(("job", "record", "kind", "recorded_s", "simulated_s", "error"), drop=("record",)),
     "calibrate, errors": Table(("kind", "n", "median", "q90")),

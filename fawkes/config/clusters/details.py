@@ -108,7 +108,9 @@ class JobDetails:
     ``jobclient-tests``); both may be empty. ``pig`` (Pig Latin) and ``python`` (a Spark program) are absolute local
     paths as well, and so are ``files``, which go along. ``secrets`` are further keys like ``properties``, of which only
     the place of the value is known: ``{"env": NAME}``, ``{"file": absolute path}`` or ``{"secret": NAME}``. ``sleep``
-    says what the tasks do when they only sleep, ``profile`` what those of a load job do: the simulator's `Profile`.
+    says what the tasks do when they only sleep. ``profile`` of a Spark job is that by which quotas give it cores (a
+    `core.quota.profile.Profile` as plain data), ``profile_size`` its data as a multiple of the profile's; of a load job
+    ``profile`` is what its tasks do: the simulator's `Profile`. None without either.
     """
 
     kind: str
@@ -129,7 +131,8 @@ class JobDetails:
     properties: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     sleep: SleepTasks | None = None
-    profile: Mapping[str, int] = field(default_factory=dict)
+    profile: Mapping[str, Plain] | None = None
+    profile_size: float = 1.0
 
     @property
     def one_application(self) -> bool:
@@ -143,7 +146,8 @@ class JobDetails:
     @classmethod
     def of(cls, facts: Facts) -> JobDetails:
         """From plain data; UserError names the first key that is wrong."""
-        return _read(cls, facts)
+        # Jobs of older ledgers have an empty one.
+        return _read(cls, {**facts, "profile": facts.get("profile") or None})
 
 
 def _plain(details: ClusterDetails | JobDetails) -> dict[str, Plain]:

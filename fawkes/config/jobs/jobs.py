@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
+from fawkes.base.errors import UserError
 from fawkes.base.reading import is_file
 from fawkes.base.units import show_duration
 from fawkes.config.clusters.details import ENV_SECRET, FILE_SECRET, SITE_SECRET, JobDetails, SleepTasks
@@ -18,6 +19,7 @@ from fawkes.config.files.fields import (
     DeadlineUs,
     MaybeTasks,
     Name,
+    Positive,
     PositiveDurationUs,
     RemoteFolder,
     Retries,
@@ -28,7 +30,7 @@ from fawkes.config.files.fields import (
     is_name,
 )
 from fawkes.config.files.loader import Faults, Strict, check, read_toml, written, wrong
-from fawkes.config.jobs import spark
+from fawkes.config.jobs import profiles, spark
 from fawkes.config.jobs.jars import RELEASE_JARS, starts_itself
 from fawkes.config.jobs.kept import unkept_reason
 from fawkes.config.jobs.tags import ENVIRONMENT, MOST_OWN, TAGS, file_sets_tags, own_tags, sets_tags
@@ -56,7 +58,7 @@ _ALLOWS = {
     "streaming": ("combiner", "reducer", "args", "input_size", "tasks"),
     "script": ("args", "input", "input_size", "tasks"),
     "pig": ("args", "input", "input_size", "tasks"),
-    "spark": ("python", "jar", "class", "args", "input", "input_size", "tasks"),
+    "spark": ("python", "jar", "class", "args", "input", "input_size", "tasks", "profile", "profile_size"),
     "sleep": ("reduces", "reduce_time"),
 }
 
@@ -149,6 +151,12 @@ class JobTable(Strict):
     reference_time_us: PositiveDurationUs | None = Field(
         default=None, alias="reference_time", description="its time on a static MR-cluster of minimum size"
     )
+    profile: Text | None = Field(
+        default=None, description="its profile, NAME or NAME:3: quotas give it the cores to end on its deadline (spark)"
+    )
+    profile_size: Positive | None = Field(
+        default=None, description="its data as a multiple of the profile's, 1 if not given (spark)"
+    )
     tasks: Tasks | None = Field(default=None, description="its number of tasks, if known")
     input_size: SizeBytes | None = Field(default=None, description="its bytes of input, if known")
 
@@ -159,18 +167,22 @@ class JobsFile(Strict):
     job: list[JobTable] = Field(min_length=1, description="the jobs, in the order of their submission")
 
 
-def load_jobs(path: Path, cluster: str) -> tuple[JobSpec, ...]:
-    """The jobs in a file: one at the top, or several ``[[job]]``; ConfigError names all that is wrong."""
+def load_jobs(path: Path, cluster: str, profiles_dir: Path | None = None) -> tuple[JobSpec, ...]:
+    """The jobs in a file: one at the top, or several ``[[job]]``; ConfigError names all that is wrong.
+
+    ``profiles_dir`` is the site's folder of profiles; None: there is no site, and jobs with a profile are refused.
+    """
     said = read_toml(path, hint="Name a job file, or give the job by options")
     if "job" not in said:
-        return (job_of(said, cluster=cluster, file=str(path), folder=path.parent, default_id=path.stem),)
+        of_file: dict[str, Any] = {"cluster": cluster, "file": str(path), "folder": path.parent}
+        return (job_of(said, **of_file, default_id=path.stem, profiles_dir=profiles_dir),)
     tables = check(JobsFile, said, file=str(path)).job
     faults = Faults(path)
     jobs: list[JobSpec] = []
     taken: set[str] = set()
     for index, table in enumerate(tables):
         key = f"job[{table.id or f'#{index + 1}'}]"
-        job = job_spec(table, cluster=cluster, file=str(path), folder=path.parent, key=key)
+        job = job_spec(table, cluster=cluster, file=str(path), folder=path.parent, key=key, profiles_dir=profiles_dir)
         if job.id in taken:
             faults.add(f"two jobs have the id {job.id!r}", f"{key}.id", "Give each its own")
         taken.add(job.id)
@@ -179,13 +191,30 @@ def load_jobs(path: Path, cluster: str) -> tuple[JobSpec, ...]:
     return tuple(jobs)
 
 
-def job_of(said: Mapping[str, Any], *, cluster: str, file: str, folder: Path, default_id: str = "") -> JobSpec:
+def job_of(
+    said: Mapping[str, Any],
+    *,
+    cluster: str,
+    file: str,
+    folder: Path,
+    default_id: str = "",
+    profiles_dir: Path | None = None,
+) -> JobSpec:
     """The job that a table says, such as one made from the command line (``file`` is for the errors)."""
     table = check(JobTable, {"id": default_id, **said} if default_id else said, file=file)
-    return job_spec(table, cluster=cluster, file=file, folder=folder)
+    return job_spec(table, cluster=cluster, file=file, folder=folder, profiles_dir=profiles_dir)
 
 
-def job_spec(table: JobTable, *, cluster: str, file: str, folder: Path, key: str = "", suffix: str = "") -> JobSpec:
+def job_spec(
+    table: JobTable,
+    *,
+    cluster: str,
+    file: str,
+    folder: Path,
+    key: str = "",
+    suffix: str = "",
+    profiles_dir: Path | None = None,
+) -> JobSpec:
     """The job of a checked table (``key`` is its place in ``file``); local paths are relative to ``folder``.
 
     ``suffix`` goes behind the id; ``{id}`` in arguments, output and command becomes the whole id. ConfigError for
@@ -198,7 +227,7 @@ def job_spec(table: JobTable, *, cluster: str, file: str, folder: Path, key: str
     elif not is_name(name):
         faults.add(f"{name!r} is too long", "id", "Leave room for the numbers of its repetitions")
     _check_kind(table, faults)
-    details = _details(table, folder, faults)
+    details = _profiled(table, _details(table, folder, faults), profiles_dir, faults)
     _check_class(table, folder, faults)
     _check_tags(details, faults)
     _check_spark(details, faults)
@@ -292,6 +321,33 @@ def _check_spark(details: JobDetails, faults: Faults) -> None:
     if details.kind == spark.KIND:
         for key, why in spark.owned_keys({**details.properties, **dict.fromkeys(details.secrets, "")}):
             faults.add(f"{key} cannot be given: {why}", "properties", "Leave it out")
+        for key in (
+            spark.given_by_quotas({**details.properties, **dict.fromkeys(details.secrets, "")})
+            if details.profile
+            else ()
+        ):
+            faults.add(
+                f"{key} cannot be given with a profile: each node has one executor", "properties", "Leave it out"
+            )
+
+
+def _profiled(table: JobTable, details: JobDetails, profiles_dir: Path | None, faults: Faults) -> JobDetails:
+    """The details with the whole profile: quotas need no file of it, whatever becomes of that."""
+    if table.profile is None:
+        if table.profile_size is not None:
+            faults.add("means nothing without a profile", "profile_size", "Give `profile` as well, or leave it out")
+        return details
+    if table.deadline_us is None:
+        faults.add("means nothing without a deadline", "profile", "Give `deadline`: quotas end an application on it")
+    if profiles_dir is None:
+        faults.add("only a site has profiles", "profile", "Submit the job by itself with `fawkes submit`")
+        return details
+    try:
+        profile = profiles.load(profiles_dir, table.profile)
+    except UserError as error:
+        faults.add(f"{error.where}: {error.what}" if error.where else error.what, "profile", error.hint)
+        return details
+    return replace(details, profile=profile.plain(), profile_size=table.profile_size or 1.0)
 
 
 def _check_tags(details: JobDetails, faults: Faults) -> None:

@@ -34,6 +34,7 @@ _ENGINES = ("mapreduce", "mr")
 #: a script with plain arguments: nothing else is run beside it
 _PLAIN = re.compile(r"(?:ba)?sh ([\w.-]+\.sh)(?: [\w./:=-]+)*")
 _MOST_BYTES = 4 * MIB
+_QUOTAS = "quotas give it its cores, by its profile"
 
 
 def granted_properties(properties: Mapping[str, str], granted: int, queue: str = "") -> dict[str, str]:
@@ -75,7 +76,7 @@ def unkept_reason(details: JobDetails) -> str:
         case "pig":
             return _of_pig(details)
         case "spark":
-            return spark.unkept(details.properties)
+            return _QUOTAS if details.profile else spark.unkept(details.properties)
         case _:
             return ""
 

@@ -17,6 +17,7 @@ _DYNAMIC = "spark.dynamicAllocation"
 MOST = f"{_DYNAMIC}.maxExecutors"
 _COUNTS = ("spark.executor.instances", f"{_DYNAMIC}.minExecutors", f"{_DYNAMIC}.initialExecutors")
 _CORES = "spark.executor.cores"
+_MEMORY = ("spark.executor.memory", "spark.executor.memoryOverhead")
 TAGS, QUEUE = "spark.yarn.tags", "spark.yarn.queue"
 _FLAGS = re.compile(r"SelectorProvider|fawkes\.doors|-javaagent|-Xbootclasspath|@")
 
@@ -93,6 +94,20 @@ class Place:
     flags: Sequence[str]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Nodes:
+    """Nodes of an MR-cluster for an application whose cores quotas give: one executor on each.
+
+    ``held`` are there now, ``most`` may be there later; each has at least ``cores``. The memory of a container is a
+    multiple of ``step_mb``.
+    """
+
+    held: int
+    most: int
+    cores: int
+    step_mb: int
+
+
 def owned_keys(properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Each key that a job may not give, and why; also what is no key of Spark."""
     for key, value in properties.items():
@@ -110,6 +125,11 @@ def _owned(key: str) -> str:
             return why
     variable = next((key[len(start) :] for start in _ENVIRONMENT if key.startswith(start)), "")
     return _DOORS if _OWN_VARIABLES.fullmatch(variable) else ""
+
+
+def given_by_quotas(properties: Mapping[str, str]) -> list[str]:
+    """The keys that a job with a profile may not give: they say how many executors there are, and how large."""
+    return sorted(key for key in properties if key.startswith(f"{_DYNAMIC}.") or key in (_CORES, *_COUNTS))
 
 
 def unkept(properties: Mapping[str, str]) -> str:
@@ -150,6 +170,8 @@ def settings(place: Place) -> dict[str, str]:
         _CORES: "1",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": events,
+        # Spark 4 packs events with zstd, which nothing here reads: `fawkes profile` could not.
+        "spark.eventLog.compress": "false",
         "spark.history.fs.logDirectory": events,
         "spark.yarn.historyServer.address": place.history,
         # Nodes come and go: executors follow the tasks, and leave a node that drains with what they have.
@@ -181,22 +203,50 @@ def history_flags(default_fs: str) -> list[str]:
 
 
 def of_job(
-    place: Place, own: Mapping[str, str], secrets: Mapping[str, str], *, tag: str, granted: int
+    place: Place,
+    own: Mapping[str, str],
+    secrets: Mapping[str, str],
+    *,
+    tag: str,
+    granted: int,
+    nodes: Nodes | None = None,
 ) -> dict[str, str]:
     """The settings of one attempt: those of the MR-cluster, the job's own, and what Fawkes decides.
 
-    ``secrets`` are never shown. With a grant at most ``granted`` tasks run at once.
+    ``secrets`` are never shown. With a grant at most ``granted`` tasks run at once. ``nodes`` are given for an
+    application under quotas, which takes no grant.
     """
     flags = " ".join(place.flags)
     values = {**settings(place), **own, **secrets, TAGS: tag, "spark.submit.deployMode": "cluster"}
     values["spark.driver.defaultJavaOptions"] = flags
     values.setdefault(MOST, str(max(1, room(place, values))))
-    if granted:
+    if nodes is not None:
+        values |= _one_each(place, values, nodes, fits=not {**own, **secrets}.keys() & set(_MEMORY))
+    elif granted:
         values = {key: value for key, value in values.items() if key not in _COUNTS} | {MOST: str(granted)}
     if secrets:
         names = "|".join(re.escape(key) for key in secrets)
         values["spark.redaction.regex"] = f"(?i)secret|password|token|access[.]?key|{names}"
     return values
+
+
+def _one_each(place: Place, values: Mapping[str, str], nodes: Nodes, *, fits: bool) -> dict[str, str]:
+    """One executor on each node, with all its cores; with ``fits`` of memory that no node has for a second one.
+
+    YARN has no other means against a second one. It has what the smallest node leaves beside the driver, or just more
+    than half of the largest: then no node has both it and the driver. An executor of the job's own size may share its
+    node, so no more of these are started than there are nodes.
+    """
+    counts = {_CORES: nodes.cores, **dict.fromkeys(_COUNTS, nodes.held), MOST: max(nodes.held, nodes.most)}
+    if not fits:
+        return {key: str(value) for key, value in {**counts, MOST: nodes.held}.items()}
+    step = nodes.step_mb
+    driver = -(-container_mb(values, "driver") // step) * step
+    beside = (min(place.node_mb) - driver) // step * step
+    container = max(beside, max(place.node_mb) // 2 // step * step + step)
+    # Half as much as the heap for Python's workers, which are not in it.
+    memory = zip(_MEMORY, (container - container // 3, container // 3), strict=True)
+    return {**{key: str(value) for key, value in counts.items()}, **{key: f"{size}m" for key, size in memory}}
 
 
 def too_much(place: Place, values: Mapping[str, str]) -> tuple[str, str]:

@@ -43,6 +43,11 @@ class Site:
         """The folder of the controller's socket when the site lets other users ask (``[access]``)."""
         return self.root / "control"
 
+    @property
+    def profiles_dir(self) -> Path:
+        """The folder of profiles of Spark applications."""
+        return self.root / "profiles"
+
     def inventory(self, *, need_keys: bool = True) -> Inventory:
         """The pool; see `fawkes.config.nodes.inventory.load_inventory`."""
         from fawkes.config.nodes.inventory import load_inventory

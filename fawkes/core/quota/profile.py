@@ -48,6 +48,15 @@ class Profile:
         return Profile(self.name, self.version + 1, stages)
 
 
+def stage_id(number: int, name: str) -> str:
+    """The id of a stage by Spark's number and name, such as ``3 reduceByKey at words.py:12``.
+
+    Spark names the file of the program with the folder of its container, which is another one in each run.
+    """
+    before, at, place = name.rpartition(" at ")
+    return f"{number} {before}{at}{place.rpartition('/')[2]}"
+
+
 def profile_of(plain: Mapping[str, object], file: str) -> Profile:
     """A profile out of plain data; ConfigError names the file and the key of what is missing or wrong."""
     name, stages = plain.get("name"), plain.get("stages")

@@ -30,7 +30,7 @@ SHARED = "shared"
 #: what every viewer may ask; what is not listed anywhere is for operators
 _VIEWS = frozenset({"board", "clusters", "copies", "jobs", "nodes", "openapi", "plan", "ledger", "releases"})
 #: what a user may ask about an MR-cluster of his own
-_OWN_VIEWS = frozenset({"at-stake", "env", "config", "logs", "history"})
+_OWN_VIEWS = frozenset({"at-stake", "env", "config", "logs", "history", "spark-events"})
 #: what a user may ask for, about what is his own
 _OWN_ACTS = (Requested, Submitted, ReleaseAsked, CancelAsked)
 _REMOTE = ("hdfs://", "webhdfs://")

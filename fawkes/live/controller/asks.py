@@ -199,6 +199,7 @@ QUERIES: Mapping[str, Query] = {
     ),
     "logs": Query("Logs of an MR-cluster.", "cluster node? job? lines?", None),
     "history": Query("Hadoop's history of an attempt of a job.", "cluster job attempt application?", None),
+    "spark-events": Query("Lines of the event log of a Spark application.", "cluster application", None),
     "restore": Query("The kept copy of an MR-cluster, as a node could use it.", "cluster to", None),
     "copies": Query("The age of the kept copy of each MR-cluster.", "cluster?"),
     "plan": Query("The next tick, and why.", kind=_OBJECT),

@@ -1,6 +1,6 @@
 """Answers of a running controller about data, configuration, logs and histories.
 
-These are ``GET /at-stake``, ``/env``, ``/logs`` and ``/history``.
+These are ``GET /at-stake``, ``/env``, ``/logs``, ``/history`` and ``/spark-events``.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ from fawkes.live.eyes.history import histories
 from fawkes.live.hadoop import effective
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs import spark
+from fawkes.live.jobs.event_log import event_lines
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import node as node_book
 from fawkes.live.wire import masters
 from fawkes.live.wire.rest import Deadline
+from fawkes.live.wire.webhdfs import Hdfs
 from fawkes.playbook.dist.cache import BESIDE, dist_dir, folder_of, is_there
 
 #: of the logs of one node: their bytes, and what tar adds to each file
@@ -70,6 +72,7 @@ class DataAnswers:
             "config": self._config,
             "logs": self._logs,
             "history": self._history,
+            "spark-events": self._spark_events,
         }
 
     def _at_stake(self, parameters: Mapping[str, str]) -> Plain:
@@ -149,6 +152,11 @@ class DataAnswers:
         if not applications and parameters.get("application"):
             applications = (masters.Application(id=parameters["application"]),)
         return histories(addresses, applications, deadline)
+
+    def _spark_events(self, parameters: Mapping[str, str]) -> Plain:
+        """Lines of the event log of a Spark application that has ended, as many as a profile needs."""
+        masters_of = self._setup.masters(self._cluster(parameters))
+        return event_lines(Hdfs.of(masters_of), parameters.get("application", ""))
 
     def _from_nodes(self, cluster: LiveCluster, nodes: list[NodeId], job: str, lines: int) -> Iterator[Plain]:
         """The logs of each node; FawkesError only if none gives any, else what failed is a piece among the others."""

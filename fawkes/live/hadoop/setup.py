@@ -478,9 +478,9 @@ class Setup:
         """The values of a job's secret properties; UserError names one that is not there."""
         return dict(self._secrets.values(details.secrets))
 
-    def pool(self) -> dict[NodeId, int]:
-        """The memory that each node of the pool has for containers, in MiB."""
-        return {name: node.memory_bytes // MB for name, node in self._ground.nodes.items()}
+    def pool(self) -> dict[NodeId, tuple[int, int]]:
+        """The memory, in MiB, and the cores that each node of the pool has for containers."""
+        return {name: (node.memory_bytes // MB, node.cores) for name, node in self._ground.nodes.items()}
 
     def _queue(self, cluster: LiveCluster, details: JobDetails, name: str) -> str:
         """The queue in which the MR-jobs of a granted job run one at a time; empty for a job that has one alone."""

@@ -36,7 +36,12 @@ def command(setup: Setup, cluster: LiveCluster, effect: StartJob, details: JobDe
     home, (env, flags) = setup.spark(cluster, cluster.master), setup.surroundings(cluster, effect)
     place, conf_dir = _place(setup, cluster, home), env["HADOOP_CONF_DIR"]
     values = spark.of_job(
-        place, details.properties, setup.secrets(details), tag=env[ENVIRONMENT], granted=effect.granted
+        place,
+        details.properties,
+        setup.secrets(details),
+        tag=env[ENVIRONMENT],
+        granted=effect.granted,
+        nodes=_nodes(setup, cluster) if details.profile else None,
     )
     key, why = spark.too_much(place, values)
     if key:
@@ -71,9 +76,20 @@ def _files(setup: Setup, cluster: LiveCluster, values: Mapping[str, str]) -> dic
     return {**setup.client(cluster), CONF: spark.to_text(values)}
 
 
+def _nodes(setup: Setup, cluster: LiveCluster) -> spark.Nodes:
+    """The nodes of the MR-cluster for an application under quotas."""
+    pool = setup.pool()
+    return spark.Nodes(
+        held=len(cluster.serving()),
+        most=min(cluster.spec.max_nodes or len(pool), len(pool)),
+        cores=min(cores for _, cores in pool.values()),
+        step_mb=int(setup.settings(cluster)["yarn-site"]["yarn.scheduler.minimum-allocation-mb"]),
+    )
+
+
 def _place(setup: Setup, cluster: LiveCluster, home: SparkRelease) -> spark.Place:
     """The MR-cluster for an application whose client has Spark in ``home``."""
-    memory = setup.pool()
+    memory = {name: node_mb for name, (node_mb, _) in setup.pool().items()}
     most, quick = max(memory.values()), memory[cluster.master] < _QUICK_MB
     return spark.Place(
         home=home.root,

@@ -135,6 +135,7 @@ def cluster_row(
         "hold": held_by(state.hold) if state.hold else "",
         "out_of_service": sum(1 for node in held if node.life is NodeLife.LOST or node.keep_out),
         "min_nodes": state.spec.min_nodes,
+        "max_nodes": state.spec.max_nodes,
         "run_as": str(state.spec.details.get("run_as") or ""),
         "target": tick.targets.get(state.id) if tick is not None and active else None,
         "share": sum(node.node.capacity_milli for node in held) / usable_milli if usable_milli else None,
