@@ -95,7 +95,7 @@ find_quota() {
         [ "$me" = 0 ] || why="$why && cd $mount_v2 && chown $user_name . cgroup.procs init init/cgroup.procs"
         why="as root there, after each boot: $why"
     else
-        why="no control groups with the cpu controller are seen there; as root: mount -t cgroup2 none /sys/fs/cgroup"
+        why="as root there: mount -t cgroup2 none /sys/fs/cgroup"
     fi
 }
 members() {
@@ -245,13 +245,17 @@ turn() {
             fi
         done 2>/dev/null <"$stopped"
         [ "$limit" != max ] || { eval "used_$name=$used run_$name=100 debt_$name=0"; continue; }
-        eval "before=\${used_$name:-$used} ran=\${run_$name:-100} debt=\${debt_$name:-0} rate=\${rate_$name:-$((cores * 100))}"
-        spent=$((used > before ? used - before : 0))
-        if [ $spent -gt 0 ]; then rate=$((spent * 100 / ran)); elif [ $ran -ge 20 ]; then rate=25; fi
-        [ $rate -ge 25 ] || rate=25
-        debt=$((debt + spent - limit * elapsed / 100))
-        [ $debt -ge -$limit ] || debt=-$limit
-        [ $debt -le 300 ] || debt=300
+        most=$((cores * 100))
+        eval "before=\${used_$name:-} ran=\${run_$name:-100} debt=\${debt_$name:-0} rate=\${rate_$name:-$most}"
+        if [ -n "$before" ]; then
+            spent=$((used > before ? used - before : 0))
+            [ $ran -lt 5 ] || rate=$((spent * 100 / ran))
+            [ $rate -le $most ] || rate=$most
+            [ $rate -ge 25 ] || rate=25
+            debt=$((debt + spent - limit * elapsed / 100))
+            [ $debt -ge -$limit ] || debt=-$limit
+            [ $debt -le $((limit + 25)) ] || debt=$((limit + 25))
+        fi
         ran=$(((limit - debt) * 100 / rate))
         [ $ran -ge 1 ] || ran=1
         [ $ran -le 100 ] || ran=100
