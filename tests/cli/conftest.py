@@ -80,6 +80,7 @@ class World:
             "releases": lambda _: self.releases,
             "logs": self._logs,
             "restore": self._logs,
+            "spark-events": self._logs,
         }
 
     def later(self, name: str, *changes: dict[str, Any]) -> None:

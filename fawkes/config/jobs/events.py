@@ -62,7 +62,7 @@ def _take(log: _Log, line: bytes, file: str, number: int) -> None:
     try:
         event = json.loads(line)
         log.take(event["Event"], event)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         if line.lstrip()[:1] == b"<":
             what = "is a page (HTML or XML), not an event log of Spark"
         elif isinstance(error, KeyError):
@@ -111,20 +111,19 @@ class _Log:
         """Learn from an event; KeyError, TypeError or ValueError for one that lacks something."""
         match kind.removeprefix("SparkListener"):
             case "JobStart":
-                self._known |= {info["Stage ID"]: _same_as(info) for info in event["Stage Infos"]}
+                self._known |= {_whole(info, "Stage ID"): _same_as(info) for info in event["Stage Infos"]}
             case "StageSubmitted":
                 info = event["Stage Info"]
-                seen = _Seen(
-                    info["Stage Name"], tuple(info["Parent IDs"]), _same_as(info), _whole(info, "Submission Time")
-                )
+                parents = tuple(int(parent) for parent in info["Parent IDs"])
+                seen = _Seen(str(info["Stage Name"]), parents, _same_as(info), _whole(info, "Submission Time"))
                 self._seen.setdefault(_whole(info, "Stage ID"), seen)
             case "TaskEnd" if event["Task End Reason"]["Reason"] == "Success":
                 # The index is that of an attempt of the stage: a second one counts its tasks from 0 again.
                 partition = event["Task Info"].get("Partition ID", event["Task Info"]["Index"])
-                self._seen[event["Stage ID"]].tasks[partition] = _task(event["Task Metrics"])
+                self._seen[_whole(event, "Stage ID")].tasks[partition] = _task(event["Task Metrics"])
             case "StageCompleted" if "Failure Reason" not in event["Stage Info"]:
                 info = event["Stage Info"]
-                self._seen[info["Stage ID"]].completed_ms = _whole(info, "Completion Time")
+                self._seen[_whole(info, "Stage ID")].completed_ms = _whole(info, "Completion Time")
             case "ApplicationEnd":
                 self.ended = True
 
@@ -161,7 +160,7 @@ class _Log:
 
 
 def _same_as(info: Mapping[str, Any]) -> tuple[object, ...]:
-    return (info["Stage Name"], *sorted(rdd["RDD ID"] for rdd in info["RDD Info"]))
+    return (str(info["Stage Name"]), *sorted(_whole(rdd, "RDD ID") for rdd in info["RDD Info"]))
 
 
 def _task(metrics: Mapping[str, Any]) -> _Task:

@@ -249,15 +249,18 @@ def _one_each(place: Place, values: Mapping[str, str], nodes: Nodes, *, fits: bo
     return {**{key: str(value) for key, value in counts.items()}, **{key: f"{size}m" for key, size in memory}}
 
 
-def too_much(place: Place, values: Mapping[str, str]) -> tuple[str, str]:
-    """The key that asks for more than the pool has, and why; both empty when none does."""
+def too_much(place: Place, values: Mapping[str, str], *, under_quotas: bool = False) -> tuple[str, str]:
+    """The key that asks for more than the pool has, and why; both empty when none does.
+
+    Under quotas Fawkes says how many executors there are: a node may have one beside the driver.
+    """
     for part in ("driver", "executor"):
         wanted = container_mb(values, part)
         if wanted > place.most_mb:
             what = f"a container of {wanted} MiB (with its overhead), and the largest node offers {place.most_mb} MiB"
             return f"spark.{part}.memory", what
     most = room(place, values)
-    for key in _COUNTS:
+    for key in () if under_quotas else _COUNTS:
         if values.get(key, "0").isdigit() and int(values.get(key, "0")) > most:
             return key, f"{values[key]} executors, and the whole pool has room for {most} beside the driver"
     return "", ""

@@ -43,7 +43,7 @@ def command(setup: Setup, cluster: LiveCluster, effect: StartJob, details: JobDe
         granted=effect.granted,
         nodes=_nodes(setup, cluster) if details.profile else None,
     )
-    key, why = spark.too_much(place, values)
+    key, why = spark.too_much(place, values, under_quotas=bool(details.profile))
     if key:
         raise UserError(f"it asks for {why}", where=f"properties.{key}", hint="Ask for less, or add nodes to the pool")
     java = env["JAVA_HOME"]

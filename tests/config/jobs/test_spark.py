@@ -179,3 +179,36 @@ def test_the_file_of_settings_is_what_java_reads_back() -> None:
 def test_larger_nodes_get_larger_executors() -> None:
     large = spark.settings(replace(PLACE, small=False))
     assert spark.container_mb(large, "executor") > spark.container_mb(spark.settings(PLACE), "executor")
+
+
+def quotas(
+    node_mb: tuple[int, ...], own: Mapping[str, str] = MappingProxyType({}), step_mb: int = 128
+) -> dict[str, str]:
+    place = replace(PLACE, node_mb=node_mb, most_mb=max(node_mb))
+    nodes = spark.Nodes(held=2, most=5, cores=4, step_mb=step_mb)
+    return spark.of_job(place, own, {}, tag="t", granted=1, nodes=nodes)
+
+
+@given(st.integers(2000, 200_000), st.floats(1, 1.7), st.sampled_from([128, 256, 1024]))
+def test_under_quotas_no_node_has_room_for_two_executors(least_mb: int, times: float, step_mb: int) -> None:
+    values = quotas((least_mb, round(least_mb * times)), step_mb=step_mb)
+    container = -(-spark.container_mb(values, "executor") // step_mb) * step_mb
+    assert 2 * container > least_mb * times - 1
+    assert container == spark.container_mb(values, "executor")
+
+
+def test_under_quotas_each_node_has_one_executor_with_its_cores_beside_the_driver() -> None:
+    values = quotas((2500, 2500))
+    assert spark.container_mb(values, "executor") + spark.container_mb(values, "driver") <= 2500
+    keys = ("spark.executor.cores", "spark.executor.instances", "spark.dynamicAllocation.minExecutors", spark.MOST)
+    assert [values[key] for key in keys] == ["4", "2", "2", "5"]
+    assert spark.too_much(replace(PLACE, node_mb=(2500, 2500)), values, under_quotas=True) == ("", "")
+
+
+def test_executors_of_a_job_s_own_size_are_no_more_than_the_nodes_that_it_has() -> None:
+    values = quotas((2500, 2500), {"spark.executor.memory": "512m"})
+    assert (values["spark.executor.memory"], values[spark.MOST]) == ("512m", "2")
+
+
+def test_event_logs_are_not_compressed_for_their_reader_knows_no_zstd() -> None:
+    assert spark.settings(PLACE)["spark.eventLog.compress"] == "false"

@@ -11,6 +11,7 @@ import pytest
 from fawkes.config.clusters.details import JobDetails
 from fawkes.core.quota.profile import profile_of
 from fawkes.core.values.model import JobLife
+from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.dist import pieces
 from tests.e2e.spark.support import history, stages
 from tests.e2e.spark.test_spark import CLUSTER, SETTINGS
@@ -25,7 +26,8 @@ NODES = 3
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
     pieces.provide(pieces.of_name("spark"))
     with real_site(tmp_path_factory.mktemp("profile") / "lab", NODES, SETTINGS, memory_mb=2500) as site:
-        site.write("clusters/s.toml", CLUSTER.format(name="s", nodes=NODES, software='["spark"]', more=""))
+        more = f'clients = ["{CONTROLLER_ADDRESS}"]'
+        site.write("clusters/s.toml", CLUSTER.format(name="s", nodes=NODES, software='["spark"]', more=more))
         shutil.copytree(PROJECT / "workloads/spark", site.root / "jobs", dirs_exist_ok=True)
         site.run()
         site.request("s")

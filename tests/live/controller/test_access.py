@@ -158,6 +158,7 @@ def test_a_new_name_is_anybodys(gate: Gate) -> None:
         ("logs", {"cluster": "hers"}, "ao"),
         ("env", {"cluster": "hers"}, "ao"),
         ("history", {"cluster": "his"}, "bo"),
+        ("spark-events", {"cluster": "his"}, "bo"),
         ("at-stake", {}, "o"),
         ("something-new", {"cluster": "hers"}, "o"),
     ],

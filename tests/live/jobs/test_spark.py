@@ -104,6 +104,13 @@ def test_the_last_exception_of_a_log_is_told(log: str, said: str) -> None:
     assert python_error(log.split("\n")) == said
 
 
+def test_an_application_with_a_profile_has_one_executor_on_each_node_and_takes_no_grant() -> None:
+    plain: dict[str, object] = {"name": "q", "version": 1, "stages": []}
+    values = settings(command(replace(COUNT, profile=plain), granted=7))
+    assert (values["spark.executor.instances"], values["spark.executor.cores"]) == ("1", str(node("node1").cores))
+    assert values["spark.dynamicAllocation.maxExecutors"] == "1"
+
+
 def ended(said: str) -> Application:
     return Application(id="application_1_1", kind="SPARK", state="FINISHED", final_status="FAILED", diagnostics=said)
 
