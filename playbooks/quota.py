@@ -45,7 +45,9 @@ def limit(
         if hundredths is not None and hundredths < 0:
             raise UserError(f"{hundredths} hundredths of a core are not possible", where=f"quota of {container}")
         words += [container, "max" if hundredths is None else str(max(1, hundredths))]
-    return fenced(lease, "") + quota_functions() + Script.of(_LIMIT, words=words, life=round(lifetime_s * 100), proc=proc)
+    return (
+        fenced(lease, "") + quota_functions() + Script.of(_LIMIT, words=words, life=round(lifetime_s * 100), proc=proc)
+    )
 
 
 # Where no group is missing it starts no process: it runs twice a second. A container's processes inherit its group, so
