@@ -378,11 +378,13 @@ class Controller:
         policy, rules = self._plan.quota, self._plan.settings.quota
         if policy is None or self._plan.shadow:
             return lambda cluster: None
+        nodes = NodeQuotas(world.ground, lifetime_s=rules.guard_us / SECOND_US)
+        self._stack.callback(nodes.close)
         quotas = Quotas(
             state,
             world.clusters,
             setup,
-            NodeQuotas(world.ground, lifetime_s=rules.guard_us / SECOND_US),
+            nodes,
             QuotaRecord(self._plan.site.state_dir, policy, rules),
             divide=load_quota(policy),
             rules=rules,

@@ -120,8 +120,8 @@ class Quotas:
 
     def close(self) -> None:
         """Begin no more periods; the nodes lift their limits by themselves."""
-        with self._lock:
-            self._under_way = self._own.submit(self._record.close)
+        with suppress(RuntimeError):
+            self._own.submit(self._record.close)
         self._own.shutdown(wait=False)
         self._drivers.shutdown(wait=False, cancel_futures=True)
 
@@ -210,8 +210,8 @@ class _NodeCores:
         except UnreadableError as error:
             _log.info("the cores of the nodes of %s are not known anew: %s", cluster.id, error)
             return
-        for name, node in listed.items():
-            if (known := masters.node(name)) is not None:
+        for node in listed.values():
+            if (known := masters.node(node.host)) is not None:
                 self._known[known] = node.vcores
 
 
