@@ -30,7 +30,7 @@ from fawkes.core.quota.sight import (
     Way,
 )
 from fawkes.core.quota.supervisor import supervise
-from fawkes.core.quota.values import TOLERANCE, Claim, Divide, Parameters, QuotaRules, round_up
+from fawkes.core.quota.values import TOLERANCE, Claim, Divide, QuotaRules, round_up
 from fawkes.core.values.model import ClusterId, NodeId
 
 
@@ -219,39 +219,48 @@ def _want(
 def _divided(
     wants: Sequence[_Want], nodes: Mapping[NodeId, float | None], now_us: int, divide: Divide, rules: QuotaRules
 ) -> dict[NodeId, dict[str, float | None]]:
-    """The cores of each container; the sum on a node is at most its cores."""
+    """The cores of each container; the sum on a node is at most its cores.
+
+    Executors of the same applications on equal nodes get the same, which is found once.
+    """
     quotas: dict[NodeId, dict[str, float | None]] = {}
-    limited: dict[NodeId, list[tuple[_Want, ExecutorSeen]]] = {}
-    for want in wants:
+    limited: dict[NodeId, list[tuple[int, ExecutorSeen]]] = {}
+    for place, want in enumerate(wants):
         for executor in want.app.executors:
             quotas.setdefault(executor.node, {})[executor.container] = None
             if want.way is not Way.SILENT and nodes.get(executor.node) is not None:
-                limited.setdefault(executor.node, []).append((want, executor))
-    parameters = rules.parameters
+                limited.setdefault(executor.node, []).append((place, executor))
+    alike: dict[object, list[float]] = {}
     for node, pairs in limited.items():
         cores = nodes[node] or 0.0
-        # A quota of 0 would stop an executor for good: its driver gives up one that sends no heartbeat.
-        least = min(parameters.least, cores / len(pairs))
-        claims = [_claim(want, executor, cores, least, now_us, parameters) for want, executor in pairs]
-        quotas[node].update(supervise(claims, cores, divide, gamma=parameters.gamma, quantum=parameters.quantum))
+        key = (cores, tuple((place, executor.slots) for place, executor in pairs))
+        if key not in alike:
+            claims = _claims([(wants[place], executor.slots) for place, executor in pairs], cores, now_us, rules)
+            given = supervise(claims, cores, divide, gamma=rules.parameters.gamma, quantum=rules.parameters.quantum)
+            alike[key] = [given[claim.id] for claim in claims]
+        quotas[node].update({executor.container: given for (_, executor), given in zip(pairs, alike[key], strict=True)})
     return quotas
 
 
-def _claim(
-    want: _Want, executor: ExecutorSeen, cores: float, least: float, now_us: int, parameters: Parameters
-) -> Claim:
-    """The claim of an executor on its node: its part of what the application requests."""
-    goal, own = want.app.goal, min(executor.slots, cores)
-    part = want.requested * own / want.cores if want.cores else 0.0
-    return Claim(
-        id=executor.container,
-        requested=max(least, min(own, round_up(part, parameters.quantum))),
-        most=max(least, min(own, want.left)),
-        left_s=(goal.due_us - now_us) / SECOND_US,
-        rate=mean_rate(goal.profile, parameters.beta),
-        submitted_s=goal.submitted_us / SECOND_US,
-        least=least,
-    )
+def _claims(executors: Sequence[tuple[_Want, int]], cores: float, now_us: int, rules: QuotaRules) -> list[Claim]:
+    """The claims of the executors of a node, each with its slots: their parts of what their applications request."""
+    # A quota of 0 would stop an executor for good: its driver gives up one that sends no heartbeat.
+    least = min(rules.parameters.least, cores / len(executors))
+    claims = []
+    for place, (want, slots) in enumerate(executors):
+        goal, own = want.app.goal, min(slots, cores)
+        part = want.requested * own / want.cores if want.cores else 0.0
+        claim = Claim(
+            id=f"{goal.job} {place}",
+            requested=max(least, min(own, round_up(part, rules.parameters.quantum))),
+            most=max(least, min(own, want.left)),
+            left_s=(goal.due_us - now_us) / SECOND_US,
+            rate=mean_rate(goal.profile, rules.parameters.beta),
+            submitted_s=goal.submitted_us / SECOND_US,
+            least=least,
+        )
+        claims.append(claim)
+    return claims
 
 
 def _answered(
