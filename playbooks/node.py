@@ -49,8 +49,8 @@ def check(
     there is no way to (why); ``missing`` for each program that is not there; ``left.PID`` with "pool cluster generation
     daemon" for each process of any Fawkes pool;
     ``lease.*``; ``group``, whether a lease gets a control group there (``yes`` or ``no``), and why not (``group.why``);
-    ``quota``, how CPU time is limited there (``v2``, ``v1`` or ``stop``), and ``quota.why``, what an administrator would
-    have to do for better than ``stop``.
+    ``quota``, how CPU time is limited there (``v2``, ``v1`` or ``stop``), and ``quota.why``, the commands by which an
+    administrator would grant more than ``stop``.
     """
     return reading(
         _CHECK + _QUOTA + _LEFT + _CLOCK,

@@ -18,6 +18,7 @@ from fawkes.playbook import Lease, Script, UserError, fenced, hand_lease, play, 
 LIFETIME_S = 5.0
 """The guard lifts all limits when no limit was set for so long."""
 
+_PROC = PurePosixPath("/proc/self")
 _CONTAINER = re.compile(r"container_[A-Za-z0-9_]+")
 
 
@@ -26,7 +27,7 @@ def limit(
     quotas: Mapping[str, int | None],
     *,
     lifetime_s: float = LIFETIME_S,
-    proc: PurePosixPath = PurePosixPath("/proc/self"),
+    proc: PurePosixPath = _PROC,
 ) -> Script:
     """Limit containers to hundredths of a core, None to no limit, and keep all limits of the node for ``lifetime_s``.
 
@@ -58,7 +59,9 @@ set -- {words}
 scan_every=500
 [ -z "$user" ] || [ "$(id -u)" != 0 ] || user=
 kind=; base=; mount=; top=
-ready() { alive "$quotas/guard" && read -r kind base mount top <"$quotas/base" && { [ "$kind" = stop ] || [ -d "$base" ]; }; }
+ready() {
+    alive "$quotas/guard" && read -r kind base mount top <"$quotas/base" && { [ "$kind" = stop ] || [ -d "$base" ]; }
+}
 start_guard() {
     lift_all
     mkdir -p "$quotas" && now && echo "$now "{life} >"$quotas/stamp" ||
@@ -68,7 +71,11 @@ start_guard() {
     find_quota "fawkes:$my_pool:$my_node:$my_cluster:quota"
     set -- env "FAWKES_POOL=$my_pool" "FAWKES_CLUSTER=$my_cluster" "FAWKES_GENERATION=$my_generation" \
         FAWKES_DAEMON=quota "quota=$quota" "mount=${mount:--}" "top=${top:--}" setsid
-    if [ "$quota" = "v2 unit" ]; then scope_of "fawkes:$my_pool:$my_node:$my_cluster:quota"; set -- "$@" $scope; scope=; fi
+    if [ "$quota" = "v2 unit" ]; then
+        scope_of "fawkes:$my_pool:$my_node:$my_cluster:quota"
+        set -- "$@" $scope
+        scope=
+    fi
     if [ "$quota" = stop ] && [ -n "$user" ]; then
         for file in guard base lock; do : >"$quotas/$file"; chmod 666 "$quotas/$file"; done
         set -- as_user "$@"

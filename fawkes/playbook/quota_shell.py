@@ -90,8 +90,8 @@ find_quota() {
     elif [ -n "$mount_v1" ]; then
         why="as root there, after each boot: mkdir -p $mount_v1/fawkes && chown -R $user_name $mount_v1/fawkes"
     elif [ -n "$mount_v2" ] && has_word cpu "$mount_v2/cgroup.controllers"; then
-        why="mkdir -p $mount_v2/init && for p in \$(cat $mount_v2/cgroup.procs); do echo \$p >$mount_v2/init/cgroup.procs"
-        why="$why; done; echo +cpu >$mount_v2/cgroup.subtree_control"
+        why="mkdir -p $mount_v2/init && for p in \$(cat $mount_v2/cgroup.procs); do echo \$p"
+        why="$why >$mount_v2/init/cgroup.procs; done; echo +cpu >$mount_v2/cgroup.subtree_control"
         [ "$me" = 0 ] || why="$why && cd $mount_v2 && chown $user_name . cgroup.procs init init/cgroup.procs"
         why="as root there, after each boot: $why"
     else
@@ -173,8 +173,9 @@ lift_all() {
         v[12]) lift_groups "$base" ;;
         stop)
             go_on
+            names=$(ls "$quotas" | sed -n s/^stop.//p | tr '\n' ' ')
             run "$quota_lib
-                scan $(ls "$quotas" | sed -n s/^stop.//p | tr '\n' ' ') | while read -r _ p; do kill -CONT \$p; done" 2>/dev/null
+                scan $names | while read -r _ p; do kill -CONT \$p; done" 2>/dev/null
             ;;
     esac
     rm -rf "$quotas"

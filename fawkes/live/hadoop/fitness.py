@@ -99,9 +99,9 @@ class Seen:
     whether a process survives the logout; ``sees`` the other nodes whose token lies in this node's work folder;
     ``unfit_users`` why nothing can run there as some of the users that MR-clusters run as; ``no_group`` why a lease
     gets no control group there, "" if it gets one; ``no_way`` why it opens no connections for us, "" if it does. None:
-    it could not be told. ``not_reached`` is why this machine does not reach its data_address, None if it does. ``quota``
-    is how CPU time of containers is limited there (``v2``, ``v1``, ``stop``; "" if it did not say), ``quota_why`` what an
-    administrator would have to do for better than ``stop``.
+    it could not be told. ``not_reached`` is why this machine does not reach its data_address, None if it does.
+    ``quota`` is how CPU time of containers is limited there (``v2``, ``v1``, ``stop``; "" if it did not say),
+    ``quota_why`` the commands by which an administrator would grant more than ``stop``.
     """
 
     node: InventoryNode

@@ -31,8 +31,8 @@ class Blueprint:
     hosts see as /srv/dist; ``sshd_root`` is the folder of an unpacked SSH server (empty for the machine's own), and
     ``sshd`` and ``libraries`` say where hosts see the server and its libraries; ``user_id`` is None for root, else
     the user without rights whom the hosts' sshd runs as; ``users`` are those that MR-clusters may run as;
-    ``groups`` is by mount point the folder with a control group for each host (empty: they have none); ``noexec`` lets no program
-    below /srv run.
+    ``groups`` is by mount point the folder with a control group for each host (empty: they have none); ``noexec``
+    lets no program below /srv run.
     """
 
     name: str

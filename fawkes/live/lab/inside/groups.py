@@ -18,7 +18,7 @@ NOTE = "groups"
 
 _HINT = "Bring the lab up as root, on a machine with control groups that root can write to"
 _FIRST = "init"
-"""The group of a host's processes where the host can limit CPU time by v2: a group with such groups has no processes."""
+"""The group of a host's processes where v2 can limit CPU time: a group that has such groups has no processes."""
 
 
 def mount_point() -> Path | None:
