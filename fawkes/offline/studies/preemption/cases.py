@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fawkes.offline.studies.preemption import fixed
 
@@ -11,31 +11,41 @@ from fawkes.offline.studies.preemption import fixed
 class Model:
     """Differences of a refuting model: one thing is changed, the rest is the same.
 
-    ``medium`` takes the place of all media. ``freeze``: victims stop when they are chosen, not when their dump begins.
-    ``lossy``: a restored task starts again. ``basic``: the policy `checkpoint` takes the place of `adaptive`. ``every``
+    ``medium`` takes the place of all media, and ``free`` takes no time. ``freeze``: victims stop when they are chosen,
+    not when their dump begins. ``lossy``: a restored task starts again. ``instead`` replaces adaptive. ``every``
     multiplies the time between important jobs, and ``arrival_s`` is that of the rig's. ``blind``: estimates know no
     restores. ``full``: each dump is full. ``capped``: the cap on kills is in force.
     """
 
     medium: str = ""
+    free: bool = False
     freeze: bool = False
     lossy: bool = False
-    basic: bool = False
+    instead: str = ""
     every: float = 1.0
     arrival_s: float = fixed.RIG_ARRIVAL_S
     blind: bool = False
     full: bool = False
     capped: bool = True
 
+    def changes(self, policy: str) -> bool:
+        """True if the runs of a policy are other ones under this model."""
+        if self.every != 1 or self.arrival_s != fixed.RIG_ARRIVAL_S:
+            return True
+        if policy == "adaptive" and (self.blind or self.full):
+            return True
+        return policy in ("checkpoint", "adaptive") and (self.free or self.freeze or self.lossy)
 
+
+_FREE = 1e-9
 MODELS = {
     "": Model(),
     "equal": Model(medium="nvm"),
     "slow": Model(medium="hdd"),
-    "free": Model(medium="free"),
+    "free": Model(free=True),
     "freeze": Model(freeze=True),
     "lossy": Model(lossy=True),
-    "basic": Model(basic=True),
+    "basic": Model(instead="checkpoint"),
     "rare": Model(every=2.0),
     "late": Model(arrival_s=45.0),
     "blind": Model(blind=True),
@@ -61,10 +71,22 @@ class Case:
     @property
     def slope(self) -> float:
         """Seconds that a GB takes to be written or read."""
-        medium = MODELS[self.model].medium or self.medium
-        if medium == "free":
-            return 1e-9
-        return fixed.SLOPES[medium] if self.mbps is None else 1024 / self.mbps
+        if MODELS[self.model].free:
+            return _FREE
+        return fixed.SLOPES[self.medium] if self.mbps is None else 1024 / self.mbps
+
+    def plain(self) -> Case:
+        """The case that is run for this one: a model that only names another medium, policy or cap is no other run."""
+        model = MODELS[self.model]
+        policy = model.instead if self.policy == "adaptive" and model.instead else self.policy
+        saves = policy in ("checkpoint", "adaptive")
+        medium = (model.medium or self.medium) if saves and self.mbps is None else "nvm"
+        cap = self.cap if policy == "adaptive" and model.capped else None
+        kept = self.model if model.changes(policy) else ""
+        return replace(
+            self, policy=policy, medium=medium, cap=cap, model=kept, copies=self.copies if saves else 1,
+            mbps=self.mbps if saves else None,
+        )  # fmt: skip
 
 
 def seven(workload: str) -> dict[str, Case]:

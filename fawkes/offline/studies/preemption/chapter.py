@@ -38,7 +38,7 @@ GAPS = (
 def wanted(*, quick: bool) -> list[Case]:
     """The cases of the chapter, each once; ``quick``: with one seed."""
     seeds = seeds_of(quick=quick)
-    cases = (case for experiment in EXPERIMENTS for case in experiment.wanted(seeds, MODELS))
+    cases = (case.plain() for experiment in EXPERIMENTS for case in experiment.wanted(seeds, MODELS))
     return list(dict.fromkeys(case for case in cases if case.seed in seeds[: fixed.RUNS[case.workload]]))
 
 

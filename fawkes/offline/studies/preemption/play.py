@@ -100,7 +100,7 @@ class _Node:
 
 def play(case: Case) -> Row:
     """The row of a case."""
-    return Play(case).run()
+    return Play(case.plain()).run()
 
 
 class Play:
@@ -108,9 +108,7 @@ class Play:
 
     def __init__(self, case: Case) -> None:
         self.case, self.model = case, MODELS[case.model]
-        policy = "checkpoint" if case.policy == "adaptive" and self.model.basic else case.policy
-        self.choose, self.adaptive = policy_of(policy), policy == "adaptive"
-        self.cap = case.cap if self.model.capped else None
+        self.choose, self.adaptive = policy_of(case.policy), case.policy == "adaptive"
         self.workload = workload_of(case)
         self.random = Random(f"victims {case.seed}")  # noqa: S311 - a seed
         self.nodes = [_Node(self.workload.slots) for _ in range(self.workload.nodes)]
@@ -230,7 +228,7 @@ class Play:
             devices,
             Need(cause=Cause.PRIORITY, slots=needed - len(held), priority=level),
             self.choose,
-            cap=self.cap,
+            cap=self.case.cap,
         )
         # Dumps queue in the order of the answers' ends: that is the order in which the core added up the queues.
         acts = sorted(

@@ -26,11 +26,15 @@ class Study:
 
     def each(self, case: Any) -> list[Mapping[str, Any]]:
         """The rows of a case, one for each seed; NotRunError when one was not made."""
-        wanted = [replace(case, seed=seed, model=self.model) for seed in self.seeds_of(case)]
+        wanted = [self.run_of(replace(case, seed=seed, model=self.model)) for seed in self.seeds_of(case)]
         missing = [each for each in wanted if each not in self.rows]
         if missing:
             raise NotRunError(f"not run: {missing[0]}")
         return [self.rows[each] for each in wanted]
+
+    def run_of(self, case: Any) -> Any:
+        """The case whose row stands for a case."""
+        return case
 
     def seeds_of(self, _case: Any) -> Sequence[int]:
         """The seeds with which a case is run."""

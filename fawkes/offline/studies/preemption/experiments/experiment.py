@@ -18,6 +18,10 @@ class Study(statements.Study):
         """The seeds with which the workload of a case is run."""
         return self.seeds[: fixed.RUNS[case.workload]]
 
+    def run_of(self, case: Case) -> Case:
+        """The case without a model that makes no other run."""
+        return case.plain()
+
     def mean(self, case: Case, key: str) -> float:
         """The mean of a figure of the rows."""
         return fmean(row[key] for row in self.each(case))

@@ -63,8 +63,9 @@ TRAP = Experiment(
     ),
     exhibits=(
         Exhibit("7-trap", "The trap of Algorithm 1",
-                "Google-like day with 4 GB a task and a wave each 700 s, on HDD; means of five seeds, response times "
-                "as ratios to checkpoint.", ("7-",), _table, bars("policy", ("low", "medium", "high"), "over checkpoint")),
+                "Google-like day with 4 GB a task and a wave each 700 s, on HDD; means of five seeds, response "
+                "times as ratios to checkpoint.", ("7-",), _table,
+                bars("policy", ("low", "medium", "high"), "over checkpoint")),
     ),
     cases=tuple(_CAPS.values()),
 )  # fmt: skip
