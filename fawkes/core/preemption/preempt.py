@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 from math import inf
+from typing import NamedTuple
 
 from fawkes.core.preemption.values import (
     KILL,
@@ -71,8 +72,7 @@ def victim_of(task: Task, device: Device, cause: Cause) -> Victim:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(NamedTuple):
     """A victim with its task, its place in the question, and the policy's choice."""
 
     place: int

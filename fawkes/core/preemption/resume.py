@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 
-from fawkes.core.preemption.values import Medium, seconds, total
+from fawkes.core.preemption.values import Device, seconds, total
 
 
 class Way(StrEnum):
-    """The way in which a task comes back."""
+    """The way in which a task comes back; ``WAIT``: no slot can be had now."""
 
     RESTART = "restart"
     LOCAL = "local"
     REMOTE = "remote"
     WAIT = "wait"
-    """No slot can be had now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +25,6 @@ class Image:
 
     bytes: float | None
     node: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A node on which the task could go on.
-
-    ``queue_s``: seconds until its device is free, with the cost of displacing a task if that has to be; None: not
-    known; infinite: no slot can be had there.
-    """
-
-    node: str
-    medium: Medium
-    queue_s: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,32 +36,28 @@ class Resume:
     overhead_s: float | None = None
 
 
-def resume(image: Image | None, places: Sequence[Place]) -> Resume:
-    """The way on which a preempted task goes on; a tie goes to the node that holds the image.
+def resume(image: Image | None, devices: Mapping[str, Device]) -> Resume:
+    """The way on which a preempted task goes on, on one of these nodes; a tie goes to the node that holds the image.
 
-    The remote node is the free one with the shortest queue, then the fastest network, then the first name.
+    A queue here includes what it costs to displace a task; it is infinite where no slot can be had. The remote node is
+    the free one with the shortest queue, then the fastest network, then the first name.
     """
     if image is None:
         return Resume(Way.RESTART)
-    free = [place for place in places if place.queue_s != inf]
-    remotes = sorted((place for place in free if place.node != image.node), key=_shortest)
-    ways = [_local(image, place) for place in free if place.node == image.node]
-    ways += [_remote(image, place) for place in remotes[:1]]
-    if not ways:
-        return Resume(Way.WAIT)
-    return min(ways, key=lambda way: inf if way.overhead_s is None else way.overhead_s)
+    free = {node: device for node, device in devices.items() if device.queue_s != inf}
+    ways = [_way(Way.LOCAL, image, node, free[node]) for node in free if node == image.node]
+    remotes = [(_shortest(device), node) for node, device in free.items() if node != image.node]
+    if remotes:
+        _, node = min(remotes)
+        ways.append(_way(Way.REMOTE, image, node, free[node]))
+    return min(ways, key=lambda each: inf if each.overhead_s is None else each.overhead_s, default=Resume(Way.WAIT))
 
 
-def _local(image: Image, place: Place) -> Resume:
-    return Resume(Way.LOCAL, place.node, total(seconds(image.bytes, place.medium.read), place.queue_s))
+def _way(way: Way, image: Image, node: str, device: Device) -> Resume:
+    network_s = seconds(image.bytes, device.medium.network) if way is Way.REMOTE else 0.0
+    return Resume(way, node, total(network_s, seconds(image.bytes, device.medium.read), device.queue_s))
 
 
-def _remote(image: Image, place: Place) -> Resume:
-    medium = place.medium
-    overhead_s = total(seconds(image.bytes, medium.network), seconds(image.bytes, medium.read), place.queue_s)
-    return Resume(Way.REMOTE, place.node, overhead_s)
-
-
-def _shortest(place: Place) -> tuple[float, float, str]:
-    queue_s, network = place.queue_s, place.medium.network
-    return (inf if queue_s is None else queue_s, 0.0 if network is None else -network, place.node)
+def _shortest(device: Device) -> tuple[float, float]:
+    queue_s, network = device.queue_s, device.medium.network
+    return (inf if queue_s is None else queue_s, 0.0 if network is None else -network)

@@ -16,7 +16,7 @@ from typing import Any
 
 from fawkes.base.catalog import Kind, bundled_dir
 from fawkes.core.preemption.preempt import decide
-from fawkes.core.preemption.resume import Image, Place, resume
+from fawkes.core.preemption.resume import Image, resume
 from fawkes.core.preemption.values import Action, Cause, Choose, Device, Medium, Need, Task
 from fawkes.core.preemption.waste import Waste
 from fawkes.offline.studies.preemption import fixed
@@ -112,6 +112,7 @@ class Play:
         self.workload = workload_of(case)
         self.random = Random(f"victims {case.seed}")  # noqa: S311 - a seed
         self.nodes = [_Node(self.workload.slots) for _ in range(self.workload.nodes)]
+        self.free = self.workload.nodes * self.workload.slots
         self.dump_slope = case.slope * fixed.REPLICATION[case.copies]
         read = inf if self.model.blind else fixed.GB / case.slope
         self.medium = Medium(write=fixed.GB / self.dump_slope, read=read, network=fixed.NETWORK_GB_S * fixed.GB)
@@ -153,24 +154,26 @@ class Play:
 
     def _place(self) -> None:
         """Give free slots to waiting tasks: by priority, then by job."""
-        while self.pending and any(node.free for node in self.nodes):
+        while self.pending and self.free:
             task = heappop(self.pending)[-1]
             self.waiting[task.level] -= 1
             self._hold(task, self._node_for(task))
 
     def _node_for(self, task: _Task) -> int:
         if self.adaptive and task.holder is not None:
-            places = [
-                Place(node=f"{at:03}", medium=self.medium, queue_s=node.queue_s(self.now_s) if node.free else inf)
+            devices = {
+                f"{at:03}": Device(medium=self.medium, queue_s=node.queue_s(self.now_s) if node.free else inf)
                 for at, node in enumerate(self.nodes)
-            ]
-            chosen = resume(Image(task.gigabytes * fixed.GB, f"{task.holder:03}"), places).node
+            }
+            chosen = resume(Image(task.gigabytes * fixed.GB, f"{task.holder:03}"), devices).node
             if chosen is not None:
                 return int(chosen)
-        return max(range(len(self.nodes)), key=lambda at: self.nodes[at].free)
+        free = [node.free for node in self.nodes]
+        return free.index(max(free))
 
     def _hold(self, task: _Task, at: int) -> None:
         self.nodes[at].free -= 1
+        self.free -= 1
         self.active[task.at] = task
         task.node, task.slot_s, task.since_s = at, self.now_s, self.now_s
         if task.holder is None:
@@ -201,6 +204,7 @@ class Play:
     def _leave(self, task: _Task) -> None:
         del self.active[task.at]
         self.nodes[task.node].free += 1
+        self.free += 1
         self.slot_s += self.now_s - task.slot_s
 
     # --- preemption
