@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from fawkes.base.units import SECOND_US
+from fawkes.base.units import SECOND_US, show_duration
 from fawkes.config.files.fields import PositiveDurationUs, between
-from fawkes.config.files.loader import Strict
+from fawkes.config.files.loader import Strict, wrong
 from fawkes.core.quota.values import LIVE, Parameters, QuotaRules
 
 RULES = QuotaRules()
+_LEAST_PERIOD_US = SECOND_US // 10
+#: quotas that are late by so many periods must not be taken for a controller that is gone
+_PERIODS = 4
 Part = Annotated[float, between(0.01, 1, "it is a part of the time")]
 Trust = Annotated[float, between(0, 1, "it is a part")]
 Eta = Annotated[float, between(1.01, 1000, "a controller with less is not stable")]
@@ -40,6 +43,18 @@ class QuotaTable(Strict):
     guard_us: PositiveDurationUs = Field(
         default=RULES.guard_us, alias="guard", description="when a node that hears of no controller lifts its limits"
     )
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        if self.period_us < _LEAST_PERIOD_US:
+            raise wrong(f"a period of {show_duration(self.period_us)} is too short", "Give 100ms or more")
+        if self.guard_us < _PERIODS * self.period_us:
+            guard, period = show_duration(self.guard_us), show_duration(self.period_us)
+            raise wrong(
+                f"a guard of {guard} would lift limits that are set every {period}",
+                f"Make guard at least {_PERIODS} periods long",
+            )
+        return self
 
     def rules(self) -> QuotaRules:
         """The rules of the loop."""
