@@ -172,7 +172,8 @@ def _cores(app: Application, nodes: Mapping[NodeId, float | None]) -> float:
 class _Want:
     """An application in this period: the cores that each of its stages requests, and how that was found.
 
-    ``left`` is what its unfinished tasks can use, ``cores`` what its executors can.
+    ``left`` is what its unfinished tasks can use, ``cores`` what its executors can. ``heard``: its driver has said how
+    far it is.
     """
 
     app: Application
@@ -180,6 +181,7 @@ class _Want:
     cores: float
     requests: Mapping[str, float] = field(default_factory=dict)
     left: float = 0.0
+    heard: bool = False
 
     @property
     def requested(self) -> float:
@@ -210,7 +212,7 @@ def _want(
         steered.append(replace(each, control=state))
     ways = sorted((each.way for each in steered), key=lambda way: way is Way.CONTROLLED)
     way = ways[0] if ways else Way.BETWEEN
-    return _Want(replace(app, steered=tuple(steered)), way, cores, requests, left)
+    return _Want(replace(app, steered=tuple(steered)), way, cores, requests, left, heard=seen.stages is not None)
 
 
 # --- what it gets
@@ -289,7 +291,7 @@ def _answered(
     )
     if shown is not None and shown.control is not None:
         point = shown.control.set_point(look.at_us / SECOND_US)
-        course = replace(course, set_point=point, progress=point - shown.control.error)
+        course = replace(course, set_point=point, progress=point - shown.control.error if want.heard else None)
     return replace(app, steered=steered), course
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import Protocol
 
@@ -36,6 +36,8 @@ _log = logging.getLogger(__name__)
 _AT_WORK = (JobLife.STARTING, JobLife.RUNNING)
 #: drivers that are read at once
 _THREADS = 16
+#: of a period, for drivers to answer
+_PART = 0.6
 
 
 class SetsQuotas(Protocol):
@@ -99,6 +101,7 @@ class Quotas:
         self._room = Room()
         self._stood: tuple[Room, Mapping[NodeId, float | None]] = (self._room, {})
         self._readers: dict[tuple[JobId, int], DriverReader] = {}
+        self._asked: dict[tuple[JobId, int], Future[ApplicationSeen]] = {}
         self._cores = _NodeCores(setup)
         self._own = ThreadPoolExecutor(max_workers=1, thread_name_prefix="quotas")
         self._drivers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="drivers")
@@ -138,13 +141,10 @@ class Quotas:
         goals = goals_of(self._view)
         if not goals and not self._room.applications:
             return None
-        deadline = Deadline.after(self._rules.parameters.period_s)
         clusters = {
             each.cluster: cluster for each in goals if (cluster := self._clusters.get(each.cluster)) is not None
         }
-        seen = list(self._drivers.map(lambda goal: self._look(goal, clusters.get(goal.cluster), deadline), goals))
-        kept = {(goal.job, goal.attempt) for goal in goals}
-        self._readers = {key: reader for key, reader in self._readers.items() if key in kept}
+        seen = self._drivers_say(goals, clusters)
         nodes = self._nodes_of(seen, clusters)
         look = Look(at_us=self._now_us(), seen=tuple(seen), nodes=nodes, unset=self._unset)
         before = self._room
@@ -159,7 +159,20 @@ class Quotas:
         self._record.append(before, look, period)
         return period
 
-    def _look(self, goal: Goal, cluster: LiveCluster | None, deadline: Deadline) -> ApplicationSeen:
+    def _drivers_say(self, goals: Sequence[Goal], clusters: Mapping[ClusterId, LiveCluster]) -> list[ApplicationSeen]:
+        """What the driver of each goal says. A slow one is not waited for: its answer counts in a later period."""
+        keys = {(goal.job, goal.attempt): goal for goal in goals}
+        self._readers = {key: reader for key, reader in self._readers.items() if key in keys}
+        self._asked = {key: answer for key, answer in self._asked.items() if key in keys}
+        for key, goal in keys.items():
+            if key not in self._asked:
+                self._asked[key] = self._drivers.submit(self._look, goal, clusters.get(goal.cluster))
+        done, _ = wait(self._asked.values(), timeout=self._rules.parameters.period_s * _PART)
+        answered = {key: self._asked.pop(key).result() for key in keys if self._asked[key] in done}
+        late = "its driver has not answered yet"
+        return [answered.get(key) or ApplicationSeen(goal=goal, why=late) for key, goal in keys.items()]
+
+    def _look(self, goal: Goal, cluster: LiveCluster | None) -> ApplicationSeen:
         """What the driver of a goal says; why not, where it says nothing."""
         if cluster is None or not cluster.ready:
             return ApplicationSeen(goal=goal, why=f"{goal.cluster} has no masters at the moment")
@@ -171,7 +184,7 @@ class Quotas:
                 if not running:
                     return ApplicationSeen(goal=goal, stages=(), why="it has no application yet")
                 reader = self._readers[key] = DriverReader(running[-1].id)
-            said = reader.look(self._setup.masters(cluster), deadline)
+            said = reader.look(self._setup.masters(cluster), Deadline.after(limits.DRIVER_S))
         except (UnreadableError, FawkesError) as error:
             return ApplicationSeen(goal=goal, why=str(error))
         return ApplicationSeen(goal=goal, stages=said.stages, executors=said.executors)

@@ -24,7 +24,7 @@ from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.quotas import ContainerQuota, InForce, Limit, Mode, Wanted
 from fawkes.store.quotas import QuotaReader, QuotaRecord
 from tests.core.quota.support import quota
-from tests.live.masters_server import APPS, INFO, NODE_LIST, Server, hangs_up, says
+from tests.live.masters_server import APPS, INFO, NODE_LIST, Server, drips, hangs_up, says
 from tests.live.wire.test_spark_driver import APP, EXECUTORS, STAGES, executor, stage
 
 US = 1_000_000
@@ -134,6 +134,18 @@ def test_a_driver_that_gives_no_answer_keeps_its_cores_and_then_has_no_limit(ben
     assert bench.period() == first
     bench.now_us += 11 * US
     assert bench.period() == dict.fromkeys(CONTAINERS, None)
+
+
+def test_a_slow_driver_is_not_waited_for_and_its_answer_counts_later(bench: Bench) -> None:
+    first = bench.period()
+    bench.server.answers[STAGES] = drips([stage(3, done=0)], drops=40)
+    assert bench.period() == first
+    (answer,) = bench.quotas._asked.values()
+    answer.result(timeout=10)
+    bench.period()
+    bench.quotas.close()
+    with closing(QuotaReader(bench.folder)) as reader:
+        assert [course.progress for _, course in reader.courses("j")] == [0.0, None, 0.0]
 
 
 def test_a_node_that_does_not_answer_is_recorded_and_told_again(bench: Bench) -> None:
