@@ -16,7 +16,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.base.values import replace
 from fawkes.core.quota import control
 from fawkes.core.quota.planner import Held, mean_rate, plan_stage
-from fawkes.core.quota.profile import Stage, records_in
+from fawkes.core.quota.profile import records_of
 from fawkes.core.quota.sight import (
     Application,
     ApplicationSeen,
@@ -126,7 +126,8 @@ def _begin(
     count = max(1, len(app.executors))
     # A stage that runs again was submitted before, and still takes its part of the time.
     waiting = [each for each in app.goal.profile.stages if each.id == stage.id or each.id not in app.submitted]
-    records, left = _records(app, stage), max(0, seen.tasks - seen.done)
+    records = records_of(app.goal.profile, stage, app.written, app.goal.size)
+    left = max(0, seen.tasks - seen.done)
     plan = plan_stage(
         stage,
         waiting,
@@ -150,14 +151,6 @@ def _begin(
         )
     new = Steered(stage=seen.id, attempt=seen.attempt, plan=plan, control=state, way=way)
     return replace(app, steered=(*app.steered, new))
-
-
-def _records(app: Application, stage: Stage) -> float:
-    """Records that a stage reads in this run: what its parents wrote, or else what the profile has, by size."""
-    size = app.goal.size
-    profile = {each.id: each.records_written * size for each in app.goal.profile.stages}
-    written = {each: app.written.get(each) or profile[each] for each in stage.parents}
-    return records_in(app.goal.profile, stage, written) * (1.0 if stage.parents else size) or stage.records_read * size
 
 
 def _cores(app: Application, nodes: Mapping[NodeId, float | None]) -> float:

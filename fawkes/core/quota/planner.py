@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, fsum
 
 from fawkes.core.fairness.targets import Bounds, whole_nodes
-from fawkes.core.quota.profile import Profile, Stage, records_in
+from fawkes.core.quota.profile import Profile, Stage, records_of
 from fawkes.core.quota.values import TOLERANCE, Parameters, round_up
 
 
@@ -86,7 +86,7 @@ def shortages(
     """
     spent_s, written, short = 0.0, dict[str, float](), list[Shortage]()
     for place, stage in enumerate(profile.stages):
-        records = records_in(profile, stage, written) * (1.0 if stage.parents else size)
+        records = records_of(profile, stage, written, size)
         ratio = stage.records_written / stage.records_read if stage.records_read else 0.0
         written[stage.id] = records * ratio or stage.records_written * size
         plan = plan_stage(

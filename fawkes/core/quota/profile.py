@@ -136,12 +136,27 @@ def nominal_rate(tasks: int, run_s: float, records: Sequence[float]) -> float | 
     ``records`` are candidates, the best first: what the parents wrote, what they read, what the stage itself read, and
     what it wrote. A candidate that is 0, or the number of tasks, counts something else.
     """
-    counted = next((each for each in records if each > 0 and each != tasks), None)
-    return None if counted is None or run_s <= 0 else counted / run_s
+    place = _counts(tasks, records)
+    return None if place is None or run_s <= 0 else records[place] / run_s
 
 
-def records_in(profile: Profile, stage: Stage, written: Mapping[str, float]) -> float:
-    """Records that a stage reads when its parents wrote these; of a first stage those of the profile."""
-    if not stage.parents:
-        return stage.records_read
-    return fsum(written[parent] for parent in stage.parents)
+def _counts(tasks: int, records: Sequence[float]) -> int | None:
+    """The place of the first candidate that counts records; None without any."""
+    return next((place for place, each in enumerate(records) if each > 0 and each != tasks), None)
+
+
+def records_of(profile: Profile, stage: Stage, written: Mapping[str, float], size: float = 1.0) -> float:
+    """The records that the rate of a stage counts, in a run whose data are ``size`` times those of the profile.
+
+    They are of the same kind as those by which the rate was found (`nominal_rate`), or else a rate in records written
+    would be held against 0 records read. ``written`` are those that stages of this run wrote; of others it has what the
+    profile has, by size. 0 where nothing counts.
+    """
+    parents = [profile.stage(each) for each in stage.parents]
+    wrote, read = fsum(each.records_written for each in parents), fsum(each.records_read for each in parents)
+    place = _counts(stage.tasks, (wrote, read, stage.records_read, stage.records_written))
+    if place is None:
+        return 0.0
+    if place == 0:
+        return fsum(written.get(each.id) or each.records_written * size for each in parents)
+    return size * (wrote, read, stage.records_read, stage.records_written)[place]

@@ -113,6 +113,13 @@ def test_an_application_ends_on_its_deadline_also_when_its_profile_is_wrong(spee
     assert sum(app.cores) * 0.5 == pytest.approx(800 / speed, rel=0.03)
 
 
+def test_a_rate_in_records_written_is_held_against_records_written() -> None:
+    """A program that makes its data reads nothing: its rate counts what it writes."""
+    makes = replace(stage("0 a"), records_read=0.0)
+    course = step(Room(), look(0, App(goal(makes, due_s=100)).seen()), quota("edf_pure"), RULES).courses[0]
+    assert (course.way, course.requested) == (Way.CONTROLLED, 4.0)
+
+
 def test_two_applications_share_their_nodes_and_the_earlier_one_is_first() -> None:
     first, second = App(goal(stage("0 a"), job="x", due_s=60)), App(goal(stage("0 a"), job="y", due_s=110))
     periods = play(first, second)
