@@ -25,6 +25,7 @@ PARTS = (
     "ledger",
     "simulator",
     "flat",
+    "preemption",
     "sweep",
     "readers",
     "page",
@@ -41,6 +42,7 @@ _ROUNDS = {
     "ledger": 3,
     "simulator": 3,
     "flat": 1,
+    "preemption": 3,
     "sweep": 3,
     "readers": 3,
     "page": 1,
@@ -121,7 +123,7 @@ def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Sa
 
         figures += core.figures(rounds or _ROUNDS["core"], say)
         figures += waiting.figures(rounds or _ROUNDS["core"], say)
-    for part in ("ledger", "simulator", "flat", "sweep", "readers", "page", "ssh"):
+    for part in ("ledger", "simulator", "flat", "preemption", "sweep", "readers", "page", "ssh"):
         if part in parts:
             figures += _of_module(part, rounds, say)
     if "deploy" in parts or "grow" in parts:

@@ -85,7 +85,7 @@ def forget(lease: Lease) -> Script:
 [ -z "$cluster" ] || refuse 79 "the node is held by $cluster, generation $generation"
 if [ -n "$damage" ]; then
     left=
-    for folder in "$work"/clusters/* "$work"/users/* "$work"/groups/*; do
+    for folder in "$work"/clusters/* "$work"/users/* "$work"/groups/* "$work"/quotas/*; do
         case "$left " in *" ${folder##*/} "*) continue ;; esac
         [ ! -e "$folder" ] || left="$left ${folder##*/}"
     done
@@ -96,7 +96,7 @@ if [ -n "$damage" ]; then
 fi
 rm -rf "$work/lease" "$work/beat" "$work/.lease.new" "$work/.beat.new" && sync "$work" ||
     { echo "cannot remove $work/lease" >&2; exit 73; }
-for folder in clusters users groups; do rmdir "$work/$folder" 2>/dev/null; done
+for folder in clusters users groups quotas; do rmdir "$work/$folder" 2>/dev/null; done
 # Whoever waits for this lock looks afterwards whether its file is still there, and takes the new one.
 rm -f "$work/.lock" || { echo "cannot remove $work/.lock" >&2; exit 73; }
 fact lease none

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from fawkes.playbook import (
+    QUOTAS,
     Folders,
     Lease,
     Script,
@@ -17,6 +18,7 @@ from fawkes.playbook import (
     hand_lease,
     kept_text,
     play,
+    quota_functions,
     reading,
     reading_in,
     task,
@@ -46,11 +48,14 @@ def check(
     ``reach.ADDRESS`` for each of ``others`` that answers at once on ``port``, be it by a refusal (``yes``), or that
     there is no way to (why); ``missing`` for each program that is not there; ``left.PID`` with "pool cluster generation
     daemon" for each process of any Fawkes pool;
-    ``lease.*``; ``group``, whether a lease gets a control group there (``yes`` or ``no``), and why not (``group.why``).
+    ``lease.*``; ``group``, whether a lease gets a control group there (``yes`` or ``no``), and why not (``group.why``);
+    ``quota``, how CPU time is limited there (``v2``, ``v1`` or ``stop``), and ``quota.why``, the commands by which an
+    administrator would grant more than ``stop``.
     """
     return reading(
-        _CHECK + _LEFT + _CLOCK,
+        _CHECK + _QUOTA + _LEFT + _CLOCK,
         work=work_dir,
+        quota_functions=Script(QUOTAS),
         java=java_home,
         hex_ports=[f"{port:04X}" for port in ports],
         names=list(names),
@@ -120,6 +125,14 @@ done
 find_group "fawkes:check:$$"
 if [ -n "$group" ]; then fact group yes; else fact group no; fact group.why "$why"; fi
 case $group in folder*) rmdir "${group#folder }" ;; esac
+"""
+
+_QUOTA = r"""
+{quota_functions}
+group=${group%% *}
+find_quota "fawkes:check:$$:quota"
+fact quota "${quota%% *}"
+[ "$quota" != stop ] || fact quota.why "$why"
 """
 
 _LEFT = r"""
@@ -355,6 +368,9 @@ end_all() {
     [ -z "$uid" ] || (as_user /bin/sh -c "kill -$1 -1") 2>/dev/null
 }
 dirty() { echo "$*" >&2; exit 70; }
+# First of all: what is limited to a hundredth of a core takes minutes to end, and what is stopped does not hear TERM.
+keep=yes
+lift_all
 set -- $(all_left)
 fact killed $#
 [ ! -e {group_file} ] || [ -n "$(group_mounts)" ] ||
@@ -420,7 +436,7 @@ left=$(marked "$my_pool" "$my_cluster" "$work")
 [ -z "$left" ] || dirty "processes of $my_cluster are left:" $left
 {traces}
 run "$traces"
-for folder in clusters users groups; do rmdir "$work/$folder" 2>/dev/null; done
+for folder in clusters users groups quotas; do rmdir "$work/$folder" 2>/dev/null; done
 [ ! -e {root} ] && [ ! -e "$trash" ] || dirty "folders of $my_cluster are left"
 fact clean yes
 """
@@ -443,11 +459,12 @@ def wipe(lease: Lease, *, grace_s: float = 1.0) -> Script:
     user_file = lease.folders.user_file
     return changing(
         lease,
-        _USERS + _WIPE + _WIPE_LEFTOVERS,
+        "{quota_functions}" + _USERS + _WIPE + _WIPE_LEFTOVERS,
         wipes=True,
         by_login=True,
         root=lease.folders.root,
         grace_tenths=round(grace_s * 10),
+        quota_functions=quota_functions(),
         find=kept_text("find", Script.of(_FIND_LEFTOVERS, user_file=user_file)),
         remove=kept_text("remove", Script.of(_REMOVE_LEFTOVERS, user_file=user_file)),
         traces=kept_text("traces", Script(_TRACES)),

@@ -30,6 +30,8 @@ READINGS = {
     "master_slots": "Containers that each ApplicationMaster takes. 0 where they take none.",
     "cpus_wanted": "CPUs that an admission policy granted to running jobs, and those that waiting jobs ask for which "
     "can still meet their deadlines. Unknown without such a policy.",
+    "nodes_planned": "Nodes that the plans of its Spark jobs under quotas need. Unknown where the cores of "
+    "its nodes are not known.",
 }
 
 

@@ -28,6 +28,7 @@ class Kind(StrEnum):
     POLICY = "policies"
     ADMISSION = "policies/admission"
     QUOTA = "policies/quota"
+    PREEMPTION = "policies/preemption"
     PLAYBOOK = "playbooks"
     WORKLOAD = "workloads"
     INVENTORY = "inventory"
@@ -45,12 +46,18 @@ _SUFFIX = {
     Kind.POLICY: ".py",
     Kind.ADMISSION: ".py",
     Kind.QUOTA: ".py",
+    Kind.PREEMPTION: ".py",
     Kind.PLAYBOOK: ".py",
     Kind.WORKLOAD: ".toml",
     Kind.INVENTORY: ".toml",
 }
 _OWN_NAME = re.compile(r"""^NAME\s*(?::\s*\w+\s*)?=\s*["'](\w+)["']""", re.MULTILINE)
-_NAMED = {Kind.POLICY: "policy", Kind.ADMISSION: "admission policy", Kind.QUOTA: "quota policy"}
+_NAMED = {
+    Kind.POLICY: "policy",
+    Kind.ADMISSION: "admission policy",
+    Kind.QUOTA: "quota policy",
+    Kind.PREEMPTION: "preemption policy",
+}
 _PARTS = {Kind.POLICY: ("", "weighting")}
 
 

@@ -19,9 +19,11 @@ from typing import Any, ClassVar
 
 from fawkes.base.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError, UserError
 from fawkes.playbook.prelude import PRELUDE
+from fawkes.playbook.quota_shell import QUOTAS
 from fawkes.playbook.script import Facts, Script, Secret, Value, read_facts
 
 __all__ = [
+    "QUOTAS",
     "Exit",
     "Facts",
     "Folders",
@@ -33,10 +35,12 @@ __all__ = [
     "Value",
     "changing",
     "failure",
+    "fenced",
     "hand_lease",
     "kept_text",
     "lease_change",
     "play",
+    "quota_functions",
     "read_facts",
     "reading",
     "reading_in",
@@ -175,6 +179,11 @@ class Folders:
     def group_file(self) -> PurePosixPath:
         """That a control group was made for the MR-cluster on the node, and how one enters it; absent without one."""
         return self.work_dir / "groups" / self.cluster
+
+    @property
+    def quotas(self) -> PurePosixPath:
+        """What the guard of CPU quotas needs to lift them; absent while there are none. The user for SSH owns it."""
+        return self.work_dir / "quotas" / self.cluster
 
     @property
     def conf(self) -> PurePosixPath:
@@ -453,6 +462,45 @@ _RUN_STDIN = Script("""
 { if [ -z "$user" ]; then ( eval "$body" ); else as_user /bin/sh -c "$lib
 umask 077
 $body"; fi; }""")
+
+
+_FENCE = r"""
+fence() {
+    code=0
+    read_lease "$work"
+    if [ -n "$damage" ]; then code=83; refusal="$work/lease is not a valid lease: $damage"
+    elif [ $leased = no ] || [ -z "$cluster" ]; then code=76; refusal="no MR-cluster holds the node"
+    elif [ "$node" != "$my_node" ]; then code=74; refusal="the lease in $work belongs to node $node"
+    elif [ "$pool" != "$my_pool" ]; then code=77; refusal="the lease in $work belongs to pool $pool"
+    elif [ "$epoch" -gt "$my_epoch" ] || { [ "$epoch" = "$my_epoch" ] && [ "$controller" != "$my_controller" ]; }; then
+        code=78; refusal="epoch $epoch of controller $controller is newer"
+    elif [ "$cluster" != "$my_cluster" ] || [ "$generation" != "$my_generation" ]; then
+        code=79; refusal="the node is held by $cluster, generation $generation"
+    elif [ "$epoch" = "$my_epoch" ] && [ "$closed" -ge "$my_generation" ]; then
+        code=82; refusal="$my_cluster was told to leave the node, generation $my_generation"
+    fi
+    return $code
+}
+refuse() { lease_facts; echo "$refusal" >&2; exit $code; }
+fence || refuse
+own_user "$work" "$my_cluster"
+"""
+
+
+def fenced(lease: Lease, template: str, **values: Value) -> Script:
+    """A script that takes no lock, because a long step may hold it, and does nothing that outlives a wipe.
+
+    It runs only while the MR-cluster and generation of the lease hold the node, are not told to leave it, and no newer
+    controller has taken over; refusals as in :func:`changing`. ``fence || refuse`` in it asks again. It has ``user``,
+    ``as_user`` and ``run`` as a script ``by_login``, and no lease is written.
+    """
+    lib = Script(PRELUDE) + Script.of(_MY_LEASE, **_lease_values(lease))
+    return kept_text("lib", lib) + Script('eval "$lib"') + Script(_FENCE) + Script.of(template, **values)
+
+
+def quota_functions() -> Script:
+    """The shell functions of CPU quotas (``fawkes/playbook/quota_shell.py``), for a script that has the lease's."""
+    return kept_text("quota_lib", Script(QUOTAS)) + Script('eval "$quota_lib"\nquotas=$work/quotas/$my_cluster')
 
 
 def lease_change(lease: Lease, template: str, *, mends: bool = False, **values: Value) -> Script:

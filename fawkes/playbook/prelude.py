@@ -15,9 +15,10 @@ from __future__ import annotations
 # although its other threads go on.
 # `marked POOL CLUSTER WORK_DIR`: pids of all processes of an MR-cluster, by inherited environment, and, for containers
 # that lost it, by working folder: pid files never see the containers of a NodeManager that was killed.
-# `group_mounts`: where control groups (cgroup v2) can be seen on this node.
-# `groups_of POOL NODE CLUSTER`: the folders of the control groups of an MR-cluster. They are found by name, because a
-# job of the user for SSH can change every file that would say where they are.
+# `group_mounts [cpu]`: where control groups (cgroup v2) can be seen on this node; `cpu`: and those of v1 for CPU time.
+# `groups_of POOL NODE CLUSTER`: the folders of the control groups of an MR-cluster, those of quotas (quota_shell.py)
+# included. They are found by name, because a job of the user for SSH can change every file that would say where they
+# are.
 # `group_left POOL NODE CLUSTER`: pids of the processes in them. If these cannot be read, the folder itself, which is no
 # pid: a group of which nothing is known is not empty.
 # `make_group FOLDER`: enter this control group, and make it first if it is not there.
@@ -110,12 +111,13 @@ marked() {
     } 2>/dev/null | sed 's,^/proc/,,; s,/.*,,' | sort -un
 }
 group_mounts() {
-    for mount in $(awk '$3 == "cgroup2" { print $2 }' /proc/self/mounts | sort -u); do
+    for mount in $(awk -v cpu="$1" '$3 == "cgroup2" || (cpu && $3 == "cgroup" && "," $4 "," ~ /,cpu,/) { print $2 }' \
+        /proc/self/mounts | sort -u); do
         [ ! -e "$mount/cgroup.procs" ] || echo "$mount"
     done
 }
 groups_of() {
-    for mount in $(group_mounts); do
+    for mount in $(group_mounts cpu); do
         find "$mount" -type d \( -name "fawkes:$1:$2:$3" -o -name "fawkes:$1:$2:$3:*" \) -prune -print 2>/dev/null
     done
 }
@@ -123,6 +125,8 @@ group_left() {
     for folder in $(groups_of "$@"); do
         ! grep -qx 'populated 0' "$folder/cgroup.events" 2>/dev/null && [ -d "$folder" ] || continue
         inside=$(find "$folder" -name cgroup.procs -exec cat {} + 2>/dev/null | grep -vx 0)
+        # v1 has no cgroup.events: what has no process there is empty.
+        [ -n "$inside" ] || [ ! -e "$folder/cgroup.clone_children" ] || continue
         echo "${inside:-$folder}"
     done
 }

@@ -1,7 +1,7 @@
 """All that a file in `policies/` may import, and how such a file becomes a policy.
 
-Files in `policies/admission/` and `policies/quota/` are described in `fawkes.policy.admission` and
-`fawkes.policy.quota`. A file in `policies/weighting/` has a
+Files in `policies/admission/`, `policies/quota/` and `policies/preemption/` are described in `fawkes.policy.admission`,
+`fawkes.policy.quota` and `fawkes.policy.preemption`. A file in `policies/weighting/` has a
 docstring, a ``NAME`` and ``measure(window, ...)``, which answers y_i of eq. 4 for one MR-cluster: a finite number of at
 least 0, `MINIMUM` (it stays at its minimum), or None (cannot tell: it stays as it is). Keyword parameters with defaults
 can be set by the site (``policy_parameters``). A policy that needs memory takes ``memory`` as its second parameter,
@@ -29,6 +29,7 @@ from typing import Any, cast
 
 from fawkes.base.errors import ConfigError
 from fawkes.core.fairness.weights import MINIMUM, Measure, Minimum
+from fawkes.core.preemption.values import Choice, Victim
 from fawkes.core.quota.values import Claim, Portion
 from fawkes.core.state.admitting import (
     Ask,
@@ -51,6 +52,7 @@ from fawkes.core.values.window import Window
 __all__ = [
     "MINIMUM",
     "Ask",
+    "Choice",
     "Claim",
     "Done",
     "Job",
@@ -61,6 +63,7 @@ __all__ = [
     "Queue",
     "Sample",
     "Verdict",
+    "Victim",
     "Window",
     "by_request",
     "compile_policy",
@@ -89,6 +92,7 @@ _MODULES = {
     "fawkes.policy": SimpleNamespace(
         MINIMUM=MINIMUM,
         Ask=Ask,
+        Choice=Choice,
         Claim=Claim,
         Done=Done,
         Job=Job,
@@ -98,6 +102,7 @@ _MODULES = {
         Queue=Queue,
         Sample=Sample,
         Verdict=Verdict,
+        Victim=Victim,
         Window=Window,
         by_request=by_request,
         fill=fill,

@@ -127,7 +127,7 @@ def test_an_unchanged_copy_in_a_site_came_with_fawkes(tmp_path: Path) -> None:
 def test_what_comes_with_fawkes_is_found() -> None:
     catalog = Catalog()
     policies = {known.title for known in catalog.all(Kind.POLICY)}
-    assert policies == {"JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT", "None", "EQ", "CD"}
+    assert policies == {"JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT", "None", "EQ", "CD", "NP"}
     assert "wkld-a-small" in {known.name for known in catalog.all(Kind.WORKLOAD)}
     assert {known.name for known in catalog.all(Kind.INVENTORY)} == {"das4-like", "small-site"}
 

@@ -16,7 +16,7 @@ from fawkes.policy import ALLOWED_IMPORTS, compile_policy, probe
 from tests.support.pools import POLICIES, policy, settings
 
 #: that of deadlines, which the paper does not have
-OURS = {"CD"}
+OURS = {"CD", "NP"}
 PAPER = {"JD", "DD", "TD", "PU", "DU", "RU", "JS", "JT", "TT", "None", "EQ"}
 NAMES = sorted(path.stem for path in POLICIES.glob("*.py"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,7 @@ from fawkes.config.site.site import Site
 if TYPE_CHECKING:
     from fawkes.core.values.model import JobState, Reason
     from fawkes.report.tables.explain import Explanation
+    from fawkes.report.tables.explain_quota import Courses
     from fawkes.store.base import Reader
 
 
@@ -51,7 +53,8 @@ def explain(
     the threshold, the verdict, and which nodes moved or were refused.
 
     --job shows why a job was let in, waits, or was dropped: the fraction, the correction, the factor for its time in
-    the queue, the CPUs that it asks for and those that are free. The numbers of a job that waits are the newest.
+    the queue, the CPUs that it asks for and those that are free. The numbers of a job that waits are the newest. A job
+    under quotas shows its stages, how far they are and should be, and the cores that it requested and got.
     """
     from fawkes.cli.asking.ledger import ledger_of
     from fawkes.report.tables.explain import as_plain
@@ -60,22 +63,37 @@ def explain(
     if given > 1:
         raise click.UsageError("Give one of TICK, --node, --cluster, --job and --last.")
     with ledger_of(site) as ledger:
-        write(as_plain(_explained(ledger, tick, node, cluster, job, last)), output)
+        courses = [] if job is None else _courses(site, job)
+        write(as_plain(_explained(ledger, tick, node, cluster, job, last, courses)), output)
 
 
 def _explained(
-    ledger: Reader, tick: int | None, node: str | None, cluster: str | None, job: str | None, last: bool
+    ledger: Reader,
+    tick: int | None,
+    node: str | None,
+    cluster: str | None,
+    job: str | None,
+    last: bool,
+    courses: Courses,
 ) -> Explanation:
     from fawkes.report.tables import explain as why
     from fawkes.report.tables.explain_job import explain_job
 
     if job is not None:
-        return explain_job(ledger, job, lambda state: _waits_now(ledger, state))
+        return explain_job(ledger, job, lambda state: _waits_now(ledger, state), courses)
     if node is not None:
         return why.explain_node(ledger, node)
     if cluster is not None:
         return why.explain_cluster(ledger, cluster)
     return why.explain_last(ledger) if last else why.explain_tick(ledger, tick)
+
+
+def _courses(site: Site, job: str) -> Courses:
+    """The course of a job under quotas; empty where none was recorded."""
+    from fawkes.store.quotas import QuotaReader
+
+    with closing(QuotaReader(site.state_dir)) as reader:
+        return reader.courses(job)
 
 
 def _waits_now(ledger: Reader, job: JobState) -> Reason | None:

@@ -77,6 +77,8 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     if without:
         for line in (without_user(without), *group_lines(_groups(seen))):
             note(line)
+    for line in _quota_lines(seen):
+        note(line)
     fit = sum(verdict.fits for verdict in verdicts)
     note(f"{fit} of {counted(len(verdicts), 'host')} {'is' if 1 in (fit, len(verdicts)) else 'are'} ready")
     if fit == len(verdicts):
@@ -148,6 +150,22 @@ def _groups(seen: Sequence[Seen]) -> dict[str, str]:
     return {host.node.name: host.no_group for host in seen if host.no_group is not None}
 
 
+def _quota_lines(seen: Sequence[Seen]) -> list[str]:
+    """Sentences on how hosts can limit the CPU time of containers; nothing on a host that does not say."""
+    from fawkes.config.files.nodeset import fold
+
+    ways: dict[tuple[str, str], list[str]] = {}
+    for host in seen:
+        if host.quota:
+            ways.setdefault((host.quota, host.quota_why), []).append(host.node.name)
+    lines = []
+    for (quota, why), names in ways.items():
+        what = f"{fold(names)} {'limits' if len(names) == 1 else 'limit'} the CPU time of containers"
+        by = f"by control groups (cgroup {quota})" if quota != "stop" else "coarsely, by stopping and continuing them"
+        lines.append(f"{what} {by}" + (f". For control groups, {why}" if why else ""))
+    return lines
+
+
 def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, only: set[str], yes: bool) -> bool:
     """Accept the keys of ``only`` hosts that are not known yet, once somebody has looked at them; true if any was."""
     from fawkes.base.errors import HostError
@@ -202,6 +220,8 @@ def _row(verdict: Fitness) -> dict[str, Any]:
         "free_bytes": free_bytes(seen),
         "shell_us": seen.shell_us,
         "no_group": seen.no_group,
+        "quota": seen.quota or None,
+        "quota_why": seen.quota_why,
         "problems": [
             {"check": failing.check, "level": failing.level.value, "what": failing.what, "hint": failing.hint}
             for failing in verdict.problems

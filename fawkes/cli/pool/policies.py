@@ -1,4 +1,4 @@
-"""`fawkes policies`: the weighting, admission and quota policies, and where each comes from."""
+"""`fawkes policies`: the weighting, admission, quota and preemption policies, and where each comes from."""
 
 from __future__ import annotations
 
@@ -22,14 +22,20 @@ def policies(site: Site, output: str) -> None:
 
     A weighting policy (`policy` in fawkes.toml) says how many nodes each MR-cluster gets. An admission policy
     (`admission`) says which jobs begin, and with how many CPUs. A quota policy divides the cores of a node among
-    executors; so far `fawkes paper --chapter quota` alone uses the bundled ones. A policy in the site's policies/
-    folder, or in its policies/admission/ folder, hides one of the same name that came with Fawkes. No policy is run.
+    executors. A preemption policy says which tasks are killed or checkpointed. So far `fawkes paper` alone uses the
+    quota and preemption policies that came with Fawkes. A policy in the site's policies/ folder, or in its
+    policies/admission/ folder, hides one of the same name that came with Fawkes. No policy is run.
     """
     from fawkes.base.catalog import Catalog, Kind
     from fawkes.cli.show.show import show
 
     catalog = Catalog(site=site.root)
-    kinds = {"weighting": Kind.POLICY, "admission": Kind.ADMISSION, "quota": Kind.QUOTA}
+    kinds = {
+        "weighting": Kind.POLICY,
+        "admission": Kind.ADMISSION,
+        "quota": Kind.QUOTA,
+        "preemption": Kind.PREEMPTION,
+    }
     rows = [_row(policy_file, name) for name, kind in kinds.items() for policy_file in catalog.all(kind)]
     show(rows, TABLES["policies"], output)
 

@@ -414,6 +414,10 @@ _ALL: Final = (
     Field("clock_us", "clock (us)", "How far its clock is ahead of the controller's.", COUNT),
     Field("free_bytes", "free bytes", "The free space of its disk.", COUNT),
     Field("no_group", "no control group", "Why a lease gets no control group there; empty if it gets one.", TEXT),
+    Field(
+        "quota", "CPU quotas", "How CPU time of containers is limited: by cgroup v2 or v1, or by stopping them.", NAME
+    ),
+    Field("quota_why", "no CPU groups", "The commands that would give the node control groups for CPU time.", TEXT),
     Field("shell_us", "shell (us)", "How long its login shell takes to start.", COUNT),
     Field("findings", "what to look at", "The checks that failed or gave a warning.", TEXT),
     Field("problems", "problems", "What is wrong, with hints.", PROBLEMS),

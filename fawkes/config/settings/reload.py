@@ -34,6 +34,8 @@ OTHERS: Mapping[str, str] = {
     "kerberos": "kerberos",
     "hooks": "hooks",
     "web": "web",
+    "quota": "quota",
+    "quota_policy": "quota.policy",
 }
 """The settings of the live world alone, with their keys in ``fawkes.toml``: all of them count after a restart."""
 

@@ -30,8 +30,10 @@ from fawkes.config.files.loader import Faults, Strict, check, did_you_mean, read
 from fawkes.config.settings.core import core_of
 from fawkes.config.settings.kerberos import KerberosSite, KerberosTable
 from fawkes.config.settings.presets import PRESETS, Preset
+from fawkes.config.settings.quota import RULES, QuotaTable
 from fawkes.config.settings.web import WebTable
 from fawkes.core.clusters.keeping import KeepRules
+from fawkes.core.quota.values import QuotaRules
 from fawkes.core.values.settings import Settings
 
 #: of a site that writes nothing about it
@@ -311,6 +313,7 @@ class SettingsFile(Strict):
     hooks: HooksTable = Field(default=NO_HOOKS, description="the site's own executables in hooks/")
     kerberos: KerberosTable | None = Field(default=None, description="the realm of the site and its keytabs")
     web: WebTable | None = Field(default=None, description="the page that fawkes run serves as well")
+    quota: QuotaTable = Field(default=QuotaTable(), description="cores for Spark applications with deadlines")
 
 
 @dataclass(frozen=True)
@@ -320,7 +323,7 @@ class SiteSettings:
     ``keep_logs_bytes`` is the disk that the logs of wiped nodes may take, ``keep_every_us`` the time between two copies
     of the masters' data, ``keep`` when more is made of these, ``access`` who may use the socket, ``playbooks`` which
     ones of Fawkes the site replaces, ``kerberos`` its realm, ``web`` its page. Without ``admission`` jobs begin first
-    come, first served.
+    come, first served. ``quota`` are the rules for quotas, ``quota_policy`` divides by them.
     """
 
     core: Settings
@@ -335,6 +338,8 @@ class SiteSettings:
     kerberos: KerberosSite | None = None
     hooks: HooksTable = NO_HOOKS
     web: WebTable | None = None
+    quota: QuotaRules = RULES
+    quota_policy: Found | None = None
 
     @property
     def share_error(self) -> float:
@@ -416,6 +421,8 @@ def settings_of(
         None if table.kerberos is None else KerberosSite.of(table.kerberos, file, base),
         table.hooks,
         table.web,
+        table.quota.rules(),
+        catalog.find(Kind.QUOTA, table.quota.policy, base=base, file=file, key=faults.place("quota.policy")),
     )
 
 

@@ -166,6 +166,7 @@ def _sample(draft: Draft, reading: Reading, ours: _Demand, admitted: deadlines.P
         masters=reading.masters,
         master_slots=reading.master_slots,
         cpus_wanted=None if admitted is None else admitted.wanted,
+        nodes_planned=reading.nodes_planned,
     )
 
 

@@ -41,6 +41,10 @@ class Control:
         """The percentage that is done."""
         return 100.0 * (done - self.before) / self.work
 
+    def left(self, done: float | None) -> float:
+        """The tasks that are not done; all of them while ``done`` is not known."""
+        return self.work if done is None else max(0.0, self.work - (done - self.before))
+
 
 def gain_of(work: float, rate: float, parameters: Parameters) -> tuple[float, float]:
     """K and a of eq. 17 for so many tasks, of which a core does ``rate`` in a second; both are above 0."""
@@ -49,16 +53,23 @@ def gain_of(work: float, rate: float, parameters: Parameters) -> tuple[float, fl
 
 
 def begin(
-    work: float, rate: float, *, now_s: float, deadline_s: float, initial: float, parameters: Parameters
+    work: float,
+    rate: float,
+    *,
+    now_s: float,
+    deadline_s: float,
+    initial: float,
+    parameters: Parameters,
+    before: float = 0.0,
 ) -> Control:
-    """The controller of an executor that starts on a stage and has until ``deadline_s`` (a time, as ``now_s``).
+    """The controller of ``work`` tasks that are to be done by ``deadline_s`` (a time, as ``now_s``).
 
-    Its first request is ``initial`` (resolution 9).
+    Its first request is ``initial`` (resolution 9). ``before`` other tasks of the stage were done already.
     """
     gain, zero = gain_of(work, rate, parameters)
     return Control(
         work=work,
-        before=0.0,
+        before=before,
         start_s=now_s,
         end_s=now_s + parameters.phi * (deadline_s - now_s),
         gain=gain,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from math import ceil, inf, isfinite
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil
 from typing import TypeGuard
 
 from fawkes.base.errors import ConfigError, cut
@@ -17,7 +17,11 @@ _LARGEST = 1e300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """The parameters of Table 3: times in seconds, quotas in cores."""
+    """The parameters of Table 3: times in seconds, quotas in cores.
+
+    alpha and phi are in (0, 1], beta and gamma in [0, 1], eta is above 1, the pole in [0, 1); all others are above 0,
+    but for the least quota, which may be 0.
+    """
 
     alpha: float = 1.0
     beta: float = 0.3
@@ -30,40 +34,21 @@ class Parameters:
     least: float = 0.0
 
 
-#: the least and the most of each parameter, and whether the least itself is allowed
-_RANGES: Mapping[str, tuple[float, float, bool]] = {
-    "alpha": (0, 1, False),
-    "beta": (0, 1, True),
-    "gamma": (0, 1, True),
-    "phi": (0, 1, False),
-    "eta": (1, inf, False),
-    "pole": (0, 1, True),
-    "period_s": (0, inf, False),
-    "quantum": (0, inf, False),
-    "least": (0, inf, True),
-}
+#: of a site that writes nothing: an executor keeps enough to answer its driver
+LIVE = Parameters(least=0.05)
 
 
-def parameters_of(table: Mapping[str, object], file: str, node_cores: float = inf) -> Parameters:
-    """The parameters that a table of a file gives; ConfigError names the file and the key of a wrong one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaRules:
+    """A site's rules for quotas; times in microseconds.
 
-    ``node_cores`` are the cores of the smallest node, which neither the quantum nor the least quota may exceed.
+    An application whose driver has not answered for ``silent_us`` has no limit until it does. A node lifts its limits
+    by itself when no controller has set any for ``guard_us``.
     """
-    known = [field.name for field in fields(Parameters)]
-    numbers: dict[str, float] = {}
-    for key, value in table.items():
-        if key not in known:
-            raise ConfigError("there is no such parameter", file=file, key=key, hint=f"Known: {', '.join(known)}")
-        least, most, with_least = _RANGES[key]
-        bound = min(most, node_cores) if key in ("quantum", "least") else most
-        number = number_of(value, file, key)
-        if number > bound or number < least or (number == least and not with_least) or (key, number) == ("pole", 1):
-            above = f"at least {least:g}" if with_least else f"greater than {least:g}"
-            below = "below 1" if key == "pole" else f"at most {bound:g}" if isfinite(bound) else "finite"
-            node = f". A node has {node_cores:g} cores" if most > bound else ""
-            raise ConfigError(f"is {number:g}", file=file, key=key, hint=f"It must be {above} and {below}{node}")
-        numbers[key] = number
-    return Parameters(**numbers)
+
+    parameters: Parameters = LIVE
+    silent_us: int = 10_000_000
+    guard_us: int = 5_000_000
 
 
 def number_of(value: object, file: str, key: str) -> float:

@@ -469,6 +469,7 @@ class Reading:
     to each ApplicationMaster; ``masters`` counts those that hold a container.
     ``work`` has how far each attempt of a job has got that YARN knows (None: not known). ``strays`` are tasks without a
     container, users' own included; of ``silent`` applications it is not known whether they have such.
+    ``nodes_planned`` are those that the plans of its Spark jobs with deadlines need (eq. 6 of Baresi et al.).
     ``error`` is why it could not be read; then nothing else counts.
     """
 
@@ -496,6 +497,7 @@ class Reading:
     work: tuple[Work, ...] | None = None
     strays: tuple[Stray, ...] = ()
     silent: tuple[str, ...] = ()
+    nodes_planned: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -505,6 +507,7 @@ class Sample:
     ``job_slowdown`` is the mean over running and waiting jobs of elapsed over reference time; ``without_reference``
     counts the jobs left out. ``bytes_waiting`` is the input of the waiting jobs. ``cpus_wanted`` is what an admission
     policy granted the jobs that run, and what the waiting ones ask for that can meet their deadlines; None without one.
+    ``nodes_planned`` is what the reading says.
     """
 
     at_us: int
@@ -525,6 +528,7 @@ class Sample:
     masters: int | None = None
     master_slots: int = 0
     cpus_wanted: int | None = None
+    nodes_planned: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,15 @@ KEPT_LOGS_S = 60.0
 SHOWN_LOGS_S = 120.0
 """The logs that a command shows."""
 
+DRIVER_S = 5.0
+"""A driver of Spark, about its stages and executors; the periods meanwhile do without its answer."""
+QUOTAS_S = 2.0
+"""Quotas of the executors of one node, and the cores of all nodes of an MR-cluster."""
+
 # --- how often
+
+NODE_CORES_S = 10.0
+"""The cores that NodeManagers offer: they change when nodes come and go."""
 
 WATCH_EVERY_US = 500_000
 """Masters of an MR-cluster that a node leaves."""

@@ -159,6 +159,8 @@ class Examination:
                 no_group=no_group(facts),
                 no_way=self._no_way(node.name),
                 not_reached=_not_reached(node.data_address),
+                quota=facts.get("quota", ""),
+                quota_why=facts.get("quota.why", ""),
             )
             return self._java(seen)
         except HostError as error:

@@ -65,6 +65,7 @@ from fawkes.live.hadoop.releases import Releases, provide_needed, refuse_without
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.hadoop.users import refuse_shared_user, refuse_unfit_user
 from fawkes.live.jobs.jobs import Jobs
+from fawkes.live.jobs.quotas import Quotas
 from fawkes.live.kerberos.kerberos import Kerberos
 from fawkes.live.kerberos.secrets import FOLDER as SECRETS
 from fawkes.live.kerberos.secrets import Secrets
@@ -76,16 +77,18 @@ from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import Ground, Identity, new_controller
 from fawkes.live.nodes.playbooks import lease, played
 from fawkes.live.nodes.processes import gone
+from fawkes.live.nodes.quotas import NodeQuotas
 from fawkes.live.nodes.upload import Upload
 from fawkes.live.wire.rest import Deadline
 from fawkes.playbook.dist import pieces
 from fawkes.playbook.dist.compile.compiled import DOORS, SECURE_IO
-from fawkes.policy.worker.policies import load_admission, load_weighting
+from fawkes.policy.worker.policies import load_admission, load_quota, load_weighting
 from fawkes.report import history
 from fawkes.report.tables.explain import as_plain, explain_plan
 from fawkes.store.health import boot
 from fawkes.store.place import place_of, same_place
 from fawkes.store.private import make_private
+from fawkes.store.quotas import QuotaRecord
 from fawkes.store.record import to_plain
 from fawkes.store.remembered import remembered
 from fawkes.store.schema import CLAIM, CLOCK, SEAL
@@ -334,7 +337,8 @@ class Controller:
         self._stack.callback(jobs.close)
         sampler = Sampler(min(settings.sample_every_us / SECOND_US, limits.READING_S))
         self._stack.callback(sampler.close)
-        sampling = Sampling(clusters, setup, sampler, mailbox.clock)
+        planned = self._steer(world, setup, state)
+        sampling = Sampling(clusters, setup, sampler, mailbox.clock, planned)
         self._stack.callback(sampling.close)
 
         def survey_of(effect: Survey) -> Facts:
@@ -368,6 +372,28 @@ class Controller:
             world.every("old copies", limits.CLEAR_EVERY_US, self._clear_copies)
 
         return setup, stages, Restorer(ground, clusters, setup, fleet, copies, mover.look, mailbox.clock.now_us)
+
+    def _steer(self, world: LiveWorld, setup: Setup, state: View) -> Callable[[ClusterId], int | None]:
+        """Give Spark applications with deadlines their cores, beside the engine; the nodes that their plans need."""
+        policy, rules = self._plan.quota, self._plan.settings.quota
+        if policy is None or self._plan.shadow:
+            return lambda cluster: None
+        nodes = NodeQuotas(world.ground, lifetime_s=rules.guard_us / SECOND_US)
+        self._stack.callback(nodes.close)
+        quotas = Quotas(
+            state,
+            world.clusters,
+            setup,
+            nodes,
+            QuotaRecord(self._plan.site.state_dir, policy, rules),
+            divide=load_quota(policy),
+            rules=rules,
+            shared_cores=self._plan.settings.core.shared_cores,
+            now_us=world.mailbox.clock.now_us,
+        )
+        self._stack.callback(quotas.close)
+        world.every("quotas", round(rules.parameters.period_s * SECOND_US), quotas.round)
+        return quotas.planned
 
     def _control(
         self,

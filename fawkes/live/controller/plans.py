@@ -19,7 +19,7 @@ from fawkes.core.values.settings import Settings
 from fawkes.engine import Engine
 from fawkes.live.controller.access import Access, access_of
 from fawkes.live.hadoop.own_code import open_to_others, own_code
-from fawkes.live.hadoop.policies import read_admission, read_policy
+from fawkes.live.hadoop.policies import read_admission, read_policy, read_quota
 from fawkes.live.nodes.ground import Identity
 from fawkes.live.nodes.playbooks import site_playbooks
 
@@ -40,6 +40,7 @@ class Plan:
     notes: tuple[str, ...]
     admission: PolicyText | None = None
     given: tuple[str | None, str | None] = (None, None)
+    quota: PolicyText | None = None
 
 
 def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | None = None) -> Plan:
@@ -55,7 +56,8 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
     admission = None
     if settings.admission is not None:
         admission = read_admission(settings.admission, settings.core, file=str(site.settings_file))
-    return Plan(site, inventory, settings, text, shadow, access, books, notes, admission, (preset, policy))
+    quota = None if settings.quota_policy is None else read_quota(settings.quota_policy)
+    return Plan(site, inventory, settings, text, shadow, access, books, notes, admission, (preset, policy), quota)
 
 
 def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import Protocol
 
 from fawkes.base.errors import FawkesError
@@ -34,7 +35,16 @@ class Targets(Protocol):
 class Sampling:
     """Makes `Sampled` events. An MR-cluster whose nodes cannot be asked how to read it is unreadable by itself."""
 
-    def __init__(self, clusters: Clusters, targets: Targets, reader: Reader, clock: Clock) -> None:
+    def __init__(
+        self,
+        clusters: Clusters,
+        targets: Targets,
+        reader: Reader,
+        clock: Clock,
+        planned: Callable[[ClusterId], int | None] = lambda cluster: None,
+    ) -> None:
+        """``planned`` says how many nodes the plans of an MR-cluster's jobs under quotas need."""
+        self._planned = planned
         self._clusters = clusters
         self._targets = targets
         self._reader = reader
@@ -63,6 +73,7 @@ class Sampling:
                 targets.append(target)
         if targets:
             readings += self._reader.sample(targets)
+        readings = [replace(row, nodes_planned=None if row.error else self._planned(row.cluster)) for row in readings]
         return Sampled(at_us=self._clock.now_us(), readings=tuple(sorted(readings, key=lambda row: row.cluster)))
 
     def close(self) -> None:

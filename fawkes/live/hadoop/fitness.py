@@ -100,6 +100,8 @@ class Seen:
     ``unfit_users`` why nothing can run there as some of the users that MR-clusters run as; ``no_group`` why a lease
     gets no control group there, "" if it gets one; ``no_way`` why it opens no connections for us, "" if it does. None:
     it could not be told. ``not_reached`` is why this machine does not reach its data_address, None if it does.
+    ``quota`` is how CPU time of containers is limited there (``v2``, ``v1``, ``stop``; "" if it did not say),
+    ``quota_why`` the commands by which an administrator would grant more than ``stop``.
     """
 
     node: InventoryNode
@@ -115,6 +117,8 @@ class Seen:
     no_group: str | None = None
     no_way: str | None = None
     not_reached: OSError | None = None
+    quota: str = ""
+    quota_why: str = ""
 
 
 @dataclass(frozen=True)

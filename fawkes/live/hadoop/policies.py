@@ -7,7 +7,7 @@ from fawkes.base.errors import ConfigError
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.settings import Settings
 from fawkes.policy.worker.asking import USUAL, WorkerLimits
-from fawkes.policy.worker.policies import admission_loader, loader, policy_text, probe
+from fawkes.policy.worker.policies import admission_loader, load_quota, loader, policy_text, probe
 
 _PARAMETERS = "admission_parameters"
 _PAGE = "The page `policies` says what a policy must answer"
@@ -41,4 +41,14 @@ def read_admission(policy_file: Found, settings: Settings, *, file: str, bounds:
             key="admission",
             hint="Choose another admission policy (`fawkes policies`); offline runs can use this one",
         )
+    return text
+
+
+def read_quota(policy_file: Found) -> PolicyText:
+    """The quota policy of a file; ConfigError when it cannot be loaded, or answers nothing of use."""
+    text = policy_text(policy_file.title, str(policy_file.path), policy_file.text())
+    try:
+        load_quota(text)
+    except ConfigError as error:
+        raise ConfigError(error.what, file=error.file, key=error.key, hint=error.hint or _PAGE) from None
     return text

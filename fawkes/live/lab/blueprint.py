@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,8 @@ class Blueprint:
     hosts see as /srv/dist; ``sshd_root`` is the folder of an unpacked SSH server (empty for the machine's own), and
     ``sshd`` and ``libraries`` say where hosts see the server and its libraries; ``user_id`` is None for root, else
     the user without rights whom the hosts' sshd runs as; ``users`` are those that MR-clusters may run as;
-    ``groups`` is the folder with a control group for each host (empty: they have none); ``noexec`` lets no program
-    below /srv run.
+    ``groups`` is by mount point the folder with a control group for each host (empty: they have none); ``noexec``
+    lets no program below /srv run.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Blueprint:
     rate_bytes: int | None
     link_rate_bytes: int | None
     users: tuple[User, ...] = ()
-    groups: str = ""
+    groups: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """One line."""

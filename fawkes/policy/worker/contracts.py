@@ -13,6 +13,7 @@ from typing import Any
 
 from fawkes.base.errors import cut
 from fawkes.core.fairness.weights import MINIMUM, Minimum, plain_copy
+from fawkes.core.preemption.values import Choice
 from fawkes.core.quota.values import Portion
 from fawkes.core.state.admitting import Verdict
 from fawkes.core.values.events import PolicyText
@@ -21,6 +22,7 @@ from fawkes.core.values.settings import Settings
 from fawkes.core.values.window import Window
 from fawkes.policy import compile_policy
 from fawkes.policy.admission import compile_admission
+from fawkes.policy.preemption import compile_preemption
 from fawkes.policy.quota import compile_quota
 
 _LONGEST = 200
@@ -167,7 +169,35 @@ def _portion(first: Any, weight: Any, most: Any) -> Portion:
     return Portion(first, weight, most)
 
 
-WEIGHTING, ADMISSION, QUOTA = "weighting", "admission", "quota"
+def _preemption(policy: PolicyText, _parameters: dict[str, Any]) -> tuple[Functions, Plain]:
+    return {"preempt": compile_preemption(policy)}, None
+
+
+def _sealed_preemption(_function: str, answer: Any) -> Plain:
+    if not isinstance(answer, list | tuple):
+        return cut(repr(answer), _LONGEST)
+    return [_sealed_choice(each) for each in answer]
+
+
+def _sealed_choice(choice: object) -> Plain:
+    if not isinstance(choice, Choice):
+        return cut(repr(choice), _LONGEST)
+    times = (choice.below_s, choice.first)
+    action = choice.action if isinstance(choice.action, str) else cut(repr(choice.action), _LONGEST)
+    return [action] + [each if each is None or isinstance(each, int | float) else cut(repr(each)) for each in times]
+
+
+def _opened_preemption(_function: str, plain: Any) -> Any:
+    if isinstance(plain, str):
+        return Shown(plain)
+    return [Shown(each) if isinstance(each, str) else _choice(*each) for each in plain]
+
+
+def _choice(action: Any, below_s: Any, first: Any) -> Choice:
+    return Choice(action, below_s, first)
+
+
+WEIGHTING, ADMISSION, QUOTA, PREEMPTION = "weighting", "admission", "quota", "preemption"
 CONTRACTS: Mapping[str, Contract] = {
     WEIGHTING: Contract(
         compiled=_weighting,
@@ -186,6 +216,12 @@ CONTRACTS: Mapping[str, Contract] = {
         unpacked=lambda claims: (claims,),
         sealed=_sealed_quota,
         opened=_opened_quota,
+    ),
+    PREEMPTION: Contract(
+        compiled=_preemption,
+        unpacked=lambda victims: (victims,),
+        sealed=_sealed_preemption,
+        opened=_opened_preemption,
     ),
 }
 """All kinds by name."""

@@ -11,6 +11,7 @@ from typing import Any
 from fawkes.base.catalog import Kind, bundled_dir
 from fawkes.base.units import show_time
 from fawkes.core.fairness.weights import Measure
+from fawkes.core.preemption.values import Choice, Choose, Victim
 from fawkes.core.quota.values import Claim, Divide, Portion
 from fawkes.core.state.admitting import Admission, Done, Job, Memory, Queue, Verdict
 from fawkes.core.values.events import PolicyText
@@ -19,14 +20,16 @@ from fawkes.core.values.settings import Settings
 from fawkes.core.values.window import Window
 from fawkes.policy import compile_policy, policy_text, probe
 from fawkes.policy.admission import compile_admission
+from fawkes.policy.preemption import compile_preemption
 from fawkes.policy.quota import compile_quota
 from fawkes.policy.worker.asking import USUAL, Asked, WorkerLimits, call, load
-from fawkes.policy.worker.contracts import ADMISSION, QUOTA, WEIGHTING, packed
+from fawkes.policy.worker.contracts import ADMISSION, PREEMPTION, QUOTA, WEIGHTING, packed
 
 __all__ = [
     "admission_loader",
     "is_own",
     "load_admission",
+    "load_preemption",
     "load_quota",
     "load_weighting",
     "loader",
@@ -124,6 +127,20 @@ def load_quota(policy: PolicyText, bounds: WorkerLimits = USUAL) -> Divide:
         return portions
 
     return divide
+
+
+def load_preemption(policy: PolicyText, bounds: WorkerLimits = USUAL) -> Choose:
+    """The preemption policy of a text, made callable as `loader` does weighting policies."""
+    if is_own(policy.text):
+        return compile_preemption(policy, own=True)
+    question = Asked(PREEMPTION, policy, {})
+    load(question, bounds)
+
+    def preempt(victims: Sequence[Victim]) -> Sequence[Choice]:
+        choices: Sequence[Choice] = call(question, bounds, "preempt", (victims,), f"for {len(victims)} victims")
+        return choices
+
+    return preempt
 
 
 def _named(window: Window) -> str:

@@ -12,6 +12,7 @@ from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import JobLife, JobState, Reason
 from fawkes.report import history
 from fawkes.report.tables.explain import Explanation, Line, lines_of
+from fawkes.report.tables.explain_quota import Courses, quota_lines
 from fawkes.report.words.facts import how_it_stands
 from fawkes.report.words.sentences import sentence
 from fawkes.store.base import JOB, Reader
@@ -20,10 +21,10 @@ from fawkes.store.base import JOB, Reader
 WaitsNow = Callable[[JobState], Reason | None]
 
 
-def explain_job(store: Reader, name: str, waits_now: WaitsNow = lambda job: None) -> Explanation:
+def explain_job(store: Reader, name: str, waits_now: WaitsNow = lambda job: None, courses: Courses = ()) -> Explanation:
     """How a job stands, its deadline, every step that names it, and the newest numbers of a job that waits.
 
-    UserError when no step names it.
+    ``courses`` are those of the job under quotas, oldest first. UserError when no step names it.
     """
     state: JobState | None = None
     lines: list[Line] = []
@@ -38,7 +39,7 @@ def explain_job(store: Reader, name: str, waits_now: WaitsNow = lambda job: None
     if state is not None and state.life is JobLife.QUEUED:
         lines += _newest(store, lines, _held(store, state) or waits_now(state))
     about = [] if state is None else [Line(text) for text in (*job_in_words(state), *_masters_away(store, state))]
-    return Explanation(f"Job {name}", (*about, *lines))
+    return Explanation(f"Job {name}", (*about, *lines, *quota_lines(courses)))
 
 
 def _held(store: Reader, job: JobState) -> Reason | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,22 +18,20 @@ from fawkes.report import history
 from fawkes.report.tables.board import board
 from fawkes.report.tables.explain import Explanation, as_plain, explain_cluster, explain_node
 from fawkes.report.tables.explain_job import explain_job
+from fawkes.report.tables.explain_quota import curves
 from fawkes.report.tables.node_rows import node_row
 from fawkes.report.tables.rows import Row, job_row
 from fawkes.report.web.course import Course
 from fawkes.report.web.metrics import metrics_text
 from fawkes.store.base import JOB, Reader
 from fawkes.store.lock import holder
+from fawkes.store.quotas import QuotaReader
 from fawkes.store.sqlite import LEDGER_FILE, LedgerReader
 
 STEPS_AT_ONCE = 1_000
 """Steps of a long ledger that are read before the page hears how far that is."""
 
-_EXPLAIN: dict[str, Callable[[Reader, str], Explanation]] = {
-    "node": explain_node,
-    "cluster": explain_cluster,
-    "job": explain_job,
-}
+_EXPLAIN: dict[str, Callable[[Reader, str], Explanation]] = {"node": explain_node, "cluster": explain_cluster}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +107,16 @@ class Watcher:
         return self._curves[1]
 
     def explain(self, of: str, name: str) -> dict[str, Any]:
-        """Why a node, an MR-cluster or a job is as it is; UserError for what the ledger does not know."""
+        """Why a node, an MR-cluster or a job is as it is; UserError for what the ledger does not know.
+
+        Of a job under quotas there are ``curves`` as well.
+        """
+        if of == "job":
+            with closing(QuotaReader(self._folder)) as reader:
+                courses = reader.courses(name)
+            return as_plain(explain_job(self._opened(), name, courses=courses)) | {"curves": curves(courses)}
         if of not in _EXPLAIN:
-            raise UserError(f"{of!r} cannot be explained", hint=f"There are: {', '.join(_EXPLAIN)}")
+            raise UserError(f"{of!r} cannot be explained", hint=f"There are: {', '.join(_EXPLAIN)}, job")
         return as_plain(_EXPLAIN[of](self._opened(), name))
 
     def close(self) -> None:

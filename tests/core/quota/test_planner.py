@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.base.errors import ConfigError
 from fawkes.core.fairness.targets import Bounds
 from fawkes.core.quota import planner
 from fawkes.core.quota.planner import Held, StagePlan, deal_tasks, mean_rate, nodes_for, plan_stage, shortages
 from fawkes.core.quota.profile import Profile, Stage
-from fawkes.core.quota.values import Parameters, parameters_of
+from fawkes.core.quota.values import Parameters
 
 HELD = Held(executors=4, node_cores=16)
 THREE = tuple(
@@ -121,29 +120,5 @@ def test_the_mean_rate_of_an_application_is_weighted_by_its_stages() -> None:
     assert mean_rate(Profile("a", 1, stages[2:]), 0.3) is None
 
 
-@pytest.mark.parametrize(
-    ("table", "key", "words"),
-    [
-        ({"alpha": 0}, "alpha", "greater than 0 and at most 1"),
-        ({"alpha": 1.01}, "alpha", "greater than 0 and at most 1"),
-        ({"beta": -0.1}, "beta", "at least 0 and at most 1"),
-        ({"gamma": 2}, "gamma", "at least 0 and at most 1"),
-        ({"gamma": float("nan")}, "gamma", "finite number"),
-        ({"eta": 1}, "eta", "greater than 1 and finite"),
-        ({"pole": 1}, "pole", "at least 0 and below 1"),
-        ({"period_s": 0}, "period_s", "greater than 0"),
-        ({"quantum": 17}, "quantum", "at most 16. A node has 16 cores"),
-        ({"least": 17}, "least", "A node has 16 cores"),
-        ({"phi": "1"}, "phi", "finite number"),
-        ({"tau": 1}, "tau", "Known: alpha, beta"),
-    ],
-)
-def test_parameters_out_of_range_are_refused_with_file_and_key(table: dict[str, object], key: str, words: str) -> None:
-    with pytest.raises(ConfigError, match=words) as caught:
-        parameters_of(table, "q.toml", node_cores=16)
-    assert (caught.value.file, caught.value.key) == ("q.toml", key)
-
-
-def test_parameters_are_those_of_table_3_unless_given() -> None:
-    assert parameters_of({}, "q.toml") == Parameters(alpha=1, beta=0.3, gamma=0, phi=1, eta=10, quantum=0.05)
-    assert parameters_of({"gamma": 1, "quantum": 16}, "q.toml", 16) == Parameters(gamma=1.0, quantum=16.0)
+def test_parameters_are_those_of_table_3() -> None:
+    assert Parameters() == Parameters(alpha=1, beta=0.3, gamma=0, phi=1, eta=10, quantum=0.05)

@@ -16,5 +16,6 @@ OTHERS = ("alpha", "beta") if os.geteuid() == 0 else ()
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """Three hosts, shared by tests that leave them as they were: on, not paused, not cut."""
     site = tmp_path_factory.mktemp("shared") / "lab"
-    with up(LabSpec(hosts=3, site=site, nodemanager_memory_bytes=SMALL, users=OTHERS)) as shared:
+    spec = LabSpec(hosts=3, site=site, nodemanager_memory_bytes=SMALL, users=OTHERS, control_groups=False)
+    with up(spec) as shared:
         yield shared

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ import pytest
 from fawkes.report.history import simulated
 from fawkes.report.tables.board import board
 from fawkes.report.tables.explain import as_plain, explain_node
+from fawkes.report.tables.explain_job import explain_job
 from fawkes.store.base import Reader
+from fawkes.store.quotas import FILE, QuotaReader
 from tests.report.web.browser import Browser, browser, there
 from tests.report.web.serving import served
+from tests.store.test_quotas import record
 
 pytestmark = [
     pytest.mark.slow,
@@ -72,6 +76,21 @@ def test_a_node_chosen_by_keyboard_shows_its_life(window: Browser, played: Reade
     lines = window.run(TEXTS.format("#life li"))
     told = as_plain(explain_node(played, name))["lines"]
     assert lines == [f"{line['time'] or ''}{line['text']}" for line in told]
+
+
+def test_a_job_under_quotas_shows_its_course(window: Browser, played_ledger: Path, played: Reader) -> None:
+    name = sorted(row["job"] for row in board(played, "jobs"))[0]
+    record(played_ledger, 40, job=name)
+    try:
+        window.run(f"document.querySelector('[data-choose=\"{name}\"]').click()")
+        window.until("document.querySelectorAll('#job-life figure path.planned').length === 2")
+        with closing(QuotaReader(played_ledger)) as reader:
+            told = as_plain(explain_job(played, name, courses=reader.courses(name)))["lines"]
+        lines = window.run(TEXTS.format("#job-life li"))
+        assert lines == [f"{line['time'] or ''}{line['text']}" for line in told]
+        assert "% planned" in lines[-1]
+    finally:
+        (played_ledger / FILE).unlink()
 
 
 def test_the_page_fits_a_phone(window: Browser) -> None:

@@ -1,69 +1,116 @@
-"""Control groups (cgroup v2) of the hosts of a lab: a folder for each host, which it sees as the whole of them.
+"""Control groups of the hosts of a lab: a folder for each host, which it sees as the whole of them.
 
-They are the one thing of a lab that the kernel does not remove with its last process: who clears the lab's folder does.
+Version 2, and of version 1 the hierarchy for CPU time, whichever the machine has. They are the one thing of a lab that
+the kernel does not remove with its last process: the code that clears the lab's folder does.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from fawkes.base.errors import RefusedError
 
 NOTE = "groups"
-"""The file in the folder of a lab that says where its control groups are."""
+"""The file in the folder of a lab that says where its control groups are, a line for each hierarchy."""
 
-_HINT = "Bring the lab up as root, on a machine with control groups (cgroup v2) that root can write to"
+_HINT = "Bring the lab up as root, on a machine with control groups that root can write to"
+_FIRST = "init"
+"""The group of a host's processes where v2 can limit CPU time: a group that has such groups has no processes."""
 
 
 def mount_point() -> Path | None:
-    """Where this machine shows its control groups; None if it does not."""
-    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
-    return next((Path(mount[1]) for mount in mounts if mount[2] == "cgroup2"), None)
+    """The folder where this machine shows its control groups (cgroup v2); None if it does not."""
+    return next((mount for mount, _ in _hierarchies(two=True)), None)
 
 
 def own_group() -> Path | None:
-    """The folder of the control group that this process is in; None if the machine does not show it."""
-    mount = mount_point()
-    paths = [line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")]
-    folders = [] if mount is None else [Path(f"{mount}{path}") for path in paths]
-    return next((folder for folder in folders if (folder / "cgroup.procs").exists()), None)
+    """The folder of the control group (v2) that this process is in; None if the machine does not show it."""
+    return next((own for _, own in _hierarchies(two=True)), None)
 
 
-def make(folder: Path, name: str, hosts: Iterable[str]) -> Path:
-    """Make a control group for each host of the lab ``name``, and keep in its ``folder`` where; their common folder.
+def own_cpu_group() -> Path | None:
+    """The same in the hierarchy of version 1 for CPU time."""
+    return next((own for _, own in _hierarchies(two=False)), None)
 
-    RefusedError if this machine, or the user, cannot make any.
+
+def _hierarchies(*, two: bool) -> Iterator[tuple[Path, Path]]:
+    """Mount point and own group of this process, in v2 or among v1's hierarchies for CPU time."""
+    paths = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, mount, kind, options, *_ = line.split()
+        if kind == "cgroup2" if two else kind == "cgroup" and "cpu" in options.split(","):
+            for _, controllers, path in paths:
+                own = Path(f"{mount}{path}")
+                if (controllers == "" if two else "cpu" in controllers.split(",")) and (own / "cgroup.procs").exists():
+                    yield Path(mount), own
+
+
+def make(folder: Path, name: str, hosts: Iterable[str], *, needed: bool) -> dict[str, str]:
+    """Make control groups for each host of the lab ``name``, and keep in its ``folder`` where.
+
+    By mount point the folder with a group for each host. Where this machine, or the user, cannot make any, it is empty,
+    or with ``needed`` a RefusedError.
     """
-    own = own_group()
-    if own is None:
+    places = {
+        mount: own / f"fawkes-lab-{name}"
+        for mount, own in (*_hierarchies(two=True), *_hierarchies(two=False))
+        if needed or os.access(own, os.W_OK)
+    }
+    if not places and needed:
         raise RefusedError("this machine shows no control groups", hint=_HINT)
-    root = own / f"fawkes-lab-{name}"
-    (folder / NOTE).write_text(str(root))
+    (folder / NOTE).write_text("".join(f"{place}\n" for place in places.values()))
+    hosts = list(hosts)
     try:
-        for host in hosts:
-            os.makedirs(root / host, exist_ok=True)
+        for place in places.values():
+            _share_cpu(place.parent)
+            place.mkdir(exist_ok=True)
+            _share_cpu(place)
+            for host in hosts:
+                (place / host).mkdir(exist_ok=True)
     except OSError as error:
+        forget(folder)
+        if not needed:
+            return {}
         raise RefusedError(f"control groups for the hosts cannot be made: {error}", hint=_HINT) from error
-    return root
+    return {str(mount): str(place) for mount, place in places.items()}
 
 
-def enter(group: Path) -> None:
-    """Move the calling process into an empty group, without the groups below that an earlier life of the host left."""
-    _remove_below(group)
-    (group / "cgroup.procs").write_text("0")
+def enter(groups: Iterable[Path]) -> None:
+    """Move the calling process into empty groups, without the groups below that an earlier life of the host left."""
+    for group in groups:
+        _remove_below(group)
+        target = group
+        if _share_cpu(group):
+            target = group / _FIRST
+            target.mkdir()
+        (target / "cgroup.procs").write_text("0")
+
+
+def of_host(groups: Mapping[str, str], host: str) -> dict[str, Path]:
+    """By mount point the group of one host, of what `make` returned."""
+    return {mount: Path(place, host) for mount, place in groups.items()}
 
 
 def forget(folder: Path) -> None:
     """Remove the control groups of the lab of this folder, all of whose processes have ended."""
     note = folder / NOTE
     if note.exists():
-        root = Path(note.read_text())
-        _remove_below(root)
-        with suppress(FileNotFoundError):
-            root.rmdir()
+        for root in map(Path, note.read_text().splitlines()):
+            _remove_below(root)
+            with suppress(FileNotFoundError):
+                root.rmdir()
+
+
+def _share_cpu(group: Path) -> bool:
+    """Let groups below a group of v2 limit CPU time; true if they can."""
+    with suppress(OSError):
+        if "cpu" in (group / "cgroup.controllers").read_text().split():
+            (group / "cgroup.subtree_control").write_text("+cpu")
+            return True
+    return False
 
 
 def _remove_below(group: Path) -> None:

@@ -73,8 +73,7 @@ def _report(out: int, **said: Any) -> None:
 def _build(blueprint: Blueprint, host: Host, out: int) -> None:
     # Opened out here: a mount that a file is open for writing on cannot become read-only.
     log = os.open(blueprint.of_host(host) / SSHD_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    if blueprint.groups:
-        groups.enter(Path(blueprint.groups, host.name))
+    groups.enter(groups.of_host(blueprint.groups, host.name).values())
     kernel.unshare(kernel.NEW_MOUNTS | kernel.NEW_HOSTNAME | kernel.NEW_IPC | kernel.NEW_NETWORK | kernel.NEW_PIDS)
     socket.sethostname(host.name)
     plug_in(host, blueprint.rate_bytes)
@@ -93,7 +92,7 @@ def _dress(blueprint: Blueprint, host: Host) -> None:
     disks = {name: _handle(folder / name) for name in DISKS}
     shared, etc = _handle(Path(blueprint.shared)), {name: _handle(blueprint.etc / name) for name in _ETC}
     sshd = _handle(Path(blueprint.sshd_root)) if blueprint.sshd_root else None
-    group = _handle(Path(blueprint.groups, host.name)) if blueprint.groups else None
+    own_groups = {mount: _handle(path) for mount, path in groups.of_host(blueprint.groups, host.name).items()}
     run_files = {
         "host_key": (folder / HOST_KEY).read_bytes(),
         "authorized_keys": (blueprint.etc / "authorized_keys").read_bytes(),
@@ -111,9 +110,9 @@ def _dress(blueprint: Blueprint, host: Host) -> None:
     kernel.bind(disks["home"], blueprint.home)
     os.makedirs(SHARED_FOLDER, exist_ok=True)
     kernel.bind(shared, SHARED_FOLDER)
-    if group is not None:
+    for mount, group in own_groups.items():
         # A namespace for control groups as well would end each JVM where the machine has cgroup v1, too (JDK 17).
-        kernel.bind(group, str(groups.mount_point()))
+        kernel.bind(group, mount)
     kernel.mount("tmpfs", "/run", "tmpfs", data="mode=755")
     kernel.mount("tmpfs", "/dev/shm", "tmpfs", data="mode=1777")  # noqa: S108
     kernel.mount("devpts", "/dev/pts", "devpts", data="newinstance,ptmxmode=0666,mode=620")

@@ -10,5 +10,6 @@ from collections.abc import Mapping
 
 CHAPTERS: Mapping[str, str] = {
     "deadlines": "fawkes.offline.studies.deadlines.chapter",
+    "preemption": "fawkes.offline.studies.preemption.chapter",
     "quota": "fawkes.offline.studies.quota.chapter",
 }

@@ -8,16 +8,17 @@ from pathlib import Path
 from fawkes.base.version import __version__
 from fawkes.offline.runs.work import Row, Runner, in_this_process
 from fawkes.offline.studies.quota import fixed
-from fawkes.offline.studies.quota.cases import Case
+from fawkes.offline.studies.quota.cases import MODELS, Case
 from fawkes.offline.studies.quota.experiments.alone import ALONE
 from fawkes.offline.studies.quota.experiments.exact import EXACT
-from fawkes.offline.studies.quota.experiments.experiment import Study, judge
+from fawkes.offline.studies.quota.experiments.experiment import Study
 from fawkes.offline.studies.quota.experiments.nodes import NODES
 from fawkes.offline.studies.quota.experiments.skew import SKEW
 from fawkes.offline.studies.quota.experiments.together import TOGETHER
 from fawkes.offline.studies.quota.play import play
 from fawkes.offline.studies.shared.page import Page, write_page
-from fawkes.offline.studies.shared.verdicts import DIFFERS, RuleVerdict
+from fawkes.offline.studies.shared.statements import judge, reasons_of
+from fawkes.offline.studies.shared.verdicts import RuleVerdict
 
 TITLE = "CPU quotas: deadlines of Spark applications"
 EXPERIMENTS = (EXACT, ALONE, SKEW, TOGETHER, NODES)
@@ -36,7 +37,7 @@ GAPS = (
 def wanted(*, quick: bool) -> list[Case]:
     """The cases of the chapter, each once; ``quick``: with one seed."""
     seeds = seeds_of(quick=quick)
-    return list(dict.fromkeys(case for experiment in EXPERIMENTS for case in experiment.wanted(seeds)))
+    return list(dict.fromkeys(case for experiment in EXPERIMENTS for case in experiment.wanted(seeds, MODELS)))
 
 
 def seeds_of(*, quick: bool) -> Sequence[int]:
@@ -75,13 +76,7 @@ def publish(rows: Mapping[Case, Row], folder: Path, seeds: Sequence[int], *, pic
     folder.mkdir(parents=True, exist_ok=True)
     study = Study(rows, seeds)
     verdicts = verdicts_of(study)
-    differs = {verdict.name for verdict in verdicts if verdict.verdict == DIFFERS}
-    reasons = {
-        each.name: "not known why" if each.reason is None else each.reason.text(study)
-        for experiment in EXPERIMENTS
-        for each in experiment.statements
-        if each.name in differs
-    }
+    reasons = reasons_of(EXPERIMENTS, verdicts, study)
     page = Page(title=TITLE, made_by=_made_by(rows, seeds), verdicts=verdicts, reasons=reasons, gaps=GAPS)
     exhibits = [exhibit for experiment in EXPERIMENTS for exhibit in experiment.exhibits]
     write_page(page, exhibits, study, folder, pictures=pictures)

@@ -7,7 +7,7 @@ import { $, el } from "/static/parts.js";
 const ROLES = [["core", "core"], ["transient_core", "transient-core (TC)"], ["transient", "transient (TR)"], ["leaving", "leaving"], ["lost", "lost"], ["free", "free"]];
 const LAYERS = [["core", "core"], ["transient_core", "transient-core"], ["transient", "transient"], ["leaving", "leaving"]];
 const SILENT_MS = 40000, COURSE_EVERY_MS = 4000;
-let state = null, course = null, courseAt = 0, later = 0, figures = new Map(), chosen = null, heard = Date.now(), asking = false, again = false;
+let state = null, course = null, courseAt = 0, later = 0, figures = new Map(), chosen = { node: null, job: null }, heard = Date.now(), asking = false, again = false;
 
 const known = (value, digits = 0) => (value === null || value === undefined ? "–" : Number(value).toFixed(digits));
 const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(0)} %`);
@@ -84,21 +84,32 @@ function drawNodes() {
   $("nodes").replaceChildren(...[...groups].sort(([a], [b]) => (a === "") - (b === "") || a.localeCompare(b)).map(([owner, nodes]) =>
     el("div", { class: "rack" }, el("h3", {}, owner || "nobody's"), el("div", {}, ...nodes.map((node) => {
       const text = `${node.node}: ${node.state}${node.role ? `, ${node.role}` : ""}. ${node.brief}`;
-      return el("button", { class: `node ${kindOf(node)}`, type: "button", title: text, "aria-label": text, "data-node": node.node, "aria-pressed": String(chosen === node.node) },
+      return el("button", { class: `node ${kindOf(node)}`, type: "button", title: text, "aria-label": text, "data-node": node.node, "aria-pressed": String(chosen.node === node.node) },
         node.alert ? "!" : node.master ? "M" : "");
     })))));
   if (focused) document.querySelector(`[data-node="${CSS.escape(focused)}"]`)?.focus();
 }
 
-async function drawLife() {
-  const name = chosen;
-  $("life").hidden = name === null;
+// The life of the chosen node, or of the chosen job, in its place on the page.
+async function drawLife(of = "node", place = "life") {
+  const name = chosen[of];
+  $(place).hidden = name === null;
   if (name === null) return;
-  const answer = await fetch(`/api/explain/node/${encodeURIComponent(name)}`);
+  const answer = await fetch(`/api/explain/${of}/${encodeURIComponent(name)}`);
   const said = await answer.json();
-  if (chosen !== name) return;
-  if (!answer.ok) { $("life").replaceChildren(el("p", { class: "alert" }, said.error)); return; }
-  $("life").replaceChildren(el("h3", {}, said.title), el("ol", {}, ...said.lines.map((each) => el("li", {}, el("time", {}, each.time ?? ""), each.text))));
+  if (chosen[of] !== name) return;
+  if (!answer.ok) { $(place).replaceChildren(el("p", { class: "alert" }, said.error)); return; }
+  $(place).replaceChildren(el("h3", {}, said.title), ...courseOf(said.curves), el("ol", {}, ...said.lines.map((each) => el("li", {}, el("time", {}, each.time ?? ""), each.text))));
+}
+
+const drawJob = () => drawLife("job", "job-life");
+
+// The course of a job under quotas: what was planned is dashed.
+function courseOf(curves) {
+  if (!curves?.seconds.length) return [];
+  const span = [0, Math.max(1, curves.seconds.at(-1))];
+  const figure = (title, row, planned) => el("figure", {}, el("figcaption", {}, title), line([curves.seconds, curves[row]], span, title, curves[planned]));
+  return [figure("Tasks of the stage that are done, in percent; dashed: planned", "progress", "set_point"), figure("Cores given; dashed: requested", "given", "requested")];
 }
 
 function entry(row) {
@@ -117,6 +128,7 @@ const COLUMNS = [["job", "job"], ["cluster", "MR-cluster"], ["state", "state"], 
 function cell(row, key) {
   const value = row[key];
   if (["wait_s", "run_s"].includes(key)) return el("td", { class: "number" }, value === null ? "–" : lasting(value));
+  if (key === "job") return el("td", {}, el("button", { type: "button", class: "choose", "data-choose": value, "aria-pressed": String(chosen.job === value) }, value));
   if (key === "slowdown") return el("td", { class: "number" }, known(value, 2));
   return el("td", { class: key === "why" ? "text" : null }, value === null || value === "" ? "–" : String(value));
 }
@@ -176,7 +188,8 @@ async function refresh() {
       heard = Date.now();
       await follow();
       draw();
-      if (chosen !== null) await drawLife();
+      if (chosen.node !== null) await drawLife();
+      if (chosen.job !== null) await drawJob();
     } while (again);
   } catch (error) {
     banner(`The page cannot be read: ${error.message}. What is shown is old.`);
@@ -189,9 +202,16 @@ $("legend").replaceChildren(...ROLES.map(([kind, title]) => el("li", {}, el("spa
 $("nodes").addEventListener("click", (event) => {
   const name = event.target.dataset?.node;
   if (!name) return;
-  chosen = chosen === name ? null : name;
-  for (const each of document.querySelectorAll(".node")) each.setAttribute("aria-pressed", String(each.dataset.node === chosen));
+  chosen.node = chosen.node === name ? null : name;
+  for (const each of document.querySelectorAll(".node")) each.setAttribute("aria-pressed", String(each.dataset.node === chosen.node));
   drawLife();
+});
+$("jobs").addEventListener("click", (event) => {
+  const name = event.target.dataset?.choose;
+  if (!name) return;
+  chosen.job = chosen.job === name ? null : name;
+  for (const each of document.querySelectorAll("[data-choose]")) each.setAttribute("aria-pressed", String(each.dataset.choose === chosen.job));
+  drawJob();
 });
 const stream = new EventSource("/api/stream");
 stream.onmessage = () => { heard = Date.now(); refresh(); };

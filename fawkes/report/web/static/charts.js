@@ -72,18 +72,20 @@ export function stack(layers, span, moves, top, label) {
   return svg;
 }
 
-// One step function as a line.
-export function line([moments, values], span, label) {
-  const known = values.filter((value) => value !== null);
+// One step function as a line, and what was planned for it, if anything, as a dashed one.
+export function line([moments, values], span, label, planned = null) {
+  const known = [...values, ...(planned ?? [])].filter((value) => value !== null);
   const high = above(Math.max(0, ...known)), lowest = Math.min(0, ...known), low = lowest < 0 ? -above(-lowest) : 0;
   const { svg, x, y } = frame(64, span, low, high, label);
-  let way = "";
-  moments.forEach((at, index) => {
-    const value = values[index], until = moments[index + 1] ?? span[1];
-    if (value === null || until < span[0]) return;
-    const joined = index > 0 && values[index - 1] !== null && moments[index] > span[0];
-    way += `${joined ? "L" : "M"}${x(Math.max(at, span[0])).toFixed(1)} ${y(value).toFixed(1)}L${x(until).toFixed(1)} ${y(value).toFixed(1)}`;
-  });
-  svg.append(make("path", { class: "curve", d: way || "M0 0" }));
+  for (const [kind, row] of [["planned", planned ?? []], ["curve", values]]) {
+    let way = "";
+    row.forEach((value, index) => {
+      const at = moments[index], until = moments[index + 1] ?? span[1];
+      if (value === null || until < span[0]) return;
+      const joined = index > 0 && row[index - 1] !== null && at > span[0];
+      way += `${joined ? "L" : "M"}${x(Math.max(at, span[0])).toFixed(1)} ${y(value).toFixed(1)}L${x(until).toFixed(1)} ${y(value).toFixed(1)}`;
+    });
+    if (row.length || kind === "curve") svg.append(make("path", { class: kind, d: way || "M0 0" }));
+  }
   return svg;
 }

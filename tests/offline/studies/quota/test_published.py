@@ -16,8 +16,9 @@ import pytest
 from fawkes.offline.studies.quota import fixed
 from fawkes.offline.studies.quota.cases import MODELS
 from fawkes.offline.studies.quota.chapter import EXPERIMENTS, missing, publish, verdicts_of, wanted
-from fawkes.offline.studies.quota.experiments.experiment import Experiment, Statement, Study, judge
+from fawkes.offline.studies.quota.experiments.experiment import Study
 from fawkes.offline.studies.quota.play import play
+from fawkes.offline.studies.shared.statements import Experiment, Statement, judge
 from fawkes.offline.studies.shared.verdicts import CANNOT_FAIL, NOT_SHOWN
 
 DOCS = Path(__file__).parents[4] / "docs" / "paper" / "quota"
@@ -31,7 +32,7 @@ def said() -> list[dict[str, str]]:
 
 
 def study_of(statements: Iterable[Statement]) -> Study:
-    cases = Experiment(tuple(statements), ()).wanted(fixed.SEEDS)
+    cases = Experiment(tuple(statements), ()).wanted(fixed.SEEDS, MODELS)
     return Study({case: play(case) for case in dict.fromkeys(cases)}, fixed.SEEDS)
 
 

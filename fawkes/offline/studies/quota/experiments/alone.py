@@ -12,10 +12,11 @@ import pandas as pd
 
 from fawkes.offline.studies.quota import fixed
 from fawkes.offline.studies.quota.cases import Case, alone
-from fawkes.offline.studies.quota.experiments.experiment import Experiment, Found, Reason, Statement, Study, signed
+from fawkes.offline.studies.quota.experiments.experiment import Study
 from fawkes.offline.studies.quota.fixed import APPLICATIONS, RELAXED
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars, lines
+from fawkes.offline.studies.shared.statements import Experiment, Found, Reason, Statement, signed
 
 _ALL = fixed.NODES * fixed.CORES
 _BETA_APPS = ("group-by", "sort-by-key", "KMeans", "PageRank")

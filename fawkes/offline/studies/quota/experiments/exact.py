@@ -12,9 +12,10 @@ from fawkes.core.quota.profile import Stage
 from fawkes.core.quota.supervisor import supervise
 from fawkes.core.quota.values import Claim, Parameters
 from fawkes.offline.studies.quota import fixed
-from fawkes.offline.studies.quota.experiments.experiment import Experiment, Found, Statement, Study
+from fawkes.offline.studies.quota.experiments.experiment import Study
 from fawkes.offline.studies.quota.play import strategy
 from fawkes.offline.studies.shared.page import Exhibit
+from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
 
 CLAIMS = (
     Claim(id="A", requested=10, most=16, left_s=50, rate=6e6),

@@ -12,9 +12,10 @@ from fawkes.core.quota.nodes import share_nodes
 from fawkes.offline.studies.quota import fixed
 from fawkes.offline.studies.quota.cases import Case, alone
 from fawkes.offline.studies.quota.experiments.exact import CLAIMS
-from fawkes.offline.studies.quota.experiments.experiment import Experiment, Found, Statement, Study, signed
+from fawkes.offline.studies.quota.experiments.experiment import Study
 from fawkes.offline.studies.quota.play import strategy
 from fawkes.offline.studies.shared.page import Exhibit
+from fawkes.offline.studies.shared.statements import Experiment, Found, Statement, signed
 
 _APPS = ("group-by", "sort-by-key")
 _BASE = {app: alone(app, 40, fixed.SEEDS[0]) for app in _APPS}

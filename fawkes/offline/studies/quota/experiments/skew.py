@@ -9,9 +9,10 @@ import pandas as pd
 
 from fawkes.offline.studies.quota import fixed
 from fawkes.offline.studies.quota.cases import Case, alone
-from fawkes.offline.studies.quota.experiments.experiment import Experiment, Found, Reason, Statement, Study, signed
+from fawkes.offline.studies.quota.experiments.experiment import Study
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
+from fawkes.offline.studies.shared.statements import Experiment, Found, Reason, Statement, signed
 
 _BASE = alone("group-by", 20, fixed.SEEDS[0])
 _SKEWED: dict[int, Case] = {

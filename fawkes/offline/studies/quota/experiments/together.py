@@ -9,9 +9,10 @@ import pandas as pd
 
 from fawkes.offline.studies.quota import fixed
 from fawkes.offline.studies.quota.cases import Case
-from fawkes.offline.studies.quota.experiments.experiment import Experiment, Found, Statement, Study, signed
+from fawkes.offline.studies.quota.experiments.experiment import Study
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
+from fawkes.offline.studies.shared.statements import Experiment, Found, Statement, signed
 
 _SEED = fixed.SEEDS[0]
 _FIFO = Case(arrivals=fixed.BENCHMARK_1, seed=_SEED, fifo=True)

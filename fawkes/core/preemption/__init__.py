@@ -1,0 +1,1 @@
+"""Preemption: which tasks wait, are killed or are checkpointed, where they go on, and what that wastes."""

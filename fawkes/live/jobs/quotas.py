@@ -1,0 +1,254 @@
+"""Quotas of real executors: drivers are read, the core divides, nodes are told; twice a second, beside the engine.
+
+Nothing is judged here: `core.quota.loop` decides, and is given all that was seen. A period that takes longer than its
+time is followed by the next one at once; no two are ever under way.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from typing import Protocol
+
+from fawkes.base.errors import FawkesError
+from fawkes.config.clusters.details import JobDetails
+from fawkes.config.jobs.spark import KIND
+from fawkes.core.quota.loop import node_cores, planned_nodes, step
+from fawkes.core.quota.profile import profile_of
+from fawkes.core.quota.sight import ApplicationSeen, Goal, Look, Period, Room
+from fawkes.core.quota.values import Divide, QuotaRules
+from fawkes.core.state.view import View
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, NodeId
+from fawkes.live.base import limits
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.jobs.attempts import applications_of
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.quotas import InForce, Limit, Wanted
+from fawkes.live.wire.masters import resource_manager_nodes
+from fawkes.live.wire.rest import Deadline, UnreadableError
+from fawkes.live.wire.spark_driver import DriverReader
+from fawkes.store.quotas import QuotaRecord
+
+_log = logging.getLogger(__name__)
+_AT_WORK = (JobLife.STARTING, JobLife.RUNNING)
+#: drivers that are read at once
+_THREADS = 16
+#: of a period, for drivers to answer
+_PART = 0.6
+
+
+class SetsQuotas(Protocol):
+    """Sets quotas on nodes; `live.nodes.quotas.NodeQuotas` is the real one."""
+
+    def set(self, wanted: Wanted, within_s: float) -> Mapping[NodeId, InForce | FawkesError]:
+        """The quotas in force on each node, or why that is not known."""
+        ...
+
+
+def goals_of(view: View) -> list[Goal]:
+    """The attempts under way that have a profile and a deadline, by job."""
+    return [goal for job in sorted(view.jobs.values(), key=lambda job: job.id) if (goal := _goal(job)) is not None]
+
+
+def _goal(job: JobState) -> Goal | None:
+    if job.life not in _AT_WORK or job.due_us is None:
+        return None
+    details = JobDetails.of(job.spec.details)
+    if details.kind != KIND or details.profile is None:
+        return None
+    return Goal(
+        job=job.id,
+        cluster=job.cluster,
+        attempt=job.attempt,
+        profile=profile_of(details.profile, f"job {job.id}"),
+        size=details.profile_size,
+        submitted_us=job.submitted_us,
+        due_us=job.due_us,
+    )
+
+
+class Quotas:
+    """The inner loop over real drivers and nodes.
+
+    ``record`` stores each period with the state and the look that it began with.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        clusters: Clusters,
+        setup: Setup,
+        nodes: SetsQuotas,
+        record: QuotaRecord,
+        *,
+        divide: Divide,
+        rules: QuotaRules,
+        shared_cores: float,
+        now_us: Callable[[], int],
+    ) -> None:
+        self._view = view
+        self._clusters = clusters
+        self._setup = setup
+        self._nodes = nodes
+        self._record = record
+        self._divide = divide
+        self._rules = rules
+        self._shared_cores = shared_cores
+        self._now_us = now_us
+        self._room = Room()
+        self._stood: tuple[Room, Mapping[NodeId, float | None]] = (self._room, {})
+        self._readers: dict[tuple[JobId, int], DriverReader] = {}
+        self._asked: dict[tuple[JobId, int], Future[ApplicationSeen]] = {}
+        self._cores = _NodeCores(setup)
+        self._own = ThreadPoolExecutor(max_workers=1, thread_name_prefix="quotas")
+        self._drivers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="drivers")
+        self._under_way: Future[None] | None = None
+        self._lock = threading.Lock()
+        self._unset: Mapping[str, str] = {}
+
+    def round(self) -> None:
+        """Begin a period, unless one is under way or there is nothing to steer."""
+        with self._lock, suppress(RuntimeError):
+            # The thread takes no more work once the controller closes.
+            if self._under_way is None or self._under_way.done():
+                self._under_way = self._own.submit(self._guarded)
+
+    def planned(self, cluster: ClusterId) -> int | None:
+        """The nodes that the plans of the jobs of an MR-cluster need; None where that is not known."""
+        room, nodes = self._stood
+        return planned_nodes(room, cluster, nodes, len(self._view.nodes))
+
+    def close(self) -> None:
+        """Begin no more periods; the nodes lift their limits by themselves."""
+        with suppress(RuntimeError):
+            self._own.submit(self._record.close)
+        self._own.shutdown(wait=False)
+        self._drivers.shutdown(wait=False, cancel_futures=True)
+
+    def _guarded(self) -> None:
+        try:
+            self.period()
+        except FawkesError as error:
+            _log.warning("the quotas of this period are not known to be in force: %s", error)
+        except Exception:
+            _log.exception("a defect in a period of quotas")
+
+    def period(self) -> Period | None:
+        """One period; None while there is nothing to steer."""
+        goals = goals_of(self._view)
+        if not goals and not self._room.applications:
+            return None
+        clusters = {
+            each.cluster: cluster for each in goals if (cluster := self._clusters.get(each.cluster)) is not None
+        }
+        seen = self._drivers_say(goals, clusters)
+        nodes = self._nodes_of(seen, clusters)
+        look = Look(at_us=self._now_us(), seen=tuple(seen), nodes=nodes, unset=self._unset)
+        before = self._room
+        period = step(before, look, self._divide, self._rules)
+        self._room = period.room
+        self._stood = (period.room, nodes)
+        wanted = _wanted(period, clusters)
+        answers = self._nodes.set(wanted, limits.QUOTAS_S) if wanted else {}
+        self._unset = {
+            each: why for node, answer in answers.items() for each, why in _not_in_force(answer, wanted[node][2])
+        }
+        self._record.append(before, look, period)
+        return period
+
+    def _drivers_say(self, goals: Sequence[Goal], clusters: Mapping[ClusterId, LiveCluster]) -> list[ApplicationSeen]:
+        """What the driver of each goal says. A slow one is not waited for: its answer counts in a later period."""
+        keys = {(goal.job, goal.attempt): goal for goal in goals}
+        self._readers = {key: reader for key, reader in self._readers.items() if key in keys}
+        self._asked = {key: answer for key, answer in self._asked.items() if key in keys}
+        for key, goal in keys.items():
+            if key not in self._asked:
+                self._asked[key] = self._drivers.submit(self._look, goal, clusters.get(goal.cluster))
+        done, _ = wait(self._asked.values(), timeout=self._rules.parameters.period_s * _PART)
+        answered = {key: self._asked.pop(key).result() for key in keys if self._asked[key] in done}
+        late = "its driver has not answered yet"
+        return [answered.get(key) or ApplicationSeen(goal=goal, why=late) for key, goal in keys.items()]
+
+    def _look(self, goal: Goal, cluster: LiveCluster | None) -> ApplicationSeen:
+        """What the driver of a goal says; why not, where it says nothing."""
+        if cluster is None or not cluster.ready:
+            return ApplicationSeen(goal=goal, why=f"{goal.cluster} has no masters at the moment")
+        key = (goal.job, goal.attempt)
+        try:
+            reader = self._readers.get(key)
+            if reader is None:
+                running = [app for app in applications_of(self._setup, cluster, *key) if not app.ended]
+                if not running:
+                    return ApplicationSeen(goal=goal, stages=(), why="it has no application yet")
+                reader = self._readers[key] = DriverReader(running[-1].id)
+            said = reader.look(self._setup.masters(cluster), Deadline.after(limits.DRIVER_S))
+        except (UnreadableError, FawkesError) as error:
+            return ApplicationSeen(goal=goal, why=str(error))
+        return ApplicationSeen(goal=goal, stages=said.stages, executors=said.executors)
+
+    def _nodes_of(
+        self, seen: Sequence[ApplicationSeen], clusters: Mapping[ClusterId, LiveCluster]
+    ) -> dict[NodeId, float | None]:
+        """The cores of each node that an executor is on."""
+        before = [app.executors for app in self._room.applications.values()]
+        nodes = {each.node for executors in (*before, *(app.executors for app in seen)) for each in executors}
+        vcores = self._cores.of(clusters.values(), nodes)
+        count = len(self._view.nodes)
+        return {node: node_cores(vcores.get(node), self._shared_cores, count) for node in sorted(nodes)}
+
+
+class _NodeCores:
+    """The virtual cores that NodeManagers offer; asked for again only when a while has passed."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._known: dict[NodeId, int] = {}
+        self._asked = Deadline.after(0)
+
+    def of(self, clusters: Iterable[LiveCluster], nodes: Collection[NodeId]) -> Mapping[NodeId, int]:
+        """The cores by node; those of nodes that no ResourceManager has named yet are missing."""
+        if self._asked.left() <= 0 or not self._known.keys() >= set(nodes):
+            self._asked = Deadline.after(limits.NODE_CORES_S)
+            for cluster in clusters:
+                self._ask(cluster)
+        return self._known
+
+    def _ask(self, cluster: LiveCluster) -> None:
+        masters = self._setup.masters(cluster)
+        try:
+            listed = resource_manager_nodes(masters, Deadline.after(limits.QUOTAS_S))
+        except UnreadableError as error:
+            _log.info("the cores of the nodes of %s are not known anew: %s", cluster.id, error)
+            return
+        for node in listed.values():
+            if (known := masters.node(node.host)) is not None:
+                self._known[known] = node.vcores
+
+
+def _not_in_force(answer: InForce | FawkesError, wanted: Mapping[str, int | None]) -> Iterator[tuple[str, str]]:
+    """The containers whose quota the node did not confirm, and why; one that is gone needs none."""
+    for container, hundredths in wanted.items():
+        if isinstance(answer, FawkesError):
+            yield container, str(answer)
+            continue
+        quota = answer.containers[container]
+        if quota.limit is not Limit.GONE and quota.hundredths != hundredths:
+            yield container, quota.why or f"its node says {quota.limit}"
+
+
+def _wanted(period: Period, clusters: Mapping[ClusterId, LiveCluster]) -> Wanted:
+    """The quotas of each node that is a member of the MR-cluster of its executors, in hundredths of a core."""
+    wanted: dict[NodeId, tuple[ClusterId, int, dict[str, int | None]]] = {}
+    for app in period.room.applications.values():
+        cluster = clusters.get(app.goal.cluster)
+        for executor in app.executors:
+            member = None if cluster is None else cluster.members.get(executor.node)
+            if cluster is None or member is None:
+                continue
+            _, _, quotas = wanted.setdefault(executor.node, (cluster.id, member.generation, {}))
+            cores = period.quotas.get(executor.node, {}).get(executor.container)
+            quotas[executor.container] = None if cores is None else max(1, round(100 * cores))
+    return wanted

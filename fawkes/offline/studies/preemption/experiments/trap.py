@@ -1,0 +1,71 @@
+"""The trap of Algorithm 1 (not in the thesis): long queues of dumps make it kill the same tasks again and again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+
+from fawkes.offline.studies.preemption import fixed
+from fawkes.offline.studies.preemption.cases import Case
+from fawkes.offline.studies.preemption.experiments.experiment import Study
+from fawkes.offline.studies.shared.page import Exhibit
+from fawkes.offline.studies.shared.pictures import bars
+from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
+
+BASIC = Case(workload="trap", policy="checkpoint", medium="hdd")
+FREE = replace(BASIC, policy="adaptive")
+GUARDED = replace(FREE, cap=fixed.TRAP_CAP)
+_CAPS = {"no cap": FREE, **{f"cap {cap}": replace(FREE, cap=cap) for cap in (10, fixed.TRAP_CAP, 2, 1)}}
+
+
+def _trap(study: Study) -> Found:
+    ratio = study.ratio(FREE, BASIC, "low")
+    most = max(row["most_kills"] for row in study.each(FREE))
+    return f"low {ratio:.2f} of checkpoint, a task is killed up to {most} times", ratio >= fixed.TRAP_LEAST
+
+
+def _capped(study: Study) -> Found:
+    most = max(row["most_kills"] for row in study.each(GUARDED))
+    return f"a task is killed up to {most} times", most <= fixed.TRAP_CAP
+
+
+def _guarded(study: Study) -> Found:
+    ratio, free = study.ratio(GUARDED, BASIC, "low"), study.ratio(FREE, BASIC, "low")
+    return f"low {ratio:.2f} of checkpoint, {free:.2f} without the cap", ratio <= fixed.GUARD_MOST and ratio < free
+
+
+def _table(study: Study) -> pd.DataFrame:
+    """Checkpoint and adaptive with several caps, on disks."""
+    rows = [
+        {
+            "policy": name,
+            **{level: round(study.ratio(case, BASIC, level), 2) for level in ("low", "medium", "high")},
+            "waste": round(study.mean(case, "waste"), 1),
+            "kills": round(study.mean(case, "kills")),
+            "most_kills": max(row["most_kills"] for row in study.each(case)),
+            "dumps": round(study.mean(case, "full") + study.mean(case, "incremental")),
+        }
+        for name, case in {"checkpoint": BASIC, **_CAPS}.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+TRAP = Experiment(
+    statements=(
+        Statement("7-trap", "sheet 4.4",
+                  "4 GB and a wave each 700 s on HDD: adaptive makes low jobs at least 1.5 times as slow as checkpoint",
+                  _trap, "always saving", ("basic",), (BASIC, FREE)),
+        Statement("7-cap", "sheet 4.4", "with the cap no task is killed more than 5 times", _capped, "no cap",
+                  ("no-cap",), (GUARDED,)),
+        Statement("7-guard", "sheet 4.4", "with the cap low jobs are at most 1.5 times as slow as under checkpoint",
+                  _guarded, "no cap", ("no-cap",), (BASIC, FREE, GUARDED)),
+    ),
+    exhibits=(
+        Exhibit("7-trap", "The trap of Algorithm 1",
+                "Google-like day with 4 GB a task and a wave each 700 s, on HDD; means of five seeds, response "
+                "times as ratios to checkpoint.", ("7-",), _table,
+                bars("policy", ("low", "medium", "high"), "over checkpoint")),
+    ),
+    cases=tuple(_CAPS.values()),
+)  # fmt: skip

@@ -1,0 +1,112 @@
+"""Workloads of the chapter: jobs with their arrivals, priorities and tasks, drawn from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from random import Random
+
+from fawkes.offline.studies.preemption import fixed
+from fawkes.offline.studies.preemption.cases import MODELS, Case
+from fawkes.offline.studies.preemption.fixed import Levels
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job: its priority, when it arrives, and its tasks with their seconds and GB of memory."""
+
+    level: int
+    at_s: float
+    tasks: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Jobs by arrival, and the nodes that they share."""
+
+    jobs: tuple[Job, ...]
+    nodes: int
+    slots: int
+
+
+def workload_of(case: Case) -> Workload:
+    """The workload of a case."""
+    return _KINDS[case.workload](case)
+
+
+def _rig(case: Case) -> Workload:
+    """Two jobs of one task on one slot; the important one comes when the other is half done."""
+    task = ((fixed.RIG_S, fixed.RIG_GB),)
+    jobs = (Job(Levels.LOW, 0.0, task), Job(Levels.HIGH, MODELS[case.model].arrival_s, task))
+    return Workload(jobs, 1, 1)
+
+
+def _yarn(case: Case) -> Workload:
+    """Sixteen important jobs about as large as the cluster, and 24 low ones that fill up to 7,000 tasks."""
+    every_s = fixed.YARN_HIGH_EVERY_S * MODELS[case.model].every
+    random = Random(f"yarn {case.seed}")  # noqa: S311 - a seed
+    jobs = []
+    for place in range(fixed.YARN_HIGH_JOBS):
+        count = round(fixed.YARN_HIGH_TASKS * _around(random, 1.0, fixed.YARN_HIGH_SPREAD))
+        tasks = tuple((_around(random, fixed.YARN_HIGH_S, fixed.LENGTHS), fixed.YARN_GB) for _ in range(count))
+        jobs.append(Job(Levels.HIGH, (place + 1) * every_s, tasks))
+    left = fixed.YARN_TASKS - sum(len(job.tasks) for job in jobs)
+    sizes = [random.paretovariate(fixed.YARN_LOW_SHAPE) for _ in range(fixed.YARN_LOW_JOBS)]
+    at_s = 0.0
+    for count in _whole(sizes, left):
+        tasks = tuple((_around(random, fixed.YARN_LOW_S, fixed.LENGTHS), fixed.YARN_GB) for _ in range(count))
+        jobs.append(Job(Levels.LOW, at_s, tasks))
+        at_s += random.expovariate(1 / fixed.YARN_LOW_EVERY_S)
+    return Workload(tuple(sorted(jobs, key=lambda job: job.at_s)), fixed.YARN_NODES, fixed.YARN_SLOTS)
+
+
+def _google(case: Case) -> Workload:
+    return _day(case, fixed.GOOGLE_GB, fixed.GOOGLE_WAVE_S)
+
+
+def _trap(case: Case) -> Workload:
+    return _day(case, fixed.TRAP_GB, fixed.TRAP_WAVE_S)
+
+
+def _day(case: Case, gigabytes: float, wave_s: float) -> Workload:
+    """A day of low jobs by a Poisson process, waves of medium ones, and a high one with each sixth wave."""
+    slots = fixed.GOOGLE_NODES * fixed.GOOGLE_SLOTS
+    random = Random(f"day {case.seed}")  # noqa: S311 - a seed
+
+    def tasks(count: int, mean_s: float) -> tuple[tuple[float, float], ...]:
+        return tuple(
+            (_around(random, mean_s, fixed.LENGTHS), _around(random, gigabytes, fixed.GOOGLE_MEMORY))
+            for _ in range(count)
+        )
+
+    jobs = []
+    rate = fixed.GOOGLE_LOAD * slots / (fixed.GOOGLE_LOW_S * fixed.GOOGLE_LOW_TASKS)
+    at_s = random.expovariate(rate)
+    while at_s < fixed.GOOGLE_DAY_S:
+        jobs.append(Job(Levels.LOW, at_s, tasks(fixed.GOOGLE_LOW_TASKS, fixed.GOOGLE_LOW_S)))
+        at_s += random.expovariate(rate)
+    wave_s *= MODELS[case.model].every
+    for wave in range(1, int(fixed.GOOGLE_DAY_S / wave_s)):
+        count = round(slots * fixed.GOOGLE_WAVE * _around(random, 1.0, fixed.GOOGLE_WAVE_SPREAD))
+        jobs.append(Job(Levels.MEDIUM, wave * wave_s, tasks(count, fixed.GOOGLE_MEDIUM_S)))
+        if wave % fixed.GOOGLE_HIGH_EACH == 0:
+            jobs.append(Job(Levels.HIGH, wave * wave_s, tasks(round(slots * fixed.GOOGLE_HIGH), fixed.GOOGLE_HIGH_S)))
+    return Workload(tuple(sorted(jobs, key=lambda job: job.at_s)), fixed.GOOGLE_NODES, fixed.GOOGLE_SLOTS)
+
+
+def _around(random: Random, mean: float, spread: float) -> float:
+    return mean * random.uniform(1 - spread, 1 + spread)
+
+
+def _whole(sizes: list[float], total: int) -> Iterator[int]:
+    """Whole numbers of at least 1 in these proportions, with that sum; the last takes the rest of the rounding."""
+    left, weight = total, sum(sizes)
+    for place, size in enumerate(sizes):
+        after = len(sizes) - place - 1
+        count = max(1, min(left - after, round(left * size / weight))) if after else left
+        yield count
+        left -= count
+        weight -= size
+
+
+_KINDS: Mapping[str, Callable[[Case], Workload]] = {"rig": _rig, "yarn": _yarn, "google": _google, "trap": _trap}

@@ -1,0 +1,264 @@
+"""The record of quotas: every period of the inner loop, beside the ledger, compact, and decided again on request.
+
+A row has what was seen and how each application stood, compressed with the row before it as its dictionary: most of a
+period is the period before. Rows of more than an hour ago keep each tenth second of the courses alone. A stored state
+of the loop begins each stretch that can be decided again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from fawkes.base.errors import FawkesError
+from fawkes.base.units import SECOND_US
+from fawkes.core.quota.loop import step
+from fawkes.core.quota.sight import ApplicationSeen, Course, Goal, Look, Period, Room
+from fawkes.core.quota.values import Divide, QuotaRules
+from fawkes.core.values.events import PolicyText
+from fawkes.core.values.model import NodeId, Plain
+from fawkes.store import health
+from fawkes.store.opening import connect
+from fawkes.store.private import write_private
+from fawkes.store.record import dumps, from_plain, loads, to_plain
+
+FILE = "quotas.sqlite"
+#: periods between two rows that can be read by themselves
+_KEY_EVERY = 120
+#: periods between two stored states of the loop
+_ROOM_EVERY = 1200
+#: a stretch is thinned when it ended so long ago
+_WHOLE_US = 3600 * SECOND_US
+#: of a thinned stretch each so many periods stay
+_THIN = 20
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS goals (name TEXT PRIMARY KEY, goal TEXT NOT NULL) WITHOUT ROWID",
+    # key: the row whose text begins the chain of dictionaries. seen is NULL in a row that was thinned.
+    "CREATE TABLE IF NOT EXISTS periods (seq INTEGER PRIMARY KEY, at_us INTEGER NOT NULL, key INTEGER NOT NULL,"
+    " seen BLOB, courses BLOB NOT NULL, quotas INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS rooms (seq INTEGER PRIMARY KEY, room BLOB NOT NULL, rules TEXT NOT NULL,"
+    " policy TEXT NOT NULL)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A period that is decided otherwise than it was."""
+
+    seq: int
+    at_us: int
+
+
+class QuotaRecord:
+    """The writer; one thread uses it. A full disk costs the record, not the quotas: what was not stored is skipped."""
+
+    def __init__(self, folder: Path, policy: PolicyText, rules: QuotaRules) -> None:
+        """For a state folder. The file is opened, and made if there is none, with the first period."""
+        self.path = folder / FILE
+        self._policy, self._rules = dumps(to_plain(policy)), dumps(to_plain(rules))
+        self._goals: set[str] = set()
+        self._before: tuple[str, str] | None = None
+        self._seq = self._key = self._room_at = 0
+        self._kept: sqlite3.Connection | None = None
+
+    def append(self, room: Room, look: Look, period: Period) -> None:
+        """Store a period that began with the state ``room``; FawkesError, and then the next one begins a stretch."""
+        try:
+            self._append(self._open(), room, look, period)
+        except sqlite3.Error as error:
+            self._before = None
+            with suppress(sqlite3.Error):
+                self._open().execute("ROLLBACK")
+            raise health.translated(error, self.path) from None
+
+    def _open(self) -> sqlite3.Connection:
+        if self._kept is None:
+            if not self.path.exists():
+                write_private(self.path, b"")
+            db = connect(self.path, "rw")
+            db.execute(f"PRAGMA journal_mode = {health.journal_for(self.path.parent)}")
+            db.execute("PRAGMA synchronous = NORMAL")
+            for table in _TABLES:
+                db.execute(table)
+            self._seq = int(db.execute("SELECT coalesce(max(seq), 0) FROM periods").fetchone()[0])
+            self._key = self._room_at = self._seq
+            self._kept = db
+        return self._kept
+
+    def _append(self, db: sqlite3.Connection, room: Room, look: Look, period: Period) -> None:
+        db.execute("BEGIN IMMEDIATE")
+        seq = self._seq + 1
+        before = self._before
+        if before is None or seq - self._room_at >= _ROOM_EVERY:
+            state = zlib.compress(dumps(to_plain(room)).encode())
+            db.execute("REPLACE INTO rooms VALUES (?, ?, ?, ?)", (seq, state, self._rules, self._policy))
+            self._room_at, before = seq, None
+            self._thin(db, look.at_us)
+        if seq - self._key >= _KEY_EVERY:
+            before = None
+        self._key = seq if before is None else self._key
+        seen, courses = dumps(self._seen(db, look)), dumps([_course_plain(course) for course in period.courses])
+        packed = [_packed(text, earlier) for text, earlier in zip((seen, courses), before or ("", ""), strict=True)]
+        row = (seq, look.at_us, self._key, *packed, _sum_of(period))
+        db.execute("INSERT INTO periods VALUES (?, ?, ?, ?, ?, ?)", row)
+        db.execute("COMMIT")
+        self._seq, self._before = seq, (seen, courses)
+
+    def _seen(self, db: sqlite3.Connection, look: Look) -> Plain:
+        """A look without its goals, which are stored once."""
+        for each in look.seen:
+            name = _name(each.goal)
+            if name not in self._goals:
+                db.execute("REPLACE INTO goals VALUES (?, ?)", (name, dumps(to_plain(each.goal))))
+                self._goals.add(name)
+        plain = cast(dict[str, Any], to_plain(look))
+        for each, row in zip(look.seen, plain.get("seen", ()), strict=True):
+            row["goal"] = _name(each.goal)
+        return plain
+
+    def _thin(self, db: sqlite3.Connection, now_us: int) -> None:
+        """Leave of stretches that ended long ago each tenth second, without what was seen."""
+        query = (
+            "SELECT coalesce(max(seq), 0) FROM rooms"
+            " WHERE seq <= (SELECT coalesce(max(seq), 0) FROM periods WHERE at_us < ?)"
+        )
+        (first,) = db.execute(query, (now_us - _WHOLE_US,)).fetchone()
+        reader = _Reading(db)
+        for seq, _, _, courses in list(reader.rows(last=first - 1, whole=True)):
+            if seq % _THIN:
+                db.execute("DELETE FROM periods WHERE seq = ?", (seq,))
+            else:
+                thinned = (seq, _packed(courses, ""), seq)
+                db.execute("UPDATE periods SET key = ?1, seen = NULL, courses = ?2 WHERE seq = ?3", thinned)
+        db.execute("DELETE FROM rooms WHERE seq < ?", (first,))
+
+    def close(self) -> None:
+        """Give the file back."""
+        if self._kept is not None:
+            self._kept.close()
+
+
+class QuotaReader:
+    """The record of a state folder, to be read while a controller writes it."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open it; FawkesError when it cannot be read."""
+        self.path = folder / FILE
+        self._db: sqlite3.Connection | None = None
+        if self.path.exists():
+            self._db = self._ask(lambda: connect(self.path, "ro"))
+
+    def courses(self, job: str | None = None, after_us: int = 0) -> list[tuple[int, Course]]:
+        """When and how applications stood after a time, oldest first; empty where nothing was recorded."""
+        if self._db is None:
+            return []
+        reader = _Reading(self._db)
+        rows = self._ask(lambda: list(reader.rows(after_us=after_us)))
+        return [
+            (at_us, course)
+            for _, at_us, _, courses in rows
+            for course in map(_course_of, cast(list[list[Any]], loads(courses)))
+            if at_us >= after_us and job in (None, course.job)
+        ]
+
+    def differences(self, load: Callable[[PolicyText], Divide]) -> Iterator[Difference]:
+        """The periods that this version decides otherwise, of those that are stored whole."""
+        if self._db is None:
+            return
+        db = self._db
+        stretches = self._ask(lambda: db.execute("SELECT seq, room, rules, policy FROM rooms ORDER BY seq").fetchall())
+        goals = {name: from_plain(Goal, loads(text)) for name, text in db.execute("SELECT name, goal FROM goals")}
+        for place, (first, state, rules_text, policy_text) in enumerate(stretches):
+            last = stretches[place + 1][0] - 1 if place + 1 < len(stretches) else None
+            room = from_plain(Room, loads(zlib.decompress(state).decode()))
+            rules = from_plain(QuotaRules, loads(rules_text))
+            divide = load(from_plain(PolicyText, loads(policy_text)))
+            for seq, at_us, seen, courses in _Reading(db).rows(first=first, last=last):
+                if seen is None:
+                    break
+                period = step(room, _look_of(seen, goals), divide, rules)
+                stored = db.execute("SELECT quotas FROM periods WHERE seq = ?", (seq,)).fetchone()[0]
+                if _sum_of(period) != stored or dumps([_course_plain(each) for each in period.courses]) != courses:
+                    yield Difference(seq, at_us)
+                room = period.room
+
+    def _ask(self, ask: Callable[[], Any]) -> Any:
+        try:
+            return ask()
+        except (sqlite3.Error, zlib.error) as error:
+            if isinstance(error, sqlite3.Error):
+                raise health.translated(error, self.path) from None
+            raise FawkesError(f"a row of the record of quotas is damaged: {error}", where=str(self.path)) from None
+
+    def close(self) -> None:
+        """Give the file back."""
+        if self._db is not None:
+            self._db.close()
+
+
+class _Reading:
+    """Rows, each unpacked with the one before it."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def rows(
+        self, *, first: int = 0, last: int | None = None, after_us: int = 0, whole: bool = False
+    ) -> Iterator[tuple[int, int, str | None, str]]:
+        """Number, time, what was seen (None: thinned) and the courses; ``whole``: rows that were not thinned alone."""
+        query = (
+            "SELECT seq, at_us, key, seen, courses FROM periods WHERE seq >= ?1 AND (?2 IS NULL OR seq <= ?2)"
+            " AND seq >= (SELECT coalesce(min(key), 0) FROM periods WHERE at_us >= ?3)"
+            " AND (NOT ?4 OR seen IS NOT NULL) ORDER BY seq"
+        )
+        before = ("", "")
+        for seq, at_us, key, seen, courses in self._db.execute(query, (first, last, after_us, whole)):
+            if key == seq:
+                before = ("", "")
+            texts = (None if seen is None else _unpacked(seen, before[0]), _unpacked(courses, before[1]))
+            before = (texts[0] or "", texts[1])
+            yield seq, at_us, *texts
+
+
+def _name(goal: Goal) -> str:
+    return f"{goal.job} {goal.attempt}"
+
+
+def _look_of(seen: str, goals: Mapping[str, Goal]) -> Look:
+    plain = cast(dict[str, Any], loads(seen))
+    rows = []
+    for row in plain.get("seen", ()):
+        goal = goals[row["goal"]]
+        rows.append(from_plain(ApplicationSeen, {**row, "goal": to_plain(goal)}))
+    nodes = {NodeId(node): cores for node, cores in plain.get("nodes", {}).items()}
+    return Look(at_us=plain["at_us"], seen=tuple(rows), nodes=nodes, unset=plain.get("unset", {}))
+
+
+def _packed(text: str, before: str) -> bytes:
+    """A text compressed with the one before it as its dictionary."""
+    packer = zlib.compressobj(9, wbits=-15, zdict=before.encode()[-32768:])
+    return packer.compress(text.encode()) + packer.flush()
+
+
+def _unpacked(packed: bytes, before: str) -> str:
+    return zlib.decompressobj(wbits=-15, zdict=before.encode()[-32768:]).decompress(packed).decode()
+
+
+def _sum_of(period: Period) -> int:
+    return zlib.crc32(dumps({node: dict(quotas) for node, quotas in period.quotas.items()}).encode())
+
+
+def _course_plain(course: Course) -> list[Plain]:
+    numbers = (course.set_point, course.progress, course.requested, course.given)
+    rounded = (None if each is None else round(each, 3) for each in numbers)
+    return [course.job, course.way, course.stage, *rounded, course.unset]
+
+
+def _course_of(row: list[Any]) -> Course:
+    names = ("job", "way", "stage", "set_point", "progress", "requested", "given", "unset")
+    return from_plain(Course, dict(zip(names, row, strict=True)))

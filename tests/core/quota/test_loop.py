@@ -1,0 +1,263 @@
+"""The inner loop: applications that are played against it, and laws of every period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fawkes.core.quota.loop import node_cores, planned_nodes, step
+from fawkes.core.quota.profile import Profile, Stage
+from fawkes.core.quota.sight import ApplicationSeen, ExecutorSeen, Goal, Look, Period, Room, StageSeen, Way
+from fawkes.core.quota.values import LIVE, Parameters, QuotaRules
+from fawkes.core.values.model import ClusterId, JobId, NodeId
+from fawkes.store.record import dumps, from_plain, to_plain
+from tests.core.quota.support import quota
+
+US = 1_000_000
+NODES: Mapping[NodeId, float | None] = {NodeId("n1"): 4.0, NodeId("n2"): 4.0}
+RULES = QuotaRules()
+
+
+def stage(name: str, *parents: str, seconds: float = 50.0, rate: float | None = 100.0) -> Stage:
+    """A stage of 400 tasks on 8 cores."""
+    records = seconds * 8 * 100
+    return Stage(
+        id=name,
+        duration_s=seconds,
+        tasks=400,
+        records_read=records,
+        records_written=records,
+        rate=rate,
+        parents=parents,
+    )
+
+
+def goal(*stages: Stage, job: str = "j", due_s: float = 200.0, at_s: float = 0.0) -> Goal:
+    return Goal(
+        job=JobId(job),
+        cluster=ClusterId("c"),
+        attempt=1,
+        profile=Profile("p", 1, stages),
+        size=1.0,
+        submitted_us=int(at_s * US),
+        due_us=int(due_s * US),
+    )
+
+
+@dataclass
+class App:
+    """An application whose stages run one after another, as fast as the cores of all of its executors."""
+
+    goal: Goal
+    speed: float = 1.0
+    nodes: tuple[str, ...] = ("n1", "n2")
+    done: float = 0.0
+    stage: int = 0
+    ended_s: float | None = None
+    cores: list[float] = field(default_factory=list)
+
+    def seen(self) -> ApplicationSeen:
+        rows = [
+            StageSeen(
+                id=each.id,
+                tasks=400,
+                done=400 if place < self.stage else int(self.done),
+                written=each.records_written if place < self.stage else 0,
+                active=place == self.stage,
+            )
+            for place, each in enumerate(self.goal.profile.stages[: self.stage + 1])
+        ]
+        executors = tuple(ExecutorSeen(container=f"{self.goal.job}-{n}", node=NodeId(n), slots=4) for n in self.nodes)
+        return ApplicationSeen(goal=self.goal, stages=tuple(rows), executors=executors)
+
+    def advance(self, period: Period, now_us: int) -> None:
+        given = [period.quotas[NodeId(n)][f"{self.goal.job}-{n}"] for n in self.nodes]
+        cores = sum(4.0 if each is None else each for each in given)
+        self.cores.append(cores)
+        records = self.goal.profile.stages[self.stage].records_read
+        self.done += 0.5 * cores * 100 * self.speed * 400 / records
+        if self.done >= 400:
+            self.stage, self.done = self.stage + 1, 0.0
+            if self.stage == len(self.goal.profile.stages):
+                self.ended_s = (now_us + US // 2) / US
+
+
+def look(at_us: int, *seen: ApplicationSeen) -> Look:
+    return Look(at_us=at_us, seen=seen, nodes=NODES)
+
+
+def play(*apps: App, policy: str = "edf_pure", rules: QuotaRules = RULES) -> list[Period]:
+    divide, room, periods = quota(policy), Room(), list[Period]()
+    for count in range(2000):
+        now_us = count * US // 2
+        live = [app for app in apps if app.ended_s is None and app.goal.submitted_us <= now_us]
+        if not live and all(app.ended_s is not None for app in apps):
+            return periods
+        period = step(room, look(now_us, *(app.seen() for app in live)), divide, rules)
+        for app in live:
+            app.advance(period, now_us)
+        periods.append(period)
+        room = period.room
+    raise AssertionError("an application does not end")
+
+
+@pytest.mark.parametrize("speed", [0.6, 1.0, 1.4])
+def test_an_application_ends_on_its_deadline_also_when_its_profile_is_wrong(speed: float) -> None:
+    app = App(goal(stage("0 a"), stage("1 b", "0 a")), speed=speed)
+    play(app)
+    assert app.ended_s == pytest.approx(200, abs=2.0)
+    assert sum(app.cores) * 0.5 == pytest.approx(800 / speed, rel=0.03)
+
+
+def test_two_applications_share_their_nodes_and_the_earlier_one_is_first() -> None:
+    first, second = App(goal(stage("0 a"), job="x", due_s=60)), App(goal(stage("0 a"), job="y", due_s=110))
+    periods = play(first, second)
+    assert first.ended_s == pytest.approx(60, abs=1.0)
+    assert second.ended_s == pytest.approx(110, abs=1.5)
+    assert max(sum(of.values()) for period in periods for of in period.quotas.values()) <= 4 + 1e-9  # type: ignore[arg-type]
+
+
+def ways(
+    seen: ApplicationSeen, *, now_s: float = 1.0, room: Room | None = None
+) -> tuple[Way, Mapping[str, float | None]]:
+    period = step(room or Room(), look(int(now_s * US), seen), quota("edf_pure"), RULES)
+    return period.courses[0].way, {each: cores for of in period.quotas.values() for each, cores in of.items()}
+
+
+def test_what_an_application_gets_when_it_cannot_be_controlled() -> None:
+    app = App(goal(stage("0 a")))
+    everything = {"j-n1": 4.0, "j-n2": 4.0}
+    seen = app.seen()
+    assert ways(replace(seen, stages=())) == (Way.STARTING, everything)
+    assert ways(App(goal(stage("0 a", rate=None))).seen()) == (Way.NO_RATE, everything)
+    assert ways(App(goal(stage("0 a"), due_s=0.5)).seen(), now_s=1.0)[1] == everything
+    stranger = StageSeen(id="7 z", tasks=4, active=True)
+    assert ways(replace(seen, stages=(stranger,))) == (Way.OTHER_SHAPE, everything)
+    ended = StageSeen(id="0 a", tasks=400, done=400, active=False)
+    assert ways(replace(seen, stages=(ended,))) == (Way.BETWEEN, {"j-n1": 0.05, "j-n2": 0.05})
+
+
+def test_a_driver_that_says_nothing_keeps_its_cores_for_a_while_and_then_has_no_limit() -> None:
+    seen = App(goal(stage("0 a"))).seen()
+    first = step(Room(), look(US, seen), quota("edf_pure"), RULES)
+    silent = replace(seen, stages=None, executors=())
+    kept = {each: cores for of in first.quotas.values() for each, cores in of.items()}
+    assert ways(silent, now_s=9, room=first.room)[1] == kept
+    assert ways(silent, now_s=12, room=first.room) == (Way.SILENT, {"j-n1": None, "j-n2": None})
+
+
+def test_an_application_stays_of_another_shape_and_says_how() -> None:
+    seen = App(goal(stage("0 a"))).seen()
+    strange = replace(seen, stages=(StageSeen(id="7 z", tasks=4, active=True),))
+    room = step(Room(), look(US, strange), quota("edf_pure"), RULES).room
+    assert ways(seen, now_s=2, room=room)[0] is Way.OTHER_SHAPE
+    assert "'7 z' is not in version 1 of the profile p" in room.applications[JobId("j")].other_shape
+
+
+def test_a_loop_that_begins_in_the_middle_of_a_stage_counts_only_what_is_left() -> None:
+    app = App(goal(stage("0 a"), due_s=100), done=200)
+    period = step(Room(), look(50 * US, app.seen()), quota("edf_pure"), RULES)
+    course = period.courses[0]
+    assert (course.set_point, course.progress) == (0.0, 0.0)
+    assert course.given == pytest.approx(4, abs=0.2)
+
+
+def test_nodes_that_the_plans_of_an_mr_cluster_need() -> None:
+    """Eq. 6: 40,000 records in 200 s at 100 a second and core are 2 cores, of which a node has 4."""
+    slow, tight = App(goal(stage("0 a"), job="x")).seen(), App(goal(stage("0 a"), job="y", due_s=60)).seen()
+    late = App(goal(stage("0 a"), job="z", due_s=0.5)).seen()
+    divide, cluster = quota("edf_pure"), ClusterId("c")
+    needed = []
+    for seen in ([slow], [slow, tight], [late], []):
+        room = step(Room(), look(US, *seen), divide, RULES).room
+        needed.append(planned_nodes(room, cluster, NODES, 9))
+    assert needed == [1, 3, 9, 0]
+    assert planned_nodes(step(Room(), look(US, slow), divide, RULES).room, cluster, {}, 9) is None
+
+
+def test_a_quota_that_is_not_in_force_is_said_and_leaves_no_windup() -> None:
+    seen = App(goal(stage("0 a"))).seen()
+    unset = replace(look(US, seen), unset={"j-n1": "denied"})
+    period = step(Room(), unset, quota("edf_pure"), RULES)
+    course = period.courses[0]
+    assert (course.given, course.unset) == (None, "denied")
+    control = period.room.applications[JobId("j")].steered[0].control
+    assert control is not None
+    assert control.applied == course.requested
+
+
+def test_a_node_of_unknown_cores_has_no_limits() -> None:
+    seen = App(goal(stage("0 a"))).seen()
+    period = step(Room(), Look(at_us=US, seen=(seen,), nodes={**NODES, NodeId("n2"): None}), quota("edf_pure"), RULES)
+    assert period.quotas["n2"] == {"j-n2": None}  # type: ignore[index]
+    assert period.courses[0].given is None
+
+
+def test_a_new_attempt_of_a_job_begins_anew() -> None:
+    seen = App(goal(stage("0 a"))).seen()
+    room = step(Room(), look(US, seen), quota("edf_pure"), RULES).room
+    again = replace(seen, goal=replace(seen.goal, attempt=2), stages=())
+    assert ways(again, now_s=2, room=room)[0] is Way.STARTING
+
+
+@pytest.mark.parametrize(
+    ("vcores", "shared", "nodes", "cores"),
+    [(8, 0.0, 4, 8.0), (8, 2.0, 4, 0.5), (1, 16.0, 4, 1.0), (None, 2.0, 4, None), (0, 0.0, 1, None)],
+)
+def test_cores_of_a_node(vcores: int | None, shared: float, nodes: int, cores: float | None) -> None:
+    assert node_cores(vcores, shared, nodes) == cores
+
+
+stages_seen = st.lists(
+    st.builds(
+        StageSeen,
+        id=st.sampled_from(["0 a", "1 b", "2 c", "9 z"]),
+        attempt=st.integers(0, 1),
+        tasks=st.integers(1, 50),
+        done=st.integers(0, 60),
+        written=st.sampled_from([0.0, 10.0, 1e6]),
+        active=st.booleans(),
+    ),
+    max_size=3,
+    unique_by=lambda each: (each.id, each.attempt),
+)
+executors_seen = st.lists(st.sampled_from(["n1", "n2", "n3"]), max_size=3, unique=True)
+
+
+@given(
+    st.lists(st.tuples(st.one_of(st.none(), stages_seen), executors_seen, st.integers(0, 20)), min_size=1, max_size=8),
+    st.sampled_from(["edf_all", "edf_pure", "edf_prop", "proportional", "speed", "weights"]),
+    st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_laws_of_every_period(
+    history: list[tuple[list[StageSeen] | None, list[str], int]], policy: str, gamma: float
+) -> None:
+    """Quotas fit their node, are whole quanta and never 0; a stored state decides as the one that was stored does."""
+    profile = (stage("0 a"), stage("1 b", "0 a", rate=None), stage("2 c"))
+    rules = replace(RULES, parameters=replace(LIVE, gamma=gamma))
+    nodes = {NodeId("n1"): 1.5, NodeId("n2"): 0.4, NodeId("n3"): None}
+    divide, room, now_us = quota(policy), Room(), 0
+    for stages, names, passed_s in history:
+        now_us += passed_s * US
+        seen = []
+        for job in ("x", "y"):
+            executors = tuple(ExecutorSeen(container=f"{job}-{n}", node=NodeId(n), slots=2) for n in names)
+            rows = None if stages is None else tuple(stages)
+            seen.append(ApplicationSeen(goal=goal(*profile, job=job), stages=rows, executors=executors))
+        given_to = Look(at_us=now_us, seen=tuple(seen), nodes=nodes)
+        period = step(room, given_to, divide, rules)
+        stored = from_plain(Room, to_plain(room))
+        assert dumps(to_plain(step(stored, given_to, divide, rules).room)) == dumps(to_plain(period.room))
+        for node, quotas in period.quotas.items():
+            limits = [cores for cores in quotas.values() if cores is not None]
+            assert sum(limits) <= (nodes[node] or 0.0) + 1e-9
+            assert all(cores > 0 for cores in limits)
+        room = period.room
+
+
+def test_parameters_of_the_paper_pause_and_those_of_a_site_do_not() -> None:
+    assert (Parameters().least, LIVE.least) == (0.0, 0.05)

@@ -1,0 +1,112 @@
+"""The record of quotas: what was stored comes back, is decided again alike, and gets thinner with time."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fawkes.base.errors import FawkesError
+from fawkes.core.quota.loop import step
+from fawkes.core.quota.sight import Look, Room
+from fawkes.core.quota.values import QuotaRules
+from fawkes.core.values.events import PolicyText
+from fawkes.store.quotas import FILE, QuotaReader, QuotaRecord
+from tests.core.quota.support import quota
+from tests.core.quota.test_loop import NODES, US, App, goal, stage
+
+POLICY = PolicyText("EDF_PURE", "edf_pure.py", "", "")
+RULES = QuotaRules()
+
+
+def record(
+    folder: Path, periods: int, every_us: int = US // 2, *, restart_at: int = -1, job: str = "x"
+) -> list[tuple[int, str]]:
+    """Two applications under way, so many periods long; when, and how each stood."""
+    due_s = periods * every_us / US
+    apps = [App(goal(stage("0 a"), stage("1 b", "0 a"), job=name, due_s=due_s)) for name in (job, "y")]
+    divide, room, writer, stood = quota("edf_pure"), Room(), QuotaRecord(folder, POLICY, RULES), []
+    for count in range(periods):
+        if count == restart_at:
+            writer.close()
+            writer, room = QuotaRecord(folder, POLICY, RULES), Room()
+        look = Look(at_us=count * every_us, seen=tuple(app.seen() for app in apps), nodes=NODES)
+        period = step(room, look, divide, RULES)
+        writer.append(room, look, period)
+        for app in apps:
+            app.done = min(399.0, app.done + 0.3)
+        room = period.room
+        stood += [(look.at_us, f"{course.job} {course.given:.3f}") for course in period.courses]
+    writer.close()
+    return stood
+
+
+def test_courses_come_back_and_are_decided_again_also_over_a_restart(tmp_path: Path) -> None:
+    stood = record(tmp_path, 300, restart_at=151)
+    reader = QuotaReader(tmp_path)
+    assert [(at_us, f"{c.job} {c.given:.3f}") for at_us, c in reader.courses()] == stood
+    assert {course.job for _, course in reader.courses("x", after_us=100 * US)} == {"x"}
+    assert min(at_us for at_us, _ in reader.courses("x", after_us=100 * US)) == 100 * US
+    assert list(reader.differences(lambda policy: quota("edf_pure"))) == []
+
+
+def test_a_policy_that_divides_otherwise_is_noticed(tmp_path: Path) -> None:
+    record(tmp_path, 30)
+    db = sqlite3.connect(tmp_path / FILE)
+    db.execute("UPDATE periods SET quotas = quotas + 1 WHERE seq = 7")
+    db.commit()
+    assert [each.seq for each in QuotaReader(tmp_path).differences(lambda policy: quota("edf_pure"))] == [7]
+
+
+def test_old_periods_get_thin_and_the_rest_is_still_decided_again(tmp_path: Path) -> None:
+    record(tmp_path, 3700, every_us=3 * US)
+    reader = QuotaReader(tmp_path)
+    times = sorted({at_us for at_us, _ in reader.courses()})
+    assert len([at_us for at_us in times if at_us < 3600 * US]) == 1200 // 20
+    assert times[-1] == 3699 * 3 * US
+    assert list(reader.differences(lambda policy: quota("edf_pure"))) == []
+
+
+def test_ten_applications_take_less_than_ten_megabytes_an_hour(tmp_path: Path) -> None:
+    apps = [App(goal(stage("0 a"), stage("1 b", "0 a"), job=f"job-{n}", due_s=7200)) for n in range(10)]
+    divide, room, writer = quota("edf_prop"), Room(), QuotaRecord(tmp_path, POLICY, RULES)
+    for count in range(720):
+        look = Look(at_us=count * US // 2, seen=tuple(app.seen() for app in apps), nodes=NODES)
+        period = step(room, look, divide, RULES)
+        writer.append(room, look, period)
+        for place, app in enumerate(apps):
+            app.done = min(399.0, app.done + 0.1 * place)
+        room = period.room
+    writer.close()
+    assert (tmp_path / FILE).stat().st_size * 10 < 10_000_000
+
+
+def test_nothing_recorded_is_no_error_and_a_damaged_record_is_one(tmp_path: Path) -> None:
+    assert QuotaReader(tmp_path).courses() == []
+    record(tmp_path, 5)
+    db = sqlite3.connect(tmp_path / FILE)
+    db.execute("UPDATE periods SET courses = x'00ff00' WHERE seq = 3")
+    db.commit()
+    with pytest.raises(FawkesError, match="damaged"):
+        QuotaReader(tmp_path).courses()
+
+
+def test_a_full_disk_costs_the_record_and_then_it_goes_on(tmp_path: Path) -> None:
+    app, writer, room = App(goal(stage("0 a"))), QuotaRecord(tmp_path, POLICY, RULES), Room()
+    failed: list[FawkesError] = []
+    for count in range(300):
+        writer._open().execute(f"PRAGMA max_page_count = {1 if 50 < count < 250 else 100_000}")
+        look = Look(at_us=count * US, seen=(replace(app, done=count).seen(),), nodes=NODES)
+        period = step(room, look, quota("edf_pure"), RULES)
+        try:
+            writer.append(room, look, period)
+        except FawkesError as error:
+            failed.append(error)
+        room = period.room
+    assert {error.what for error in failed} == {"the disk is full"}
+    reader = QuotaReader(tmp_path)
+    assert reader.courses()[-1][0] == 299 * US
+    assert len(reader.courses()) + len(failed) == 300
+    assert list(reader.differences(lambda policy: quota("edf_pure"))) == []
