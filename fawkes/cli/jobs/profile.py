@@ -49,13 +49,15 @@ def run(site: Site, jobfile: Path, cluster: str, name: str | None, limit_us: int
     from fawkes.cli.asking.client import Client
     from fawkes.cli.asking.waiting import wait_for_jobs
     from fawkes.cli.jobs.submit import check_new, check_results
-    from fawkes.config.jobs.profiles import parted
+    from fawkes.config.jobs.profiles import parted, ready
     from fawkes.store.record import to_plain
 
     job, own_name = _job(jobfile, cluster)
     wanted = parted(name or own_name)[0]
     client = Client(site)
     check_new(client, [job])
+    # Whoever cannot keep the profile learns it before the run.
+    ready(site.profiles_dir, wanted)
     client.post("submit", {"spec": to_plain(job)})
     note(f"{job.id} is in the queue of {cluster}")
     rows = wait_for_jobs(client, [job.id], limit_us)

@@ -25,6 +25,8 @@ _STARTS = tuple(_EVENT + _SPARK + name.encode() for name in _USED)
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _AGAIN = "Copy the whole log of an application that has ended, or run it with `fawkes profile run`"
 _LEAST_S = 0.001
+#: no number of records or milliseconds is so large
+_TOO_MUCH = 1 << 60
 
 
 def needed(line: bytes) -> bool:
@@ -62,7 +64,7 @@ def _take(log: _Log, line: bytes, file: str, number: int) -> None:
     try:
         event = json.loads(line)
         log.take(event["Event"], event)
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         if line.lstrip()[:1] == b"<":
             what = "is a page (HTML or XML), not an event log of Spark"
         elif isinstance(error, KeyError):
@@ -174,6 +176,6 @@ def _task(metrics: Mapping[str, Any]) -> _Task:
 
 def _whole(table: Mapping[str, Any], key: str) -> int:
     value = table[key]
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _TOO_MUCH:
         raise ValueError(key)
     return value

@@ -70,13 +70,22 @@ def read(path: Path) -> Profile:
     return profile_of(plain, str(path))
 
 
-def keep(folder: Path, profile: Profile) -> Profile:
-    """The profile as the next version of its name; UserError when it cannot be written."""
-    place = folder / parted(profile.name)[0]
+def ready(folder: Path, name: str) -> Path:
+    """The folder of a profile, made if it is not there; UserError when this user cannot write into it."""
+    place = folder / parted(name)[0]
+    hint = "The user who makes profiles must be able to write into this folder"
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"cannot be made ({error.strerror})", where=str(place)) from None
+        raise UserError(f"cannot be made ({error.strerror})", where=str(place), hint=hint) from None
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise UserError("cannot be written", where=str(place), hint=hint)
+    return place
+
+
+def keep(folder: Path, profile: Profile) -> Profile:
+    """The profile as the next version of its name; UserError when it cannot be written."""
+    place = ready(folder, profile.name)
     kept = replace(profile, version=max(versions(folder, profile.name), default=0) + 1)
     write(place / f"{kept.version}.json", kept)
     return kept

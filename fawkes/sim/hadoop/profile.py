@@ -45,10 +45,10 @@ class Profile:
 def profile_of(spec: JobSpec) -> Profile:
     """The profile in a job's details, by what is known of it: ``profile``, ``sleep``, or tasks of equal length.
 
-    That of a Spark job is another one: of stages, for quotas.
+    That of ``stages`` is for quotas, and says nothing here.
     """
     given = spec.details.get("profile")
-    if isinstance(given, Mapping) and given and spec.details.get("kind") != "spark":
+    if isinstance(given, Mapping) and given and "stages" not in given:
         whole = set(map(type, given.values())) == {int}
         return Profile(**(given if whole else {name: _number(value) for name, value in given.items()}))
     sleep = spec.details.get("sleep")

@@ -60,7 +60,7 @@ def test_a_run_that_fails_makes_no_profile(loaded: World, run: Run, site: Path, 
     done = run("profile", "run", str(jobfile), "--cluster", "c-1")
     assert done.exit_code == 1
     assert "no rows" in done.stderr
-    assert not (site / "profiles").exists()
+    assert list((site / "profiles/pages").iterdir()) == []
 
 
 def test_profiles_are_made_from_a_log_listed_shown_and_exported(run: Run, site: Path, tmp_path: Path) -> None:

@@ -174,6 +174,8 @@ def metric(value: object) -> bytes:
         (lambda: metric(float("nan")), "is not an event of Spark"),
         (lambda: metric(-1), "is not an event of Spark"),
         (lambda: metric("long"), "is not an event of Spark"),
+        (lambda: metric(10**400), "is not an event of Spark"),
+        (lambda: LOGS["pagerank"].replace(b'"Parent IDs":[0]', b'"Parent IDs":[Infinity]'), "is not an event of Spark"),
     ],
 )
 def test_a_damaged_log_is_refused_with_file_line_and_the_next_command(log: Callable[[], bytes], says: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from fawkes.base.errors import UserError
 from fawkes.config.clusters.details import JobDetails
 from fawkes.config.jobs.jobs import load_jobs
-from fawkes.config.jobs.profiles import every, infeasible, keep, load, versions
+from fawkes.config.jobs.profiles import every, infeasible, keep, load, ready, versions
 from fawkes.core.quota.profile import Profile, Stage, profile_of, stage_id
 from fawkes.core.values.model import JobSpec
 from tests.config.support import Bad, assert_refused, cases
@@ -149,6 +149,13 @@ def test_a_deadline_that_looks_too_early_is_warned_of(
 )
 def test_a_stage_has_the_same_id_in_each_container(name: str, shown: str) -> None:
     assert stage_id(3, name) == shown
+
+
+def test_a_folder_that_cannot_be_made_is_said_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "profiles").touch()
+    with pytest.raises(UserError, match="cannot be made") as caught:
+        ready(tmp_path / "profiles", "sums")
+    assert caught.value.hint
 
 
 def test_versions_of_nothing_are_none(tmp_path: Path) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from fawkes.config.clusters.details import JobDetails
 from fawkes.core.quota.profile import profile_of
-from fawkes.core.values.model import JobLife
+from fawkes.core.values.model import JobLife, Role
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.dist import pieces
 from tests.e2e.spark.support import history, stages
@@ -75,3 +76,23 @@ def test_a_deadline_that_is_too_early_is_said_and_blocks_nothing(site: RealSite)
     assert "its deadline looks too early" in site.command("submit", "s", early, code=0).stderr
     (job,) = site.until_ended("early")
     assert (job.life, job.met) == (JobLife.SUCCEEDED, False)
+
+
+def test_a_node_that_joins_gets_one_more_executor(tmp_path: Path) -> None:
+    with real_site(tmp_path / "lab", NODES, SETTINGS, memory_mb=2500) as site:
+        more = f'clients = ["{CONTROLLER_ADDRESS}"]'
+        site.write("clusters/g.toml", CLUSTER.format(name="g", nodes=NODES - 1, software='["spark"]', more=more))
+        shutil.copytree(PROJECT / "workloads/spark", site.root / "jobs", dirs_exist_ok=True)
+        site.fawkes("profile", "make", "group-by", "--from", PROJECT / "tests/config/jobs/data/group-by.events")
+        words = ["--records", "8000", "--work-us", "5000", "--tasks", "40"]
+        keys = f'profile = "group-by"\ndeadline = "20m"\nargs = {words}\nfiles = ["common.py"]\n'
+        job = site.write("jobs/joins.toml", f'id = "joins"\nkind = "spark"\npython = "group-by.py"\n{keys}')
+        site.run()
+        site.request("g")
+        site.fawkes("submit", "g", job)
+        site.until_serving("g", Role.TRANSIENT, 1)
+        (ended,) = site.until_ended("joins")
+
+        assert (ended.life, ended.attempt) == (JobLife.SUCCEEDED, 1), site.story()
+        executors = [row for row in history(site, "g", "joins", "allexecutors") if row["id"] != "driver"]
+        assert len({row["hostPort"].split(":")[0] for row in executors}) == len(executors) == NODES, executors

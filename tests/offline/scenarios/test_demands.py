@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from fawkes.base.errors import ConfigError
 from fawkes.base.units import SECOND_US
+from fawkes.core.values.model import ClusterId, JobId, JobSpec
 from fawkes.offline.scenarios.demands import (
     COLUMNS,
     Asked,
@@ -79,3 +81,9 @@ def test_a_job_of_the_table_has_its_profile_and_is_told_what_was_told() -> None:
     assert profile_of(first) == profile
     assert (first.tasks, first.tasks_estimated, first.input_bytes, first.reference_us) == (1, True, 5, 9)
     assert second == come[1].spec
+
+
+def test_a_profile_of_stages_is_for_quotas_and_says_nothing_of_the_machine() -> None:
+    plain = JobSpec(id=JobId("q"), cluster=ClusterId("c"), tasks=7, details={"kind": "spark"})
+    stages = {"name": "q", "version": 1, "stages": [{"id": "0 map", "tasks": 3}]}
+    assert profile_of(replace(plain, details={"kind": "spark", "profile": stages})) == profile_of(plain)
