@@ -29,6 +29,7 @@ PARTS = (
     "readers",
     "page",
     "ssh",
+    "quota",
     "deploy",
     "grow",
     "evacuate",
@@ -45,6 +46,7 @@ _ROUNDS = {
     "readers": 3,
     "page": 1,
     "ssh": 5,
+    "quota": 20,
     "hadoop": 3,
     "evacuate": 1,
     "standby": 1,
@@ -121,7 +123,7 @@ def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Sa
 
         figures += core.figures(rounds or _ROUNDS["core"], say)
         figures += waiting.figures(rounds or _ROUNDS["core"], say)
-    for part in ("ledger", "simulator", "flat", "sweep", "readers", "page", "ssh"):
+    for part in ("ledger", "simulator", "flat", "sweep", "readers", "page", "ssh", "quota"):
         if part in parts:
             figures += _of_module(part, rounds, say)
     if "deploy" in parts or "grow" in parts:
