@@ -70,7 +70,8 @@ def figures(rounds: int, say: Say) -> list[Figure]:
 # --- inside of the lab
 
 # Processes that ended count with the parent that has waited for them.
-_ALL_TICKS = 'cat /proc/[0-9]*/stat 2>/dev/null | awk \'{ sub(/^.*\\) /, ""); n += $12 + $13 + $14 + $15 } END { print "@ticks=" n }\''
+_SUM = """ | awk '{{ sub(/^.*\\) /, ""); n += {fields} }} END {{ print "@ticks=" n }}'"""
+_ALL_TICKS = "cat /proc/[0-9]*/stat 2>/dev/null" + _SUM.format(fields="$12 + $13 + $14 + $15")
 _BUSY = "while :; do :; done & while :; do :; done"
 _IDLE = "sleep 4242 & wait"
 
@@ -150,7 +151,7 @@ def _off(nodes: _Nodes, hundredths: int) -> float:
     """The difference between a quota and the cores that a container with two busy processes gets."""
     name, container = nodes.names[1], _container(CONTAINERS)
     pids = f"grep -lzx CONTAINER_ID={container} /proc/[0-9]*/environ 2>/dev/null | sed 's,environ,stat,'"
-    times = f"cat $({pids}) | awk '{{ sub(/^.*\\) /, \"\"); n += $12 + $13 }} END {{ print n }}'"
+    times = f"cat $({pids})" + _SUM.format(fields="$12 + $13")
     nodes.limit([name], {container: hundredths})
     sleep(_SETTLE_S)
     began, since = nodes.ticks(name, times)
