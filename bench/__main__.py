@@ -30,6 +30,8 @@ PARTS = (
     "readers",
     "page",
     "ssh",
+    "loop",
+    "quota",
     "deploy",
     "grow",
     "evacuate",
@@ -47,6 +49,8 @@ _ROUNDS = {
     "readers": 3,
     "page": 1,
     "ssh": 5,
+    "loop": 20,
+    "quota": 20,
     "hadoop": 3,
     "evacuate": 1,
     "standby": 1,
@@ -123,7 +127,7 @@ def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Sa
 
         figures += core.figures(rounds or _ROUNDS["core"], say)
         figures += waiting.figures(rounds or _ROUNDS["core"], say)
-    for part in ("ledger", "simulator", "flat", "preemption", "sweep", "readers", "page", "ssh"):
+    for part in ("ledger", "simulator", "flat", "preemption", "sweep", "readers", "page", "ssh", "loop", "quota"):
         if part in parts:
             figures += _of_module(part, rounds, say)
     if "deploy" in parts or "grow" in parts:

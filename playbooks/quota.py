@@ -39,6 +39,36 @@ def limit(
 
     ``proc`` has ``mountinfo`` and ``cgroup``, which say where control groups are. UserError for a bad id or quota.
     """
+    words, life = _words(quotas), round(lifetime_s * 100)
+    return fenced(lease, "") + quota_functions() + Script.of(_LIMIT, words=words, life=life, proc=proc)
+
+
+def renew(lease: Lease, quotas: Mapping[str, int | None], *, lifetime_s: float = LIFETIME_S) -> Script:
+    """The same as `limit` where groups and guard are there and nothing is new, for a part of its processor time.
+
+    Facts as of :func:`limit`; or fact ``due`` alone, and then `limit` must run: a container without a group or without
+    processes, another lease, a limit that was not taken, no guard, a node without groups, or a look for strays.
+    """
+    lines = {
+        "node": lease.node,
+        "pool": lease.pool,
+        "cluster": lease.cluster,
+        "generation": lease.generation,
+        "epoch": lease.epoch,
+        "controller": lease.controller,
+    }
+    return Script.of(
+        _RENEW,
+        lines=[f"{key}={value}" for key, value in lines.items()],
+        file=lease.work_dir / "lease",
+        generation=lease.generation,
+        quotas=lease.folders.quotas,
+        words=_words(quotas),
+        life=round(lifetime_s * 100),
+    )
+
+
+def _words(quotas: Mapping[str, int | None]) -> list[str]:
     words = []
     for container, hundredths in quotas.items():
         if not _CONTAINER.fullmatch(container):
@@ -46,17 +76,50 @@ def limit(
         if hundredths is not None and hundredths < 0:
             raise UserError(f"{hundredths} hundredths of a core are not possible", where=f"quota of {container}")
         words += [container, "max" if hundredths is None else str(max(1, hundredths))]
-    return (
-        fenced(lease, "") + quota_functions() + Script.of(_LIMIT, words=words, life=round(lifetime_s * 100), proc=proc)
-    )
+    return words
 
 
-# Where no group is missing it starts no process: it runs twice a second. A container's processes inherit its group, so
-# that those outside of it are looked for once in a while only.
+# It runs twice a second on each node: no process is started, and the text is short.
+_RENEW = r"""
+due() { echo @due=yes; exit 0; }
+held() {
+    for line in {lines}; do read -r there && [ "$there" = "$line" ] || return 1; done
+    read -r there || return 1
+    case $there in closed= | closed=*[!0-9]* | closed=????????????????*) return 1 ;; closed=*) ;; *) return 1 ;; esac
+    [ "${there#closed=}" -lt {generation} ]
+}
+exec 2>/dev/null
+quotas={quotas}
+[ -f {file} ] && held <{file} || due
+read -r pid since _ <"$quotas/guard" && read -r there <"/proc/$pid/stat" || due
+set -- ${there##*) }
+shift 19
+[ "$1" = "$since" ] && read -r kind base _ <"$quotas/base" && [ -d "$base" ] || due
+case $kind in v1) file=cpu.cfs_quota_us; none=-1; all= ;; v2) file=cpu.max; none=max; all=' 100000' ;; *) due ;; esac
+read -r now _ </proc/uptime && read -r scanned <"$quotas/scanned" || due
+now=${now%.*}${now#*.}
+[ $((now - scanned)) -lt 1000 ] && echo "$now "{life} >"$quotas/stamp" || due
+facts="@quota=$kind"
+set -- {words}
+while [ $# -gt 0 ]; do
+    if [ "$2" != max ] || [ -d "$base/$1" ]; then
+        if [ "$2" = max ]; then wanted=$none$all; else wanted=$(($2 * 1000))$all; fi
+        read -r there <"$base/$1/cgroup.procs" && echo "$wanted" >"$base/$1/$file" &&
+            read -r there <"$base/$1/$file" && [ "$there" = "$wanted" ] || due
+    fi
+    facts="$facts
+@quota.$1=$2"
+    shift 2
+done
+held <{file} || due
+echo "$facts"
+"""
+
+# A container's processes inherit its group, so that those outside of it are looked for once in a while only.
 _LIMIT = r"""
 proc={proc}
 set -- {words}
-scan_every=500
+scan_every=1000
 [ -z "$user" ] || [ "$(id -u)" != 0 ] || user=
 kind=; base=; mount=; top=
 ready() {
@@ -69,6 +132,8 @@ start_guard() {
     group=
     [ ! -f "$work/groups/$my_cluster" ] || read -r group _ <"$work/groups/$my_cluster"
     find_quota "fawkes:$my_pool:$my_node:$my_cluster:quota"
+    # v1 lets nobody but root move the processes of another user.
+    case $quota in v1*) [ -z "$user" ] || quota=stop ;; esac
     set -- env "FAWKES_POOL=$my_pool" "FAWKES_CLUSTER=$my_cluster" "FAWKES_GENERATION=$my_generation" \
         FAWKES_DAEMON=quota "quota=$quota" "mount=${mount:--}" "top=${top:--}" setsid
     if [ "$quota" = "v2 unit" ]; then
@@ -100,7 +165,9 @@ look() {
         if [ "$kind" = stop ]; then place=$quotas/stop.$1; else place=$base/$1; fi
         if [ "$2" != max ] || [ -e "$place" ]; then
             names="$names $1"
-            [ -e "$place" ] || due=yes
+            if [ "$kind" = stop ]; then [ -e "$place" ] || due=yes
+            else members "$place"; [ -n "$inside" ] || due=yes
+            fi
         fi
         shift 2
     done
@@ -153,7 +220,10 @@ tell() {
     if [ "$kind" = stop ]; then tell_stop "$@"; return; fi
     if [ -d "$base/$1" ]; then
         members "$base/$1"
-        if [ -z "$inside" ]; then
+        if [ -z "$inside" ] && found_any "$1"; then
+            fact "quota.$1" denied
+            fact "why.$1" "its processes cannot be moved into a group"
+        elif [ -z "$inside" ]; then
             rmdir "$base/$1" 2>/dev/null
             rm -f "$quotas/home.$1"
             fact "quota.$1" gone
@@ -161,13 +231,22 @@ tell() {
         else denied "$@" "the limit in force is ${seen:-not known}"
         fi
     else
-        case "
-$found" in
-            *"
-$1 "*) fact "quota.$1" denied; reason=$( (LC_ALL=C; mkdir "$base/$1") 2>&1); fact "why.$1" "${reason##*: }" ;;
-            *) if [ "$2" = max ]; then fact "quota.$1" max; else fact "quota.$1" gone; fi ;;
-        esac
+        if found_any "$1"; then
+            fact "quota.$1" denied
+            reason=$( (LC_ALL=C; mkdir "$base/$1") 2>&1)
+            fact "why.$1" "${reason##*: }"
+        elif [ "$2" = max ]; then fact "quota.$1" max
+        else fact "quota.$1" gone
+        fi
     fi
+}
+found_any() {
+    case "
+$found" in
+        *"
+$1 "*) ;;
+        *) return 1 ;;
+    esac
 }
 tell_stop() {
     file=$quotas/stop.$1

@@ -131,6 +131,38 @@ def test_a_container_with_all_its_processes_gets_a_group_and_a_limit_that_is_rea
 
 
 @v1
+def test_a_renewal_sets_the_same_while_nothing_is_new_and_else_says_that_a_limit_is_due(
+    container: Container, lease: Lease
+) -> None:
+    def due(right: Lease = lease, name: str = ONE, hundredths: int = 5) -> bool:
+        facts = ok(quota.renew(right, {name: hundredths}))
+        return dict(facts) == {"due": "yes"}
+
+    assert due(), "there is no guard"
+    ok(quota.limit(lease, {ONE: 25}))
+    group = base(lease) / ONE
+    for wanted, told, kernel in ((5, "5", 5000), (0, "1", 1000), (None, "max", -1), (30, "30", 30_000)):
+        facts = ok(quota.renew(lease, {ONE: wanted, OTHER: None}))
+        assert (facts["quota"], quotas(facts)) == ("v1", {ONE: told, OTHER: "max"})
+        assert limits(group) == (kernel, 100_000)
+    others: list[dict[str, Any]] = [{"epoch": 4}, {"controller": "c2"}, {"generation": 2}, {"pool": "x"}, {"node": "n"}]
+    assert all(due(replace(lease, **other)) for other in others)
+    assert due(name=OTHER)
+    (base(lease) / "cpu.cfs_quota_us").write_text("40000")
+    assert due(hundredths=50)
+    assert not due(hundredths=40)
+    (Path(lease.folders.quotas) / "scanned").write_text("0\n")
+    assert due(), "a look for strays"
+    ok(quota.limit(lease, {ONE: 30}))
+    guard = int(Path(lease.folders.quotas, "guard").read_text().split()[0])
+    os.kill(guard, signal.SIGKILL)
+    wait_for(due, "the end of the guard")
+    ok(leases.close(lease))
+    assert due()
+    ok(node.wipe(lease, grace_s=0.1))
+
+
+@v1
 def test_a_stray_process_is_brought_into_the_group_and_a_dead_container_is_gone(
     container: Container, lease: Lease
 ) -> None:
@@ -244,10 +276,9 @@ def test_groups_that_vanish_are_made_again(container: Container, lease: Lease) -
         assert limits(group) == (20_000, 100_000)
 
 
-def test_groups_of_version_2_are_made_where_the_cpu_controller_is(
-    container: Container, lease: Lease, none: PurePosixPath, tmp_path: Path
-) -> None:
-    """A folder stands for the hierarchy: its files keep what is written, and no process moves."""
+@pytest.fixture
+def v2(none: PurePosixPath, tmp_path: Path) -> Path:
+    """A folder stands for the hierarchy of version 2: its files keep what is written, and no process moves."""
     root = tmp_path / "cgroup"
     own = root / "user.slice"
     own.mkdir(parents=True)
@@ -257,19 +288,35 @@ def test_groups_of_version_2_are_made_where_the_cpu_controller_is(
         (folder / "cgroup.subtree_control").write_text("\n")
     Path(none, "mountinfo").write_text(f"30 24 0:26 / {root} rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n")
     Path(none, "cgroup").write_text("1:name=systemd:/x\n0::/user.slice\n")
+    return root
+
+
+def test_groups_of_version_2_are_made_where_the_cpu_controller_is(
+    container: Container, lease: Lease, none: PurePosixPath, v2: Path
+) -> None:
     # The session's own group cannot limit CPU time: the next one above can.
-    group = root / f"fawkes:{lease.pool}:node01:alpha:quota" / ONE
+    group = v2 / f"fawkes:{lease.pool}:node01:alpha:quota" / ONE
     for wanted, kernel in ((5, "5000 100000\n"), (150, "150000 100000\n"), (None, "max 100000\n")):
         facts = ok(quota.limit(lease, {ONE: wanted}, proc=none))
         assert facts["quota"] == "v2"
         assert quotas(facts) == {ONE: "max" if wanted is None else str(wanted)}
         assert (group / "cpu.max").read_text() == kernel
-    assert (root / "cgroup.subtree_control").read_text() == "+cpu\n"
+    assert (v2 / "cgroup.subtree_control").read_text() == "+cpu\n"
     assert (group.parent / "cgroup.subtree_control").read_text() == "+cpu\n"
     assert int((group / "cgroup.procs").read_text()) in container.tree
     ok(quota.limit(lease, {ONE: 5}, proc=none))
     ok(quota.lift(lease))
     assert (group / "cpu.max").read_text() == "max 100000\n"
+
+
+def test_processes_that_cannot_be_moved_are_denied_and_not_gone(
+    container: Container, lease: Lease, none: PurePosixPath, v2: Path
+) -> None:
+    ok(quota.limit(lease, {}, proc=none))
+    (v2 / f"fawkes:{lease.pool}:node01:alpha:quota" / ONE / "cgroup.procs").mkdir(parents=True)
+    facts = ok(quota.limit(lease, {ONE: 5}, proc=none))
+    assert quotas(facts) == {ONE: "denied"}
+    assert facts[f"why.{ONE}"] == "its processes cannot be moved into a group"
 
 
 def test_without_control_groups_processes_are_stopped_and_go_on_and_none_stays_stopped(

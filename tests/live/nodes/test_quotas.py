@@ -63,6 +63,23 @@ def test_a_node_that_does_not_answer_costs_the_others_nothing(nodes: Nodes) -> N
         assert answers[HANGS] == IN_FORCE
 
 
+def test_a_node_that_has_its_groups_gets_the_short_script_until_a_limit_is_due() -> None:
+    sent: list[str] = []
+
+    class Renewed(LocalFleet):
+        def run(self, node: str, script: Script, deadline_s: float, **more: object) -> Result:
+            short = len(script.text) < 3000
+            sent.append("renew" if short else "limit")
+            said = "@due=yes\n" if short and len(sent) > 2 else f"@quota=v1\n@quota.{A}=25\n"
+            return Result(node, 0, said, "", 0.0)
+
+    ground = Ground([node_of("well", Path("/"))], Identity("p", 1, "c"), Renewed([]), command_s=60, threads=1)
+    with NodeQuotas(ground) as quotas:
+        for _ in range(3):
+            assert quotas.set({WELL: (ClusterId("alpha"), 1, {A: 25})}, 10) == {WELL: IN_FORCE}
+    assert sent == ["limit", "renew", "renew", "limit"]
+
+
 def test_a_bad_wish_for_a_node_is_its_error_alone(nodes: Nodes) -> None:
     ground = Ground(
         [node_of(name, Path("/")) for name in ("well", "bad")], Identity("p", 1, "c"), nodes, command_s=60, threads=1
