@@ -181,9 +181,10 @@ def main(say: Callable[[str], None] = print) -> None:
     parser.add_argument("--policy", default="edf_pure")
     given = parser.parse_args()
     args = _ARGS.format(records=given.records, tasks=given.tasks, work_us=given.work_us)
-    with TemporaryDirectory(prefix="fawkes-ontime-") as folder, pool(
-        Path(folder) / "lab", nodes=given.nodes, policy=given.policy, app=given.app, args=args, say=say
-    ) as made:
+    with (
+        TemporaryDirectory(prefix="fawkes-ontime-") as folder,
+        pool(Path(folder) / "lab", nodes=given.nodes, policy=given.policy, app=given.app, args=args, say=say) as made,
+    ):
         rows = relaxed(made, given.times, given.by)
         say("\n".join(map(line, rows)))
         say(made.command("explain", "--job", rows[-1].name))
