@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from fawkes.base.errors import FawkesError
 from fawkes.base.units import SECOND_US
+from fawkes.base.version import __version__
 from fawkes.core.quota.loop import step
 from fawkes.core.quota.sight import ApplicationSeen, Course, Goal, Look, Period, Room
 from fawkes.core.quota.values import Divide, QuotaRules
@@ -42,16 +43,17 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS periods (seq INTEGER PRIMARY KEY, at_us INTEGER NOT NULL, key INTEGER NOT NULL,"
     " seen BLOB, courses BLOB NOT NULL, quotas INTEGER NOT NULL)",
     "CREATE TABLE IF NOT EXISTS rooms (seq INTEGER PRIMARY KEY, room BLOB NOT NULL, rules TEXT NOT NULL,"
-    " policy TEXT NOT NULL)",
+    " policy TEXT NOT NULL, version TEXT NOT NULL)",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A period that is decided otherwise than it was."""
+    """A period that is decided otherwise than it was, by a version of Fawkes."""
 
     seq: int
     at_us: int
+    version: str
 
 
 class QuotaRecord:
@@ -96,7 +98,9 @@ class QuotaRecord:
         before = self._before
         if before is None or seq - self._room_at >= _ROOM_EVERY:
             state = zlib.compress(dumps(to_plain(room)).encode())
-            db.execute("REPLACE INTO rooms VALUES (?, ?, ?, ?)", (seq, state, self._rules, self._policy))
+            db.execute(
+                "REPLACE INTO rooms VALUES (?, ?, ?, ?, ?)", (seq, state, self._rules, self._policy, __version__)
+            )
             self._room_at, before = seq, None
             self._thin(db, look.at_us)
         if seq - self._key >= _KEY_EVERY:
@@ -166,14 +170,24 @@ class QuotaReader:
             if at_us >= after_us and job in (None, course.job)
         ]
 
+    def count(self) -> int:
+        """How many periods are stored whole, so that they can be decided again."""
+        if self._db is None:
+            return 0
+        db = self._db
+        query = "SELECT count(*) FROM periods WHERE seen IS NOT NULL"
+        return int(self._ask(lambda: db.execute(query).fetchone()[0]))
+
     def differences(self, load: Callable[[PolicyText], Divide]) -> Iterator[Difference]:
         """The periods that this version decides otherwise, of those that are stored whole."""
         if self._db is None:
             return
         db = self._db
-        stretches = self._ask(lambda: db.execute("SELECT seq, room, rules, policy FROM rooms ORDER BY seq").fetchall())
+        stretches = self._ask(
+            lambda: db.execute("SELECT seq, room, rules, policy, version FROM rooms ORDER BY seq").fetchall()
+        )
         goals = {name: from_plain(Goal, loads(text)) for name, text in db.execute("SELECT name, goal FROM goals")}
-        for place, (first, state, rules_text, policy_text) in enumerate(stretches):
+        for place, (first, state, rules_text, policy_text, version) in enumerate(stretches):
             last = stretches[place + 1][0] - 1 if place + 1 < len(stretches) else None
             room = from_plain(Room, loads(zlib.decompress(state).decode()))
             rules = from_plain(QuotaRules, loads(rules_text))
@@ -184,7 +198,7 @@ class QuotaReader:
                 period = step(room, _look_of(seen, goals), divide, rules)
                 stored = db.execute("SELECT quotas FROM periods WHERE seq = ?", (seq,)).fetchone()[0]
                 if _sum_of(period) != stored or dumps([_course_plain(each) for each in period.courses]) != courses:
-                    yield Difference(seq, at_us)
+                    yield Difference(seq, at_us, version)
                 room = period.room
 
     def _ask(self, ask: Callable[[], Any]) -> Any:

@@ -50,6 +50,7 @@ def test_courses_come_back_and_are_decided_again_also_over_a_restart(tmp_path: P
     assert {course.job for _, course in reader.courses("x", after_us=100 * US)} == {"x"}
     assert min(at_us for at_us, _ in reader.courses("x", after_us=100 * US)) == 100 * US
     assert list(reader.differences(lambda policy: quota("edf_pure"))) == []
+    assert reader.count() == 300
 
 
 def test_a_policy_that_divides_otherwise_is_noticed(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,7 +26,8 @@ _CHUNK = 1000
 @output_option
 @click.pass_obj
 def verify(site: Site, output: str) -> ExitStatus | None:
-    """Decide every step of the ledger again and show where the decision differs from the stored one.
+    """Decide every step of the ledger again and show where the decision differs from the stored one. So are the
+    periods of CPU quotas that are stored whole: those of the last hour, and up to ten minutes more.
 
     Exits with 0 if every decision is the same byte for byte, 3 if steps of another version of Fawkes differ,
     and 1 if steps of this version differ, which is a defect.
@@ -38,13 +40,16 @@ def verify(site: Site, output: str) -> ExitStatus | None:
         count = ledger.last_seq()
         with progress("verify", count // _CHUNK + 1) as step:
             rows = list(_differences(ledger, step))
+    periods, quotas = _quotas(site)
+    rows += quotas
     show(rows, TABLES["verify"], output)
+    again = counted(count, "step") + (f" and {counted(periods, 'period')} of quotas" if periods else "")
     if not rows:
-        note(f"{counted(count, 'step')} decided again: every decision is the same as the stored one, byte for byte")
+        note(f"{again} decided again: every decision is the same as the stored one, byte for byte")
         return None
     ours = [row for row in rows if row["decided_by"] == __version__]
     differ = "1 differs" if len(rows) == 1 else f"{len(rows)} differ"
-    note(f"{counted(count, 'step')} decided again: {differ}, {len(ours)} of them decided by this version")
+    note(f"{again} decided again: {differ}, {len(ours)} of them decided by this version")
     return ExitStatus.FAILED if ours else ExitStatus.CHANGES
 
 
@@ -78,6 +83,27 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
                 "stored_decision": stored,
                 "new_decision": now,
             }
+
+
+def _quotas(site: Site) -> tuple[int, list[dict[str, Any]]]:
+    """How many periods of quotas were decided again, and a row for each that differs."""
+    from fawkes.policy.worker.policies import load_quota
+    from fawkes.store.quotas import QuotaReader
+
+    with closing(QuotaReader(site.state_dir)) as reader:
+        rows: list[dict[str, Any]] = [
+            {
+                "step": each.seq,
+                "time": show_time(each.at_us),
+                "kind": "Quotas",
+                "decided_by": each.version,
+                "differs": ["quotas"],
+                "stored_decision": None,
+                "new_decision": None,
+            }
+            for each in reader.differences(load_quota)
+        ]
+        return reader.count(), rows
 
 
 def _parts(stored: Any, now: Any) -> list[str]:
