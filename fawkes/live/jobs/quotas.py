@@ -48,22 +48,23 @@ class SetsQuotas(Protocol):
         ...
 
 
-def goals_of(view: View) -> list[Goal]:
-    """The attempts under way that have a profile and a deadline, by job."""
-    return [goal for job in sorted(view.jobs.values(), key=lambda job: job.id) if (goal := _goal(job)) is not None]
-
-
-def _goal(job: JobState) -> Goal | None:
-    if job.life not in _AT_WORK or job.due_us is None:
+def goal_of(job: JobState) -> Goal | None:
+    """The goal of an attempt of a Spark job with a profile and a deadline; None for all others."""
+    if job.due_us is None:
         return None
     details = JobDetails.of(job.spec.details)
     if details.kind != KIND or details.profile is None:
+        return None
+    try:
+        profile = profile_of(details.profile, f"job {job.id}")
+    except FawkesError as error:
+        _log.warning("%s runs without quotas: its profile cannot be read: %s", job.id, error)
         return None
     return Goal(
         job=job.id,
         cluster=job.cluster,
         attempt=job.attempt,
-        profile=profile_of(details.profile, f"job {job.id}"),
+        profile=profile,
         size=details.profile_size,
         submitted_us=job.submitted_us,
         due_us=job.due_us,
@@ -102,6 +103,7 @@ class Quotas:
         self._stood: tuple[Room, Mapping[NodeId, float | None]] = (self._room, {})
         self._readers: dict[tuple[JobId, int], DriverReader] = {}
         self._asked: dict[tuple[JobId, int], Future[ApplicationSeen]] = {}
+        self._read: dict[tuple[JobId, int], Goal | None] = {}
         self._cores = _NodeCores(setup)
         self._own = ThreadPoolExecutor(max_workers=1, thread_name_prefix="quotas")
         self._drivers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="drivers")
@@ -138,7 +140,7 @@ class Quotas:
 
     def period(self) -> Period | None:
         """One period; None while there is nothing to steer."""
-        goals = goals_of(self._view)
+        goals = self._goals()
         if not goals and not self._room.applications:
             return None
         clusters = {
@@ -158,6 +160,15 @@ class Quotas:
         }
         self._record.append(before, look, period)
         return period
+
+    def _goals(self) -> list[Goal]:
+        """The goals of the attempts under way, by job; what a job says is read once."""
+        # Another thread changes the jobs.
+        under_way = {(job.id, job.attempt): job for job in list(self._view.jobs.values()) if job.life in _AT_WORK}
+        self._read = {key: goal for key, goal in self._read.items() if key in under_way}
+        for key in under_way.keys() - self._read.keys():
+            self._read[key] = goal_of(under_way[key])
+        return [goal for _, goal in sorted(self._read.items()) if goal is not None]
 
     def _drivers_say(self, goals: Sequence[Goal], clusters: Mapping[ClusterId, LiveCluster]) -> list[ApplicationSeen]:
         """What the driver of each goal says. A slow one is not waited for: its answer counts in a later period."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +20,7 @@ from fawkes.core.values.effects import Goal, Member
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobLife, JobSpec, JobState, NodeId, Role
 from fawkes.live.hadoop.setup import Setup
-from fawkes.live.jobs.quotas import Quotas
+from fawkes.live.jobs.quotas import Quotas, goal_of
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.quotas import ContainerQuota, InForce, Limit, Mode, Wanted
 from fawkes.store.quotas import QuotaReader, QuotaRecord
@@ -166,6 +167,13 @@ def test_nothing_is_told_to_anybody_without_a_job_under_quotas(bench: Bench) -> 
     bench.period()
     assert bench.server.asked == []
     assert not (bench.folder / "quotas.sqlite").exists()
+
+
+def test_a_profile_that_cannot_be_read_leaves_its_job_without_quotas(bench: Bench) -> None:
+    job = bench.state.jobs[JobId("j")]
+    damaged = {**job.spec.details, "profile": {**PROFILE.plain(), "stages": []}}
+    assert goal_of(job) is not None
+    assert goal_of(replace(job, spec=replace(job.spec, details=damaged))) is None
 
 
 def test_the_nodes_that_a_plan_needs_are_told_to_the_readings(bench: Bench) -> None:
