@@ -141,7 +141,11 @@ def nominal_rate(tasks: int, run_s: float, records: Sequence[float]) -> float | 
 
 
 def records_in(profile: Profile, stage: Stage, written: Mapping[str, float]) -> float:
-    """Records that a stage reads when its parents wrote these; of a first stage those of the profile."""
+    """Records that a stage reads when its parents wrote these; of a first stage those that its rate counts.
+
+    A stage that makes its data reads nothing, and then its rate counts what it writes (`nominal_rate`).
+    """
     if not stage.parents:
-        return stage.records_read
+        counted = (each for each in (stage.records_read, stage.records_written) if each > 0 and each != stage.tasks)
+        return next(counted, stage.records_read)
     return fsum(written[parent] for parent in stage.parents)
