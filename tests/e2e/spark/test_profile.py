@@ -84,15 +84,22 @@ def test_a_node_that_joins_gets_one_more_executor(tmp_path: Path) -> None:
         site.write("clusters/g.toml", CLUSTER.format(name="g", nodes=NODES - 1, software='["spark"]', more=more))
         shutil.copytree(PROJECT / "workloads/spark", site.root / "jobs", dirs_exist_ok=True)
         site.fawkes("profile", "make", "group-by", "--from", PROJECT / "tests/config/jobs/data/group-by.events")
-        words = ["--records", "8000", "--work-us", "5000", "--tasks", "40"]
+        words = ["--records", "5000", "--work-us", "4000", "--tasks", "40"]
         keys = f'profile = "group-by"\ndeadline = "20m"\nargs = {words}\nfiles = ["common.py"]\n'
         job = site.write("jobs/joins.toml", f'id = "joins"\nkind = "spark"\npython = "group-by.py"\n{keys}')
         site.run()
         site.request("g")
+        site.fawkes("pause", "--reason", "the application begins on two nodes")
         site.fawkes("submit", "g", job)
-        site.until_serving("g", Role.TRANSIENT, 1)
+        site.until(
+            "its executors", lambda: any(row["runningContainers"] > 1 for row in site.applications("g", "joins"))
+        )
+        site.fawkes("resume")
+        (late,) = site.until_serving("g", Role.TRANSIENT, 1)
         (ended,) = site.until_ended("joins")
 
         assert (ended.life, ended.attempt) == (JobLife.SUCCEEDED, 1), site.story()
         executors = [row for row in history(site, "g", "joins", "allexecutors") if row["id"] != "driver"]
         assert len({row["hostPort"].split(":")[0] for row in executors}) == len(executors) == NODES, executors
+        joined = max(executors, key=lambda row: row["addTime"])
+        assert joined["hostPort"].split(":")[0] in (late, site.hosts[late])
