@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -77,7 +78,8 @@ class Container:
     def end(self) -> None:
         with_all = self.tree if self.process.poll() is None else set()
         for pid in with_all:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # a shell ends with the last that it waited for
+                os.kill(pid, signal.SIGKILL)
         self.process.wait()
 
 
