@@ -40,7 +40,7 @@ def _order(study: Study) -> Found:
 
 
 def _hdd_cut(study: Study) -> Found:
-    cut = over_kill(study, "waste")["hdd"] - 1
+    cut = study.ratio(BASIC["hdd"], KILL, "waste") - 1
     return f"{100 * cut:+.0f} %", abs(cut - fixed.YARN["hdd"].cut) <= fixed.CUT_OFF
 
 
