@@ -8,7 +8,7 @@ import pandas as pd
 
 from fawkes.offline.studies.preemption import fixed
 from fawkes.offline.studies.preemption.cases import seven
-from fawkes.offline.studies.preemption.experiments.experiment import Study, falling, listed
+from fawkes.offline.studies.preemption.experiments.experiment import Study, falling, listed, reported
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
 from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
@@ -95,13 +95,13 @@ def _table(study: Study) -> pd.DataFrame:
             {
                 "policy": name,
                 "waste": round(study.mean(case, "waste"), 1),
-                "waste_paper": "" if known is None else known.waste,
+                "waste_paper": reported(known and known.waste),
                 "cpu": round(study.mean(case, "cpu"), 1),
-                "cpu_paper": fixed.YARN_CPU.get((policy, medium), ""),
+                "cpu_paper": reported(fixed.YARN_CPU.get((policy, medium))),
                 "io": round(study.mean(case, "io"), 1),
-                "io_paper": fixed.YARN_IO.get((policy, medium), ""),
+                "io_paper": reported(fixed.YARN_IO.get((policy, medium))),
                 "low": round(study.ratio(case, KILL, "low"), 2),
-                "low_paper": "" if known is None else known.low,
+                "low_paper": reported(known and known.low),
                 "high": round(study.ratio(case, KILL, "high"), 2),
                 "kills": round(study.mean(case, "kills")),
                 "full": round(study.mean(case, "full")),
