@@ -47,7 +47,7 @@ def decide(
     was killed ``cap`` times is saved whatever it costs, or left alone. Images take at most ``room_bytes`` in sum.
     ValueError when two tasks have one id, or when the policy's answer is none; KeyError for a node without a device.
     """
-    answers = {task.id: Answer(Action.WAIT, Why.SPARED) for task in tasks}
+    answers = dict.fromkeys((task.id for task in tasks), Answer(Action.WAIT, Why.SPARED))
     if len(answers) < len(tasks):
         raise ValueError("two tasks have the same id")
     concerned = [task for task in tasks if need.concerns(task)]

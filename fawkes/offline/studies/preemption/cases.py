@@ -15,6 +15,7 @@ class Model:
     not when their dump begins. ``lossy``: a restored task starts again. ``instead`` replaces adaptive. ``every``
     multiplies the time between important jobs, and ``arrival_s`` is that of the rig's. ``blind``: estimates know no
     restores. ``full``: each dump is full. ``capped``: the cap on kills is in force.
+    ``tail``: preempted tasks wait at the end of the queue, not at the place of their job.
     """
 
     medium: str = ""
@@ -27,10 +28,11 @@ class Model:
     blind: bool = False
     full: bool = False
     capped: bool = True
+    tail: bool = False
 
     def changes(self, policy: str) -> bool:
         """True if the runs of a policy are other ones under this model."""
-        if self.every != 1 or self.arrival_s != fixed.RIG_ARRIVAL_S:
+        if self.every != 1 or self.arrival_s != fixed.RIG_ARRIVAL_S or self.tail:
             return True
         if policy == "adaptive" and (self.blind or self.full):
             return True
@@ -51,6 +53,7 @@ MODELS = {
     "blind": Model(blind=True),
     "full": Model(full=True),
     "no-cap": Model(capped=False),
+    "tail": Model(tail=True),
 }
 """The model as it is (""), and those that refute, by name."""
 

@@ -150,7 +150,8 @@ class Play:
     def _wait(self, task: _Task) -> None:
         task.state = _State.PENDING
         self.waiting[task.level] += 1
-        heappush(self.pending, (-task.level, task.job, task.at, task))
+        place = next(self._order) if self.model.tail else task.job
+        heappush(self.pending, (-task.level, place, task.at, task))
 
     def _place(self) -> None:
         """Give free slots to waiting tasks: by priority, then by job."""

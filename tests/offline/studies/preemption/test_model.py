@@ -55,7 +55,8 @@ JOBS = st.lists(
 ).map(lambda jobs: tuple(sorted(jobs, key=lambda job: job.at_s)))
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
 @given(
     JOBS, st.sampled_from(POLICIES), st.sampled_from(fixed.MEDIA), st.sampled_from(["", "freeze", "full", "lossy"]),
     st.sampled_from([None, 1]),
@@ -143,6 +144,7 @@ def test_a_model_that_changes_nothing_of_a_policy_is_no_other_run() -> None:
     assert all(replace(case, model=model).plain().plain() == replace(case, model=model).plain() for model in MODELS)
 
 
+@pytest.mark.slow
 def test_the_same_case_gives_the_same_row() -> None:
-    case = Case(workload="yarn", policy="adaptive", medium="ssd", seed=3)
+    case = Case(workload="yarn", policy="checkpoint", medium="hdd", seed=3)
     assert play(case) == play(case)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.offline.studies.preemption import fixed
-from fawkes.offline.studies.preemption.cases import MODELS
+from fawkes.offline.studies.preemption.cases import MODELS, Case
 from fawkes.offline.studies.preemption.chapter import EXPERIMENTS, missing, publish, verdicts_of, wanted
 from fawkes.offline.studies.preemption.experiments.experiment import Study
 from fawkes.offline.studies.preemption.play import play
@@ -70,6 +70,13 @@ def test_a_chapter_without_runs_shows_what_is_missing(tmp_path: Path) -> None:
     shown = {verdict.name: verdict.verdict for verdict in verdicts}
     assert all((shown[each.name] == NOT_SHOWN) == bool(each.cases) for each in STATEMENTS.values())
     assert "No table: not run" in (tmp_path / "index.md").read_text("utf-8")
+
+
+def test_each_rule_and_table_has_the_runs_that_it_needs(tmp_path: Path) -> None:
+    row = play(Case(workload="rig", policy="kill")) | {"medium": 1.0}
+    verdicts = publish(dict.fromkeys(wanted(quick=False), row), tmp_path, fixed.SEEDS, pictures=False)
+    assert NOT_SHOWN not in {verdict.verdict for verdict in verdicts}
+    assert "not run" not in (tmp_path / "index.md").read_text("utf-8")
 
 
 def test_quick_takes_one_seed_of_each_case() -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from fawkes.offline.studies.preemption import fixed
 from fawkes.offline.studies.preemption.experiments import google, rig, yarn
-from fawkes.offline.studies.preemption.experiments.experiment import Study
+from fawkes.offline.studies.preemption.experiments.experiment import Study, reported
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import lines
 from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
@@ -48,7 +48,9 @@ def _ratios(study: Study) -> pd.DataFrame:
         {
             "policy": name,
             "yarn": round(study.ratio(case, yarn.KILL, "energy"), 2),
-            "yarn_paper": fixed.YARN[name.partition(" ")[2]].energy if name.startswith("checkpoint") else "",
+            "yarn_paper": reported(
+                fixed.YARN[name.partition(" ")[2]].energy if name.startswith("checkpoint") else None
+            ),
             "google": round(study.ratio(google.CASES[name], google.KILL, "energy"), 2),
         }
         for name, case in yarn.CASES.items()

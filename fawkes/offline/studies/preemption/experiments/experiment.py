@@ -36,6 +36,11 @@ def listed(values: dict[str, float], digits: int = 2) -> str:
     return ", ".join(f"{name} {value:.{digits}f}" for name, value in values.items())
 
 
+def reported(value: float | None) -> str:
+    """A figure of the thesis in a table; empty where it has none."""
+    return "" if value is None else f"{value:g}"
+
+
 def falling(values: Sequence[float]) -> bool:
     """True if each value is smaller than the one before it."""
     return all(first > second for first, second in pairwise(values))

@@ -6,7 +6,7 @@ import pandas as pd
 
 from fawkes.offline.studies.preemption import fixed
 from fawkes.offline.studies.preemption.cases import seven
-from fawkes.offline.studies.preemption.experiments.experiment import Study, falling, listed
+from fawkes.offline.studies.preemption.experiments.experiment import Study, falling, listed, reported
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
 from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
@@ -60,7 +60,7 @@ def _table(study: Study) -> pd.DataFrame:
             {
                 "policy": name,
                 "waste": round(study.mean(case, "waste"), 1),
-                "waste_paper": fixed.GOOGLE_WASTE.get(medium or name, "") if policy != "adaptive" else "",
+                "waste_paper": reported(fixed.GOOGLE_WASTE.get(medium or name) if policy != "adaptive" else None),
                 **{level: round(study.ratio(case, KILL, level), 2) for level in ("low", "medium", "high")},
                 "energy": round(study.ratio(case, KILL, "energy"), 2),
                 "kills": round(study.mean(case, "kills")),

@@ -52,7 +52,7 @@ def _switch(study: Study) -> Found:
     tie, above = (study.mean(case, "kills") for case in _TIE)
     saves = [mbps for mbps in fixed.RIG_MBPS if not study.mean(_TABLE["adaptive", mbps], "kills")]
     text = f"{'kill' if tie else 'checkpoint'} at 341.3 MB/s, {'kill' if above else 'checkpoint'} just above"
-    return f"{text}; of the table it checkpoints from {min(saves):.0f} MB/s on", (
+    return f"{text}; of the table it checkpoints from {min(saves, default=0.0):.0f} MB/s on", (
         tie == 1 and above == 0 and saves == [mbps for mbps in fixed.RIG_MBPS if mbps > 350]
     )
 
