@@ -219,6 +219,8 @@ guard() {
         read -r stamp length 2>/dev/null <"$quotas/stamp" && stamped=$stamp && life=$length
         left=$((stamped + life - now))
         [ $left -gt 0 ] || break
+        # The next limit may be one for a shorter time.
+        [ $left -le 500 ] || left=500
         if [ "$kind" = stop ]; then turn
         elif [ $left -lt 10 ]; then rest 0.1
         else rest "$((left / 100)).$((left / 10 % 10))"

@@ -182,6 +182,7 @@ def test_a_stray_process_is_brought_into_the_group_and_a_dead_container_is_gone(
 
 @v1
 def test_the_guard_lifts_all_limits_when_no_more_are_set(container: Container, lease: Lease) -> None:
+    ok(quota.limit(lease, {ONE: 5}, lifetime_s=60))
     ok(quota.limit(lease, {ONE: 5}, lifetime_s=0.3))
     wait_for(lambda: not base(lease).exists(), "the guard to lift the limits")
     wait_for(lambda: not Path(lease.folders.quotas).exists(), "the end of the guard")
