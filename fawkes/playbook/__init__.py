@@ -182,7 +182,7 @@ class Folders:
 
     @property
     def quotas(self) -> PurePosixPath:
-        """What the guard of CPU quotas needs to lift them; absent while there are none. The user for SSH owns it."""
+        """The folder of the guard of CPU quotas, owned by the user for SSH; absent while there are no quotas."""
         return self.work_dir / "quotas" / self.cluster
 
     @property

@@ -11,7 +11,8 @@ from __future__ import annotations
 # is what an administrator would have to grant where it is `stop`. `group` is that of the lease, as `find_group` says.
 # `top` and `mount` are where a folder's hierarchy begins and is seen.
 # `members GROUP`: `inside` is a list of its processes.
-# `scan CONTAINER...`: "CONTAINER PID" for each process of these containers of the MR-cluster, and all its descendants.
+# `scan CONTAINER...`: "CONTAINER PID" for each process of these containers of the MR-cluster, and all its descendants;
+# sorted, so that those of a container follow each other.
 # `put GROUP QUOTA`: limit a group to hundredths of a core, or to `max`. `in_force GROUP`: `seen` is the limit that the
 # kernel reports, in the same unit.
 # `lift_groups BASE...`: nothing below is limited any more, and what can be moved back to where it came from is.
@@ -117,7 +118,7 @@ scan() {
                 for (at = p; at in parent && own[at] == ""; ) at = parent[at]
                 if (own[at] ~ /^container_[A-Za-z0-9_]+$/ && index(wanted, " " own[at] " ")) print own[at], p
             }
-        }'
+        }' | sort
 }
 put() {
     if [ -n "$3" ]; then how=$3; elif [ -e "$1/cpu.cfs_quota_us" ]; then how=v1; else how=v2; fi
@@ -219,6 +220,8 @@ guard() {
         read -r stamp length 2>/dev/null <"$quotas/stamp" && stamped=$stamp && life=$length
         left=$((stamped + life - now))
         [ $left -gt 0 ] || break
+        # The next limit may be one for a shorter time.
+        [ $left -le 500 ] || left=500
         if [ "$kind" = stop ]; then turn
         elif [ $left -lt 10 ]; then rest 0.1
         else rest "$((left / 100)).$((left / 10 % 10))"

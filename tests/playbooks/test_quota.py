@@ -60,11 +60,13 @@ class Container:
 
     lease: Lease
     id: str = ONE
+    program: str = TREE
+    processes: int = 4
 
     def __post_init__(self) -> None:
         env = {**os.environ, **self.lease.marks("nodemanager"), "CONTAINER_ID": self.id}
-        self.process = subprocess.Popen(["/bin/sh", "-c", TREE], env=env, start_new_session=True)
-        wait_for(lambda: len(self.tree) == 4, "the tree of a container")
+        self.process = subprocess.Popen(["/bin/sh", "-c", self.program], env=env, start_new_session=True)
+        wait_for(lambda: len(self.tree) == self.processes, "the tree of a container")
 
     @property
     def tree(self) -> set[int]:
@@ -182,6 +184,7 @@ def test_a_stray_process_is_brought_into_the_group_and_a_dead_container_is_gone(
 
 @v1
 def test_the_guard_lifts_all_limits_when_no_more_are_set(container: Container, lease: Lease) -> None:
+    ok(quota.limit(lease, {ONE: 5}, lifetime_s=60))
     ok(quota.limit(lease, {ONE: 5}, lifetime_s=0.3))
     wait_for(lambda: not base(lease).exists(), "the guard to lift the limits")
     wait_for(lambda: not Path(lease.folders.quotas).exists(), "the end of the guard")
@@ -324,16 +327,14 @@ def test_processes_that_cannot_be_moved_are_denied_and_not_gone(
 def test_without_control_groups_processes_are_stopped_and_go_on_and_none_stays_stopped(
     container: Container, lease: Lease, none: PurePosixPath
 ) -> None:
-    facts = ok(quota.limit(lease, {ONE: 1, OTHER: 50}, proc=none, lifetime_s=60))
-    assert (facts["quota"], quotas(facts)) == ("stop", {ONE: "1", OTHER: "gone"})
+    busy = Container(lease, OTHER, "while :; do :; done", 1)
+    facts = ok(quota.limit(lease, {ONE: 1, OTHER: 1, f"{ONE}3": 50}, proc=none, lifetime_s=60))
+    assert (facts["quota"], quotas(facts)) == ("stop", {ONE: "1", OTHER: "1", f"{ONE}3": "gone"})
     state = Path(lease.folders.quotas, f"stop.{ONE}")
-    wait_for(lambda: "T" not in container.states, "a container that goes on")
-    # Sleeping processes use nothing, so that the guard does not stop them: they are stopped as it would.
-    for pid in container.tree:
-        os.kill(pid, signal.SIGSTOP)
-    guard = int(Path(lease.folders.quotas, "guard").read_text().split()[0])
-    wait_for(lambda: "T" not in container.states, "the guard to let them go on")
     assert {int(line.split()[0]) for line in state.read_text().splitlines()[1:]} == container.tree
+    wait_for(lambda: busy.states == {"T"}, "the guard to stop a busy container")
+    busy.end()
+    # Sleeping processes use nothing, so that the guard stops them for a moment only: here they are stopped for it.
     for end in ("lift", "killed", "expired"):
         ok(quota.limit(lease, {ONE: 1}, proc=none, lifetime_s=0.5 if end == "expired" else 60))
         guard = int(Path(lease.folders.quotas, "guard").read_text().split()[0])

@@ -85,7 +85,7 @@ class NodeQuotas:
         self._lifetime_s = lifetime_s
         self._threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="quota")
         self._running: dict[NodeId, Future[Facts]] = {}
-        self._begun: set[tuple[NodeId, ClusterId, int]] = set()
+        self._begun: dict[NodeId, tuple[ClusterId, int]] = {}
 
     def set(self, wanted: Wanted, within_s: float) -> dict[NodeId, InForce | FawkesError]:
         """Set the limits of all these nodes side by side, and read them back; an error for each node that fails.
@@ -125,14 +125,14 @@ class NodeQuotas:
         self, node: NodeId, cluster: ClusterId, generation: int, quotas: Mapping[str, int | None], within_s: float
     ) -> Facts:
         right = self._ground.lease(node, cluster, generation)
-        if (node, cluster, generation) in self._begun:
+        if self._begun.get(node) == (cluster, generation):
             script = quota.renew(right, quotas, lifetime_s=self._lifetime_s)
             facts = self._ground.run(node, script, _DOING, within_s=within_s)
             if "due" not in facts:
                 return facts
         script = quota.limit(right, quotas, lifetime_s=self._lifetime_s)
         facts = self._ground.run(node, script, _DOING, within_s=within_s)
-        self._begun.add((node, cluster, generation))
+        self._begun[node] = (cluster, generation)
         return facts
 
     def _answer(self, future: Future[Facts], quotas: Mapping[str, int | None]) -> InForce | FawkesError:

@@ -90,7 +90,7 @@ def enter(groups: Iterable[Path]) -> None:
 
 
 def of_host(groups: Mapping[str, str], host: str) -> dict[str, Path]:
-    """By mount point the group of one host, of what `make` returned."""
+    """The groups of one host by mount point, of what `make` returned."""
     return {mount: Path(place, host) for mount, place in groups.items()}
 
 
