@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 SEEDS: Final = tuple(range(1, 11))
-RUNS: Final[Mapping[str, int]] = {"rig": 1, "yarn": 10, "google": 5, "trap": 5}
+RUNS: Final[Mapping[str, int]] = {"rig": 1, "yarn": 10, "google": 5, "trap": 5, "livelock": 1}
 """With how many of the seeds each workload is run."""
 MEDIA: Final = ("hdd", "ssd", "nvm")
 
@@ -64,6 +64,15 @@ GOOGLE_MEMORY: Final = 0.5
 TRAP_GB, TRAP_WAVE_S = 4.0, 700.0
 """The trap is the Google-like workload with more memory and more waves, on disks."""
 TRAP_CAP: Final = 5
+LIVELOCK_S, LIVELOCK_GB, LIVELOCK_WAVES, LIVELOCK_FIRST_S, LIVELOCK_EVERY_S, LIVELOCK_HIGH_S = (
+    600.0,
+    4.0,
+    200,
+    60.0,
+    80.0,
+    20.0,
+)
+"""The mechanism of the trap on one slot: on SSD a task never runs for as long as a dump and a restore take (70 s)."""
 
 
 class Reported(NamedTuple):
@@ -104,4 +113,5 @@ CPU_CUT: Final = 0.5
 NEUTRAL: Final = 0.03
 """A ratio so near to 1 is no change."""
 TRAP_LEAST, GUARD_MOST = 1.5, 1.5
+LIVELOCK_LEAST: Final = 3.0
 """Low response times, adaptive over checkpoint: at least the first without the cap, at most the second with it."""

@@ -94,6 +94,15 @@ def _day(case: Case, gigabytes: float, wave_s: float) -> Workload:
     return Workload(tuple(sorted(jobs, key=lambda job: job.at_s)), fixed.GOOGLE_NODES, fixed.GOOGLE_SLOTS)
 
 
+def _livelock(_case: Case) -> Workload:
+    """A long task on one slot, and short important ones that come before a dump of it would pay."""
+    low = Job(Levels.LOW, 0.0, ((fixed.LIVELOCK_S, fixed.LIVELOCK_GB),))
+    task = ((fixed.LIVELOCK_HIGH_S, fixed.LIVELOCK_GB),)
+    waves = range(fixed.LIVELOCK_WAVES)
+    high = (Job(Levels.HIGH, fixed.LIVELOCK_FIRST_S + wave * fixed.LIVELOCK_EVERY_S, task) for wave in waves)
+    return Workload((low, *high), 1, 1)
+
+
 def _around(random: Random, mean: float, spread: float) -> float:
     return mean * random.uniform(1 - spread, 1 + spread)
 
@@ -109,4 +118,10 @@ def _whole(sizes: list[float], total: int) -> Iterator[int]:
         weight -= size
 
 
-_KINDS: Mapping[str, Callable[[Case], Workload]] = {"rig": _rig, "yarn": _yarn, "google": _google, "trap": _trap}
+_KINDS: Mapping[str, Callable[[Case], Workload]] = {
+    "rig": _rig,
+    "yarn": _yarn,
+    "google": _google,
+    "trap": _trap,
+    "livelock": _livelock,
+}

@@ -18,6 +18,36 @@ FREE = replace(BASIC, policy="adaptive")
 GUARDED = replace(FREE, cap=fixed.TRAP_CAP)
 _CAPS = {"no cap": FREE, **{f"cap {cap}": replace(FREE, cap=cap) for cap in (10, fixed.TRAP_CAP, 2, 1)}}
 
+_LIVELOCK = {
+    name: replace(case, workload="livelock", medium="ssd")
+    for name, case in {"checkpoint": BASIC, "no cap": FREE, f"cap {fixed.TRAP_CAP}": GUARDED}.items()
+}
+
+
+def _livelock(study: Study) -> Found:
+    saved, free, _ = (study.mean(case, "low") for case in _LIVELOCK.values())
+    kills = study.mean(_LIVELOCK["no cap"], "kills")
+    return f"{free:.0f} s with {kills:.0f} kills, checkpoint {saved:.0f} s", free >= fixed.LIVELOCK_LEAST * saved
+
+
+def _unlocked(study: Study) -> Found:
+    saved, _, guarded = (study.mean(case, "low") for case in _LIVELOCK.values())
+    return f"{guarded:.0f} s, checkpoint {saved:.0f} s", guarded <= fixed.GUARD_MOST * saved
+
+
+def _livelock_table(study: Study) -> pd.DataFrame:
+    """The long task under each policy."""
+    return pd.DataFrame(
+        {
+            "policy": name,
+            "low_s": round(study.mean(case, "low")),
+            "kills": round(study.mean(case, "kills")),
+            "full": round(study.mean(case, "full")),
+            "incremental": round(study.mean(case, "incremental")),
+        }
+        for name, case in _LIVELOCK.items()
+    )
+
 
 def _trap(study: Study) -> Found:
     ratio = study.ratio(FREE, BASIC, "low")
@@ -60,8 +90,15 @@ TRAP = Experiment(
                   ("no-cap",), (GUARDED,)),
         Statement("7-guard", "sheet 4.4", "with the cap low jobs are at most 1.5 times as slow as under checkpoint",
                   _guarded, "no cap", ("no-cap",), (BASIC, FREE, GUARDED)),
+        Statement("8-livelock", "sheet 4.4", "tasks are killed again and again: 3 times as long as with checkpoint",
+                  _livelock, "always saving", ("basic",), tuple(_LIVELOCK.values())),
+        Statement("8-guard", "sheet 4.4", "with the cap it takes at most 1.5 times as long as with checkpoint",
+                  _unlocked, "no cap", ("no-cap",), tuple(_LIVELOCK.values())),
     ),
     exhibits=(
+        Exhibit("8-livelock", "The mechanism of the trap",
+                "One slot on SSD: a task of 600 s with 4 GB, and from 60 s on an important one of 20 s every 80 s, 200 "
+                "times.", ("8-",), _livelock_table),
         Exhibit("7-trap", "The trap of Algorithm 1",
                 "Google-like day with 4 GB a task and a wave each 700 s, on HDD; means of five seeds, response "
                 "times as ratios to checkpoint.", ("7-",), _table,
