@@ -15,7 +15,7 @@ from fawkes.policy import policy_text
 from fawkes.policy.worker.policies import load_preemption
 from tests.core.preemption.support import FOLDER, NAMES, device, task
 
-PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "preemption.md").read_text("utf-8")
 (EXAMPLE,) = (text for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "def preempt" in text)
 MINE = 'from fawkes.policy import Choice\nNAME = "MINE"\n'
 ARRIVES = Need(cause=Cause.PRIORITY, priority=1)
@@ -61,6 +61,6 @@ def test_a_wrong_file_is_named_with_what_is_wrong(body: str, words: str) -> None
 
 @pytest.mark.slow
 def test_the_documented_policy_saves_only_long_tasks() -> None:
-    choose = load_preemption(policy_text("LONG", "docs/policies.md", EXAMPLE))
+    choose = load_preemption(policy_text("LONG", "docs/preemption.md", EXAMPLE))
     given = decide(TASKS, {"n": device()}, ARRIVES, choose)
     assert [given[name].action for name in "ab"] == [Action.FULL, Action.KILL]

@@ -151,12 +151,12 @@ class _Course:
 
     def _refusal(self, each: _Asked, capped: bool) -> Why | None:
         """The reason why a task is not saved; None if it is."""
-        size, end_s = each.task.image_bytes, total(self.queues[each.task.node], each.victim.dump_s)
+        end_s = total(self.queues[each.task.node], each.victim.dump_s)
         if each.choice.action == KILL and not capped:
             return Why.POLICY
         if not each.task.can_save:
             return Why.CANNOT
-        if self.room < inf and (size is None or size > self.room):
+        if self.room < inf and not self._fits(each.task.image_bytes):
             return Why.STORE
         if self.need.within_s is not None and (end_s is None or end_s > self.need.within_s):
             return Why.UNKNOWN if end_s is None else Why.LATE
@@ -167,9 +167,13 @@ class _Course:
             return Why.UNKNOWN
         return Why.COSTS if overhead_s >= each.choice.below_s else None
 
+    def _fits(self, size: float | None) -> bool:
+        return size is not None and size <= self.room
+
     def _save(self, each: _Asked) -> Answer:
         node = each.task.node
         self.queues[node] = total(self.queues[node], each.victim.dump_s)
-        self.room -= each.task.image_bytes or 0.0
+        if self.room < inf:
+            self.room -= each.task.image_bytes or 0.0
         action = Action.INCREMENTAL if each.task.imaged else Action.FULL
         return Answer(action, Why.POLICY, self.queues[node])

@@ -167,8 +167,12 @@ def seconds(size: float | None, rate: float | None) -> float | None:
 
 def total(*times_s: float | None) -> float | None:
     """The sum of times; None when any of them is not known."""
-    known = [each for each in times_s if each is not None]
-    return sum(known) if len(known) == len(times_s) else None
+    known = 0.0
+    for each in times_s:
+        if each is None:
+            return None
+        known += each
+    return known
 
 
 def checked(victims: Sequence[Victim], choices: Sequence[Choice]) -> Sequence[Choice]:

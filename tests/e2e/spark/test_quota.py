@@ -69,7 +69,7 @@ def steered(site: RealSite, job: str) -> bool:
 
 
 def test_quotas_are_in_force_and_lifted_when_the_controller_is_killed(site: RealSite) -> None:
-    submit(site, "steered", "10m")
+    submit(site, "steered", "4m")
     site.until("a controlled stage", lambda: steered(site, "steered"))
     site.until("a limit on a node", lambda: limits(site))
     site.kill()
