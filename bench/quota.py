@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
@@ -53,7 +53,15 @@ def figures(rounds: int, say: Say) -> list[Figure]:
     return [
         Figure(group=GROUP, what=what, unit="ms", ours=found["in force"]),
         Figure(group=GROUP, what=f"{what}: 95 % of the rounds", unit="ms", ours=[late], at_most=_IN_FORCE_MS),
-        Figure(group=GROUP, what=cost, unit="% of a core", ours=found["cost"], at_most=_PERCENT),
+        Figure(
+            group=GROUP,
+            what=cost,
+            unit="% of a core",
+            ours=found["cost"],
+            other=found["nothing"],
+            than="scripts that do nothing",
+            at_most=_PERCENT,
+        ),
         *(
             Figure(
                 group=GROUP,
@@ -120,6 +128,10 @@ class _Nodes:
                     raise FawkesError(f"{container}: {there}, not {wanted}", where=name)
         return took
 
+    def again(self, name: NodeId, number: int) -> None:
+        """Set other quotas of the idle containers of one node."""
+        self.limit([name], {_container(each): 25 + number % 50 for each in range(CONTAINERS)})
+
     def ticks(self, name: NodeId, script: str) -> tuple[float, float]:
         """Hundredths of a second of processor time as a script reports them, and when."""
         facts = self.fleet.run(name, Script(script), _DEADLINE_S).check("reading processor times")
@@ -136,12 +148,12 @@ def _in_force(nodes: _Nodes, rounds: int) -> list[float]:
     return took
 
 
-def _cost(nodes: _Nodes) -> float:
-    """Percent of a core that two settings a second take on a node."""
+def _cost(nodes: _Nodes, act: Callable[[NodeId, int], object]) -> float:
+    """Percent of a core that an act, twice a second and each time with another number, takes on a node."""
     name = nodes.names[0]
     began, since = nodes.ticks(name, _ALL_TICKS)
     for number in range(round(_COST_S / _PERIOD_S)):
-        nodes.limit([name], {_container(each): 25 + number % 50 for each in range(CONTAINERS)})
+        act(name, number)
         sleep(max(0.0, since + (number + 1) * _PERIOD_S - monotonic()))
     ended, until = nodes.ticks(name, _ALL_TICKS)
     return (ended - began) / (until - since)
@@ -171,7 +183,8 @@ def _measure(site: Path, rounds: int) -> dict[str, list[float]]:
         sleep(_SETTLE_S)
         found = {"in force": _in_force(nodes, rounds)}
         print("quota: what it costs a node", file=sys.stderr, flush=True)
-        found["cost"] = [_cost(nodes)]
+        found["nothing"] = [_cost(nodes, lambda name, _: nodes.fleet.run(name, Script(":"), _DEADLINE_S))]
+        found["cost"] = [_cost(nodes, nodes.again)]
         nodes.start(nodes.names[1], _container(CONTAINERS), _BUSY)
         for hundredths in _SHARES:
             print(f"quota: the share under {hundredths / 100:g} core", file=sys.stderr, flush=True)

@@ -98,7 +98,7 @@ shift 19
 case $kind in v1) file=cpu.cfs_quota_us; none=-1; all= ;; v2) file=cpu.max; none=max; all=' 100000' ;; *) due ;; esac
 read -r now _ </proc/uptime && read -r scanned <"$quotas/scanned" || due
 now=${now%.*}${now#*.}
-[ $((now - scanned)) -lt 1000 ] && echo "$now "{life} >"$quotas/stamp" || due
+[ $((now - scanned)) -lt 3000 ] && echo "$now "{life} >"$quotas/stamp" || due
 facts="@quota=$kind"
 set -- {words}
 while [ $# -gt 0 ]; do
@@ -119,7 +119,7 @@ echo "$facts"
 _LIMIT = r"""
 proc={proc}
 set -- {words}
-scan_every=1000
+scan_every=3000
 [ -z "$user" ] || [ "$(id -u)" != 0 ] || user=
 kind=; base=; mount=; top=
 ready() {
