@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fawkes.core.quota.sight import Course, Way
@@ -11,7 +13,7 @@ from fawkes.report.tables.explain_quota import bar, curves, quota_lines
 HALF_US = 500_000
 
 
-def course(way: Way = Way.CONTROLLED, stage: str = "0 a", **numbers: float) -> Course:
+def course(way: Way = Way.CONTROLLED, stage: str = "0 a", **numbers: Any) -> Course:
     return Course(job=JobId("j"), way=way, stage=stage, **numbers)
 
 
