@@ -87,8 +87,8 @@ def shortages(
     spent_s, written, short = 0.0, dict[str, float](), list[Shortage]()
     for place, stage in enumerate(profile.stages):
         records = records_of(profile, stage, written, size)
-        ratio = stage.records_written / stage.records_read if stage.records_read else 0.0
-        written[stage.id] = records * ratio or stage.records_written * size
+        before = records_of(profile, stage, {})
+        written[stage.id] = stage.records_written * (records / before if before else size)
         plan = plan_stage(
             stage,
             profile.stages[place:],
