@@ -38,7 +38,9 @@ UNLIMITED = "-1"
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
     pieces.provide(pieces.of_name("spark"))
     settings = f"{SETTINGS}shared_cores = 2\n"
-    with real_site(tmp_path_factory.mktemp("quota") / "lab", NODES, settings, memory_mb=2500) as site:
+    with real_site(
+        tmp_path_factory.mktemp("quota") / "lab", NODES, settings, memory_mb=2500, control_groups=True
+    ) as site:
         site.write("clusters/s.toml", CLUSTER.format(name="s", nodes=NODES, software='["spark"]', more=""))
         shutil.copytree(PROJECT / "workloads/spark", site.root / "jobs", dirs_exist_ok=True)
         site.run()
