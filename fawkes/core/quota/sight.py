@@ -51,7 +51,7 @@ class ExecutorSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplicationSeen:
-    """What was seen of the application of a goal in one period.
+    """The application of a goal as it was seen in one period.
 
     ``stages`` is None when its driver did not say; then ``why`` says why not. Stages are in the order of their numbers.
     """

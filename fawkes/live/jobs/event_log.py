@@ -18,7 +18,7 @@ _PIECE_BYTES = 1 << 18
 
 
 def event_lines(hdfs: Hdfs, application: str) -> Iterator[str]:
-    """What a profile needs of the log of an application that has ended, in pieces of whole lines.
+    """The lines that a profile needs of the log of an application that has ended, several in a piece.
 
     Lines that are no events come along, so that a reader sees what is wrong with the log. UserError when there is no
     such log, or the application still writes it; HdfsFailedError when HDFS does not answer.

@@ -171,7 +171,7 @@ class Quotas:
         return [goal for _, goal in sorted(self._read.items()) if goal is not None]
 
     def _drivers_say(self, goals: Sequence[Goal], clusters: Mapping[ClusterId, LiveCluster]) -> list[ApplicationSeen]:
-        """What the driver of each goal says. A slow one is not waited for: its answer counts in a later period."""
+        """The answers of the drivers of all goals. A slow one is not waited for: its answer counts in a later period."""
         keys = {(goal.job, goal.attempt): goal for goal in goals}
         self._readers = {key: reader for key, reader in self._readers.items() if key in keys}
         self._asked = {key: answer for key, answer in self._asked.items() if key in keys}
@@ -184,7 +184,7 @@ class Quotas:
         return [answered.get(key) or ApplicationSeen(goal=goal, why=late) for key, goal in keys.items()]
 
     def _look(self, goal: Goal, cluster: LiveCluster | None) -> ApplicationSeen:
-        """What the driver of a goal says; why not, where it says nothing."""
+        """The answer of the driver of a goal; why there is none, where it says nothing."""
         if cluster is None or not cluster.ready:
             return ApplicationSeen(goal=goal, why=f"{goal.cluster} has no masters at the moment")
         key = (goal.job, goal.attempt)

@@ -37,7 +37,7 @@ class DriverReader:
         self._looks = 0
 
     def look(self, masters: MasterAddresses, deadline: Deadline) -> DriverSaid:
-        """What the driver says now; UnreadableError without a usable answer.
+        """The answer of the driver now; UnreadableError without a usable answer.
 
         Executors are asked for with every fourth look, and while there is none.
         """
