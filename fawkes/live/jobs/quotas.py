@@ -171,7 +171,7 @@ class Quotas:
         return [goal for _, goal in sorted(self._read.items()) if goal is not None]
 
     def _drivers_say(self, goals: Sequence[Goal], clusters: Mapping[ClusterId, LiveCluster]) -> list[ApplicationSeen]:
-        """The answers of the drivers of all goals. A slow one is not waited for: its answer counts in a later period."""
+        """The answers of all drivers. A slow one is not waited for: its answer counts in a later period."""
         keys = {(goal.job, goal.attempt): goal for goal in goals}
         self._readers = {key: reader for key, reader in self._readers.items() if key in keys}
         self._asked = {key: answer for key, answer in self._asked.items() if key in keys}
