@@ -186,7 +186,8 @@ def _want(
     app: Application, seen: ApplicationSeen, nodes: Mapping[NodeId, float | None], now_us: int, rules: QuotaRules
 ) -> _Want:
     cores = _cores(app, nodes)
-    if seen.stages is None and now_us - app.heard_us > rules.silent_us:
+    # A driver that has never said anything may not be there yet.
+    if seen.stages is None and app.executors and now_us - app.heard_us > rules.silent_us:
         return _Want(app, Way.SILENT, cores)
     if app.other_shape or not app.submitted:
         return _Want(app, Way.OTHER_SHAPE if app.other_shape else Way.STARTING, cores, {"": cores}, cores)

@@ -246,7 +246,8 @@ def _not_in_force(answer: InForce | FawkesError, wanted: Mapping[str, int | None
             yield container, str(answer)
             continue
         quota = answer.containers[container]
-        if quota.limit is not Limit.GONE and quota.hundredths != hundredths:
+        wanted_state = Limit.NONE if hundredths is None else Limit.LIMITED
+        if quota.limit is not Limit.GONE and (quota.limit, quota.hundredths) != (wanted_state, hundredths):
             yield container, quota.why or f"its node says {quota.limit}"
 
 

@@ -157,6 +157,12 @@ def test_a_driver_that_says_nothing_keeps_its_cores_for_a_while_and_then_has_no_
     assert ways(silent, now_s=12, room=first.room) == (Way.SILENT, {"j-n1": None, "j-n2": None})
 
 
+def test_a_driver_that_is_not_there_yet_is_not_silent() -> None:
+    coming = replace(App(goal(stage("0 a"))).seen(), stages=None, executors=())
+    room = step(Room(), look(US, coming), quota("edf_pure"), RULES).room
+    assert ways(coming, now_s=60, room=room) == (Way.STARTING, {})
+
+
 def test_an_application_stays_of_another_shape_and_says_how() -> None:
     seen = App(goal(stage("0 a"))).seen()
     strange = replace(seen, stages=(StageSeen(id="7 z", tasks=4, active=True),))

@@ -20,7 +20,7 @@ from fawkes.core.values.effects import Goal, Member
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobLife, JobSpec, JobState, NodeId, Role
 from fawkes.live.hadoop.setup import Setup
-from fawkes.live.jobs.quotas import Quotas, goal_of
+from fawkes.live.jobs.quotas import Quotas, _not_in_force, goal_of
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.quotas import ContainerQuota, InForce, Limit, Mode, Wanted
 from fawkes.store.quotas import QuotaReader, QuotaRecord
@@ -38,6 +38,10 @@ PROFILE = Profile(
 CONTAINERS = ("container_1_0001_01_000002", "container_1_0001_01_000003")
 
 
+def _said(cores: int | None) -> ContainerQuota:
+    return ContainerQuota(Limit.NONE if cores is None else Limit.LIMITED, cores)
+
+
 class Nodes:
     """Nodes that keep what they are told, or say why not."""
 
@@ -48,8 +52,7 @@ class Nodes:
     def set(self, wanted: Wanted, within_s: float) -> dict[NodeId, InForce | FawkesError]:
         self.said.append(wanted)
         return {
-            node: self.failing.get(node)
-            or InForce(Mode.V1, {each: ContainerQuota(Limit.LIMITED, cores) for each, cores in quotas.items()})
+            node: self.failing.get(node) or InForce(Mode.V1, {each: _said(cores) for each, cores in quotas.items()})
             for node, (_, _, quotas) in wanted.items()
         }
 
@@ -158,6 +161,26 @@ def test_a_node_that_does_not_answer_is_recorded_and_told_again(bench: Bench) ->
         first, second = (course for _, course in reader.courses("j"))
     assert (first.unset, first.given) == ("", 1.0)
     assert ("does not answer" in second.unset, second.given) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said", "why"),
+    [
+        (50, ContainerQuota(Limit.LIMITED, 50), None),
+        (50, ContainerQuota(Limit.LIMITED, 40), "its node says limited"),
+        (50, ContainerQuota(Limit.DENIED, why="the group is full"), "the group is full"),
+        (50, ContainerQuota(Limit.UNKNOWN), "its node says unknown"),
+        (None, ContainerQuota(Limit.UNKNOWN), "its node says unknown"),
+        (None, ContainerQuota(Limit.NONE), None),
+        (None, ContainerQuota(Limit.LIMITED, 50), "its node says limited"),
+        (50, ContainerQuota(Limit.GONE), None),
+    ],
+)
+def test_a_quota_counts_as_set_only_when_its_node_says_so(
+    wanted: int | None, said: ContainerQuota, why: str | None
+) -> None:
+    told = dict(_not_in_force(InForce(Mode.V1, {"c": said}), {"c": wanted}))
+    assert told.get("c") == why
 
 
 def test_nothing_is_told_to_anybody_without_a_job_under_quotas(bench: Bench) -> None:
