@@ -133,7 +133,7 @@ def pool(folder: Path, *, nodes: int, policy: str, app: str, args: str, say: Say
     """A lab with an MR-cluster that has Spark, and the programs of Table 2."""
     pieces.provide(pieces.of_name("spark"), say=say)
     site = Site(folder)
-    with lab_of(LabSpec(hosts=nodes, site=folder, nodemanager_memory_bytes=_MEMORY), say) as lab:
+    with lab_of(LabSpec(hosts=nodes, site=folder, nodemanager_memory_bytes=_MEMORY, control_groups=True), say) as lab:
         site.settings_file.write_text(_SETTINGS.format(cores=os.cpu_count(), policy=policy))
         site.clusters_dir.mkdir(exist_ok=True)
         (site.clusters_dir / "c-1.toml").write_text(_CLUSTER.format(nodes=nodes))

@@ -39,7 +39,9 @@ _PROJECT = Path(__file__).parents[1]
 def figures(rounds: int, say: Say) -> list[Figure]:
     """Measure on a lab of its own."""
     with TemporaryDirectory(prefix="fb-") as folder:
-        spec = LabSpec(hosts=HOSTS, site=Path(folder) / "lab", nodemanager_memory_bytes=_MEMORY_BYTES)
+        spec = LabSpec(
+            hosts=HOSTS, site=Path(folder) / "lab", nodemanager_memory_bytes=_MEMORY_BYTES, control_groups=True
+        )
         say(f"quota: a lab of {HOSTS} hosts")
         with up(spec, tell=say) as lab:
             inside = [sys.executable, "-m", "bench.quota", str(lab.site), str(rounds)]

@@ -92,6 +92,7 @@ def lab() -> None:
 @click.option(
     "--link-rate", type=_Size(), metavar="SIZE", help="Limit of the link between two sites, in bytes per second."
 )
+@click.option("--control-groups", is_flag=True, help="Give each host control groups of its own. Needs root.")
 @needs("fawkes lab up", "lab")
 def up(
     hosts: int,
@@ -108,6 +109,7 @@ def up(
     data_network: str,
     sites: int,
     link_rate: int | None,
+    control_groups: bool,
 ) -> None:
     """Bring a lab up and write DIR/inventory.toml, known_hosts and the key."""
     from fawkes.live import lab as labs
@@ -127,6 +129,7 @@ def up(
         data_network=data_network,
         sites=sites,
         link_rate_bytes=link_rate,
+        control_groups=control_groups,
     )
     made = labs.up(spec, tell=note)
     up = "up" if made.fresh else "up already"

@@ -57,9 +57,7 @@ def prepare(spec: LabSpec, folder: Path, tell: Callable[[str], None]) -> Plan:
         rate_bytes=spec.rate_bytes,
         link_rate_bytes=spec.link_rate_bytes,
         users=files.own_users(spec.users, login),
-        groups={}
-        if spec.control_groups is False
-        else groups.make(folder, spec.name, [host.name for host in wiring.hosts], needed=bool(spec.control_groups)),
+        groups=groups.make(folder, spec.name, [host.name for host in wiring.hosts]) if spec.control_groups else {},
     )
     key = user_key(spec.site / files.KEY_FILE)
     _write_etc(blueprint, spec, login, sshd, key)

@@ -31,7 +31,7 @@ class LabSpec:
     ``nodemanager_memory_bytes`` None lets the lab work it out from the machine. ``disk_bytes`` limits each host's
     /srv, ``rate_bytes`` is each host's network speed a second, each way; None is no limit. An empty ``name`` becomes
     one made from the site folder. ``users`` are further Unix users of the hosts, for MR-clusters that `run_as` one.
-    ``control_groups`` gives each host control groups of its own, which needs root; None gives them where that works.
+    ``control_groups`` gives each host control groups of its own, which needs root.
 
     ``jump_hosts`` stand one behind the other before the hosts. ``data_network`` is OPEN or CLOSED, empty for none. With
     two ``sites`` the hosts are split in half, and ``link_rate_bytes`` is the speed of the link between, each way.
@@ -50,7 +50,7 @@ class LabSpec:
     noexec: bool = False
     rate_bytes: int | None = None
     users: tuple[str, ...] = ()
-    control_groups: bool | None = None
+    control_groups: bool = False
     jump_hosts: int = 0
     data_network: str = ""
     sites: int = 1

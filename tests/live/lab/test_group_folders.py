@@ -23,7 +23,7 @@ def test_each_host_gets_a_group_of_each_kind_and_forget_removes_them(
     for folder in own:
         folder.mkdir()
     given(monkeypatch, own[:1], own[1:])
-    made = groups.make(tmp_path, "x", ["node01", "node02"], needed=True)
+    made = groups.make(tmp_path, "x", ["node01", "node02"])
     assert made == {str(folder): str(folder / "fawkes-lab-x") for folder in own}
     assert groups.of_host(made, "node02") == {str(f): f / "fawkes-lab-x" / "node02" for f in own}
     assert all(folder.is_dir() for folder in groups.of_host(made, "node02").values())
@@ -31,17 +31,14 @@ def test_each_host_gets_a_group_of_each_kind_and_forget_removes_them(
     assert [list(folder.iterdir()) for folder in own] == [[], []]
 
 
-def test_a_machine_without_groups_is_refused_only_where_they_are_needed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_machine_without_groups_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     given(monkeypatch, [], [])
-    assert groups.make(tmp_path, "x", ["node01"], needed=False) == {}
     with pytest.raises(RefusedError):
-        groups.make(tmp_path, "x", ["node01"], needed=True)
+        groups.make(tmp_path, "x", ["node01"])
     gone = tmp_path / "gone" / "own"
     given(monkeypatch, [gone], [])
     with pytest.raises(RefusedError):
-        groups.make(tmp_path, "x", ["node01"], needed=True)
+        groups.make(tmp_path, "x", ["node01"])
 
 
 @pytest.mark.parametrize(("controllers", "place"), [("cpu io\n", "init"), ("io\n", "."), (None, ".")])

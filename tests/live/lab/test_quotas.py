@@ -35,9 +35,9 @@ GROUPS = "find /sys/fs/cgroup -name 'fawkes:*'"
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """A lab as everybody gets it who is root."""
+    """A lab with control groups."""
     site = tmp_path_factory.mktemp("limited") / "lab"
-    with up(LabSpec(hosts=2, site=site, nodemanager_memory_bytes=SMALL)) as lab:
+    with up(LabSpec(hosts=2, site=site, nodemanager_memory_bytes=SMALL, control_groups=True)) as lab:
         assert [trace for trace in traces(lab.name) if trace.startswith("cgroup ")]
         yield lab
     assert traces(lab.name) == []

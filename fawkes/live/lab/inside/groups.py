@@ -48,18 +48,14 @@ def _hierarchies(*, two: bool) -> Iterator[tuple[Path, Path]]:
                     yield Path(mount), own
 
 
-def make(folder: Path, name: str, hosts: Iterable[str], *, needed: bool) -> dict[str, str]:
+def make(folder: Path, name: str, hosts: Iterable[str]) -> dict[str, str]:
     """Make control groups for each host of the lab ``name``, and keep in its ``folder`` where.
 
-    By mount point the folder with a group for each host. Where this machine, or the user, cannot make any, it is empty,
-    or with ``needed`` a RefusedError.
+    By mount point the folder with a group for each host. RefusedError where this machine, or the user, can make none.
     """
-    places = {
-        mount: own / f"fawkes-lab-{name}"
-        for mount, own in (*_hierarchies(two=True), *_hierarchies(two=False))
-        if needed or os.access(own, os.W_OK)
-    }
-    if not places and needed:
+    both = (*_hierarchies(two=True), *_hierarchies(two=False))
+    places = {mount: own / f"fawkes-lab-{name}" for mount, own in both}
+    if not places:
         raise RefusedError("this machine shows no control groups", hint=_HINT)
     (folder / NOTE).write_text("".join(f"{place}\n" for place in places.values()))
     hosts = list(hosts)
@@ -72,8 +68,6 @@ def make(folder: Path, name: str, hosts: Iterable[str], *, needed: bool) -> dict
                 (place / host).mkdir(exist_ok=True)
     except OSError as error:
         forget(folder)
-        if not needed:
-            return {}
         raise RefusedError(f"control groups for the hosts cannot be made: {error}", hint=_HINT) from error
     return {str(mount): str(place) for mount, place in places.items()}
 
