@@ -24,7 +24,7 @@ PAGERANK = [
     ("1 reduceByKey at pagerank.py:28", 12, 1152, 756, ["0"]),
     ("2 count at pagerank.py:32", 12, 756, 0, ["1"]),
 ]
-"""Of pagerank.toml on a lab: id, tasks, records read and written, numbers of parents."""
+"""Stages of pagerank.toml on a lab: id, tasks, records read and written, numbers of parents."""
 
 
 def profile_of(log: bytes) -> Profile:
