@@ -79,7 +79,7 @@ def _words(quotas: Mapping[str, int | None]) -> list[str]:
     return words
 
 
-# It runs twice a second on each node: no process is started, and the text is short.
+# It runs twice a second on each node: no process is started, and the text is short. Lengths are those of `put`.
 _RENEW = r"""
 due() { echo @due=yes; exit 0; }
 held() {
@@ -95,7 +95,7 @@ read -r pid since _ <"$quotas/guard" && read -r there <"/proc/$pid/stat" || due
 set -- ${there##*) }
 shift 19
 [ "$1" = "$since" ] && read -r kind base _ <"$quotas/base" && [ -d "$base" ] || due
-case $kind in v1) file=cpu.cfs_quota_us; none=-1; all= ;; v2) file=cpu.max; none=max; all=' 100000' ;; *) due ;; esac
+case $kind in v1) file=cpu.cfs_quota_us ;; v2) file=cpu.max ;; *) due ;; esac
 read -r now _ </proc/uptime && read -r scanned <"$quotas/scanned" || due
 now=${now%.*}${now#*.}
 [ $((now - scanned)) -lt 3000 ] && echo "$now "{life} >"$quotas/stamp" || due
@@ -103,9 +103,20 @@ facts="@quota=$kind"
 set -- {words}
 while [ $# -gt 0 ]; do
     if [ "$2" != max ] || [ -d "$base/$1" ]; then
-        if [ "$2" = max ]; then wanted=$none$all; else wanted=$(($2 * 1000))$all; fi
-        read -r there <"$base/$1/cgroup.procs" && echo "$wanted" >"$base/$1/$file" &&
-            read -r there <"$base/$1/$file" && [ "$there" = "$wanted" ] || due
+        if [ "$2" = max ]; then length=100000 wanted=max
+        else
+            length=20000
+            [ "$2" -ge 5 ] || length=100000
+            wanted=$(($2 * length / 100))
+        fi
+        if [ $kind = v2 ]; then wanted="$wanted $length"
+        elif [ $wanted = max ]; then wanted=-1
+        else read -r there <"$base/$1/cpu.cfs_period_us" && [ "$there" = $length ] || due
+        fi
+        read -r there <"$base/$1/cgroup.procs" && read -r there <"$base/$1/$file" || due
+        [ "$there" = "$wanted" ] || {
+            echo "$wanted" >"$base/$1/$file" && read -r there <"$base/$1/$file" && [ "$there" = "$wanted" ]
+        } || due
     fi
     facts="$facts
 @quota.$1=$2"

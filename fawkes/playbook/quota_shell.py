@@ -13,7 +13,10 @@ from __future__ import annotations
 # `members GROUP`: `inside` is a list of its processes.
 # `scan CONTAINER...`: "CONTAINER PID" for each process of these containers of the MR-cluster, and all its descendants;
 # sorted, so that those of a container follow each other.
-# `put GROUP QUOTA`: limit a group to hundredths of a core, or to `max`. `in_force GROUP`: `seen` is the limit that the
+# `put GROUP QUOTA`: limit a group to hundredths of a core, or to `max`. Each write gives the group the time of a whole
+# kernel period again: a limit of half a core that is written twice a second in periods of a tenth of a second allows
+# 0.6. So periods are short, as far as the kernel's least amount of a millisecond allows, and what is there is not
+# written again. `in_force GROUP`: `seen` is the limit that the
 # kernel reports, in the same unit.
 # `lift_groups BASE...`: nothing below is limited any more, and what can be moved back to where it came from is.
 # `lift_all`: the same for every group of the MR-cluster, by name, and for what was stopped; the guard ends first.
@@ -122,10 +125,22 @@ scan() {
 }
 put() {
     if [ -n "$3" ]; then how=$3; elif [ -e "$1/cpu.cfs_quota_us" ]; then how=v1; else how=v2; fi
-    if [ "$2" = max ]; then amount=max; else amount=$(($2 * 1000)); fi
-    if [ $how = v2 ]; then echo "$amount 100000" >"$1/cpu.max"; return; fi
-    [ $amount != max ] || amount=-1
-    echo 100000 >"$1/cpu.cfs_period_us" && echo "$amount" >"$1/cpu.cfs_quota_us"
+    if [ "$2" = max ]; then length=100000 amount=max
+    else
+        length=20000
+        [ "$2" -ge 5 ] || length=100000
+        amount=$(($2 * length / 100))
+    fi
+    there=
+    if [ $how = v2 ]; then
+        read -r there 2>/dev/null <"$1/cpu.max"
+        [ "$there" = "$amount $length" ] || echo "$amount $length" >"$1/cpu.max"
+        return
+    fi
+    if [ $amount = max ]; then amount=-1; else read -r there 2>/dev/null <"$1/cpu.cfs_period_us"; fi
+    [ $amount = -1 ] || [ "$there" = $length ] || echo $length >"$1/cpu.cfs_period_us" || return
+    read -r there 2>/dev/null <"$1/cpu.cfs_quota_us"
+    [ "$there" = $amount ] || echo $amount >"$1/cpu.cfs_quota_us"
 }
 in_force() {
     seen=; period=

@@ -127,11 +127,18 @@ def test_a_container_with_all_its_processes_gets_a_group_and_a_limit_that_is_rea
     facts = ok(quota.limit(lease, {ONE: 25, OTHER: 10}))
     assert (facts["quota"], quotas(facts)) == ("v1", {ONE: "25", OTHER: "gone"})
     group = base(lease) / ONE
-    assert limits(group) == (25_000, 100_000)
+    assert limits(group) == (5000, 20_000)
     assert members(group) == container.tree
-    for wanted, told, kernel in ((5, "5", 5000), (0, "1", 1000), (250, "250", 250_000), (None, "max", -1)):
+    # The kernel takes no amount below a millisecond.
+    for wanted, told, kernel in (
+        (5, "5", (1000, 20_000)),
+        (0, "1", (1000, 100_000)),
+        (4, "4", (4000, 100_000)),
+        (250, "250", (50_000, 20_000)),
+        (None, "max", (-1, 20_000)),
+    ):
         assert quotas(ok(quota.limit(lease, {ONE: wanted}))) == {ONE: told}
-        assert limits(group) == (kernel, 100_000)
+        assert limits(group) == kernel
 
 
 @v1
@@ -145,10 +152,11 @@ def test_a_renewal_sets_the_same_while_nothing_is_new_and_else_says_that_a_limit
     assert due(), "there is no guard"
     ok(quota.limit(lease, {ONE: 25}))
     group = base(lease) / ONE
-    for wanted, told, kernel in ((5, "5", 5000), (0, "1", 1000), (None, "max", -1), (30, "30", 30_000)):
+    for wanted, told, kernel in ((5, "5", 1000), (150, "150", 30_000), (None, "max", -1), (30, "30", 6000)):
         facts = ok(quota.renew(lease, {ONE: wanted, OTHER: None}))
         assert (facts["quota"], quotas(facts)) == ("v1", {ONE: told, OTHER: "max"})
-        assert limits(group) == (kernel, 100_000)
+        assert limits(group) == (kernel, 20_000)
+    assert due(hundredths=4), "its period of the kernel is another"
     others: list[dict[str, Any]] = [{"epoch": 4}, {"controller": "c2"}, {"generation": 2}, {"pool": "x"}, {"node": "n"}]
     assert all(due(replace(lease, **other)) for other in others)
     assert due(name=OTHER)
@@ -223,7 +231,7 @@ def test_a_limit_needs_no_lock_but_the_lease(container: Container, lease: Lease)
     ok(leases.close(lease))
     refused = sh(quota.limit(lease, {ONE: 50}))
     assert refused.exit == Exit.CLOSED
-    assert limits(base(lease) / ONE) == (25_000, 100_000), "its guard lifts that soon"
+    assert limits(base(lease) / ONE) == (5000, 20_000), "its guard lifts that soon"
     ok(node.wipe(lease, grace_s=0.1))
 
 
@@ -262,7 +270,7 @@ def test_a_limit_that_the_kernel_refuses_is_denied_with_its_reason(container: Co
     facts = ok(quota.limit(lease, {ONE: 50, OTHER: 5}))
     assert quotas(facts) == {ONE: "denied", OTHER: "gone"}
     assert facts[f"why.{ONE}"] in ("Invalid argument", "I/O error")
-    assert limits(base(lease) / ONE) == (5000, 100_000)
+    assert limits(base(lease) / ONE) == (1000, 20_000)
 
 
 @v1
@@ -278,7 +286,7 @@ def test_groups_that_vanish_are_made_again(container: Container, lease: Lease) -
             vanished.rmdir()
         assert quotas(ok(quota.limit(lease, {ONE: 20}))) == {ONE: "20"}
         assert members(group) == container.tree
-        assert limits(group) == (20_000, 100_000)
+        assert limits(group) == (4000, 20_000)
 
 
 @pytest.fixture
@@ -301,7 +309,7 @@ def test_groups_of_version_2_are_made_where_the_cpu_controller_is(
 ) -> None:
     # The session's own group cannot limit CPU time: the next one above can.
     group = v2 / f"fawkes:{lease.pool}:node01:alpha:quota" / ONE
-    for wanted, kernel in ((5, "5000 100000\n"), (150, "150000 100000\n"), (None, "max 100000\n")):
+    for wanted, kernel in ((5, "1000 20000\n"), (150, "30000 20000\n"), (None, "max 100000\n")):
         facts = ok(quota.limit(lease, {ONE: wanted}, proc=none))
         assert facts["quota"] == "v2"
         assert quotas(facts) == {ONE: "max" if wanted is None else str(wanted)}

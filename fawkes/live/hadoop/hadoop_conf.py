@@ -376,8 +376,8 @@ def _yarn_pace(conf: NodeConf) -> dict[str, str]:
     return {
         "yarn.nm.liveness-monitor.expiry-interval-ms": "30000" if quick else "60000",
         # One that died with the host of the masters is missed by this alone: ten minutes otherwise. One that has only
-        # just started must report in this time as well: on a busy lab with two cores that took more than 20 s.
-        "yarn.am.liveness-monitor.expiry-interval-ms": "40000" if quick else "60000",
+        # just started must report in this time as well: on a busy lab with two cores that took more than 40 s.
+        "yarn.am.liveness-monitor.expiry-interval-ms": "60000",
         # So long an ApplicationMaster tries to stop what it has on a lost node, and only then its job ends, or the task
         # begins again: 3 minutes otherwise.
         "yarn.client.nodemanager-connect.max-wait-ms": "20000",
