@@ -22,6 +22,7 @@ from fawkes.core.quota.sight import (
     ApplicationSeen,
     Course,
     ExecutorSeen,
+    Goal,
     Look,
     Period,
     Room,
@@ -31,7 +32,8 @@ from fawkes.core.quota.sight import (
 )
 from fawkes.core.quota.supervisor import supervise
 from fawkes.core.quota.values import TOLERANCE, Claim, Divide, QuotaRules, round_up
-from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.core.values.lifecycle import ENDED_JOBS
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, NodeId
 
 
 def node_cores(vcores: int | None, shared_cores: float, nodes: int) -> float | None:
@@ -55,6 +57,31 @@ def step(room: Room, look: Look, divide: Divide, rules: QuotaRules) -> Period:
     quotas = _divided(wants, nodes, now_us, divide, rules)
     after = [_answered(want, quotas, look) for want in wants]
     return Period(Room({app.goal.job: app for app, _ in after}), quotas, tuple(course for _, course in after))
+
+
+def teachers(known: Mapping[JobId, Goal], room: Room, jobs: Mapping[JobId, JobState]) -> tuple[list[Goal], list[Goal]]:
+    """Attempts that another profile would fit better: those under way, and those that have ended well just now.
+
+    They have another shape than their profile, or it has no rate for a stage of theirs. ``known`` are those of the
+    last call. The second ones make a new version of their profile.
+    """
+    known = {**known, **{job: app.goal for job, app in room.applications.items() if _unfit(app)}}
+    waiting, ended = list[Goal](), list[Goal]()
+    for name, goal in sorted(known.items()):
+        job = jobs.get(name)
+        if job is None or job.attempt != goal.attempt:
+            continue
+        if job.life not in ENDED_JOBS:
+            waiting.append(goal)
+        elif job.life is JobLife.SUCCEEDED:
+            ended.append(goal)
+    return waiting, ended
+
+
+def _unfit(app: Application) -> bool:
+    return bool(app.other_shape) or any(
+        each.rate is None and each.id in app.submitted for each in app.goal.profile.stages
+    )
 
 
 def planned_nodes(room: Room, cluster: ClusterId, nodes: Mapping[NodeId, float | None], pool: int) -> int | None:

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from math import fsum
 
 from fawkes.base.errors import ConfigError
-from fawkes.base.values import replace
 from fawkes.core.quota.values import number_of
 from fawkes.core.values.model import Plain
 
@@ -42,10 +41,12 @@ class Profile:
         stages: list[Plain] = [{**asdict(stage), "parents": list(stage.parents)} for stage in self.stages]
         return {"name": self.name, "version": self.version, "stages": stages}
 
-    def learned(self, stage: str, rate: float) -> Profile:
-        """The next version, in which a stage has the rate that a run has measured."""
-        stages = tuple(replace(each, rate=rate) if each.id == stage else each for each in self.stages)
-        return Profile(self.name, self.version + 1, stages)
+    def fits_better(self, old: Profile) -> bool:
+        """True if it has other stages than an older version, or a rate that is missing there."""
+        rates = {stage.id: stage.rate for stage in old.stages}
+        if {(stage.id, stage.parents) for stage in self.stages} != {(stage.id, stage.parents) for stage in old.stages}:
+            return True
+        return any(stage.rate is not None and rates[stage.id] is None for stage in self.stages)
 
 
 def stage_id(number: int, name: str) -> str:

@@ -386,6 +386,7 @@ class Controller:
             setup,
             nodes,
             QuotaRecord(self._plan.site.state_dir, policy, rules),
+            self._plan.site.profiles_dir,
             divide=load_quota(policy),
             rules=rules,
             shared_cores=self._plan.settings.core.shared_cores,

@@ -11,12 +11,13 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from pathlib import Path
 from typing import Protocol
 
 from fawkes.base.errors import FawkesError
 from fawkes.config.clusters.details import JobDetails
 from fawkes.config.jobs.spark import KIND
-from fawkes.core.quota.loop import node_cores, planned_nodes, step
+from fawkes.core.quota.loop import node_cores, planned_nodes, step, teachers
 from fawkes.core.quota.profile import profile_of
 from fawkes.core.quota.sight import ApplicationSeen, Goal, Look, Period, Room
 from fawkes.core.quota.values import Divide, QuotaRules
@@ -25,6 +26,7 @@ from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, NodeId
 from fawkes.live.base import limits
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.attempts import applications_of
+from fawkes.live.jobs.profiles import learn
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.quotas import InForce, Limit, Wanted
 from fawkes.live.wire.masters import resource_manager_nodes
@@ -74,7 +76,8 @@ def goal_of(job: JobState) -> Goal | None:
 class Quotas:
     """The inner loop over real drivers and nodes.
 
-    ``record`` stores each period with the state and the look that it began with.
+    ``record`` stores each period with the state and the look that it began with. ``profiles`` is the folder of those
+    that runs make by themselves.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class Quotas:
         setup: Setup,
         nodes: SetsQuotas,
         record: QuotaRecord,
+        profiles: Path,
         *,
         divide: Divide,
         rules: QuotaRules,
@@ -95,6 +99,8 @@ class Quotas:
         self._setup = setup
         self._nodes = nodes
         self._record = record
+        self._profiles = profiles
+        self._unfit: dict[JobId, Goal] = {}
         self._divide = divide
         self._rules = rules
         self._shared_cores = shared_cores
@@ -141,6 +147,7 @@ class Quotas:
     def period(self) -> Period | None:
         """One period; None while there is nothing to steer."""
         goals = self._goals()
+        self._learn()
         if not goals and not self._room.applications:
             return None
         clusters = {
@@ -169,6 +176,12 @@ class Quotas:
         for key in under_way.keys() - self._read.keys():
             self._read[key] = goal_of(under_way[key])
         return [goal for _, goal in sorted(self._read.items()) if goal is not None]
+
+    def _learn(self) -> None:
+        waiting, ended = teachers(self._unfit, self._room, self._view.jobs)
+        self._unfit = {goal.job: goal for goal in waiting}
+        for goal in ended:
+            self._drivers.submit(learn, self._setup, self._clusters.get(goal.cluster), goal, self._profiles)
 
     def _drivers_say(self, goals: Sequence[Goal], clusters: Mapping[ClusterId, LiveCluster]) -> list[ApplicationSeen]:
         """The answers of all drivers. A slow one is not waited for: its answer counts in a later period."""

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.quota.loop import node_cores, planned_nodes, step
+from fawkes.core.quota.loop import node_cores, planned_nodes, step, teachers
 from fawkes.core.quota.profile import Profile, Stage
-from fawkes.core.quota.sight import ApplicationSeen, ExecutorSeen, Goal, Look, Period, Room, StageSeen, Way
+from fawkes.core.quota.sight import Application, ApplicationSeen, ExecutorSeen, Goal, Look, Period, Room, StageSeen, Way
 from fawkes.core.quota.values import LIVE, Parameters, QuotaRules
-from fawkes.core.values.model import ClusterId, JobId, NodeId
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState, NodeId
 from fawkes.store.record import dumps, from_plain, to_plain
 from tests.core.quota.support import quota
 
@@ -274,3 +274,32 @@ def test_laws_of_every_period(
 
 def test_parameters_of_the_paper_pause_and_those_of_a_site_do_not() -> None:
     assert (Parameters().least, LIVE.least) == (0.0, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("life", "attempt", "waits", "makes"),
+    [
+        (JobLife.RUNNING, 1, True, False),
+        (JobLife.CANCELLING, 1, True, False),
+        (JobLife.SUCCEEDED, 1, False, True),
+        (JobLife.FAILED, 1, False, False),
+        (JobLife.RUNNING, 2, False, False),
+        (None, 1, False, False),
+    ],
+)
+@pytest.mark.parametrize(
+    ("rate", "other_shape", "unfit"), [(100.0, "", False), (100.0, "another", True), (None, "", True)]
+)
+def test_an_attempt_makes_a_profile_if_its_own_did_not_fit_and_it_ends_well(
+    life: JobLife | None, attempt: int, waits: bool, makes: bool, rate: float | None, other_shape: str, unfit: bool
+) -> None:
+    aim = goal(stage("a", rate=rate), stage("b"))
+    app = Application(goal=aim, heard_us=0, submitted=("a",), other_shape=other_shape)
+    jobs = {}
+    if life is not None:
+        spec = JobSpec(id=aim.job, cluster=aim.cluster)
+        jobs[aim.job] = JobState(spec=spec, life=life, submitted_us=0, attempt=attempt)
+    waiting, ended = teachers({}, Room({aim.job: app}), jobs)
+    assert (waiting, ended) == ([aim] * (unfit and waits), [aim] * (unfit and makes))
+    # It is remembered after the loop has forgotten its application.
+    assert teachers({each.job: each for each in waiting}, Room(), jobs) == (waiting, [])

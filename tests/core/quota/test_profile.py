@@ -22,11 +22,21 @@ def test_a_profile_comes_back_as_it_was_written() -> None:
     assert profile.plain() == PLAIN
 
 
-def test_a_rate_that_was_not_known_is_learned_into_the_next_version() -> None:
-    profile = profile_of(PLAIN, "p.json")
-    assert profile.stage("reduce").rate is None
-    learned = profile.learned("reduce", 700.0)
-    assert (learned.version, learned.stage("reduce").rate, learned.stage("map").rate) == (4, 700.0, 2000.0)
+@pytest.mark.parametrize(
+    ("stages", "better"),
+    [
+        ([MAP, REDUCE], False),
+        ([{**MAP, "duration_s": 9.0, "rate": 1900.0}, REDUCE], False),
+        ([{**MAP, "rate": None}, REDUCE], False),
+        ([MAP, {**REDUCE, "rate": 700.0}], True),
+        ([MAP], True),
+        ([MAP, {**REDUCE, "parents": []}], True),
+        ([MAP, REDUCE, {**REDUCE, "id": "sort"}], True),
+    ],
+)
+def test_a_profile_fits_better_with_other_stages_or_a_rate_that_was_missing(stages: list[Any], better: bool) -> None:
+    made = profile_of({**PLAIN, "stages": stages}, "q.json")
+    assert made.fits_better(profile_of(PLAIN, "p.json")) is better
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from contextlib import closing
 
 import pytest
 
+from fawkes.config.jobs.profiles import load, versions
 from fawkes.core.quota.sight import Course, Way
 from fawkes.core.values.model import JobLife
 from fawkes.playbook.dist import pieces
@@ -106,3 +107,8 @@ def test_another_program_than_that_of_the_profile_gets_all_cores_and_is_told(sit
     assert Way.OTHER_SHAPE in ways
     assert Way.CONTROLLED not in ways
     assert "is not in the profile" in site.fawkes("explain", "--job", "other")
+    # Its run was of another shape: it makes the next version, which has its stages.
+    made = site.until("a new version of the profile", lambda: versions(site.root / "profiles", "p")[1:])
+    assert made == [2]
+    stages = {stage.id for stage in load(site.root / "profiles", "p").stages}
+    assert {course.stage for course in courses(site, "other")} - {""} <= stages

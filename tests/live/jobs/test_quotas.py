@@ -77,6 +77,7 @@ class Bench:
             cast(Setup, self),
             self.nodes,
             QuotaRecord(folder, POLICY, QuotaRules()),
+            folder / "profiles",
             divide=quota("edf_pure"),
             rules=QuotaRules(),
             shared_cores=0.0,
@@ -204,3 +205,19 @@ def test_the_nodes_that_a_plan_needs_are_told_to_the_readings(bench: Bench) -> N
     bench.state.nodes[NodeId("node01")] = bench.state.nodes[NodeId("node02")] = cast(Any, None)
     bench.period()
     assert bench.quotas.planned(ClusterId("c")) == 1
+
+
+def test_a_profile_that_cannot_be_made_is_a_warning_with_the_next_command(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The ResourceManager has an application of the attempt, but HDFS has no log of it."""
+    bench.server.answers[STAGES] = says([stage(9, done=0)])
+    bench.period()
+    bench.job(JobLife.SUCCEEDED)
+    bench.period()
+    bench.quotas.close()
+    bench.quotas._drivers.shutdown(wait=True)
+    (record,) = [each for each in caplog.records if each.name == "fawkes.live.jobs.profiles"]
+    assert "j made no new profile" in record.message
+    assert "`fawkes profile run` makes the next version of the profile p" in record.message
+    assert not (bench.folder / "profiles").exists()
