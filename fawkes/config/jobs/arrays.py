@@ -25,7 +25,7 @@ _FILE = re.compile(r"(?!fawkes-)[A-Za-z0-9_+][A-Za-z0-9_+.-]*")
 def checkpoint(value: object) -> object:
     """The value of ``checkpoint``; ValueError with a hint for all but ``none``."""
     if value in _PLANNED:
-        raise wrong(f"{value!r} is not there yet: no task can be saved", 'Write "none", or leave it out')
+        raise wrong(f"{value!r} is not available yet: no task can be saved", 'Write "none", or leave it out')
     if value != NO_CHECKPOINT:
         raise wrong(f"{value!r} is not a way to save tasks", 'The only one today is "none"')
     return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,6 +47,19 @@ memory = "128MiB"
 output = "/out/{id}"
 task_attempts = 2
 command = "[ $FAWKES_TASK_INDEX != 2 ] || { echo the input is empty >&2; exit 3; }"
+"""
+#: the third task fails once on each host, when the others have ended
+ONCE = """
+kind = "tasks"
+tasks = 4
+memory = "128MiB"
+output = "/out/{id}"
+task_attempts = 1
+retries = 4
+command = '''
+echo $FAWKES_TASK_INDEX >>/tmp/once-starts
+[ $FAWKES_TASK_INDEX != 2 ] || { sleep 8; mkdir /tmp/once || exit 0; exit 9; }
+'''
 """
 SLEEPS = """
 kind = "tasks"
@@ -96,9 +110,9 @@ def until_done(site: RealSite, name: str, tasks: int) -> None:
     site.until(f"{tasks} tasks of {name}", done)
 
 
-def starts(site: RealSite) -> list[str]:
-    """The starts of tasks that hosts have seen, index and container."""
-    return [line for host in site.hosts for line in site.on(host, "cat /tmp/starts 2>/dev/null || :").split()]
+def starts(site: RealSite, file: str = "/tmp/starts") -> list[str]:
+    """The starts of tasks that hosts have seen."""
+    return [line for host in site.hosts for line in site.on(host, f"cat {file} 2>/dev/null || :").split()]
 
 
 def results(folder: Path) -> dict[str, str]:
@@ -132,6 +146,24 @@ def test_the_output_of_somebody_else_is_not_touched(site: RealSite) -> None:
     (job,) = site.until_ended("again")
     assert job.life is JobLife.FAILED
     assert "its output folder /out/squares exists already" in job.why
+
+
+@pytest.mark.nightly
+def test_a_second_attempt_of_the_job_runs_what_is_missing(site: RealSite) -> None:
+    submit(site, "once", ONCE)
+    (job,) = site.until_ended("once")
+    assert job.life is JobLife.SUCCEEDED, site.story()
+    assert job.attempt > 1
+    counts = Counter(starts(site, "/tmp/once-starts"))
+    assert counts == {"0": 1, "1": 1, "2": job.attempt, "3": 1}
+
+
+@pytest.mark.nightly
+def test_a_process_that_a_command_leaves_behind_holds_nothing_up(site: RealSite) -> None:
+    leaves = FAILS.replace("[ $FAWKES_TASK_INDEX != 2 ] || { echo the input is empty >&2; exit 3; }", "sleep 54321 &")
+    submit(site, "leaves", leaves)
+    (job,) = site.until_ended("leaves")
+    assert job.life is JobLife.SUCCEEDED, site.story()
 
 
 def test_a_job_that_never_ends_is_cancelled(site: RealSite) -> None:
