@@ -145,7 +145,7 @@ class JobTable(Strict):
     memory_bytes: SizeBytes | None = Field(default=None, alias="memory", description="of each task (tasks)")
     cpus: Cores | None = Field(default=None, description="CPUs of each task, if they matter (tasks)")
     priority: Annotated[int, between(0, arrays.MOST_PRIORITY, "YARN has these here")] = Field(
-        default=0, description="jobs of a higher one get free room of the MR-cluster first (tasks)"
+        default=0, description="that of its application: YARN gives free room to higher ones first (tasks)"
     )
     checkpoint: Annotated[Literal["none"], BeforeValidator(arrays.checkpoint)] = Field(
         default="none", description="how tasks are saved when they must leave (tasks)"

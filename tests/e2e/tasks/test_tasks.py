@@ -30,6 +30,7 @@ kind = "tasks"
 tasks = 5
 memory = "128MiB"
 output = "/out/{id}"
+priority = 9
 files = ["factor.txt"]
 command = '''
 echo "task $FAWKES_TASK_INDEX of $FAWKES_TASK_COUNT says \"hello\" & $(( 1 + 1 ))"
@@ -67,7 +68,6 @@ tasks = {tasks}
 memory = "256MiB"
 output = "/out/{{id}}"
 task_attempts = 1
-priority = {priority}
 command = '''
 echo $FAWKES_TASK_INDEX-$CONTAINER_ID >>/tmp/starts
 sleep {seconds}
@@ -129,6 +129,7 @@ def test_each_task_leaves_its_result_and_one_that_failed_is_tried_again(site: Re
     assert (job.life, job.attempt, job.why) == (JobLife.SUCCEEDED, 1, ""), site.story()
     (application,) = site.applications("t", "squares")
     assert (application["applicationType"], application["finalStatus"]) == ("FAWKES", "SUCCEEDED")
+    assert application["priority"] == 9
     logs = in_shell(site, f"yarn logs -applicationId {application['id']}")
     assert "not yet" in logs
     assert 'task 4 of 5 says "hello" & 2' in logs
@@ -169,7 +170,7 @@ def test_a_process_that_a_command_leaves_behind_holds_nothing_up(site: RealSite)
 
 
 def test_a_job_that_never_ends_is_cancelled(site: RealSite) -> None:
-    submit(site, "endless", SLEEPS.format(tasks=3, seconds=100_000, priority=0))
+    submit(site, "endless", SLEEPS.format(tasks=3, seconds=100_000))
     site.until("its tasks", lambda: any(row["runningContainers"] > 1 for row in site.applications("t", "endless")))
     site.fawkes("cancel", "endless", "--wait")
     (job,) = site.until_ended("endless")
@@ -182,7 +183,7 @@ def test_a_job_that_never_ends_is_cancelled(site: RealSite) -> None:
 def test_a_lost_master_runs_nothing_again_that_has_ended(site: RealSite) -> None:
     for host in site.hosts:
         site.on(host, "rm -f /tmp/starts")
-    submit(site, "master", SLEEPS.format(tasks=30, seconds=5, priority=0))
+    submit(site, "master", SLEEPS.format(tasks=30, seconds=5))
     until_done(site, "master", 6)
     for host in site.hosts:
         site.on(host, "pkill -9 -f fawkes.tasks.Maste[r] || :")
@@ -199,7 +200,7 @@ def test_a_lost_master_runs_nothing_again_that_has_ended(site: RealSite) -> None
 @pytest.mark.nightly
 def test_tasks_are_demand_and_those_of_a_node_that_leaves_run_again(site: RealSite) -> None:
     began, before = site.now(), len(starts(site))
-    submit(site, "moved", SLEEPS.format(tasks=60, seconds=8, priority=0))
+    submit(site, "moved", SLEEPS.format(tasks=60, seconds=8))
     nodes = site.until_serving("t", Role.TRANSIENT, 2)
     until_done(site, "moved", 20)
     site.fawkes("shrink", "t", "1")
@@ -213,20 +214,6 @@ def test_tasks_are_demand_and_those_of_a_node_that_leaves_run_again(site: RealSi
     assert len(starts(site)) - before > 60
 
 
-@pytest.mark.nightly
-def test_room_goes_to_the_higher_priority_first(site: RealSite) -> None:
-    site.fawkes("hold", "t", "--reason", "the room stays as it is")
-    submit(site, "low", SLEEPS.format(tasks=60, seconds=5, priority=0))
-    until_done(site, "low", 2)
-    submit(site, "high", SLEEPS.format(tasks=10, seconds=1, priority=9))
-    low, high = site.until_ended("low", "high")
-    site.fawkes("unhold", "t")
-
-    assert (low.life, high.life) == (JobLife.SUCCEEDED, JobLife.SUCCEEDED), site.story()
-    (last,), (first,) = site.applications("t", "low"), site.applications("t", "high")
-    assert first["finishedTime"] < last["finishedTime"] - 5_000
-
-
 def test_what_was_saved_is_one_whole_result_of_each_task(site: RealSite) -> None:
     site.fawkes("release", "t", "--yes")
     site.until_life(ClusterLife.GONE, "t")
@@ -234,7 +221,7 @@ def test_what_was_saved_is_one_whole_result_of_each_task(site: RealSite) -> None
     expected = {f"{n}/square": f"{3 * n * n}\n" for n in range(5)}
     expected |= {f"{n}/more/attempt": "2\n" if n == 1 else "1\n" for n in range(5)}
     assert saved == expected | {"_SUCCESS": ""}
-    for name, tasks in (("master", 30), ("moved", 60), ("low", 60), ("high", 10)):
+    for name, tasks in (("master", 30), ("moved", 60)):
         folder = site.root / "saved/t" / name
         if name in site.ledger.jobs:
             assert results(folder) == {f"{n}/index": f"{n}\n" for n in range(tasks)} | {"_SUCCESS": ""}

@@ -36,6 +36,8 @@ import org.apache.hadoop.yarn.exceptions.YarnException;
 /** Gives a job of tasks to YARN and waits for its end. The arguments are the files that go along. */
 public final class Client {
     private static final long LOOK_MS = 1000;
+    private static final Set<YarnApplicationState> ENDED =
+            Set.of(YarnApplicationState.FINISHED, YarnApplicationState.FAILED, YarnApplicationState.KILLED);
     private static final FsPermission PRIVATE = new FsPermission((short) 0700);
 
     /** What a container runs. A JVM beside the command would take memory from it, so it comes afterwards. */
@@ -163,10 +165,7 @@ public final class Client {
             throws IOException, YarnException, InterruptedException {
         while (true) {
             ApplicationReport report = yarn.getApplicationReport(application);
-            YarnApplicationState state = report.getYarnApplicationState();
-            if (state == YarnApplicationState.FINISHED
-                    || state == YarnApplicationState.FAILED
-                    || state == YarnApplicationState.KILLED) {
+            if (ENDED.contains(report.getYarnApplicationState())) {
                 return report;
             }
             Thread.sleep(LOOK_MS);

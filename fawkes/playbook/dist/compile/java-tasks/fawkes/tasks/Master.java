@@ -1,7 +1,6 @@
 package fawkes.tasks;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -10,6 +9,8 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -27,7 +28,7 @@ import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.client.api.AMRMClient;
 import org.apache.hadoop.yarn.client.api.AMRMClient.ContainerRequest;
-import org.apache.hadoop.yarn.client.api.async.NMClientAsync;
+import org.apache.hadoop.yarn.client.api.NMClient;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 
 /** The ApplicationMaster of a job of tasks. It opens no port: what others know of it, they know from YARN. */
@@ -36,6 +37,7 @@ public final class Master {
     /** YARN keeps each request in memory, and more than this no pool can grant at once. */
     private static final int MOST_REQUESTS = 10_000;
 
+    private static final int STARTERS = 20;
     private static final int LAST_WORDS = 200;
     private static final Priority EQUAL = Priority.newInstance(1);
     private static final Set<Integer> NOT_ITS_FAULT = Set.of(
@@ -51,7 +53,10 @@ public final class Master {
     private final Resource size;
     private final Map<String, LocalResource> resources = new HashMap<>();
     private final AMRMClient<ContainerRequest> yarn = AMRMClient.createAMRMClient();
-    private final NMClientAsync nodes = NMClientAsync.createNMClientAsync(new Starts());
+    private final NMClient nodes = NMClient.createNMClient();
+    /** A node that does not answer takes long, and heartbeats must go on. */
+    private final ExecutorService starters = Executors.newFixedThreadPool(STARTERS);
+
     private final Queue<Runnable> notStarted = new ConcurrentLinkedQueue<>();
 
     private final Deque<Integer> waiting = new ArrayDeque<>();
@@ -95,9 +100,15 @@ public final class Master {
     }
 
     /** The argument is the folder in HDFS with the files of the job. */
-    public static void main(String[] args) throws Exception {
-        new Master(Spec.inContainer(), new Path(args[0])).run();
-        System.exit(0);
+    public static void main(String[] args) {
+        try {
+            new Master(Spec.inContainer(), new Path(args[0])).run();
+            System.exit(0);
+        } catch (IOException | YarnException | InterruptedException | RuntimeException error) {
+            // Threads of YARN's clients would live on, and YARN would wait for a heartbeat.
+            error.printStackTrace();
+            System.exit(1);
+        }
     }
 
     private void run() throws IOException, YarnException, InterruptedException {
@@ -162,24 +173,39 @@ public final class Master {
         String command = "/bin/sh ./" + Spec.SCRIPT
                 + " 1>" + ApplicationConstants.LOG_DIR_EXPANSION_VAR + "/stdout"
                 + " 2>" + ApplicationConstants.LOG_DIR_EXPANSION_VAR + "/stderr";
-        nodes.startContainerAsync(
-                container,
-                ContainerLaunchContext.newInstance(resources, environment, List.of(command), null, null, null));
+        ContainerLaunchContext context =
+                ContainerLaunchContext.newInstance(resources, environment, List.of(command), null, null, null);
+        starters.execute(() -> {
+            try {
+                nodes.startContainer(container, context);
+            } catch (IOException | YarnException | RuntimeException error) {
+                notStarted.add(() -> notStarted(container.getId(), error));
+            }
+        });
     }
 
-    private void ended(ContainerStatus status) throws IOException {
+    private void ended(ContainerStatus status) {
         Task task = running.remove(status.getContainerId());
         if (task == null) {
             return;
         }
         int exit = status.getExitStatus();
         System.err.println("task " + task.index + " on " + task.host + " ended with " + exit);
-        if (exit == 0 || fs.exists(spec.result(task.index))) {
+        if (exit == 0 || hasResult(task.index)) {
             done++;
         } else if (NOT_ITS_FAULT.contains(exit)) {
             waiting.addFirst(task.index);
         } else {
             failed(task, "with exit code " + exit, status.getDiagnostics());
+        }
+    }
+
+    /** True if the container ended only after its last step; false when HDFS does not say. */
+    private boolean hasResult(int index) {
+        try {
+            return fs.exists(spec.result(index));
+        } catch (IOException unknown) {
+            return false;
         }
     }
 
@@ -208,40 +234,5 @@ public final class Master {
         String words = last.substring(0, Math.min(LAST_WORDS, last.length()));
         failure = "task " + task.index + " failed " + failures[task.index] + " times, at last " + how + " on " + task.host
                 + (words.isEmpty() ? "" : ": " + words);
-    }
-
-    /** Answers of the nodes; what has to change because of them is done by the thread of the heartbeats. */
-    private final class Starts extends NMClientAsync.AbstractCallbackHandler {
-        @Override
-        public void onStartContainerError(ContainerId container, Throwable error) {
-            notStarted.add(() -> Master.this.notStarted(container, error));
-        }
-
-        @Override
-        public void onContainerStarted(ContainerId container, Map<String, ByteBuffer> responses) {}
-
-        @Override
-        public void onContainerStatusReceived(ContainerId container, ContainerStatus status) {}
-
-        @Override
-        public void onContainerStopped(ContainerId container) {}
-
-        @Override
-        public void onContainerResourceIncreased(ContainerId container, Resource resource) {}
-
-        @Override
-        public void onContainerResourceUpdated(ContainerId container, Resource resource) {}
-
-        @Override
-        public void onGetContainerStatusError(ContainerId container, Throwable error) {}
-
-        @Override
-        public void onIncreaseContainerResourceError(ContainerId container, Throwable error) {}
-
-        @Override
-        public void onUpdateContainerResourceError(ContainerId container, Throwable error) {}
-
-        @Override
-        public void onStopContainerError(ContainerId container, Throwable error) {}
     }
 }

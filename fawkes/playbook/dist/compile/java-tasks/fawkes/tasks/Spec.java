@@ -1,6 +1,5 @@
 package fawkes.tasks;
 
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
@@ -42,6 +41,9 @@ final class Spec {
     static Configuration inContainer() {
         Configuration conf = new YarnConfiguration();
         conf.addResource(new Path(Path.CUR_DIR, CONF));
+        // A task that ends while the NameNode starts again would count as failed.
+        conf.setBoolean("dfs.client.retry.policy.enabled", true);
+        conf.set("dfs.client.retry.policy.spec", "1000,300");
         return conf;
     }
 
@@ -84,12 +86,8 @@ final class Spec {
     /** Mark the results as complete. */
     void complete(FileSystem fs) throws IOException {
         fs.delete(temporary(), true);
-        try {
-            fs.getFileStatus(owner());
-            fs.rename(owner(), new Path(output, "_SUCCESS"));
-        } catch (FileNotFoundException marked) {
-            // An earlier ApplicationMaster did it, and ended before YARN knew.
-        }
+        // Nothing happens where an earlier ApplicationMaster did it, and ended before YARN knew.
+        fs.rename(owner(), new Path(output, "_SUCCESS"));
     }
 
     private Path owner() {
