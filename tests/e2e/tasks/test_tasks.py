@@ -15,7 +15,7 @@ from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.dist import pieces
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, RealSite, real_site
 
-pytestmark = [pytest.mark.hadoop]
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
 
 SETTINGS = 'preset = "demo"\nperiod = "10s"\nsample_every = "2s"\nidle_time = "never"\ntransient_leave = "instant"\n'
 CLUSTER = f"""
@@ -151,7 +151,6 @@ def test_the_output_of_somebody_else_is_not_touched(site: RealSite) -> None:
     assert "its output folder /out/squares exists already" in job.why
 
 
-@pytest.mark.nightly
 def test_a_second_attempt_of_the_job_runs_what_is_missing(site: RealSite) -> None:
     submit(site, "once", ONCE)
     (job,) = site.until_ended("once")
@@ -161,7 +160,6 @@ def test_a_second_attempt_of_the_job_runs_what_is_missing(site: RealSite) -> Non
     assert counts == {"0": 1, "1": 1, "2": job.attempt, "3": 1}
 
 
-@pytest.mark.nightly
 def test_a_process_that_a_command_leaves_behind_holds_nothing_up(site: RealSite) -> None:
     leaves = FAILS.replace("[ $FAWKES_TASK_INDEX != 2 ] || { echo the input is empty >&2; exit 3; }", "sleep 54321 &")
     submit(site, "leaves", leaves)
@@ -179,7 +177,6 @@ def test_a_job_that_never_ends_is_cancelled(site: RealSite) -> None:
     assert application["finalStatus"] == "KILLED"
 
 
-@pytest.mark.nightly
 def test_a_lost_master_runs_nothing_again_that_has_ended(site: RealSite) -> None:
     for host in site.hosts:
         site.on(host, "rm -f /tmp/starts")
@@ -197,7 +194,6 @@ def test_a_lost_master_runs_nothing_again_that_has_ended(site: RealSite) -> None
     assert 0 < again < 24
 
 
-@pytest.mark.nightly
 def test_tasks_are_demand_and_those_of_a_node_that_leaves_run_again(site: RealSite) -> None:
     began, before = site.now(), len(starts(site))
     submit(site, "moved", SLEEPS.format(tasks=60, seconds=8))
