@@ -101,16 +101,31 @@ class SleepTasks:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TaskArray:
+    """The tasks of a job of tasks: each has ``memory_mb`` MiB and may fail ``attempts`` times.
+
+    ``cpus`` is 0 where its CPUs do not matter. ``task_us`` is the time that each takes, 0 when that is not known.
+    """
+
+    memory_mb: int
+    cpus: int = 0
+    priority: int = 0
+    attempts: int = 1
+    task_us: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class JobDetails:
-    """The program that a job runs. ``kind`` is ``jar``, ``class``, ``streaming``, ``script``, ``pig`` or ``spark``.
+    """The program that a job runs; ``kind`` is that of its file, but ``class`` for a job that sleeps.
 
     ``jar`` is an absolute local path, ``release_jar`` one of the release's own jars (``examples``, ``streaming`` or
     ``jobclient-tests``); both may be empty. ``pig`` (Pig Latin) and ``python`` (a Spark program) are absolute local
     paths as well, and so are ``files``, which go along. ``secrets`` are further keys like ``properties``, of which only
     the place of the value is known: ``{"env": NAME}``, ``{"file": absolute path}`` or ``{"secret": NAME}``. ``sleep``
-    says what the tasks do when they only sleep. ``profile`` of a Spark job is that by which quotas give it cores (a
-    `core.quota.profile.Profile` as plain data), ``profile_size`` its data as a multiple of the profile's; of a load job
-    ``profile`` is what its tasks do: the simulator's `Profile`. None without either.
+    says what the tasks do when they only sleep, ``array`` what those of a job of tasks need. ``profile`` of a Spark job
+    is that by which quotas give it cores (a `core.quota.profile.Profile` as plain data), ``profile_size`` its data as a
+    multiple of the profile's; of a load job ``profile`` is what its tasks do: the simulator's `Profile`. None without
+    either.
     """
 
     kind: str
@@ -131,13 +146,14 @@ class JobDetails:
     properties: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     sleep: SleepTasks | None = None
+    array: TaskArray | None = None
     profile: Mapping[str, Plain] | None = None
     profile_size: float = 1.0
 
     @property
     def one_application(self) -> bool:
         """True if it is over with its first application of YARN; a user's own program may run several."""
-        return self.kind in ("streaming", "spark") or self.sleep is not None or bool(self.profile)
+        return self.kind in ("streaming", "spark", "tasks") or self.sleep is not None or bool(self.profile)
 
     def plain(self) -> dict[str, Plain]:
         """Plain data, for `JobSpec.details`."""

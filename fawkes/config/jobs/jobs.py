@@ -12,10 +12,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainValidator
 
 from fawkes.base.errors import UserError
-from fawkes.base.reading import is_file
+from fawkes.base.reading import MIB, is_file
 from fawkes.base.units import show_duration
-from fawkes.config.clusters.details import ENV_SECRET, FILE_SECRET, SITE_SECRET, JobDetails, SleepTasks
+from fawkes.config.clusters.details import ENV_SECRET, FILE_SECRET, SITE_SECRET, JobDetails, SleepTasks, TaskArray
 from fawkes.config.files.fields import (
+    Attempts,
+    Cores,
     DeadlineUs,
     MaybeTasks,
     Name,
@@ -27,10 +29,11 @@ from fawkes.config.files.fields import (
     Tasks,
     TaskTimeUs,
     Text,
+    between,
     is_name,
 )
 from fawkes.config.files.loader import Faults, Strict, check, read_toml, written, wrong
-from fawkes.config.jobs import profiles, spark
+from fawkes.config.jobs import arrays, profiles, spark
 from fawkes.config.jobs.jars import RELEASE_JARS, starts_itself
 from fawkes.config.jobs.kept import unkept_reason
 from fawkes.config.jobs.tags import ENVIRONMENT, MOST_OWN, TAGS, file_sets_tags, own_tags, sets_tags
@@ -50,6 +53,7 @@ _NEEDS = {
     "script": ("command",),
     "pig": ("pig",),
     "spark": (),
+    "tasks": ("command", "tasks", "memory", "output"),
     "sleep": ("maps", "map_time"),
 }
 _ALLOWS = {
@@ -59,6 +63,7 @@ _ALLOWS = {
     "script": ("args", "input", "input_size", "tasks"),
     "pig": ("args", "input", "input_size", "tasks"),
     "spark": ("python", "jar", "class", "args", "input", "input_size", "tasks", "profile", "profile_size"),
+    "tasks": ("cpus", "priority", "checkpoint", "task_attempts", "task_time", "input", "input_size"),
     "sleep": ("reduces", "reduce_time"),
 }
 
@@ -113,7 +118,9 @@ class JobTable(Strict):
 
     id: Name | None = Field(default=None, description="its name, used once for good; without it that of the file")
     title: str = Field(default="", description="a line for people")
-    kind: Literal["jar", "class", "streaming", "script", "pig", "spark", "sleep"] = Field(description="what the job is")
+    kind: Literal["jar", "class", "streaming", "script", "pig", "spark", "tasks", "sleep"] = Field(
+        description="what the job is"
+    )
     jar: Text | None = Field(
         default=None, description="a jar beside this file, or examples, streaming, jobclient-tests"
     )
@@ -125,14 +132,28 @@ class JobTable(Strict):
     input: Annotated[list[RemoteFolder], BeforeValidator(_list)] = Field(
         default=[], description="folders in HDFS that the job reads; data demand counts their bytes"
     )
-    output: RemoteFolder | None = Field(default=None, description="the folder in HDFS that the job writes (streaming)")
+    output: RemoteFolder | None = Field(
+        default=None, description="the folder in HDFS that the job writes (streaming, tasks)"
+    )
     command: Text | None = Field(
-        default=None, description="a command for /bin/sh with hadoop and yarn on its PATH (script)"
+        default=None, description="a command for /bin/sh: on the master (script), or of each task (tasks)"
     )
     pig: Text | None = Field(
         default=None, description="a file of Pig Latin beside this file; args are Pig's own, such as -param (pig)"
     )
     python: Text | None = Field(default=None, description="a Python file beside this file (spark)")
+    memory_bytes: SizeBytes | None = Field(default=None, alias="memory", description="of each task (tasks)")
+    cpus: Cores | None = Field(default=None, description="CPUs of each task, if they matter (tasks)")
+    priority: Annotated[int, between(0, arrays.MOST_PRIORITY, "YARN has these here")] = Field(
+        default=0, description="that of its application: YARN gives free room to higher ones first (tasks)"
+    )
+    checkpoint: Annotated[Literal["none"], BeforeValidator(arrays.checkpoint)] = Field(
+        default="none", description="how tasks are saved when they must leave (tasks)"
+    )
+    task_attempts: Attempts = Field(default=3, description="failures of a task that fail the job (tasks)")
+    task_time_us: TaskTimeUs | None = Field(
+        default=None, alias="task_time", description="of each task, if known: for the simulator (tasks)"
+    )
     maps: Tasks | None = Field(default=None, description="map tasks (sleep)")
     map_time_us: TaskTimeUs | None = Field(default=None, alias="map_time", description="of each map (sleep)")
     reduces: MaybeTasks | None = Field(default=None, description="reduce tasks, 1 if not given (sleep)")
@@ -157,7 +178,9 @@ class JobTable(Strict):
     profile_size: Positive | None = Field(
         default=None, description="its data as a multiple of the profile's, 1 if not given (spark)"
     )
-    tasks: Tasks | None = Field(default=None, description="its number of tasks, if known")
+    tasks: Tasks | None = Field(
+        default=None, description="its number of tasks, if known; how many copies of the command run (tasks)"
+    )
     input_size: SizeBytes | None = Field(default=None, description="its bytes of input, if known")
 
 
@@ -231,6 +254,7 @@ def job_spec(
     _check_class(table, folder, faults)
     _check_tags(details, faults)
     _check_spark(details, faults)
+    _check_tasks(details, faults)
     _check_names(details, faults)
     _check_deadline(table, details, faults)
     faults.refuse()
@@ -241,15 +265,15 @@ def job_spec(
         command=details.command.replace("{id}", name),
     )
     sleep = details.sleep
-    tasks = table.tasks or (sleep.maps + sleep.reduces if sleep else None)
+    count = table.tasks or (sleep.maps + sleep.reduces if sleep else None)
     return JobSpec(
         id=JobId(name),
         cluster=ClusterId(cluster),
         retries=table.retries,
         time_limit_us=table.time_limit_us,
         reference_us=table.reference_time_us,
-        tasks=tasks or 1,
-        tasks_estimated=tasks is None,
+        tasks=count or 1,
+        tasks_estimated=count is None,
         input_bytes=0 if sleep else table.input_size,
         details=details.plain(),
         deadline_us=table.deadline_us,
@@ -269,14 +293,15 @@ def without_tasks(spec: JobSpec) -> str:
 
 def _check_deadline(table: JobTable, details: JobDetails, faults: Faults) -> None:
     """Tasks of a job that sleeps have known times: no number of CPUs makes it shorter than one map and one reduce."""
-    sleep = details.sleep
-    if sleep is None or table.deadline_us is None:
-        return
-    least_us = sleep.map_us + (sleep.reduce_us if sleep.reduces else 0)
-    if table.deadline_us < least_us:
-        tasks = "one map and one reduce take" if sleep.reduces else "one map takes"
+    sleep, array = details.sleep, details.array
+    if sleep is not None:
+        least_us = sleep.map_us + (sleep.reduce_us if sleep.reduces else 0)
+        shortest = "one map and one reduce take" if sleep.reduces else "one map takes"
+    else:
+        least_us, shortest = (array.task_us if array else 0), "one task takes"
+    if table.deadline_us is not None and table.deadline_us < least_us:
         faults.add(
-            f"no number of CPUs could meet {show_duration(table.deadline_us)}: {tasks} {show_duration(least_us)}",
+            f"no number of CPUs could meet {show_duration(table.deadline_us)}: {shortest} {show_duration(least_us)}",
             "deadline",
             f"Give at least {show_duration(least_us)}",
         )
@@ -329,6 +354,13 @@ def _check_spark(details: JobDetails, faults: Faults) -> None:
             faults.add(
                 f"{key} cannot be given with a profile: each node has one executor", "properties", "Leave it out"
             )
+
+
+def _check_tasks(details: JobDetails, faults: Faults) -> None:
+    """Without these checks a node would fail to start each task, or a key would have no effect."""
+    if details.kind == arrays.KIND:
+        for key, what, hint in arrays.unusable(details):
+            faults.add(what, key, hint)
 
 
 def _profiled(table: JobTable, details: JobDetails, profiles_dir: Path | None, faults: Faults) -> JobDetails:
@@ -393,6 +425,7 @@ def _details(table: JobTable, folder: Path, faults: Faults) -> JobDetails:
         inputs=tuple(table.input),
         output=table.output or "",
         command=table.command or "",
+        array=_array(table) if table.kind == arrays.KIND else None,
         pig="" if table.pig is None else _local(table.pig, folder, "pig", faults),
     )
 
@@ -402,6 +435,17 @@ def _beside(reference: dict[str, str], folder: Path) -> dict[str, str]:
     if FILE_SECRET not in reference:
         return reference
     return {FILE_SECRET: os.path.realpath(folder / os.path.expanduser(reference[FILE_SECRET]))}
+
+
+def _array(table: JobTable) -> TaskArray:
+    return TaskArray(
+        # YARN counts in MiB.
+        memory_mb=-(-(table.memory_bytes or 1) // MIB),
+        cpus=table.cpus or 0,
+        priority=table.priority,
+        attempts=table.task_attempts,
+        task_us=table.task_time_us or 0,
+    )
 
 
 def _sleep(table: JobTable, common: Mapping[str, Any]) -> JobDetails:

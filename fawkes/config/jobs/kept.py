@@ -17,7 +17,7 @@ from fawkes.base.catalog import Kind, bundled_dir
 from fawkes.base.errors import ConfigError
 from fawkes.base.reading import MIB, read_bytes
 from fawkes.config.clusters.details import JobDetails
-from fawkes.config.jobs import spark
+from fawkes.config.jobs import arrays, spark
 
 MAPS = "mapreduce.job.running.map.limit"
 REDUCES = "mapreduce.job.running.reduce.limit"
@@ -77,6 +77,8 @@ def unkept_reason(details: JobDetails) -> str:
             return _of_pig(details)
         case "spark":
             return _QUOTAS if details.profile else spark.unkept(details.properties)
+        case "tasks":
+            return arrays.unkept(details.array)
         case _:
             return ""
 

@@ -12,9 +12,11 @@ from pydantic import Field
 
 from fawkes.base.catalog import Catalog
 from fawkes.config.clusters.clusters import ClusterTable, cluster_spec
+from fawkes.config.clusters.details import KERBEROS
 from fawkes.config.files.fields import DurationUs, JobCount, Name, NodeCount, Seed, SizeBytes, between
 from fawkes.config.files.include import load_including
 from fawkes.config.files.loader import Faults, Strict, did_you_mean
+from fawkes.config.jobs import arrays
 from fawkes.config.jobs.jobs import JobTable, job_spec
 from fawkes.config.jobs.spark import KIND as SPARK
 from fawkes.config.nodes.inventory import Inventory
@@ -217,7 +219,12 @@ def _check_names(table: WorkloadTable, faults: Faults) -> None:
     if total > MOST_ARRIVALS:
         faults.add(f"{total:,} jobs are too many", "job", f"Give at most {MOST_ARRIVALS:,}, or a trace by [[load]]")
     without_spark = {row.id for row in table.cluster if SPARK not in row.software}
+    with_kerberos = {row.id for row in table.cluster if row.security == KERBEROS}
     for number, job in enumerate(table.job, 1):
+        if job.kind == arrays.KIND and job.cluster in with_kerberos:
+            hint = f"Leave security out of [[cluster]] {job.cluster}"
+            what = f"tasks do not run with the Kerberos of {job.cluster}"
+            faults.add(what, f"{_place('job', number, job.id)}.kind", hint)
         if job.kind == SPARK and job.cluster in without_spark:
             hint = f'Write software = ["spark"] into [[cluster]] {job.cluster}'
             faults.add(f"the nodes of {job.cluster} have no Spark", f"{_place('job', number, job.id)}.kind", hint)

@@ -8,6 +8,7 @@ unreadable. What each field counts is told in docs/decisions/measuring-and-data.
 from __future__ import annotations
 
 import queue
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,7 +42,10 @@ OWN_TAGS = "fawkes"
 
 MAPREDUCE = "MAPREDUCE"
 SPARK = "SPARK"
+TASKS = "FAWKES"
+"""Jobs of tasks: their ApplicationMaster is Fawkes's own."""
 _OF_STAGE = ("stageId", "numTasks", "numActiveTasks", "numCompletedIndices")
+_COUNT = re.compile(r"tasks-(\d{1,9})")
 _STAGES = "status=active&status=pending&status=complete"
 
 #: What users and their jobs do, by the NameNode's own counters. Looking (listings, states of files) is left out: the
@@ -285,6 +289,26 @@ def spark_tasks(stages: Any) -> Tasks | None:
     return Tasks(waiting, runs, done, waits["ACTIVE"], progress=100.0 * done / max(1, waiting + runs + done))
 
 
+def _by_containers(masters: MasterAddresses, app: Application, deadline: Deadline) -> Tasks | None:
+    """The tasks of a job of tasks by the list of applications; None when their number is not known.
+
+    The progress is the part of them that is done, and each container but one is a task.
+    """
+    total = _tagged(app)
+    if not total or app.progress is None:
+        return None
+    done = min(total, round(app.progress * total / 100))
+    running = min(total - done, max(0, app.containers - 1))
+    waiting = total - done - running
+    return Tasks(waiting, running, done, waiting, app.progress)
+
+
+def _tagged(app: Application) -> int:
+    """The number of tasks of a job of tasks, by a tag of its own; 0 for all other applications."""
+    matches = (_COUNT.fullmatch(tag) for tag in app.tags if app.kind == TASKS)
+    return next((int(match[1]) for match in matches if match), 0)
+
+
 def mapreduce_tasks(job: Mapping[str, Any]) -> Tasks | None:
     """Tasks of a MapReduce job that was described by its ApplicationMaster; None when a figure is missing.
 
@@ -333,6 +357,7 @@ def _ask_resource_manager(
 _MASTERS: Mapping[str, Callable[[MasterAddresses, Application, Deadline], Tasks | None]] = {
     MAPREDUCE: _ask_master,
     SPARK: _ask_driver,
+    TASKS: _by_containers,
 }
 """Those that know the tasks of an application, by its kind."""
 
@@ -405,6 +430,7 @@ def _count_ended(masters: MasterAddresses, memory: Memory, deadline: Deadline) -
     for app in fresh:
         seen = memory.tasks.pop(app.id, 0)
         memory.jobs_done += app.succeeded
+        seen = max(seen, _tagged(app)) if app.succeeded else seen
         memory.tasks_done += max(seen, history.get(app.id.replace("application", "job", 1), 0))
         memory.counted[app.id] = app.finished_us or 0
     newest_us = max(memory.counted.values())

@@ -18,7 +18,7 @@ from fawkes.core.values.sight import HEARD, NAMENODE, RESOURCE_MANAGER, UNHEARD,
 from fawkes.live.base import limits
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.eyes import blocks
-from fawkes.live.eyes.measure import SPARK
+from fawkes.live.eyes.measure import SPARK, TASKS
 from fawkes.live.eyes.places import Addresses
 from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.wire import masters
@@ -310,7 +310,7 @@ def _idle(cluster: LiveCluster, addresses: MasterAddresses, computing: Mapping[s
         apps = masters.all_applications(addresses, Deadline.after(limits.MASTERS_S), tag="") if empty else ()
     except UnreadableError:
         return frozenset()
-    return empty if all(app.ended or app.kind == SPARK for app in apps) else frozenset()
+    return empty if all(app.ended or app.kind in (SPARK, TASKS) for app in apps) else frozenset()
 
 
 def _stored(masters: MasterAddresses, hdfs: Storage, node: NodeId) -> Stored:

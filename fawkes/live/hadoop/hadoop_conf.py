@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fawkes.base.errors import UserError
+from fawkes.config.jobs.arrays import MOST_PRIORITY
 from fawkes.core.values.model import Role
 from fawkes.live.hadoop import hadoop_ha
 from fawkes.live.hadoop.hadoop_ha import HA_KEYS, Trio
@@ -353,6 +354,8 @@ def _yarn(conf: NodeConf) -> dict[str, str]:
         "yarn.scheduler.minimum-allocation-mb": str(sizes.step_mb),
         "yarn.scheduler.maximum-allocation-mb": str(conf.max_memory_mb or conf.memory_mb),
         "yarn.scheduler.maximum-allocation-vcores": str(conf.max_vcores or conf.vcores),
+        # By default 0: no application could have a higher priority than another one.
+        "yarn.cluster.max-application-priority": str(MOST_PRIORITY),
         "yarn.nodemanager.pmem-check-enabled": "false",
         "yarn.nodemanager.vmem-check-enabled": "false",
         "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.config.clusters.details import KERBEROS, ClusterDetails, JobDetails
+from fawkes.config.jobs import arrays, spark
 from fawkes.core.state.state import View
 from fawkes.core.values.events import Event, Requested, Submitted
 from fawkes.core.values.lifecycle import QUEUED
@@ -62,9 +63,13 @@ def refuse_without_release(event: Event, view: View) -> None:
 
 
 def _check_software(job: JobSpec, owner: ClusterState | None) -> None:
-    if owner is None or JobDetails.of(job.details).kind != "spark":
+    if owner is None:
         return
-    if "spark" not in ClusterDetails.of(owner.spec.details).software:
+    kind, details = JobDetails.of(job.details).kind, ClusterDetails.of(owner.spec.details)
+    if kind == arrays.KIND and details.security == KERBEROS:
+        hint = 'Name an MR-cluster without security = "kerberos"'
+        raise UserError(f"tasks do not run with the Kerberos of {job.cluster}", where=f"job {job.id}: kind", hint=hint)
+    if kind == spark.KIND and spark.KIND not in details.software:
         hint = f'Write software = ["spark"] into the file of {job.cluster} and request it again, or name another one'
         raise UserError(f"the nodes of {job.cluster} have no Spark", where=f"job {job.id}: kind", hint=hint)
 

@@ -454,7 +454,7 @@ class Setup:
         match details.kind:
             case "jar":
                 argv = [*base, jar, *([details.main_class] if details.main_class else []), *args]
-            case "class":
+            case "class" | "tasks":
                 argv = [*_with_class_path(base, after=jar)[:-1], details.main_class, *args]
             case "streaming":
                 argv = [*base, release.streaming_jar, *streaming_words(details, files, args)]

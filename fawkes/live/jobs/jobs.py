@@ -25,7 +25,7 @@ from fawkes.live.eyes import history
 from fawkes.live.eyes.strays import strays_of
 from fawkes.live.hadoop.orders import AddressedOrder, give
 from fawkes.live.hadoop.setup import Setup
-from fawkes.live.jobs import half_done, spark
+from fawkes.live.jobs import arrays, half_done, spark
 from fawkes.live.jobs.attempts import applications_of, see
 from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.nodes.ground import Ground
@@ -238,7 +238,10 @@ class Jobs:
 
     def _begin(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> None:
         """Files first, then the launcher: what is missing is found before anything runs."""
-        if effect.attempt > 1:
+        if details.kind == arrays.KIND:
+            # What an earlier attempt has finished counts: nothing of it is in the way.
+            details = arrays.details_of(self._setup, cluster, effect, details)
+        elif effect.attempt > 1:
             self._make_way(cluster, effect)
         right = self._lease(cluster)
         if details.kind == spark.KIND:

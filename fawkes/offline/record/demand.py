@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.model import JobState
+from fawkes.core.values.model import Facts, JobState
 from fawkes.offline.record.hadoop import Application
 from fawkes.offline.scenarios.demands import Asked, KnownDemands
 from fawkes.sim.hadoop.constants import DAS4
@@ -21,6 +21,13 @@ _STREAMING = "streaming"
 _SHORTEST_US = SECOND_US
 
 
+def is_told(details: Facts) -> bool:
+    """True if a job's own description says what its tasks take."""
+    array = details.get("array")
+    timed = isinstance(array, Mapping) and bool(array.get("task_us"))
+    return timed or bool(details.get("sleep") or details.get("profile"))
+
+
 def asked_of(job: JobState, applications: Sequence[Application], slots: float | None) -> Asked:
     """The demand of a job that succeeded.
 
@@ -28,7 +35,7 @@ def asked_of(job: JobState, applications: Sequence[Application], slots: float | 
     streaming job the history tells too little: it is known by its run time.
     """
     spec = job.spec
-    if spec.details.get("sleep") or spec.details.get("profile"):
+    if is_told(spec.details):
         known, profile = _by_spec(profile_of(spec), applications)
     elif any(application.maps for application in applications) and spec.details.get("kind") != _STREAMING:
         known, profile = KnownDemands.HISTORY, _by_history(applications)

@@ -13,13 +13,13 @@ from fawkes.playbook.dist import cache
 from fawkes.playbook.dist.compile import compiled
 from fawkes.playbook.dist import maven
 from fawkes.playbook.dist.cache import BESIDE, Wanted
-from fawkes.playbook.dist.compile.compiled import DOORS, LOAD, SECURE_IO, JavaCode
+from fawkes.playbook.dist.compile.compiled import DOORS, LOAD, SECURE_IO, TASKS, JavaCode
 from fawkes.playbook.dist.maven import Resolve, Say
 from fawkes.playbook.dist.pins import PINS, Pin, pin
 
 Piece = Wanted | JavaCode
 
-COMPILED = {code.asked: code for code in (DOORS, SECURE_IO, LOAD)}
+COMPILED = {code.asked: code for code in (DOORS, SECURE_IO, LOAD, TASKS)}
 """The pieces that are compiled, by their names for `fawkes dist get`."""
 
 
@@ -46,6 +46,8 @@ def of_cluster(
 
 def of_job(kind: str) -> tuple[Piece, ...]:
     """The pieces that a job of this kind needs besides those of its MR-cluster."""
+    if kind == TASKS.asked:
+        return (TASKS,)
     return (BESIDE[kind],) if kind in BESIDE else ()
 
 

@@ -55,6 +55,9 @@ def profile_of(spec: JobSpec) -> Profile:
     if isinstance(sleep, Mapping):
         names = ("maps", "map_us", "reduces", "reduce_us")
         return Profile(**{name: _whole(sleep, name) for name in names})
+    array = spec.details.get("array")
+    if isinstance(array, Mapping) and array.get("task_us"):
+        return Profile(maps=spec.tasks, map_us=_whole(array, "task_us"))
     seconds = spec.details.get("task_s")
     task_us = int(seconds * SECOND_US) if isinstance(seconds, int | float) else _PLAIN_TASK_US
     return Profile(maps=spec.tasks, map_us=task_us, noted_bytes=PLAIN_TASK_BYTES)

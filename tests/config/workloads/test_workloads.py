@@ -113,6 +113,15 @@ JOB = '[[job]]\nid = "j"\ncluster = "a"\nkind = "sleep"\nmaps = 1\nmap_time = "1
         "the nodes of a have no Spark",
         'software = ["spark"]',
     ),
+    tasks_and_kerberos=Bad(
+        HEAD
+        + 'security = "kerberos"\n'
+        + '[[job]]\nid = "s"\ncluster = "a"\nkind = "tasks"\ncommand = "date"\ntasks = 2\n'
+        + 'memory = "1GiB"\noutput = "/o"\n',
+        "job[s].kind",
+        "tasks do not run with the Kerberos of a",
+        "Leave security out",
+    ),
     unknown_data=Bad(
         HEAD + 'data = [{ from = "generated:g", to = "/i" }]', "cluster[a].data[#1].from", "named 'g'", "none"
     ),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.core.values.model import JobLife, JobState
+from fawkes.playbook.dist import pieces
 from tests.support.site import RealSite
 
 pytestmark = pytest.mark.hadoop
@@ -83,6 +84,17 @@ input = "/records"
 output = "/output/{{id}}"
 
 [[job]]
+id = "tasks"
+kind = "tasks"
+tasks = 2
+memory = "128MiB"
+output = "/output/{{id}}"
+command = '''
+[ $FAWKES_TASK_INDEX-$FAWKES_TASK_ATTEMPT != 1-1 ] || exit 4
+echo "$FAWKES_TASK_INDEX of $FAWKES_TASK_COUNT" >"$FAWKES_RESULTS/text"
+'''
+
+[[job]]
 id = "good"
 kind = "script"
 command = "command -v hadoop && command -v yarn && grep -q 10.98.1 $HADOOP_CONF_DIR/core-site.xml"
@@ -95,6 +107,7 @@ def ended(running: RealSite) -> dict[str, JobState]:
     """All of them, when each has ended."""
     site = running
     jar: Path = site.write("jobs/lost.jar", "not yet lost")
+    pieces.provide(pieces.of_name("tasks"))
     site.fawkes("submit", "beta", site.job("batch", BATCH))
     jar.unlink()
     master = site.ledger.clusters["beta"].master
@@ -111,6 +124,7 @@ def ended(running: RealSite) -> dict[str, JobState]:
         "again",
         "too-long",
         "lines",
+        "tasks",
         "good",
     )
     found = dict(zip(names, site.until_ended(*names), strict=True))
@@ -120,7 +134,7 @@ def ended(running: RealSite) -> dict[str, JobState]:
 
 def test_the_queue_goes_on_behind_bad_jobs(ended: dict[str, JobState]) -> None:
     lives = {name: job.life for name, job in ended.items()}
-    good = {"first", "second", "again", "lines", "good"}
+    good = {"first", "second", "again", "lines", "tasks", "good"}
     assert lives == {name: JobLife.SUCCEEDED if name in good else JobLife.FAILED for name in lives}
 
 
@@ -155,6 +169,12 @@ def test_streaming_counts(running: RealSite, ended: dict[str, JobState]) -> None
     assert ended["lines"].life is JobLife.SUCCEEDED
     texts = running.hdfs("beta", "read", "/output/lines")
     assert sum(int(text) for text in texts.values() if text.strip()) == 12000
+
+
+def test_each_task_has_a_folder_of_results(running: RealSite, ended: dict[str, JobState]) -> None:
+    for index in range(2):
+        texts = running.hdfs("beta", "read", f"/output/tasks/{index}")
+        assert list(texts.values()) == [f"{index} of 2\n"]
 
 
 def test_slowdown_counts_the_wait(ended: dict[str, JobState]) -> None:

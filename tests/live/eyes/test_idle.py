@@ -13,7 +13,8 @@ from tests.live.eyes.test_watch import Bench
 from tests.live.masters_server import APPS, INFO, NODE_LIST, Server, clear, recorded, says, text
 from tests.live.readings import app
 
-SPARK, MAPREDUCE = app(applicationType="SPARK"), app("application_1795220018027_0002")
+SPARK, TASKS = app(applicationType="SPARK"), app(applicationType="FAWKES")
+MAPREDUCE = app("application_1795220018027_0002")
 OWN = {"yarn-site": {"yarn.nodemanager.aux-services": "mapreduce_shuffle,spark_shuffle"}}
 
 
@@ -33,7 +34,7 @@ def sees(server: Server, *apps: dict[str, Any], state: str = "DECOMMISSIONING", 
     return compute
 
 
-@pytest.mark.parametrize("apps", [(), (SPARK,), (SPARK, MAPREDUCE | {"state": "FINISHED"})])
+@pytest.mark.parametrize("apps", [(), (SPARK,), (TASKS,), (SPARK, TASKS, MAPREDUCE | {"state": "FINISHED"})])
 def test_nobody_fetches_from_a_node_that_executors_have_left(server: Server, apps: tuple[dict[str, Any], ...]) -> None:
     assert sees(server, *apps) is Compute.IDLE
 

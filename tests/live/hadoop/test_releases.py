@@ -87,6 +87,20 @@ def test_an_mr_cluster_without_spark_takes_no_application() -> None:
     assert 'software = ["spark"]' in refused.value.hint
 
 
+def test_an_mr_cluster_with_kerberos_takes_no_tasks() -> None:
+    desk = Desk(3)
+    desk.request("c-1", details=ClusterDetails(hadoop_version="3.5.0", security="kerberos").plain())
+    with pytest.raises(UserError, match="tasks do not run with the Kerberos of c-1") as refused:
+        refuse_without_release(submitted("tasks"), desk.state)
+    assert "Name an MR-cluster without" in refused.value.hint
+
+
+def test_missing_java_for_tasks_is_refused_with_its_command() -> None:
+    with pytest.raises(UserError, match="lacks the ApplicationMaster for jobs of tasks") as refused:
+        refuse_without_release(submitted("tasks"), State())
+    assert "`fawkes dist get tasks`" in refused.value.hint
+
+
 def test_what_needs_nothing_of_the_cache_is_not_refused() -> None:
     refuse_without_release(submitted("sleep"), State())
     refuse_without_release(PauseAsked(at_us=1, reason="x", by="ann", ask="q"), State())

@@ -47,17 +47,18 @@ def test_a_dry_run_fetches_nothing(cache_dir: Path, failing_maven: None) -> None
     ended = run("get", "3.4.2", "--dry-run")
 
     assert ended.exit_code == 0
-    hadoop, doors, kerberos, load = ended.stdout.splitlines()
+    hadoop, doors, kerberos, load, tasks = ended.stdout.splitlines()
     assert hadoop == f"would resolve the 182 jars of Hadoop 3.4.2 by Maven into {cache_dir}/hadoop-3.4.2"
     assert doors.startswith(f"would compile the door keepers of the daemons into {cache_dir.parent}/doors/")
     assert kerberos.startswith("would compile the additions for MR-clusters with Kerberos into ")
     assert load.startswith("would compile the load jobs into ")
+    assert tasks.startswith("would compile the ApplicationMaster for jobs of tasks into ")
     assert not cache_dir.exists()
 
 
 @pytest.mark.parametrize(
     ("name", "jar"),
-    [("doors", "fawkes-doors.jar"), ("kerberos", "fawkes-secure-io.jar"), ("load", "fawkes-load.jar")],
+    [("doors", "fawkes-doors.jar"), ("kerberos", "fawkes-secure-io.jar"), ("load", "fawkes-load.jar"), ("tasks", "fawkes-tasks.jar")],
 )
 def test_a_dry_run_of_what_is_compiled_says_where_it_would_be(cache_dir: Path, name: str, jar: str) -> None:
     ended = run("get", name, "--dry-run")

@@ -78,6 +78,15 @@ LOAD = JavaCode(
 )
 """The jobs of `fawkes replay` that read, shuffle and write as much as those of a workload."""
 
+TASKS = JavaCode(
+    sources=Path(__file__).parent / "java-tasks",
+    title="the ApplicationMaster for jobs of tasks",
+    asked="tasks",
+    jar="fawkes-tasks.jar",
+    folder="tasks",
+)
+"""The client, the ApplicationMaster and the last step of each task of jobs of kind "tasks"."""
+
 
 def jar_of(code: JavaCode, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Path:
     """The jar in the cache, made when it is not there: against a Hadoop of the cache, or else against one that is fetched.

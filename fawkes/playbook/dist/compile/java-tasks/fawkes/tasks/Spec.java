@@ -1,0 +1,96 @@
+package fawkes.tasks;
+
+import java.io.IOException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.yarn.api.ApplicationConstants;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+
+/** The description of a job of tasks, and the folder of its results: a folder for each task that has ended well. */
+final class Spec {
+    static final String PREFIX = "fawkes.tasks.";
+    static final String CONF = "fawkes-tasks.xml";
+    static final String JAR = "fawkes-tasks.jar";
+    static final String SCRIPT = "fawkes-task";
+    static final String COMMAND = "fawkes-command";
+    static final String RESULTS = "fawkes-results";
+
+    private final Configuration conf;
+    final String name;
+    final int count;
+    final int memoryMb;
+    final int vcores;
+    final int attempts;
+    final int most;
+    final Path output;
+
+    Spec(Configuration conf) {
+        this.conf = conf;
+        name = conf.get(PREFIX + "name");
+        count = conf.getInt(PREFIX + "count", 1);
+        memoryMb = conf.getInt(PREFIX + "memory.mb", 1);
+        vcores = conf.getInt(PREFIX + "vcores", 1);
+        attempts = conf.getInt(PREFIX + "attempts", 1);
+        most = conf.getInt(PREFIX + "most", Integer.MAX_VALUE);
+        output = new Path(conf.get(PREFIX + "output"));
+    }
+
+    /** The description that lies in the folder of a container. */
+    static Configuration inContainer() {
+        Configuration conf = new YarnConfiguration();
+        conf.addResource(new Path(Path.CUR_DIR, CONF));
+        // A task that ends while the NameNode starts again would count as failed.
+        conf.setBoolean("dfs.client.retry.policy.enabled", true);
+        conf.set("dfs.client.retry.policy.spec", "1000,300");
+        return conf;
+    }
+
+    /** The class path of a container; each node resolves its variables. */
+    String classPath() {
+        String separator = ApplicationConstants.CLASS_PATH_SEPARATOR;
+        String[] entries = conf.getTrimmedStrings(YarnConfiguration.YARN_APPLICATION_CLASSPATH);
+        return "$PWD/" + JAR + separator + String.join(separator, entries);
+    }
+
+    Path result(int index) {
+        return new Path(output, Integer.toString(index));
+    }
+
+    /** Attempts of tasks write here; the last step of each is to rename its folder to that of the result. */
+    Path temporary() {
+        return new Path(output, "_temporary");
+    }
+
+    /** Make the folder of the results; false when it is there and belongs to somebody else. */
+    boolean claim(FileSystem fs) throws IOException {
+        if (fs.exists(output)) {
+            return fs.exists(owner());
+        }
+        return fs.createNewFile(owner());
+    }
+
+    /** True for each task whose result is there. */
+    boolean[] finished(FileSystem fs) throws IOException {
+        boolean[] finished = new boolean[count];
+        for (FileStatus status : fs.listStatus(output)) {
+            String index = status.getPath().getName();
+            if (status.isDirectory() && index.matches("\\d{1,9}") && Integer.parseInt(index) < count) {
+                finished[Integer.parseInt(index)] = true;
+            }
+        }
+        return finished;
+    }
+
+    /** Mark the results as complete. */
+    void complete(FileSystem fs) throws IOException {
+        fs.delete(temporary(), true);
+        // Nothing happens where an earlier ApplicationMaster did it, and ended before YARN knew.
+        fs.rename(owner(), new Path(output, "_SUCCESS"));
+    }
+
+    private Path owner() {
+        return new Path(output, "_job." + name);
+    }
+}

@@ -1,0 +1,43 @@
+"""Tasks of jobs of tasks, by the list of applications alone: their number, the part that is done, their containers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.live.masters_server import APPS, Server, says
+from tests.live.readings import ONE, app, live, read
+
+
+def tasks(containers: int, progress: float, *tags: str) -> dict[str, Any]:
+    own = ",".join(("fawkes-x", *tags))
+    return app(applicationType="FAWKES", runningContainers=containers, progress=progress, applicationTags=own)
+
+
+@pytest.mark.parametrize(
+    ("row", "counts"),
+    [
+        (tasks(1, 0.0, "tasks-12"), (12, 0, 0)),
+        (tasks(5, 0.0, "tasks-12"), (8, 4, 0)),
+        (tasks(5, 100 * 5 / 12, "tasks-12"), (3, 4, 5)),
+        # The ApplicationMaster tells its progress a moment after YARN knows of the end of a container, or before.
+        (tasks(13, 100 * 1 / 12, "tasks-12"), (0, 11, 1)),
+        (tasks(1, 100.0, "tasks-12"), (0, 0, 12)),
+        (tasks(9, 50.0, "tasks-1000000"), (499_992, 8, 500_000)),
+    ],
+)
+def test_what_neither_runs_nor_has_ended_waits(server: Server, row: dict[str, Any], counts: tuple[int, ...]) -> None:
+    server.answers[APPS] = live(row)
+    reading = read(server)
+    assert (reading.tasks_waiting, reading.tasks_running, reading.tasks_done) == counts
+    assert (reading.tasks_ready, reading.silent) == (counts[0], ())
+
+
+@pytest.mark.parametrize("tags", [(), ("tasks-",), ("tasks-x",), ("tasks-0",)])
+def test_without_their_number_containers_count(server: Server, tags: tuple[str, ...]) -> None:
+    row = tasks(4, 50.0, *tags)
+    server.answers[APPS] = live(row)
+    server.answers[f"{APPS}/{ONE}"] = says({"app": row})
+    reading = read(server)
+    assert (reading.tasks_waiting, reading.tasks_running) == (0, 3)
