@@ -331,7 +331,9 @@ _ALL: Final = (
     Field("preemptions", "preemptions", "Evictions that the 5-second rule calls preemptions.", COUNT),
     Field("preemption_rate", "per schedule", "Preemptions, divided by schedules.", PERCENT),
     Field("undecided", "undecided", "Evictions without a machine, or less than 5 s before the end of the log.", COUNT),
-    Field("used_cpu_h", "CPU-hours", "CPU-hours of all attempts, by their request; those not known are left out.", FIGURE),
+    Field(
+        "used_cpu_h", "CPU-hours", "CPU-hours of all attempts, by their request; those not known are left out.", FIGURE
+    ),
     Field("evicted_cpu_h", "evicted", "CPU-hours of the attempts that were evicted.", FIGURE),
     Field("preempted_cpu_h", "preempted", "CPU-hours of the attempts that were preempted.", FIGURE),
     Field("wasted", "wasted", "The CPU-hours of evicted attempts, divided by those of all attempts.", SHARE),
@@ -343,7 +345,9 @@ _ALL: Final = (
     Field("preempted_share", "of preempted", "Their share of all tasks that were preempted.", PERCENT),
     Field("left_nodes", "left", "How often nodes left the MR-cluster for this reason.", COUNT),
     Field("again_nodes", "more than once", "How many nodes left it more than once for this reason.", COUNT),
-    Field("killed_tasks", "tasks ended", "Tasks that ended with these nodes; not known, because a ledger has none.", COUNT),
+    Field(
+        "killed_tasks", "tasks ended", "Tasks that ended with these nodes; not known, because a ledger has none.", COUNT
+    ),
     # deadlines on a flat pool of CPUs
     Field("trace", "trace", "The trace of jobs.", NAME),
     Field("deadlines", "deadlines", "The type of the deadlines; own: those of the table.", NAME),

@@ -42,18 +42,18 @@ class Rows(NamedTuple):
 
     def take(self, which: Mask | Ints | slice) -> Rows:
         """These rows alone."""
-        return Rows(*(column[which] for column in self))
+        return Rows._make(column[which] for column in self)
 
 
 def joined(*parts: Rows) -> Rows:
     """Rows behind one another."""
-    return Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return Rows._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
 def no_rows() -> Rows:
     """Columns without events."""
     forms = (np.int64, np.int64, np.int64, np.int8, np.int16, np.float32)
-    return Rows(*(np.empty(0, form) for form in forms))  # type: ignore[arg-type]
+    return Rows._make(np.empty(0, form) for form in forms)
 
 
 class Repeats(NamedTuple):
@@ -112,7 +112,7 @@ def fold(state: State, rows: Rows) -> State:
 
 
 def finish(state: State, latest_us: int) -> State:
-    """The state after the last event, at ``latest_us``: nothing waits any more, and running tasks have used their time."""
+    """The state after the last event, at ``latest_us``: no event waits, and running tasks have used their time."""
     ended = _settle(state, state.recent, latest_us, len(state.recent.time_us))
     running = ended.running
     cpu = (latest_us - running.time_us) * running.cpu.astype(float)
@@ -238,4 +238,4 @@ def _count(group: NDArray[np.int16], which: Mask) -> Ints:
 
 
 def _sum(group: NDArray[np.int16], which: Mask, values: Reals) -> Reals:
-    return np.bincount(group[which], values[which], minlength=GROUPS)
+    return np.bincount(group[which], values[which], minlength=GROUPS).astype(np.float64)

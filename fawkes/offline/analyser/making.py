@@ -10,7 +10,7 @@ import gzip
 import heapq
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,18 @@ from numpy.typing import NDArray
 from pyarrow import csv
 
 from fawkes.offline.analyser.fold import (
-    CLASSES, EVICT, FAIL, FINISH, KILL, LOST, SCHEDULE, SUBMIT, WINDOW_US, Ints, Mask, Reals,
+    CLASSES,
+    EVICT,
+    FAIL,
+    FINISH,
+    KILL,
+    LOST,
+    SCHEDULE,
+    SUBMIT,
+    WINDOW_US,
+    Ints,
+    Mask,
+    Reals,
 )  # fmt: skip
 from fawkes.workload.seeds import rng
 
@@ -37,8 +48,8 @@ _UPDATE_PENDING, _UPDATE_RUNNING = 7, 8
 class Law:
     """The figures of a log; ``shares`` are of schedules, ``rates`` evictions per schedule, others per schedule too.
 
-    ``again`` are a and b of the Beta law of being evicted again, ``most`` the most evictions of a task. ``preempted`` is
-    the part of the evictions that the 5-second rule should find; it is smaller when tasks of higher priority are few.
+    ``again`` are a and b of the Beta law of being evicted again, ``most`` the most evictions of a task. ``preempted``
+    is the part of evictions that the rule should find; it is smaller when tasks of higher priority are few.
     """
 
     shares: tuple[float, ...]
@@ -105,7 +116,7 @@ def make(folder: Path, law: Law = LI, *, schedules: int = 1_000_000, parts: int 
     events = folder / "task_events"
     events.mkdir(parents=True)
     shape = (len(law.shares), CLASSES)
-    truth = Truth(*(np.zeros(shape, np.int64) for _ in range(3)))
+    truth = Truth(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64))
     window_us = int(law.span_s * _SECOND) // parts
     for part in range(parts):
         chance = np.random.default_rng(rng(seed, "task events", str(part)).getrandbits(64))
@@ -168,8 +179,8 @@ def _shared(totals: Ints, law: Law, chance: np.random.Generator) -> tuple[Ints, 
         tasks.append((cell, times))
         if lack + times:
             heapq.heappush(lacks, (lack + times, cell))
-    owner, counts = np.array(sorted(tasks), np.int64).reshape(-1, 2).T
-    return owner, counts
+    both: Ints = np.array(sorted(tasks), np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
 
 
 def _times(total: int, law: Law, chance: np.random.Generator) -> Ints:
@@ -179,7 +190,7 @@ def _times(total: int, law: Law, chance: np.random.Generator) -> Ints:
     at_least = np.concatenate([[1.0], np.cumprod((a + before - 1) / (a + b + before - 1))])
     count = max(1, round(total / at_least.sum()))
     drawn = (np.arange(count) + chance.random()) / count
-    times = np.searchsorted(np.cumsum(-np.diff(at_least, append=0.0))[:-1], drawn, side="right") + 1
+    times: Ints = np.searchsorted(np.cumsum(-np.diff(at_least, append=0.0))[:-1], drawn, side="right") + 1
     while (short := total - int(times.sum())) != 0:
         # Only tasks that are evicted often absorb the rest, so that shares of rare repeats stay as they are.
         able = np.flatnonzero((times > _LONG) & (times < law.most) if short > 0 else times > _LONG + 1)
@@ -211,23 +222,17 @@ def _chained(times: Ints, priority: Ints, law: Law, window: tuple[int, int], cha
     kind = np.full(len(task), EVICT)
     kind[ends] = FINISH
     nowhere = np.zeros(len(task), np.int64)
-    return _Attempts(
-        task, priority[task], kind, submit_us, begin_us, end_us, nowhere, np.zeros(len(task), bool)
-    )
+    return _Attempts(task, priority[task], kind, submit_us, begin_us, end_us, nowhere, np.zeros(len(task), bool))
 
 
-def _singles(
-    first: int, priority: Ints, law: Law, window: tuple[int, int], chance: np.random.Generator
-) -> _Attempts:
+def _singles(first: int, priority: Ints, law: Law, window: tuple[int, int], chance: np.random.Generator) -> _Attempts:
     """Tasks with one attempt each."""
     count = len(priority)
     begin_us = window[0] + _MARGIN_US + chance.integers(0, window[1] - window[0] - 2 * _MARGIN_US, count)
     end_us = begin_us + (chance.exponential(law.run_s * _SECOND, count)).astype(np.int64) + _SECOND
     machine = chance.integers(0, law.machines, count)
     task = first + np.arange(count)
-    return _Attempts(
-        task, priority, np.full(count, FINISH), begin_us, begin_us, end_us, machine, np.zeros(count, bool)
-    )
+    return _Attempts(task, priority, np.full(count, FINISH), begin_us, begin_us, end_us, machine, np.zeros(count, bool))
 
 
 def _match(chained: _Attempts, singles: _Attempts, law: Law, chance: np.random.Generator) -> None:
@@ -287,10 +292,10 @@ def _place(singles: _Attempts, chosen: Ints, chained: _Attempts, victims: Ints, 
 def _account(truth: Truth, attempts: _Attempts, cell: Ints, request: Reals, chains: int) -> None:
     evicted = attempts.kind == EVICT
     groups = cell[attempts.task]
-    for sums, which in (
-        (truth.schedules, slice(None)), (truth.evictions, evicted), (truth.preemptions, attempts.preempted)
-    ):  # fmt: skip
-        sums += np.bincount(groups[which], minlength=sums.size).reshape(sums.shape)
+    shape, size = truth.schedules.shape, truth.schedules.size
+    truth.schedules += np.bincount(groups, minlength=size).reshape(shape)
+    truth.evictions += np.bincount(groups[evicted], minlength=size).reshape(shape)
+    truth.preemptions += np.bincount(groups[attempts.preempted], minlength=size).reshape(shape)
     evicted_times = np.bincount(attempts.task[evicted], minlength=chains)
     preempted_times = np.bincount(attempts.task[attempts.preempted], minlength=chains)
     truth.evicted_times = _longer(truth.evicted_times, np.bincount(evicted_times))
@@ -342,9 +347,9 @@ def _table(
     order = np.argsort(time_us, kind="stable")
     kind = np.concatenate([np.broadcast_to(each, len(task)) for each, task, _, _ in pieces])[order]
     task = np.concatenate([task for _, task, _, _ in pieces])[order]
-    machine = np.concatenate(
-        [np.resize(where, len(task)) if len(task) else where[:0] for _, task, _, where in pieces]
-    )[order]
+    machine = np.concatenate([np.resize(where, len(task)) if len(task) else where[:0] for _, task, _, where in pieces])[
+        order
+    ]
     truth.events += np.bincount(kind, minlength=9)
     job = _JOB + part * _PART_JOBS + task // _JOB_TASKS
     names = pa.array([f"user{number:03}" for number in range(_USERS)])
@@ -362,4 +367,5 @@ def _table(
 def _write(path: Path, table: pa.Table) -> None:
     options = csv.WriteOptions(include_header=False, quoting_style="none")
     with path.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=4, filename="", mtime=0) as out:
-        csv.write_csv(table, out, options)
+        target: Any = out
+        csv.write_csv(table, target, options)

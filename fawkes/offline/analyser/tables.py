@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fawkes.offline.analyser.fold import CLASSES, EVICT, GROUPS, HOUR_US, KINDS, SCHEDULE, Ints, Mask, State
+from fawkes.offline.analyser.fold import CLASSES, EVICT, GROUPS, HOUR_US, KINDS, SCHEDULE, Mask, State
 
 Row = dict[str, Any]
 
@@ -81,14 +82,16 @@ def sentences(state: State) -> Iterator[str]:
     yield f"{sum(events.values()):,} events: " + ", ".join(f"{count:,} {kind}" for kind, count in events.items())
     if repeats:
         twice, often = (repeats.get(times, {}).get("evicted_share", 0.0) for times in (2, 10))
-        yield f"{repeats[1]['evicted_tasks']:,} tasks were evicted, {twice:.1%} at least twice, {often:.1%} ten times or more"
+        tasks = repeats[1]["evicted_tasks"]
+        yield f"{tasks:,} tasks were evicted, {twice:.1%} at least twice, {often:.1%} ten times or more"
     if whole["wasted"] is not None:
         yield (
             f"evictions wasted {whole['evicted_cpu_h']:,.1f} of {whole['used_cpu_h']:,.1f} CPU-hours "
             f"({whole['wasted']:.1%}), preemptions {whole['preempted_cpu_h']:,.1f}"
         )
     if whole["unmeasured"]:
-        yield f"the waste of {whole['unmeasured']:,} evictions is not known: their beginning or CPU request is not in the log"
+        why = "their beginning or CPU request is not in the log"
+        yield f"the waste of {whole['unmeasured']:,} evictions is not known: {why}"
     if whole["undecided"]:
         yield f"{whole['undecided']:,} evictions are undecided: no machine, or less than 5 s before the end of the log"
 
@@ -107,5 +110,5 @@ def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def _at_least(counts: Ints | Any) -> dict[int, int]:
+def _at_least(counts: NDArray[np.int32]) -> dict[int, int]:
     return {times: int((counts >= times).sum()) for times in AT_LEAST}

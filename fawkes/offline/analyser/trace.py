@@ -6,11 +6,11 @@ A line that is no event is skipped and counted. Times that go back and broken fi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +19,7 @@ from pyarrow import csv
 
 from fawkes.base.errors import ConfigError
 from fawkes.base.reading import MIB, opened
-from fawkes.offline.analyser import fold
-from fawkes.offline.analyser.fold import CLASSES, KINDS, NOWHERE, PRIORITIES, Mask, Rows
+from fawkes.offline.analyser.fold import CLASSES, KINDS, NOWHERE, PRIORITIES, Ints, Mask, Rows
 from fawkes.workload.model import Dropped
 from fawkes.workload.reading.traces import Tally
 
@@ -40,11 +39,13 @@ _FORMS: Final = {
     "time": pa.int64(), "job": pa.int64(), "index": pa.int64(), "type": pa.int8(), "class": pa.int8(),
     "priority": pa.int8(), "machine": pa.int64(), "cpu": pa.float32(),
 }  # fmt: skip
-_WHOLE: Final = rf"^(?:[0-9]{{1,18}}|{AFTER_US})$"
+_WHOLE: Final = rf"^(?:-?[0-9]{{1,18}}|{AFTER_US})$"
 _REAL: Final = r"^[0-9]*\.?[0-9]*(?:[0-9][eE][-+]?[0-9]{1,2})?$"
 _GZIP: Final = b"\x1f\x8b"
 _PIECE: Final = 48 * MIB
 _BLOCK: Final = 4 * MIB
+_TRIED: Final = 1_000
+"""A part that has no event in so many lines is not read any further."""
 _HINT: Final = f"Give task events of clusterdata-2011-2: lines with {len(COLUMNS)} columns"
 
 
@@ -58,7 +59,7 @@ class Log:
     skipped: dict[Path, Tally] = field(default_factory=dict)
 
     def batches(self, say: Callable[[str], None] = lambda _: None) -> Iterator[Rows]:
-        """Batches of events in the order of the log; ConfigError for a part that cannot be read, or goes back in time."""
+        """Batches of events in the order of the log; ConfigError for a part that is broken or goes back in time."""
         for part in self.parts:
             tally, before, events = self.skipped.setdefault(part, Tally()), 0, 0
             with _stream(part) as source:
@@ -66,9 +67,10 @@ class Log:
                     rows, count = self._rows(text, part, tally, before)
                     before += count
                     events += len(rows.time_us)
-                    if not events:
+                    if not events and before > _TRIED:
                         break
-                    yield rows
+                    if len(rows.time_us):
+                        yield rows
             if not events:
                 reasons = str(tally.dropped())
                 what = f"has no event: {reasons}" if reasons else "has no event"
@@ -84,26 +86,24 @@ class Log:
 
     def _rows(self, text: bytes, part: Path, tally: Tally, before: int) -> tuple[Rows, int]:
         """The events of whole lines, and the number of lines."""
-        wrong: list[int] = []
-
-        def skip(row: csv.InvalidRow) -> str:
-            wrong.append(row.number)
-            tally.add(f"with {row.actual_columns} of {len(COLUMNS)} columns", before + row.number)
-            return "skip"
-
-        table = _table(text, skip)
-        lines = np.delete(np.arange(1, len(table) + len(wrong) + 1), np.array(wrong, int) - 1) + before
-        table, lines = _numbers(table, lines, tally)
+        table, wrong = _table(text)
+        for number, count in wrong:
+            tally.add(f"with {count} of {len(COLUMNS)} columns", before + number)
+        places = np.array([number - 1 for number, _ in wrong], np.int64)
+        lines = np.delete(np.arange(1, len(table) + len(wrong) + 1), places) + before
+        checked = _Checked(table, lines, tally)
+        if table.schema.field("time").type == pa.binary():
+            checked.keep_numbers()
         for name, most in _MOST.items():
-            table, lines = _kept(table, lines, _within(table[name], most), tally, f"with a wrong {name}")
-        table, lines = _kept(table, lines, _measure(table["cpu"]), tally, "with a wrong CPU request")
-        late = _column(table["time"]) == AFTER_US
-        table, lines = _kept(table, lines, ~late, tally, "from after the end of the trace")
-        rows = _columns(table)
-        self._look_back(rows, lines, part)
+            checked.keep(_within(checked.column(name), most), f"with a wrong {name}")
+        cpu = checked.table["cpu"].to_numpy()
+        checked.keep(np.isnan(cpu) | ((cpu >= 0) & np.isfinite(cpu)), "with a wrong cpu")
+        checked.keep(checked.column("time") != AFTER_US, "from after the end of the trace")
+        rows = checked.rows()
+        self._look_back(rows, checked.lines, part)
         return rows, text.count(b"\n")
 
-    def _look_back(self, rows: Rows, lines: fold.Ints, part: Path) -> None:
+    def _look_back(self, rows: Rows, lines: Ints, part: Path) -> None:
         earlier = np.flatnonzero(np.diff(rows.time_us, prepend=self.latest_us) < 0)
         if len(earlier):
             at = int(earlier[0])
@@ -141,13 +141,15 @@ def _stream(part: Path) -> Iterator[Any]:
         packed = raw.read(len(_GZIP)) == _GZIP
         raw.seek(0)
         try:
-            yield pa.CompressedInputStream(pa.BufferedInputStream(pa.PythonFile(raw), MIB), "gzip") if packed else raw
+            # Without the buffer it asks Python for each 64 KiB.
+            file: Any = raw
+            yield pa.CompressedInputStream(pa.BufferedInputStream(pa.PythonFile(file), MIB), "gzip") if packed else raw
         except (pa.ArrowException, OSError) as error:
-            what = f"is broken or ends too early ({str(error).splitlines()[0]})"
+            what = f"cannot be read to its end ({str(error).splitlines()[0]})"
             raise ConfigError(what, file=str(part), hint="Fetch the file again") from None
 
 
-def _pieces(source: BinaryIO, part: Path) -> Iterator[bytes]:
+def _pieces(source: Any, part: Path) -> Iterator[bytes]:
     """The text in pieces of whole lines."""
     rest = b""
     while text := source.read(_PIECE):
@@ -162,82 +164,80 @@ def _pieces(source: BinaryIO, part: Path) -> Iterator[bytes]:
         yield rest + b"\n"
 
 
-def _table(text: bytes, skip: Callable[[csv.InvalidRow], str]) -> pa.Table:
-    """The columns that are needed, as numbers; as bytes when a value is no number."""
-    wrong: list[csv.InvalidRow] = []
+def _table(text: bytes) -> tuple[Any, list[tuple[int, int]]]:
+    """The columns that are needed, and the lines with more or fewer columns: their numbers, and how many they have.
 
-    def note(row: csv.InvalidRow) -> str:
-        wrong.append(row)
-        return "skip"
+    Columns are numbers, or all of them bytes when a value is no number.
+    """
+    with suppress(pa.ArrowInvalid):
+        # pyarrow takes an empty line for one that has every column.
+        if b"\n\n" not in text and not text.startswith(b"\n"):
+            return _read(text, _FORMS), []
+    # A handler of pyarrow would be given such lines as text, which they need not be.
+    lines = text.splitlines(keepends=True)
+    counts = [line.count(b",") + 1 for line in lines]
+    wrong = [(number, count) for number, count in enumerate(counts, 1) if count != len(COLUMNS)]
+    rest = b"".join(line for line, count in zip(lines, counts, strict=True) if count == len(COLUMNS))
+    if not rest:
+        return pa.table({name: pa.array([], form) for name, form in _FORMS.items()}), wrong
+    with suppress(pa.ArrowInvalid):
+        return _read(rest, _FORMS), wrong
+    return _read(rest, dict.fromkeys(_FORMS, pa.binary())), wrong
 
-    def read(forms: dict[str, pa.DataType]) -> pa.Table:
-        wrong.clear()
-        return csv.read_csv(
-            pa.BufferReader(text),
-            read_options=csv.ReadOptions(use_threads=False, column_names=COLUMNS, block_size=_BLOCK),
-            parse_options=csv.ParseOptions(quote_char=False, ignore_empty_lines=False, invalid_row_handler=note),
-            convert_options=csv.ConvertOptions(
-                include_columns=list(forms), column_types=forms, null_values=[""], strings_can_be_null=False
-            ),
+
+def _read(text: bytes, forms: Mapping[str, Any]) -> Any:
+    source: Any = pa.BufferReader(text)
+    return csv.read_csv(
+        source,
+        read_options=csv.ReadOptions(use_threads=False, column_names=list(COLUMNS), block_size=_BLOCK),
+        parse_options=csv.ParseOptions(quote_char=False, ignore_empty_lines=False),
+        convert_options=csv.ConvertOptions(include_columns=list(forms), column_types=dict(forms), null_values=[""]),
+    )
+
+
+class _Checked:
+    """The lines of a piece of text that are left, with their numbers; others are counted in ``tally``."""
+
+    def __init__(self, table: Any, lines: Ints, tally: Tally) -> None:
+        self.table, self.lines, self._tally = table, lines, tally
+
+    def keep(self, which: Mask, why: str) -> None:
+        """Keeps these lines alone."""
+        if which.all():
+            return
+        for line in self.lines[~which].tolist():
+            self._tally.add(why, line)
+        self.table, self.lines = self.table.filter(pa.array(which)), self.lines[which]
+
+    def keep_numbers(self) -> None:
+        """Makes numbers of bytes, without the lines in which a value is none."""
+        for name in _FORMS:
+            form = _REAL if name == "cpu" else f"^$|{_WHOLE}"
+            self.keep(pc.match_substring_regex(self.table[name], form).to_numpy(), f"with a {name} that is no number")
+        columns = []
+        for name in _FORMS:
+            text = self.table[name].cast(pa.string())
+            text = pc.if_else(pc.equal(text, pa.scalar("")), pa.scalar(None, pa.string()), text)
+            columns.append(text.cast(pa.float32() if name == "cpu" else pa.int64()))
+        self.table = pa.table(columns, names=list(_FORMS))
+
+    def column(self, name: str) -> Ints:
+        """Whole numbers; -1 where there is none."""
+        column = self.table[name]
+        values: Ints = (column.fill_null(-1) if column.null_count else column).to_numpy()
+        return values
+
+    def rows(self) -> Rows:
+        """These lines as events."""
+        return Rows(
+            time_us=self.column("time"),
+            task=self.column("job") << INDEX_BITS | self.column("index"),
+            machine=np.maximum(self.column("machine"), NOWHERE),
+            kind=self.column("type").astype(np.int8, copy=False),
+            group=self.column("priority").astype(np.int16) * CLASSES + self.column("class").astype(np.int16),
+            cpu=self.table["cpu"].to_numpy().astype(np.float32, copy=False),
         )
 
-    try:
-        table = read(_FORMS)
-    except pa.ArrowInvalid:
-        table = read(dict.fromkeys(_FORMS, pa.binary()))
-    for row in wrong:
-        skip(row)
-    return table
 
-
-def _numbers(table: pa.Table, lines: fold.Ints, tally: Tally) -> tuple[pa.Table, fold.Ints]:
-    """The columns as numbers, without the lines in which one is none."""
-    if table.schema.field("time").type != pa.binary():
-        return table, lines
-    for name in table.column_names:
-        form = _REAL if name == "cpu" else f"^$|{_WHOLE}"
-        fits = pc.match_substring_regex(table[name], form).to_numpy()
-        table, lines = _kept(table, lines, fits, tally, f"with a {name} that is no number")
-    columns = []
-    for name, form in _FORMS.items():
-        text = table[name].cast(pa.string())
-        text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-        columns.append(text.cast(pa.float32() if form == pa.float32() else pa.int64()))
-    return pa.table(columns, names=list(_FORMS)), lines
-
-
-def _kept(table: pa.Table, lines: fold.Ints, keep: Mask, tally: Tally, why: str) -> tuple[pa.Table, fold.Ints]:
-    if keep.all():
-        return table, lines
-    for line in lines[~keep].tolist():
-        tally.add(why, line)
-    return table.filter(pa.array(keep)), lines[keep]
-
-
-def _column(column: pa.ChunkedArray) -> fold.Ints:
-    """Whole numbers; -1 where there is none."""
-    values = column.fill_null(-1) if column.null_count else column
-    return values.to_numpy()
-
-
-def _within(column: pa.ChunkedArray, most: int) -> Mask:
-    values = _column(column)
+def _within(values: Ints, most: int) -> Mask:
     return (values >= 0) & (values <= most)
-
-
-def _measure(column: pa.ChunkedArray) -> Mask:
-    values = column.to_numpy()
-    return np.isnan(values) | ((values >= 0) & np.isfinite(values))
-
-
-def _columns(table: pa.Table) -> Rows:
-    cpu = table["cpu"].to_numpy().astype(np.float32, copy=False)
-    group = _column(table["priority"]).astype(np.int16) * CLASSES + _column(table["class"])
-    return Rows(
-        time_us=_column(table["time"]),
-        task=_column(table["job"]) << INDEX_BITS | _column(table["index"]),
-        machine=np.maximum(_column(table["machine"]), NOWHERE),
-        kind=_column(table["type"]).astype(np.int8, copy=False),
-        group=group.astype(np.int16, copy=False),
-        cpu=cpu,
-    )
