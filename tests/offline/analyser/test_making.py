@@ -25,7 +25,7 @@ def drawn(seed: int) -> Law:
         rates=tuple(chance.random(levels) * 0.25),
         class_shares=tuple(chance.random(CLASSES) + 0.05),
         class_rates=tuple(chance.random(CLASSES) * 0.2 + 0.02),
-        ends=tuple(chance.random(4) + 0.01),  # type: ignore[arg-type]
+        ends=tuple(chance.random(4) + 0.01),
         killed_waiting=float(chance.random() * 0.05),
         submitted=float(chance.random() * 0.01),
         updates=(float(chance.random() * 0.02), float(chance.random() * 0.05)),
