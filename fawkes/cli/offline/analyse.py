@@ -65,7 +65,12 @@ def trace(logs: tuple[Path, ...], by: str, out: Path | None, output: str) -> Non
         "hours": rows["hour"],
         "repeats": rows["repeats"],
     }
-    show(rows[by], TABLES[f"analyse trace --by {by}"], output, envelope=envelope)
+    shown = {
+        "group": TABLES["analyse trace"],
+        "hour": TABLES["analyse trace, hours"],
+        "repeats": TABLES["analyse trace, repeats"],
+    }
+    show(rows[by], shown[by], output, envelope=envelope)
     if output == TABLE:
         say("")
         for sentence in tables.sentences(state):

@@ -181,15 +181,15 @@ TABLES: Final[Mapping[str, Table]] = {
     "interference": Table(
         ("manager", "framework", "first_task_s", "finished_s", "stuck_s", "lost_tasks"), ("at_s", "dropped_jobs")
     ),
-    "analyse trace --by group": Table(
-        ("by", "group", "schedules", "evictions", "eviction_rate", "preemptions", "preemption_rate", "wasted"),
-        ("undecided", "used_cpu_h", "evicted_cpu_h", "preempted_cpu_h", "unmeasured"),
+    "analyse trace": Table(
+        ("group", "schedules", "evictions", "eviction_rate", "preemptions", "preemption_rate", "wasted"),
+        ("by", "undecided", "used_cpu_h", "evicted_cpu_h", "preempted_cpu_h", "unmeasured"),
         drop=("wasted",),
     ),
-    "analyse trace --by hour": Table(
+    "analyse trace, hours": Table(
         ("hour", "schedules", "evictions", "eviction_rate", "preemptions", "preemption_rate")
     ),
-    "analyse trace --by repeats": Table(
+    "analyse trace, repeats": Table(
         ("at_least", "evicted_tasks", "evicted_share", "preempted_tasks", "preempted_share")
     ),
     "analyse make": Table(("folder", "events", "schedules", "evictions", "preemptions")),

@@ -24,8 +24,8 @@ def group_rows(state: State) -> list[Row]:
     priority, scheduling_class = group // CLASSES, group % CLASSES
     masks: list[tuple[str, str, Mask]] = [("log", "all", np.ones(GROUPS, bool))]
     masks += [("band", f"{name} ({a}-{b})", (priority >= a) & (priority <= b)) for name, a, b in BANDS]
-    masks += [("priority", str(level), priority == level) for level in np.unique(priority)]
-    masks += [("class", str(number), scheduling_class == number) for number in range(CLASSES)]
+    masks += [("priority", f"priority {level}", priority == level) for level in np.unique(priority)]
+    masks += [("class", f"class {number}", scheduling_class == number) for number in range(CLASSES)]
     events = state.totals.events.sum(axis=0)
     return [_group_row(state, by, name, mask) for by, name, mask in masks if by == "log" or events[mask].any()]
 

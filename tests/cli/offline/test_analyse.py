@@ -51,7 +51,7 @@ def test_json_has_everything(log: Path) -> None:
 
 def test_a_table_and_sentences(log: Path) -> None:
     ended = fawkes("trace", str(log.parent))
-    assert "band      free (0-1)" in ended.stdout
+    assert "free (0-1)" in ended.stdout
     assert "evictions wasted 0.5 of 1.0 CPU-hours (50.0%), preemptions 0.5" in ended.stdout
     hours = list(csv.DictReader(StringIO(fawkes("trace", str(log), "--by", "hour", "-o", "csv").stdout)))
     assert [row["evictions"] for row in hours] == ["0", "1", "0"]
@@ -78,7 +78,7 @@ def test_what_make_writes_is_what_trace_finds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (gzip.compress("\n".join(LINES).encode())[:-9], "cannot be read to its end"),
+        (gzip.compress("\n".join(LINES).encode(), mtime=0)[:-9], "cannot be read to its end"),
         ("\n".join(line.rpartition(",")[0] for line in LINES).encode(), "4 lines with 12 of 13 columns"),
         ("\n".join(reversed(LINES)).encode(), "the time goes back from 7214000000 to 3614000000"),
         (b"\x00\xff" * 100, "has no event"),

@@ -113,12 +113,12 @@ def test_groups_and_hours(tmp_path: Path) -> None:
         ("log", "all"): (3, 1, 1, 1 / 3),
         ("band", "free (0-1)"): (2, 1, 1, 0.5),
         ("band", "production (9-11)"): (1, 0, 0, 0.0),
-        ("priority", "0"): (2, 1, 1, 0.5),
-        ("priority", "9"): (1, 0, 0, 0.0),
-        ("priority", "10"): (0, 0, 0, None),
-        ("class", "1"): (2, 1, 1, 0.5),
-        ("class", "2"): (1, 0, 0, 0.0),
-        ("class", "3"): (0, 0, 0, None),
+        ("priority", "priority 0"): (2, 1, 1, 0.5),
+        ("priority", "priority 9"): (1, 0, 0, 0.0),
+        ("priority", "priority 10"): (0, 0, 0, None),
+        ("class", "class 1"): (2, 1, 1, 0.5),
+        ("class", "class 2"): (1, 0, 0, 0.0),
+        ("class", "class 3"): (0, 0, 0, None),
     }
     hours = [(row["hour"], row["schedules"], row["evictions"], row["preemptions"]) for row in hour_rows(state)]
     assert hours == [(0, 2, 1, 1), (2, 1, 0, 0)]
