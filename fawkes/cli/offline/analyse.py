@@ -30,10 +30,10 @@ def analyse() -> None:
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--by",
-    type=click.Choice(["group", "hour", "repeats"]),
+    type=click.Choice(["group", "hour", "repeats", "machines"]),
     default="group",
     show_default=True,
-    help="Rows: bands, priorities and classes; hours; or how often tasks were evicted. JSON has all of them.",
+    help="Rows: bands, priorities and classes; hours; how often tasks were evicted; or types of machines.",
 )
 @out_option("Write all tables and a picture into a new folder.")
 @output_option
@@ -44,17 +44,23 @@ def trace(logs: tuple[Path, ...], by: str, out: Path | None, output: str) -> Non
     An eviction is a preemption if a task of higher priority is scheduled on the same machine within 5 seconds.
     """
     from fawkes.offline.analyser import fold, tables
+    from fawkes.offline.analyser.machines import machine_rows
     from fawkes.offline.analyser.trace import Log, parts_of
     from fawkes.offline.runs.folder import refuse_present
 
     if out is not None:
         refuse_present(out)
-    log, state = Log(parts_of(logs)), fold.start()
+    log, machines, state = Log(parts_of(logs)), machine_rows(logs), fold.start()
     with progress("analyse", len(log.parts)) as step:
         for batch in log.batches(step):
             state = fold.fold(state, batch)
     state = fold.finish(state, log.latest_us)
-    rows = {"group": tables.group_rows(state), "hour": tables.hour_rows(state), "repeats": tables.repeat_rows(state)}
+    rows = {
+        "group": tables.group_rows(state),
+        "hour": tables.hour_rows(state),
+        "repeats": tables.repeat_rows(state),
+        "machines": machines,
+    }
     if out is not None:
         _write(out, rows)
     envelope = {
@@ -64,11 +70,13 @@ def trace(logs: tuple[Path, ...], by: str, out: Path | None, output: str) -> Non
         "groups": rows["group"],
         "hours": rows["hour"],
         "repeats": rows["repeats"],
+        "machines": machines,
     }
     shown = {
         "group": TABLES["analyse trace"],
         "hour": TABLES["analyse trace, hours"],
         "repeats": TABLES["analyse trace, repeats"],
+        "machines": TABLES["analyse trace, machines"],
     }
     show(rows[by], shown[by], output, envelope=envelope)
     if output == TABLE:
@@ -91,6 +99,8 @@ def _write(out: Path, rows: Rows) -> None:
 
     with whole(out) as folder:
         for name, table in rows.items():
+            if not table:
+                continue
             write_frame(folder / name, pd.DataFrame(table))
         write_picture(folder / "over-time", evictions_over_time(rows["hour"]))
     note(f"{out}: tables as CSV and Parquet, evictions over time as a picture")
@@ -105,7 +115,7 @@ def _write(out: Path, rows: Rows) -> None:
 @output_option
 @needs("fawkes analyse make", "offline")
 def make(folder: Path, schedules: int, parts: int, seed: int, output: str) -> None:
-    """Write a log of task events into DIR, with the figures of Tables 2, 4 and 5 of Li's thesis and its repeats."""
+    """Write a log of task events into DIR, with the figures of Tables 1, 2, 4 and 5 of Li's thesis and its repeats."""
     from fawkes.offline.analyser.making import make as make_log
     from fawkes.offline.runs.folder import whole
 

@@ -343,6 +343,10 @@ _ALL: Final = (
     Field("evicted_share", "of evicted", "Their share of all tasks that were evicted.", PERCENT),
     Field("preempted_tasks", "preempted", "How many tasks were preempted so often.", COUNT),
     Field("preempted_share", "of preempted", "Their share of all tasks that were preempted.", PERCENT),
+    Field("platform", "platform", "The microarchitecture of the machines, as the log names it.", NAME),
+    Field("cpu", "CPU", "Their CPUs, in units of the largest machine.", NAME),
+    Field("memory_units", "memory", "Their memory, in units of the largest machine.", NAME),
+    Field("part_of_all", "of all", "Their share of all machines.", PERCENT),
     Field("left_nodes", "left", "How often nodes left the MR-cluster for this reason.", COUNT),
     Field("again_nodes", "more than once", "How many nodes left it more than once for this reason.", COUNT),
     Field(

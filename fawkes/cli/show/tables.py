@@ -192,6 +192,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "analyse trace, repeats": Table(
         ("at_least", "evicted_tasks", "evicted_share", "preempted_tasks", "preempted_share")
     ),
+    "analyse trace, machines": Table(("platform", "cpu", "memory_units", "count", "part_of_all")),
     "analyse make": Table(("folder", "events", "schedules", "evictions", "preemptions")),
     "analyse ledger": Table(("cluster", "code", "left_nodes", "again_nodes", "killed_tasks")),
     "replay": Table(

@@ -1,4 +1,4 @@
-"""Logs of task events whose figures are known: by default those of Tables 2, 4 and 5 of Li's thesis, and its repeats.
+"""Logs of task events with known figures: by default those of Tables 1, 2, 4 and 5 of Li's thesis, and its repeats.
 
 Evictions that are preemptions get a task of higher priority on their machine within five seconds. The others happen on
 machines that have tasks of the same priority alone, and tasks of higher priority that come too late.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import heapq
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -31,6 +32,7 @@ from fawkes.offline.analyser.fold import (
     Mask,
     Reals,
 )  # fmt: skip
+from fawkes.offline.analyser.machines import TASK_EVENTS, write_machines
 from fawkes.workload.seeds import rng
 
 _SECOND: Final = 1_000_000
@@ -90,6 +92,8 @@ class Truth:
     #: tasks by how often they were evicted, and preempted
     evicted_times: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     preempted_times: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    #: machines by platform, CPU and memory
+    machines: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     used_cpu_us: float = 0.0
     evicted_cpu_us: float = 0.0
     preempted_cpu_us: float = 0.0
@@ -109,14 +113,16 @@ class _Attempts(NamedTuple):
 
 
 def make(folder: Path, law: Law = LI, *, schedules: int = 1_000_000, parts: int = 10, seed: int = 1) -> Truth:
-    """Write the parts of a log into ``task_events`` of a folder that is new or empty, and return its figures.
+    """Write a log into ``task_events`` and ``machine_events`` of a folder that is new or empty; return its figures.
 
     ``schedules`` are so many in all; there are three times as many events. The same seed makes the same log.
     """
-    events = folder / "task_events"
+    events = folder / TASK_EVENTS
     events.mkdir(parents=True)
     shape = (len(law.shares), CLASSES)
     truth = Truth(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64))
+    machines = rng(seed, "machine events").getrandbits(64)
+    truth.machines = write_machines(folder, law.machines, np.random.default_rng(machines))
     window_us = int(law.span_s * _SECOND) // parts
     for part in range(parts):
         chance = np.random.default_rng(rng(seed, "task events", str(part)).getrandbits(64))

@@ -20,6 +20,7 @@ from pyarrow import csv
 from fawkes.base.errors import ConfigError
 from fawkes.base.reading import MIB, opened
 from fawkes.offline.analyser.fold import CLASSES, KINDS, NOWHERE, PRIORITIES, Ints, Mask, Rows
+from fawkes.offline.analyser.machines import TASK_EVENTS
 from fawkes.workload.model import Dropped
 from fawkes.workload.reading.traces import Tally
 
@@ -125,7 +126,7 @@ def parts_of(paths: Sequence[Path]) -> list[Path]:
         if not os.path.isdir(path):
             parts.append(path)
             continue
-        folder = path / "task_events" if (path / "task_events").is_dir() else path
+        folder = path / TASK_EVENTS if (path / TASK_EVENTS).is_dir() else path
         inside = sorted([*folder.glob("*.csv.gz"), *folder.glob("*.csv")])
         if not inside:
             hint = "Give a folder with parts such as part-00000-of-00500.csv.gz"

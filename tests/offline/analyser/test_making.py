@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fawkes.offline.analyser.fold import CLASSES
+from fawkes.offline.analyser.machines import TABLE_1, machine_rows
 from fawkes.offline.analyser.making import LI, Law, Truth, make
 from fawkes.offline.analyser.tables import event_counts, group_rows, repeat_rows
 from tests.offline.analyser.support import state_of
@@ -61,6 +62,10 @@ def test_any_figures_are_found_again(tmp_path: Path, seed: int) -> None:
             assert row["schedules"] == schedules
             assert row["eviction_rate"] == pytest.approx(evictions / schedules, abs=POINT)
             assert row["preemption_rate"] == pytest.approx(preemptions / schedules, abs=POINT)
+    machines = {
+        (row["platform"], row["cpu"], row["memory_units"]): row["count"] for row in machine_rows([tmp_path / "log"])
+    }
+    assert machines == {name: count for name, count in truth.machines.items() if count}
     whole = rows["log", "all"]
     assert (whole["evictions"], whole["preemptions"]) == (truth.evictions.sum(), truth.preemptions.sum())
     assert (whole["undecided"], whole["unmeasured"]) == (0, 0)
@@ -83,8 +88,8 @@ TABLE_2 = {
 }  # fmt: skip
 TABLES_4_AND_5 = {
     ("log", "all"): 12.38, ("band", "free (0-1)"): 20.26, ("band", "middle (2-8)"): 0.55,
-    ("band", "production (9-11)"): 1.02, ("class", "class 0"): 11.76, ("class", "class 1"): 18.87, ("class", "class 2"): 8.14,
-    ("class", "class 3"): 14.80,
+    ("band", "production (9-11)"): 1.02, ("class", "class 0"): 11.76, ("class", "class 1"): 18.87,
+    ("class", "class 2"): 8.14, ("class", "class 3"): 14.80,
 }  # fmt: skip
 
 
@@ -101,6 +106,10 @@ def test_the_tables_of_the_thesis_are_found_again(tmp_path: Path) -> None:
     shares = {row["at_least"]: row["evicted_share"] for row in repeat_rows(state)}
     assert [shares[2], shares[10]] == pytest.approx([0.435, 0.170], abs=POINT)
     assert rows["log", "all"]["preemptions"] / rows["log", "all"]["evictions"] == pytest.approx(0.93, abs=0.002)
+    machines = [
+        (row["platform"], row["cpu"], row["memory_units"], row["count"]) for row in machine_rows([tmp_path / "log"])
+    ]
+    assert sorted(machines) == sorted(TABLE_1)
     parts = [rows["band", band]["schedules"] / 400_000 for band in ("free (0-1)", "middle (2-8)", "production (9-11)")]
     assert parts == pytest.approx([28.4 / 47.4, 17.3 / 47.4, 1.7 / 47.4], abs=POINT)
 
@@ -111,4 +120,4 @@ def test_a_seed_makes_one_log(tmp_path: Path, seed: int, same: bool) -> None:
         make(tmp_path / name, schedules=1_000, parts=2, seed=number)
     texts = [[path.read_bytes() for path in sorted((tmp_path / name).rglob("*.gz"))] for name in ("a", "b")]
     assert (texts[0] == texts[1]) is same
-    assert len(texts[0]) == 2
+    assert len(texts[0]) == 3
