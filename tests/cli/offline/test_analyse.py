@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fawkes.cli.main import cli
+from fawkes.store.sqlite import Ledger
+from tests.report.played import fill, recorded
 
 LINES = (
     "10000000,,1,0,7,1,user,2,1,0.5,0.1,0.01,0",
@@ -96,3 +98,17 @@ def test_a_bad_log_gives_a_reason(tmp_path: Path, content: bytes, says: str) -> 
 @pytest.mark.parametrize("words", [("trace",), ("trace", "nothing.csv.gz"), ("make", "x", "--schedules", "5")])
 def test_what_is_not_there_or_too_small_is_refused(words: tuple[str, ...]) -> None:
     assert fawkes(*words).exit_code == 2
+
+
+@pytest.mark.slow
+def test_a_ledger_says_how_often_nodes_left_and_what_it_does_not_know(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "state", durable=False)
+    fill(ledger, recorded())
+    ledger.close()
+    ended = CliRunner().invoke(cli, ["--site", str(tmp_path), "analyse", "ledger", "-o", "json"])
+    rows = json.loads(ended.stdout)["rows"]
+    assert rows
+    assert {row["killed_tasks"] for row in rows} == {None}
+    shown = CliRunner().invoke(cli, ["--site", str(tmp_path), "analyse", "ledger"]).stdout
+    assert f"{sum(row['left_nodes'] for row in rows)} nodes left MR-clusters" in shown
+    assert fawkes("ledger").exit_code == 2
