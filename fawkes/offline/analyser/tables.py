@@ -32,21 +32,28 @@ def group_rows(state: State) -> list[Row]:
 
 def _group_row(state: State, by: str, name: str, mask: Mask) -> Row:
     totals = state.totals
+    schedules, evictions, preemptions, undecided, unmeasured = (
+        int(count[mask].sum())
+        for count in (
+            totals.events[SCHEDULE], totals.events[EVICT], totals.preemptions, totals.undecided, totals.unmeasured
+        )
+    )  # fmt: skip
     used, evicted, preempted = (
         float(cpu[mask].sum()) / _CPU_HOUR for cpu in (totals.used, totals.evicted_cpu, totals.preempted_cpu)
     )
+    measured, decided = (not evictions or unknown < evictions for unknown in (unmeasured, undecided))
+    rates = _rates(schedules, evictions, preemptions)
     return {
         "by": by,
         "group": name,
-        **_rates(*(int(count[mask].sum()) for count in
-                   (totals.events[SCHEDULE], totals.events[EVICT], totals.preemptions))),
-        "undecided": int(totals.undecided[mask].sum()),
+        **(rates if decided else {**rates, "preemptions": None, "preemption_rate": None}),
+        "undecided": undecided,
         "used_cpu_h": used,
-        "evicted_cpu_h": evicted,
-        "preempted_cpu_h": preempted,
-        "wasted": _share(evicted, used),
-        "unmeasured": int(totals.unmeasured[mask].sum()),
-    }  # fmt: skip
+        "evicted_cpu_h": evicted if measured else None,
+        "preempted_cpu_h": preempted if measured else None,
+        "wasted": _share(evicted, used) if measured else None,
+        "unmeasured": unmeasured,
+    }
 
 
 def hour_rows(state: State) -> list[Row]:
@@ -83,17 +90,19 @@ def sentences(state: State) -> Iterator[str]:
     if repeats:
         twice, often = (repeats.get(times, {}).get("evicted_share", 0.0) for times in (2, 10))
         tasks = repeats[1]["evicted_tasks"]
-        yield f"{tasks:,} tasks were evicted, {twice:.1%} at least twice, {often:.1%} ten times or more"
+        yield f"tasks that were evicted: {tasks:,}, {twice:.1%} at least twice, {often:.1%} ten times or more"
     if whole["wasted"] is not None:
+        least = "at least " if whole["unmeasured"] else ""
         yield (
-            f"evictions wasted {whole['evicted_cpu_h']:,.1f} of {whole['used_cpu_h']:,.1f} CPU-hours "
+            f"evictions wasted {least}{whole['evicted_cpu_h']:,.1f} of {whole['used_cpu_h']:,.1f} CPU-hours "
             f"({whole['wasted']:.1%}), preemptions {whole['preempted_cpu_h']:,.1f}"
         )
     if whole["unmeasured"]:
         why = "their beginning or CPU request is not in the log"
-        yield f"the waste of {whole['unmeasured']:,} evictions is not known: {why}"
+        yield f"evictions whose waste is not known: {whole['unmeasured']:,}; {why}"
     if whole["undecided"]:
-        yield f"{whole['undecided']:,} evictions are undecided: no machine, or less than 5 s before the end of the log"
+        why = "they name no machine, or are in the last 5 s of the log"
+        yield f"evictions that are undecided: {whole['undecided']:,}; {why}"
 
 
 def _rates(schedules: int, evictions: int, preemptions: int) -> Mapping[str, int | float | None]:

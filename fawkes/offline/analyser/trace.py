@@ -171,9 +171,10 @@ def _table(text: bytes) -> tuple[Any, list[tuple[int, int]]]:
     Columns are numbers, or all of them bytes when a value is no number.
     """
     with suppress(pa.ArrowInvalid):
-        # pyarrow takes an empty line for one that has every column.
-        if b"\n\n" not in text and not text.startswith(b"\n"):
-            return _read(text, _FORMS), []
+        table = _read(text, _FORMS)
+        # pyarrow takes an empty line for one that has every column, without values.
+        if not table["time"].null_count:
+            return table, []
     # A handler of pyarrow would be given such lines as text, which they need not be.
     lines = text.splitlines(keepends=True)
     counts = [line.count(b",") + 1 for line in lines]

@@ -20,6 +20,7 @@ from tests.offline.analyser.support import line, state_of, state_of_lines, writt
 
 VICTIM = [line(10, SCHEDULE, machine=7, priority=1), line(100, EVICT, machine=7, priority=1)]
 END = line(200, SUBMIT, job=9)
+VICTIM_2 = [line(110, SCHEDULE, job=4, machine=7), line(120, EVICT, job=4, machine=7)]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,8 @@ def test_other_events_than_schedules_preempt_nobody(tmp_path: Path) -> None:
 
 
 def test_what_the_log_does_not_have_is_undecided(tmp_path: Path) -> None:
-    assert group_rows(state_of_lines(tmp_path, VICTIM))[0]["undecided"] == 1
+    row = group_rows(state_of_lines(tmp_path, VICTIM))[0]
+    assert (row["undecided"], row["preemptions"], row["preemption_rate"]) == (1, None, None)
     in_time = line(102, SCHEDULE, job=2, machine=7, priority=2)
     row = group_rows(state_of_lines(tmp_path, [*VICTIM, in_time]))[0]
     assert (row["preemptions"], row["undecided"]) == (1, 0)
@@ -90,6 +92,9 @@ def test_time_that_is_not_known_is_no_waste(tmp_path: Path) -> None:
     ]  # fmt: skip
     row = group_rows(state_of_lines(tmp_path, lines))[0]
     assert (row["evictions"], row["unmeasured"], row["used_cpu_h"], row["wasted"]) == (3, 3, 0, None)
+    assert (row["evicted_cpu_h"], row["preempted_cpu_h"]) == (None, None)
+    some = group_rows(state_of_lines(tmp_path, [*lines[:-1], *VICTIM_2, END]))[0]
+    assert (some["unmeasured"], some["evicted_cpu_h"]) == (3, pytest.approx(0.5 * 10 / 3600))
 
 
 def test_tasks_that_still_run_have_used_their_time(tmp_path: Path) -> None:
