@@ -26,6 +26,7 @@ PARTS = (
     "simulator",
     "flat",
     "preemption",
+    "analyser",
     "sweep",
     "readers",
     "page",
@@ -45,6 +46,7 @@ _ROUNDS = {
     "simulator": 3,
     "flat": 1,
     "preemption": 3,
+    "analyser": 3,
     "sweep": 3,
     "readers": 3,
     "page": 1,
@@ -127,7 +129,19 @@ def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Sa
 
         figures += core.figures(rounds or _ROUNDS["core"], say)
         figures += waiting.figures(rounds or _ROUNDS["core"], say)
-    for part in ("ledger", "simulator", "flat", "preemption", "sweep", "readers", "page", "ssh", "loop", "quota"):
+    for part in (
+        "ledger",
+        "simulator",
+        "flat",
+        "preemption",
+        "analyser",
+        "sweep",
+        "readers",
+        "page",
+        "ssh",
+        "loop",
+        "quota",
+    ):
         if part in parts:
             figures += _of_module(part, rounds, say)
     if "deploy" in parts or "grow" in parts:

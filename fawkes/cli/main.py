@@ -99,6 +99,7 @@ VERBS = {
     "interference": Verb(
         "fawkes.cli.offline.interference:interference", "Simulate frameworks that share a cloud by resource offers."
     ),
+    "analyse": Verb("fawkes.cli.offline.analyse:analyse", "Count evictions and preemptions in logs of task events."),
     "paper": Verb("fawkes.cli.offline.paper:paper", "Simulate every table and figure of the paper, and judge them."),
     "man": Verb("fawkes.cli.man:man", "Write the manual pages of all commands."),
 }

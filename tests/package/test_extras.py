@@ -70,6 +70,8 @@ NEEDS = [
     ("whatif record", "offline"),
     ("calibrate record", "offline"),
     ("interference no-deadlock", "offline"),
+    ("analyse trace log.csv", "offline"),
+    ("analyse make log", "offline"),
     ("deadlines TR1 --capacity 10", "offline"),
     ("paper --out paper --quick", "offline"),
     ("replay WKLD-A", "offline"),

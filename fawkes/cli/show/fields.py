@@ -78,6 +78,7 @@ TENTHS: Final = Shape("seconds", lambda value: f"{value:.1f} s", right=True)
 RATIO: Final = Shape("number", lambda value: f"{value:.2f}", right=True)
 FIGURE: Final = Shape("number", lambda value: value if isinstance(value, str) else f"{value:.4g}", right=True)
 SHARE: Final = Shape("share of 1", lambda value: f"{value:.1%}", right=True)
+PERCENT: Final = Shape("share of 1", lambda value: f"{value:.2%}", right=True)
 CHANGE: Final = Shape("share of 1", lambda value: f"{value:+.1%}", right=True)
 SIGNED: Final = Shape("number", lambda value: f"{value:+.3g}", right=True)
 
@@ -319,6 +320,38 @@ _ALL: Final = (
     Field("regret", "regret", "The mean slowdown over that of the best fixed division, minus 1.", CHANGE),
     Field("moves", "node moves", "Nodes that came, went or changed their MR-cluster, deployments included.", FIGURE),
     Field("front", "front", "Whether no other is better in both, the mean slowdown and these moves.", YES),
+    # evictions and preemptions
+    Field("by", "by", "The kind of the group: log, band, priority or class.", NAME),
+    Field("group", "group", "A band of priorities, a priority or a scheduling class; all is the whole log.", NAME),
+    Field("hour", "hour", "The hour of the log, from its time 0.", COUNT),
+    Field("events", "events", "How many events.", COUNT),
+    Field("schedules", "scheduled", "How often tasks were scheduled on a machine.", COUNT),
+    Field("evictions", "evictions", "How often tasks were evicted, whatever the reason.", COUNT),
+    Field("eviction_rate", "evict rate", "Evictions, divided by schedules.", PERCENT),
+    Field("preemptions", "preemptions", "Evictions that the 5-second rule calls preemptions.", COUNT),
+    Field("preemption_rate", "preempt rate", "Preemptions, divided by schedules.", PERCENT),
+    Field("undecided", "undecided", "Evictions without a machine, or less than 5 s before the end of the log.", COUNT),
+    Field(
+        "used_cpu_h", "CPU-hours", "CPU-hours of all attempts, by their request; those not known are left out.", FIGURE
+    ),
+    Field("evicted_cpu_h", "CPU-hours evicted", "CPU-hours of the attempts that were evicted.", FIGURE),
+    Field("preempted_cpu_h", "CPU-hours preempted", "CPU-hours of the attempts that were preempted.", FIGURE),
+    Field("wasted", "wasted", "The CPU-hours of evicted attempts, divided by those of all attempts.", SHARE),
+    Field("unmeasured", "not measured", "Evictions whose CPU time is not known.", COUNT),
+    Field("at_least", "at least", "So many evictions or preemptions of the same task, or more.", COUNT),
+    Field("evicted_tasks", "evicted", "How many tasks were evicted so often.", COUNT),
+    Field("evicted_share", "of evicted", "Their share of all tasks that were evicted.", PERCENT),
+    Field("preempted_tasks", "preempted", "How many tasks were preempted so often.", COUNT),
+    Field("preempted_share", "of preempted", "Their share of all tasks that were preempted.", PERCENT),
+    Field("platform", "platform", "The microarchitecture of the machines, as the log names it.", NAME),
+    Field("cpu", "CPU", "Their CPUs, in units of the largest machine.", NAME),
+    Field("memory_units", "memory", "Their memory, in units of the largest machine.", NAME),
+    Field("part_of_all", "of all", "Their share of all machines.", PERCENT),
+    Field("left_nodes", "left", "How often nodes left the MR-cluster for this reason.", COUNT),
+    Field("again_nodes", "more than once", "How many nodes left it more than once for this reason.", COUNT),
+    Field(
+        "killed_tasks", "tasks ended", "Tasks that ended with these nodes; not known, because a ledger has none.", COUNT
+    ),
     # deadlines on a flat pool of CPUs
     Field("trace", "trace", "The trace of jobs.", NAME),
     Field("deadlines", "deadlines", "The type of the deadlines; own: those of the table.", NAME),

@@ -181,6 +181,20 @@ TABLES: Final[Mapping[str, Table]] = {
     "interference": Table(
         ("manager", "framework", "first_task_s", "finished_s", "stuck_s", "lost_tasks"), ("at_s", "dropped_jobs")
     ),
+    "analyse trace": Table(
+        ("group", "schedules", "evictions", "eviction_rate", "preemptions", "preemption_rate", "wasted"),
+        ("by", "undecided", "used_cpu_h", "evicted_cpu_h", "preempted_cpu_h", "unmeasured"),
+        drop=("wasted",),
+    ),
+    "analyse trace, hours": Table(
+        ("hour", "schedules", "evictions", "eviction_rate", "preemptions", "preemption_rate")
+    ),
+    "analyse trace, repeats": Table(
+        ("at_least", "evicted_tasks", "evicted_share", "preempted_tasks", "preempted_share")
+    ),
+    "analyse trace, machines": Table(("platform", "cpu", "memory_units", "count", "part_of_all")),
+    "analyse make": Table(("folder", "events", "schedules", "evictions", "preemptions")),
+    "analyse ledger": Table(("cluster", "code", "left_nodes", "again_nodes", "killed_tasks")),
     "replay": Table(
         ("job", "cluster", "state", "due_s", "late_s", "start_drift_s", "run_s", "slowdown"), drop=("cluster", "due_s")
     ),

@@ -1,0 +1,123 @@
+"""The totals of a log as rows: bands of priorities, priorities, classes, hours, and how often tasks were evicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fawkes.offline.analyser.fold import CLASSES, EVICT, GROUPS, HOUR_US, KINDS, SCHEDULE, Mask, State
+
+Row = dict[str, Any]
+
+BANDS: Final = (("free", 0, 1), ("middle", 2, 8), ("production", 9, 11), ("monitoring", 12, 63))
+"""Names of bands with their lowest and highest priority (Table 4); Google's later text has monitoring at 12."""
+AT_LEAST: Final = (1, 2, 3, 5, 10, 20, 50, 100)
+_CPU_HOUR: Final = float(HOUR_US)
+
+
+def group_rows(state: State) -> list[Row]:
+    """A row for the whole log, and for each band, priority and class that has events."""
+    group = np.arange(GROUPS)
+    priority, scheduling_class = group // CLASSES, group % CLASSES
+    masks: list[tuple[str, str, Mask]] = [("log", "all", np.ones(GROUPS, bool))]
+    masks += [("band", f"{name} ({a}-{b})", (priority >= a) & (priority <= b)) for name, a, b in BANDS]
+    masks += [("priority", f"priority {level}", priority == level) for level in np.unique(priority)]
+    masks += [("class", f"class {number}", scheduling_class == number) for number in range(CLASSES)]
+    events = state.totals.events.sum(axis=0)
+    return [_group_row(state, by, name, mask) for by, name, mask in masks if by == "log" or events[mask].any()]
+
+
+def _group_row(state: State, by: str, name: str, mask: Mask) -> Row:
+    totals = state.totals
+    schedules, evictions, preemptions, undecided, unmeasured = (
+        int(count[mask].sum())
+        for count in (
+            totals.events[SCHEDULE], totals.events[EVICT], totals.preemptions, totals.undecided, totals.unmeasured
+        )
+    )  # fmt: skip
+    used, evicted, preempted = (
+        float(cpu[mask].sum()) / _CPU_HOUR for cpu in (totals.used, totals.evicted_cpu, totals.preempted_cpu)
+    )
+    measured, decided = (not evictions or unknown < evictions for unknown in (unmeasured, undecided))
+    rates = _rates(schedules, evictions, preemptions)
+    return {
+        "by": by,
+        "group": name,
+        **(rates if decided else {**rates, "preemptions": None, "preemption_rate": None}),
+        "undecided": undecided,
+        "used_cpu_h": used,
+        "evicted_cpu_h": evicted if measured else None,
+        "preempted_cpu_h": preempted if measured else None,
+        "wasted": _share(evicted, used) if measured else None,
+        "unmeasured": unmeasured,
+    }
+
+
+def hour_rows(state: State) -> list[Row]:
+    """A row for each hour of the log that has events of tasks that ran."""
+    return [{"hour": hour, **_rates(*counts)} for hour, counts in sorted(state.totals.hours.items())]
+
+
+def repeat_rows(state: State) -> list[Row]:
+    """How many tasks were evicted, and preempted, at least so often; shares of those it happened to at all."""
+    evicted, preempted = (_at_least(counts) for counts in (state.repeats.evictions, state.repeats.preemptions))
+    return [
+        {
+            "at_least": times,
+            "evicted_tasks": evicted[times],
+            "evicted_share": _share(evicted[times], evicted[1]),
+            "preempted_tasks": preempted[times],
+            "preempted_share": _share(preempted[times], preempted[1]),
+        }
+        for times in AT_LEAST
+        if evicted[times]
+    ]
+
+
+def event_counts(state: State) -> dict[str, int]:
+    """How many events there are of each kind (Table 2)."""
+    return dict(zip(KINDS, state.totals.events.sum(axis=1).tolist(), strict=True))
+
+
+def sentences(state: State) -> Iterator[str]:
+    """The figures of the whole log, for people."""
+    whole, repeats = group_rows(state)[0], {row["at_least"]: row for row in repeat_rows(state)}
+    events = event_counts(state)
+    yield f"{sum(events.values()):,} events: " + ", ".join(f"{count:,} {kind}" for kind, count in events.items())
+    if repeats:
+        twice, often = (repeats.get(times, {}).get("evicted_share", 0.0) for times in (2, 10))
+        tasks = repeats[1]["evicted_tasks"]
+        yield f"tasks that were evicted: {tasks:,}, {twice:.1%} at least twice, {often:.1%} ten times or more"
+    if whole["wasted"] is not None:
+        least = "at least " if whole["unmeasured"] else ""
+        yield (
+            f"evictions wasted {least}{whole['evicted_cpu_h']:,.1f} of {whole['used_cpu_h']:,.1f} CPU-hours "
+            f"({whole['wasted']:.1%}), preemptions {whole['preempted_cpu_h']:,.1f}"
+        )
+    if whole["unmeasured"]:
+        why = "their beginning or CPU request is not in the log"
+        yield f"evictions whose waste is not known: {whole['unmeasured']:,}; {why}"
+    if whole["undecided"]:
+        why = "they name no machine, or are in the last 5 s of the log"
+        yield f"evictions that are undecided: {whole['undecided']:,}; {why}"
+
+
+def _rates(schedules: int, evictions: int, preemptions: int) -> Mapping[str, int | float | None]:
+    return {
+        "schedules": schedules,
+        "evictions": evictions,
+        "eviction_rate": _share(evictions, schedules),
+        "preemptions": preemptions,
+        "preemption_rate": _share(preemptions, schedules),
+    }
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def _at_least(counts: NDArray[np.int32]) -> dict[int, int]:
+    return {times: int((counts >= times).sum()) for times in AT_LEAST}
