@@ -32,8 +32,7 @@ from fawkes.core.quota.sight import (
 )
 from fawkes.core.quota.supervisor import supervise
 from fawkes.core.quota.values import TOLERANCE, Claim, Divide, QuotaRules, round_up
-from fawkes.core.values.lifecycle import ENDED_JOBS
-from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, NodeId
+from fawkes.core.values.model import ClusterId, JobId, JobState, NodeId
 
 
 def node_cores(vcores: int | None, shared_cores: float, nodes: int) -> float | None:
@@ -59,22 +58,19 @@ def step(room: Room, look: Look, divide: Divide, rules: QuotaRules) -> Period:
     return Period(Room({app.goal.job: app for app, _ in after}), quotas, tuple(course for _, course in after))
 
 
-def teachers(known: Mapping[JobId, Goal], room: Room, jobs: Mapping[JobId, JobState]) -> tuple[list[Goal], list[Goal]]:
-    """Attempts that another profile would fit better: those under way, and those that have ended well just now.
+def teachers(
+    known: Mapping[JobId, Goal], room: Room, under_way: Mapping[JobId, JobState]
+) -> tuple[list[Goal], list[Goal]]:
+    """Attempts that another profile would fit better: those under way, and those that have ended since the last call.
 
-    They have another shape than their profile, or it has no rate for a stage of theirs. ``known`` are those of the
-    last call. The second ones make a new version of their profile.
+    They have another shape than their profile, or it has no rate for a stage of theirs. ``known`` are those that were
+    under way. Those that have ended well make a new version of their profile; whether they did, YARN knows.
     """
     known = {**known, **{job: app.goal for job, app in room.applications.items() if _unfit(app)}}
     waiting, ended = list[Goal](), list[Goal]()
     for name, goal in sorted(known.items()):
-        job = jobs.get(name)
-        if job is None or job.attempt != goal.attempt:
-            continue
-        if job.life not in ENDED_JOBS:
-            waiting.append(goal)
-        elif job.life is JobLife.SUCCEEDED:
-            ended.append(goal)
+        job = under_way.get(name)
+        (ended if job is None or job.attempt != goal.attempt else waiting).append(goal)
     return waiting, ended
 
 

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 def learn(setup: Setup, cluster: LiveCluster | None, goal: Goal, folder: Path) -> None:
-    """Keep what an attempt that has ended well did as the next version of its profile, if that fits better.
+    """Keep what an attempt that has ended did as the next version of its profile, if it ended well and this fits.
 
     What keeps it from that is a warning with the next command; a job is never touched by it.
     """
@@ -32,7 +32,8 @@ def learn(setup: Setup, cluster: LiveCluster | None, goal: Goal, folder: Path) -
             raise FawkesError(f"{goal.cluster} is gone")
         ended = [app for app in applications_of(setup, cluster, goal.job, goal.attempt) if app.succeeded]
         if not ended:
-            raise FawkesError("its ResourceManager knows no application of it that has ended well")
+            _log.info("%s made no new profile: YARN knows no application of it that has ended well", goal.job)
+            return
         pieces = event_lines(Hdfs.of(setup.masters(cluster)), ended[-1].id)
         lines = (line for piece in pieces for line in io.BytesIO(piece.encode()))
         made = profile_of_log(lines, name, f"the event log of {ended[-1].id}")

@@ -213,7 +213,9 @@ def test_a_profile_that_cannot_be_made_is_a_warning_with_the_next_command(
     """The ResourceManager has an application of the attempt, but HDFS has no log of it."""
     bench.server.answers[STAGES] = says([stage(9, done=0)])
     bench.period()
-    bench.job(JobLife.SUCCEEDED)
+    row = {"id": APP, "state": "FINISHED", "finalStatus": "SUCCEEDED", "applicationTags": "fawkes-j-1"}
+    bench.server.answers[APPS] = says({"apps": {"app": [row]}})
+    del bench.state.jobs[JobId("j")]
     bench.period()
     bench.quotas.close()
     bench.quotas._drivers.shutdown(wait=True)
