@@ -1,5 +1,8 @@
 """Spark applications under CPU quotas on a lab: profiled once, then run with their deadlines relaxed by 0, 20 and 40 %.
 
+With --together several run at once, each with a deadline of its own; with --elsewhere also on another MR-cluster, and
+there are free nodes.
+
 All hosts of a lab share the processors of one machine. So this shows that quotas are set and progress follows its set
 point there; it does not show what the nodes of a site can do. The tasks compute, on no more executors than the
 machine has processors.
@@ -12,7 +15,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,14 +36,16 @@ from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import JobState
 from fawkes.live.lab import LabSpec
 from fawkes.playbook.dist import pieces
+from fawkes.report import history
+from fawkes.report.words.sentences import sentence
 from fawkes.store.quotas import QuotaReader
 from fawkes.store.sqlite import LedgerReader
 
 _LIMIT_S = 1200.0
-_MEMORY = 2500 * 1_000_000
+_EXECUTOR = "512m"
 _SETTINGS = """
 preset = "demo"
-policy = "EQ"
+policy = "{weighting}"
 period = "10s"
 sample_every = "2s"
 idle_time = "10h"
@@ -106,11 +112,29 @@ class Pool:
         with closing(QuotaReader(self.site.state_dir)) as reader:
             return reader.courses(name)
 
-    def run(self, name: str, deadline_s: float) -> Row:
+    def run(self, name: str, deadline_s: float, more: str = "", cluster: str = "c-1") -> Row:
         """Run the application with its profile and a deadline to its end."""
-        path = self.job(name, f'profile = "{self.app}"\ndeadline = "{round(deadline_s)}s"\n')
-        self.command("submit", "c-1", os.fspath(path), "--wait")
+        path = self.job(name, f'profile = "{self.app}"\ndeadline = "{round(deadline_s)}s"\n{more}')
+        self.command("submit", cluster, os.fspath(path), "--wait")
         return self.row(name)
+
+    def moves(self) -> list[str]:
+        """The moves of nodes so far, each with its reasons."""
+        with closing(LedgerReader(self.site.state_dir)) as reader:
+            return [
+                f"{move.node}: {move.source or 'free'} -> {move.target or 'free'}, "
+                + "; ".join(sentence(reason) for reason in move.reasons)
+                for move in history.moves(reader)
+            ]
+
+    def profiled(self) -> float:
+        """The seconds that the application takes without quotas; its profile is kept."""
+        path = self.job(f"{self.app}-base")
+        self.say(self.command("profile", "run", os.fspath(path), "--cluster", "c-1", "--name", self.app))
+        (base,) = (job for name, job in self.jobs().items() if name.startswith(f"{self.app}-base"))
+        took_s = ((base.finished_us or 0) - base.submitted_us) / SECOND_US
+        self.say(f"without quotas it takes {took_s:.0f} s")
+        return took_s
 
     def row(self, name: str) -> Row:
         """The row of a job that has ended; FawkesError for one that did not succeed."""
@@ -129,34 +153,54 @@ class Pool:
 
 
 @contextmanager
-def pool(folder: Path, *, nodes: int, policy: str, app: str, args: str, say: Say) -> Iterator[Pool]:
-    """A lab with an MR-cluster that has Spark, and the programs of Table 2."""
+def pool(
+    folder: Path, clusters: Mapping[str, int], *, free: int, memory_mb: int, policy: str, app: str, args: str, say: Say
+) -> Iterator[Pool]:
+    """A lab with MR-clusters of so many core nodes that have Spark, free nodes, and the programs of Table 2."""
+    nodes, weighting = sum(clusters.values()) + free, "NP" if free else "EQ"
     pieces.provide(pieces.of_name("spark"), say=say)
     site = Site(folder)
-    with lab_of(LabSpec(hosts=nodes, site=folder, nodemanager_memory_bytes=_MEMORY, control_groups=True), say) as lab:
-        site.settings_file.write_text(_SETTINGS.format(cores=os.cpu_count(), policy=policy))
+    with lab_of(
+        LabSpec(hosts=nodes, site=folder, nodemanager_memory_bytes=memory_mb * 1_000_000, control_groups=True), say
+    ) as lab:
+        site.settings_file.write_text(_SETTINGS.format(cores=os.cpu_count(), policy=policy, weighting=weighting))
         site.clusters_dir.mkdir(exist_ok=True)
-        (site.clusters_dir / "c-1.toml").write_text(_CLUSTER.format(nodes=nodes))
+        for name, count in clusters.items():
+            (site.clusters_dir / f"{name}.toml").write_text(_CLUSTER.format(nodes=count))
         shutil.copytree(bundled_dir(Kind.WORKLOAD) / Kind.WORKLOAD.value / "spark", site.root / "jobs")
         with controller_of(lab, site) as client:
             made = Pool(site, client, app, args, say)
-            made.command("request", "c-1", "--wait")
+            made.command("request", *clusters, "--wait")
             yield made
 
 
 def relaxed(pool: Pool, times: int, by: Sequence[float]) -> list[Row]:
     """The application profiled, and run so often with its deadline relaxed by each part."""
-    pool.say(
-        pool.command("profile", "run", os.fspath(pool.job(f"{pool.app}-base")), "--cluster", "c-1", "--name", pool.app)
-    )
-    (base,) = (job for name, job in pool.jobs().items() if name.startswith(f"{pool.app}-base"))
-    base_s = ((base.finished_us or 0) - base.submitted_us) / SECOND_US
-    pool.say(f"without quotas it takes {base_s:.0f} s")
+    base_s = pool.profiled()
     rows = []
     for part in by:
         for count in range(times):
             rows.append(pool.run(f"relaxed-{round(100 * part)}-{count}", base_s * (1 + part)))
             pool.say(line(rows[-1]))
+    return rows
+
+
+def together(pool: Pool, factors: Sequence[float], elsewhere: Sequence[float]) -> list[Row]:
+    """The application profiled, and run so often at once, with deadlines of so many times its time without quotas.
+
+    Those of ``elsewhere`` run on another MR-cluster.
+    """
+    base_s = pool.profiled()
+    # Without it an executor has more than half of a node.
+    more = f'properties = {{ "spark.executor.memory" = "{_EXECUTOR}" }}\n'
+    places = [("c-1", factor) for factor in factors] + [("c-2", factor) for factor in elsewhere]
+    with ThreadPoolExecutor(len(places)) as threads:
+        runs = [
+            threads.submit(pool.run, f"together-{number}-on-{cluster}", base_s * factor, more, cluster)
+            for number, (cluster, factor) in enumerate(places)
+        ]
+        rows = [run.result() for run in runs]
+    pool.say("\n".join(pool.moves()))
     return rows
 
 
@@ -179,13 +223,27 @@ def main(say: Callable[[str], None] = print) -> None:
     parser.add_argument("--records", type=int, default=40_000)
     parser.add_argument("--work-us", type=int, default=1_000)
     parser.add_argument("--policy", default="edf_pure")
+    parser.add_argument("--together", type=float, nargs="+", default=[], help="multiples of the time without quotas")
+    parser.add_argument("--elsewhere", type=float, nargs="+", default=[], help="the same, on another MR-cluster")
+    parser.add_argument("--memory-mb", type=int, default=2500)
     given = parser.parse_args()
     args = _ARGS.format(records=given.records, tasks=given.tasks, work_us=given.work_us)
+    clusters = {"c-1": given.nodes} | ({"c-2": 1} if given.elsewhere else {})
     with (
         TemporaryDirectory(prefix="fawkes-ontime-") as folder,
-        pool(Path(folder) / "lab", nodes=given.nodes, policy=given.policy, app=given.app, args=args, say=say) as made,
+        pool(
+            Path(folder) / "lab",
+            clusters,
+            free=2 if given.elsewhere else 0,
+            memory_mb=given.memory_mb,
+            policy=given.policy,
+            app=given.app,
+            args=args,
+            say=say,
+        ) as made,
     ):
-        rows = relaxed(made, given.times, given.by)
+        several = given.together or given.elsewhere
+        rows = together(made, given.together, given.elsewhere) if several else relaxed(made, given.times, given.by)
         say("\n".join(map(line, rows)))
         say(made.command("explain", "--job", rows[-1].name))
 

@@ -72,7 +72,7 @@ def test_each_host_limits_its_own_containers_and_lifts_its_limits_itself(lab: La
         facts = ok(lab, host, quota.limit(right, {CONTAINER: 10 * number}, lifetime_s=60))
         assert facts[f"quota.{CONTAINER}"] == str(10 * number)
     for number, host in enumerate(HOSTS, start=1):
-        assert set(output_of(lab, host, LIMITS).split()) == {"-1", str(10_000 * number)}, "its own groups alone"
+        assert set(output_of(lab, host, LIMITS).split()) == {"-1", str(2_000 * number)}, "its own groups alone"
 
     ok(lab, "node01", quota.limit(rights["node01"], {CONTAINER: 5}, lifetime_s=1))
     lab.cut("node01")
