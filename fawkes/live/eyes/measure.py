@@ -260,7 +260,23 @@ def _ask_driver(masters: MasterAddresses, app: Application, deadline: Deadline) 
         stages = get_json(f"{url}?{_STAGES}", deadline, key=masters.key)
     except UnreadableError:
         return None
-    return spark_tasks(stages)
+    tasks = spark_tasks(stages)
+    if tasks is None or not stages or not tasks.ready or _asks_for_room(masters, app, deadline):
+        return tasks
+    return replace(tasks, ready=0)
+
+
+def _asks_for_room(masters: MasterAddresses, app: Application, deadline: Deadline) -> bool:
+    """False if an application asks YARN for no more containers; True where that is not known.
+
+    Then its tasks wait for the executors that it has. The next job would otherwise wait for a whole stage under CPU
+    quotas, although it has room.
+    """
+    try:
+        now = application(masters, app.id, deadline)
+    except UnreadableError:
+        return True
+    return now is None or now.pending > 0
 
 
 def spark_tasks(stages: Any) -> Tasks | None:

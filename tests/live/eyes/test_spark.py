@@ -48,11 +48,19 @@ def test_an_answer_without_figures_is_not_known(answer: object) -> None:
     assert spark_tasks(answer) is None
 
 
-def test_a_driver_is_asked_for_its_tasks(server: Server) -> None:
-    server.answers[APPS] = live(app(applicationType="SPARK"))
+@pytest.mark.parametrize(("pending", "ready"), [(2, 10), (0, 0), (None, 10)])
+def test_a_driver_is_asked_for_its_tasks(server: Server, pending: int | None, ready: int) -> None:
+    """Tasks lack room only where their driver asks YARN for containers; None: YARN does not say."""
+    spark = app(applicationType="SPARK")
+    server.answers[APPS] = live(spark)
     server.answers[STAGES] = says([stage("PENDING", 2), stage("ACTIVE", 20, 4, 6)])
+    requests = [{"resourceName": "*", "numContainers": pending}]
+    server.answers[f"{APPS}/{ONE}"] = (
+        text("not now", 500) if pending is None else says({"app": spark | {"resourceRequests": requests}})
+    )
     reading = read(server)
-    assert (reading.jobs_running, reading.tasks_waiting, reading.tasks_running, reading.tasks_ready) == (1, 12, 4, 10)
+    assert (reading.jobs_running, reading.tasks_waiting, reading.tasks_running) == (1, 12, 4)
+    assert reading.tasks_ready == ready
     assert (reading.tasks_done, reading.strays, reading.silent) == (6, (), ())
 
 
