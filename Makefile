@@ -61,7 +61,7 @@ drills: ready
 	$(BIN)/python -m drills --folder $(DRILLS) table
 
 # Long runs on real Hadoop: the paper's micro-experiments in small, calibrating and judging (on another day: judging alone),
-# live pairs, deadlines (20 to 40 minutes each).
+# live pairs, deadlines (20 to 40 minutes each), Spark applications under CPU quotas (an hour; root, and control groups of v1).
 TRUST := build/trust
 shows: ready
 	@$(BIN)/fawkes dist get 3.5.0
@@ -71,6 +71,7 @@ shows: ready
 	else rm -rf $(TRUST); $(BIN)/python -m bench.trust --keep $(TRUST); fi
 	$(BIN)/python -m bench.pairs --model $(TRUST)/model.toml
 	$(BIN)/python -m bench.deadlines
+	$(BIN)/python -m bench.ontime
 
 # Wheel and source archive in dist/, checked and tried in empty environments; packages come from the index that pip uses.
 release: $(VENV)/ready

@@ -212,8 +212,8 @@ def line(row: Row) -> str:
     )
 
 
-def main(say: Callable[[str], None] = print) -> None:
-    """Run the show, and print its table."""
+def main(say: Callable[[str], None] = print) -> int:
+    """Run the show, and print its table; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--by", type=float, nargs="+", default=[0.0, 0.2, 0.4])
@@ -229,24 +229,29 @@ def main(say: Callable[[str], None] = print) -> None:
     given = parser.parse_args()
     args = _ARGS.format(records=given.records, tasks=given.tasks, work_us=given.work_us)
     clusters = {"c-1": given.nodes} | ({"c-2": 1} if given.elsewhere else {})
-    with (
-        TemporaryDirectory(prefix="fawkes-ontime-") as folder,
-        pool(
-            Path(folder) / "lab",
-            clusters,
-            free=2 if given.elsewhere else 0,
-            memory_mb=given.memory_mb,
-            policy=given.policy,
-            app=given.app,
-            args=args,
-            say=say,
-        ) as made,
-    ):
-        several = given.together or given.elsewhere
-        rows = together(made, given.together, given.elsewhere) if several else relaxed(made, given.times, given.by)
-        say("\n".join(map(line, rows)))
-        say(made.command("explain", "--job", rows[-1].name))
+    try:
+        with (
+            TemporaryDirectory(prefix="fawkes-ontime-") as folder,
+            pool(
+                Path(folder) / "lab",
+                clusters,
+                free=2 if given.elsewhere else 0,
+                memory_mb=given.memory_mb,
+                policy=given.policy,
+                app=given.app,
+                args=args,
+                say=say,
+            ) as made,
+        ):
+            several = given.together or given.elsewhere
+            rows = together(made, given.together, given.elsewhere) if several else relaxed(made, given.times, given.by)
+            say("\n".join(map(line, rows)))
+            say(made.command("explain", "--job", rows[-1].name))
+    except FawkesError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

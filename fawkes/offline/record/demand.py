@@ -21,7 +21,7 @@ _STREAMING = "streaming"
 _SHORTEST_US = SECOND_US
 
 
-def is_told(details: Facts) -> bool:
+def says_times(details: Facts) -> bool:
     """True if a job's own description says what its tasks take."""
     array = details.get("array")
     timed = isinstance(array, Mapping) and bool(array.get("task_us"))
@@ -35,7 +35,7 @@ def asked_of(job: JobState, applications: Sequence[Application], slots: float | 
     streaming job the history tells too little: it is known by its run time.
     """
     spec = job.spec
-    if is_told(spec.details):
+    if says_times(spec.details):
         known, profile = _by_spec(profile_of(spec), applications)
     elif any(application.maps for application in applications) and spec.details.get("kind") != _STREAMING:
         known, profile = KnownDemands.HISTORY, _by_history(applications)

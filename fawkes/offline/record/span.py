@@ -13,7 +13,7 @@ from fawkes.core.values.decision import PutCluster
 from fawkes.core.values.events import ReleaseAsked, Sampled, Started
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterId, ClusterLife, ClusterState, JobLife, JobState, NodeLife
-from fawkes.offline.record.demand import is_told
+from fawkes.offline.record.demand import says_times
 from fawkes.report import history
 from fawkes.store.base import CLUSTER, Reader
 
@@ -110,7 +110,7 @@ def _succeeded(job: JobState) -> bool:
 
 def _may_begin(job: JobState) -> bool:
     """True if it was ended for its deadline, and its own description says enough to simulate it."""
-    return job.life in (JobLife.DROPPED, JobLife.KILLED) and is_told(job.spec.details)
+    return job.life in (JobLife.DROPPED, JobLife.KILLED) and says_times(job.spec.details)
 
 
 def _rules(store: Reader, span: Span) -> tuple[Started, list[str]]:

@@ -12,7 +12,7 @@ from fawkes.config.clusters.details import JobDetails, TaskArray
 from fawkes.config.jobs.arrays import container_mb, properties
 from fawkes.config.jobs.jobs import job_of
 from fawkes.core.values.model import JobSpec, NodeId
-from fawkes.offline.record.demand import is_told
+from fawkes.offline.record.demand import says_times
 from fawkes.sim.hadoop.profile import profile_of
 
 GOOD = {"kind": "tasks", "command": "echo {id}", "tasks": 12, "memory": "1GiB", "output": "/out/{id}"}
@@ -99,4 +99,4 @@ def test_the_simulator_has_the_times_that_are_known(tmp_path: Path) -> None:
     timed, plain = job(tmp_path, task_time="2m"), job(tmp_path)
     assert (profile_of(timed).maps, profile_of(timed).map_us, profile_of(timed).reduces) == (12, 120_000_000, 0)
     assert (profile_of(plain).maps, profile_of(plain).map_us) == (12, 10_000_000)
-    assert (is_told(timed.details), is_told(plain.details)) == (True, False)
+    assert (says_times(timed.details), says_times(plain.details)) == (True, False)
