@@ -20,8 +20,8 @@ from bench import machine
 from bench.figures import HEAD, Figure, Say, cells, markdown
 from fawkes.base.errors import ExitStatus, FawkesError
 
-PARTS = (
-    "core",
+#: parts that are a module of the same name
+_MODULES = (
     "ledger",
     "simulator",
     "flat",
@@ -33,6 +33,10 @@ PARTS = (
     "ssh",
     "loop",
     "quota",
+)
+PARTS = (
+    "core",
+    *_MODULES,
     "deploy",
     "grow",
     "evacuate",
@@ -129,19 +133,7 @@ def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Sa
 
         figures += core.figures(rounds or _ROUNDS["core"], say)
         figures += waiting.figures(rounds or _ROUNDS["core"], say)
-    for part in (
-        "ledger",
-        "simulator",
-        "flat",
-        "preemption",
-        "analyser",
-        "sweep",
-        "readers",
-        "page",
-        "ssh",
-        "loop",
-        "quota",
-    ):
+    for part in _MODULES:
         if part in parts:
             figures += _of_module(part, rounds, say)
     if "deploy" in parts or "grow" in parts:
