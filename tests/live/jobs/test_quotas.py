@@ -217,8 +217,9 @@ def test_a_profile_that_cannot_be_made_is_a_warning_with_the_next_command(
     bench.server.answers[APPS] = says({"apps": {"app": [row]}})
     del bench.state.jobs[JobId("j")]
     bench.period()
-    bench.quotas.close()
+    # close() cancels what has not begun.
     bench.quotas._drivers.shutdown(wait=True)
+    bench.quotas.close()
     (record,) = [each for each in caplog.records if each.name == "fawkes.live.jobs.profiles"]
     assert "j made no new profile" in record.message
     assert "`fawkes profile run` makes the next version of the profile p" in record.message
