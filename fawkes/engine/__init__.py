@@ -9,6 +9,7 @@ from fawkes.base.errors import BrokenError, FullError
 from fawkes.core.deciding.invariants import unsound
 from fawkes.core.deciding.pool import Foreseen, decide, foresee
 from fawkes.core.fairness.weights import Measure
+from fawkes.core.preemption.values import Choose
 from fawkes.core.state.admitting import Admission
 from fawkes.core.state.members import in_full
 from fawkes.core.state.state import State, View, evolve
@@ -22,6 +23,8 @@ from fawkes.engine.ports import Entry, Store, World
 LoadPolicy = Callable[[PolicyText, Settings], Measure]
 #: makes the admission policy of a `Started` event callable again, with the site's parameters
 LoadAdmission = Callable[[PolicyText, Mapping[str, Plain]], Admission]
+#: makes the preemption policy of a `Started` event callable again
+LoadPreemption = Callable[[PolicyText], Choose]
 
 
 def no_admission(policy: PolicyText, parameters: Mapping[str, Plain]) -> Admission:
@@ -29,15 +32,22 @@ def no_admission(policy: PolicyText, parameters: Mapping[str, Plain]) -> Admissi
     raise BrokenError(f"nobody can load the admission policy {policy.name}")
 
 
+def no_preemption(policy: PolicyText) -> Choose:
+    """For engines that never meet a preemption policy: BrokenError when they do."""
+    raise BrokenError(f"nobody can load the preemption policy {policy.name}")
+
+
 class Loads:
     """The policies in force, from the last `Started` on."""
 
-    def __init__(self, load_policy: LoadPolicy, load_admission: LoadAdmission) -> None:
+    def __init__(self, load_policy: LoadPolicy, load_admission: LoadAdmission, load_preemption: LoadPreemption) -> None:
         self._load_policy = load_policy
         self._load_admission = load_admission
-        self.texts: tuple[PolicyText | None, PolicyText | None] = (None, None)
+        self._load_preemption = load_preemption
+        self.texts: tuple[PolicyText | None, ...] = (None, None, None)
         self._measure: Measure | None = None
         self._admission: Admission | None = None
+        self._preempt: Choose | None = None
 
     @property
     def ready(self) -> bool:
@@ -48,12 +58,13 @@ class Loads:
         """The decision on an event; BrokenError before the first start."""
         if isinstance(event, Started | Reloaded):
             self._measure = self._load_policy(event.policy, event.settings)
-            self.texts = (event.policy, event.admission)
+            self.texts = (event.policy, event.admission, event.preemption)
             given = event.settings.admission_parameters
             self._admission = None if event.admission is None else self._load_admission(event.admission, given)
+            self._preempt = None if event.preemption is None else self._load_preemption(event.preemption)
         if self._measure is None:
             raise BrokenError(f"{type(event).__name__} before the engine was started")
-        return decide(view, event, self._measure, self._admission)
+        return decide(view, event, self._measure, self._admission, self._preempt)
 
     def foresee(self, view: View) -> Foreseen:
         """The next tick, as things are; BrokenError before the first start."""
@@ -76,10 +87,11 @@ class Engine:
         state: State | None = None,
         remember: Callable[[int, State], None] = lambda seq, state: None,
         load_admission: LoadAdmission = no_admission,
+        load_preemption: LoadPreemption = no_preemption,
     ) -> None:
         self._world = world
         self._store = store
-        self._loads = Loads(load_policy, load_admission)
+        self._loads = Loads(load_policy, load_admission, load_preemption)
         self._remember = remember
         self._state = state or State()
 
@@ -89,8 +101,8 @@ class Engine:
         return self._state
 
     @property
-    def policies(self) -> tuple[PolicyText | None, PolicyText | None]:
-        """The policies in force, for weights and for admission; None before the first start, and without one."""
+    def policies(self) -> tuple[PolicyText | None, ...]:
+        """The policies in force: weights, admission, preemption; None before the first start, and without one."""
         return self._loads.texts
 
     def foresee(self) -> Foreseen:
@@ -160,11 +172,14 @@ def rebuild(entries: Iterable[Entry], state: State | None = None) -> State:
 
 
 def replay(
-    entries: Iterable[Entry], load_policy: LoadPolicy, load_admission: LoadAdmission = no_admission
+    entries: Iterable[Entry],
+    load_policy: LoadPolicy,
+    load_admission: LoadAdmission = no_admission,
+    load_preemption: LoadPreemption = no_preemption,
 ) -> Iterator[Difference]:
     """Decide every stored event again, from the first; yields where the decision differs from the stored one."""
     state = State()
-    loads = Loads(load_policy, load_admission)
+    loads = Loads(load_policy, load_admission, load_preemption)
     for entry in entries:
         if not (loads.ready or isinstance(entry.event, Started)):
             raise BrokenError(f"entry {entry.seq} comes before the first start")

@@ -34,6 +34,7 @@ from fawkes.core.values.sight import Attempt, Blocks, Compute, Sight, Stored
 from fawkes.engine import Engine
 from fawkes.policy import compile_policy
 from fawkes.policy.admission import compile_admission
+from fawkes.policy.preemption import compile_preemption
 from fawkes.report.words.sentences import bare, sentence
 from fawkes.store.memory import MemoryStore
 from tests.support.pools import nodes, request, settings, started, submit
@@ -80,6 +81,7 @@ class Desk:
         pool: tuple[Node, ...] = (),
         policy: PolicyText | None = None,
         admission: PolicyText | None = None,
+        preemption: PolicyText | None = None,
         shadow: bool = False,
         state: State | None = None,
     ) -> None:
@@ -87,11 +89,19 @@ class Desk:
         self.survey: Facts | None = {"undeclared": [], "applications": []}
         self.world = Silence()
         self.store = MemoryStore()
-        self.engine = Engine(self.world, self.store, compile_policy, self.state, load_admission=compile_admission)
+        self.engine = Engine(
+            self.world,
+            self.store,
+            compile_policy,
+            self.state,
+            load_admission=compile_admission,
+            load_preemption=compile_preemption,
+        )
         self.now_s = self.state.now_us / SECOND_US
         self.checks = True
         more: dict[str, object] = {} if policy is None else {"policy": policy}
         more |= {} if admission is None else {"admission": admission}
+        more |= {} if preemption is None else {"preemption": preemption}
         more |= {"nodes": pool or nodes(count), "shadow": shadow}
         self.last = self.tell(started(at_s=self.now_s, how=how or settings(), **more))  # type: ignore[arg-type]
 
@@ -145,6 +155,11 @@ class Desk:
         """An effect reached its goal."""
         known = self.state.pending[key].version if version is None else version
         return self.tell(Done(at_us=self.now_us, effect=key, version=known))
+
+    def answer(self, key: str, **facts: Plain) -> Decision:
+        """An effect reached its goal, with these facts."""
+        version = self.state.pending[key].version
+        return self.tell(Done(at_us=self.now_us, effect=key, version=version, facts=facts))
 
     def failed(self, key: str, error: str = "it broke", *, final: bool = False) -> Decision:
         """An effect did not reach its goal."""

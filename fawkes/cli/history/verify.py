@@ -57,7 +57,7 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
     """A row for each decision that does not come again; a decision is its text in the ledger."""
     from fawkes.core.values.events import Started
     from fawkes.engine import replay
-    from fawkes.policy.worker.policies import load_admission, load_weighting
+    from fawkes.policy.worker.policies import load_admission, load_preemption, load_weighting
     from fawkes.store.record import decision_plain, dumps
 
     version = ""
@@ -71,7 +71,7 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
                 step(f"step {entry.seq}")
             yield entry
 
-    for difference in replay(entries(), load_weighting, load_admission):
+    for difference in replay(entries(), load_weighting, load_admission, load_preemption):
         stored, now = decision_plain(difference.stored), decision_plain(difference.now)
         if dumps(stored) != dumps(now):
             yield {

@@ -105,6 +105,7 @@ class TaskArray:
     """The tasks of a job of tasks: each has ``memory_mb`` MiB and may fail ``attempts`` times.
 
     ``cpus`` is 0 where its CPUs do not matter. ``task_us`` is the time that each takes, 0 when that is not known.
+    ``checkpoint`` is how a task is saved that must leave its node: ``none`` or ``own``, by itself.
     """
 
     memory_mb: int
@@ -112,6 +113,7 @@ class TaskArray:
     priority: int = 0
     attempts: int = 1
     task_us: int = 0
+    checkpoint: str = "none"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,20 +14,20 @@ from fawkes.core.values.model import JobSpec, NodeId
 KIND = "tasks"
 CLIENT = "fawkes.tasks.Client"
 MOST_PRIORITY = 9
-NO_CHECKPOINT = "none"
+NO_CHECKPOINT, OWN = "none", "own"
 
 _PREFIX = "fawkes.tasks."
-_PLANNED = ("criu", "own")
 #: a node's own script for a container has each name in double quotes
 _FILE = re.compile(r"(?!fawkes-)[A-Za-z0-9_+][A-Za-z0-9_+.-]*")
 
 
 def checkpoint(value: object) -> object:
-    """The value of ``checkpoint``; ValueError with a hint for all but ``none``."""
-    if value in _PLANNED:
-        raise wrong(f"{value!r} is not available yet: no task can be saved", 'Write "none", or leave it out')
-    if value != NO_CHECKPOINT:
-        raise wrong(f"{value!r} is not a way to save tasks", 'The only one today is "none"')
+    """The value of ``checkpoint``; ValueError with a hint for what is none."""
+    if value == "criu":
+        hint = 'Write "own" for a program that saves itself, or "none"'
+        raise wrong(f"{value!r} is not available yet: only a program that saves itself can be saved", hint)
+    if value not in (NO_CHECKPOINT, OWN):
+        raise wrong(f"{value!r} is not a way to save tasks", 'Write "own" for a program that saves itself, or "none"')
     return value
 
 
@@ -58,6 +58,7 @@ def properties(spec: JobSpec, array: TaskArray, output: str, command: str, memor
         "priority": array.priority,
         "attempts": array.attempts,
         "output": output,
+        "saves": str(array.checkpoint != NO_CHECKPOINT).lower(),
     }
     return {f"{_PREFIX}{key}": str(value) for key, value in values.items()}
 

@@ -147,7 +147,7 @@ class JobTable(Strict):
     priority: Annotated[int, between(0, arrays.MOST_PRIORITY, "YARN has these here")] = Field(
         default=0, description="that of its application: YARN gives free room to higher ones first (tasks)"
     )
-    checkpoint: Annotated[Literal["none"], BeforeValidator(arrays.checkpoint)] = Field(
+    checkpoint: Annotated[str, BeforeValidator(arrays.checkpoint)] = Field(
         default="none", description="how tasks are saved when they must leave (tasks)"
     )
     task_attempts: Attempts = Field(default=3, description="failures of a task that fail the job (tasks)")
@@ -278,6 +278,7 @@ def job_spec(
         details=details.plain(),
         deadline_us=table.deadline_us,
         unkept=unkept_reason(details),
+        saves=details.array is not None and details.array.checkpoint != arrays.NO_CHECKPOINT,
     )
 
 
@@ -445,6 +446,7 @@ def _array(table: JobTable) -> TaskArray:
         priority=table.priority,
         attempts=table.task_attempts,
         task_us=table.task_time_us or 0,
+        checkpoint=table.checkpoint,
     )
 
 

@@ -26,19 +26,18 @@ WRITTEN: Mapping[str, str] = {
 """The settings of decisions whose keys have another name in ``fawkes.toml``."""
 
 
-def core_of(table: SettingsFile, tau: float, policy: str, admission: str) -> Settings:
-    """The settings of decisions that a checked file says; ``policy`` and ``admission`` are the titles of policies."""
+def core_of(table: SettingsFile, tau: float, titles: Mapping[str, str]) -> Settings:
+    """The settings of decisions that a checked file says; ``titles`` are those of its policies, by their keys."""
     written = dict(table)
     for group in GROUPS:
         written |= dict(written[group])
     written |= {
-        "policy": policy,
+        **titles,
         "tau": tau,
         "discrimination": Discrimination(table.discrimination),
         "growth": GROWTH[table.growth],
         "idle_us": _idle_us(table),
         "stale_us": table.stale_samples * table.sample_every_us,
-        "admission": admission,
     }
     return Settings(**{each.name: written[WRITTEN.get(each.name, each.name)] for each in fields(Settings)})
 

@@ -240,6 +240,15 @@ class SettingsFile(Strict):
     admit_unkept: bool = Field(
         default=False, description="whether jobs are let in for which no number of CPUs can be kept"
     )
+    preemption: str = Field(
+        default="adaptive",
+        description="the preemption policy for tasks that can be saved, on a node that leaves: a name or a path",
+    )
+    image_bytes_s: SizeBytes = Field(
+        default=20_000_000,
+        alias="image_rate",
+        description="bytes a second at which a node is taken to write and read what tasks have saved",
+    )
     period_us: PositiveDurationUs = Field(alias="period", description="T: how often weights are computed")
     sample_every_us: PositiveDurationUs = Field(alias="sample_every", description="how often MR-clusters are read")
     release_us: DurationUs = Field(
@@ -340,6 +349,7 @@ class SiteSettings:
     web: WebTable | None = None
     quota: QuotaRules = RULES
     quota_policy: Found | None = None
+    preemption: Found | None = None
 
     @property
     def share_error(self) -> float:
@@ -403,7 +413,10 @@ def settings_of(
     admission = _admission(table, said, base, catalog, faults)
     faults.refuse()
     tau = _tau(table, preset if "tau" not in said else {})
-    core = core_of(table, tau, policy.title, "" if admission is None else admission.title)
+    place = faults.place("preemption")
+    preemption = catalog.find(Kind.PREEMPTION, table.preemption, base=base, file=file, key=place)
+    titles = {"policy": policy.title, "admission": "" if admission is None else admission.title}
+    core = core_of(table, tau, {**titles, "preemption": preemption.title})
     return SiteSettings(
         core,
         table.ssh,
@@ -423,6 +436,7 @@ def settings_of(
         table.web,
         table.quota.rules(),
         catalog.find(Kind.QUOTA, table.quota.policy, base=base, file=file, key=faults.place("quota.policy")),
+        preemption,
     )
 
 

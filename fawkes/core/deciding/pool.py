@@ -16,6 +16,8 @@ from fawkes.core.fairness.weights import Measure
 from fawkes.core.jobs import deadlines, jobs, service
 from fawkes.core.masters import copying, masters, masters_asked, standby
 from fawkes.core.nodes.replace import replace_core
+from fawkes.core.preemption import leaving
+from fawkes.core.preemption.values import Choose
 from fawkes.core.state.admitting import Admission
 from fawkes.core.state.draft import Draft
 from fawkes.core.state.plan import hand_out
@@ -64,11 +66,14 @@ from fawkes.core.values.model import ClusterId, JobId, Node, NodeId, NodeState, 
 from fawkes.core.watching import late, watching
 
 
-def decide(view: View, event: Event, measure: Measure, admission: Admission | None = None) -> Decision:
+def decide(
+    view: View, event: Event, measure: Measure, admission: Admission | None = None, preempt: Choose | None = None
+) -> Decision:
     """The decision that follows from ``event``.
 
     ``measure`` is the weighting policy, asked on ticks alone; ``admission`` lets jobs in, None: first come, first
-    served. ValueError when the first event is no `Started`.
+    served; ``preempt`` decides about the tasks of a node that leaves, None: they are waited for. ValueError when the
+    first event is no `Started`.
     """
     if isinstance(event, Started):
         return _started(view, event, admission)
@@ -85,6 +90,8 @@ def decide(view: View, event: Event, measure: Measure, admission: Admission | No
         clock.clock_seen(draft, event)
     elif view.rules.shadow:
         _only_answer(draft, event)
+    elif isinstance(event, Done | Failed) and split(event.effect)[0] is Key.TASKS:
+        leaving.answered(draft, event, preempt)
     elif isinstance(event, Seen):
         _seen(draft, event)
     else:
@@ -102,6 +109,7 @@ def _go_on(draft: Draft) -> None:
     standby.advance(draft)
     service.advance(draft)
     nodes_changed(draft)
+    leaving.begin(draft)
     closing.end_when_empty(draft)
 
 
@@ -248,6 +256,8 @@ def _over_time(draft: Draft, pending: PutPending) -> None:
             jobs.over_time(draft, pending.key)
         case Key.ROOM:
             jobs.no_room_yet(draft, pending.key)
+        case Key.TASKS:
+            leaving.late(draft, pending)
         case Key.WORK:
             deadlines.work_not_counted(draft, pending.key)
         case Key.PATIENCE | Key.COPY | Key.STANDBY | Key.MASTERS:

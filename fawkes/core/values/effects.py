@@ -374,6 +374,59 @@ class WakeAt:
 
 
 @dataclass(frozen=True, slots=True)
+class LookAtTasks:
+    """The tasks on a node that leaves, of jobs whose tasks can be saved.
+
+    Ends as `Done` with the fact ``tasks``, a row for each that runs there: ``container``, ``job``, ``index``,
+    ``run_us`` (since it began or was resumed), ``bytes`` of memory, ``kills`` before. What the node does not say of a
+    task is None. ``told`` are containers that have their answer: the core's own words.
+    """
+
+    node: NodeId
+    cluster: ClusterId
+    generation: int
+    told: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The key: a newer goal of the same key replaces this one."""
+        return f"tasks:{self.node}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOrder:
+    """The order to a task, by its container, to save itself or else to end; it ran for ``run_us`` until the look."""
+
+    container: str
+    job: JobId
+    index: int
+    save: bool
+    run_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptTasks:
+    """Tasks on a node are to save themselves or to end, within ``within_us``.
+
+    Ends as `Done` once none of them runs any more, or when that time is over, with the fact ``left``: by container
+    ``[how, bytes, took_us]``. ``how`` is ``saved``, ``killed``, ``runs``, or ``gone`` when nobody knows how it went.
+    ``told`` as in `LookAtTasks`, these included.
+    """
+
+    node: NodeId
+    cluster: ClusterId
+    generation: int
+    orders: tuple[TaskOrder, ...]
+    within_us: int
+    told: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The key: a newer goal of the same key replaces this one."""
+        return f"tasks:{self.node}"
+
+
+@dataclass(frozen=True, slots=True)
 class EndControl:
     """Every MR-cluster is gone and every node is clean: the nodes forget the pool, and the controller ends."""
 
@@ -414,6 +467,8 @@ Effect = (
     | CancelJob
     | EndAttempts
     | CountWork
+    | LookAtTasks
+    | PreemptTasks
     | AwaitRoom
     | WakeAt
     | EndControl
@@ -434,6 +489,8 @@ EFFECTS: tuple[type[Effect], ...] = (
     CancelJob,
     EndAttempts,
     CountWork,
+    LookAtTasks,
+    PreemptTasks,
     AwaitRoom,
     WakeAt,
     EndControl,

@@ -57,7 +57,8 @@ class PolicyText:
 class Started:
     """An engine starts, the first time or again; a later one makes the earlier controllers foreign.
 
-    ``admission`` is the policy that lets jobs in; None: first come, first served.
+    ``admission`` is the policy that lets jobs in; None: first come, first served. ``preemption`` decides about the
+    tasks of a node that leaves; None: they are waited for.
     ``steady_us`` is how long ago the last event was, by a clock that nobody can set; None: not known, because the
     machine was off. ``stepped_us`` is how far the machine's clock was set meanwhile (below zero: back). ``adopted`` is
     what was found of a pool whose ledger is lost; the event is the first of its ledger then.
@@ -73,6 +74,7 @@ class Started:
     policy: PolicyText
     shadow: bool = False
     admission: PolicyText | None = None
+    preemption: PolicyText | None = None
     steady_us: int | None = None
     stepped_us: int = 0
     adopted: Adopted | None = None
@@ -90,6 +92,7 @@ class Reloaded:
     settings: Settings
     policy: PolicyText
     admission: PolicyText | None = None
+    preemption: PolicyText | None = None
     nodes: tuple[Node, ...] | None = None
     changed: tuple[str, ...] = ()
     restart: tuple[str, ...] = ()

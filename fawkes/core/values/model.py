@@ -367,7 +367,8 @@ class JobSpec:
 
     ``tasks`` and ``input_bytes`` describe its demand while it waits; ``tasks_estimated`` says that nobody knows better.
     ``deadline_us`` counts from the submission. ``unkept`` says why no grant of CPUs can be kept; empty when it can.
-    ``work_us`` is the time of all its tasks, known beforehand only offline, for an oracle.
+    ``work_us`` is the time of all its tasks, known beforehand only offline, for an oracle. ``saves``: its tasks can be
+    saved and go on elsewhere.
     """
 
     id: JobId
@@ -382,6 +383,7 @@ class JobSpec:
     deadline_us: int | None = None
     unkept: str = ""
     work_us: int | None = None
+    saves: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,9 +47,10 @@ class Settings:
     the work on a stage or a node has waited for the same thing for ``late_us``; 0: never. Each try of a save
     waits up to ``close_us`` until HDFS has closed what clients hold open; 0: nothing is closed for a save.
 
-    ``admission`` is the policy by which jobs are let in; empty: first come, first served. It learns from the jobs of
-    each MR-cluster for itself, or with ``learn_from_pool`` from those of all. ``admit_unkept`` lets jobs in of which no
-    grant of CPUs can be kept.
+    ``preemption`` is the policy for the tasks of a node that leaves; empty: they are waited for. ``image_bytes_s`` is
+    the rate at which a node is taken to write and read the images of tasks; 0: not known. ``admission`` is the policy
+    by which jobs are let in; empty: first come, first served. It learns from the jobs of each MR-cluster for itself, or
+    with ``learn_from_pool`` from those of all. ``admit_unkept`` lets jobs in of which no grant of CPUs can be kept.
     """
 
     preset: str = "steady"
@@ -109,6 +110,8 @@ class Settings:
     unusable_us: int = 0
     late_us: int = 0
     close_us: int = 0
+    preemption: str = ""
+    image_bytes_s: int = 0
     admission: str = ""
     admission_parameters: Mapping[str, Plain] = field(default_factory=dict)
     learn_from_pool: bool = False

@@ -65,6 +65,7 @@ from fawkes.live.hadoop.releases import Releases, provide_needed, refuse_without
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.hadoop.users import refuse_shared_user, refuse_unfit_user
 from fawkes.live.jobs.jobs import Jobs
+from fawkes.live.jobs.leaving import LeavingTasks
 from fawkes.live.jobs.quotas import Quotas
 from fawkes.live.kerberos.kerberos import Kerberos
 from fawkes.live.kerberos.secrets import FOLDER as SECRETS
@@ -82,7 +83,7 @@ from fawkes.live.nodes.upload import Upload
 from fawkes.live.wire.rest import Deadline
 from fawkes.playbook.dist import pieces
 from fawkes.playbook.dist.compile.compiled import DOORS, SECURE_IO
-from fawkes.policy.worker.policies import load_admission, load_quota, load_weighting
+from fawkes.policy.worker.policies import load_admission, load_preemption, load_quota, load_weighting
 from fawkes.report import history
 from fawkes.report.tables.explain import as_plain, explain_plan
 from fawkes.store.health import boot
@@ -241,7 +242,7 @@ class Controller:
             if not self._plan.shadow:
                 self._hooks.step(state, event, decision)
 
-        engine = Engine(world, Told(ledger, hear), load_weighting, state, keep, load_admission)
+        engine = Engine(world, Told(ledger, hear), load_weighting, state, keep, load_admission, load_preemption)
         control = self._control(engine, world, state, setup, fleet, stages, restorer)
         self._control_server = control
         stack.callback(control.close)
@@ -354,7 +355,8 @@ class Controller:
         self._stack.callback(copies.close)
         mover = MastersMover(ground, clusters, setup, membership, copies, world.stopping)
         room = Room(clusters, setup, tasks_ready, world.stopping)
-        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, room.reach, mover)
+        leaving = LeavingTasks(ground, world.stopping)
+        hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, room.reach, mover, leaving)
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
         second = StandbyWatch(clusters, Pair(ground, setup), mailbox, behind_us=settings.standby_us)
         self._stack.callback(second.close)

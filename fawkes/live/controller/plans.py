@@ -19,7 +19,7 @@ from fawkes.core.values.settings import Settings
 from fawkes.engine import Engine
 from fawkes.live.controller.access import Access, access_of
 from fawkes.live.hadoop.own_code import open_to_others, own_code
-from fawkes.live.hadoop.policies import read_admission, read_policy, read_quota
+from fawkes.live.hadoop.policies import read_admission, read_policy, read_preemption, read_quota
 from fawkes.live.nodes.ground import Identity
 from fawkes.live.nodes.playbooks import site_playbooks
 
@@ -41,6 +41,7 @@ class Plan:
     admission: PolicyText | None = None
     given: tuple[str | None, str | None] = (None, None)
     quota: PolicyText | None = None
+    preemption: PolicyText | None = None
 
 
 def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | None = None) -> Plan:
@@ -57,7 +58,9 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
     if settings.admission is not None:
         admission = read_admission(settings.admission, settings.core, file=str(site.settings_file))
     quota = None if settings.quota_policy is None else read_quota(settings.quota_policy)
-    return Plan(site, inventory, settings, text, shadow, access, books, notes, admission, (preset, policy), quota)
+    preempt = None if settings.preemption is None else read_preemption(settings.preemption)
+    given = (preset, policy)
+    return Plan(site, inventory, settings, text, shadow, access, books, notes, admission, given, quota, preempt)
 
 
 def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
@@ -73,6 +76,7 @@ def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
         policy=plan.policy,
         shadow=plan.shadow,
         admission=plan.admission,
+        preemption=plan.preemption,
     )
 
 
@@ -93,6 +97,7 @@ class News:
     settings: Settings
     policy: PolicyText
     admission: PolicyText | None
+    preemption: PolicyText | None
     changed: tuple[str, ...]
     restart: tuple[str, ...]
     nodes: tuple[Node, ...] | None
@@ -104,6 +109,7 @@ class News:
             settings=self.settings,
             policy=self.policy,
             admission=self.admission,
+            preemption=self.preemption,
             changed=self.changed,
             restart=self.restart,
             nodes=self.nodes,
@@ -150,7 +156,8 @@ def reread_plan(started: Plan, engine: Engine) -> News:
     found = reread(now, started.settings, new.settings)
     texts = [*found.changed]
     was = engine.policies
-    for kind, old, text in (("policy", was[0], new.policy), ("admission", was[1], new.admission)):
+    kinds = ("policy", "admission", "preemption")
+    for kind, old, text in zip(kinds, was, (new.policy, new.admission, new.preemption), strict=True):
         if old is not None and text is not None and (old.name, old.sha256) != (text.name, text.sha256):
             texts += [f"{kind}: the text of {text.name} has changed"] * (old.name == text.name)
     restart = [*found.restart]
@@ -159,4 +166,6 @@ def reread_plan(started: Plan, engine: Engine) -> News:
     restart += waiting
     restart += ["inventory.toml: pool"] * (new.inventory.pool != started.inventory.pool)
     restart += ["playbooks/"] * (new.playbooks != started.playbooks and "playbooks" not in restart)
-    return News(found.settings, new.policy, new.admission, tuple(texts), tuple(restart), nodes if moved else None)
+    now_nodes = nodes if moved else None
+    policies = (new.policy, new.admission, new.preemption)
+    return News(found.settings, *policies, tuple(texts), tuple(restart), now_nodes)

@@ -21,8 +21,10 @@ from fawkes.core.values.effects import (
     Host,
     Load,
     LookAtMasters,
+    LookAtTasks,
     Membership,
     MoveMasters,
+    PreemptTasks,
     Reply,
     Retire,
     Save,
@@ -50,6 +52,8 @@ class Work(Enum):
     """Jobs to be begun."""
     COUNTS = "counts"
     """The work of ended jobs to be asked for, stray tasks to be ended: who is asked for that may take its time."""
+    TASKS = "tasks"
+    """Tasks on nodes that leave to be looked at, and followed until they are gone."""
     ROOM = "room"
     """Room for the next job to be looked for, one for each MR-cluster, for hours perhaps."""
     MASTERS = "masters"
@@ -72,6 +76,8 @@ def place_of(effect: Effect) -> Place:
             return Work.STARTS, effect.cluster
         case CountWork() | EndAttempts():
             return Work.COUNTS, effect.cluster
+        case LookAtTasks() | PreemptTasks():
+            return Work.TASKS, effect.cluster
         case AwaitRoom():
             return Work.ROOM, effect.cluster
         case LookAtMasters() | MoveMasters() | ArmStandby():

@@ -21,8 +21,10 @@ from fawkes.core.values.effects import (
     Host,
     Load,
     LookAtMasters,
+    LookAtTasks,
     Membership,
     MoveMasters,
+    PreemptTasks,
     Reply,
     Retire,
     Save,
@@ -46,6 +48,7 @@ from fawkes.live.data.saved import UnsavedError
 from fawkes.live.eyes.watch import Watch
 from fawkes.live.hadoop.releases import MissingReleaseError
 from fawkes.live.jobs.jobs import Jobs
+from fawkes.live.jobs.leaving import LeavingTasks
 from fawkes.live.masters.succession import GoneError, StayError, UntouchedError
 from fawkes.live.nodes.clusters import Clusters
 from fawkes.live.nodes.ground import Ground
@@ -81,6 +84,7 @@ class Hands:
     count_work: Callable[[CountWork], Facts]
     room: Callable[[AwaitRoom, Callable[[], bool]], Facts | None]
     masters: MasterHands
+    leaving: LeavingTasks
 
 
 class LiveWorld:
@@ -212,6 +216,8 @@ class LiveWorld:
                 hands.jobs.cancel(effect)
             case CountWork():
                 self._done(effect, effect.attempt, hands.count_work(effect))
+            case LookAtTasks() | PreemptTasks():
+                self._done(effect, effect.generation, hands.leaving.reach(effect, lambda: self._wanted(effect)))
             case AwaitRoom():
                 self._done(effect, effect.version, hands.room(effect, lambda: self._wanted(effect)))
             case EndAttempts():
@@ -287,6 +293,8 @@ class LiveWorld:
                 )
             case CountWork():
                 self._failed(effect, effect.attempt, error)
+            case LookAtTasks() | PreemptTasks():
+                self._failed(effect, effect.generation, error)
             case _ if isinstance(effect, OfCluster | EndAttempts | AwaitRoom):
                 self._failed(effect, effect.version, error)
             case StartJob() | CancelJob():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fawkes.base.catalog import Found
 from fawkes.base.errors import ConfigError
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.settings import Settings
 from fawkes.policy.worker.asking import USUAL, WorkerLimits
-from fawkes.policy.worker.policies import admission_loader, load_quota, loader, policy_text, probe
+from fawkes.policy.worker.policies import admission_loader, load_preemption, load_quota, loader, policy_text, probe
 
 _PARAMETERS = "admission_parameters"
 _PAGE = "The page `policies` says what a policy must answer"
@@ -46,9 +48,18 @@ def read_admission(policy_file: Found, settings: Settings, *, file: str, bounds:
 
 def read_quota(policy_file: Found) -> PolicyText:
     """The quota policy of a file; ConfigError when it cannot be loaded, or answers nothing of use."""
+    return _read(policy_file, load_quota)
+
+
+def read_preemption(policy_file: Found) -> PolicyText:
+    """The preemption policy of a file; ConfigError when it cannot be loaded, or answers nothing of use."""
+    return _read(policy_file, load_preemption)
+
+
+def _read(policy_file: Found, load: Callable[[PolicyText], object]) -> PolicyText:
     text = policy_text(policy_file.title, str(policy_file.path), policy_file.text())
     try:
-        load_quota(text)
+        load(text)
     except ConfigError as error:
         raise ConfigError(error.what, file=error.file, key=error.key, hint=error.hint or _PAGE) from None
     return text

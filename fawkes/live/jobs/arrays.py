@@ -13,6 +13,8 @@ from fawkes.live.nodes.upload import uploaded
 from fawkes.playbook.dist.compile.compiled import TASKS, place_of
 
 KIND = arrays.KIND
+#: the script of a container
+_SCRIPT = "fawkes-task"
 
 
 def details_of(setup: Setup, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> JobDetails:
@@ -25,10 +27,12 @@ def details_of(setup: Setup, cluster: LiveCluster, effect: StartJob, details: Jo
     memory_mb = arrays.container_mb(array, setup.pool(), step_mb)
     own = arrays.properties(effect.spec, array, details.output, details.command, memory_mb)
     jar, folder = str(place_of(TASKS)), setup.files_folder(cluster, effect)
+    files = (*details.files, str(TASKS.sources / _SCRIPT))
     return replace(
         details,
         jar=jar,
         main_class=arrays.CLIENT,
-        args=tuple(uploaded(folder, name) for name in (jar, *details.files)),
+        files=files,
+        args=tuple(uploaded(folder, name) for name in (jar, *files)),
         properties={**details.properties, **own},
     )

@@ -19,7 +19,7 @@ from fawkes.base.catalog import Catalog, Found, Kind, Origin, load_module
 from fawkes.base.errors import ConfigError, RefusedError
 from fawkes.base.reading import is_file
 
-NAMES = ("lease", "node", "hadoop", "job", "kept", "moving", "quota", "restoring", "standby")
+NAMES = ("lease", "node", "hadoop", "job", "kept", "moving", "quota", "restoring", "standby", "tasks")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -36,9 +36,9 @@ class _Book:
 _ours: Mapping[str, ModuleType] = {name: load_module(Catalog().find(Kind.PLAYBOOK, name)) for name in NAMES}
 _playing: dict[str, ModuleType] = dict(_ours)
 if TYPE_CHECKING:
-    from playbooks import hadoop, job, kept, lease, moving, node, quota, restoring, standby
+    from playbooks import hadoop, job, kept, lease, moving, node, quota, restoring, standby, tasks
 else:
-    lease, node, hadoop, job, kept, moving, quota, restoring, standby = map(_Book, NAMES)
+    lease, node, hadoop, job, kept, moving, quota, restoring, standby, tasks = map(_Book, NAMES)
 
 __all__ = [
     "NAMES",
@@ -53,6 +53,7 @@ __all__ = [
     "restoring",
     "site_playbooks",
     "standby",
+    "tasks",
     "unused",
 ]
 

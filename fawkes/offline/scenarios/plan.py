@@ -73,7 +73,8 @@ class Plan:
             name=self.name,
             file=self.file,
             nodes=self.nodes,
-            settings=self._known(chosen.core),
+            # No simulated task can be saved.
+            settings=replace(self._known(chosen.core), preemption=""),
             policy=text,
             admission=let_in,
             wishes=(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fawkes.core.preemption.values import Why
 from fawkes.core.values.model import Facts
 from fawkes.core.watching.standing import For
 from fawkes.report.words.facts import Template, by
@@ -85,7 +86,40 @@ def _stray(facts: Facts) -> str:
     )
 
 
+#: the reason of a task's answer, by `core.preemption.values.Why`
+_CAUSES: Mapping[str, str] = {
+    Why.POLICY: "as the preemption policy says",
+    Why.COSTS: "because saving it would cost at least as much as it has done",
+    Why.LATE: "because it could not be saved in time",
+    Why.UNKNOWN: "because nobody knows how long saving it takes",
+    Why.STORE: "because there is no room for what it would save",
+    Why.CANNOT: "because it cannot be saved",
+    Why.CAP: "because it was ended as often as allowed",
+    Why.SPARED: "because others go",
+}
+#: how a task went that had to go
+_WENT: Mapping[str, str] = {
+    "saved": "has saved {size_bytes} in {took_us} and goes on elsewhere",
+    "killed": "has ended without saving anything: it goes on from what it had saved before, or begins again",
+    "ended": "was done before it had to go",
+    "runs": "still runs although its time is over: YARN ends it",
+}
+
+
+def _must_go(facts: Facts) -> str:
+    what = {"wait": "is waited for", "kill": "is ended"}.get(str(facts["action"]), "is told to save itself")
+    ran = ", which has run for {run_us}," if facts.get("run_us") is not None else ""
+    return f"Task {{index}} of job {{job}}{ran} {what} {_CAUSES.get(str(facts['cause']), '')}: {{node}} leaves"
+
+
+def _went(facts: Facts) -> str:
+    how = _WENT.get(str(facts["how"]), "has left nothing that says how it went: without a result it runs again")
+    return "Task {index} of job {job} on {node} " + how
+
+
 JOBS: Mapping[str, Template] = {
+    "task-must-go": _must_go,
+    "task-went": _went,
     "job-queued": "Job {job} waits in the queue of {cluster}",
     "job-held": "Job {job} waits, because its attempts would fail now. {cluster}: {error}",
     "job-released": "Job {job} is submitted to YARN on {cluster} (attempt {attempt})",

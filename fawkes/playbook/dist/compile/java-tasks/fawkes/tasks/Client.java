@@ -40,16 +40,6 @@ public final class Client {
             Set.of(YarnApplicationState.FINISHED, YarnApplicationState.FAILED, YarnApplicationState.KILLED);
     private static final FsPermission PRIVATE = new FsPermission((short) 0700);
 
-    /** What a container runs. A JVM beside the command would take memory from it, so it comes afterwards. */
-    private static final String SCRIPT = String.join(
-            "\n",
-            "FAWKES_RESULTS=$PWD/" + Spec.RESULTS,
-            "export FAWKES_RESULTS",
-            "mkdir -p \"$FAWKES_RESULTS\" || exit 1",
-            "/bin/sh ./" + Spec.COMMAND + " </dev/null || exit $?",
-            "exec \"$JAVA_HOME/bin/java\" -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 fawkes.tasks.Keep",
-            "");
-
     private final Configuration conf;
     private final Spec spec;
     private final FileSystem fs;
@@ -110,12 +100,13 @@ public final class Client {
         }
         own.setInt(Spec.PREFIX + "most", conf.getInt("mapreduce.job.running.map.limit", 0));
         Map<String, LocalResource> resources = new HashMap<>();
-        for (String name : List.of(Spec.CONF, Spec.SCRIPT, Spec.COMMAND)) {
+        for (String name : List.of(Spec.CONF, Spec.COMMAND)) {
             try (OutputStream out = fs.create(new Path(staging, name), replicas)) {
                 if (name.equals(Spec.CONF)) {
                     own.writeXml(out);
                 } else {
-                    String text = name.equals(Spec.SCRIPT) ? SCRIPT : conf.getRaw(Spec.PREFIX + "command") + "\n";
+                    // A shell without this ends with the signal, before what it runs has saved itself.
+                    String text = (spec.saves ? "trap : USR1; " : "") + conf.getRaw(Spec.PREFIX + "command") + "\n";
                     out.write(text.getBytes(StandardCharsets.UTF_8));
                 }
             }

@@ -29,5 +29,7 @@ public final class Keep {
             System.err.println("an earlier attempt has kept its results: these are not kept");
             fs.delete(own, true);
         }
+        // After the rename: a task whose results are not there yet may need its image.
+        fs.delete(spec.saved(Integer.parseInt(System.getenv("FAWKES_TASK_INDEX"))), true);
     }
 }

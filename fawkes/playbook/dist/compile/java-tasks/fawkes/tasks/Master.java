@@ -39,6 +39,10 @@ public final class Master {
 
     private static final int STARTERS = 20;
     private static final int LAST_WORDS = 200;
+    /** The codes of a container whose task had to leave its node, without and with a newer image (fawkes-task). */
+    private static final int LEFT = 84;
+
+    private static final int SAVED = 85;
     private static final Priority EQUAL = Priority.newInstance(1);
     private static final Set<Integer> NOT_ITS_FAULT = Set.of(
             ContainerExitStatus.ABORTED,
@@ -64,6 +68,8 @@ public final class Master {
     private final Map<ContainerId, Task> running = new HashMap<>();
     private final int[] starts;
     private final int[] failures;
+    private final int[] kills;
+    private final boolean[] imaged;
     private int done;
     private String failure;
 
@@ -84,6 +90,8 @@ public final class Master {
         this.size = Resource.newInstance(spec.memoryMb, spec.vcores);
         this.starts = new int[spec.count];
         this.failures = new int[spec.count];
+        this.kills = new int[spec.count];
+        this.imaged = spec.imaged(fs);
         for (FileStatus file : fs.listStatus(staging)) {
             resources.put(file.getPath().getName(), Client.resource(file));
         }
@@ -167,9 +175,13 @@ public final class Master {
         starts[index]++;
         Map<String, String> environment = Map.of(
                 "CLASSPATH", spec.classPath(),
+                "FAWKES_JOB", spec.name,
                 "FAWKES_TASK_INDEX", Integer.toString(index),
                 "FAWKES_TASK_COUNT", Integer.toString(spec.count),
-                "FAWKES_TASK_ATTEMPT", Integer.toString(starts[index]));
+                "FAWKES_TASK_ATTEMPT", Integer.toString(starts[index]),
+                "FAWKES_TASK_KILLS", Integer.toString(kills[index]),
+                "FAWKES_TASK_SAVES", spec.saves ? "yes" : "",
+                "FAWKES_TASK_SAVED", spec.saves && (imaged[index] || starts[index] > 1) ? "yes" : "");
         String command = "/bin/sh ./" + Spec.SCRIPT
                 + " 1>" + ApplicationConstants.LOG_DIR_EXPANSION_VAR + "/stdout"
                 + " 2>" + ApplicationConstants.LOG_DIR_EXPANSION_VAR + "/stderr";
@@ -193,7 +205,8 @@ public final class Master {
         System.err.println("task " + task.index + " on " + task.host + " ended with " + exit);
         if (exit == 0 || hasResult(task.index)) {
             done++;
-        } else if (NOT_ITS_FAULT.contains(exit)) {
+        } else if (NOT_ITS_FAULT.contains(exit) || exit == SAVED || exit == LEFT) {
+            kills[task.index] += exit == LEFT ? 1 : 0;
             waiting.addFirst(task.index);
         } else {
             failed(task, "with exit code " + exit, status.getDiagnostics());

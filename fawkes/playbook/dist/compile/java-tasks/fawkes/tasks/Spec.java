@@ -15,7 +15,6 @@ final class Spec {
     static final String JAR = "fawkes-tasks.jar";
     static final String SCRIPT = "fawkes-task";
     static final String COMMAND = "fawkes-command";
-    static final String RESULTS = "fawkes-results";
 
     private final Configuration conf;
     final String name;
@@ -23,6 +22,7 @@ final class Spec {
     final int memoryMb;
     final int vcores;
     final int attempts;
+    final boolean saves;
     final int most;
     final Path output;
 
@@ -33,6 +33,7 @@ final class Spec {
         memoryMb = conf.getInt(PREFIX + "memory.mb", 1);
         vcores = conf.getInt(PREFIX + "vcores", 1);
         attempts = conf.getInt(PREFIX + "attempts", 1);
+        saves = conf.getBoolean(PREFIX + "saves", false);
         most = conf.getInt(PREFIX + "most", Integer.MAX_VALUE);
         output = new Path(conf.get(PREFIX + "output"));
     }
@@ -58,6 +59,11 @@ final class Spec {
         return new Path(output, Integer.toString(index));
     }
 
+    /** The folder of the images of a task: what was saved of it when it had to leave a node. */
+    Path saved(int index) {
+        return new Path(new Path(output, "_saved"), Integer.toString(index));
+    }
+
     /** Attempts of tasks write here; the last step of each is to rename its folder to that of the result. */
     Path temporary() {
         return new Path(output, "_temporary");
@@ -73,19 +79,29 @@ final class Spec {
 
     /** True for each task whose result is there. */
     boolean[] finished(FileSystem fs) throws IOException {
-        boolean[] finished = new boolean[count];
-        for (FileStatus status : fs.listStatus(output)) {
+        return named(fs, output);
+    }
+
+    /** True for each task of which something is saved, be it whole or not. */
+    boolean[] imaged(FileSystem fs) throws IOException {
+        return named(fs, saved(0).getParent());
+    }
+
+    private boolean[] named(FileSystem fs, Path folder) throws IOException {
+        boolean[] named = new boolean[count];
+        for (FileStatus status : fs.exists(folder) ? fs.listStatus(folder) : new FileStatus[0]) {
             String index = status.getPath().getName();
             if (status.isDirectory() && index.matches("\\d{1,9}") && Integer.parseInt(index) < count) {
-                finished[Integer.parseInt(index)] = true;
+                named[Integer.parseInt(index)] = true;
             }
         }
-        return finished;
+        return named;
     }
 
     /** Mark the results as complete. */
     void complete(FileSystem fs) throws IOException {
         fs.delete(temporary(), true);
+        fs.delete(new Path(output, "_saved"), true);
         // Nothing happens where an earlier ApplicationMaster did it, and ended before YARN knew.
         fs.rename(owner(), new Path(output, "_SUCCESS"));
     }

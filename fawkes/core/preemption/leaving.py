@@ -1,0 +1,190 @@
+"""Tasks of a node that leaves: they are looked at, the preemption policy judges them, and each gets one answer.
+
+Only tasks of jobs that can be saved are asked about; all others on the node are waited for, as its leave says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.preemption.preempt import decide
+from fawkes.core.preemption.values import Action, Answer, Cause, Choose, Device, Medium, Need, Task
+from fawkes.core.state.draft import Draft
+from fawkes.core.values.decision import PutPending
+from fawkes.core.values.effects import LookAtTasks, PreemptTasks, TaskOrder
+from fawkes.core.values.events import Done, Failed
+from fawkes.core.values.keys import Key
+from fawkes.core.values.model import ClusterId, Facts, JobId, NodeLife, NodeState
+
+_GOES = (Action.KILL, Action.FULL, Action.INCREMENTAL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A task as its node sees it; None is what the node did not say."""
+
+    container: str
+    job: JobId
+    index: int
+    run_us: int | None
+    memory: int | None
+    kills: int
+
+
+def begin(draft: Draft) -> None:
+    """Look at the tasks of each node that drains; nowhere without a policy, or where tasks get no time."""
+    if not draft.settings.preemption:
+        return
+    for state in draft.changed_nodes().values():
+        pending = draft.pending(Key.TASKS.of(state.node.id))
+        if pending is None and _asks(draft, state):
+            _look(draft, _first_look(state))
+        elif isinstance(pending, PutPending) and not _may_know(state, pending):
+            draft.settle(pending.key)
+
+
+def _asks(draft: Draft, state: NodeState) -> bool:
+    drains = state.life is NodeLife.DRAINING and state.owner is not None and draft.leave_us(state.role) > 0
+    return drains and any(job.spec.saves for job in draft.busy_of(state.owner or ClusterId("")))
+
+
+def _first_look(state: NodeState) -> LookAtTasks:
+    return LookAtTasks(state.node.id, state.owner or ClusterId(""), state.generation)
+
+
+def _may_know(state: NodeState, pending: PutPending) -> bool:
+    """True while an answer is worth waiting for: of orders, until the node is wiped, for how the tasks went counts."""
+    if state.generation != pending.version or state.owner is None:
+        return False
+    return state.life is NodeLife.DRAINING or isinstance(pending.effect, PreemptTasks)
+
+
+def late(draft: Draft, pending: PutPending) -> None:
+    """It is time for another look, or nothing was heard of a look or of orders."""
+    draft.settle(pending.key)
+    effect = pending.effect
+    if isinstance(effect, LookAtTasks | PreemptTasks) and draft.node(effect.node).life is NodeLife.DRAINING:
+        _look(draft, _next_look(effect, effect.told), tries=pending.tries + 1)
+
+
+def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None:
+    """A look at the tasks of a node ended, or its tasks went; answers about an older generation are history."""
+    pending = draft.pending(event.effect)
+    effect = None if pending is None else pending.effect
+    if pending is None or pending.version != event.version or not isinstance(effect, LookAtTasks | PreemptTasks):
+        draft.say("late-answer", effect=event.effect, version=event.version)
+        return
+    told = effect.told
+    if isinstance(effect, PreemptTasks):
+        _went(draft, effect, event)
+    elif isinstance(event, Done) and preempt is not None:
+        order, told = _judged(draft, effect, _rows(event.facts), preempt)
+        if order is not None:
+            draft.act(order, within_us=order.within_us + draft.settings.membership_us, version=order.generation)
+            return
+    draft.settle(pending.key)
+    if draft.node(effect.node).life is NodeLife.DRAINING:
+        # A task may not have been there yet.
+        look = _next_look(effect, told)
+        draft.later(PutPending(look.key, look.generation, draft.at_us, look, pending.tries))
+
+
+def _look(draft: Draft, effect: LookAtTasks, tries: int = 1) -> None:
+    draft.act(effect, within_us=draft.settings.membership_us, version=effect.generation, tries=tries)
+
+
+def _next_look(effect: LookAtTasks | PreemptTasks, told: tuple[str, ...]) -> LookAtTasks:
+    return LookAtTasks(effect.node, effect.cluster, effect.generation, told)
+
+
+def _judged(
+    draft: Draft, effect: LookAtTasks, rows: Sequence[_Row], preempt: Choose
+) -> tuple[PreemptTasks | None, tuple[str, ...]]:
+    """The orders to those tasks that had no answer yet (None: there are none), and all that have one now."""
+    state = draft.node(effect.node)
+    left_us = state.since_us + draft.leave_us(state.role) - draft.at_us
+    new = {row.container: row for row in rows if row.container not in effect.told}
+    if not new or left_us <= 0:
+        return None, effect.told
+    rate = draft.settings.image_bytes_s or None
+    devices = {str(effect.node): Device(medium=Medium(write=rate, read=rate, network=inf))}
+    need = Need(cause=Cause.LEAVES, within_s=left_us / SECOND_US)
+    answers = decide([_task(row, effect.node) for row in new.values()], devices, need, preempt)
+    orders = []
+    for container, answer in answers.items():
+        row = new[container]
+        _say(draft, effect, row, answer)
+        if answer.action in _GOES:
+            orders.append(TaskOrder(container, row.job, row.index, answer.action is not Action.KILL, row.run_us))
+    told = (*effect.told, *new)
+    if not orders:
+        return None, told
+    return PreemptTasks(effect.node, effect.cluster, effect.generation, tuple(orders), left_us, told), told
+
+
+def _task(row: _Row, node: str) -> Task:
+    progress_s = None if row.run_us is None else row.run_us / SECOND_US
+    # What a program saves of itself is all that it needs: there are no increments.
+    return Task(id=row.container, node=node, progress_s=progress_s, memory=row.memory, kills=row.kills)
+
+
+def _say(draft: Draft, effect: LookAtTasks, row: _Row, answer: Answer) -> None:
+    draft.say(
+        "task-must-go",
+        node=effect.node,
+        cluster=effect.cluster,
+        job=row.job,
+        index=row.index,
+        action=answer.action,
+        cause=answer.why,
+        run_us=row.run_us,
+        size_bytes=row.memory,
+        ready_us=None if answer.ready_s is None else round(answer.ready_s * SECOND_US),
+    )
+
+
+def _went(draft: Draft, effect: PreemptTasks, event: Done | Failed) -> None:
+    """Say how each task went; what nobody says is not known."""
+    left = event.facts.get("left") if isinstance(event, Done) else None
+    known = left if isinstance(left, Mapping) else {}
+    for order in effect.orders:
+        row = known.get(order.container)
+        how, size, took_us = row if isinstance(row, list | tuple) and len(row) == 3 else ("unknown", None, None)
+        draft.say(
+            "task-went",
+            node=effect.node,
+            cluster=effect.cluster,
+            job=order.job,
+            index=order.index,
+            ordered="save" if order.save else "kill",
+            how=how,
+            run_us=order.run_us,
+            size_bytes=size,
+            took_us=took_us,
+        )
+
+
+def _rows(facts: Facts) -> list[_Row]:
+    """The tasks that a node told of; a row without a container, a job or an index is none."""
+    rows = facts.get("tasks")
+    tasks = []
+    for row in rows if isinstance(rows, list | tuple) else ():
+        if isinstance(row, Mapping) and row.get("container") and row.get("job") and isinstance(row.get("index"), int):
+            tasks.append(
+                _Row(
+                    container=str(row["container"]),
+                    job=JobId(str(row["job"])),
+                    index=int(str(row["index"])),
+                    run_us=_number(row.get("run_us")),
+                    memory=_number(row.get("bytes")),
+                    kills=_number(row.get("kills")) or 0,
+                )
+            )
+    return tasks
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

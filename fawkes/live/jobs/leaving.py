@@ -1,0 +1,78 @@
+"""Tasks on a node that leaves: looked at, told to save themselves or to end, and followed until they are gone."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable
+
+from fawkes.base.errors import FawkesError
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import LookAtTasks, PreemptTasks
+from fawkes.core.values.model import Facts, Plain
+from fawkes.live.base import limits
+from fawkes.live.nodes.ground import Ground
+from fawkes.live.nodes.playbooks import tasks
+from fawkes.playbook import Facts as Said
+from fawkes.playbook import Lease
+
+_TICK_US = SECOND_US // 100
+_ROW = re.compile(r"(\S+) (\d+) (\d+) (\d+) (\d+)")
+
+
+class LeavingTasks:
+    """Hands for the tasks of nodes that leave; ``stopping`` ends every wait. Nothing is judged here."""
+
+    def __init__(self, ground: Ground, stopping: threading.Event) -> None:
+        self._ground = ground
+        self._stopping = stopping
+
+    def reach(self, effect: LookAtTasks | PreemptTasks, current: Callable[[], bool]) -> Facts | None:
+        """The facts by which the goal ends, None when a newer one came; HostError when the node does not say."""
+        right = self._ground.lease(effect.node, effect.cluster, effect.generation)
+        if isinstance(effect, LookAtTasks):
+            said = self._ground.run(effect.node, tasks.look(right), "looking at tasks")
+            if said.get("looked") != "yes":
+                raise FawkesError("it did not see all of its processes", where=effect.node)
+            return {"tasks": [row for container, text in said.under("task").items() if (row := _row(container, text))]}
+        return self._preempt(effect, right, current)
+
+    def _preempt(self, effect: PreemptTasks, right: Lease, current: Callable[[], bool]) -> Facts | None:
+        orders = {order.container: order.save for order in effect.orders}
+        within_s = effect.within_us / SECOND_US
+        until_s = time.monotonic() + within_s
+        script = tasks.preempt(right, orders, within_s=within_s)
+        self._ground.run(effect.node, script, "telling tasks to go")
+        while True:
+            look = tasks.went(
+                right, list(orders), wait_s=min(limits.TASKS_WAIT_S, max(0.0, until_s - time.monotonic()))
+            )
+            said = self._ground.run(effect.node, look, "looking how tasks went")
+            left = {container: _how(said, container) for container in orders}
+            if time.monotonic() >= until_s or all(row[0] not in ("runs", "unknown") for row in left.values()):
+                return {"left": left}
+            if self._stopping.is_set() or not current():
+                return None
+
+
+def _row(container: str, text: str) -> dict[str, Plain] | None:
+    match = _ROW.fullmatch(text)
+    if match is None:
+        return None
+    index, kills, run, size = (int(match[place]) for place in range(2, 6))
+    return {
+        "container": container,
+        "job": match[1],
+        "index": index,
+        "run_us": run * _TICK_US,
+        "bytes": size,
+        "kills": kills,
+    }
+
+
+def _how(said: Said, container: str) -> list[Plain]:
+    how, *numbers = said.get(f"went.{container}", "unknown").split()
+    if len(numbers) == 2 and all(word.isdigit() for word in numbers):
+        return [how, int(numbers[1]), int(numbers[0]) * _TICK_US]
+    return [how, None, None]

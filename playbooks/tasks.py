@@ -1,0 +1,131 @@
+"""Tasks of jobs of tasks on a node that leaves: which ones run there, orders to them, and how they went.
+
+A task is found by the environment of its command. Its container's folder gets ``fawkes-until`` (the time by which to
+be done, in seconds since 1970) and ``fawkes-order``; then a signal comes: USR1 to save itself, KILL to end. What
+became of it is in ``fawkes-answers`` beside that folder, until the application ends (java-tasks/fawkes-task).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fawkes.playbook import Lease, Script, UserError, fenced, hand_lease, kept_text, play, task
+
+_CONTAINER = re.compile(r"container_[A-Za-z0-9_]+")
+
+_TASKS = r"""
+homes=$work/clusters/$my_cluster/nm-local/usercache
+now() { read -r now _ </proc/uptime; now=${now%.*}${now#*.}; }
+# "CONTAINER PID JOB INDEX KILLS" for each process of a command that can be saved.
+scan() {
+    grep -azHxE '(FAWKES_(POOL|CLUSTER|JOB|TASK_(INDEX|KILLS|SAVES|RUNS)))=[A-Za-z0-9_.-]+' /proc/[0-9]*/environ |
+        tr '\0' '\n' | awk -F '[/:=]' -v pool="$my_pool" -v cluster="$my_cluster" '
+            { pids[$3]; value[$3, $5] = $6 }
+            END {
+                for (p in pids)
+                    if (value[p, "FAWKES_POOL"] == pool && value[p, "FAWKES_CLUSTER"] == cluster &&
+                        value[p, "FAWKES_TASK_SAVES"] == "yes" && value[p, "FAWKES_TASK_RUNS"] != "")
+                        print value[p, "FAWKES_TASK_RUNS"], p, value[p, "FAWKES_JOB"],
+                            value[p, "FAWKES_TASK_INDEX"], value[p, "FAWKES_TASK_KILLS"] + 0
+            }'
+} 2>/dev/null
+look() {
+    now
+    scan | while read -r container pid who; do
+        started "$pid" && read -r _ pages _ <"/proc/$pid/statm" && echo "$container $who $((now - started)) $pages"
+    done 2>/dev/null | awk -v page="$(getconf PAGESIZE)" '
+        { who[$1] = $2 " " $3 " " $4; if ($5 > run[$1]) run[$1] = $5; pages[$1] += $6 }
+        END { for (c in who) printf "@task.%s=%s %d %.0f\n", c, who[c], run[c], pages[c] * page }'
+    fact looked yes
+}
+folder_of() {
+    for folder in "$homes"/*/appcache/*/"$1"; do [ ! -d "$folder" ] || return 0; done
+    return 1
+}
+# order CONTAINER SIGNAL WORD UNTIL
+order() {
+    folder_of "$1" || { fact "told.$1" gone; return; }
+    [ ! -e "$folder/fawkes-order" ] || { fact "told.$1" before; return; }
+    now
+    echo "$4" >"$folder/fawkes-until" && echo "$3 $now" >"$folder/.fawkes-order" &&
+        mv -f "$folder/.fawkes-order" "$folder/fawkes-order" || { fact "told.$1" no; return; }
+    pids=$(printf '%s\n' "$running" | while read -r container pid _; do [ "$container" != "$1" ] || echo "$pid"; done)
+    [ -z "$pids" ] || kill "-$2" $pids 2>/dev/null
+    fact "told.$1" yes
+}
+how() {
+    for answer in "$homes"/*/appcache/*/fawkes-answers/"$1"; do
+        [ ! -f "$answer" ] || { read -r line <"$answer"; return; }
+    done
+    if folder_of "$1"; then line=runs; else line=gone; fi
+}
+# went TENTHS CONTAINER...: a container answers before YARN knows that it ended, and then its node may be wiped.
+went() {
+    tries=$1
+    shift
+    while :; do
+        said=; wait=no
+        for container in "$@"; do
+            how "$container"
+            [ "$line" != runs ] || wait=yes
+            said="$said@went.$container=$line
+"
+        done
+        [ $wait = yes ] && [ $tries -gt 0 ] || break
+        tries=$((tries - 1))
+        sleep 0.1
+    done
+    printf '%s' "$said"
+}
+"""
+
+
+def look(lease: Lease) -> Script:
+    """The tasks that run on the node and can be saved; changes nothing.
+
+    Fact ``task.CONTAINER`` for each is ``JOB INDEX KILLS RUN BYTES``: earlier kills by preemption, hundredths of a
+    second since its command began or was resumed, and the memory of its processes. Fact ``looked`` is ``yes`` when all
+    processes were seen: without it nothing is known. It is fenced, as `preempt` is.
+    """
+    return _as_owner(lease, "look")
+
+
+def preempt(lease: Lease, orders: Mapping[str, bool], *, within_s: float) -> Script:
+    """Order containers to save themselves (True) or to end, within ``within_s``; one that has an order keeps it.
+
+    Fact ``told.CONTAINER`` is ``yes``, ``before`` (it has its order already), ``gone`` or ``no`` (its folder cannot be
+    written). UserError for what is no container.
+    """
+    lines = [f"until=$(($(date +%s) + {max(0, int(within_s))}))", "running=$(scan)"]
+    for container, save in orders.items():
+        how = "USR1 save" if save else "KILL kill"
+        lines.append(f'order {_checked(container)} {how} "$until"')
+    return _as_owner(lease, "\n".join(lines))
+
+
+def went(lease: Lease, containers: Sequence[str], *, wait_s: float = 0.0) -> Script:
+    """How containers with an order went, at the latest after ``wait_s``; changes nothing.
+
+    Fact ``went.CONTAINER`` is ``saved TIME BYTES``, ``killed TIME 0`` or ``ended TIME 0`` (hundredths of a second since
+    the order), ``runs``, or ``gone`` when nothing is left that says how it went.
+    """
+    return _as_owner(lease, " ".join(["went", str(round(wait_s * 10)), *map(_checked, containers)]))
+
+
+def _checked(container: str) -> str:
+    if not _CONTAINER.fullmatch(container):
+        raise UserError(f"{container!r} is not the id of a container of YARN", where="tasks")
+    return container
+
+
+def _as_owner(lease: Lease, verb: str) -> Script:
+    """The verb as the user to whom the containers belong: nobody else may write in their folders or signal them."""
+    return fenced(lease, "") + kept_text("body", Script(_TASKS + verb)) + Script('run "$body"')
+
+
+@task(name="look")
+def look_by_hand(context: Any, work_dir: str, pool: str, cluster: str, generation: int, epoch: int) -> None:
+    """The tasks of an MR-cluster on a node that can be saved."""
+    play(context, look(hand_lease(context, work_dir, pool, cluster, generation, epoch)))

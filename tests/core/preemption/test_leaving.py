@@ -1,0 +1,193 @@
+"""Tasks of nodes that leave: who is looked at, what each is told, and what is said of how it went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fawkes.base.catalog import Catalog, Kind
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import LookAtTasks, PreemptTasks
+from fawkes.core.values.events import Condition, Progress
+from fawkes.core.values.model import NodeLife
+from fawkes.engine import replay
+from fawkes.policy import compile_policy, policy_text
+from fawkes.policy.admission import compile_admission
+from fawkes.policy.preemption import compile_preemption
+from tests.support.desk import Desk
+from tests.support.pools import settings
+
+NODE, KEY = "node03", "tasks:node03"
+LEAVE_S = 60
+
+
+def desk_of(policy: str = "adaptive", *, saves: bool = True, leave_s: int = LEAVE_S, rate: int = 1_000_000) -> Desk:
+    """An MR-cluster with a job whose tasks can be saved, on three nodes of which one drains."""
+    found = Catalog().find(Kind.PREEMPTION, policy)
+    text = policy_text(found.title, str(found.path), found.text())
+    how = settings(
+        preemption=found.title,
+        period_us=10**6 * SECOND_US,
+        image_bytes_s=rate,
+        transient_leave_us=leave_s * SECOND_US,
+        transient_core_leave_us=leave_s * SECOND_US,
+    )
+    desk = Desk(3, how=how, preemption=text)
+    desk.up("a", 2)
+    desk.submit("a", 1, saves=saves)
+    desk.job("a-1", Progress.RUNNING)
+    desk.tick(a=10)
+    desk.settle("a")
+    desk.drain(NODE)
+    return desk
+
+
+def row(
+    number: int, run_s: float | None = 30, megabytes: int | None = 5, kills: int = 0, **more: Any
+) -> dict[str, Any]:
+    return {
+        "container": f"container_{number}",
+        "job": "a-1",
+        "index": number,
+        "run_us": None if run_s is None else round(run_s * SECOND_US),
+        "bytes": None if megabytes is None else megabytes * 1_000_000,
+        "kills": kills,
+        **more,
+    }
+
+
+def effect_of(desk: Desk) -> LookAtTasks | PreemptTasks | None:
+    pending = desk.state.pending.get(KEY)
+    effect = None if pending is None else pending.effect
+    assert effect is None or isinstance(effect, LookAtTasks | PreemptTasks)
+    return effect
+
+
+def orders(desk: Desk) -> dict[str, bool]:
+    effect = effect_of(desk)
+    return {order.container: order.save for order in effect.orders} if isinstance(effect, PreemptTasks) else {}
+
+
+def test_a_node_that_drains_is_looked_at_once_it_begins() -> None:
+    desk = desk_of()
+    assert desk.node(NODE).life is NodeLife.DRAINING
+    assert [effect for effect in desk.last.effects if isinstance(effect, LookAtTasks)] == [effect_of(desk)]
+
+
+@pytest.mark.parametrize("how", [{"saves": False}, {"leave_s": 0}])
+def test_nobody_is_looked_at_without_tasks_that_can_be_saved_or_without_time(how: dict[str, Any]) -> None:
+    desk = desk_of(**how)
+    assert desk.node(NODE).life in (NodeLife.DRAINING, NodeLife.CLEANING)
+    assert effect_of(desk) is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "task", "told", "cause"),
+    [
+        ("adaptive", row(1), {"container_1": True}, "policy"),
+        ("adaptive", row(1, run_s=9), {"container_1": False}, "costs"),  # 5 s to write and 5 s to read
+        ("adaptive", row(1, megabytes=61), {"container_1": False}, "late"),
+        ("adaptive", row(1, megabytes=None), {"container_1": False}, "unknown"),
+        ("adaptive", row(1, run_s=None), {"container_1": True}, "policy"),
+        ("checkpoint", row(1, run_s=1), {"container_1": True}, "policy"),
+        ("kill", row(1), {"container_1": False}, "policy"),
+        ("kill", row(1, kills=5), {"container_1": True}, "policy"),
+        ("wait", row(1), {}, "policy"),
+    ],
+)
+def test_each_task_gets_the_answer_of_the_policy(
+    policy: str, task: dict[str, Any], told: dict[str, bool], cause: str
+) -> None:
+    desk = desk_of(policy)
+    desk.answer(KEY, tasks=[task])
+    assert orders(desk) == told
+    (said,) = desk.said("task-must-go")
+    assert (said["job"], said["index"], said["cause"]) == ("a-1", 1, cause)
+
+
+def test_dumps_queue_so_that_those_that_would_be_late_are_ended() -> None:
+    desk = desk_of("checkpoint")
+    desk.answer(KEY, tasks=[row(number, megabytes=25) for number in (1, 2, 3)])
+    assert sorted(orders(desk).values()) == [False, True, True]
+
+
+def test_the_time_that_is_left_counts_from_the_beginning_of_the_leave() -> None:
+    desk = desk_of("checkpoint")
+    desk.now_s += LEAVE_S - 10
+    desk.answer(KEY, tasks=[row(1, megabytes=11), row(2, megabytes=2)])
+    effect = effect_of(desk)
+    assert isinstance(effect, PreemptTasks)
+    assert effect.within_us == 10 * SECOND_US
+    assert orders(desk) == {"container_1": False, "container_2": True}
+
+
+def test_who_has_an_answer_is_not_told_again_and_a_later_task_is() -> None:
+    desk = desk_of()
+    desk.answer(KEY, tasks=[row(1)])
+    desk.answer(KEY, left={"container_1": ["runs", None, None]})
+    assert isinstance(effect_of(desk), LookAtTasks)
+    desk.wait(2)
+    desk.answer(KEY, tasks=[row(1), row(2)])
+    assert orders(desk) == {"container_2": True}
+
+
+@pytest.mark.parametrize(
+    ("left", "how", "size"),
+    [
+        ({"container_1": ["saved", 77, 3_000_000]}, "saved", 77),
+        ({"container_1": ["gone", None, None]}, "gone", None),
+        ({"container_1": "nonsense"}, "unknown", None),
+        ({}, "unknown", None),
+        (None, "unknown", None),
+    ],
+)
+def test_what_nobody_says_of_a_task_is_not_known(left: Any, how: str, size: int | None) -> None:
+    desk = desk_of()
+    desk.answer(KEY, tasks=[row(1)])
+    desk.answer(KEY, left=left)
+    (said,) = desk.said("task-went")
+    assert (said["how"], said["size_bytes"], said["run_us"]) == (how, size, 30 * SECOND_US)
+
+
+def test_a_look_that_fails_is_repeated_and_tells_nobody_anything() -> None:
+    desk = desk_of()
+    desk.failed(KEY)
+    assert orders(desk) == {}
+    desk.wait(2)
+    assert [effect for effect in desk.last.effects if isinstance(effect, LookAtTasks)]
+
+
+def test_rows_that_say_nothing_of_use_are_no_tasks() -> None:
+    desk = desk_of()
+    desk.answer(KEY, tasks=["text", {}, {"container": "c", "job": "a-1"}, row(1, index="2"), None])
+    assert desk.codes() == []
+    assert isinstance(effect_of(desk), LookAtTasks)
+
+
+def test_how_tasks_went_is_heard_until_the_node_is_wiped() -> None:
+    desk = desk_of()
+    desk.answer(KEY, tasks=[row(1)])
+    desk.see(NODE, Condition.DRAINED)
+    assert desk.node(NODE).life in (NodeLife.CLEANING, NodeLife.EVACUATING)
+    assert isinstance(effect_of(desk), PreemptTasks)
+    desk.answer(KEY, left={"container_1": ["saved", 77, 3_000_000]})
+    assert [said["how"] for said in desk.said("task-went")] == ["saved"]
+    assert effect_of(desk) is None
+
+
+def test_a_look_ends_with_the_drain_and_orders_with_the_wipe() -> None:
+    looks, told = desk_of(), desk_of()
+    looks.see(NODE, Condition.DRAINED)
+    assert effect_of(looks) is None
+    told.answer(KEY, tasks=[row(1)])
+    told.see(NODE, Condition.DRAINED)
+    told.see(NODE, Condition.CLEAN)
+    assert (told.node(NODE).owner, effect_of(told)) == (None, None)
+
+
+def test_a_ledger_with_tasks_that_went_is_decided_again_alike() -> None:
+    desk = desk_of()
+    desk.answer(KEY, tasks=[row(1), row(2, run_s=1)])
+    desk.answer(KEY, left={"container_1": ["saved", 5, 5], "container_2": ["killed", 0, 5]})
+    assert list(replay(desk.store.entries(), compile_policy, compile_admission, compile_preemption)) == []

@@ -1,0 +1,113 @@
+"""Tasks that save themselves on real Hadoop: their nodes leave, and they go on elsewhere without a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fawkes.core.values.model import ClusterId, ClusterLife, JobLife, Reason, Role
+from fawkes.live.lab.spec import CONTROLLER_ADDRESS
+from fawkes.playbook.dist import pieces
+from tests.support.site import RealSite, real_site
+
+pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]
+
+SETTINGS = (
+    'preset = "demo"\nperiod = "5s"\nsample_every = "2s"\nidle_time = "never"\ntransient_leave = "90s"\n'
+    'preemption = "checkpoint"\n'
+)
+CLUSTER = f"""
+min_nodes = 2
+replication = 1
+outputs = [{{ path = "/out", save_to = "../saved/t" }}]
+clients = ["{CONTROLLER_ADDRESS}"]
+"""
+#: numbers, one every 0.2 s, in a file that the checkpoint has; a start that has it goes on behind its last line
+COUNT = """
+import os, pathlib, shutil, signal, sys, time
+
+folder = pathlib.Path(os.environ["FAWKES_CHECKPOINT"])
+kept = folder / "numbers"
+numbers = kept.read_text() if kept.exists() else ""
+first = len(numbers.split())
+
+def save(*_):
+    until = int(pathlib.Path(os.environ["FAWKES_UNTIL"]).read_text())
+    assert until > time.time()
+    kept.write_text(numbers)
+    sys.exit(85)
+
+signal.signal(signal.SIGUSR1, save)
+with open("/tmp/counts", "a") as starts:
+    print(os.environ["FAWKES_TASK_INDEX"], first, file=starts)
+for number in range(first, {numbers}):
+    time.sleep(0.2)
+    numbers += f"{{number}}\\n"
+pathlib.Path(os.environ["FAWKES_RESULTS"], "numbers").write_text(numbers)
+"""
+JOB = """
+kind = "tasks"
+tasks = {tasks}
+memory = "256MiB"
+output = "/out/{{id}}"
+checkpoint = "own"
+task_attempts = 1
+files = ["{{id}}.py"]
+command = "python3 {{id}}.py"
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
+    pieces.provide(pieces.of_name("tasks"))
+    with real_site(tmp_path_factory.mktemp("saving") / "lab", 4, SETTINGS, memory_mb=1500) as site:
+        site.write("clusters/t.toml", CLUSTER)
+        site.run()
+        site.request("t")
+        yield site
+
+
+def submit(site: RealSite, name: str, tasks: int, numbers: int) -> None:
+    site.write(f"jobs/{name}.py", COUNT.format(numbers=numbers))
+    site.fawkes("submit", "t", site.job(name, JOB.format(tasks=tasks).replace("{id}.py", f"{name}.py")))
+
+
+def starts(site: RealSite) -> list[tuple[int, int]]:
+    """The starts that hosts have seen: index, and the first number."""
+    lines = [line for host in site.hosts for line in site.on(host, "cat /tmp/counts 2>/dev/null || :").splitlines()]
+    return [(int(index), int(first)) for index, first in (line.split() for line in lines)]
+
+
+def reasons(site: RealSite, code: str) -> list[Reason]:
+    return [reason for entry in site.ledger.entries for reason in entry.decision.reasons if reason.code == code]
+
+
+def test_tasks_of_nodes_that_leave_go_on_elsewhere_from_what_they_have_saved(site: RealSite) -> None:
+    submit(site, "count", 14, 150)
+    nodes = site.until_serving("t", Role.TRANSIENT, 2)
+    site.until("tasks on all nodes", lambda: len(starts(site)) == 14)
+    site.fawkes("shrink", "t", "2")
+    site.until("both are free", lambda: not site.serving("t", Role.TRANSIENT))
+    (job,) = site.until_ended("count")
+
+    assert (job.life, job.attempt, job.why) == (JobLife.SUCCEEDED, 1, ""), site.story()
+    went = reasons(site, "task-went")
+    assert went
+    assert {reason.facts["how"] for reason in went} == {"saved"}
+    resumed = sorted(index for index, first in starts(site) if first > 0)
+    assert resumed == sorted(int(str(reason.facts["index"])) for reason in went)
+    assert {reason.facts["node"] for reason in went} <= set(nodes)
+
+
+def test_the_numbers_have_no_gap_and_no_image_is_left(site: RealSite) -> None:
+    listed = site.hdfs("t", "list", "/out/count") if hasattr(site, "hdfs") else ""
+    assert "_saved" not in str(listed)
+    site.fawkes("release", "t", "--yes")
+    site.until_life(ClusterLife.GONE, "t")
+    folder = site.root / "saved/t/count"
+    expected = "".join(f"{number}\n" for number in range(150))
+    for index in range(14):
+        assert (folder / str(index) / "numbers").read_text() == expected
+    assert sorted(Path(each).name for each in map(str, folder.iterdir())) == sorted([*map(str, range(14)), "_SUCCESS"])

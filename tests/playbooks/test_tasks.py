@@ -1,0 +1,248 @@
+"""Tasks that have to go, by the scripts that nodes get and the script of a container, without Hadoop: Java is a stub."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fawkes.base.errors import UserError
+from fawkes.playbook import Exit, Lease
+from fawkes.playbook.dist.compile.compiled import TASKS
+from playbooks import tasks
+from tests.playbooks.conftest import ok, sh
+
+ONE = "container_1700000000000_0001_01_000002"
+OTHER = "container_1700000000000_0001_01_000003"
+LIMIT_S = 30.0
+#: notes what it was asked; ``load`` brings what ``image`` has, if that is there
+JAVA = """#!/bin/sh
+shift 3
+echo "$@" >>calls
+[ "$2" != load ] || { [ -e ../image ] && cp ../image fawkes-image || exit ${NO_IMAGE:-3}; }
+[ "$2" != save ] || { [ ! -e ../full ] && cp fawkes-image ../image; }
+"""
+#: counts until it is told to save what it has
+COUNT = """
+n=$(cat "$FAWKES_CHECKPOINT/n" 2>/dev/null || echo 0)
+trap 'echo $n >"$FAWKES_CHECKPOINT/n"; exit 85' USR1
+while [ ! -e ../stop ]; do n=$((n + 1)); echo $n >>../numbers; sleep 0.01; done
+"""
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    limit = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < limit, f"waited {LIMIT_S:.0f} s for {what}"
+        time.sleep(0.01)
+
+
+class Container:
+    """The folder and the processes of a container, as YARN makes them."""
+
+    def __init__(self, lease: Lease, app: Path, name: str, command: str, **env: str) -> None:
+        self.name, self.app, self.folder = name, app, app / name
+        self.folder.mkdir(parents=True)
+        for file, text in (("fawkes-task", (TASKS.sources / "fawkes-task").read_text()), ("fawkes-command", command)):
+            (self.folder / file).write_text(text)
+        java = app / "java/bin/java"
+        java.parent.mkdir(parents=True, exist_ok=True)
+        java.write_text(JAVA)
+        java.chmod(0o755)
+        own = {
+            "JAVA_HOME": str(app / "java"),
+            "CONTAINER_ID": name,
+            "FAWKES_JOB": "count",
+            "FAWKES_TASK_INDEX": "7",
+            "FAWKES_TASK_COUNT": "8",
+            "FAWKES_TASK_KILLS": "2",
+            "FAWKES_TASK_SAVES": "yes",
+            "FAWKES_TASK_SAVED": "",
+        }
+        self.process = subprocess.Popen(
+            ["/bin/sh", "./fawkes-task"],
+            cwd=self.folder,
+            env={**os.environ, **lease.marks("nodemanager"), **own, **env},
+            start_new_session=True,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def end(self) -> tuple[int, str]:
+        """The exit code, and what it said."""
+        said = self.process.communicate(timeout=LIMIT_S)[1]
+        return self.process.returncode, said
+
+    @property
+    def calls(self) -> list[str]:
+        file = self.folder / "calls"
+        return file.read_text().splitlines() if file.exists() else []
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.communicate()
+
+
+Start = Callable[..., Container]
+
+
+@pytest.fixture
+def app(lease: Lease) -> Path:
+    """The folder of an application on the node."""
+    return Path(str(lease.folders.nm_local)) / "usercache/somebody/appcache/application_1_1"
+
+
+@pytest.fixture
+def start(lease: Lease, app: Path) -> Iterator[Start]:
+    begun: list[Container] = []
+
+    def start_one(command: str, name: str = ONE, **env: str) -> Container:
+        begun.append(Container(lease, app, name, command, **env))
+        return begun[-1]
+
+    yield start_one
+    for container in begun:
+        container.kill()
+
+
+def numbers(app: Path) -> list[int]:
+    file = app / "numbers"
+    return [int(line) for line in file.read_text().split()] if file.exists() else []
+
+
+def went(lease: Lease, name: str = ONE) -> list[str]:
+    return ok(tasks.went(lease, [name]))[f"went.{name}"].split()
+
+
+def preempt(lease: Lease, save: bool, name: str = ONE) -> str:
+    return ok(tasks.preempt(lease, {name: save}, within_s=60))[f"told.{name}"]
+
+
+def test_a_task_is_seen_with_its_time_and_memory(lease: Lease, start: Start, app: Path) -> None:
+    assert dict(ok(tasks.look(lease))) == {"looked": "yes"}
+    start(f"trap : USR1; {COUNT}")
+    wait_for(lambda: bool(numbers(app)), "the first number")
+    facts = ok(tasks.look(lease))
+    job, index, kills, ran, size = facts[f"task.{ONE}"].split()
+    assert (job, index, kills) == ("count", "7", "2")
+    assert 0 <= int(ran) < LIMIT_S * 100
+    assert int(size) > 100_000
+
+
+def test_a_task_of_a_job_that_cannot_be_saved_is_not_seen(lease: Lease, start: Start, app: Path) -> None:
+    start(COUNT, FAWKES_TASK_SAVES="")
+    wait_for(lambda: bool(numbers(app)), "the first number")
+    assert dict(ok(tasks.look(lease))) == {"looked": "yes"}
+
+
+def test_a_task_that_is_saved_goes_on_behind_its_last_number(lease: Lease, start: Start, app: Path) -> None:
+    app.mkdir(parents=True)
+    (app / "count").write_text(COUNT)
+    first = start("trap : USR1; sh ../count")
+    wait_for(lambda: len(numbers(app)) > 3, "some numbers")
+    assert (preempt(lease, True), preempt(lease, True)) == ("yes", "before")
+    assert first.end()[0] == 85
+    how, took, size = went(lease)
+    assert (how, int(size)) == ("saved", (app / "image").stat().st_size)
+    assert int(took) < LIMIT_S * 100
+    assert first.calls == ["fawkes.tasks.Image save"]
+
+    second = start(COUNT, OTHER, FAWKES_TASK_SAVED="yes")
+    before = len(numbers(app))
+    wait_for(lambda: len(numbers(app)) > before + 3, "more numbers")
+    (app / "stop").touch()
+    assert second.end()[0] == 0
+    assert second.calls == ["fawkes.tasks.Image load", "fawkes.tasks.Keep"]
+    assert numbers(app) == list(range(1, len(numbers(app)) + 1))
+
+
+def test_a_task_that_must_end_is_ended_with_all_that_it_has_started(lease: Lease, start: Start, app: Path) -> None:
+    task = start("trap : USR1; sleep 1000 & sleep 1000; :")
+    wait_for(lambda: f"task.{ONE}" in ok(tasks.look(lease)), "the task")
+    assert preempt(lease, False) == "yes"
+    assert task.end()[0] == 84
+    assert went(lease)[0] == "killed"
+    assert f"task.{ONE}" not in ok(tasks.look(lease))
+
+
+def test_a_command_that_does_not_know_the_signal_begins_again(lease: Lease, start: Start) -> None:
+    task = start("trap : USR1; sleep 1000")
+    wait_for(lambda: f"task.{ONE}" in ok(tasks.look(lease)), "the task")
+    preempt(lease, True)
+    assert task.end()[0] == 84
+    assert went(lease) == ["killed", went(lease)[1], "0"]
+
+
+def test_what_cannot_be_stored_is_not_called_saved(lease: Lease, start: Start, app: Path) -> None:
+    task = start(f"trap : USR1; {COUNT}")
+    wait_for(lambda: bool(numbers(app)), "the first number")
+    (app / "full").touch()
+    preempt(lease, True)
+    assert task.end()[0] == 84
+    assert went(lease)[0] == "killed"
+    assert not (app / "image").exists()
+
+
+def test_a_task_that_ends_well_although_it_had_to_go_is_done(lease: Lease, start: Start, app: Path) -> None:
+    task = start("trap 'exit 0' USR1; touch ../runs; while :; do sleep 0.01; done")
+    wait_for(lambda: (app / "runs").exists(), "the command")
+    preempt(lease, True)
+    assert task.end()[0] == 0
+    assert went(lease)[0] == "ended"
+    assert task.calls == ["fawkes.tasks.Keep"]
+
+
+@pytest.mark.parametrize("code", [84, 85])
+def test_the_codes_of_tasks_that_had_to_go_are_failures_of_others(start: Start, code: int) -> None:
+    ended, said = start(f"exit {code}").end()
+    assert ended == 1
+    assert f"it ended with {code}" in said
+
+
+def test_other_codes_are_those_of_the_command(start: Start) -> None:
+    assert start("exit 7").end()[0] == 7
+
+
+def test_an_image_that_is_gone_lets_the_task_begin_again(start: Start, app: Path) -> None:
+    task = start("touch ../began", FAWKES_TASK_SAVED="yes")
+    code, said = task.end()
+    assert (code, (app / "began").exists()) == (0, True)
+    assert "it begins again" in said
+
+
+@pytest.mark.parametrize("trouble", ["1", "255"])
+def test_an_image_that_hdfs_does_not_give_is_not_given_up(start: Start, app: Path, trouble: str) -> None:
+    task = start("touch ../began", FAWKES_TASK_SAVED="yes", NO_IMAGE=trouble)
+    assert task.end()[0] == 1
+    assert not (app / "began").exists()
+
+
+def test_who_runs_and_who_is_gone_are_told_apart(lease: Lease, start: Start, app: Path) -> None:
+    start(COUNT)
+    wait_for(lambda: bool(numbers(app)), "the first number")
+    assert (went(lease), went(lease, OTHER)) == (["runs"], ["gone"])
+    assert preempt(lease, True, OTHER) == "gone"
+
+
+def test_a_newer_controller_shuts_out_an_older_one(lease: Lease, start: Start, app: Path) -> None:
+    start(COUNT)
+    wait_for(lambda: bool(numbers(app)), "the first number")
+    stale = replace(lease, epoch=lease.epoch - 1)
+    done = sh(tasks.preempt(stale, {ONE: True}, within_s=1))
+    assert done.exit == Exit.FENCED
+    assert not (app / ONE / "fawkes-order").exists()
+
+
+@pytest.mark.parametrize("name", ["", "container_1; rm -rf /", "../x", "container_1/../../x"])
+def test_only_containers_are_told_anything(lease: Lease, name: str) -> None:
+    with pytest.raises(UserError, match="is not the id of a container"):
+        tasks.preempt(lease, {name: True}, within_s=1)
+    with pytest.raises(UserError, match="is not the id of a container"):
+        tasks.went(lease, [name])
