@@ -1,4 +1,4 @@
-"""Tasks that have to go, by the scripts that nodes get and the script of a container, without Hadoop: Java is a stub."""
+"""Tasks that have to go, by the scripts that nodes get and the script of a container, with a stub for Java."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import cast
 from fawkes.base.values import replace
 from fawkes.core.clusters import release, strays
 from fawkes.core.clusters.admission import admit, deploy_without
-from fawkes.core.jobs import deadlines, jobs
+from fawkes.core.jobs import deadlines, jobs, leftovers
 from fawkes.core.masters import masters
 from fawkes.core.nodes.replace import replace_core
 from fawkes.core.state import alerts, backoff
@@ -44,12 +44,15 @@ def nodes_changed(draft: Draft) -> None:
 _ANSWERED = {Key.STRAYS: strays.answered, Key.ROOM: jobs.room_seen}
 
 
+_OF_JOBS = {Key.WORK: deadlines.work_counted, Key.CLEAR: leftovers.answered}
+
+
 def answered(draft: Draft, event: Done | Failed) -> None:
     """An effect of an MR-cluster ended; answers about older versions are history."""
     pending = draft.pending(event.effect)
     kind, name = split(event.effect)
-    if kind is Key.WORK:
-        deadlines.work_counted(draft, event)
+    if kind in _OF_JOBS:
+        _OF_JOBS[kind](draft, event)
         return
     cluster = draft.cluster(ClusterId(name))
     if pending is None or pending.version != event.version or cluster is None:

@@ -13,7 +13,7 @@ from fawkes.core.deciding import adopting, clock, node_work, requests, steering
 from fawkes.core.deciding.readings import sampled
 from fawkes.core.deciding.tick import retire_idle, tick
 from fawkes.core.fairness.weights import Measure
-from fawkes.core.jobs import deadlines, jobs, service
+from fawkes.core.jobs import deadlines, jobs, leftovers, service
 from fawkes.core.masters import copying, masters, masters_asked, standby
 from fawkes.core.nodes.replace import replace_core
 from fawkes.core.preemption import leaving
@@ -256,8 +256,8 @@ def _over_time(draft: Draft, pending: PutPending) -> None:
             jobs.over_time(draft, pending.key)
         case Key.ROOM:
             jobs.no_room_yet(draft, pending.key)
-        case Key.TASKS:
-            leaving.late(draft, pending)
+        case Key.TASKS | Key.CLEAR:
+            (leaving if kind is Key.TASKS else leftovers).late(draft, pending)
         case Key.WORK:
             deadlines.work_not_counted(draft, pending.key)
         case Key.PATIENCE | Key.COPY | Key.STANDBY | Key.MASTERS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fawkes.base.values import replace
-from fawkes.core.jobs import attempts, deadlines, service
+from fawkes.core.jobs import attempts, deadlines, leftovers, service
 from fawkes.core.state import alerts, backoff
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.effects import AwaitRoom, CancelJob, StartJob
@@ -369,6 +369,7 @@ def _end(draft: Draft, job: JobState, event: JobObserved) -> None:
     }.get(life, "job-cancelled")
     draft.say(code, job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log=job.log)
     deadlines.ended(draft, job)
+    leftovers.ended(draft, job)
 
 
 def cancel_asked(draft: Draft, event: CancelAsked) -> None:

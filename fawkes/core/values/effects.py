@@ -374,6 +374,25 @@ class WakeAt:
 
 
 @dataclass(frozen=True, slots=True)
+class ClearSaved:
+    """Nothing that tasks of a job have saved stays in HDFS: the job has ended at ``ended_us``, and not well.
+
+    Ends as `Done` when nothing of it is there, or `Failed` while nobody can tell.
+    """
+
+    job: JobId
+    cluster: ClusterId
+    attempt: int
+    spec: JobSpec
+    ended_us: int
+
+    @property
+    def key(self) -> str:
+        """The key: a newer goal of the same key replaces this one."""
+        return f"clear:{self.job}"
+
+
+@dataclass(frozen=True, slots=True)
 class LookAtTasks:
     """The tasks on a node that leaves, of jobs whose tasks can be saved.
 
@@ -467,6 +486,7 @@ Effect = (
     | CancelJob
     | EndAttempts
     | CountWork
+    | ClearSaved
     | LookAtTasks
     | PreemptTasks
     | AwaitRoom
@@ -489,6 +509,7 @@ EFFECTS: tuple[type[Effect], ...] = (
     CancelJob,
     EndAttempts,
     CountWork,
+    ClearSaved,
     LookAtTasks,
     PreemptTasks,
     AwaitRoom,

@@ -13,6 +13,7 @@ from fawkes.core.values.effects import (
     ArmStandby,
     AwaitRoom,
     CancelJob,
+    ClearSaved,
     CountWork,
     Deploy,
     Effect,
@@ -51,7 +52,8 @@ class Work(Enum):
     STARTS = "starts"
     """Jobs to be begun."""
     COUNTS = "counts"
-    """The work of ended jobs to be asked for, stray tasks to be ended: who is asked for that may take its time."""
+    """The work of ended jobs to be asked for, what their tasks saved to be removed, stray tasks to be ended: who is
+    asked for that may take its time."""
     TASKS = "tasks"
     """Tasks on nodes that leave to be looked at, and followed until they are gone."""
     ROOM = "room"
@@ -74,7 +76,7 @@ def place_of(effect: Effect) -> Place:
             return (Work.LEAVING if effect.role is None else Work.JOINING), effect.cluster
         case StartJob():
             return Work.STARTS, effect.cluster
-        case CountWork() | EndAttempts():
+        case CountWork() | ClearSaved() | EndAttempts():
             return Work.COUNTS, effect.cluster
         case LookAtTasks() | PreemptTasks():
             return Work.TASKS, effect.cluster

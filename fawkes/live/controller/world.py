@@ -13,6 +13,7 @@ from fawkes.core.values.effects import (
     ArmStandby,
     AwaitRoom,
     CancelJob,
+    ClearSaved,
     CountWork,
     Deploy,
     Effect,
@@ -214,6 +215,8 @@ class LiveWorld:
                 hands.jobs.start(effect)
             case CancelJob():
                 hands.jobs.cancel(effect)
+            case ClearSaved():
+                self._done(effect, effect.attempt, hands.jobs.clear(effect))
             case CountWork():
                 self._done(effect, effect.attempt, hands.count_work(effect))
             case LookAtTasks() | PreemptTasks():
@@ -291,7 +294,7 @@ class LiveWorld:
                         facts=_facts_of_host(error),
                     )
                 )
-            case CountWork():
+            case CountWork() | ClearSaved():
                 self._failed(effect, effect.attempt, error)
             case LookAtTasks() | PreemptTasks():
                 self._failed(effect, effect.generation, error)

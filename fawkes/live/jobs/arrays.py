@@ -13,6 +13,8 @@ from fawkes.live.nodes.upload import uploaded
 from fawkes.playbook.dist.compile.compiled import TASKS, place_of
 
 KIND = arrays.KIND
+#: in the output of a job: where its tasks save themselves, and the file whose name says whose output it is
+SAVED, OWNER = "_saved", "_job."
 #: the script of a container
 _SCRIPT = "fawkes-task"
 

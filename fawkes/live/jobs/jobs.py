@@ -15,7 +15,7 @@ from fawkes.base.errors import ElsewhereError, FawkesError, UserError
 from fawkes.config.clusters.details import JobDetails
 from fawkes.core.jobs.attempts import judge, may_begin
 from fawkes.core.values.adopted import KeptJob
-from fawkes.core.values.effects import CancelJob, EndAttempts, StartJob
+from fawkes.core.values.effects import CancelJob, ClearSaved, EndAttempts, StartJob
 from fawkes.core.values.events import AttemptSeen, Progress
 from fawkes.core.values.model import ClusterId, Facts, JobId
 from fawkes.core.values.sight import Attempt, Launcher, application_of
@@ -150,6 +150,15 @@ class Jobs:
                 self._order(cluster, attempt, order, self._setup.end_argv(cluster, attempt))
                 ended += 1
         return {"ended": ended}
+
+    def clear(self, effect: ClearSaved) -> Facts:
+        """Remove what tasks of a job have saved; FawkesError while HDFS does not answer."""
+        hdfs = Hdfs.of(self._setup.masters(self._cluster(effect.cluster)), patience_s=limits.HDFS_S)
+        output = JobDetails.of(effect.spec.details).output
+        # The output may be that of another job, which was there first.
+        if hdfs.status(f"{output}/{arrays.OWNER}{effect.job}") is not None:
+            hdfs.delete(f"{output}/{arrays.SAVED}")
+        return {}
 
     def refused(self, effect: StartJob | CancelJob, error: FawkesError) -> None:
         """A goal that could not be worked on: why is told, and whether it ever can be."""

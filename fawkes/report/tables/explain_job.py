@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from fawkes.base.errors import UserError
-from fawkes.base.units import show_duration, show_time
+from fawkes.base.units import show_bytes, show_duration, show_time
 from fawkes.core.jobs import service
 from fawkes.core.values.decision import PutJob
 from fawkes.core.values.lifecycle import ENDED_JOBS
@@ -38,8 +38,41 @@ def explain_job(store: Reader, name: str, waits_now: WaitsNow = lambda job: None
         raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them all")
     if state is not None and state.life is JobLife.QUEUED:
         lines += _newest(store, lines, _held(store, state) or waits_now(state))
+    lines += preempted_lines(lines)
     about = [] if state is None else [Line(text) for text in (*job_in_words(state), *_masters_away(store, state))]
     return Explanation(f"Job {name}", (*about, *lines, *quota_lines(courses)))
+
+
+def preempted_lines(lines: Sequence[Line]) -> list[Line]:
+    """The account of tasks that had to go, in a line: what was saved, in which time, and what was lost.
+
+    Seconds of work that nobody knows, and tasks of which nobody knows how they went, are counted apart.
+    """
+    went = [line.facts for line in lines if line.code == "task-went"]
+    if not went:
+        return []
+    saved = [facts for facts in went if facts["how"] == "saved"]
+    lost = [facts for facts in went if facts["how"] in ("killed", "runs")]
+    unknown = sum(facts["how"] not in ("saved", "killed", "runs", "ended") for facts in went)
+    parts = [_saved_in_words(saved)] if saved else []
+    parts += [_lost_in_words(lost)] if lost else []
+    parts += [f"of {unknown} nobody knows how they went"] if unknown else []
+    return [Line(f"Tasks that had to go: {len(went)}. " + "; ".join(parts or ["All were done before"]))]
+
+
+def _saved_in_words(saved: Sequence[Mapping[str, object]]) -> str:
+    size, took_us = (sum(_number(facts[key]) or 0 for facts in saved) for key in ("size_bytes", "took_us"))
+    return f"{len(saved)} saved {show_bytes(size)} in {show_duration(took_us)} in all"
+
+
+def _lost_in_words(lost: Sequence[Mapping[str, object]]) -> str:
+    known = [ran for facts in lost if (ran := _number(facts["run_us"])) is not None]
+    text = f"{len(lost)} ended without that, and lost {show_duration(sum(known))} of work"
+    return text + (f" and what {len(lost) - len(known)} had done" if len(known) < len(lost) else "")
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _held(store: Reader, job: JobState) -> Reason | None:

@@ -43,10 +43,11 @@ def test_the_client_has_our_jar_the_files_and_the_tag() -> None:
     words = list(made.argv)
     at = words.index("fawkes.tasks.Client")
     files = [PurePosixPath(word) for word in words[at + 1 :]]
-    assert [file.name for file in files] == ["fawkes-tasks.jar", "run"]
+    assert [file.name for file in files] == ["fawkes-tasks.jar", "run", "fawkes-task"]
     assert words[words.index("-cp") + 1].endswith(f":{files[0]}")
     conf = made.conf["mapred-site.xml"]
     assert tag_of(JobId("q"), 1) in conf
+    assert "<name>fawkes.tasks.saves</name>\n    <value>false</value>" in conf
     for key, value in (("count", "7"), ("memory.mb", "512"), ("command", "./run &lt;in &amp; echo")):
         assert f"<name>fawkes.tasks.{key}</name>\n    <value>{value}</value>" in conf
     assert "mapreduce.job.running.map.limit" not in conf

@@ -18,6 +18,7 @@ from tests.report.moved import MOVED
 from tests.report.standing import STANDS
 from tests.report.starts import STARTS
 from tests.report.stuck import STUCK
+from tests.report.words.preempted import PREEMPTED
 from tests.report.words.steered import STEERED
 
 CORE = Path(__file__).parents[3] / "fawkes" / "core"
@@ -431,6 +432,7 @@ SAID = [
     ),
     (Reason("readable", {"cluster": "c"}), "The masters of c can be read again"),
     *STUCK,
+    *PREEMPTED,
     (
         Reason("job-failed", {"job": "j", "cluster": "c", "attempt": 2, "error": "exit code 1", "log": "/log/j"}),
         "Job j failed: exit code 1; its log is /log/j",

@@ -1,0 +1,79 @@
+"""What tasks have saved is removed when their job ends without needing it."""
+
+from __future__ import annotations
+
+import pytest
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import ClearSaved
+from fawkes.core.values.events import Condition, Progress, ReleaseAsked
+from fawkes.core.values.model import ClusterId
+from tests.support.desk import Desk
+from tests.support.pools import settings
+
+KEY = "clear:a-1"
+
+
+def running(*, saves: bool = True) -> Desk:
+    """A job that runs on an MR-cluster, in a pool whose ticks are far apart."""
+    desk = Desk(3, how=settings(period_us=10**6 * SECOND_US))
+    desk.up("a")
+    desk.submit("a", 1, saves=saves)
+    desk.job("a-1", Progress.RUNNING)
+    return desk
+
+
+def clears(desk: Desk) -> int:
+    return sum(isinstance(effect, ClearSaved) for effect in desk.last.effects)
+
+
+@pytest.mark.parametrize(
+    ("how", "saves", "begins"),
+    [
+        (Progress.FAILED, True, 1),
+        (Progress.CANCELLED, True, 1),
+        (Progress.SUCCEEDED, True, 0),
+        (Progress.FAILED, False, 0),
+    ],
+)
+def test_it_is_removed_when_the_job_did_not_end_well(how: Progress, saves: bool, begins: int) -> None:
+    desk = running(saves=saves)
+    desk.job("a-1", how)
+    assert clears(desk) == begins
+
+
+def test_what_was_gone_at_once_is_looked_at_once_more() -> None:
+    desk = running()
+    desk.job("a-1", Progress.FAILED)
+    desk.done(KEY)
+    assert KEY in desk.state.pending
+    desk.wait(desk.state.rules.settings.doubt_us / SECOND_US if desk.state.rules else 0)
+    assert clears(desk) == 1
+    desk.done(KEY)
+    assert KEY not in desk.state.pending
+
+
+def test_it_is_tried_until_hdfs_says_that_it_is_gone() -> None:
+    desk = running()
+    desk.job("a-1", Progress.FAILED)
+    tries = 0
+    for _ in range(10):
+        desk.failed(KEY)
+        desk.wait(60)
+        tries += 1
+        assert KEY in desk.state.pending
+    assert tries == 10
+    desk.done(KEY)
+    assert KEY not in desk.state.pending
+
+
+def test_nothing_is_asked_of_an_mr_cluster_that_is_gone() -> None:
+    desk = running()
+    desk.job("a-1", Progress.FAILED)
+    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a"), ask="q"))
+    desk.done("cluster:a")
+    for node in list(desk.lives("a")):
+        desk.see(node, Condition.CLEAN)
+    assert "a" not in desk.state.clusters
+    desk.failed(KEY)
+    assert KEY not in desk.state.pending

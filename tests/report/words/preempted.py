@@ -1,0 +1,39 @@
+"""Sentences of tasks that have to go because their node leaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fawkes.core.values.model import Reason
+
+_TASK: dict[str, Any] = {"job": "j", "cluster": "c", "index": 3, "node": "n1", "run_us": 90_000_000}
+_WENT: dict[str, Any] = {**_TASK, "ordered": "save", "size_bytes": 2_000_000, "took_us": 3_000_000}
+
+
+def _must(action: str, cause: str, words: str, **facts: Any) -> tuple[Reason, str]:
+    given = {**_TASK, "action": action, "cause": cause, "size_bytes": None, "ready_us": None, **facts}
+    ran = "" if given["run_us"] is None else ", which has run for 1m30s,"
+    return Reason("task-must-go", given), f"Task 3 of job j{ran} {words}: n1 leaves"
+
+
+def _went(how: str, words: str) -> tuple[Reason, str]:
+    return Reason("task-went", {**_WENT, "how": how}), f"Task 3 of job j on n1 {words}"
+
+
+PREEMPTED = [
+    _must("full", "policy", "is told to save itself as the preemption policy says"),
+    _must("full", "policy", "is told to save itself as the preemption policy says", run_us=None),
+    _must("wait", "policy", "is waited for as the preemption policy says"),
+    _must("kill", "costs", "is ended because saving it would cost at least as much as it has done"),
+    _must("kill", "late", "is ended because it could not be saved in time"),
+    _must("kill", "unknown", "is ended because nobody knows how long saving it takes"),
+    _must("kill", "store", "is ended because there is no room for what it would save"),
+    _must("kill", "cannot", "is ended because it cannot be saved"),
+    _must("kill", "cap", "is ended because it was ended as often as allowed"),
+    _went("saved", "has saved 2.0 MB in 3s and goes on elsewhere"),
+    _went("killed", "has ended without saving anything: it goes on from what it had saved before, or begins again"),
+    _went("ended", "was done before it had to go"),
+    _went("runs", "still runs although its time is over: YARN ends it"),
+    _went("gone", "has left nothing that says how it went: without a result it runs again"),
+    _went("unknown", "has left nothing that says how it went: without a result it runs again"),
+]
