@@ -32,7 +32,7 @@ STANDS = [
             (
                 "tasks",
                 {"tasks": 3},
-                "3 of its tasks run and report no progress; Hadoop ends those that do so for longer than "
+                "3 of its tasks run and report no progress; Hadoop ends tasks of MapReduce that do so for longer than "
                 "mapreduce.task.timeout",
             ),
             (

@@ -145,7 +145,7 @@ class JobTable(Strict):
     memory_bytes: SizeBytes | None = Field(default=None, alias="memory", description="of each task (tasks)")
     cpus: Cores | None = Field(default=None, description="CPUs of each task, if they matter (tasks)")
     priority: Annotated[int, between(0, arrays.MOST_PRIORITY, "YARN has these here")] = Field(
-        default=0, description="that of its application: YARN gives free room to higher ones first (tasks)"
+        default=0, description="higher ones leave the queue first, and YARN gives them free room first (tasks)"
     )
     checkpoint: Annotated[str, BeforeValidator(arrays.checkpoint)] = Field(
         default="none", description="how tasks are saved when they must leave (tasks)"
@@ -278,6 +278,7 @@ def job_spec(
         details=details.plain(),
         deadline_us=table.deadline_us,
         unkept=unkept_reason(details),
+        priority=details.array.priority if details.array is not None else 0,
         saves=details.array is not None and details.array.checkpoint != arrays.NO_CHECKPOINT,
     )
 

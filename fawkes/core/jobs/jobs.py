@@ -1,4 +1,4 @@
-"""The FIFO queue of MR-jobs of one MR-cluster: release, cancel, retry, result (design section 5)."""
+"""The queue of jobs of one MR-cluster, first in, first out within a priority: release, cancel, retry, result."""
 
 from __future__ import annotations
 
@@ -158,6 +158,10 @@ def _next_in_line(draft: Draft, state: ClusterState, seen: tuple[int, int] | Non
         return
     head = draft.head_of(cluster)
     if head is None:
+        return
+    if running and head.spec.priority > max(j.spec.priority for j in running):
+        # YARN gives it the next room that there is; behind tasks that wait it would never be first.
+        _start(draft, head)
         return
     if running and (seen is None or seen[0] <= max(j.started_us or 0 for j in running) or seen[1] > 0):
         _await_room(draft, head)

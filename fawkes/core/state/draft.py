@@ -193,7 +193,7 @@ class Draft:
         if not self._jobs:
             return stored
         queued = [job for job in self._changed_jobs(cluster) if job.life is JobLife.QUEUED]
-        return min(queued if stored is None else [stored, *queued], key=lambda job: job.order, default=None)
+        return min(queued if stored is None else [stored, *queued], key=lambda job: job.place, default=None)
 
     def _unchanged(self, stored: Mapping[JobId, JobState]) -> list[JobState]:
         return [job for job in stored.values() if job.id not in self._jobs] if self._jobs else list(stored.values())

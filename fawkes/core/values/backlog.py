@@ -45,7 +45,7 @@ class Backlog:
     busy: dict[JobId, JobState] = field(default_factory=dict)
     referenced: dict[JobId, JobState] = field(default_factory=dict)
     waiting: Waiting = field(default_factory=Waiting)
-    _queued: list[tuple[int, JobId]] = field(default_factory=list)
+    _queued: list[tuple[tuple[int, int], JobId]] = field(default_factory=list)
 
     def put(self, new: JobState) -> None:
         """Replace a job; one that has ended leaves."""
@@ -65,7 +65,7 @@ class Backlog:
             self.busy[name] = new
         elif old is None or old.life is not JobLife.QUEUED:
             self.busy.pop(name, None)
-            heapq.heappush(self._queued, (new.order, name))
+            heapq.heappush(self._queued, (new.place, name))
 
     def head(self, without: Container[JobId] = ()) -> JobState | None:
         """The first job in the queue that is not in ``without``; None when there is none."""
@@ -74,7 +74,7 @@ class Backlog:
         while self._queued:
             entry = self._queued[0]
             job = self.jobs.get(entry[1])
-            if job is None or job.life is not JobLife.QUEUED or job.order != entry[0]:
+            if job is None or job.life is not JobLife.QUEUED or job.place != entry[0]:
                 heapq.heappop(self._queued)
             elif job.id in without:
                 skipped.append(heapq.heappop(self._queued))

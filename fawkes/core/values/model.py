@@ -368,7 +368,7 @@ class JobSpec:
     ``tasks`` and ``input_bytes`` describe its demand while it waits; ``tasks_estimated`` says that nobody knows better.
     ``deadline_us`` counts from the submission. ``unkept`` says why no grant of CPUs can be kept; empty when it can.
     ``work_us`` is the time of all its tasks, known beforehand only offline, for an oracle. ``saves``: its tasks can be
-    saved and go on elsewhere.
+    saved and go on elsewhere. Jobs of a higher ``priority`` leave the queue first.
     """
 
     id: JobId
@@ -384,6 +384,7 @@ class JobSpec:
     unkept: str = ""
     work_us: int | None = None
     saves: bool = False
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -424,6 +425,11 @@ class JobState:
     def cluster(self) -> ClusterId:
         """The MR-cluster that runs it."""
         return self.spec.cluster
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its place in the queue: higher priorities first, then the order of submission."""
+        return (-self.spec.priority, self.order)
 
     @property
     def wait_us(self) -> int | None:

@@ -62,8 +62,8 @@ _FOR: Mapping[str, str] = {
     For.ANSWER: "its ApplicationMaster does not answer; the ResourceManager starts another one if that lasts",
     For.STRAYS: "{tasks} of its tasks ran on {nodes} in containers that are gone; Fawkes ends them, and they begin "
     "again",
-    For.TASKS: "{tasks} of its tasks run and report no progress; Hadoop ends those that do so for longer than "
-    "mapreduce.task.timeout",
+    For.TASKS: "{tasks} of its tasks run and report no progress; Hadoop ends tasks of MapReduce that do so for longer "
+    "than mapreduce.task.timeout",
     For.ROOM: "{tasks} of its tasks wait for room, and none runs ({held} of {slots} slots are held)",
     For.END: "all of its tasks have ended; its ApplicationMaster commits its output",
 }
