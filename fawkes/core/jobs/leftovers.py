@@ -1,4 +1,4 @@
-"""What tasks have saved of themselves is removed when their job has ended without needing it."""
+"""The removal of what tasks have saved of themselves, once their job has ended without needing it."""
 
 from __future__ import annotations
 

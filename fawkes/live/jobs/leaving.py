@@ -17,7 +17,8 @@ from fawkes.live.nodes.playbooks import tasks
 from fawkes.playbook import Facts as Said
 from fawkes.playbook import Lease
 
-_TICK_US = SECOND_US // 100
+#: microseconds in the unit of a node's clock
+_HUNDREDTH = SECOND_US // 100
 _ROW = re.compile(r"(\S+) (\d+) (\d+) (\d+) (\d+)")
 
 
@@ -65,7 +66,7 @@ def _row(container: str, text: str) -> dict[str, Plain] | None:
         "container": container,
         "job": match[1],
         "index": index,
-        "run_us": run * _TICK_US,
+        "run_us": run * _HUNDREDTH,
         "bytes": size,
         "kills": kills,
     }
@@ -74,5 +75,5 @@ def _row(container: str, text: str) -> dict[str, Plain] | None:
 def _how(said: Said, container: str) -> list[Plain]:
     how, *numbers = said.get(f"went.{container}", "unknown").split()
     if len(numbers) == 2 and all(word.isdigit() for word in numbers):
-        return [how, int(numbers[1]), int(numbers[0]) * _TICK_US]
+        return [how, int(numbers[1]), int(numbers[0]) * _HUNDREDTH]
     return [how, None, None]

@@ -29,6 +29,7 @@ def test_a_job_of_tasks_has_the_tasks_that_its_file_says(tmp_path: Path) -> None
     assert (spec.tasks, spec.tasks_estimated, spec.retries) == (12, False, 2)
     assert (details.command, details.output, details.one_application) == ("echo j", "/out/j", True)
     assert details.array == TaskArray(memory_mb=954, cpus=2, priority=9, attempts=5)
+    assert (spec.priority, spec.saves) == (9, False)
     assert spec.unkept == "its tasks have 2 CPUs each (cpus)"
     assert job(tmp_path).unkept == ""
 
@@ -46,7 +47,17 @@ def test_its_keys_are_what_the_client_reads(tmp_path: Path) -> None:
         "fawkes.tasks.priority": "0",
         "fawkes.tasks.attempts": "3",
         "fawkes.tasks.output": "/out/j",
+        "fawkes.tasks.saves": "false",
     }
+
+
+def test_tasks_that_save_themselves_are_known_as_such_on_both_sides(tmp_path: Path) -> None:
+    spec = job(tmp_path, checkpoint="own")
+    details = JobDetails.of(spec.details)
+    assert details.array is not None
+    assert (spec.saves, details.array.checkpoint) == (True, "own")
+    assert properties(spec, details.array, "/out", "", 1)["fawkes.tasks.saves"] == "true"
+    assert not job(tmp_path).saves
 
 
 @pytest.mark.parametrize(

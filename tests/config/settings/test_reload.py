@@ -47,7 +47,7 @@ def test_what_counts_at_once_and_what_after_a_restart(
 def test_every_setting_has_its_key_and_none_is_forgotten() -> None:
     names = {each.name for each in fields(Settings)}
     assert names >= RESTART
-    assert {each.name for each in fields(SiteSettings)} == {*OTHERS, "core", "policy", "admission"}
+    assert {each.name for each in fields(SiteSettings)} == {*OTHERS, "core", "policy", "admission", "preemption"}
     keys: Any = [key_of(name) for name in sorted(names)]
     assert len(set(keys)) == len(keys)
     assert not [key for key in keys if key.endswith("_us")]

@@ -32,6 +32,8 @@ def test_without_a_file_the_preset_steady_holds(tmp_path: Path) -> None:
     assert read.core == Settings(
         preset="steady",
         policy="TD",
+        preemption="ADAPTIVE",
+        image_bytes_s=20_000_000,
         moves_must_pay=True,
         clock_jump_us=60 * SECOND_US,
         away_us=600 * SECOND_US,

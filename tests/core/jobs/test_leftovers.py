@@ -1,4 +1,4 @@
-"""What tasks have saved is removed when their job ends without needing it."""
+"""The removal of what tasks have saved when their job ends without needing it."""
 
 from __future__ import annotations
 
