@@ -16,7 +16,7 @@ from fawkes.core.fairness.weights import Measure
 from fawkes.core.jobs import deadlines, jobs, leftovers, service
 from fawkes.core.masters import copying, masters, masters_asked, standby
 from fawkes.core.nodes.replace import replace_core
-from fawkes.core.preemption import leaving
+from fawkes.core.preemption import claiming, leaving
 from fawkes.core.preemption.values import Choose
 from fawkes.core.state.admitting import Admission
 from fawkes.core.state.draft import Draft
@@ -65,6 +65,8 @@ from fawkes.core.values.lifecycle import WITH_MASTERS
 from fawkes.core.values.model import ClusterId, JobId, Node, NodeId, NodeState, Reason
 from fawkes.core.watching import late, watching
 
+_OF_TASKS = {Key.TASKS: leaving.answered, Key.CLAIM: claiming.answered}
+
 
 def decide(
     view: View, event: Event, measure: Measure, admission: Admission | None = None, preempt: Choose | None = None
@@ -90,8 +92,8 @@ def decide(
         clock.clock_seen(draft, event)
     elif view.rules.shadow:
         _only_answer(draft, event)
-    elif isinstance(event, Done | Failed) and split(event.effect)[0] is Key.TASKS:
-        leaving.answered(draft, event, preempt)
+    elif isinstance(event, Done | Failed) and (kind := split(event.effect)[0]) in _OF_TASKS:
+        _OF_TASKS[kind](draft, event, preempt)
     elif isinstance(event, Seen):
         _seen(draft, event)
     else:
@@ -242,6 +244,9 @@ _OF_NAMES = {
 }
 
 
+_OVER_TIME = {Key.TASKS: leaving.late, Key.CLEAR: leftovers.late, Key.CLAIM: claiming.late}
+
+
 def _over_time(draft: Draft, pending: PutPending) -> None:
     kind, name = split(pending.key)
     match kind:
@@ -256,8 +261,8 @@ def _over_time(draft: Draft, pending: PutPending) -> None:
             jobs.over_time(draft, pending.key)
         case Key.ROOM:
             jobs.no_room_yet(draft, pending.key)
-        case Key.TASKS | Key.CLEAR:
-            (leaving if kind is Key.TASKS else leftovers).late(draft, pending)
+        case Key.TASKS | Key.CLEAR | Key.CLAIM:
+            _OVER_TIME[kind](draft, pending)
         case Key.WORK:
             deadlines.work_not_counted(draft, pending.key)
         case Key.PATIENCE | Key.COPY | Key.STANDBY | Key.MASTERS:

@@ -6,32 +6,18 @@ Only tasks of jobs that can be saved are asked about; all others on the node are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption.preempt import decide
-from fawkes.core.preemption.values import Action, Answer, Cause, Choose, Device, Medium, Need, Task
+from fawkes.core.preemption.tasks import GOES, Row, order_of, rows_of, say, task_of
+from fawkes.core.preemption.values import Cause, Choose, Device, Medium, Need
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
-from fawkes.core.values.effects import LookAtTasks, PreemptTasks, TaskOrder
+from fawkes.core.values.effects import LookAtTasks, PreemptTasks
 from fawkes.core.values.events import Done, Failed
 from fawkes.core.values.keys import Key
-from fawkes.core.values.model import ClusterId, Facts, JobId, NodeLife, NodeState
-
-_GOES = (Action.KILL, Action.FULL, Action.INCREMENTAL)
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A task as its node sees it; None is what the node did not say."""
-
-    container: str
-    job: JobId
-    index: int
-    run_us: int | None
-    memory: int | None
-    kills: int
+from fawkes.core.values.model import ClusterId, NodeLife, NodeState
 
 
 def begin(draft: Draft) -> None:
@@ -81,7 +67,7 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
     if isinstance(effect, PreemptTasks):
         _went(draft, effect, event)
     elif isinstance(event, Done) and preempt is not None:
-        order, told = _judged(draft, effect, _rows(event.facts), preempt)
+        order, told = _judged(draft, effect, rows_of(event.facts), preempt)
         if order is not None:
             draft.act(order, within_us=order.within_us + draft.settings.membership_us, version=order.generation)
             return
@@ -101,7 +87,7 @@ def _next_look(effect: LookAtTasks | PreemptTasks, told: tuple[str, ...]) -> Loo
 
 
 def _judged(
-    draft: Draft, effect: LookAtTasks, rows: Sequence[_Row], preempt: Choose
+    draft: Draft, effect: LookAtTasks, rows: Sequence[Row], preempt: Choose
 ) -> tuple[PreemptTasks | None, tuple[str, ...]]:
     """The orders to those tasks that had no answer yet (None: there are none), and all that have one now."""
     state = draft.node(effect.node)
@@ -112,38 +98,16 @@ def _judged(
     rate = draft.settings.image_bytes_s or None
     devices = {str(effect.node): Device(medium=Medium(write=rate, read=rate, network=inf))}
     need = Need(cause=Cause.LEAVES, within_s=left_us / SECOND_US)
-    answers = decide([_task(row, effect.node) for row in new.values()], devices, need, preempt)
+    answers = decide([task_of(row) for row in new.values()], devices, need, preempt)
     orders = []
     for container, answer in answers.items():
-        row = new[container]
-        _say(draft, effect, row, answer)
-        if answer.action in _GOES:
-            orders.append(TaskOrder(container, row.job, row.index, answer.action is not Action.KILL, row.run_us))
+        say(draft, new[container], answer, effect.cluster)
+        if answer.action in GOES:
+            orders.append(order_of(new[container], answer))
     told = (*effect.told, *new)
     if not orders:
         return None, told
     return PreemptTasks(effect.node, effect.cluster, effect.generation, tuple(orders), left_us, told), told
-
-
-def _task(row: _Row, node: str) -> Task:
-    progress_s = None if row.run_us is None else row.run_us / SECOND_US
-    # What a program saves of itself is all that it needs: there are no increments.
-    return Task(id=row.container, node=node, progress_s=progress_s, memory=row.memory, kills=row.kills)
-
-
-def _say(draft: Draft, effect: LookAtTasks, row: _Row, answer: Answer) -> None:
-    draft.say(
-        "task-must-go",
-        node=effect.node,
-        cluster=effect.cluster,
-        job=row.job,
-        index=row.index,
-        action=answer.action,
-        cause=answer.why,
-        run_us=row.run_us,
-        size_bytes=row.memory,
-        ready_us=None if answer.ready_s is None else round(answer.ready_s * SECOND_US),
-    )
 
 
 def _went(draft: Draft, effect: PreemptTasks, event: Done | Failed) -> None:
@@ -165,26 +129,3 @@ def _went(draft: Draft, effect: PreemptTasks, event: Done | Failed) -> None:
             size_bytes=size,
             took_us=took_us,
         )
-
-
-def _rows(facts: Facts) -> list[_Row]:
-    """The tasks that a node told of; a row without a container, a job or an index is none."""
-    rows = facts.get("tasks")
-    tasks = []
-    for row in rows if isinstance(rows, list | tuple) else ():
-        if isinstance(row, Mapping) and row.get("container") and row.get("job") and isinstance(row.get("index"), int):
-            tasks.append(
-                _Row(
-                    container=str(row["container"]),
-                    job=JobId(str(row["job"])),
-                    index=int(str(row["index"])),
-                    run_us=_number(row.get("run_us")),
-                    memory=_number(row.get("bytes")),
-                    kills=_number(row.get("kills")) or 0,
-                )
-            )
-    return tasks
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -396,7 +396,7 @@ class ClearSaved:
 class LookAtTasks:
     """The tasks on a node that leaves, of jobs whose tasks can be saved.
 
-    Ends as `Done` with the fact ``tasks``, a row for each that runs there: ``container``, ``job``, ``index``,
+    Ends as `Done` with the fact ``tasks``, a row for each that runs there: ``node``, ``container``, ``job``, ``index``,
     ``run_us`` (since it began or was resumed), ``bytes`` of memory, ``kills`` before. What the node does not say of a
     task is None. ``told`` are containers that have their answer: the core's own words.
     """
@@ -410,6 +410,32 @@ class LookAtTasks:
     def key(self) -> str:
         """The key: a newer goal of the same key replaces this one."""
         return f"tasks:{self.node}"
+
+    @property
+    def version(self) -> int:
+        """The version of its answer: an answer about another generation of the node is history."""
+        return self.generation
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimTasks:
+    """The tasks on these nodes (with their generations) that could go for a more important job.
+
+    Ends as `Done` with the facts of `LookAtTasks` from all nodes that answer, `Failed` if none does. ``slots`` is how
+    many containers the job lacks: the core's own words, as is its ``priority``.
+    """
+
+    cluster: ClusterId
+    version: int
+    job: JobId
+    priority: int
+    slots: int
+    nodes: Mapping[NodeId, int]
+
+    @property
+    def key(self) -> str:
+        """The key: a newer goal of the same key replaces this one."""
+        return f"claim:{self.cluster}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,6 +469,11 @@ class PreemptTasks:
     def key(self) -> str:
         """The key: a newer goal of the same key replaces this one."""
         return f"tasks:{self.node}"
+
+    @property
+    def version(self) -> int:
+        """The version of its answer: an answer about another generation of the node is history."""
+        return self.generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,6 +519,7 @@ Effect = (
     | CountWork
     | ClearSaved
     | LookAtTasks
+    | ClaimTasks
     | PreemptTasks
     | AwaitRoom
     | WakeAt
@@ -511,6 +543,7 @@ EFFECTS: tuple[type[Effect], ...] = (
     CountWork,
     ClearSaved,
     LookAtTasks,
+    ClaimTasks,
     PreemptTasks,
     AwaitRoom,
     WakeAt,

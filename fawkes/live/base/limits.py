@@ -128,6 +128,8 @@ FREE_EVERY_US = 5_000_000
 """Nodes that belong to nobody."""
 JOBS_EVERY_US = 1_000_000
 """Attempts of jobs."""
+TASKS_LOOK_S = 20.0
+"""A node tells of its tasks; what none of them says in this time is not known."""
 TASKS_WAIT_S = 5.0
 """A node waits so long for its tasks that were told to go, before it says how they stand."""
 COPY_EVERY_S = 1.0

@@ -13,6 +13,7 @@ from fawkes.core.values.effects import (
     ArmStandby,
     AwaitRoom,
     CancelJob,
+    ClaimTasks,
     ClearSaved,
     CountWork,
     Deploy,
@@ -55,7 +56,7 @@ class Work(Enum):
     """The work of ended jobs to be asked for, what their tasks saved to be removed, stray tasks to be ended: who is
     asked for that may take its time."""
     TASKS = "tasks"
-    """Tasks on nodes that leave to be looked at, and followed until they are gone."""
+    """Tasks that have to go to be looked at, and followed until they are gone."""
     ROOM = "room"
     """Room for the next job to be looked for, one for each MR-cluster, for hours perhaps."""
     MASTERS = "masters"
@@ -78,7 +79,7 @@ def place_of(effect: Effect) -> Place:
             return Work.STARTS, effect.cluster
         case CountWork() | ClearSaved() | EndAttempts():
             return Work.COUNTS, effect.cluster
-        case LookAtTasks() | PreemptTasks():
+        case LookAtTasks() | ClaimTasks() | PreemptTasks():
             return Work.TASKS, effect.cluster
         case AwaitRoom():
             return Work.ROOM, effect.cluster

@@ -13,6 +13,7 @@ from fawkes.core.values.effects import (
     ArmStandby,
     AwaitRoom,
     CancelJob,
+    ClaimTasks,
     ClearSaved,
     CountWork,
     Deploy,
@@ -49,7 +50,7 @@ from fawkes.live.data.saved import UnsavedError
 from fawkes.live.eyes.watch import Watch
 from fawkes.live.hadoop.releases import MissingReleaseError
 from fawkes.live.jobs.jobs import Jobs
-from fawkes.live.jobs.leaving import LeavingTasks
+from fawkes.live.jobs.leaving import LeavingTasks, OfTasks
 from fawkes.live.masters.succession import GoneError, StayError, UntouchedError
 from fawkes.live.nodes.clusters import Clusters
 from fawkes.live.nodes.ground import Ground
@@ -219,8 +220,9 @@ class LiveWorld:
                 self._done(effect, effect.attempt, hands.jobs.clear(effect))
             case CountWork():
                 self._done(effect, effect.attempt, hands.count_work(effect))
-            case LookAtTasks() | PreemptTasks():
-                self._done(effect, effect.generation, hands.leaving.reach(effect, lambda: self._wanted(effect)))
+            case LookAtTasks() | ClaimTasks() | PreemptTasks():
+                facts = hands.leaving.reach(effect, lambda: self._wanted(effect))
+                self._done(effect, effect.version, facts)
             case AwaitRoom():
                 self._done(effect, effect.version, hands.room(effect, lambda: self._wanted(effect)))
             case EndAttempts():
@@ -296,9 +298,7 @@ class LiveWorld:
                 )
             case CountWork() | ClearSaved():
                 self._failed(effect, effect.attempt, error)
-            case LookAtTasks() | PreemptTasks():
-                self._failed(effect, effect.generation, error)
-            case _ if isinstance(effect, OfCluster | EndAttempts | AwaitRoom):
+            case _ if isinstance(effect, OfCluster | OfTasks | EndAttempts | AwaitRoom):
                 self._failed(effect, effect.version, error)
             case StartJob() | CancelJob():
                 self._hands.jobs.refused(effect, error)

@@ -9,13 +9,15 @@ from collections.abc import Callable
 
 from fawkes.base.errors import FawkesError
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.effects import LookAtTasks, PreemptTasks
-from fawkes.core.values.model import Facts, Plain
+from fawkes.core.values.effects import ClaimTasks, LookAtTasks, PreemptTasks
+from fawkes.core.values.model import Facts, NodeId, Plain
 from fawkes.live.base import limits
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import tasks
 from fawkes.playbook import Facts as Said
-from fawkes.playbook import Lease
+
+OfTasks = LookAtTasks | ClaimTasks | PreemptTasks
+"""Goals about the tasks on nodes."""
 
 #: microseconds in the unit of a node's clock
 _HUNDREDTH = SECOND_US // 100
@@ -29,17 +31,26 @@ class LeavingTasks:
         self._ground = ground
         self._stopping = stopping
 
-    def reach(self, effect: LookAtTasks | PreemptTasks, current: Callable[[], bool]) -> Facts | None:
-        """The facts by which the goal ends, None when a newer one came; HostError when the node does not say."""
-        right = self._ground.lease(effect.node, effect.cluster, effect.generation)
-        if isinstance(effect, LookAtTasks):
-            said = self._ground.run(effect.node, tasks.look(right), "looking at tasks")
-            if said.get("looked") != "yes":
-                raise FawkesError("it did not see all of its processes", where=effect.node)
-            return {"tasks": [row for container, text in said.under("task").items() if (row := _row(container, text))]}
-        return self._preempt(effect, right, current)
+    def reach(self, effect: OfTasks, current: Callable[[], bool]) -> Facts | None:
+        """The facts by which the goal ends, None when a newer one came; FawkesError when no node says anything."""
+        if isinstance(effect, PreemptTasks):
+            return self._preempt(effect, current)
+        nodes = effect.nodes if isinstance(effect, ClaimTasks) else {effect.node: effect.generation}
+        scripts = {node: tasks.look(self._ground.lease(node, effect.cluster, nodes[node])) for node in nodes}
+        rows: list[Plain] = []
+        errors = []
+        for node, said in self._ground.run_on(scripts, "looking at tasks", within_s=limits.TASKS_LOOK_S).items():
+            if isinstance(said, FawkesError) or said.get("looked") != "yes":
+                not_all = FawkesError("it did not see all of its processes", where=node)
+                errors.append(said if isinstance(said, FawkesError) else not_all)
+            else:
+                rows += [row for container, text in said.under("task").items() if (row := _row(node, container, text))]
+        if errors and len(errors) == len(nodes):
+            raise errors[0]
+        return {"tasks": rows}
 
-    def _preempt(self, effect: PreemptTasks, right: Lease, current: Callable[[], bool]) -> Facts | None:
+    def _preempt(self, effect: PreemptTasks, current: Callable[[], bool]) -> Facts | None:
+        right = self._ground.lease(effect.node, effect.cluster, effect.generation)
         orders = {order.container: order.save for order in effect.orders}
         within_s = effect.within_us / SECOND_US
         until_s = time.monotonic() + within_s
@@ -57,12 +68,13 @@ class LeavingTasks:
                 return None
 
 
-def _row(container: str, text: str) -> dict[str, Plain] | None:
+def _row(node: NodeId, container: str, text: str) -> dict[str, Plain] | None:
     match = _ROW.fullmatch(text)
     if match is None:
         return None
     index, kills, run, size = (int(match[place]) for place in range(2, 6))
     return {
+        "node": node,
         "container": container,
         "job": match[1],
         "index": index,

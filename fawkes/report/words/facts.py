@@ -91,6 +91,7 @@ _THINGS: Mapping[str, str] = {
     Key.STANDBY: "the second NameNode of {}",
     Key.STRAYS: "the end of tasks of {} that have lost their containers",
     Key.ROOM: "room for the next job of {}",
+    Key.CLAIM: "the tasks of {} that could go for a more important job",
     Key.CLEAR: "the removal of what tasks of job {} have saved",
     Key.TASKS: "the tasks on {}",
     Key.WORK: "the time of the tasks of job {}",

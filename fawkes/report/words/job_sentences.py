@@ -109,7 +109,8 @@ _WENT: Mapping[str, str] = {
 def _must_go(facts: Facts) -> str:
     what = {"wait": "is waited for", "kill": "is ended"}.get(str(facts["action"]), "is told to save itself")
     ran = ", which has run for {run_us}," if facts.get("run_us") is not None else ""
-    return f"Task {{index}} of job {{job}}{ran} {what} {_CAUSES.get(str(facts['cause']), '')}: {{node}} leaves"
+    why = "{node} leaves" if "claimant" not in facts else "job {claimant} is more important"
+    return f"Task {{index}} of job {{job}}{ran} {what} {_CAUSES.get(str(facts['cause']), '')}: {why}"
 
 
 def _went(facts: Facts) -> str:

@@ -47,6 +47,7 @@ def row(
     number: int, run_s: float | None = 30, megabytes: int | None = 5, kills: int = 0, **more: Any
 ) -> dict[str, Any]:
     return {
+        "node": NODE,
         "container": f"container_{number}",
         "job": "a-1",
         "index": number,
@@ -160,7 +161,7 @@ def test_a_look_that_fails_is_repeated_and_tells_nobody_anything() -> None:
 
 def test_rows_that_say_nothing_of_use_are_no_tasks() -> None:
     desk = desk_of()
-    desk.answer(KEY, tasks=["text", {}, {"container": "c", "job": "a-1"}, row(1, index="2"), None])
+    desk.answer(KEY, tasks=["text", {}, {"node": NODE, "container": "c", "job": "a-1"}, row(1, index="2"), None])
     assert desk.codes() == []
     assert isinstance(effect_of(desk), LookAtTasks)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from fawkes.base.errors import ElsewhereError, FawkesError, HostError
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.effects import LookAtTasks, PreemptTasks, TaskOrder
+from fawkes.core.values.effects import ClaimTasks, LookAtTasks, PreemptTasks, TaskOrder
 from fawkes.core.values.model import ClusterId, JobId, NodeId
 from fawkes.live.jobs.leaving import LeavingTasks
 from fawkes.live.nodes.ground import Ground, Identity
@@ -60,7 +61,17 @@ def left(fleet: LocalFleet, effect: PreemptTasks, current: Callable[[], bool] = 
         ("@looked=yes\n", []),
         (
             f"@task.{A}=count 7 2 150 4096\n@looked=yes\n",
-            [{"container": A, "job": "count", "index": 7, "run_us": 1_500_000, "bytes": 4096, "kills": 2}],
+            [
+                {
+                    "node": "node1",
+                    "container": A,
+                    "job": "count",
+                    "index": 7,
+                    "run_us": 1_500_000,
+                    "bytes": 4096,
+                    "kills": 2,
+                }
+            ],
         ),
         (f"@task.{A}=count seven 2 150 4096\n@task.{B}=count\n@looked=yes\n", []),
     ],
@@ -120,3 +131,19 @@ def test_a_node_that_does_not_answer_is_an_error_of_its_host() -> None:
     fleet.off.add("node1")
     with pytest.raises(HostError):
         hands(fleet).reach(LOOK, lambda: True)
+
+
+def test_a_claim_asks_all_nodes_and_takes_what_those_say_that_answer() -> None:
+    nodes = [node_of(name, Path("/")) for name in ("node1", "node2", "node3")]
+
+    class Some(LocalFleet):
+        def run(self, node: str, script: Script, deadline_s: float, **more: object) -> Result:
+            if node == "node2":
+                raise HostError("it does not answer", host=node)
+            return Result(node, 0, f"@task.{A}=count 7 2 150 4096\n" + "@looked=yes\n" * (node == "node1"), "", 0.0)
+
+    ground = Ground(nodes, Identity("p", 1, "c"), Some([]), command_s=60, threads=1)
+    claim = ClaimTasks(C, 1, JobId("important"), 5, 1, dict.fromkeys(map(NodeId, ("node1", "node2", "node3")), 1))
+    facts = LeavingTasks(ground, threading.Event()).reach(claim, lambda: True)
+    assert facts is not None
+    assert [row["node"] for row in cast(list[dict[str, object]], facts["tasks"])] == ["node1"]

@@ -30,6 +30,11 @@ PREEMPTED = [
     _must("kill", "store", "is ended because there is no room for what it would save"),
     _must("kill", "cannot", "is ended because it cannot be saved"),
     _must("kill", "cap", "is ended because it was ended as often as allowed"),
+    (
+        Reason("task-must-go", {**_TASK, "action": "full", "cause": "policy", "size_bytes": 1, "claimant": "q"}),
+        "Task 3 of job j, which has run for 1m30s, is told to save itself as the preemption policy says: job q is "
+        "more important",
+    ),
     _went("saved", "has saved 2.0 MB in 3s and goes on elsewhere"),
     _went("killed", "has ended without saving anything: it goes on from what it had saved before, or begins again"),
     _went("ended", "was done before it had to go"),

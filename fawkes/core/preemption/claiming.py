@@ -1,0 +1,110 @@
+"""An important job arrives where less important tasks hold the room: as many of them go as it lacks room for.
+
+Only tasks of jobs that can be saved are asked about. YARN gives what becomes free to the job of the higher priority.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import inf
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.preemption.preempt import decide
+from fawkes.core.preemption.tasks import GOES, Row, order_of, rows_of, say, task_of
+from fawkes.core.preemption.values import Answer, Cause, Choose, Device, Medium, Need
+from fawkes.core.state.draft import Draft
+from fawkes.core.values.decision import PutPending
+from fawkes.core.values.effects import ClaimTasks, PreemptTasks, TaskOrder
+from fawkes.core.values.events import Done, Failed
+from fawkes.core.values.keys import Key
+from fawkes.core.values.model import ClusterState, JobState, NodeId, NodeLife, Reading
+from fawkes.core.values.sight import Work
+from fawkes.core.values.tags import tag_of
+
+
+def read(draft: Draft, cluster: ClusterState, reading: Reading, work: Iterable[Work]) -> None:
+    """By a new reading: ask the nodes about tasks that could go for the most important job that lacks room."""
+    key = Key.CLAIM.of(cluster.id)
+    if not draft.settings.preemption or draft.pending(key) is not None:
+        return
+    rows = {row.tag: row for row in work}
+    busy = draft.busy_of(cluster.id)
+    claimant = min((job for job in busy if _lacks(job, rows)), key=lambda job: job.place, default=None)
+    if claimant is None or not any(job.spec.saves and _gives_way(job, claimant) for job in busy):
+        return
+    slots = _lacks(claimant, rows) - max(0, (reading.slots_total or 0) - (reading.slots_used or 0))
+    nodes = {
+        state.node.id: state.generation
+        for state in draft.nodes_of(cluster.id)
+        if state.life is NodeLife.SERVING and draft.pending(Key.TASKS.of(state.node.id)) is None
+    }
+    if slots > 0 and nodes:
+        effect = ClaimTasks(cluster.id, claimant.order, claimant.id, claimant.spec.priority, slots, nodes)
+        draft.act(effect, within_us=draft.settings.membership_us, version=claimant.order)
+
+
+def _lacks(job: JobState, rows: dict[str, Work]) -> int:
+    """The containers that a job waits for, as far as that is known; the first is that of its ApplicationMaster."""
+    row = rows.get(tag_of(job.id, job.attempt))
+    if row is None or not row.application:
+        return 0
+    return (row.waiting or 0) if row.master else 1
+
+
+def _gives_way(job: JobState, claimant: JobState) -> bool:
+    return job.spec.priority < claimant.spec.priority
+
+
+def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None:
+    """The nodes told of their tasks, or did not; either way the next claim comes after a while.
+
+    By then what became free shows in the readings: a claim that came sooner would take the same room twice.
+    """
+    pending = draft.pending(event.effect)
+    effect = None if pending is None else pending.effect
+    if pending is None or pending.version != event.version or not isinstance(effect, ClaimTasks):
+        draft.say("late-answer", effect=event.effect, version=event.version)
+        return
+    draft.expect(pending.key, draft.settings.doubt_us, version=pending.version)
+    if isinstance(event, Done) and preempt is not None and draft.job(effect.job) is not None:
+        _preempt(draft, effect, rows_of(event.facts), preempt)
+
+
+def late(draft: Draft, pending: PutPending) -> None:
+    """Nobody answered, or enough time has passed since the latest claim."""
+    draft.settle(pending.key)
+
+
+def _preempt(draft: Draft, effect: ClaimTasks, rows: Sequence[Row], preempt: Choose) -> None:
+    priorities = {row.job: job.spec.priority for row in rows if (job := draft.job(row.job)) is not None}
+    here = {row.container: row for row in rows if row.job in priorities and _still_serves(draft, effect, row.node)}
+    rate = draft.settings.image_bytes_s or None
+    device = Device(medium=Medium(write=rate, read=rate, network=inf))
+    need = Need(cause=Cause.PRIORITY, slots=effect.slots, priority=effect.priority)
+    tasks = [task_of(row, priorities[row.job]) for row in here.values()]
+    answers = decide(tasks, {str(node): device for node in effect.nodes}, need, preempt)
+    going = {container: answer for container, answer in answers.items() if answer.action in GOES}
+    for node in effect.nodes:
+        mine = {container: answer for container, answer in going.items() if here[container].node == node}
+        if mine:
+            for container, answer in mine.items():
+                say(draft, here[container], answer, effect.cluster, claimant=effect.job)
+            _order(draft, effect, node, [order_of(here[c], answer) for c, answer in mine.items()], mine.values())
+
+
+def _still_serves(draft: Draft, effect: ClaimTasks, node: NodeId) -> bool:
+    state = draft.known_node(node)
+    if state is None or state.life is not NodeLife.SERVING or draft.pending(Key.TASKS.of(node)) is not None:
+        return False
+    return state.generation == effect.nodes.get(node)
+
+
+def _order(
+    draft: Draft, effect: ClaimTasks, node: NodeId, orders: Sequence[TaskOrder], answers: Iterable[Answer]
+) -> None:
+    """Nothing was promised for a time, so that tasks get twice what they should need, and a minute at least."""
+    ready_s = max((answer.ready_s or 0.0 for answer in answers), default=0.0)
+    within_us = max(draft.settings.membership_us, round(2 * ready_s * SECOND_US))
+    told = tuple(order.container for order in orders)
+    order = PreemptTasks(node, effect.cluster, effect.nodes[node], tuple(orders), within_us, told)
+    draft.act(order, within_us=within_us + draft.settings.membership_us, version=order.generation)

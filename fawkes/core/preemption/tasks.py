@@ -1,0 +1,86 @@
+"""Tasks as their nodes tell of them, and the answers and orders that they get."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.preemption.values import Action, Answer, Task
+from fawkes.core.state.draft import Draft
+from fawkes.core.values.effects import TaskOrder
+from fawkes.core.values.model import ClusterId, Facts, JobId, NodeId
+
+GOES = (Action.KILL, Action.FULL, Action.INCREMENTAL)
+"""Answers with which a task leaves its container."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A task as its node sees it; None is what the node did not say."""
+
+    node: NodeId
+    container: str
+    job: JobId
+    index: int
+    run_us: int | None
+    memory: int | None
+    kills: int
+
+
+def rows_of(facts: Facts) -> list[Row]:
+    """The tasks that nodes told of; a row without a node, a container, a job or an index is none."""
+    rows = facts.get("tasks")
+    names = ("node", "container", "job")
+    return [
+        Row(
+            node=NodeId(str(row["node"])),
+            container=str(row["container"]),
+            job=JobId(str(row["job"])),
+            index=int(str(row["index"])),
+            run_us=_number(row.get("run_us")),
+            memory=_number(row.get("bytes")),
+            kills=_number(row.get("kills")) or 0,
+        )
+        for row in (rows if isinstance(rows, list | tuple) else ())
+        if isinstance(row, Mapping) and all(map(row.get, names)) and isinstance(row.get("index"), int)
+    ]
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def task_of(row: Row, priority: int = 0) -> Task:
+    """The task as Algorithm 1 sees it: what a program saves of itself is all that it needs, so no increments."""
+    return Task(
+        id=row.container,
+        node=row.node,
+        progress_s=None if row.run_us is None else row.run_us / SECOND_US,
+        memory=row.memory,
+        priority=priority,
+        kills=row.kills,
+    )
+
+
+def order_of(row: Row, answer: Answer) -> TaskOrder:
+    """The order that follows from an answer with which a task leaves."""
+    return TaskOrder(row.container, row.job, row.index, answer.action is not Action.KILL, row.run_us)
+
+
+def say(draft: Draft, row: Row, answer: Answer, cluster: ClusterId, *, claimant: JobId | None = None) -> None:
+    """Give the reason of a task's answer; ``claimant`` is the job for which it goes, None: its node leaves."""
+    claim = {} if claimant is None else {"claimant": claimant}
+    draft.say(
+        "task-must-go",
+        node=row.node,
+        cluster=cluster,
+        job=row.job,
+        index=row.index,
+        action=answer.action,
+        cause=answer.why,
+        run_us=row.run_us,
+        size_bytes=row.memory,
+        ready_us=None if answer.ready_s is None else round(answer.ready_s * SECOND_US),
+        **claim,
+    )

@@ -1,0 +1,166 @@
+"""An important job takes room from less important tasks: who is asked, how many go, and when nobody does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fawkes.base.catalog import Catalog, Kind
+from fawkes.base.units import SECOND_US
+from fawkes.core.values.effects import ClaimTasks, PreemptTasks
+from fawkes.core.values.events import Progress
+from fawkes.core.values.model import JobId
+from fawkes.core.values.sight import Work
+from fawkes.core.values.tags import tag_of
+from fawkes.engine import replay
+from fawkes.policy import compile_policy, policy_text
+from fawkes.policy.admission import compile_admission
+from fawkes.policy.preemption import compile_preemption
+from tests.support.desk import Desk
+from tests.support.pools import settings
+
+KEY = "claim:a"
+NODES = ("node01", "node02")
+
+
+def desk_of(policy: str = "adaptive", *, saves: bool = True, priority: int = 5) -> Desk:
+    """An MR-cluster on two nodes with a job whose tasks can be saved, and one with a priority that has just begun."""
+    found = Catalog().find(Kind.PREEMPTION, policy)
+    text = policy_text(found.title, str(found.path), found.text())
+    how = settings(preemption=found.title, image_bytes_s=1_000_000, period_us=10**6 * SECOND_US)
+    desk = Desk(2, how=how, preemption=text)
+    desk.up("a")
+    desk.submit("a", 1, saves=saves)
+    desk.job("a-1", Progress.RUNNING)
+    desk.submit("a", 2, priority=priority)
+    if priority <= 0:
+        desk.now_s += 3
+        desk.sample(a={"tasks_waiting": 0, "jobs_running": 1})
+    desk.job("a-2", Progress.RUNNING)
+    desk.now_s += 3
+    return desk
+
+
+def see(desk: Desk, waiting: int | None = 3, *, master: bool = True, used: int = 8, total: int = 8) -> list[ClaimTasks]:
+    """A reading by which the second job waits for so many containers; the claims that follow."""
+    rows = (
+        Work(tag=tag_of(JobId("a-1"), 1), application="app-1", master=True, waiting=0, running=used),
+        Work(tag=tag_of(JobId("a-2"), 1), application="app-2", master=master, waiting=waiting, running=0),
+    )
+    desk.sample(a={"work": rows, "slots_total": total, "slots_used": used, "jobs_running": 2, "tasks_waiting": 3})
+    return [effect for effect in desk.last.effects if isinstance(effect, ClaimTasks)]
+
+
+def row(number: int, *, run_s: int = 30, node: str = "", job: str = "a-1") -> dict[str, Any]:
+    return {
+        "node": node or NODES[number % 2],
+        "container": f"container_{number}",
+        "job": job,
+        "index": number,
+        "run_us": run_s * SECOND_US,
+        "bytes": 5_000_000,
+        "kills": 0,
+    }
+
+
+def orders(desk: Desk) -> dict[str, dict[str, bool]]:
+    effects = [effect for effect in desk.last.effects if isinstance(effect, PreemptTasks)]
+    return {effect.node: {order.container: order.save for order in effect.orders} for effect in effects}
+
+
+@pytest.mark.parametrize(
+    ("how", "slots"),
+    [
+        ({"waiting": 3}, 3),
+        ({"waiting": 3, "used": 6}, 1),
+        ({"waiting": 3, "used": 5}, None),
+        ({"waiting": 0}, None),
+        ({"waiting": None}, None),
+        ({"waiting": None, "master": False}, 1),
+    ],
+)
+def test_a_claim_is_for_the_room_that_is_lacking(how: dict[str, Any], slots: int | None) -> None:
+    claims = see(desk_of(), **how)
+    assert [claim.slots for claim in claims] == ([] if slots is None else [slots])
+
+
+@pytest.mark.parametrize("how", [{"saves": False}, {"priority": 0}])
+def test_nobody_is_asked_whose_tasks_could_not_go(how: dict[str, Any]) -> None:
+    assert see(desk_of(**how)) == []
+
+
+def test_a_job_that_yarn_does_not_know_yet_claims_nothing() -> None:
+    desk = desk_of()
+    desk.sample(a={"work": (), "slots_total": 8, "slots_used": 8, "jobs_running": 2, "tasks_waiting": 3})
+    assert KEY not in desk.state.pending
+
+
+def test_as_many_tasks_go_as_are_lacking_whatever_node_they_are_on() -> None:
+    desk = desk_of()
+    (claim,) = see(desk, 3)
+    assert set(claim.nodes) == set(NODES)
+    desk.answer(KEY, tasks=[row(number) for number in range(8)])
+    told = orders(desk)
+    assert sum(map(len, told.values())) == 3
+    assert all(save for order in told.values() for save in order.values())
+    assert {said["claimant"] for said in desk.said("task-must-go")} == {"a-2"}
+
+
+def test_a_policy_that_waits_ends_nothing() -> None:
+    desk = desk_of("wait")
+    see(desk)
+    desk.answer(KEY, tasks=[row(1)])
+    assert orders(desk) == {}
+
+
+def test_tasks_that_have_only_begun_are_ended_and_not_saved() -> None:
+    desk = desk_of()
+    see(desk)
+    desk.answer(KEY, tasks=[row(1, run_s=2)])
+    assert orders(desk) == {"node02": {"container_1": False}}
+
+
+def test_tasks_of_the_job_itself_and_of_jobs_that_nobody_knows_stay() -> None:
+    desk = desk_of()
+    see(desk)
+    desk.answer(KEY, tasks=[row(1, job="a-2"), row(2, job="a-9"), row(3, node="node09")])
+    assert orders(desk) == {}
+
+
+def test_the_next_claim_waits_until_readings_show_what_became_free() -> None:
+    desk = desk_of()
+    see(desk)
+    desk.answer(KEY, tasks=[row(1)])
+    assert see(desk) == []
+    desk.answer("tasks:node02", left={"container_1": ["saved", 5, 5]})
+    desk.now_s += 5
+    assert see(desk) == []
+    desk.wait(60)
+    assert [claim.slots for claim in see(desk)] == [3]
+
+
+def test_a_node_with_orders_under_way_is_left_alone() -> None:
+    desk = desk_of()
+    see(desk)
+    desk.answer(KEY, tasks=[row(1)])
+    desk.wait(60)
+    (claim,) = see(desk)
+    assert set(claim.nodes) == {"node01"}
+
+
+def test_nodes_that_do_not_answer_are_asked_again_later() -> None:
+    desk = desk_of()
+    see(desk)
+    desk.failed(KEY)
+    assert (orders(desk), see(desk)) == ({}, [])
+    desk.wait(60)
+    assert len(see(desk)) == 1
+
+
+def test_a_ledger_with_claims_is_decided_again_alike() -> None:
+    desk = desk_of()
+    see(desk)
+    desk.answer(KEY, tasks=[row(number) for number in range(4)])
+    desk.wait(60)
+    assert list(replay(desk.store.entries(), compile_policy, compile_admission, compile_preemption)) == []
