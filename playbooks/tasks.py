@@ -1,8 +1,9 @@
 """Tasks of jobs of tasks on a node that leaves: which ones run there, orders to them, and how they went.
 
 A task is found by the environment of its command. Its container's folder gets ``fawkes-until`` (the time by which to
-be done, in seconds since 1970) and ``fawkes-order``; then a signal comes: USR1 to save itself, KILL to end. What
-became of it is in ``fawkes-answers`` beside that folder, until the application ends (java-tasks/fawkes-task).
+be done, in seconds since 1970) and ``fawkes-order``. Then CRIU dumps it, or a signal comes: USR1 to save itself, KILL
+to end. What became of it is in ``fawkes-answers`` beside that folder, until the application ends
+(java-tasks/fawkes-task).
 """
 
 from __future__ import annotations
@@ -18,25 +19,33 @@ _CONTAINER = re.compile(r"container_[A-Za-z0-9_]+")
 _TASKS = r"""
 homes=$work/clusters/$my_cluster/nm-local/usercache
 now() { read -r now _ </proc/uptime; now=${now%.*}${now#*.}; }
-# "CONTAINER PID JOB INDEX KILLS" for each process of a command that can be saved.
+# "CONTAINER PID JOB INDEX KILLS HOW" for each process of a command that can be saved. What CRIU has brought back has
+# the environment of its first start: the uppermost process says whose it is now.
 scan() {
-    grep -azHxE '(FAWKES_(POOL|CLUSTER|JOB|TASK_(INDEX|KILLS|SAVES|RUNS)))=[A-Za-z0-9_.-]+' /proc/[0-9]*/environ |
-        tr '\0' '\n' | awk -F '[/:=]' -v pool="$my_pool" -v cluster="$my_cluster" '
-            { pids[$3]; value[$3, $5] = $6 }
-            END {
-                for (p in pids)
-                    if (value[p, "FAWKES_POOL"] == pool && value[p, "FAWKES_CLUSTER"] == cluster &&
-                        value[p, "FAWKES_TASK_SAVES"] == "yes" && value[p, "FAWKES_TASK_RUNS"] != "")
-                        print value[p, "FAWKES_TASK_RUNS"], p, value[p, "FAWKES_JOB"],
-                            value[p, "FAWKES_TASK_INDEX"], value[p, "FAWKES_TASK_KILLS"] + 0
-            }'
+    {
+        grep -azHxE 'FAWKES_(POOL|CLUSTER|JOB|TASK_(INDEX|KILLS|SAVES|RUNS))=[A-Za-z0-9_.-]+' /proc/[0-9]*/environ |
+            tr '\0' '\n'
+        grep -H '^PPid:' /proc/[0-9]*/status
+    } | awk -F '[/:=\t]+' -v pool="$my_pool" -v cluster="$my_cluster" '
+        $5 == "PPid" { parent[$3] = $6; next }
+        { value[$3, $5] = $6 }
+        END {
+            for (p in parent) {
+                top = ""
+                for (at = p; at in parent; at = parent[at]) if (value[at, "FAWKES_TASK_RUNS"] != "") top = at
+                if (top != "" && value[p, "FAWKES_TASK_RUNS"] != "" && value[top, "FAWKES_TASK_SAVES"] != "" &&
+                    value[top, "FAWKES_POOL"] == pool && value[top, "FAWKES_CLUSTER"] == cluster)
+                    print value[top, "FAWKES_TASK_RUNS"], p, value[top, "FAWKES_JOB"], value[top, "FAWKES_TASK_INDEX"],
+                        value[top, "FAWKES_TASK_KILLS"] + 0, value[top, "FAWKES_TASK_SAVES"]
+            }
+        }'
 } 2>/dev/null
 look() {
     now
     scan | while read -r container pid who; do
         started "$pid" && read -r _ pages _ <"/proc/$pid/statm" && echo "$container $who $((now - started)) $pages"
     done 2>/dev/null | awk -v page="$(getconf PAGESIZE)" '
-        { who[$1] = $2 " " $3 " " $4; if ($5 > run[$1]) run[$1] = $5; pages[$1] += $6 }
+        { who[$1] = $2 " " $3 " " $4; if ($6 > run[$1]) run[$1] = $6; pages[$1] += $7 }
         END { for (c in who) printf "@task.%s=%s %d %.0f\n", c, who[c], run[c], pages[c] * page }'
     fact looked yes
 }
@@ -44,16 +53,26 @@ folder_of() {
     for folder in "$homes"/*/appcache/*/"$1"; do [ ! -d "$folder" ] || return 0; done
     return 1
 }
-# order CONTAINER SIGNAL WORD UNTIL
+# order CONTAINER WORD UNTIL
 order() {
     folder_of "$1" || { fact "told.$1" gone; return; }
     [ ! -e "$folder/fawkes-order" ] || { fact "told.$1" before; return; }
     now
-    echo "$4" >"$folder/fawkes-until" && echo "$3 $now" >"$folder/.fawkes-order" &&
+    echo "$3" >"$folder/fawkes-until" && echo "$2 $now" >"$folder/.fawkes-order" &&
         mv -f "$folder/.fawkes-order" "$folder/fawkes-order" || { fact "told.$1" no; return; }
-    pids=$(printf '%s\n' "$running" | while read -r container pid _; do [ "$container" != "$1" ] || echo "$pid"; done)
-    [ -z "$pids" ] || kill "-$2" $pids 2>/dev/null
     fact "told.$1" yes
+    mine=$(printf '%s\n' "$running" | grep "^$1 ")
+    signal=KILL
+    case $2,${mine##* } in
+        save,criu)
+            why=$(/bin/sh "$folder/fawkes-criu" dump "$folder/fawkes-work" "$folder/fawkes-criu.tar" 2>&1) && return
+            fact "why.$1" "$(printf '%s' "$why" | tail -n 1)"
+            ;;
+        save,*) signal=USR1 ;;
+    esac
+    pids=$(printf '%s\n' "$mine" | cut -d ' ' -f 2)
+    # One that has just ended is no fault.
+    [ -z "$pids" ] || kill "-$signal" $pids 2>/dev/null || :
 }
 how() {
     for answer in "$homes"/*/appcache/*/fawkes-answers/"$1"; do
@@ -96,12 +115,12 @@ def preempt(lease: Lease, orders: Mapping[str, bool], *, within_s: float) -> Scr
     """Order containers to save themselves (True) or to end, within ``within_s``; one that has an order keeps it.
 
     Fact ``told.CONTAINER`` is ``yes``, ``before`` (it has its order already), ``gone`` or ``no`` (its folder cannot be
-    written). UserError for what is no container.
+    written). One that CRIU cannot dump is ended, for the reason ``why.CONTAINER``; dumps go one after another.
+    UserError for what is no container.
     """
     lines = [f"until=$(($(date +%s) + {max(0, int(within_s))}))", "running=$(scan)"]
     for container, save in orders.items():
-        how = "USR1 save" if save else "KILL kill"
-        lines.append(f'order {_checked(container)} {how} "$until"')
+        lines.append(f'order {_checked(container)} {"save" if save else "kill"} "$until"')
     return _as_owner(lease, "\n".join(lines))
 
 

@@ -29,12 +29,13 @@ def dist() -> None:
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @output_option
 def get(version: str, again: bool, dry_run: bool, output: str) -> None:
-    """Get Hadoop VERSION (3.5.0 or 3.4.2) or `pig` by Maven, or `spark` by pip, check it and put it into the cache.
+    """Get Hadoop VERSION (3.5.0 or 3.4.2) or `pig` by Maven, `spark` by pip, or `criu` by apt-get, into the cache.
 
     With a version of Hadoop comes all else that its MR-clusters can need, so that deployments need no network. Each of
     these is compiled alone by its name: `doors`, which closes the ports of daemons; `kerberos`, for MR-clusters with
-    Kerberos; and `load`, the jobs of `fawkes replay`.
+    Kerberos; `load`, the jobs of `fawkes replay`; and `tasks`, jobs of tasks. `criu` saves the tasks of such jobs.
     """
+    from fawkes.playbook.criu.debian import Criu
     from fawkes.playbook.dist import pieces
     from fawkes.playbook.dist.compile.compiled import JavaCode
     from fawkes.playbook.dist.spark import SparkPin
@@ -46,6 +47,8 @@ def get(version: str, again: bool, dry_run: bool, output: str) -> None:
             place = pieces.place_of(piece)
             if pieces.is_there(piece) and (isinstance(piece, JavaCode) or not again):
                 click.echo(f"{place} is there: nothing to do")
+            elif isinstance(piece, Criu):
+                click.echo(f"would download {piece.title} by apt-get into {place}")
             elif isinstance(piece, JavaCode):
                 click.echo(f"would compile {piece.title} into {place}")
             else:
@@ -63,7 +66,7 @@ def get(version: str, again: bool, dry_run: bool, output: str) -> None:
     if output == TABLE:
         click.echo(f"{first.title}: {'made' if first in made else 'was there already'}: {place}")
     else:
-        folder = place.parent if isinstance(first, JavaCode) else place
+        folder = place.parent if isinstance(first, JavaCode | Criu) else place
         show([{"version": version, "made": first in made, "folder": str(folder)}], TABLES["dist get"], output)
 
 

@@ -105,7 +105,8 @@ class TaskArray:
     """The tasks of a job of tasks: each has ``memory_mb`` MiB and may fail ``attempts`` times.
 
     ``cpus`` is 0 where its CPUs do not matter. ``task_us`` is the time that each takes, 0 when that is not known.
-    ``checkpoint`` is how a task is saved that must leave its node: ``none`` or ``own``, by itself.
+    ``checkpoint`` is how a task is saved that must leave its node: ``none``, ``own``
+    (by itself) or ``criu``.
     """
 
     memory_mb: int

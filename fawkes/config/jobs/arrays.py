@@ -14,7 +14,7 @@ from fawkes.core.values.model import JobSpec, NodeId
 KIND = "tasks"
 CLIENT = "fawkes.tasks.Client"
 MOST_PRIORITY = 9
-NO_CHECKPOINT, OWN = "none", "own"
+NO_CHECKPOINT, OWN, CRIU = "none", "own", "criu"
 
 _PREFIX = "fawkes.tasks."
 #: a node's own script for a container has each name in double quotes
@@ -23,11 +23,9 @@ _FILE = re.compile(r"(?!fawkes-)[A-Za-z0-9_+][A-Za-z0-9_+.-]*")
 
 def checkpoint(value: object) -> object:
     """The value of ``checkpoint``; ValueError with a hint for what is none."""
-    if value == "criu":
-        hint = 'Write "own" for a program that saves itself, or "none"'
-        raise wrong(f"{value!r} is not available yet: only a program that saves itself can be saved", hint)
-    if value not in (NO_CHECKPOINT, OWN):
-        raise wrong(f"{value!r} is not a way to save tasks", 'Write "own" for a program that saves itself, or "none"')
+    if value not in (NO_CHECKPOINT, OWN, CRIU):
+        hint = 'Write "criu", "own" for a program that saves itself, or "none"'
+        raise wrong(f"{value!r} is not a way to save tasks", hint)
     return value
 
 
@@ -58,7 +56,7 @@ def properties(spec: JobSpec, array: TaskArray, output: str, command: str, memor
         "priority": array.priority,
         "attempts": array.attempts,
         "output": output,
-        "saves": str(array.checkpoint != NO_CHECKPOINT).lower(),
+        "checkpoint": array.checkpoint,
     }
     return {f"{_PREFIX}{key}": str(value) for key, value in values.items()}
 

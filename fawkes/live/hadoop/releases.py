@@ -48,7 +48,8 @@ def needs_of_details(details: ClusterDetails) -> tuple[Piece, ...]:
 
 def needs_of_job(spec: JobSpec) -> tuple[Piece, ...]:
     """All that a job needs of the controller's cache besides its MR-cluster."""
-    return pieces.of_job(JobDetails.of(spec.details).kind)
+    details = JobDetails.of(spec.details)
+    return pieces.of_job(details.kind, details.array.checkpoint if details.array is not None else "")
 
 
 def refuse_without_release(event: Event, view: View) -> None:

@@ -10,6 +10,7 @@ from fawkes.core.values.effects import StartJob
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.upload import uploaded
+from fawkes.playbook.criu import debian
 from fawkes.playbook.dist.compile.compiled import TASKS, place_of
 
 KIND = arrays.KIND
@@ -30,6 +31,8 @@ def details_of(setup: Setup, cluster: LiveCluster, effect: StartJob, details: Jo
     own = arrays.properties(effect.spec, array, details.output, details.command, memory_mb)
     jar, folder = str(place_of(TASKS)), setup.files_folder(cluster, effect)
     files = (*details.files, str(TASKS.sources / _SCRIPT))
+    if array.checkpoint == arrays.CRIU:
+        files = (*files, str(debian.SCRIPT), str(debian.place_of(debian.CRIU)))
     return replace(
         details,
         jar=jar,

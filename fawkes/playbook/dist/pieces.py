@@ -1,14 +1,16 @@
 """All that MR-clusters, their jobs and replays need on the controller's machine: who needs what, and the one way to get it.
 
-A piece is a release of Hadoop, Pig, Spark, or a jar of Fawkes's own Java. All verbs and the controller ask here, so that nothing
+A piece is a release of Hadoop, Pig or Spark, CRIU, or a jar of Fawkes's own Java. All verbs and the controller ask here, so that nothing
 is missed when there is no network any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from fawkes.playbook.criu import debian
+from fawkes.playbook.criu.debian import CRIU, Criu
 from fawkes.playbook.dist import cache
 from fawkes.playbook.dist.compile import compiled
 from fawkes.playbook.dist import maven
@@ -17,10 +19,11 @@ from fawkes.playbook.dist.compile.compiled import DOORS, LOAD, SECURE_IO, TASKS,
 from fawkes.playbook.dist.maven import Resolve, Say
 from fawkes.playbook.dist.pins import PINS, Pin, pin
 
-Piece = Wanted | JavaCode
+Piece = Wanted | JavaCode | Criu
 
 COMPILED = {code.asked: code for code in (DOORS, SECURE_IO, LOAD, TASKS)}
 """The pieces that are compiled, by their names for `fawkes dist get`."""
+_ALONE: Mapping[str, Piece] = {**COMPILED, **BESIDE, CRIU.asked: CRIU}
 
 
 def of_name(name: str) -> tuple[Piece, ...]:
@@ -28,9 +31,7 @@ def of_name(name: str) -> tuple[Piece, ...]:
 
     With a release of Hadoop comes all else that any MR-cluster with it can need.
     """
-    if name in COMPILED:
-        return (COMPILED[name],)
-    return (BESIDE[name],) if name in BESIDE else (pin(name), *COMPILED.values())
+    return (_ALONE[name],) if name in _ALONE else (pin(name), *COMPILED.values())
 
 
 def of_cluster(
@@ -44,26 +45,30 @@ def of_cluster(
     return (*hadoop, DOORS, *((SECURE_IO,) if kerberos else ()), *(BESIDE[name] for name in software))
 
 
-def of_job(kind: str) -> tuple[Piece, ...]:
-    """The pieces that a job of this kind needs besides those of its MR-cluster."""
+def of_job(kind: str, checkpoint: str = "") -> tuple[Piece, ...]:
+    """The pieces that a job of this kind, whose tasks are saved like this, needs besides those of its MR-cluster."""
     if kind == TASKS.asked:
-        return (TASKS,)
+        return (TASKS, CRIU) if checkpoint == CRIU.asked else (TASKS,)
     return (BESIDE[kind],) if kind in BESIDE else ()
 
 
 def is_there(piece: Piece) -> bool:
     """True if the cache has a piece, made by this version of Fawkes."""
+    if isinstance(piece, Criu):
+        return debian.is_made(piece)
     return compiled.is_made(piece) if isinstance(piece, JavaCode) else cache.is_there(piece)
 
 
 def place_of(piece: Piece) -> Path:
-    """Where the cache has (or would have) a piece: a folder, or a jar of ours."""
+    """Where the cache has (or would have) a piece: a folder, or a jar or an archive of ours."""
+    if isinstance(piece, Criu):
+        return debian.place_of(piece)
     return compiled.place_of(piece) if isinstance(piece, JavaCode) else cache.folder_of(piece)
 
 
 def there() -> list[str]:
     """The names, as `fawkes dist get` takes them, of all pieces that the cache has."""
-    known: list[Piece] = [*PINS.values(), *BESIDE.values(), *COMPILED.values()]
+    known: list[Piece] = [*PINS.values(), *BESIDE.values(), *COMPILED.values(), CRIU]
     return [piece.asked for piece in known if is_there(piece)]
 
 
@@ -80,6 +85,8 @@ def provide(
             if not is_there(piece):
                 compiled.jar_of(piece, say, resolve)
                 made.append(piece)
+        elif isinstance(piece, Criu):
+            made += [piece] * debian.provide(piece, again=again, say=say)
         elif cache.provide(piece, again=again, say=say, resolve=resolve):
             made.append(piece)
     return made
@@ -88,7 +95,8 @@ def provide(
 def command(missing: Sequence[Piece], needed: Sequence[Piece]) -> str:
     """The commands to type for the missing ones of the pieces that are needed together."""
     release = next((piece for piece in needed if isinstance(piece, Pin)), None)
-    ours = [piece.asked for piece in missing if piece.asked in BESIDE]
-    others = [piece.asked for piece in missing if piece.asked not in BESIDE]
+    alone = {*BESIDE, CRIU.asked}
+    ours = [piece.asked for piece in missing if piece.asked in alone]
+    others = [piece.asked for piece in missing if piece.asked not in alone]
     names = [*([release.asked] if release is not None and others else others), *ours]
     return " and ".join(f"`fawkes dist get {name}`" for name in names)

@@ -47,16 +47,17 @@ def test_its_keys_are_what_the_client_reads(tmp_path: Path) -> None:
         "fawkes.tasks.priority": "0",
         "fawkes.tasks.attempts": "3",
         "fawkes.tasks.output": "/out/j",
-        "fawkes.tasks.saves": "false",
+        "fawkes.tasks.checkpoint": "none",
     }
 
 
-def test_tasks_that_save_themselves_are_known_as_such_on_both_sides(tmp_path: Path) -> None:
-    spec = job(tmp_path, checkpoint="own")
+@pytest.mark.parametrize("how", ["own", "criu"])
+def test_tasks_that_can_be_saved_are_known_as_such_on_both_sides(tmp_path: Path, how: str) -> None:
+    spec = job(tmp_path, checkpoint=how)
     details = JobDetails.of(spec.details)
     assert details.array is not None
-    assert (spec.saves, details.array.checkpoint) == (True, "own")
-    assert properties(spec, details.array, "/out", "", 1)["fawkes.tasks.saves"] == "true"
+    assert (spec.saves, details.array.checkpoint) == (True, how)
+    assert properties(spec, details.array, "/out", "", 1)["fawkes.tasks.checkpoint"] == how
     assert not job(tmp_path).saves
 
 

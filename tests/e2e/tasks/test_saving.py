@@ -48,12 +48,27 @@ for number in range(first, {numbers}):
     numbers += f"{{number}}\\n"
 pathlib.Path(os.environ["FAWKES_RESULTS"], "numbers").write_text(numbers)
 """
+#: the same without a thought of being saved
+PLAIN = """
+import os, pathlib, time
+
+with open("starts", "a") as starts:
+    print(os.environ["FAWKES_TASK_INDEX"], file=starts)
+numbers = bytearray(30_000_000)
+with open(os.environ["FAWKES_RESULTS"] + "/numbers", "w") as file:
+    for number in range({numbers}):
+        time.sleep(0.2)
+        print(number, file=file, flush=True)
+        numbers[number * 4096] = number % 251
+assert all(numbers[number * 4096] == number % 251 for number in range({numbers}))
+pathlib.Path(os.environ["FAWKES_RESULTS"], "starts").write_text(open("starts").read())
+"""
 JOB = """
 kind = "tasks"
 tasks = {tasks}
 memory = "256MiB"
 output = "/out/{{id}}"
-checkpoint = "own"
+checkpoint = "{how}"
 task_attempts = 1
 files = ["{{id}}.py"]
 command = "python3 {{id}}.py"
@@ -62,7 +77,7 @@ command = "python3 {{id}}.py"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
-    pieces.provide(pieces.of_name("tasks"))
+    pieces.provide((*pieces.of_name("tasks"), *pieces.of_name("criu")))
     with real_site(tmp_path_factory.mktemp("saving") / "lab", 4, SETTINGS, memory_mb=1500) as site:
         site.write("clusters/t.toml", CLUSTER)
         site.run()
@@ -70,9 +85,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
         yield site
 
 
-def submit(site: RealSite, name: str, tasks: int, numbers: int) -> None:
-    site.write(f"jobs/{name}.py", COUNT.format(numbers=numbers))
-    site.fawkes("submit", "t", site.job(name, JOB.format(tasks=tasks).replace("{id}.py", f"{name}.py")))
+def submit(site: RealSite, name: str, tasks: int, numbers: int, how: str = "own", program: str = COUNT) -> None:
+    site.write(f"jobs/{name}.py", program.format(numbers=numbers))
+    site.fawkes("submit", "t", site.job(name, JOB.format(tasks=tasks, how=how).replace("{id}.py", f"{name}.py")))
 
 
 def starts(site: RealSite) -> list[tuple[int, int]]:
@@ -120,9 +135,31 @@ def test_a_cancelled_job_leaves_no_image(site: RealSite) -> None:
     site.until("that no image is left", lambda: not has_images(site, "gone"))
 
 
+def test_processes_that_know_nothing_of_it_go_on_elsewhere_and_twice(site: RealSite) -> None:
+    """The job shrinks twice under its tasks: some of them are moved twice."""
+    submit(site, "plain", 14, 200, "criu", PLAIN)
+    for _ in range(2):
+        site.fawkes("unhold", "t")
+        site.until_serving("t", Role.TRANSIENT, 2)
+        site.until("all of its tasks", lambda: site.applications("t", "plain")[0]["runningContainers"] == 15)
+        before = len(reasons(site, "task-went"))
+        site.fawkes("shrink", "t", "2")
+        site.until("both are free", lambda: not site.serving("t", Role.TRANSIENT))
+        went = reasons(site, "task-went")[before:]
+        assert went
+        assert {reason.facts["how"] for reason in went} == {"saved"}, site.story()
+    (job,) = site.until_ended("plain")
+    assert (job.life, job.attempt, job.why) == (JobLife.SUCCEEDED, 1, ""), site.story()
+
+
 def test_the_numbers_have_no_gap_and_no_image_is_left(site: RealSite) -> None:
     site.fawkes("release", "t", "--yes")
     site.until_life(ClusterLife.GONE, "t")
+    expected = "".join(f"{number}\n" for number in range(200))
+    for index in range(14):
+        folder = site.root / "saved/t/plain" / str(index)
+        assert (folder / "numbers").read_text() == expected
+        assert (folder / "starts").read_text() == f"{index}\n"
     folder = site.root / "saved/t/count"
     expected = "".join(f"{number}\n" for number in range(150))
     for index in range(14):

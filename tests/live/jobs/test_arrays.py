@@ -47,7 +47,7 @@ def test_the_client_has_our_jar_the_files_and_the_tag() -> None:
     assert words[words.index("-cp") + 1].endswith(f":{files[0]}")
     conf = made.conf["mapred-site.xml"]
     assert tag_of(JobId("q"), 1) in conf
-    assert "<name>fawkes.tasks.saves</name>\n    <value>false</value>" in conf
+    assert "<name>fawkes.tasks.checkpoint</name>\n    <value>none</value>" in conf
     for key, value in (("count", "7"), ("memory.mb", "512"), ("command", "./run &lt;in &amp; echo")):
         assert f"<name>fawkes.tasks.{key}</name>\n    <value>{value}</value>" in conf
     assert "mapreduce.job.running.map.limit" not in conf
@@ -62,3 +62,9 @@ def test_a_grant_is_the_most_tasks_at_once() -> None:
 def test_what_no_node_has_room_for_is_refused_with_its_key() -> None:
     with pytest.raises(UserError, match="memory: each task asks for 999999 MiB, and the largest node has "):
         command(replace(TASKS, array=TaskArray(memory_mb=999_999)))
+
+
+def test_criu_and_its_script_go_along_where_it_saves_tasks() -> None:
+    details = replace(TASKS, array=TaskArray(memory_mb=512, checkpoint="criu"))
+    names = [PurePosixPath(word).name for word in command(details).argv]
+    assert names[-4:] == ["run", "fawkes-task", "fawkes-criu", "fawkes-criu.tar"]

@@ -106,7 +106,7 @@ public final class Client {
                     own.writeXml(out);
                 } else {
                     // A shell without this ends with the signal, before what it runs has saved itself.
-                    String text = (spec.saves ? "trap : USR1; " : "") + conf.getRaw(Spec.PREFIX + "command") + "\n";
+                    String text = (spec.checkpoint.equals("own") ? "trap : USR1; " : "") + conf.getRaw(Spec.PREFIX + "command") + "\n";
                     out.write(text.getBytes(StandardCharsets.UTF_8));
                 }
             }
@@ -128,7 +128,8 @@ public final class Client {
     static LocalResource resource(FileStatus file) {
         return LocalResource.newInstance(
                 URL.fromPath(file.getPath()),
-                LocalResourceType.FILE,
+                // CRIU comes as an archive; what a user's own archive means is the user's.
+                file.getPath().getName().equals(Spec.CRIU) ? LocalResourceType.ARCHIVE : LocalResourceType.FILE,
                 LocalResourceVisibility.APPLICATION,
                 file.getLen(),
                 file.getModificationTime());

@@ -180,8 +180,8 @@ public final class Master {
                 "FAWKES_TASK_COUNT", Integer.toString(spec.count),
                 "FAWKES_TASK_ATTEMPT", Integer.toString(starts[index]),
                 "FAWKES_TASK_KILLS", Integer.toString(kills[index]),
-                "FAWKES_TASK_SAVES", spec.saves ? "yes" : "",
-                "FAWKES_TASK_SAVED", spec.saves && (imaged[index] || starts[index] > 1) ? "yes" : "");
+                "FAWKES_TASK_SAVES", spec.saves() ? spec.checkpoint : "",
+                "FAWKES_TASK_SAVED", spec.saves() && (imaged[index] || starts[index] > 1) ? "yes" : "");
         String command = "/bin/sh ./" + Spec.SCRIPT
                 + " 1>" + ApplicationConstants.LOG_DIR_EXPANSION_VAR + "/stdout"
                 + " 2>" + ApplicationConstants.LOG_DIR_EXPANSION_VAR + "/stderr";

@@ -15,6 +15,8 @@ final class Spec {
     static final String JAR = "fawkes-tasks.jar";
     static final String SCRIPT = "fawkes-task";
     static final String COMMAND = "fawkes-command";
+    static final String CRIU = "fawkes-criu.tar";
+    static final String NONE = "none";
 
     private final Configuration conf;
     final String name;
@@ -22,7 +24,9 @@ final class Spec {
     final int memoryMb;
     final int vcores;
     final int attempts;
-    final boolean saves;
+    /** How tasks are saved: "none", "own" or "criu". */
+    final String checkpoint;
+
     final int most;
     final Path output;
 
@@ -33,7 +37,7 @@ final class Spec {
         memoryMb = conf.getInt(PREFIX + "memory.mb", 1);
         vcores = conf.getInt(PREFIX + "vcores", 1);
         attempts = conf.getInt(PREFIX + "attempts", 1);
-        saves = conf.getBoolean(PREFIX + "saves", false);
+        checkpoint = conf.get(PREFIX + "checkpoint", NONE);
         most = conf.getInt(PREFIX + "most", Integer.MAX_VALUE);
         output = new Path(conf.get(PREFIX + "output"));
     }
@@ -75,6 +79,11 @@ final class Spec {
             return fs.exists(owner());
         }
         return fs.createNewFile(owner());
+    }
+
+    /** True if a task that has to leave can go on elsewhere. */
+    boolean saves() {
+        return !checkpoint.equals(NONE);
     }
 
     /** True for each task whose result is there. */
