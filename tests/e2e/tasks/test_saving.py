@@ -125,7 +125,7 @@ def has_images(site: RealSite, job: str) -> bool:
 def test_a_cancelled_job_leaves_no_image(site: RealSite) -> None:
     site.fawkes("unhold", "t")
     submit(site, "gone", 12, 100_000)
-    site.until_serving("t", Role.TRANSIENT, 1)
+    site.until_serving("t", Role.TRANSIENT, 2)
     site.until("all of its tasks", lambda: site.applications("t", "gone")[0]["runningContainers"] == 13)
     before = len(reasons(site, "task-went"))
     site.fawkes("shrink", "t", "1")

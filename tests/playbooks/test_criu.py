@@ -1,0 +1,253 @@
+"""Tasks that CRIU dumps and brings back on the kernel of this machine, as root and as an ordinary user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fawkes.playbook.criu import debian
+from fawkes.playbook.dist import pieces
+
+pytestmark = pytest.mark.lab
+
+LIMIT_S = 60.0
+NOBODY = 65534
+#: prints numbers until 40 of them are there
+SHELL = "n=0; while [ $n -lt 40 ]; do n=$((n + 1)); echo $n; sleep 0.05; done"
+PYTHON = """
+import time
+data = bytearray(20_000_000)
+for n in range(1, 41):
+    data[n * 4096] = n
+    print(n, flush=True)
+    time.sleep(0.05)
+assert all(data[n * 4096] == n for n in range(1, 41))
+"""
+JAVA = """
+public class Count {
+    public static void main(String[] args) throws Exception {
+        for (int n = 1; n <= 40; n++) {
+            System.out.println(n);
+            Thread.sleep(50);
+        }
+    }
+}
+"""
+#: without the network nothing of it can be sent on
+SOCKET = """
+import socket, time
+here = socket.create_server(("127.0.0.1", 0))
+with socket.create_connection(here.getsockname()) as connection:
+    print("connected", flush=True)
+    while True:
+        time.sleep(0.05)
+"""
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    limit = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < limit, f"waited {LIMIT_S:.0f} s for {what}"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def criu(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """CRIU as YARN unpacks it, where everybody can read it."""
+    pieces.provide(pieces.of_name("criu"))
+    folder = Path("/tmp") / f"criu-of-{os.getpid()}"
+    shutil.rmtree(folder, ignore_errors=True)
+    with tarfile.open(debian.place_of(debian.CRIU)) as tar:
+        tar.extractall(folder, filter="data")
+    shutil.copyfile(debian.SCRIPT, folder / "fawkes-criu")
+    (folder / "fawkes-criu").chmod(0o755)
+    folder.chmod(0o755)
+    return folder
+
+
+@pytest.fixture(params=["root", "user"])
+def uid(request: pytest.FixtureRequest, criu: Path) -> int:
+    uid = 0 if request.param == "root" else NOBODY
+    said = as_user(uid, criu, "able", Path("/tmp")).communicate(timeout=LIMIT_S)[0].strip()
+    if os.geteuid() != 0:
+        pytest.skip("only root can be two users")
+    if said != request.param:
+        pytest.skip(f"this machine cannot: {said}")
+    return uid
+
+
+def as_user(uid: int, criu: Path, verb: str, work: Path, command: str = "") -> subprocess.Popen[str]:
+    words = ["/bin/sh", str(criu / "fawkes-criu"), verb, str(work), str(criu), *([command] if command else [])]
+    return subprocess.Popen(
+        words, user=uid, group=uid, extra_groups=[], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, start_new_session=True, cwd="/",
+    )  # fmt: skip
+
+
+class Task:
+    """A task and the folders that it has been in."""
+
+    def __init__(self, criu: Path, uid: int, files: dict[str, str]) -> None:
+        self.criu, self.uid, self.moves = criu, uid, 0
+        self.top = Path("/tmp") / f"task-of-{os.getpid()}"
+        shutil.rmtree(self.top, ignore_errors=True)
+        self.work = self.top / "0"
+        self.work.mkdir(parents=True)
+        for name, text in files.items():
+            (self.work / name).write_text(text)
+        for path in (self.top, *self.top.rglob("*")):
+            os.chown(path, uid, uid)
+        self.process = as_user(uid, criu, "run", self.work, "command")
+
+    @property
+    def numbers(self) -> list[str]:
+        file = self.work / "stdout"
+        return file.read_text().split() if file.exists() else []
+
+    def dump(self) -> tuple[int, str]:
+        done = as_user(self.uid, self.criu, "dump", self.work)
+        said = done.communicate(timeout=LIMIT_S)[1]
+        return done.returncode, said
+
+    def end(self) -> tuple[int, str]:
+        said = self.process.communicate(timeout=LIMIT_S)[1]
+        return self.process.returncode, said
+
+    def move(self) -> None:
+        """Its folder comes to another place, and it goes on there."""
+        self.moves += 1
+        new = self.top / str(self.moves)
+        subprocess.run(["cp", "-a", str(self.work), str(new)], check=True)
+        shutil.rmtree(self.work)
+        self.work = new
+        self.process = as_user(self.uid, self.criu, "resume", self.work)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.communicate()
+        shutil.rmtree(self.top, ignore_errors=True)
+
+
+Start = Callable[..., Task]
+
+
+@pytest.fixture
+def start(criu: Path, uid: int) -> Iterator[Start]:
+    begun: list[Task] = []
+
+    def begin(command: str, **files: str) -> Task:
+        begun.append(Task(criu, uid, {"command": command, **{name.replace("_", "."): t for name, t in files.items()}}))
+        return begun[-1]
+
+    yield begin
+    for task in begun:
+        task.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tidy(criu: Path) -> Iterator[None]:
+    yield
+    shutil.rmtree(criu, ignore_errors=True)
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        pytest.param("exec python3 count.py", {"count_py": PYTHON}, id="python"),
+        pytest.param(SHELL, {}, id="shell", marks=pytest.mark.nightly),
+        pytest.param(
+            "javac -d . Count.java && exec java -Xmx64m -XX:+UseSerialGC -cp . Count",
+            {"Count_java": JAVA},
+            id="java",
+            marks=pytest.mark.nightly,
+        ),
+    ],
+)
+def test_a_task_that_is_moved_twice_has_no_gap_and_no_repetition(
+    start: Start, command: str, files: dict[str, str]
+) -> None:
+    task = start(command, **files)
+    for _ in range(2):
+        before = len(task.numbers)
+        wait_for(lambda before=before: len(task.numbers) > before + 5, "numbers")  # type: ignore[misc]
+        code, said = task.dump()
+        assert (code, task.end()[0]) == (0, 85), said
+        task.move()
+    assert task.end()[0] == 0
+    assert task.numbers == [str(number) for number in range(1, 41)]
+
+
+def test_what_it_prints_is_told_once_by_each_start(start: Start) -> None:
+    task = start(SHELL)
+    wait_for(lambda: len(task.numbers) > 5, "numbers")
+    assert task.dump()[0] == 0
+    first = task.process.communicate(timeout=LIMIT_S)[0]
+    task.move()
+    assert (first + task.process.communicate(timeout=LIMIT_S)[0]).split() == task.numbers
+
+
+def test_a_command_that_ends_at_once_has_its_own_code(start: Start) -> None:
+    task = start("echo no >&2; exit 7")
+    assert task.end() == (7, "no\n")
+    assert task.dump()[0] != 0
+
+
+def test_a_process_that_forks_away_goes_with_the_namespace(start: Start) -> None:
+    task = start("sleep 1000 & echo $! >forked; setsid sleep 1000 & exit 3")
+    assert task.end()[0] == 3
+    out = subprocess.run(
+        ["pgrep", "-u", str(task.uid), "-fx", "sleep 1000"], capture_output=True, text=True, check=False
+    )
+    assert out.stdout == ""
+
+
+def test_a_task_with_a_connection_is_not_dumped_and_goes_on(start: Start) -> None:
+    task = start("exec python3 talk.py", talk_py=SOCKET)
+    wait_for(lambda: task.numbers == ["connected"], "its connection")
+    code, said = task.dump()
+    assert code != 0
+    assert "CRIU cannot dump it" in said
+    assert task.process.poll() is None
+    assert not (task.work / "fawkes-image").exists()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda image: (image / "about").write_text("arm64 Version: 1"), "another architecture or another CRIU"),
+        (lambda image: next(image.glob("pages-*.img")).write_bytes(b"x"), "the image is damaged"),
+        (lambda image: next(image.glob("core-*.img")).unlink(), "the image is damaged"),
+        (shutil.rmtree, "there is no image"),
+    ],
+)
+def test_an_image_that_cannot_be_used_starts_nothing(start: Start, spoil: Callable[[Path], None], why: str) -> None:
+    task = start(SHELL)
+    wait_for(lambda: len(task.numbers) > 3, "numbers")
+    assert task.dump()[0] == 0
+    task.end()
+    spoil(task.work / "fawkes-image")
+    before = task.numbers
+    task.move()
+    code, said = task.end()
+    assert (code, task.numbers) == (86, before)
+    assert why in said
+
+
+def test_whoever_is_killed_leaves_nothing_running(start: Start) -> None:
+    task = start("echo run; exec sleep 1234")
+    wait_for(lambda: task.numbers == ["run"], "the command")
+    os.killpg(task.process.pid, signal.SIGKILL)
+    task.process.communicate(timeout=LIMIT_S)
+    wait_for(
+        lambda: subprocess.run(["pgrep", "-fx", "sleep 1234"], capture_output=True, check=False).returncode == 1,
+        "the end of the command",
+    )
