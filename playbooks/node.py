@@ -50,10 +50,11 @@ def check(
     daemon" for each process of any Fawkes pool;
     ``lease.*``; ``group``, whether a lease gets a control group there (``yes`` or ``no``), and why not (``group.why``);
     ``quota``, how CPU time is limited there (``v2``, ``v1`` or ``stop``), and ``quota.why``, the commands by which an
-    administrator would grant more than ``stop``.
+    administrator would grant more than ``stop``; ``criu``, whether its kernel lets its user save tasks by CRIU (``yes``
+    or ``no``), and why not (``criu.why``).
     """
     return reading(
-        _CHECK + _QUOTA + _LEFT + _CLOCK,
+        _CHECK + _QUOTA + _SAVES + _LEFT + _CLOCK,
         work=work_dir,
         quota_functions=Script(QUOTAS),
         java=java_home,
@@ -133,6 +134,17 @@ group=${group%% *}
 find_quota "fawkes:check:$$:quota"
 fact quota "${quota%% *}"
 [ "$quota" != stop ] || fact quota.why "$why"
+"""
+
+_SAVES = r"""
+[ "$(id -u)" = 0 ] && user= || user="-U --map-root-user"
+if [ "$(uname -m)" != x86_64 ]; then why="it is a $(uname -m), and CRIU is for x86_64"
+else
+    why=$( (LC_ALL=C; unshare $user --pid --mount --fork /bin/sh -c 'mount --make-rprivate / &&
+        mount --bind /tmp /media && mount -t proc proc /proc && echo 999 >/proc/sys/kernel/ns_last_pid') 2>&1 |
+        tail -n 1)
+fi
+if [ -z "$why" ]; then fact criu yes; else fact criu no; fact criu.why "$why"; fi
 """
 
 _LEFT = r"""

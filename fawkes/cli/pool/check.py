@@ -77,7 +77,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     if without:
         for line in (without_user(without), *group_lines(_groups(seen))):
             note(line)
-    for line in _quota_lines(seen):
+    for line in (*_quota_lines(seen), *_criu_lines(seen)):
         note(line)
     fit = sum(verdict.fits for verdict in verdicts)
     note(f"{fit} of {counted(len(verdicts), 'host')} {'is' if 1 in (fit, len(verdicts)) else 'are'} ready")
@@ -166,6 +166,17 @@ def _quota_lines(seen: Sequence[Seen]) -> list[str]:
     return lines
 
 
+def _criu_lines(seen: Sequence[Seen]) -> list[str]:
+    """Sentences on hosts where CRIU cannot save tasks; nothing on a host that does not say."""
+    from fawkes.config.files.nodeset import fold
+
+    reasons: dict[str, list[str]] = {}
+    for host in seen:
+        if host.criu == "no":
+            reasons.setdefault(host.criu_why, []).append(host.node.name)
+    return [f'{fold(names)} cannot save tasks with checkpoint = "criu": {why}' for why, names in reasons.items()]
+
+
 def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, only: set[str], yes: bool) -> bool:
     """Accept the keys of ``only`` hosts that are not known yet, once somebody has looked at them; true if any was."""
     from fawkes.base.errors import HostError
@@ -222,6 +233,8 @@ def _row(verdict: Fitness) -> dict[str, Any]:
         "no_group": seen.no_group,
         "quota": seen.quota or None,
         "quota_why": seen.quota_why,
+        "criu": seen.criu or None,
+        "criu_why": seen.criu_why,
         "problems": [
             {"check": failing.check, "level": failing.level.value, "what": failing.what, "hint": failing.hint}
             for failing in verdict.problems

@@ -123,7 +123,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "check": Table(
         ("node", "result", "java", "clock", "disk", "findings"),
         (*_FURTHER_CHECKS, "address", "java_home", "java_version", "clock_us", "free_bytes", "shell_us", "no_group",
-         "quota", "quota_why", "problems"),
+         "quota", "quota_why", "criu", "criu_why", "problems"),
         drop=("clock", "java", "disk"),
     ),
     "lab status": Table(("host", "address", "state", "network")),

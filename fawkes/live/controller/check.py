@@ -161,6 +161,8 @@ class Examination:
                 not_reached=_not_reached(node.data_address),
                 quota=facts.get("quota", ""),
                 quota_why=facts.get("quota.why", ""),
+                criu=facts.get("criu", ""),
+                criu_why=facts.get("criu.why", ""),
             )
             return self._java(seen)
         except HostError as error:

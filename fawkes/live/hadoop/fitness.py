@@ -101,7 +101,8 @@ class Seen:
     gets no control group there, "" if it gets one; ``no_way`` why it opens no connections for us, "" if it does. None:
     it could not be told. ``not_reached`` is why this machine does not reach its data_address, None if it does.
     ``quota`` is how CPU time of containers is limited there (``v2``, ``v1``, ``stop``; "" if it did not say),
-    ``quota_why`` the commands by which an administrator would grant more than ``stop``.
+    ``quota_why`` the commands by which an administrator would grant more than ``stop``. ``criu`` is whether tasks can
+    be saved by CRIU (``yes``, ``no``; "" if it did not say), and ``criu_why`` why not.
     """
 
     node: InventoryNode
@@ -119,6 +120,8 @@ class Seen:
     not_reached: OSError | None = None
     quota: str = ""
     quota_why: str = ""
+    criu: str = ""
+    criu_why: str = ""
 
 
 @dataclass(frozen=True)
