@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fawkes.playbook.criu.debian import Criu
 from fawkes.playbook.dist import manifest
 from fawkes.playbook.dist.cache import folder_of, wanted_manifest
 from fawkes.playbook.dist.compile.compiled import JavaCode
@@ -10,7 +11,7 @@ from fawkes.playbook.dist.pieces import Piece, is_there, place_of
 
 def make(piece: Piece) -> None:
     """Have a piece in the cache, by the names of its files."""
-    if isinstance(piece, JavaCode):
+    if isinstance(piece, JavaCode | Criu):
         place_of(piece).parent.mkdir(parents=True)
         place_of(piece).touch()
         return

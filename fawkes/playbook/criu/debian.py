@@ -98,7 +98,7 @@ def provide(wanted: Criu, *, again: bool = False, say: Say = lambda line: None) 
 
 def _check_machine() -> None:
     if platform.machine() != "x86_64":
-        raise FawkesError(f"this machine is a {platform.machine()}, and CRIU is for nodes with x86_64")
+        raise FawkesError(f"this machine has the processor {platform.machine()}, and CRIU is for nodes with x86_64")
     hint = "Get it on a machine with Debian or Ubuntu, and copy the cache folder from there"
     for program in ("apt-get", "dpkg-deb"):
         if shutil.which(program) is None:

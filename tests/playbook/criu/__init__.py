@@ -1,0 +1,1 @@
+"""CRIU from Debian's packages."""
