@@ -60,7 +60,7 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     draft.change(AddSample(cluster.id, sample, keep_from_us, waiting, bytes_on, masters_on, work, stray))
     if reading.work is not None and not draft.rules.shadow:
         standing.judge(draft, mine, work, reading, stray)
-        claiming.read(draft, cluster, reading, work)
+        claiming.read(draft, cluster, work)
     if cluster.unreadable_us is not None:
         draft.say("readable", cluster=cluster.id)
     still_us = _still_us(draft, cluster, sample)

@@ -17,28 +17,31 @@ from fawkes.core.values.decision import PutPending
 from fawkes.core.values.effects import ClaimTasks, PreemptTasks, TaskOrder
 from fawkes.core.values.events import Done, Failed
 from fawkes.core.values.keys import Key
-from fawkes.core.values.model import ClusterState, JobState, NodeId, NodeLife, Reading
+from fawkes.core.values.model import ClusterState, JobState, NodeId, NodeLife
 from fawkes.core.values.sight import Work
 from fawkes.core.values.tags import tag_of
 
 
-def read(draft: Draft, cluster: ClusterState, reading: Reading, work: Iterable[Work]) -> None:
-    """By a new reading: ask the nodes about tasks that could go for the most important job that lacks room."""
+def read(draft: Draft, cluster: ClusterState, work: Iterable[Work]) -> None:
+    """By a new reading: ask the nodes about tasks that could go for the most important job that lacks room.
+
+    It lacks room if nothing of it has moved since the reading before: what is free, YARN gives it sooner than that.
+    """
     key = Key.CLAIM.of(cluster.id)
     if not draft.settings.preemption or draft.pending(key) is not None:
         return
-    rows = {row.tag: row for row in work}
+    rows = {row.tag: row for row in work if row.since_us < draft.at_us}
     busy = draft.busy_of(cluster.id)
     claimant = min((job for job in busy if _lacks(job, rows)), key=lambda job: job.place, default=None)
     if claimant is None or not any(job.spec.saves and _gives_way(job, claimant) for job in busy):
         return
-    slots = _lacks(claimant, rows) - max(0, (reading.slots_total or 0) - (reading.slots_used or 0))
     nodes = {
         state.node.id: state.generation
         for state in draft.nodes_of(cluster.id)
         if state.life is NodeLife.SERVING and draft.pending(Key.TASKS.of(state.node.id)) is None
     }
-    if slots > 0 and nodes:
+    if nodes:
+        slots = _lacks(claimant, rows)
         effect = ClaimTasks(cluster.id, claimant.order, claimant.id, claimant.spec.priority, slots, nodes)
         draft.act(effect, within_us=draft.settings.membership_us, version=claimant.order)
 
