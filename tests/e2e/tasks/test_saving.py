@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.values.model import ClusterLife, JobLife, Reason, Role
+from fawkes.core.values.model import ClusterId, ClusterLife, JobId, JobLife, Reason, Role
+from fawkes.core.values.sight import Work
+from fawkes.core.values.tags import tag_of
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.dist import pieces
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, RealSite, real_site
@@ -75,6 +77,16 @@ command = "python3 {{id}}.py"
 """
 
 
+URGENT = """
+kind = "tasks"
+tasks = 4
+memory = "256MiB"
+output = "/out/{id}"
+priority = 9
+command = "sleep 3"
+"""
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
     pieces.provide((*pieces.of_name("tasks"), *pieces.of_name("criu")))
@@ -133,7 +145,7 @@ def test_a_cancelled_job_leaves_no_image(site: RealSite) -> None:
     site.until_serving("t", Role.TRANSIENT, 2)
     site.until("all of its tasks", lambda: site.applications("t", "gone")[0]["runningContainers"] == 13)
     before = len(reasons(site, "task-went"))
-    site.fawkes("shrink", "t", "1")
+    site.fawkes("shrink", "t", "2")
     site.until("what was saved", lambda: len(reasons(site, "task-went")) > before)
     assert has_images(site, "gone")
     site.fawkes("cancel", "gone", "--wait")
@@ -157,6 +169,27 @@ def test_processes_that_know_nothing_of_it_go_on_elsewhere_and_twice(site: RealS
     assert (job.life, job.attempt, job.why) == (JobLife.SUCCEEDED, 1, ""), site.story()
 
 
+def test_an_important_job_gets_room_from_tasks_that_go_on_later(site: RealSite) -> None:
+    submit(site, "low", 30, 200)
+    site.until("as many tasks as there is room for", lambda: any(row.running for row in work(site, "low")))
+    site.fawkes("submit", "t", site.job("urgent", URGENT))
+    (urgent,) = site.until_ended("urgent")
+
+    assert urgent.life is JobLife.SUCCEEDED, site.story()
+    assert site.ledger.jobs["low"].life is JobLife.RUNNING
+    claimed = [reason for reason in reasons(site, "task-must-go") if reason.facts.get("claimant") == "urgent"]
+    assert claimed
+    assert {reason.facts["job"] for reason in claimed} == {"low"}
+    (low,) = site.until_ended("low")
+    assert (low.life, low.attempt, low.why) == (JobLife.SUCCEEDED, 1, ""), site.story()
+
+
+def work(site: RealSite, job: str) -> list[Work]:
+    """How far a job has got in YARN by the latest reading."""
+    seen = site.state.latest(ClusterId("t"))
+    return [row for row in (seen.work if seen else ()) if row.tag == tag_of(JobId(job), 1)]
+
+
 def test_the_numbers_have_no_gap_and_no_image_is_left(site: RealSite) -> None:
     site.fawkes("release", "t", "--yes")
     site.until_life(ClusterLife.GONE, "t")
@@ -165,6 +198,8 @@ def test_the_numbers_have_no_gap_and_no_image_is_left(site: RealSite) -> None:
         folder = site.root / "saved/t/plain" / str(index)
         assert (folder / "numbers").read_text() == expected
         assert (folder / "starts").read_text() == f"{index}\n"
+    for index in range(30):
+        assert (site.root / "saved/t/low" / str(index) / "numbers").read_text() == expected
     folder = site.root / "saved/t/count"
     expected = "".join(f"{number}\n" for number in range(150))
     for index in range(14):
