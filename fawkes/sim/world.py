@@ -12,7 +12,6 @@ from fawkes.core.values.effects import (
     ArmStandby,
     AwaitRoom,
     CancelJob,
-    CountWork,
     Deploy,
     Effect,
     EndAttempts,
@@ -270,7 +269,7 @@ class SimWorld:
                 return self._membership(effect)
             case Host():
                 return self._host(effect)
-            case StartJob() | CancelJob() | CountWork() | AwaitRoom():
+            case _ if isinstance(effect, answers.OfJob):
                 faults = without_writes(self.services.get(effect.cluster)) or self.faults
                 answer = of_job(effect, self.clusters.get(effect.cluster), faults, self.starts, self._read, self.now_us)
                 if answer is None and isinstance(effect, AwaitRoom):

@@ -22,6 +22,7 @@ from fawkes.core.jobs.attempts import AttemptVerdict, judge
 from fawkes.core.values.effects import (
     AwaitRoom,
     CancelJob,
+    ClearSaved,
     CountWork,
     Deploy,
     Effect,
@@ -439,7 +440,7 @@ def test_the_work_of_a_job_is_counted_when_it_has_ended(cluster: Bench) -> None:
         assert 4 * SECOND_US <= work_us < 400 * SECOND_US
 
 
-def answered(bench: Bench, effect: CountWork | AwaitRoom) -> Done | Failed:
+def answered(bench: Bench, effect: CountWork | AwaitRoom | ClearSaved) -> Done | Failed:
     """The answer to a question about the jobs of an MR-cluster."""
     version = effect.attempt if isinstance(effect, CountWork) else effect.version
     found = bench.first(
@@ -454,6 +455,13 @@ def test_the_work_of_a_job_that_nobody_knows_is_a_failure_with_a_reason(cluster:
     answer = answered(cluster, CountWork(JobId("nobody"), C, 1, "application_1_1", {}))
     assert isinstance(answer, Failed)
     assert answer.error
+
+
+def test_what_tasks_have_saved_is_gone_when_it_is_asked_for_as_often_as_wanted(cluster: Bench) -> None:
+    table = {"id": "saves", "kind": "tasks", "tasks": 1, "memory": "1MiB", "output": "/out/{id}", "command": ":"}
+    spec = job_of({**table, "checkpoint": "own"}, cluster=C, file="saves.toml", folder=Path())
+    for _ in range(2):
+        assert isinstance(answered(cluster, ClearSaved(spec.id, C, 1, spec, 0)), Done)
 
 
 def test_room_is_found_where_nothing_waits_and_there_is_none_in_an_mr_cluster_that_is_not_there(cluster: Bench) -> None:

@@ -91,10 +91,10 @@ def uid(request: pytest.FixtureRequest, criu: Path) -> int:
 
 
 def as_user(uid: int, criu: Path, verb: str, work: Path, command: str = "") -> subprocess.Popen[str]:
-    words = ["/bin/sh", str(criu / "fawkes-criu"), verb, str(work), str(criu), *([command] if command else [])]
+    words = ["/bin/sh", "./fawkes-criu", verb, str(work), str(criu), *([command] if command else [])]
     return subprocess.Popen(
         words, user=uid, group=uid, extra_groups=[], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, start_new_session=True, cwd="/",
+        stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=criu,
     )  # fmt: skip
 
 

@@ -450,6 +450,8 @@ _ALL: Final = (
     Field(
         "quota", "CPU quotas", "How CPU time of containers is limited: by cgroup v2 or v1, or by stopping them.", NAME
     ),
+    Field("criu", "CRIU", "Whether the kernel lets the node's user save tasks by CRIU.", TEXT),
+    Field("criu_why", "no CRIU", "Why tasks cannot be saved by CRIU there.", TEXT),
     Field("quota_why", "no CPU groups", "The commands that would give the node control groups for CPU time.", TEXT),
     Field("shell_us", "shell (us)", "How long its login shell takes to start.", COUNT),
     Field("findings", "what to look at", "The checks that failed or gave a warning.", TEXT),

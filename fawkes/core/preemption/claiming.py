@@ -23,7 +23,7 @@ from fawkes.core.values.tags import tag_of
 
 
 def read(draft: Draft, cluster: ClusterState, work: Iterable[Work]) -> None:
-    """By a new reading: ask the nodes about tasks that could go for the most important job that lacks room.
+    """Ask the nodes, by a new reading, about tasks that could go for the most important job that lacks room.
 
     It lacks room if nothing of it has moved since the reading before: what is free, YARN gives it sooner than that.
     """

@@ -391,6 +391,11 @@ class ClearSaved:
         """The key: a newer goal of the same key replaces this one."""
         return f"clear:{self.job}"
 
+    @property
+    def version(self) -> int:
+        """The version of its answer: the attempt of the job."""
+        return self.attempt
+
 
 @dataclass(frozen=True, slots=True)
 class LookAtTasks:

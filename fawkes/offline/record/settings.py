@@ -16,6 +16,9 @@ CODES = {role: code for code, role in GROWTH.items()}
 _DECIDING = {name: name for name in Settings.__dataclass_fields__} | {key: name for name, key in WRITTEN.items()}
 _ADMISSION = ("admission", "admission_parameters", "learn_from_pool", "admit_unkept")
 
+#: no simulated task is saved
+_PREEMPTION = ("preemption", "image_rate")
+
 
 def settings_table(settings: Settings, policy: str, admission: str = "") -> dict[str, Any]:
     """Every key that decides, none left to the preset; ``policy`` and ``admission`` are the paths of their files.
@@ -34,7 +37,7 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
     table["patience"]["takeover"] = duration(settings.takeover_us or settings.silent_us)
     # 0 is no limit, and no size that the key takes.
     table["site_link"] = size(settings.site_link_bytes_s)
-    left_out = () if admission else _ADMISSION
+    left_out = _PREEMPTION if admission else (*_PREEMPTION, *_ADMISSION)
     return {
         key: value
         for key, value in table.items()

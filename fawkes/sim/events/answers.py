@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fawkes.base.values import replace
-from fawkes.core.values.effects import AwaitRoom, CancelJob, CountWork, Host, StartJob
+from fawkes.core.values.effects import AwaitRoom, CancelJob, ClearSaved, CountWork, Host, StartJob
 from fawkes.core.values.events import AttemptSeen, Condition, Done, Failed, NodeObserved, NodeSeen, Progress
 from fawkes.core.values.model import ClusterId, Facts, NodeId, Reading
 from fawkes.core.values.sight import (
@@ -125,8 +125,12 @@ def work_counted(effect: CountWork, cluster: Cluster | None, now_us: int) -> Don
     return Done(at_us=now_us, effect=effect.key, version=effect.attempt, facts={"work_us": end.work_us})
 
 
+OfJob = StartJob | CancelJob | CountWork | AwaitRoom | ClearSaved
+"""Goals about the jobs of an MR-cluster."""
+
+
 def of_job(
-    effect: StartJob | CancelJob | CountWork | AwaitRoom,
+    effect: OfJob,
     cluster: Cluster | None,
     faults: Faults,
     starts: dict[JobAttempt, int],
@@ -141,10 +145,13 @@ def of_job(
             return cancelled(effect, cluster, now_us)
         case CountWork():
             return work_counted(effect, cluster, now_us)
-        case AwaitRoom() if cluster is None:
-            return failed(now_us, effect, f"there is no {effect.cluster}")
-        case AwaitRoom():
+        case ClearSaved() if cluster is not None:
+            # No simulated task saves anything.
+            return Done(at_us=now_us, effect=effect.key, version=effect.version)
+        case AwaitRoom() if cluster is not None:
             return room(effect, read(effect.cluster), now_us)
+        case AwaitRoom() | ClearSaved():
+            return failed(now_us, effect, f"there is no {effect.cluster}")
 
 
 def room(effect: AwaitRoom, reading: Reading, now_us: int) -> Done | None:
@@ -181,7 +188,9 @@ def restarted(seen: NodeSeen) -> NodeSeen:
     return replace(seen, sight=sight)
 
 
-def failed(now_us: int, effect: OfCluster | AwaitRoom, error: str | None, facts: Facts = NO_FACTS) -> Failed | None:
+def failed(
+    now_us: int, effect: OfCluster | AwaitRoom | ClearSaved, error: str | None, facts: Facts = NO_FACTS
+) -> Failed | None:
     """The event of a goal that was not reached; none of an ``error`` of which nothing is ever heard."""
     if not error:
         return None
