@@ -16,9 +16,6 @@ CODES = {role: code for code, role in GROWTH.items()}
 _DECIDING = {name: name for name in Settings.__dataclass_fields__} | {key: name for name, key in WRITTEN.items()}
 _ADMISSION = ("admission", "admission_parameters", "learn_from_pool", "admit_unkept")
 
-#: no simulated task is saved
-_PREEMPTION = ("preemption", "image_rate")
-
 
 def settings_table(settings: Settings, policy: str, admission: str = "") -> dict[str, Any]:
     """Every key that decides, none left to the preset; ``policy`` and ``admission`` are the paths of their files.
@@ -37,12 +34,12 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
     table["patience"]["takeover"] = duration(settings.takeover_us or settings.silent_us)
     # 0 is no limit, and no size that the key takes.
     table["site_link"] = size(settings.site_link_bytes_s)
-    left_out = _PREEMPTION if admission else (*_PREEMPTION, *_ADMISSION)
-    return {
-        key: value
-        for key, value in table.items()
-        if key not in left_out and (key != "site_link" or settings.site_link_bytes_s)
-    }
+    table["image_rate"] = size(settings.image_bytes_s)
+    nothing = {"site_link": settings.site_link_bytes_s == 0, "image_rate": settings.image_bytes_s == 0}
+    left_out = {*(key for key, is_nothing in nothing.items() if is_nothing), *(() if admission else _ADMISSION)}
+    # No simulated task is saved.
+    left_out.add("preemption")
+    return {key: value for key, value in table.items() if key not in left_out}
 
 
 def _table(model: type[BaseModel], settings: Settings) -> dict[str, Any]:

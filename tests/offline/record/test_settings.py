@@ -88,6 +88,9 @@ def any_settings(draw: st.DrawFn) -> Settings:
         shared_cores=draw(st.floats(0, 100)),
         site_link_bytes_s=draw(st.integers(0, 10**12)),
         halt_lost_fraction=draw(st.floats(0, 1)),
+        image_bytes_s=draw(st.integers(1, 10**12)),
+        # It is no key of a record: no simulated task is saved.
+        preemption="ADAPTIVE",
         # Without an admission policy its keys have no effect, and are refused.
         admission="JUSTICE" if admits else "",
         admission_parameters=draw(PARAMETERS) if admits else {},
