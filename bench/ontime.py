@@ -114,7 +114,7 @@ class Pool:
 
     def run(self, name: str, deadline_s: float, more: str = "", cluster: str = "c-1") -> Row:
         """Run the application with its profile and a deadline to its end."""
-        path = self.job(name, f'profile = "{self.app}"\ndeadline = "{round(deadline_s)}s"\n{more}')
+        path = self.job(name, f'profile = "{self.app}"\ndeadline = "{deadline_s:.1f}s"\n{more}')
         self.command("submit", cluster, os.fspath(path), "--wait")
         return self.row(name)
 
@@ -207,7 +207,7 @@ def together(pool: Pool, factors: Sequence[float], elsewhere: Sequence[float]) -
 def line(row: Row) -> str:
     """A row of the table."""
     return (
-        f"{row.name:16} deadline {row.deadline_s:4.0f} s  took {row.took_s:6.1f} s  error {row.error:+6.2f} %  "
+        f"{row.name:16} deadline {row.deadline_s:5.1f} s  took {row.took_s:6.1f} s  error {row.error:+6.2f} %  "
         f"cores {row.cores:4.2f}  off the set point {row.off:4.1f} %  periods {row.periods}"
     )
 
