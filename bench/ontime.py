@@ -56,7 +56,8 @@ policy = "{policy}"
 """
 _CLUSTER = 'min_nodes = {nodes}\nreplication = 1\nsoftware = ["spark"]\n'
 _ARGS = (
-    'args = ["--records", "{records}", "--keys", "60", "--tasks", "{tasks}", "--work-us", "{work_us}", "--seed", "1"]'
+    'args = ["--records", "{records}", "--keys", "{keys}", "--tasks", "{tasks}", "--work-us", "{work_us}", '
+    '"--seed", "1"]'
 )
 _JOB = 'id = "{name}"\nkind = "spark"\npython = "{app}.py"\nfiles = ["common.py"]\n{args}\n'
 
@@ -220,6 +221,7 @@ def main(say: Callable[[str], None] = print) -> int:
     parser.add_argument("--app", default="group-by")
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--tasks", type=int, default=80)
+    parser.add_argument("--keys", type=int, default=60, help="with fewer keys than tasks some tasks have nothing to do")
     parser.add_argument("--records", type=int, default=40_000)
     parser.add_argument("--work-us", type=int, default=1_000)
     parser.add_argument("--policy", default="edf_pure")
@@ -227,7 +229,7 @@ def main(say: Callable[[str], None] = print) -> int:
     parser.add_argument("--elsewhere", type=float, nargs="+", default=[], help="the same, on another MR-cluster")
     parser.add_argument("--memory-mb", type=int, default=2500)
     given = parser.parse_args()
-    args = _ARGS.format(records=given.records, tasks=given.tasks, work_us=given.work_us)
+    args = _ARGS.format(records=given.records, keys=given.keys, tasks=given.tasks, work_us=given.work_us)
     clusters = {"c-1": given.nodes} | ({"c-2": 1} if given.elsewhere else {})
     try:
         with (
