@@ -56,7 +56,8 @@ policy = "{policy}"
 """
 _CLUSTER = 'min_nodes = {nodes}\nreplication = 1\nsoftware = ["spark"]\n'
 _ARGS = (
-    'args = ["--records", "{records}", "--keys", "60", "--tasks", "{tasks}", "--work-us", "{work_us}", "--seed", "1"]'
+    'args = ["--records", "{records}", "--keys", "{keys}", "--tasks", "{tasks}", "--work-us", "{work_us}", '
+    '"--seed", "1"]'
 )
 _JOB = 'id = "{name}"\nkind = "spark"\npython = "{app}.py"\nfiles = ["common.py"]\n{args}\n'
 
@@ -114,7 +115,7 @@ class Pool:
 
     def run(self, name: str, deadline_s: float, more: str = "", cluster: str = "c-1") -> Row:
         """Run the application with its profile and a deadline to its end."""
-        path = self.job(name, f'profile = "{self.app}"\ndeadline = "{round(deadline_s)}s"\n{more}')
+        path = self.job(name, f'profile = "{self.app}"\ndeadline = "{deadline_s:.1f}s"\n{more}')
         self.command("submit", cluster, os.fspath(path), "--wait")
         return self.row(name)
 
@@ -207,7 +208,7 @@ def together(pool: Pool, factors: Sequence[float], elsewhere: Sequence[float]) -
 def line(row: Row) -> str:
     """A row of the table."""
     return (
-        f"{row.name:16} deadline {row.deadline_s:4.0f} s  took {row.took_s:6.1f} s  error {row.error:+6.2f} %  "
+        f"{row.name:16} deadline {row.deadline_s:5.1f} s  took {row.took_s:6.1f} s  error {row.error:+6.2f} %  "
         f"cores {row.cores:4.2f}  off the set point {row.off:4.1f} %  periods {row.periods}"
     )
 
@@ -220,6 +221,7 @@ def main(say: Callable[[str], None] = print) -> int:
     parser.add_argument("--app", default="group-by")
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--tasks", type=int, default=80)
+    parser.add_argument("--keys", type=int, default=60, help="with fewer keys than tasks some tasks have nothing to do")
     parser.add_argument("--records", type=int, default=40_000)
     parser.add_argument("--work-us", type=int, default=1_000)
     parser.add_argument("--policy", default="edf_pure")
@@ -227,7 +229,7 @@ def main(say: Callable[[str], None] = print) -> int:
     parser.add_argument("--elsewhere", type=float, nargs="+", default=[], help="the same, on another MR-cluster")
     parser.add_argument("--memory-mb", type=int, default=2500)
     given = parser.parse_args()
-    args = _ARGS.format(records=given.records, tasks=given.tasks, work_us=given.work_us)
+    args = _ARGS.format(records=given.records, keys=given.keys, tasks=given.tasks, work_us=given.work_us)
     clusters = {"c-1": given.nodes} | ({"c-2": 1} if given.elsewhere else {})
     try:
         with (

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -57,7 +58,7 @@ def renew(lease: Lease, quotas: Mapping[str, int | None], *, lifetime_s: float =
         "epoch": lease.epoch,
         "controller": lease.controller,
     }
-    return Script.of(
+    script = Script.of(
         _RENEW,
         lines=[f"{key}={value}" for key, value in lines.items()],
         file=lease.work_dir / "lease",
@@ -66,6 +67,7 @@ def renew(lease: Lease, quotas: Mapping[str, int | None], *, lifetime_s: float =
         words=_words(quotas),
         life=round(lifetime_s * 100),
     )
+    return replace(script, brief=True)
 
 
 def _words(quotas: Mapping[str, int | None]) -> list[str]:
@@ -99,6 +101,8 @@ case $kind in v1) file=cpu.cfs_quota_us ;; v2) file=cpu.max ;; *) due ;; esac
 read -r now _ </proc/uptime && read -r scanned <"$quotas/scanned" || due
 now=${now%.*}${now#*.}
 [ $((now - scanned)) -lt 3000 ] && echo "$now "{life} >"$quotas/stamp" || due
+# Nobody ends this script: after a disk that hung, it would set what the guard has lifted meanwhile.
+read -r there _ </proc/uptime && there=${there%.*}${there#*.} && [ $((there - now)) -lt {life} ] || due
 facts="@quota=$kind"
 set -- {words}
 while [ $# -gt 0 ]; do

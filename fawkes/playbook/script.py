@@ -29,11 +29,14 @@ class Secret:
 class Script:
     """Text for ``/bin/sh``; ``masked`` is the same with ``***`` for each secret.
 
-    ``Script.of`` puts quoted values into a template; ``+`` puts one script after another.
+    ``Script.of`` puts quoted values into a template; ``+`` puts one script after another. One that is ``brief`` neither
+    waits for anything nor starts a process: a shell that is kept runs it without a watch over its time, which would be
+    most of its cost.
     """
 
     text: str
     masked: str = ""
+    brief: bool = False
 
     def __post_init__(self) -> None:
         if "\0" in self.text:

@@ -156,6 +156,7 @@ def test_a_renewal_sets_the_same_while_nothing_is_new_and_else_says_that_a_limit
         facts = ok(quota.renew(lease, {ONE: wanted, OTHER: None}))
         assert (facts["quota"], quotas(facts)) == ("v1", {ONE: told, OTHER: "max"})
         assert limits(group) == (kernel, 20_000)
+    assert quota.renew(lease, {ONE: 5}).brief, "it starts no process, so that a watch would cost more than it does"
     assert due(hundredths=4), "its period of the kernel is another"
     others: list[dict[str, Any]] = [{"epoch": 4}, {"controller": "c2"}, {"generation": 2}, {"pool": "x"}, {"node": "n"}]
     assert all(due(replace(lease, **other)) for other in others)
@@ -163,6 +164,7 @@ def test_a_renewal_sets_the_same_while_nothing_is_new_and_else_says_that_a_limit
     (base(lease) / "cpu.cfs_quota_us").write_text("40000")
     assert due(hundredths=50)
     assert not due(hundredths=40)
+    assert dict(ok(quota.renew(lease, {ONE: 30}, lifetime_s=0))) == {"due": "yes"}, "its time had passed meanwhile"
     (Path(lease.folders.quotas) / "scanned").write_text("0\n")
     assert due(), "a look for strays"
     ok(quota.limit(lease, {ONE: 30}))

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from datetime import datetime
 from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.base.errors import FawkesError, UserError
+from fawkes.base.units import SECOND_US
 from fawkes.cli.asking import completion
 from fawkes.cli.asking.acting import Duration
 from fawkes.cli.show.show import TABLE, note, output_option, show
@@ -65,7 +67,7 @@ def run(site: Site, jobfile: Path, cluster: str, name: str | None, limit_us: int
     application = str(rows[0].get("application") or "")
     pieces = client.stream("spark-events", cluster=cluster, application=application)
     lines = (line for piece in pieces for line in io.BytesIO(str(piece).encode()))
-    _keep(site, lines, wanted, f"the event log of {application}", output)
+    _keep(site, lines, wanted, f"the event log of {application}", output, _ran_us(rows[0]))
 
 
 @profile.command()
@@ -155,6 +157,14 @@ def _job(path: Path, cluster: str) -> tuple[JobSpec, str]:
     return job, str(said.get("profile") or path.stem).partition(":")[0]
 
 
+def _ran_us(row: Mapping[str, Any]) -> tuple[int, int] | None:
+    """When a job began and ended by YARN; None where its row does not say."""
+    if row.get("wait_s") is None or row.get("run_s") is None:
+        return None
+    began_s = datetime.fromisoformat(row["submitted"]).timestamp() + row["wait_s"]
+    return round(began_s * SECOND_US), round((began_s + row["run_s"]) * SECOND_US)
+
+
 def _logged(path: Path, files: ExitStack) -> Iterator[bytes]:
     """The lines of an event log: of a file, or of the files of a folder in their order."""
     from fawkes.base.reading import opened
@@ -170,12 +180,14 @@ def _logged(path: Path, files: ExitStack) -> Iterator[bytes]:
         yield from lines_of(files.enter_context(opened(part, hint="Name an event log of Spark")))
 
 
-def _keep(site: Site, lines: Iterable[bytes], name: str, log: str, output: str) -> None:
+def _keep(
+    site: Site, lines: Iterable[bytes], name: str, log: str, output: str, ran_us: tuple[int, int] | None = None
+) -> None:
     """Keep the profile of a log as the next version, and show it."""
     from fawkes.config.jobs.events import profile_of_log
     from fawkes.config.jobs.profiles import keep
 
-    kept = keep(site.profiles_dir, profile_of_log(lines, name, log))
+    kept = keep(site.profiles_dir, profile_of_log(lines, name, log, ran_us))
     note(f"version {kept.version} of the profile {kept.name} is in {site.profiles_dir / kept.name}")
     _show(kept, output)
 
@@ -185,4 +197,7 @@ def _show(known: Profile, output: str) -> None:
     for stage in known.plain()["stages"]:  # type: ignore[attr-defined]
         parents = [str(parent).partition(" ")[0] for parent in stage["parents"]]
         rows.append({**{key: stage[key] for key in stage if key != "id"}, "stage": stage["id"], "parents": parents})
-    show(rows, TABLES["profile show"], output, envelope={"profile": known.name, "profile_version": known.version})
+    envelope = {"profile": known.name, "profile_version": known.version, "end_s": known.end_s}
+    show(rows, TABLES["profile show"], output, envelope=envelope)
+    if known.end_s is not None:
+        note(f"it ends {known.end_s:.1f} s after its last stage")

@@ -396,6 +396,7 @@ _ALL: Final = (
     Field("profile_version", "version", "The newest version of the profile.", COUNT),
     Field("stages", "stages", "How many stages the profile has.", COUNT),
     Field("stage", "stage", "Spark's number of the stage, and its name.", NAME),
+    Field("idle_s", "idle", "The time before the stage in which no stage ran.", TENTHS),
     Field("duration_s", "duration", "From the submission of the stage to its completion; the sum of all.", TENTHS),
     Field("tasks", "tasks", "How many tasks the stage has.", COUNT),
     Field("records_read", "read", "Records that the stage read, as input or shuffled.", FIGURE),

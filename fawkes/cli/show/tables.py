@@ -173,7 +173,8 @@ TABLES: Final[Mapping[str, Table]] = {
     "workload make": Table(("maker", "makes", "keys")),
     "profile list": Table(("profile", "profile_version", "stages", "duration_s", "why")),
     "profile show": Table(
-        ("stage", "duration_s", "tasks", "records_read", "records_written", "rate", "parents"), drop=("parents",)
+        ("stage", "idle_s", "duration_s", "tasks", "records_read", "records_written", "rate", "parents"),
+        drop=("parents", "idle_s"),
     ),
     "calibrate": Table(("constant", "value", "low", "high", "n", "method")),
     "calibrate, jobs": Table(("job", "record", "kind", "recorded_s", "simulated_s", "error"), drop=("record",)),

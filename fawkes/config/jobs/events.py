@@ -20,7 +20,7 @@ MOST_LINE_BYTES = 1 << 26
 
 _EVENT, _SPARK = b'{"Event":"', b"SparkListener"
 #: the events that a profile is made of
-_USED = ("JobStart", "StageSubmitted", "TaskEnd", "StageCompleted", "ApplicationEnd")
+_USED = ("ApplicationStart", "JobStart", "StageSubmitted", "TaskEnd", "StageCompleted", "ApplicationEnd")
 _STARTS = tuple(_EVENT + _SPARK + name.encode() for name in _USED)
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _AGAIN = "Copy the whole log of an application that has ended, or run it with `fawkes profile run`"
@@ -39,9 +39,10 @@ def lines_of(source: BinaryIO) -> Iterator[bytes]:
     return iter(lambda: source.readline(MOST_LINE_BYTES), b"")
 
 
-def profile_of_log(lines: Iterable[bytes], name: str, file: str) -> Profile:
+def profile_of_log(lines: Iterable[bytes], name: str, file: str, ran_us: tuple[int, int] | None = None) -> Profile:
     """The profile of an application that has ended, as version 1; ``lines`` are those of its event log.
 
+    ``ran_us`` is when it began and ended by YARN, which is earlier than its first event and later than its last one.
     ConfigError names the file, the line and the next command for what is no event log, damaged, cut off or without
     stages.
     """
@@ -51,10 +52,12 @@ def profile_of_log(lines: Iterable[bytes], name: str, file: str) -> Profile:
             _take(log, line, file, number)
     if not log.ended:
         raise ConfigError("the log ends before its application does", file=file, hint=_AGAIN)
+    if ran_us is not None:
+        log.widen(*(each // 1000 for each in ran_us))
     stages = log.profiled()
     if not stages:
         raise ConfigError("no stage of this application has ended", file=file, hint="Profile a run that succeeds")
-    return profile_of(Profile(name, 1, stages).plain(), file)
+    return profile_of(Profile(name, 1, stages, log.end_s).plain(), file)
 
 
 def _take(log: _Log, line: bytes, file: str, number: int) -> None:
@@ -106,12 +109,16 @@ class _Log:
 
     def __init__(self) -> None:
         self.ended = False
+        self._began_ms: int | None = None
+        self._ended_ms: int | None = None
         self._seen: dict[int, _Seen] = {}
         self._known: dict[int, tuple[object, ...]] = {}
 
     def take(self, kind: str, event: Mapping[str, Any]) -> None:
         """Learn from an event; KeyError, TypeError or ValueError for one that lacks something."""
         match kind.removeprefix("SparkListener"):
+            case "ApplicationStart":
+                self._began_ms = _whole(event, "Timestamp")
             case "JobStart":
                 self._known |= {_whole(info, "Stage ID"): _same_as(info) for info in event["Stage Infos"]}
             case "StageSubmitted":
@@ -128,11 +135,34 @@ class _Log:
                 self._seen[_whole(info, "Stage ID")].completed_ms = _whole(info, "Completion Time")
             case "ApplicationEnd":
                 self.ended = True
+                self._ended_ms = _whole(event, "Timestamp")
+
+    def widen(self, began_ms: int, ended_ms: int) -> None:
+        """Count what YARN saw before the first event and after the last one, too.
+
+        Its clock may be that of another machine. So both together are what it saw longer than the driver, whatever the
+        clocks say.
+        """
+        if self._began_ms is None or self._ended_ms is None:
+            return
+        more_ms = max(0, ended_ms - began_ms - (self._ended_ms - self._began_ms))
+        self._began_ms -= min(more_ms, max(0, self._began_ms - began_ms))
+        self._ended_ms += min(more_ms, max(0, ended_ms - self._ended_ms))
+
+    @property
+    def end_s(self) -> float | None:
+        """The time from the end of the last stage to that of the application; None without any."""
+        return _seconds(
+            max((self._seen[each].completed_ms or 0 for each in self._order()), default=None), self._ended_ms
+        )
+
+    def _order(self) -> list[int]:
+        ended = [number for number, seen in self._seen.items() if seen.completed_ms is not None and seen.tasks]
+        return sorted(ended, key=lambda number: (self._seen[number].submitted_ms, number))
 
     def profiled(self) -> tuple[Stage, ...]:
         """The stages that have ended, by their submission."""
-        ended = [number for number, seen in self._seen.items() if seen.completed_ms is not None and seen.tasks]
-        order = sorted(ended, key=lambda number: (self._seen[number].submitted_ms, number))
+        order, busy_ms = self._order(), self._began_ms
         first: dict[tuple[object, ...], int] = {}
         stages: dict[int, Stage] = {}
         for number in order:
@@ -141,11 +171,13 @@ class _Log:
             parents = sorted(
                 {parent for parent in seen.parents if parent in stages} | {n for n in same if n is not None}
             )
-            stages[number] = self._stage(number, [stages[parent] for parent in parents])
+            idle_s = _seconds(busy_ms, seen.submitted_ms)
+            stages[number] = self._stage(number, [stages[parent] for parent in parents], idle_s)
+            busy_ms = max(busy_ms or 0, seen.completed_ms or 0)
             first.setdefault(seen.same_as, number)
         return tuple(stages.values())
 
-    def _stage(self, number: int, parents: list[Stage]) -> Stage:
+    def _stage(self, number: int, parents: list[Stage], idle_s: float | None) -> Stage:
         seen = self._seen[number]
         run_s = sum(task.run_ms for task in seen.tasks.values()) / 1000
         before = (fsum(each.records_written for each in parents), fsum(each.records_read for each in parents))
@@ -158,7 +190,13 @@ class _Log:
             records_written=seen.written,
             rate=nominal_rate(len(seen.tasks), run_s, (*before, seen.read, seen.written)),
             parents=tuple(each.id for each in parents),
+            idle_s=idle_s,
         )
+
+
+def _seconds(since_ms: int | None, until_ms: int | None) -> float | None:
+    """The time between two events, 0 where they overlap; None where one of them is not known."""
+    return None if since_ms is None or until_ms is None else max(0, until_ms - since_ms) / 1000
 
 
 def _same_as(info: Mapping[str, Any]) -> tuple[object, ...]:

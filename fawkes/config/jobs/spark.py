@@ -234,13 +234,16 @@ def _one_each(place: Place, values: Mapping[str, str], nodes: Nodes, *, fits: bo
     """One executor on each node, with all its cores; with ``fits`` of memory that no node has for a second one.
 
     YARN has no other means against a second one. It has what the smallest node leaves beside the driver, or just more
-    than half of the largest: then no node has both it and the driver. An executor of the job's own size may share its
-    node, so no more of these are started than there are nodes.
+    than half of the largest: then no node has both it and the driver. Of executors of the job's own size two may fit on
+    a node. Then there are no more than nodes at the start, or those for nodes that may join would take the memory that
+    other applications have on these.
     """
+    step = nodes.step_mb
     counts = {_CORES: nodes.cores, **dict.fromkeys(_COUNTS, nodes.held), MOST: max(nodes.held, nodes.most)}
     if not fits:
-        return {key: str(value) for key, value in {**counts, MOST: nodes.held}.items()}
-    step = nodes.step_mb
+        own = -(-container_mb(values, "executor") // step) * step
+        most = nodes.held if 2 * own <= max(place.node_mb) else counts[MOST]
+        return {key: str(value) for key, value in {**counts, MOST: most}.items()}
     driver = -(-container_mb(values, "driver") // step) * step
     beside = (min(place.node_mb) - driver) // step * step
     container = max(beside, max(place.node_mb) // 2 // step * step + step)

@@ -159,6 +159,7 @@ def _begin(
         deadline_s=(app.goal.due_us - app.goal.submitted_us) / SECOND_US,
         held=Held(executors=count, node_cores=cores / count if cores else 1.0),
         parameters=rules.parameters,
+        end_s=app.goal.profile.end_s,
     )
     state, way = None, Way.NO_RATE if stage.rate is None else Way.LATE
     if plan.cores is not None and stage.rate is not None and records > 0 and left:

@@ -54,13 +54,16 @@ def plan_stage(
     deadline_s: float,
     held: Held,
     parameters: Parameters,
+    end_s: float | None = None,
 ) -> StagePlan:
     """The plan of a stage that is submitted now, ``spent_s`` after its application.
 
-    ``records`` are those that its parents wrote in this run. A stage that is late already, or whose rate is not known,
-    gets all cores.
+    ``records`` are those that its parents wrote in this run, ``end_s`` is what the application takes after its last
+    stage. That, and the time in which no stage runs until then, is not divided among stages. A stage that is late
+    already, or whose rate is not known, gets all cores.
     """
-    own_s = (parameters.alpha * deadline_s - spent_s) / weight(stage, waiting, parameters.beta)
+    idle_s = fsum(each.idle_s or 0.0 for each in waiting if each.id != stage.id) + (end_s or 0.0)
+    own_s = (parameters.alpha * deadline_s - spent_s - idle_s) / weight(stage, waiting, parameters.beta)
     if own_s <= TOLERANCE or stage.rate is None:
         return StagePlan(deadline_s=max(0.0, own_s), cores=None, initial=held.node_cores)
     cores = max(1, ceil(records / (own_s * stage.rate) - TOLERANCE))
@@ -89,6 +92,7 @@ def shortages(
         records = records_of(profile, stage, written, size)
         before = records_of(profile, stage, {})
         written[stage.id] = stage.records_written * (records / before if before else size)
+        spent_s += stage.idle_s or 0.0
         plan = plan_stage(
             stage,
             profile.stages[place:],
@@ -97,6 +101,7 @@ def shortages(
             deadline_s=deadline_s,
             held=held,
             parameters=parameters,
+            end_s=profile.end_s,
         )
         if (plan.cores is None and stage.rate is not None) or (plan.cores or 0) > held.cores + TOLERANCE:
             short.append(Shortage(stage.id, plan.cores, held.cores))

@@ -13,7 +13,11 @@ from fawkes.core.values.model import Plain
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """A stage as one run saw it; ``rate`` are the records that one core processes in a second (None: not known)."""
+    """A stage as one run saw it; ``rate`` are the records that one core processes in a second (None: not known).
+
+    ``idle_s`` is the time before its submission in which no stage ran, of the first one since the application began
+    (None: not known).
+    """
 
     id: str
     duration_s: float
@@ -22,15 +26,20 @@ class Stage:
     records_written: float
     rate: float | None = None
     parents: tuple[str, ...] = ()
+    idle_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The stages of an application in the order of their submission; parents stand before their children."""
+    """The stages of an application in the order of their submission; parents stand before their children.
+
+    ``end_s`` is the time from the end of the last stage to the end of the application (None: not known).
+    """
 
     name: str
     version: int
     stages: tuple[Stage, ...]
+    end_s: float | None = None
 
     def stage(self, stage: str) -> Stage:
         """The stage of that id; KeyError when there is none."""
@@ -39,7 +48,7 @@ class Profile:
     def plain(self) -> dict[str, Plain]:
         """The profile as plain data, which `profile_of` reads."""
         stages: list[Plain] = [{**asdict(stage), "parents": list(stage.parents)} for stage in self.stages]
-        return {"name": self.name, "version": self.version, "stages": stages}
+        return {"name": self.name, "version": self.version, "end_s": self.end_s, "stages": stages}
 
     def fits_better(self, old: Profile) -> bool:
         """True if it has other stages than an older version, or a rate that is missing there."""
@@ -79,7 +88,7 @@ def profile_of(plain: Mapping[str, object], file: str) -> Profile:
             what = f"its parent {unknown[0]!r} is not before it" if unknown else f"two stages are {stage.id!r}"
             raise ConfigError(what, file=file, key=key, hint="List each stage once, after its parents")
         read.append(stage)
-    return Profile(name, version, tuple(read))
+    return Profile(name, version, tuple(read), _number_or_none(plain.get("end_s"), file, "end_s"))
 
 
 def _stage(table: Mapping[str, object], file: str, key: str) -> Stage:
@@ -88,16 +97,20 @@ def _stage(table: Mapping[str, object], file: str, key: str) -> Stage:
         raise ConfigError(f"is {identifier!r}", file=file, key=f"{key}.id", hint="It must be the name of a stage")
     if not isinstance(parents, Sequence) or isinstance(parents, str) or not all(isinstance(p, str) for p in parents):
         raise ConfigError(f"is {parents!r}", file=file, key=f"{key}.parents", hint="It must be a list of stages")
-    rate = table.get("rate")
     return Stage(
         id=identifier,
         duration_s=_number(table.get("duration_s"), file, f"{key}.duration_s", above_zero=True),
         tasks=_whole(table.get("tasks"), file, f"{key}.tasks"),
         records_read=_number(table.get("records_read"), file, f"{key}.records_read"),
         records_written=_number(table.get("records_written"), file, f"{key}.records_written"),
-        rate=None if rate is None else _number(rate, file, f"{key}.rate", above_zero=True),
+        rate=_number_or_none(table.get("rate"), file, f"{key}.rate", above_zero=True),
         parents=tuple(parents),
+        idle_s=_number_or_none(table.get("idle_s"), file, f"{key}.idle_s"),
     )
+
+
+def _number_or_none(value: object, file: str, key: str, *, above_zero: bool = False) -> float | None:
+    return None if value is None else _number(value, file, key, above_zero=above_zero)
 
 
 def _number(value: object, file: str, key: str, *, above_zero: bool = False) -> float:

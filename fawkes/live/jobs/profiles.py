@@ -36,7 +36,8 @@ def learn(setup: Setup, cluster: LiveCluster | None, goal: Goal, folder: Path) -
             return
         pieces = event_lines(Hdfs.of(setup.masters(cluster)), ended[-1].id)
         lines = (line for piece in pieces for line in io.BytesIO(piece.encode()))
-        made = profile_of_log(lines, name, f"the event log of {ended[-1].id}")
+        ran_us = None if ended[-1].finished_us is None else (ended[-1].started_us, ended[-1].finished_us)
+        made = profile_of_log(lines, name, f"the event log of {ended[-1].id}", ran_us)
         if not made.fits_better(goal.profile):
             _log.info("%s: its run made the same profile as version %d of %s", goal.job, goal.profile.version, name)
             return

@@ -2,7 +2,7 @@
 
 Fabric's `run` starts a login, a shell and three threads for each command. Instead a `/bin/sh -s` is kept open on a
 channel and gets one script after another, framed by random marks, each in a process group of its own that the far side
-ends at its deadline, whether or not we are still there.
+ends at its deadline, whether or not we are still there. Brief ones end by themselves and need none.
 """
 
 from __future__ import annotations
@@ -139,7 +139,9 @@ def _framed(command: str, mark: str) -> str:
 
 
 def _kept_command(script: Script, mark: str, limit_s: float) -> bytes:
-    """The script in braces: one that arrives in part, because the connection broke, is a syntax error and not begun."""
+    """The script in brackets: one that arrives in part, because the connection broke, is a syntax error, not begun."""
+    if script.brief:
+        return _framed(f"(\n{script.text}\n) </dev/null", mark).encode()
     inner = f"{{\n{script.text}\n}} </dev/null"
     return _framed(f"{_timeout(limit_s)} /bin/sh -s <<'{mark}'\n{inner}\n{mark}", mark).encode()
 

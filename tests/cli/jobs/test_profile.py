@@ -9,7 +9,7 @@ import pytest
 
 from fawkes.config.clusters.details import JobDetails
 from tests.cli.conftest import Run, World, job
-from tests.config.jobs.test_events import DATA
+from tests.config.jobs.test_events import DATA, application, events, log_of
 
 LOG = DATA / "pagerank.events"
 SPARK = 'kind = "spark"\npython = "a.py"\n'
@@ -23,13 +23,14 @@ def jobfile(site: Path) -> Path:
 
 
 def test_a_run_is_submitted_waited_for_and_kept(loaded: World, run: Run, site: Path, jobfile: Path) -> None:
-    loaded.log_pieces = [LOG.read_text()]
+    loaded.log_pieces = [log_of([application("Start", 1_795_824_881_000), *events()]).decode()]
     began = loaded.post
 
     def ending(event: object) -> None:
         began(event)  # type: ignore[arg-type]
         for name in loaded.jobs:
-            loaded.later(name, job(name, state="succeeded", application="application_1_0007"))
+            facts = {"submitted": "2026-11-28T00:14:35.229Z", "wait_s": 5.25, "run_s": 105.862}
+            loaded.later(name, job(name, state="succeeded", application="application_1_0007", **facts))
 
     assert loaded.server is not None
     loaded.server._post = ending
@@ -44,6 +45,8 @@ def test_a_run_is_submitted_waited_for_and_kept(loaded: World, run: Run, site: P
     assert (details.profile, event.spec.deadline_us) == (None, None)
     said = json.loads(done.stdout)
     assert (said["profile"], said["profile_version"], len(said["rows"])) == ("pages", 1, 3)
+    # YARN saw it from 1 s before its first stage to 2 s after its last one.
+    assert (said["rows"][0]["idle_s"], said["end_s"]) == (1.0, 2.0)
     assert (site / "profiles/pages/1.json").is_file()
 
 
@@ -79,7 +82,9 @@ def test_profiles_are_made_from_a_log_listed_shown_and_exported(run: Run, site: 
     assert "1.json: name: is None" in broken["why"]
     shown = [run("profile", "show", name, "-o", "csv").stdout for name in ("pages", "pages:1")]
     assert shown[0] == shown[1]
-    assert shown[0].startswith("stage,duration_s,tasks,records_read,records_written,rate,parents\n0 partitionBy at ")
+    assert shown[0].startswith(
+        "stage,idle_s,duration_s,tasks,records_read,records_written,rate,parents\n0 partitionBy at "
+    )
     assert run("profile", "export", "pages", str(tmp_path / "out.json")).exit_code == 0
     assert json.loads((tmp_path / "out.json").read_text())["version"] == 2
     assert run("profile", "export", "pages", str(tmp_path / "out.json")).exit_code == 6

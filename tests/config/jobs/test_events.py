@@ -66,8 +66,12 @@ def completed(info: Event) -> Event:
     return {"Event": "SparkListenerStageCompleted", "Stage Info": info}
 
 
-def ran(*parts: Event) -> Profile:
-    return profile_of(log_of([*parts, {"Event": "SparkListenerApplicationEnd"}]))
+def application(what: str, at_ms: int) -> Event:
+    return {"Event": f"SparkListenerApplication{what}", "Timestamp": at_ms}
+
+
+def ran(*parts: Event, end_ms: int = 9000) -> Profile:
+    return profile_of(log_of([*parts, application("End", end_ms)]))
 
 
 def test_a_log_of_yarn_gives_stages_with_their_parents_records_and_rates() -> None:
@@ -104,6 +108,65 @@ def test_a_rate_is_records_over_the_time_of_all_tasks() -> None:
     assert [each.rate for each in profile.stages] == [10.0 / 1.0, 10.0 / 0.5]
 
 
+@pytest.mark.parametrize(
+    ("began_ms", "times_ms", "end_ms", "idle_s", "end_s"),
+    [
+        (400, [(1000, 3000), (3200, 5000)], 6500, [0.6, 0.2], 1.5),
+        # Of parallel stages the time counts until the last of them ends.
+        (400, [(1000, 3000), (1500, 5000), (5250, 6000)], 6000, [0.6, 0.0, 0.25], 0.0),
+        (400, [(1000, 5000), (2000, 3000), (4000, 4500), (7000, 8000)], 8001, [0.6, 0.0, 0.0, 2.0], 0.001),
+        # The clock of a machine may be set back.
+        (4000, [(1000, 3000)], 2000, [0.0], 0.0),
+        (None, [(1000, 3000), (3200, 5000)], 6500, [None, 0.2], 1.5),
+    ],
+)
+def test_the_time_that_no_stage_explains_is_in_the_profile(
+    began_ms: int | None, times_ms: list[tuple[int, int]], end_ms: int, idle_s: list[float | None], end_s: float
+) -> None:
+    parts = [] if began_ms is None else [application("Start", began_ms)]
+    for number, (begin, end) in enumerate(times_ms):
+        info = stage(number, rdd=number, begin_ms=begin, end_ms=end)
+        parts += [submitted(info), task(number, 0), completed(info)]
+    profile = ran(*parts, end_ms=end_ms)
+    assert ([each.idle_s for each in profile.stages], profile.end_s) == (idle_s, end_s)
+
+
+@pytest.mark.parametrize(
+    ("ran_ms", "idle_s", "end_s"),
+    [
+        # Before its first event at 5 s the driver started; after its last one at 10 s it stopped.
+        ((3000, 12_500), 3.0, 3.0),
+        ((5000, 10_000), 1.0, 0.5),
+        # A clock that is 100 s ahead, or behind: both together are still 4.5 s.
+        ((103_000, 112_500), 1.0, 5.0),
+        ((-97_000, -87_500), 5.5, 0.5),
+        # YARN cannot have seen it for a shorter time.
+        ((6000, 9000), 1.0, 0.5),
+        ((9000, 6000), 1.0, 0.5),
+    ],
+)
+def test_what_yarn_saw_before_and_after_the_events_counts_whatever_its_clock_says(
+    ran_ms: tuple[int, int], idle_s: float, end_s: float
+) -> None:
+    info = stage(0, begin_ms=6000, end_ms=9500)
+    log = log_of([application("Start", 5000), submitted(info), task(0, 0), completed(info), application("End", 10_000)])
+    ran_us = (ran_ms[0] * 1000, ran_ms[1] * 1000)
+    profile = profile_of_log(lines_of(io.BytesIO(log)), "p", "log", ran_us)
+    assert (profile.stages[0].idle_s, profile.end_s) == (idle_s, end_s)
+
+
+def test_without_its_first_event_yarn_s_times_do_not_count() -> None:
+    profile = profile_of_log(lines_of(io.BytesIO(LOGS["pagerank"])), "p", "log", (0, 10**18))
+    assert profile == profile_of(LOGS["pagerank"])
+
+
+def test_the_end_of_an_application_of_yarn_is_in_its_profile() -> None:
+    """Both logs were kept without their first event, so that the time before the first stage is not known."""
+    for name, end_s in (("pagerank", 0.072), ("group-by", 0.202)):
+        profile = profile_of(LOGS[name])
+        assert (profile.stages[0].idle_s, profile.end_s) == (None, end_s)
+
+
 def test_a_stage_that_ran_again_counts_once_with_each_task_once() -> None:
     first, again = stage(0), stage(0, begin_ms=2000, end_ms=3000)
     failed = completed({**first, "Failure Reason": "a fetch failed"})
@@ -135,6 +198,7 @@ def test_a_skipped_parent_is_the_earlier_stage_that_made_the_same_data() -> None
 def test_other_events_are_not_needed_and_what_is_no_event_is() -> None:
     assert not needed(b'{"Event":"SparkListenerEnvironmentUpdate","Spark Properties":{}}\n')
     assert needed(b'{"Event":"SparkListenerTaskEnd"}\n')
+    assert needed(b'{"Event":"SparkListenerApplicationStart"}\n')
     assert needed(b"<html>\n")
 
 
@@ -171,6 +235,7 @@ def metric(value: object) -> bytes:
         (without("Task Metrics", "TaskEnd"), "the event has no 'Task Metrics'"),
         (without("Stage ID", "TaskEnd"), "the event has no 'Stage ID'"),
         (without("Stage Info", "StageSubmitted"), "the event has no 'Stage Info'"),
+        (without("Timestamp", "ApplicationEnd"), "the event has no 'Timestamp'"),
         (lambda: metric(float("nan")), "is not an event of Spark"),
         (lambda: metric(-1), "is not an event of Spark"),
         (lambda: metric("long"), "is not an event of Spark"),

@@ -205,9 +205,26 @@ def test_under_quotas_each_node_has_one_executor_with_its_cores_beside_the_drive
     assert spark.too_much(replace(PLACE, node_mb=(2500, 2500)), values, under_quotas=True) == ("", "")
 
 
-def test_executors_of_a_job_s_own_size_are_no_more_than_the_nodes_that_it_has() -> None:
-    values = quotas((2500, 2500), {"spark.executor.memory": "512m"})
-    assert (values["spark.executor.memory"], values[spark.MOST]) == ("512m", "2")
+@pytest.mark.parametrize(
+    ("node_mb", "own", "most"),
+    [
+        # With 256 MiB beside the heap: two containers fit on the largest node, or not.
+        ((2500, 2500), {"spark.executor.memory": "512m"}, "2"),
+        ((2500, 2500), {"spark.executor.memory": "896m"}, "2"),
+        # YARN makes 1280 MiB of 1153.
+        ((2500, 2500), {"spark.executor.memory": "897m"}, "5"),
+        ((2500, 2500), {"spark.executor.memory": "1g"}, "5"),
+        ((2500, 5000), {"spark.executor.memory": "1g"}, "2"),
+        ((2500, 5000), {"spark.executor.memory": "1g", "spark.executor.memoryOverhead": "1500m"}, "5"),
+        ((2500, 2500), {"spark.executor.memoryOverhead": "800m"}, "5"),
+    ],
+)
+def test_executors_of_a_job_s_own_size_join_later_only_where_no_node_has_memory_for_two(
+    node_mb: tuple[int, ...], own: dict[str, str], most: str
+) -> None:
+    values = quotas(node_mb, own)
+    assert {key: values[key] for key in own} == own
+    assert values[spark.MOST] == most
 
 
 def test_event_logs_are_not_compressed_for_their_reader_knows_no_zstd() -> None:

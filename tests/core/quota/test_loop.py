@@ -113,6 +113,18 @@ def test_an_application_ends_on_its_deadline_also_when_its_profile_is_wrong(spee
     assert sum(app.cores) * 0.5 == pytest.approx(800 / speed, rel=0.03)
 
 
+@pytest.mark.parametrize(
+    ("idle_s", "end_s", "first_s"), [(None, None, 100), (None, 12.0, 94), (20.0, 0.0, 90), (20.0, 12.0, 84)]
+)
+def test_stages_leave_the_time_in_which_none_runs(idle_s: float | None, end_s: float | None, first_s: float) -> None:
+    known = goal(stage("0 a"), replace(stage("1 b", "0 a"), idle_s=idle_s))
+    app = App(replace(known, profile=replace(known.profile, end_s=end_s)))
+    (steered,) = play(app)[0].room.applications[JobId("j")].steered
+    assert steered.plan.deadline_s == pytest.approx(first_s)
+    # Here the second stage follows at once, so that what was left before it is its own.
+    assert app.ended_s == pytest.approx(200 - (end_s or 0.0), abs=1.5)
+
+
 def test_a_rate_in_records_written_is_held_against_records_written() -> None:
     """A program that makes its data reads nothing: its rate counts what it writes."""
     makes = replace(stage("0 a"), records_read=0.0)

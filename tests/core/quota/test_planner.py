@@ -58,6 +58,53 @@ def test_stages_in_time_end_the_application_at_alpha_of_its_deadline(
     assert spent_s == pytest.approx(alpha * 120)
 
 
+@pytest.mark.parametrize(
+    ("idle_s", "end_s", "deadlines"),
+    [
+        # 120 s less the time that no stage explains, by the weights 5.1, 2.35 and 1.
+        ((None, None, None), None, (23.529, 41.051, 55.419)),
+        ((None, None, None), 0.0, (23.529, 41.051, 55.419)),
+        ((None, None, None), 18.0, (20.0, 34.894, 47.106)),
+        ((0.0, 3.0, 5.0), 10.0, (20.0, 34.894, 47.106)),
+        ((7.0, 3.0, 5.0), 3.0, (20.0, 34.894, 47.106)),
+    ],
+)
+def test_time_without_a_stage_is_not_divided_among_stages(
+    idle_s: tuple[float | None, ...], end_s: float | None, deadlines: tuple[float, ...]
+) -> None:
+    stages = tuple(replace(stage, idle_s=idle) for stage, idle in zip(THREE, idle_s, strict=True))
+    spent_s = 0.0
+    for place, deadline_s in enumerate(deadlines):
+        spent_s += stages[place].idle_s or 0.0
+        made = plan(stages[place], stages[place:], spent_s=spent_s, end_s=end_s)
+        assert made.deadline_s == pytest.approx(deadline_s, abs=1e-3)
+        spent_s += made.deadline_s
+    assert spent_s + (end_s or 0.0) == pytest.approx(120)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.5, 500), st.floats(0, 50)), min_size=1, max_size=9),
+    st.floats(0, 300),
+    st.floats(0, 100),
+    st.floats(0, 100),
+    st.floats(0, 1),
+)
+def test_a_longer_end_never_gives_a_stage_a_later_deadline_or_fewer_cores(
+    stages: list[tuple[float, float]], spent_s: float, end_s: float, longer_s: float, beta: float
+) -> None:
+    waiting = tuple(
+        replace(THREE[0], id=f"s{place}", duration_s=took_s, idle_s=idle_s)
+        for place, (took_s, idle_s) in enumerate(stages)
+    )
+    values = {"spent_s": spent_s, "parameters": Parameters(beta=beta)}
+    later = plan(waiting[0], waiting, end_s=end_s, **values)
+    sooner = plan(waiting[0], waiting, end_s=end_s + longer_s, **values)
+    assert sooner.deadline_s <= later.deadline_s
+    assert (sooner.cores or 1e99) >= (later.cores or 1e99)
+    assert sooner.initial >= later.initial
+    assert plan(waiting[0], waiting, end_s=None, **values) == plan(waiting[0], waiting, end_s=0.0, **values)
+
+
 def test_cores_and_quota_of_eq_6_and_7() -> None:
     made = plan(THREE[0])
     assert (made.cores, made.initial) == (22, 5.5)
@@ -93,6 +140,17 @@ def test_a_deadline_is_warned_of_when_a_stage_needs_more_than_there_is() -> None
     assert short[0].cores > short[0].of == 64
     assert shortages(profile, 120, HELD, Parameters(), size=10.0) != []
     assert [each.cores for each in shortages(profile, -1, HELD, Parameters())] == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("idle_s", "end_s", "deadline_s", "short"),
+    [(None, None, 60, False), (0.0, 30.0, 60, True), (30.0, 0.0, 60, True), (30.0, 30.0, 120, False)],
+)
+def test_a_deadline_is_warned_of_when_no_stage_has_the_time_that_the_rest_takes(
+    idle_s: float | None, end_s: float | None, deadline_s: float, short: bool
+) -> None:
+    profile = Profile("a", 1, tuple(replace(stage, idle_s=idle_s and idle_s / 3) for stage in THREE), end_s)
+    assert bool(shortages(profile, deadline_s, HELD, Parameters())) is short
 
 
 def test_no_warning_where_the_rate_is_not_known() -> None:

@@ -11,15 +11,22 @@ from fawkes.base.errors import ConfigError
 from fawkes.core.quota.profile import Profile, Stage, nominal_rate, other_shape, profile_of, records_of
 
 MAP: dict[str, Any] = {"id": "map", "duration_s": 10.0, "tasks": 40, "records_read": 1e6, "records_written": 5e5,
-                       "rate": 2000.0, "parents": []}  # fmt: skip
+                       "rate": 2000.0, "parents": [], "idle_s": 1.5}  # fmt: skip
 REDUCE: dict[str, Any] = {**MAP, "id": "reduce", "records_read": 5e5, "rate": None, "parents": ["map"]}
-PLAIN: dict[str, Any] = {"name": "group-by", "version": 3, "stages": [MAP, REDUCE]}
+PLAIN: dict[str, Any] = {"name": "group-by", "version": 3, "end_s": 2.5, "stages": [MAP, REDUCE]}
 
 
 def test_a_profile_comes_back_as_it_was_written() -> None:
     profile = profile_of(PLAIN, "p.json")
     assert profile_of(json.loads(json.dumps(profile.plain())), "p.json") == profile
     assert profile.plain() == PLAIN
+
+
+def test_a_profile_of_an_earlier_version_of_fawkes_does_not_know_the_time_without_stages() -> None:
+    old = {key: value for key, value in PLAIN.items() if key != "end_s"}
+    old["stages"] = [{key: value for key, value in stage.items() if key != "idle_s"} for stage in (MAP, REDUCE)]
+    profile = profile_of(old, "p.json")
+    assert (profile.end_s, [stage.idle_s for stage in profile.stages]) == (None, [None, None])
 
 
 @pytest.mark.parametrize(
@@ -44,6 +51,11 @@ def test_a_profile_fits_better_with_other_stages_or_a_rate_that_was_missing(stag
     [
         ({"name": ""}, "name", "name of an application"),
         ({"version": "3"}, "version", "whole number of at least 1"),
+        ({"end_s": -0.5}, "end_s", "at least 0"),
+        ({"end_s": float("nan")}, "end_s", "finite number"),
+        ({"end_s": "soon"}, "end_s", "finite number"),
+        ({"stages": [{**MAP, "idle_s": -1}]}, "stages.0.idle_s", "at least 0"),
+        ({"stages": [{**MAP, "idle_s": True}]}, "stages.0.idle_s", "finite number"),
         ({"stages": []}, "stages", "has no stages"),
         ({"stages": "map"}, "stages", "has no stages"),
         ({"stages": [7]}, "stages.0", "is not a table"),

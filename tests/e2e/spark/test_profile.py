@@ -52,6 +52,11 @@ def test_the_stages_of_a_run_are_its_profile(site: RealSite) -> None:
         assert stage.records_written == row["outputRecords"] + row["shuffleWriteRecords"]
     assert len(profile.stages[1].parents) == 1
     assert all(stage.rate for stage in profile.stages)
+    state = site.ledger.jobs[job]
+    assert state.run_us is not None
+    assert profile.end_s is not None
+    explained_s = sum(stage.duration_s + (stage.idle_s or 0.0) for stage in profile.stages) + profile.end_s
+    assert explained_s == pytest.approx(state.run_us / 1e6, abs=0.01), "stages one after another, and the rest"
 
 
 @pytest.mark.parametrize("name", ["pagerank", "aggr-by-key-int"])

@@ -61,6 +61,27 @@ def test_connections_and_shells_are_kept(server: Sshd, fleet: Fleet) -> None:
     assert (server.connections, len(server.commands)) == (1, 1)
 
 
+@pytest.mark.slow
+def test_a_brief_script_runs_in_the_kept_shell_and_leaves_nothing_there(server: Sshd, fleet: Fleet) -> None:
+    brief = Script(
+        "cat; set -- b; x=$((x + 1)); cd /; exec 2>/dev/null; echo $$ $x $1; echo no >&2; exit 5", brief=True
+    )
+    ran = [fleet.run("node01", brief, AMPLE) for _ in range(3)]
+    assert [(each.exit, each.stdout.split()[1:], each.stderr) for each in ran] == [(5, ["1", "b"], "")] * 3
+    assert len({each.stdout.split()[0] for each in ran}) == 1
+    shell = ran[0].stdout.split()[0]
+    assert fleet.run("node01", Script("echo $$ $PPID; pwd"), AMPLE).stdout.split()[0] != shell
+    assert (server.connections, len(server.commands)) == (1, 1)
+
+
+@pytest.mark.slow
+def test_a_brief_script_that_takes_long_is_late_and_the_next_one_has_a_shell(fleet: Fleet) -> None:
+    assert fleet.run("node01", Script("read -r x; echo $?", brief=True), AMPLE).stdout == "1\n"
+    with pytest.raises((DeadlineError, HostError)):
+        fleet.run("node01", Script("sleep 5", brief=True), SHORT)
+    assert fleet.run("node01", Script("echo well", brief=True), AMPLE).stdout == "well\n"
+
+
 def test_what_the_login_shell_says_does_not_mix_in(server: Sshd, fleet: Fleet) -> None:
     server.noise = "echo Welcome to node01; echo a=b >&2; echo '@host=wrong'"
     result = fleet.run("node01", Script("echo '@host=right'"), AMPLE)

@@ -191,6 +191,7 @@ class Play:
             deadline_s=app.deadline_s,
             held=Held(executors=len(self.nodes), node_cores=fixed.CORES),
             parameters=self.parameters,
+            end_s=app.profile.end_s,
         )
         parts = dealt(app.lengths[app.stage], len(self.nodes))
         app.executors = {
