@@ -21,7 +21,7 @@ import math
 import statistics
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType, FrameType, SimpleNamespace
@@ -302,6 +302,16 @@ def _bounded(origin: str, most_steps: int = MOST_STEPS) -> Iterator[None]:
         raise error from None
     finally:
         sys.settrace(before)
+
+
+def try_out(answer: Callable[[Any], object], questions: Iterable[Any], origin: str) -> None:
+    """Ask a policy a few questions before it is trusted; ConfigError with what it raises."""
+    for question in questions:
+        try:
+            answer(question)
+        except Exception as error:
+            notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
+            raise ConfigError(f"this policy fails: {type(error).__name__}: {error}{notes}", file=origin) from error
 
 
 def probe(measure: Measure, origin: str) -> None:

@@ -7,10 +7,9 @@ queues, keeps promised times and caps kills, so that no policy can break either.
 
 from __future__ import annotations
 
-from fawkes.base.errors import ConfigError
 from fawkes.core.preemption.values import Choose, Victim, checked
 from fawkes.core.values.events import PolicyText
-from fawkes.policy import load_policy
+from fawkes.policy import load_policy, try_out
 
 _EXAMPLE = 'A preemption policy has NAME = "..." and def preempt(victims): ...'
 #: victims that a policy must be able to answer: usual, fresh with an earlier image, and with nothing known
@@ -37,11 +36,5 @@ def compile_preemption(policy: PolicyText, *, own: bool = False) -> Choose:
     def preempt(victims: object) -> object:
         return module.call("preempt", (victims,), {}, more_steps=_STEPS_A_VICTIM * len(victims))  # type: ignore[arg-type]
 
-    for victims in _PROBES:
-        try:
-            checked(victims, preempt(victims))  # type: ignore[arg-type]
-        except Exception as error:
-            notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
-            what = f"this policy fails: {type(error).__name__}: {error}{notes}"
-            raise ConfigError(what, file=policy.origin) from error
+    try_out(lambda victims: checked(victims, preempt(victims)), _PROBES, policy.origin)  # type: ignore[arg-type]
     return preempt  # type: ignore[return-value]

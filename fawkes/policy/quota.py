@@ -7,11 +7,10 @@ on the cores of a node, or on the nodes of the pool, in the order of the claims.
 
 from __future__ import annotations
 
-from fawkes.base.errors import ConfigError
 from fawkes.core.quota.supervisor import checked
 from fawkes.core.quota.values import Claim, Divide
 from fawkes.core.values.events import PolicyText
-from fawkes.policy import load_policy
+from fawkes.policy import load_policy, try_out
 
 _EXAMPLE = 'A quota policy has NAME = "..." and def divide(claims): ...'
 #: claims that a policy must be able to answer: alone, equal, without a deadline, late, and without a rate
@@ -37,11 +36,5 @@ def compile_quota(policy: PolicyText, *, own: bool = False) -> Divide:
     def divide(claims: object) -> object:
         return module.call("divide", (claims,), {})
 
-    for claims in _PROBES:
-        try:
-            checked(claims, divide(claims))  # type: ignore[arg-type]
-        except Exception as error:
-            notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
-            what = f"this policy fails: {type(error).__name__}: {error}{notes}"
-            raise ConfigError(what, file=policy.origin) from error
+    try_out(lambda claims: checked(claims, divide(claims)), _PROBES, policy.origin)  # type: ignore[arg-type]
     return divide  # type: ignore[return-value]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, floor, fsum
+from math import floor, fsum
 from typing import Protocol, TypeVar
 
 Key = TypeVar("Key", bound=str)
@@ -77,8 +77,3 @@ def whole_nodes(total: int, weights: Mapping[Key, float], bounds: Mapping[Key, B
             counts[c] += 1
             left -= 1
     return counts
-
-
-def minimum_for_data(data_bytes: int, replication: int, usable_disk_bytes: int) -> int:
-    """m_i from the data (facts, section 3): max(replication, ceil(data x replication / usable disk of a node))."""
-    return max(replication, ceil(data_bytes * replication / usable_disk_bytes))

@@ -11,8 +11,8 @@ from typing import Any
 from fawkes.base.catalog import Kind, bundled_dir
 from fawkes.base.units import show_time
 from fawkes.core.fairness.weights import Measure
-from fawkes.core.preemption.values import Choice, Choose, Victim
-from fawkes.core.quota.values import Claim, Divide, Portion
+from fawkes.core.preemption.values import Choose
+from fawkes.core.quota.values import Divide
 from fawkes.core.state.admitting import Admission, Done, Job, Memory, Queue, Verdict
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import Plain
@@ -119,28 +119,20 @@ def load_quota(policy: PolicyText, bounds: WorkerLimits = USUAL) -> Divide:
     """The quota policy of a text, made callable as `loader` does weighting policies."""
     if is_own(policy.text):
         return compile_quota(policy, own=True)
-    question = Asked(QUOTA, policy, {})
-    load(question, bounds)
-
-    def divide(claims: Sequence[Claim]) -> Sequence[Portion]:
-        portions: Sequence[Portion] = call(question, bounds, "divide", (claims,), f"for {len(claims)} claims")
-        return portions
-
-    return divide
+    return _apart(Asked(QUOTA, policy, {}), bounds, "divide", "claims")
 
 
 def load_preemption(policy: PolicyText, bounds: WorkerLimits = USUAL) -> Choose:
     """The preemption policy of a text, made callable as `loader` does weighting policies."""
     if is_own(policy.text):
         return compile_preemption(policy, own=True)
-    question = Asked(PREEMPTION, policy, {})
+    return _apart(Asked(PREEMPTION, policy, {}), bounds, "preempt", "victims")
+
+
+def _apart(question: Asked, bounds: WorkerLimits, function: str, noun: str) -> Callable[[Sequence[Any]], Any]:
+    """A policy of one function on a list, which answers in a worker."""
     load(question, bounds)
-
-    def preempt(victims: Sequence[Victim]) -> Sequence[Choice]:
-        choices: Sequence[Choice] = call(question, bounds, "preempt", (victims,), f"for {len(victims)} victims")
-        return choices
-
-    return preempt
+    return lambda values: call(question, bounds, function, (values,), f"for {len(values)} {noun}")
 
 
 def _named(window: Window) -> str:

@@ -222,17 +222,6 @@ class Mix:
     apps: tuple[str, ...]
     counts: tuple[tuple[str, int], ...]
 
-    @property
-    def workload_class(self) -> str:
-        """SS (one type, one size), MS or MM; SM, one type of several sizes, is not among the paper's.
-
-        BTWorld alone has MR-jobs of several types and sizes.
-        """
-        if "BT" in self.apps:
-            return "MM"
-        types = "S" if len(self.apps) == 1 else "M"
-        return types + ("S" if len(self.counts) == 1 else "M")
-
     def deal(self, chance: random.Random) -> list[tuple[str, str]]:
         """Application and size of each job, in random order."""
         jobs = [(self.apps[at % len(self.apps)], size) for size, count in self.counts for at in range(count)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fawkes.core.fairness.targets import Bounds, fill, minimum_for_data, whole_nodes
+from fawkes.core.fairness.targets import Bounds, fill, whole_nodes
 from fawkes.core.values.model import ClusterId
 
 Case = tuple[int, dict[ClusterId, float], dict[ClusterId, Bounds]]
@@ -104,11 +104,3 @@ def test_the_order_of_the_mapping_does_not_matter(given_case: Case) -> None:
     total, weights, bounds = given_case
     backwards = {c: weights[c] for c in reversed(weights)}
     assert whole_nodes(total, backwards, bounds) == whole_nodes(total, weights, bounds)
-
-
-@pytest.mark.parametrize(
-    ("data", "replication", "disk", "expected"),
-    [(0, 3, 100, 3), (100, 3, 100, 3), (101, 3, 100, 4), (1000, 2, 100, 20), (1, 1, 10**12, 1), (200, 3, 70, 9)],
-)
-def test_the_minimum_from_the_data(data: int, replication: int, disk: int, expected: int) -> None:
-    assert minimum_for_data(data, replication, disk) == expected

@@ -201,20 +201,6 @@ def test_a_choice_changes_what_it_is_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mix", "name"),
-    [
-        (Mix(("WC",), (("small", 5),)), "SS"),
-        (Mix(("WC", "ST"), (("small", 5),)), "MS"),
-        (Mix(("WC", "ST"), (("small", 5), ("20GB", 1))), "MM"),
-        (Mix(("WC",), (("small", 5), ("large", 1))), "SM"),
-        (Mix(("BT",), (("large", 1),)), "MM"),
-    ],
-)
-def test_workload_classes(mix: Mix, name: str) -> None:
-    assert mix.workload_class == name
-
-
-@pytest.mark.parametrize(
     ("mix", "arrivals", "said"),
     [
         (Mix(("WC",), (("small", 1),)), "averge", "Did you mean 'average'"),
