@@ -322,7 +322,8 @@ class Ledger(LedgerReader):
         `latest` is brought up to date at the end: most changes are superseded by then.
         """
         with self._transaction() as db:
-            self._news = news = {}
+            news: _News = {}
+            self._news = news
             try:
                 yield
             finally:
