@@ -7,7 +7,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,6 +39,8 @@ _log = logging.getLogger(__name__)
 LEDGER_FILE = "ledger.sqlite"
 _SNAPSHOTS_KEPT = 2
 _REASONS = '"reasons":[{'
+#: for each kind and subject the number of the last step that said something, and what; None: there is nothing any more
+_News = dict[tuple[str, str], tuple[int, Plain]]
 
 
 class LedgerReader:
@@ -259,6 +261,7 @@ class Ledger(LedgerReader):
             self._lock.close()
             raise
         self._seq, self._digest, self._block = int(seq), bytes(digest), block
+        self._news: _News | None = None
 
     def append(self, event: Event, decision: Decision) -> int:
         """Store one step durably; its number. When it cannot be stored nothing of it is, and the error says why.
@@ -269,7 +272,7 @@ class Ledger(LedgerReader):
         plain: Any = decision_plain(decision)
         event_text, decision_text = dumps(to_plain(event)), dumps(plain)
         digest = steps.digest_of(self._digest, seq, event.at_us, kind, event_text, decision_text)
-        dropped, news = _news(decision, plain.get("changes", ()), seq)
+        news = _news(decision, plain.get("changes", ()), seq)
         named = [(of, subject, seq) for of, subject in mentioned(decision)]
         with self._transaction() as db:
             db.execute(
@@ -280,8 +283,10 @@ class Ledger(LedgerReader):
             if isinstance(event, Started):
                 epoch = max(event.epoch, self.identity().last_epoch)
                 db.execute("UPDATE meta SET value = ? WHERE key = 'last_epoch'", (str(epoch),))
-            db.executemany("DELETE FROM latest WHERE kind = ? AND subject = ?", dropped)
-            db.executemany("REPLACE INTO latest (kind, subject, seq, change) VALUES (?, ?, ?, ?)", news)
+            if self._news is None:
+                _put_latest(db, news)
+            else:
+                self._news |= news
             db.executemany("INSERT INTO mentions (kind, subject, seq) VALUES (?, ?, ?)", named)
         self._seq, self._digest = seq, digest
         self._fold()
@@ -310,9 +315,20 @@ class Ledger(LedgerReader):
         """The number of the last step; 0 when there is none."""
         return self._seq
 
-    def whole(self) -> AbstractContextManager[object]:
-        """Many steps that are stored together or not at all; after an error the ledger takes no more."""
-        return self._transaction()
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Many steps that are stored together or not at all; after an error the ledger takes no more.
+
+        `latest` is brought up to date at the end: most changes are superseded by then.
+        """
+        with self._transaction() as db:
+            news: _News = {}
+            self._news = news
+            try:
+                yield
+            finally:
+                self._news = None
+            _put_latest(db, news)
 
     def put_note(self, key: str, value: str) -> None:
         """Note something beside the steps, durably; an empty value takes the note away. FullError as `append`."""
@@ -366,12 +382,15 @@ class Ledger(LedgerReader):
             raise
 
 
-def _news(
-    decision: Decision, plain: Sequence[Plain], seq: int
-) -> tuple[list[tuple[str, str]], list[tuple[str, str, int, str | bytes]]]:
-    """The keys that a decision takes from `latest`, and the rows that it puts there: the last word on each subject."""
-    last: dict[tuple[str, str], str | None] = {}
-    for change, said in zip(decision.changes, plain, strict=True):
-        last[place(change)] = None if isinstance(change, DropPending) else dumps(said)
-    dropped = [spot for spot, text in last.items() if text is None]
-    return dropped, [(*spot, seq, steps.packed(text)) for spot, text in last.items() if text is not None]
+def _news(decision: Decision, plain: Sequence[Plain], seq: int) -> _News:
+    """The last word of a decision on each subject."""
+    changes = zip(decision.changes, plain, strict=True)
+    return {place(change): (seq, None if isinstance(change, DropPending) else said) for change, said in changes}
+
+
+def _put_latest(db: sqlite3.Connection, news: _News) -> None:
+    """Bring `latest` up to date."""
+    dropped = [spot for spot, (_, said) in news.items() if said is None]
+    kept = [(*spot, seq, steps.packed(dumps(said))) for spot, (seq, said) in news.items() if said is not None]
+    db.executemany("DELETE FROM latest WHERE kind = ? AND subject = ?", dropped)
+    db.executemany("REPLACE INTO latest (kind, subject, seq, change) VALUES (?, ?, ?, ?)", kept)

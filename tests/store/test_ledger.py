@@ -76,6 +76,25 @@ def test_a_whole_of_steps_is_stored_together_or_not_at_all(folder: Path) -> None
     reader.close()
 
 
+@pytest.mark.parametrize("ahead", [0, 2, 6])
+def test_the_latest_changes_of_a_whole_are_those_of_its_steps_one_by_one(
+    folder: Path, tmp_path: Path, ahead: int
+) -> None:
+    """Whatever stood in the ledger before."""
+    tables = []
+    other = Ledger(tmp_path / "other")
+    for event, decision in steps()[:ahead]:
+        other.append(event, decision)
+    with other.whole():
+        for event, decision in steps()[ahead:]:
+            other.append(event, decision)
+    other.close()
+    for file in (folder / LEDGER_FILE, tmp_path / "other" / LEDGER_FILE):
+        with closing(sqlite3.connect(file)) as db:
+            tables.append(db.execute("SELECT * FROM latest ORDER BY kind, subject").fetchall())
+    assert tables[0] == tables[1] != []
+
+
 def test_it_goes_on_where_it_ended(folder: Path) -> None:
     ledger = Ledger(folder)
     assert ledger.append(Woke(at_us=9_000_000), Decision()) == 9

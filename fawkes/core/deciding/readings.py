@@ -65,11 +65,12 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
         draft.say("readable", cluster=cluster.id)
     still_us = _still_us(draft, cluster, sample)
     new = _with_alert(cluster, reading, idle_us, still=still_us is not None)
-    new = replace(new, unreadable_us=None, idle_us=idle_us, still_us=still_us)
+    if (new.unreadable_us, new.idle_us, new.still_us) != (None, idle_us, still_us):
+        new = replace(new, unreadable_us=None, idle_us=idle_us, still_us=still_us)
     new = _stuck(draft, new, sample)
     if alerts.about(cluster, ClusterAlert.STUCK) and still_us is None:
         draft.say("runs-again", cluster=cluster.id)
-    if new != cluster:
+    if new is not cluster and new != cluster:
         draft.put_cluster(new)
     if has_jobs and not draft.rules.shadow:
         jobs.read(draft, cluster.id, (sample.at_us, waiting), admitted)
@@ -186,9 +187,9 @@ class _Demand(NamedTuple):
 
 
 def _demand(draft: Draft, reading: Reading, busy: list[JobState], queued: Waiting) -> _Demand:
-    tags = {tag_of(job.id, job.attempt) for job in busy}
-    own = [tag for tag in reading.waiting_tags if tag in tags]
-    pending = [job for job in busy if tag_of(job.id, job.attempt) in own]
+    jobs_by_tag = {tag_of(job.id, job.attempt): job for job in busy} if reading.waiting_tags else {}
+    own = [tag for tag in reading.waiting_tags if tag in jobs_by_tag]
+    pending = [job for tag, job in jobs_by_tag.items() if tag in own]
     ratios = _slowdowns(draft, reading.cluster, {job.id for job in pending})
     quiet = not busy and not queued.jobs and reading.jobs_waiting == 0 and reading.jobs_running == 0
     in_yarn = (reading.jobs_waiting or 0) + (reading.jobs_running or 0)
