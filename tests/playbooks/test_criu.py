@@ -257,3 +257,17 @@ def test_whoever_is_killed_leaves_nothing_running(start: Start) -> None:
         lambda: subprocess.run(["pgrep", "-fx", "sleep 1234"], capture_output=True, check=False).returncode == 1,
         "the end of the command",
     )
+
+
+def test_a_task_that_is_killed_after_its_move_was_no_bad_image(start: Start) -> None:
+    task = start("n=0; until [ -e stop ]; do n=$((n + 1)); echo $n; sleep 0.05; done; kill -9 $PPID $$")
+    wait_for(lambda: len(task.numbers) > 3, "numbers")
+    assert task.dump() == (0, "")
+    assert task.end()[0] == 85
+    before = len(task.numbers)
+    task.move()
+    wait_for(lambda: len(task.numbers) > before, "numbers after the move")
+    (task.work / "stop").touch()
+    code, said = task.end()
+    assert code == 137
+    assert "cannot restore" not in said
