@@ -29,7 +29,7 @@ def begin(draft: Draft) -> None:
         if pending is None and _asks(draft, state):
             _look(draft, _first_look(state))
         elif isinstance(pending, PutPending) and not _may_know(state, pending):
-            draft.settle(pending.key)
+            _nobody_knows(draft, pending)
 
 
 def _asks(draft: Draft, state: NodeState) -> bool:
@@ -50,10 +50,25 @@ def _may_know(state: NodeState, pending: PutPending) -> bool:
 
 def late(draft: Draft, pending: PutPending) -> None:
     """It is time for another look, or nothing was heard of a look or of orders."""
-    draft.settle(pending.key)
     effect = pending.effect
     if isinstance(effect, LookAtTasks | PreemptTasks) and draft.node(effect.node).life is NodeLife.DRAINING:
-        _look(draft, _next_look(effect, effect.told), tries=pending.tries + 1)
+        draft.settle(pending.key)
+        _look(draft, _next_look(effect, _heard(effect)), tries=pending.tries + 1)
+    else:
+        _nobody_knows(draft, pending)
+
+
+def _heard(effect: LookAtTasks | PreemptTasks) -> tuple[str, ...]:
+    """The containers that have surely heard their answer. Those with orders may not; a second order changes nothing."""
+    orders = {order.container for order in effect.orders} if isinstance(effect, PreemptTasks) else set()
+    return tuple(container for container in effect.told if container not in orders)
+
+
+def _nobody_knows(draft: Draft, pending: PutPending) -> None:
+    """Nobody will say any more how tasks went that had orders."""
+    draft.settle(pending.key)
+    if isinstance(pending.effect, PreemptTasks):
+        _went(draft, pending.effect, None)
 
 
 def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None:
@@ -63,16 +78,22 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
     if pending is None or pending.version != event.version or not isinstance(effect, LookAtTasks | PreemptTasks):
         draft.say("late-answer", effect=event.effect, version=event.version)
         return
+    drains = draft.node(effect.node).life is NodeLife.DRAINING
     told = effect.told
-    if isinstance(effect, PreemptTasks):
-        _went(draft, effect, event)
-    elif isinstance(event, Done) and preempt is not None:
+    if isinstance(event, Failed):
+        if not drains:
+            _nobody_knows(draft, pending)
+            return
+        told = _heard(effect)
+    elif isinstance(effect, PreemptTasks):
+        _went(draft, effect, event.facts.get("left"))
+    elif preempt is not None:
         order, told = _judged(draft, effect, rows_of(event.facts), preempt)
         if order is not None:
             draft.act(order, within_us=order.within_us + draft.settings.membership_us, version=order.generation)
             return
     draft.settle(pending.key)
-    if draft.node(effect.node).life is NodeLife.DRAINING:
+    if drains:
         # A task may not have been there yet.
         look = _next_look(effect, told)
         draft.later(PutPending(look.key, look.generation, draft.at_us, look, pending.tries))
@@ -110,9 +131,8 @@ def _judged(
     return PreemptTasks(effect.node, effect.cluster, effect.generation, tuple(orders), left_us, told), told
 
 
-def _went(draft: Draft, effect: PreemptTasks, event: Done | Failed) -> None:
+def _went(draft: Draft, effect: PreemptTasks, left: object) -> None:
     """Say how each task went; what nobody says is not known."""
-    left = event.facts.get("left") if isinstance(event, Done) else None
     known = left if isinstance(left, Mapping) else {}
     for order in effect.orders:
         row = known.get(order.container)

@@ -185,6 +185,7 @@ def test_a_look_ends_with_the_drain_and_orders_with_the_wipe() -> None:
     told.see(NODE, Condition.DRAINED)
     told.see(NODE, Condition.CLEAN)
     assert (told.node(NODE).owner, effect_of(told)) == (None, None)
+    assert [said["how"] for said in told.said("task-went")] == ["unknown"]
 
 
 def test_a_ledger_with_tasks_that_went_is_decided_again_alike() -> None:
@@ -192,3 +193,31 @@ def test_a_ledger_with_tasks_that_went_is_decided_again_alike() -> None:
     desk.answer(KEY, tasks=[row(1), row(2, run_s=1)])
     desk.answer(KEY, left={"container_1": ["saved", 5, 5], "container_2": ["killed", 0, 5]})
     assert list(replay(desk.store.entries(), compile_policy, compile_admission, compile_preemption)) == []
+
+
+def test_orders_that_were_perhaps_not_heard_are_given_again() -> None:
+    desk = desk_of()
+    desk.answer(KEY, tasks=[row(1)])
+    desk.failed(KEY, "the cable is cut")
+    assert desk.said("task-went") == []
+    desk.wait(2)
+    desk.answer(KEY, tasks=[row(1)])
+    assert orders(desk) == {"container_1": True}
+
+
+def test_orders_of_which_nothing_is_ever_heard_hold_up_no_node() -> None:
+    desk = desk_of()
+    desk.answer(KEY, tasks=[row(1)])
+    codes = desk.wait(3 * LEAVE_S)
+    assert desk.node(NODE).life is not NodeLife.DRAINING
+    assert codes.count("task-went") == 1
+    assert effect_of(desk) is None
+
+
+def test_what_nobody_can_say_after_a_wipe_is_said_to_be_unknown() -> None:
+    desk = desk_of()
+    desk.answer(KEY, tasks=[row(1)])
+    desk.see(NODE, Condition.DRAINED)
+    desk.failed(KEY, "the MR-cluster leaves the node")
+    assert [said["how"] for said in desk.said("task-went")] == ["unknown"]
+    assert effect_of(desk) is None
