@@ -48,6 +48,7 @@ from fawkes.sim.engines import Engine, model_of
 from fawkes.sim.events import answers, steps
 from fawkes.sim.events.answers import ended, observed, of_job, sight_of, without_writes
 from fawkes.sim.events.heap import COMPLETION, REQUEST, TIMER, Heap
+from fawkes.sim.events.preempting import OfTasks
 from fawkes.sim.events.transfers import Transfers
 from fawkes.sim.hadoop.constants import PLAIN, Constants
 from fawkes.sim.hadoop.model import Cluster, CopyDone, JobEnded, Model, TaskEvent
@@ -55,10 +56,6 @@ from fawkes.sim.hadoop.tasks import JobAttempt
 from fawkes.sim.masters.masters import NO_ANSWER, Masters
 from fawkes.sim.masters.standby import Standbys, without_memory
 from fawkes.sim.users import Users, of_stage
-
-#: what a new controller finds as it was
-_FOUND = ("clusters", "hosts", "dead", "gone", "deployed", "only_here", "destroyed", "emptied", "services")
-_CARRIED = ("engine", "check", "keep_events", "users", "sites", "seed", "replies", "starts")
 
 
 @dataclass(slots=True)
@@ -189,9 +186,9 @@ class SimWorld:
         """The world that a new controller finds ``away_us`` after the old one died: Hadoop and its tasks went on, and
         nobody heard of it; everything else that was under way is forgotten. Users come back with what they want.
         """
-        taken_over = {name: getattr(self, name) for name in _FOUND}
+        taken_over = {name: getattr(self, name) for name in steps.FOUND}
         left = SimWorld(self.until_us, self.delays, self.faults, self.constants, **taken_over)
-        for name in _CARRIED:
+        for name in steps.CARRIED:
             setattr(left, name, getattr(self, name))
         left.masters.away, left.masters.void = self.masters.away, self.masters.void
         left.masters.second.pairs |= without_memory(self.masters.second.pairs)
@@ -237,12 +234,16 @@ class SimWorld:
         match what:
             case steps.Leaves():
                 return self._leaves(what)
-            case steps.PowerFails():
-                return self._power_fails(what.loss)
+            case steps.Goes():
+                return self._transfers.tasks.goes(what, self._goals, self._heap, self.now_us)
+            case steps.PowerFails() | steps.PowerReturns() as power:
+                return (
+                    self._power_fails(power.loss)
+                    if isinstance(power, steps.PowerFails)
+                    else self._power_returns(power.node)
+                )
             case steps.Noticed():
                 return self._noticed(what)
-            case steps.PowerReturns():
-                return self._power_returns(what.node)
             case steps.Looks() | steps.Follows():
                 return self._second(what)
             case steps.Reads():
@@ -277,6 +278,8 @@ class SimWorld:
                 return answer
             case LookAtMasters() | MoveMasters() | ArmStandby():
                 return self._move(effect)
+            case _ if isinstance(effect, OfTasks):
+                return self._transfers.tasks.reach(effect, self._heap, self.now_us)
             case EndAttempts():
                 return self.masters.end_strays(effect, self.faults("attempts", effect.cluster), self.now_us)
         return None
@@ -391,10 +394,9 @@ class SimWorld:
         error = self.faults("membership", effect.cluster)
         if error is None and effect.cluster in self.masters.away:
             error = NO_ANSWER
+        error = f"there is no {effect.cluster}" if cluster is None else error
         if cluster is None or error is not None:
-            return answers.failed(
-                self.now_us, effect, f"there is no {effect.cluster}" if cluster is None else error or ""
-            )
+            return answers.failed(self.now_us, effect, error)
         if effect.standby is None:
             self.masters.second.pairs.pop(effect.cluster, None)
         for node in [n for n in cluster.nodes if n not in effect.members]:
@@ -452,10 +454,9 @@ class SimWorld:
             self._take_off(what.node, cluster)
             return self._see(cluster, what.node, what.generation, Compute.LEFT, Stored.LEFT)
         self._heap.push(self.now_us + self.delays.evacuate_us, COMPLETION, what)
-        if not error:
-            return None
         blocks = Blocks(asked_us=self.now_us, why=error)
-        return self._see(cluster, what.node, what.generation, Compute.LEFT, Stored.LEAVING, blocks)
+        seen = self._see(cluster, what.node, what.generation, Compute.LEFT, Stored.LEAVING, blocks)
+        return seen if error else None
 
     def _see(self, cluster: ClusterId, node: NodeId, generation: int, *seen: Any) -> NodeSeen:
         sight = sight_of(cluster, self.only_here, self.now_us, *seen)

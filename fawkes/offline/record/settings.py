@@ -37,7 +37,7 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
     table["image_rate"] = size(settings.image_bytes_s)
     nothing = {"site_link": settings.site_link_bytes_s == 0, "image_rate": settings.image_bytes_s == 0}
     left_out = {*(key for key, is_nothing in nothing.items() if is_nothing), *(() if admission else _ADMISSION)}
-    # No simulated task is saved.
+    # A ledger has its title, and no file.
     left_out.add("preemption")
     return {key: value for key, value in table.items() if key not in left_out}
 

@@ -23,7 +23,7 @@ from fawkes.offline.scenarios.paper import EXPERIMENTS
 from fawkes.offline.scenarios.reference import reference_times
 from fawkes.offline.scenarios.scenario import LIMIT_US, Scenario, pool_of
 from fawkes.policy.worker.asking import USUAL, WorkerLimits
-from fawkes.policy.worker.policies import admission_loader, policy_text
+from fawkes.policy.worker.policies import admission_loader, load_preemption, policy_text
 from fawkes.sim.events.steps import Delays, Loss
 from fawkes.sim.hadoop.constants import DAS4, PAPER, Constants
 from fawkes.sim.hadoop.nominal import nominal_work_us
@@ -73,10 +73,10 @@ class Plan:
             name=self.name,
             file=self.file,
             nodes=self.nodes,
-            # No simulated task can be saved.
-            settings=replace(self._known(chosen.core), preemption=""),
+            settings=self._known(chosen.core),
             policy=text,
             admission=let_in,
+            preemption=self._preemption(chosen.preemption),
             wishes=(),
             constants=self.constants,
             delays=self.delays,
@@ -95,6 +95,14 @@ class Plan:
             if not error.key.startswith("admission_parameters"):
                 raise
             raise ConfigError(error.what, file=place, key=error.key, hint=error.hint) from None
+        return text
+
+    def _preemption(self, policy: Found | None) -> PolicyText | None:
+        """The preemption policy, loaded once; ConfigError names the file."""
+        if policy is None:
+            return None
+        text = policy_text(policy.title, str(policy.path), policy.text())
+        load_preemption(text, self.bounds)
         return text
 
     def _known(self, settings: Settings) -> Settings:

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from fawkes.base.errors import BrokenError
 from fawkes.base.units import SECOND_US
@@ -26,7 +27,7 @@ from fawkes.offline.scenarios.ending import (
     too_many,
 )
 from fawkes.policy.worker.asking import USUAL, WorkerLimits
-from fawkes.policy.worker.policies import admission_loader, loader
+from fawkes.policy.worker.policies import admission_loader, load_preemption, loader
 from fawkes.report.history import SIMULATED
 from fawkes.sim.engines import Choice, engine_for
 from fawkes.sim.events.steps import Delays, Loss
@@ -52,8 +53,9 @@ class Scenario:
     ``engine`` is no part of that: both models of Hadoop come to the same results, and the one that is done sooner is
     taken. ``check`` looks at the laws of conservation after each event of a task and at the core's invariants after
     each decision: ten times as slow, BrokenError names what is broken. ``bounds`` end a run whose policy takes more,
-    ``most_steps`` one that takes more steps. ``admission`` lets jobs in; None: first come, first served. ``file`` is
-    the one that users named, for errors; empty: there is none.
+    ``most_steps`` one that takes more steps. ``admission`` lets jobs in; None: first come, first served.
+    ``preemption`` decides about tasks that can be saved; without any it is not asked, and no part of the run. ``file``
+    is the one that users named, for errors; empty: there is none.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Scenario:
     settings: Settings
     policy: PolicyText
     admission: PolicyText | None = None
+    preemption: PolicyText | None = None
     wishes: tuple[Wish, ...]
     constants: Constants = DAS4
     delays: Delays = field(default_factory=Delays)
@@ -83,6 +86,17 @@ class Scenario:
         """How many tasks its jobs have."""
         profiles = [profile_of(wish.event.spec) for wish in self.wishes if isinstance(wish.event, Submitted)]
         return sum(profile.maps + profile.reduces for profile in profiles)
+
+    @property
+    def saves(self) -> bool:
+        """True if tasks of any of its jobs can be saved."""
+        return any(wish.event.spec.saves for wish in self.wishes if isinstance(wish.event, Submitted))
+
+    @property
+    def by_hand(self) -> bool:
+        """True if only the readable model can run it: the compiled one knows no priorities and saves no tasks."""
+        specs = [wish.event.spec for wish in self.wishes if isinstance(wish.event, Submitted)]
+        return any(spec.saves or spec.priority for spec in specs)
 
     @property
     def has_deadlines(self) -> bool:
@@ -151,14 +165,21 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
         users=users,
         sites={node.id: node.site for node in scenario.nodes},
         seed=scenario.seed,
-        engine=engine_for(scenario.engine, scenario.tasks),
+        engine="readable" if scenario.by_hand else engine_for(scenario.engine, scenario.tasks),
         check=scenario.check,
         keep_events=tasks is not None,
     )
     for loss in scenario.losses:
         world.suffer(loss)
     state = State()
-    engine = Engine(world, store, loader(scenario.bounds), state, load_admission=admission_loader(scenario.bounds))
+    engine = Engine(
+        world,
+        store,
+        loader(scenario.bounds),
+        state,
+        load_admission=admission_loader(scenario.bounds),
+        load_preemption=partial(load_preemption, bounds=scenario.bounds),
+    )
     patience = Patience(scenario.wishes, scenario.settings, scenario.losses)
     engine.step(_started(scenario))
     steps = 1
@@ -194,14 +215,16 @@ def _ended_early(decision: Decision) -> Iterator[JobId]:
 
 
 def _started(scenario: Scenario) -> Started:
+    preempts = scenario.preemption if scenario.saves else None
     return Started(
         at_us=0,
         version=__version__,
         pool=scenario.name,
         epoch=1,
         controller=SIMULATED,
-        settings=scenario.settings,
+        settings=scenario.settings if preempts else replace(scenario.settings, preemption="", image_bytes_s=0),
         nodes=scenario.nodes,
         policy=scenario.policy,
         admission=scenario.admission,
+        preemption=preempts,
     )

@@ -19,12 +19,14 @@ from fawkes.core.values.effects import (
     LookAtMasters,
     Membership,
     MoveMasters,
+    PreemptTasks,
     Retire,
     Save,
     StartJob,
     Survey,
+    TaskOrder,
 )
-from fawkes.core.values.model import ClusterId, NodeId, Role
+from fawkes.core.values.model import ClusterId, NodeId, Plain, Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +152,18 @@ class Leaves:
     until_us: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Goes:
+    """The image of a task is written, ``took_us`` after the order; ``left`` is the answer, complete after the last."""
+
+    effect: PreemptTasks
+    order: TaskOrder
+    size: int
+    took_us: int
+    left: dict[str, Plain]
+    last: bool
+
+
 @dataclass(frozen=True, slots=True)
 class PowerFails:
     """A node is off, of a loss."""
@@ -193,8 +207,13 @@ class Reads:
     """It is time to read all MR-clusters."""
 
 
+FOUND = ("clusters", "hosts", "dead", "gone", "deployed", "only_here", "destroyed", "emptied", "services")
+"""What a new controller finds in a world as it was."""
+CARRIED = ("engine", "check", "keep_events", "users", "sites", "seed", "replies", "starts")
+"""What a world carries over to a new controller besides."""
+
 #: what stands on the heap, beside events
-Step = Effect | Leaves | Noticed | PowerFails | PowerReturns | Reads | Follows | Looks
+Step = Effect | Leaves | Goes | Noticed | PowerFails | PowerReturns | Reads | Follows | Looks
 
 #: what takes the time that shared rates give
 Copied = Deploys | Load | Save | Leaves | Host | ArmStandby | Follows

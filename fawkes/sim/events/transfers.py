@@ -8,6 +8,7 @@ from math import inf
 
 from fawkes.core.values.effects import ArmStandby, Deploy, Effect, Host, Load, Save
 from fawkes.core.values.model import ClusterId
+from fawkes.sim.events.preempting import Preempting
 from fawkes.sim.events.steps import Copied, Delays, Deploys, Follows, Leaves
 from fawkes.sim.hadoop.constants import Constants
 from fawkes.sim.hadoop.model import Cluster, Copying, Model
@@ -23,6 +24,11 @@ class Transfers:
     clusters: dict[ClusterId, Cluster]
     under_way: dict[Copied, Copying] = field(default_factory=dict)
     coming: dict[ClusterId, Cluster] = field(default_factory=dict)
+
+    @property
+    def tasks(self) -> Preempting:
+        """The tasks that have to go: their images are transfers, too."""
+        return Preempting(self.clusters, self.constants)
 
     def takes(self, effect: Effect | Follows) -> bool:
         """Begin an effect, or a second NameNode, that takes the time of shared rates; False: it takes a given time."""

@@ -15,10 +15,11 @@ from fawkes.sim.hadoop.between import far_bytes
 from fawkes.sim.hadoop.chance import Chance, factor_of_node, stream_of
 from fawkes.sim.hadoop.constants import Constants
 from fawkes.sim.hadoop.flows import Flow, Flows
-from fawkes.sim.hadoop.machine import Common, Leg, Machine, Owner, daemons_of, input_of_a_core_node, takes_time
+from fawkes.sim.hadoop.machine import Common, Leg, Machine, Owner, daemons_of, input_of_a_core_node
 from fawkes.sim.hadoop.model import TaskEvent
+from fawkes.sim.hadoop.preempted import by_priority, running, work_of
 from fawkes.sim.hadoop.profile import profile_of
-from fawkes.sim.hadoop.tasks import Copy, End, JobAttempt, Phase, SimJob, SimNode, TaskAttempt
+from fawkes.sim.hadoop.tasks import Copy, End, JobAttempt, Phase, Running, SimJob, SimNode, TaskAttempt
 
 #: storage of a node, for readings alone
 NODE_BYTES = 10**12
@@ -38,6 +39,7 @@ class SimCluster:
         self.jobs_done = self.tasks_done = self.output_bytes = 0
         self.data_bytes = 0
         self.replication = 3
+        self._ranked = False
         self._sites: set[str] = set()
         self.loaded = False
         self.events: list[TaskEvent] | None = None
@@ -145,6 +147,26 @@ class SimCluster:
         masters = SECOND_US if node.masters else 0
         return max(masters, max((self._left_us(attempt) for attempt in node.attempts), default=0))
 
+    # --- tasks that have to go
+
+    def savable(self, name: NodeId) -> list[Running]:
+        """The tasks on a node that can be saved."""
+        node, now_us = self.nodes.get(name), self._flows.now_us
+        tasks = [] if node is None else [each for each in node.attempts if each.job.effect.spec.saves]
+        return [running(each, now_us, self._left_us(each)) for each in tasks]
+
+    def preempt(self, name: NodeId, task: Running, kept: float | None, restore_us: int) -> bool:
+        """A task leaves its node and waits again; False if it is not there."""
+        node = self.nodes.get(name)
+        for each in [] if node is None else list(node.attempts):
+            if (each.job.attempt, each.number) == (task.attempt, task.number):
+                each.job.again.append(each.brought.left(each.factor, kept, restore_us))
+                each.job.work_us += 0 if kept is None else self._flows.now_us - each.since_us
+                self._stop(each)
+                self.assign()
+                return True
+        return False
+
     # --- jobs
 
     def knows(self, attempt: JobAttempt) -> bool:
@@ -161,6 +183,7 @@ class SimCluster:
             job = SimJob(effect, profile, self._flows.now_us, profile.maps, profile.reduces)
             job.stream = stream_of(self._seed, *key)
             self.jobs[key] = job
+            self._ranked = self._ranked or effect.spec.priority != 0
             if not self._masters or profile.gang:
                 self._prepare(job)
             self.assign()
@@ -261,13 +284,14 @@ class SimCluster:
             master_slots=int(self._masters),
             node_bytes=dict(self.stored),
             masters=self._masters_held if self._masters else None,
+            work=work_of(self.jobs.values()),
         )
 
     # --- scheduling
 
     def assign(self) -> None:
-        """Start waiting tasks on free slots: jobs in their order, maps before reduces, within their grants."""
-        for job in self.jobs.values():
+        """Start waiting tasks on free slots: jobs as YARN serves them, maps before reduces, within their grants."""
+        for job in by_priority(self.jobs.values()) if self._ranked else self.jobs.values():
             if not self._map_slots and not self._reduce_slots:
                 return
             if self._masters and job.master is None and not job.profile.gang and self._may_master():
@@ -361,8 +385,9 @@ class SimCluster:
         else:
             node.reduces_free -= 1
         job.started = True
-        factor = self._chance.factor(job.stream, job.attempts) * node.factor
-        task = TaskAttempt(job, node, phase, job.attempts, self._flows.now_us, factor)
+        brought = job.brought()
+        factor = brought.factor or self._chance.factor(job.stream, job.attempts) * node.factor
+        task = TaskAttempt(job, node, phase, job.attempts, self._flows.now_us, factor, brought=brought)
         task.starts = self._starts
         job.attempts += 1
         job.running[task] = node.attempts[task] = None
@@ -522,20 +547,9 @@ class SimCluster:
             legs = self._legs(task)
         work = [(pool, amount * task.factor, width) for pool, amount, width in legs]
         if not task.starts:
-            task.tail_us = self._tail_us(task, work)
+            ends = task.phase in (Phase.MAP, Phase.REDUCE)
+            task.tail_us = self.machine.tail_us(work, ends=ends) + task.brought.restore_us
         task.flows.update(self.machine.begin(work, (self, task)))
-
-    def _tail_us(self, task: TaskAttempt, legs: Iterable[Leg]) -> float:
-        """The time of a phase beyond its longest stream: a part of the others, and the way of the news of its end."""
-        together = longest = 0.0
-        for leg in legs:
-            pool, work, _ = leg
-            if takes_time(leg) and pool.alone > 0:
-                alone_us = work / pool.alone
-                together += alone_us
-                longest = max(longest, alone_us)
-        told_us = self._constants.task_end_us if task.phase in (Phase.MAP, Phase.REDUCE) else 0
-        return self._constants.serial * (together - longest) + told_us
 
     def _legs(self, task: TaskAttempt) -> list[Leg]:
         fetched = 0.0

@@ -129,6 +129,17 @@ class Machine:
         if writes:
             yield from self._send(profile.output_bytes, copies)
 
+    def tail_us(self, legs: Iterable[Leg], *, ends: bool) -> float:
+        """The time of a phase beyond its longest stream: a part of the others, and the way of the news of its end."""
+        together = longest = 0.0
+        for leg in legs:
+            pool, work, _ = leg
+            if takes_time(leg) and pool.alone > 0:
+                alone_us = work / pool.alone
+                together += alone_us
+                longest = max(longest, alone_us)
+        return self._constants.serial * (together - longest) + (self._constants.task_end_us if ends else 0)
+
     def between_sites(self, far_bytes: float) -> list[Leg]:
         """Bytes that come from another site."""
         return [(self._common.link, far_bytes, MILLI)]

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from fawkes.core.values.effects import StartJob
 from fawkes.core.values.model import ClusterId, JobId, NodeId, Reading, Role
-from fawkes.sim.hadoop.tasks import End, JobAttempt
+from fawkes.sim.hadoop.tasks import End, JobAttempt, Running
 
 
 class TaskEvent(NamedTuple):
@@ -83,6 +83,15 @@ class Cluster(Protocol):
 
     def busy_us(self, name: NodeId) -> int:
         """How long the tasks on a node still run, as things are; 0 when there are none."""
+
+    def savable(self, name: NodeId) -> list[Running]:
+        """The tasks on a node that can be saved; none in a model that saves none."""
+
+    def preempt(self, name: NodeId, task: Running, kept: float | None, restore_us: int) -> bool:
+        """A task leaves its node and waits again; False if it is not there.
+
+        ``kept`` is the part of its work that is still to be done, None: all of it; it takes ``restore_us`` to go on.
+        """
 
     def knows(self, attempt: JobAttempt) -> bool:
         """True if an attempt was submitted, refused or cancelled before."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from fawkes.core.values.effects import StartJob
 from fawkes.core.values.events import Progress
@@ -49,6 +49,21 @@ class SimNode:
     """How many finished maps of each job under way have their output here."""
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What a task brings along that had to go: the ``factor`` of the work that is left (None: all of it is), the time
+    to read what it had saved, and how often it was ended for others.
+    """
+
+    factor: float | None = None
+    restore_us: int = 0
+    kills: int = 0
+
+    def left(self, factor: float, kept: float | None, restore_us: int) -> Again:
+        """What the task brings along next, if the part ``kept`` of its work is still to be done; None: all of it."""
+        return Again(kills=self.kills + 1) if kept is None else Again(max(factor * kept, 1e-9), restore_us, self.kills)
+
+
 @dataclass(eq=False, slots=True)
 class SimJob:
     """A job under way. Tasks wait, run, or have ended; a map whose output was lost waits again.
@@ -70,6 +85,8 @@ class SimJob:
     stream: int = 0
     attempts: int = 0
     work_us: int = 0
+    again: list[Again] = field(default_factory=list)
+    """What tasks bring along that had to go, in the order in which they start again."""
     running: dict[TaskAttempt, None] = field(default_factory=dict)
     steps: dict[Flow[Any], None] = field(default_factory=dict)
 
@@ -87,6 +104,10 @@ class SimJob:
     def may_start(self) -> bool:
         """True if its grant has room for one more task."""
         return not self.granted or len(self.running) < self.granted
+
+    def brought(self) -> Again:
+        """What the next task that starts brings along."""
+        return self.again.pop(0) if self.again else Again()
 
     @property
     def tasks_waiting(self) -> int:
@@ -131,7 +152,7 @@ class TaskAttempt:
 
     ``factor`` is its work over that of the mean task, ``flows`` are what is under way of its phase, ``share`` is what
     it has fetched of the map output. One that ``starts`` has not come to its work; ``tail_us`` is what follows when the
-    flows of its phase have ended.
+    flows of its phase have ended. ``brought`` is what it brought along from an earlier start.
     """
 
     job: SimJob
@@ -144,8 +165,22 @@ class TaskAttempt:
     share: float = 0.0
     starts: bool = False
     tail_us: float = 0.0
+    brought: Again = Again()
 
     @property
     def is_map(self) -> bool:
         """True if it is a map."""
         return self.phase is Phase.MAP
+
+
+class Running(NamedTuple):
+    """A task that runs and can be saved: whose, its number as in `TaskEvent`, its times, its memory (None: not known),
+    and how often it was ended for others.
+    """
+
+    attempt: JobAttempt
+    number: int
+    run_us: int
+    left_us: int
+    memory: int | None
+    kills: int

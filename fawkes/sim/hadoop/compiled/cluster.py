@@ -41,7 +41,7 @@ from fawkes.sim.hadoop.machine import (
     own_cores_of,
 )
 from fawkes.sim.hadoop.profile import Profile, profile_of
-from fawkes.sim.hadoop.tasks import End, JobAttempt
+from fawkes.sim.hadoop.tasks import End, JobAttempt, Running
 
 if TYPE_CHECKING:
     from fawkes.sim.hadoop.compiled.model import CompiledModel
@@ -251,6 +251,14 @@ class CompiledCluster:
         return 0 if node == NONE else self._call(run.BUSY_US, node)
 
     # --- jobs
+
+    def savable(self, name: NodeId) -> list[Running]:
+        """None: a run with such tasks takes the readable model."""
+        return []
+
+    def preempt(self, name: NodeId, task: Running, kept: float | None, restore_us: int) -> bool:
+        """False: no task of this model can be saved."""
+        return False
 
     def knows(self, attempt: JobAttempt) -> bool:
         """True if an attempt was submitted, refused or cancelled before."""
