@@ -51,7 +51,7 @@ class SimNode:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What a task brings along that had to go: the ``factor`` of the work that is left (None: all of it is), the time
+    """The luggage of a task that had to go: the ``factor`` of the work that is left (None: all of it is), the time
     to read what it had saved, and how often it was ended for others.
     """
 
@@ -60,7 +60,7 @@ class Again:
     kills: int = 0
 
     def left(self, factor: float, kept: float | None, restore_us: int) -> Again:
-        """What the task brings along next, if the part ``kept`` of its work is still to be done; None: all of it."""
+        """The luggage of its next start, if the part ``kept`` of its work is still to be done; None: all of it."""
         return Again(kills=self.kills + 1) if kept is None else Again(max(factor * kept, 1e-9), restore_us, self.kills)
 
 
@@ -106,7 +106,7 @@ class SimJob:
         return not self.granted or len(self.running) < self.granted
 
     def brought(self) -> Again:
-        """What the next task that starts brings along."""
+        """The luggage of the next task that starts."""
         return self.again.pop(0) if self.again else Again()
 
     @property
