@@ -93,6 +93,11 @@ class Scenario:
         return any(wish.event.spec.saves for wish in self.wishes if isinstance(wish.event, Submitted))
 
     @property
+    def in_force(self) -> Settings:
+        """The settings that its run starts with: those of preemption only where a task can be saved."""
+        return self.settings if self.saves else replace(self.settings, preemption="", image_bytes_s=0)
+
+    @property
     def by_hand(self) -> bool:
         """True if only the readable model can run it: the compiled one knows no priorities and saves no tasks."""
         specs = [wish.event.spec for wish in self.wishes if isinstance(wish.event, Submitted)]
@@ -215,16 +220,15 @@ def _ended_early(decision: Decision) -> Iterator[JobId]:
 
 
 def _started(scenario: Scenario) -> Started:
-    preempts = scenario.preemption if scenario.saves else None
     return Started(
         at_us=0,
         version=__version__,
         pool=scenario.name,
         epoch=1,
         controller=SIMULATED,
-        settings=scenario.settings if preempts else replace(scenario.settings, preemption="", image_bytes_s=0),
+        settings=scenario.in_force,
         nodes=scenario.nodes,
         policy=scenario.policy,
         admission=scenario.admission,
-        preemption=preempts,
+        preemption=scenario.preemption if scenario.saves else None,
     )

@@ -65,7 +65,7 @@ def test_the_scenario_has_pool_settings_and_policy_of_the_ledger(made: Record, h
     assert rules is not None
     assert plan.nodes == rules.nodes
     scenario = plan.scenario(Catalog(site=made.folder))
-    assert scenario.settings == rules.settings
+    assert scenario.in_force == rules.settings
     assert scenario.policy.sha256 == rules.policy.sha256
     assert (plan.constants.slots, plan.constants.map_slots) == (CONSTANTS.slots, 0)
     specs = {wanted_job.spec.id: wanted_job.spec for demand in plan.demands for wanted_job in demand.all_jobs}
@@ -116,7 +116,7 @@ def test_an_admission_policy_comes_back_with_its_parameters_and_the_jobs_it_ende
     plan = read_plan(Site(made.folder), catalog, str(made.scenario))
     scenario = plan.scenario(catalog)
     assert rules is not None
-    assert scenario.settings == rules.settings
+    assert scenario.in_force == rules.settings
     assert scenario.admission is not None
     assert rules.admission is not None
     assert scenario.admission.sha256 == rules.admission.sha256
