@@ -208,9 +208,9 @@ class Reads:
 
 
 FOUND = ("clusters", "hosts", "dead", "gone", "deployed", "only_here", "destroyed", "emptied", "services")
-"""What a new controller finds in a world as it was."""
+"""The parts of a world that a new controller finds as they were."""
 CARRIED = ("engine", "check", "keep_events", "users", "sites", "seed", "replies", "starts")
-"""What a world carries over to a new controller besides."""
+"""The parts that a world carries over to a new controller besides."""
 
 #: what stands on the heap, beside events
 Step = Effect | Leaves | Goes | Noticed | PowerFails | PowerReturns | Reads | Follows | Looks

@@ -86,7 +86,7 @@ class SimJob:
     attempts: int = 0
     work_us: int = 0
     again: list[Again] = field(default_factory=list)
-    """What tasks bring along that had to go, in the order in which they start again."""
+    """The luggage of tasks that had to go, in the order in which they start again."""
     running: dict[TaskAttempt, None] = field(default_factory=dict)
     steps: dict[Flow[Any], None] = field(default_factory=dict)
 
