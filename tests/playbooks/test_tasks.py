@@ -28,6 +28,13 @@ echo "$@" >>calls
 [ "$2" != load ] || { [ -e ../image ] && cp ../image fawkes-image || exit ${NO_IMAGE:-3}; }
 [ "$2" != save ] || { [ ! -e ../full ] && cp fawkes-image ../image; }
 """
+#: a CRIU that runs, and dumps only where it may
+CRIU = """
+case $1 in
+    run) cd "$2"; exec sh "./$4" ;;
+    dump) [ -e "$2/../../may" ] || { echo "CRIU cannot dump it: a socket" >&2; exit 1; } ;;
+esac
+"""
 #: counts until it is told to save what it has
 COUNT = """
 n=$(cat "$FAWKES_CHECKPOINT/n" 2>/dev/null || echo 0)
@@ -48,9 +55,13 @@ class Container:
 
     def __init__(self, lease: Lease, app: Path, name: str, command: str, **env: str) -> None:
         self.name, self.app, self.folder = name, app, app / name
-        self.folder.mkdir(parents=True)
-        for file, text in (("fawkes-task", (TASKS.sources / "fawkes-task").read_text()), ("fawkes-command", command)):
-            (self.folder / file).write_text(text)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (app / f"{name}.command").write_text(command)
+        for file, place in (
+            ("fawkes-task", TASKS.sources / "fawkes-task"),
+            ("fawkes-command", app / f"{name}.command"),
+        ):
+            (self.folder / file).symlink_to(place)
         java = app / "java/bin/java"
         java.parent.mkdir(parents=True, exist_ok=True)
         java.write_text(JAVA)
@@ -170,6 +181,19 @@ def test_a_task_that_must_end_is_ended_with_all_that_it_has_started(lease: Lease
     assert task.end()[0] == 84
     assert went(lease)[0] == "killed"
     assert f"task.{ONE}" not in ok(tasks.look(lease))
+
+
+def test_what_criu_cannot_dump_is_ended_with_its_reason(lease: Lease, start: Start, app: Path) -> None:
+    (app / ONE).mkdir(parents=True)
+    (app / ONE / "fawkes-criu").write_text(CRIU)
+    (app / "program").write_text("exec sleep 1000")
+    (app / ONE / "program").symlink_to(app / "program")
+    task = start("sh ./program", FAWKES_TASK_SAVES="criu")
+    wait_for(lambda: f"task.{ONE}" in ok(tasks.look(lease)), "the task")
+    facts = ok(tasks.preempt(lease, {ONE: True}, within_s=60))
+    assert (facts[f"told.{ONE}"], facts[f"why.{ONE}"]) == ("yes", "CRIU cannot dump it: a socket")
+    assert task.end()[0] == 84
+    assert went(lease)[0] == "killed"
 
 
 def test_a_command_that_does_not_know_the_signal_begins_again(lease: Lease, start: Start) -> None:

@@ -68,7 +68,7 @@ def _nobody_knows(draft: Draft, pending: PutPending) -> None:
     """Nobody will say any more how tasks went that had orders."""
     draft.settle(pending.key)
     if isinstance(pending.effect, PreemptTasks):
-        _went(draft, pending.effect, None)
+        _went(draft, pending.effect, None, None)
 
 
 def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None:
@@ -86,7 +86,7 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
             return
         told = _heard(effect)
     elif isinstance(effect, PreemptTasks):
-        _went(draft, effect, event.facts.get("left"))
+        _went(draft, effect, event.facts.get("left"), event.facts.get("why"))
     elif preempt is not None:
         order, told = _judged(draft, effect, rows_of(event.facts), preempt)
         if order is not None:
@@ -131,9 +131,10 @@ def _judged(
     return PreemptTasks(effect.node, effect.cluster, effect.generation, tuple(orders), left_us, told), told
 
 
-def _went(draft: Draft, effect: PreemptTasks, left: object) -> None:
-    """Say how each task went; what nobody says is not known."""
+def _went(draft: Draft, effect: PreemptTasks, left: object, whys: object) -> None:
+    """Say how each task went, and why one could not be saved; what nobody says is not known."""
     known = left if isinstance(left, Mapping) else {}
+    errors = whys if isinstance(whys, Mapping) else {}
     for order in effect.orders:
         row = known.get(order.container)
         how, size, took_us = row if isinstance(row, list | tuple) and len(row) == 3 else ("unknown", None, None)
@@ -148,4 +149,5 @@ def _went(draft: Draft, effect: PreemptTasks, left: object) -> None:
             run_us=order.run_us,
             size_bytes=size,
             took_us=took_us,
+            error=str(errors.get(order.container, "")),
         )

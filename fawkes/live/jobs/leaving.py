@@ -55,7 +55,7 @@ class LeavingTasks:
         within_s = effect.within_us / SECOND_US
         until_s = time.monotonic() + within_s
         script = tasks.preempt(right, orders, within_s=within_s)
-        self._ground.run(effect.node, script, "telling tasks to go")
+        whys = self._ground.run(effect.node, script, "telling tasks to go").under("why")
         while True:
             look = tasks.went(
                 right, list(orders), wait_s=min(limits.TASKS_WAIT_S, max(0.0, until_s - time.monotonic()))
@@ -63,7 +63,7 @@ class LeavingTasks:
             said = self._ground.run(effect.node, look, "looking how tasks went")
             left = {container: _how(said, container) for container in orders}
             if time.monotonic() >= until_s or all(row[0] not in ("runs", "unknown") for row in left.values()):
-                return {"left": left}
+                return {"left": left, "why": dict(whys)}
             if self._stopping.is_set() or not current():
                 return None
 

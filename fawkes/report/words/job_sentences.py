@@ -115,7 +115,7 @@ def _must_go(facts: Facts) -> str:
 
 def _went(facts: Facts) -> str:
     how = _WENT.get(str(facts["how"]), "has left nothing that says how it went: without a result it runs again")
-    return "Task {index} of job {job} on {node} " + how
+    return "Task {index} of job {job} on {node} " + how + (" ({error})" if facts.get("error") else "")
 
 
 JOBS: Mapping[str, Template] = {

@@ -151,6 +151,14 @@ def test_what_nobody_says_of_a_task_is_not_known(left: Any, how: str, size: int 
     assert (said["how"], said["size_bytes"], said["run_us"]) == (how, size, 30 * SECOND_US)
 
 
+def test_why_a_task_could_not_be_saved_is_said() -> None:
+    desk = desk_of()
+    desk.answer(KEY, tasks=[row(1)])
+    desk.answer(KEY, left={"container_1": ["killed", 0, 1]}, why={"container_1": "a socket"})
+    (said,) = desk.said("task-went")
+    assert (said["how"], said["error"]) == ("killed", "a socket")
+
+
 def test_a_look_that_fails_is_repeated_and_tells_nobody_anything() -> None:
     desk = desk_of()
     desk.failed(KEY)

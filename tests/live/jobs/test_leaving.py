@@ -101,6 +101,13 @@ def test_it_waits_until_no_task_runs() -> None:
     assert fleet.scripts == 4
 
 
+def test_why_a_task_could_not_be_saved_is_a_fact() -> None:
+    fleet = Saying(f"@told.{A}=yes\n@why.{A}=CRIU cannot dump it\n", f"@went.{A}=killed 5 0\n@went.{B}=gone\n")
+    facts = hands(fleet).reach(preempt(), lambda: True)
+    assert facts is not None
+    assert facts["why"] == {A: "CRIU cannot dump it"}
+
+
 @pytest.mark.parametrize(
     ("said", "how"),
     [

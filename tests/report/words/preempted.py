@@ -37,6 +37,11 @@ PREEMPTED = [
     ),
     _went("saved", "has saved 2.0 MB in 3s and goes on elsewhere"),
     _went("killed", "has ended without saving anything: it goes on from what it had saved before, or begins again"),
+    (
+        Reason("task-went", {**_WENT, "how": "killed", "error": "CRIU cannot dump it: a socket"}),
+        "Task 3 of job j on n1 has ended without saving anything: it goes on from what it had saved before, or begins "
+        "again (CRIU cannot dump it: a socket)",
+    ),
     _went("ended", "was done before it had to go"),
     _went("runs", "still runs although its time is over: YARN ends it"),
     _went("gone", "has left nothing that says how it went: without a result it runs again"),
