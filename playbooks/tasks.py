@@ -31,6 +31,7 @@ scan() {
         { value[$3, $5] = $6 }
         END {
             for (p in parent) {
+                seen++
                 top = ""
                 for (at = p; at in parent; at = parent[at]) if (value[at, "FAWKES_TASK_RUNS"] != "") top = at
                 if (top != "" && value[p, "FAWKES_TASK_RUNS"] != "" && value[top, "FAWKES_TASK_SAVES"] != "" &&
@@ -38,11 +39,13 @@ scan() {
                     print value[top, "FAWKES_TASK_RUNS"], p, value[top, "FAWKES_JOB"], value[top, "FAWKES_TASK_INDEX"],
                         value[top, "FAWKES_TASK_KILLS"] + 0, value[top, "FAWKES_TASK_SAVES"]
             }
+            exit !seen
         }'
 } 2>/dev/null
 look() {
     now
-    scan | while read -r container pid who; do
+    rows=$(scan) || return 1
+    printf '%s\n' "$rows" | while read -r container pid who; do
         started "$pid" && read -r _ pages _ <"/proc/$pid/statm" && echo "$container $who $((now - started)) $pages"
     done 2>/dev/null | awk -v page="$(getconf PAGESIZE)" '
         { who[$1] = $2 " " $3 " " $4; if ($6 > run[$1]) run[$1] = $6; pages[$1] += $7 }
@@ -61,12 +64,14 @@ order() {
     echo "$3" >"$folder/fawkes-until" && echo "$2 $now" >"$folder/.fawkes-order" &&
         mv -f "$folder/.fawkes-order" "$folder/fawkes-order" || { fact "told.$1" no; return; }
     fact "told.$1" yes
-    mine=$(printf '%s\n' "$running" | grep "^$1 ")
+    # Anew for each: dumps take time, and a number of a process that has ended may be that of another one by then.
+    mine=$(scan | grep "^$1 ")
     signal=KILL
     case $2,${mine##* } in
         save,criu)
             why=$(/bin/sh "$folder/fawkes-criu" dump "$folder/fawkes-work" "$folder/fawkes-criu.tar" 2>&1) && return
             fact "why.$1" "$(printf '%s' "$why" | tail -n 1)"
+            mine=$(scan | grep "^$1 ")
             ;;
         save,*) signal=USR1 ;;
     esac
@@ -118,7 +123,7 @@ def preempt(lease: Lease, orders: Mapping[str, bool], *, within_s: float) -> Scr
     written). One that CRIU cannot dump is ended, for the reason ``why.CONTAINER``; dumps go one after another.
     UserError for what is no container.
     """
-    lines = [f"until=$(($(date +%s) + {max(0, int(within_s))}))", "running=$(scan)"]
+    lines = [f"until=$(($(date +%s) + {max(0, int(within_s))}))"]
     for container, save in orders.items():
         lines.append(f'order {_checked(container)} {"save" if save else "kill"} "$until"')
     return _as_owner(lease, "\n".join(lines))
