@@ -393,6 +393,8 @@ def cancel(draft: Draft, job: JobState, why: str) -> None:
     if job.life is JobLife.QUEUED:
         draft.settle(Key.DEADLINE.of(job.id))
         _cancelled(draft, job, why)
+        if job.attempt > 1:
+            leftovers.ended(draft, job)
     elif job.life is not JobLife.CANCELLING:
         draft.settle(Key.LIMIT.of(job.id))
         draft.settle(Key.QUIET.of(job.id))

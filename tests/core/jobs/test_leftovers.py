@@ -6,8 +6,8 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ClearSaved
-from fawkes.core.values.events import Condition, Progress, ReleaseAsked
-from fawkes.core.values.model import ClusterId
+from fawkes.core.values.events import CancelAsked, Condition, Progress, ReleaseAsked
+from fawkes.core.values.model import ClusterId, JobId, JobLife
 from tests.support.desk import Desk
 from tests.support.pools import settings
 
@@ -40,6 +40,18 @@ def test_it_is_removed_when_the_job_did_not_end_well(how: Progress, saves: bool,
     desk = running(saves=saves)
     desk.job("a-1", how)
     assert clears(desk) == begins
+
+
+def test_it_is_removed_when_a_job_is_cancelled_between_two_attempts() -> None:
+    desk = Desk(3, how=settings(period_us=10**6 * SECOND_US))
+    desk.up("a", max_running_jobs=1)
+    desk.submit("a", 1, saves=True, retries=1)
+    desk.job("a-1", Progress.RUNNING)
+    desk.submit("a", 2, saves=True, priority=5)
+    desk.job("a-1", Progress.FAILED)
+    assert desk.state.jobs[JobId("a-1")].life is JobLife.QUEUED
+    desk.tell(CancelAsked(at_us=desk.now_us, job=JobId("a-1"), ask="q"))
+    assert clears(desk) == 1
 
 
 def test_what_was_gone_at_once_is_looked_at_once_more() -> None:
