@@ -43,6 +43,7 @@ PARTS = (
     "masters",
     "standby",
     "stranger",
+    "saving",
 )
 _ROUNDS = {
     "core": 5,
@@ -61,6 +62,7 @@ _ROUNDS = {
     "evacuate": 1,
     "standby": 1,
     "stranger": 1,
+    "saving": 3,
 }
 
 
@@ -148,7 +150,7 @@ def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Sa
         from bench import masters
 
         figures += masters.figures(say)
-    for part in ("standby", "stranger"):
+    for part in ("standby", "stranger", "saving"):
         if part in parts:
             figures += _of_module(part, rounds, say)
     return figures

@@ -60,7 +60,6 @@ folder_of() {
 order() {
     folder_of "$1" || { fact "told.$1" gone; return; }
     [ ! -e "$folder/fawkes-order" ] || { fact "told.$1" before; return; }
-    now
     echo "$3" >"$folder/fawkes-until" && echo "$2 $now" >"$folder/.fawkes-order" &&
         mv -f "$folder/.fawkes-order" "$folder/fawkes-order" || { fact "told.$1" no; return; }
     fact "told.$1" yes
@@ -123,7 +122,8 @@ def preempt(lease: Lease, orders: Mapping[str, bool], *, within_s: float) -> Scr
     written). One that CRIU cannot dump is ended, for the reason ``why.CONTAINER``; dumps go one after another.
     UserError for what is no container.
     """
-    lines = [f"until=$(($(date +%s) + {max(0, int(within_s))}))"]
+    # Dumps go one after another, so that the time of each counts from the first.
+    lines = ["now", f"until=$(($(date +%s) + {max(0, int(within_s))}))"]
     for container, save in orders.items():
         lines.append(f'order {_checked(container)} {"save" if save else "kill"} "$until"')
     return _as_owner(lease, "\n".join(lines))
@@ -132,8 +132,8 @@ def preempt(lease: Lease, orders: Mapping[str, bool], *, within_s: float) -> Scr
 def went(lease: Lease, containers: Sequence[str], *, wait_s: float = 0.0) -> Script:
     """How containers with an order went, at the latest after ``wait_s``; changes nothing.
 
-    Fact ``went.CONTAINER`` is ``saved TIME BYTES``, ``killed TIME 0`` or ``ended TIME 0`` (hundredths of a second since
-    the order), ``runs``, or ``gone`` when nothing is left that says how it went.
+    Fact ``went.CONTAINER`` is ``saved TIME BYTES``, ``killed TIME 0 [WHY]`` or ``ended TIME 0`` (hundredths of a second
+    since the orders), ``runs``, or ``gone`` when nothing is left that says how it went.
     """
     return _as_owner(lease, " ".join(["went", str(round(wait_s * 10)), *map(_checked, containers)]))
 

@@ -271,3 +271,12 @@ def test_a_task_that_is_killed_after_its_move_was_no_bad_image(start: Start) -> 
     code, said = task.end()
     assert code == 137
     assert "cannot restore" not in said
+
+
+def test_a_task_ends_although_its_dumper_was_killed(start: Start) -> None:
+    """The mark of a dump is there, and nobody dumps."""
+    task = start("exec sleep 1234")
+    wait_for(lambda: (task.work / ".pid").exists(), "the command")
+    (task.work / ".dumping").touch()
+    subprocess.run(["pkill", "-9", "-u", str(task.uid), "-fx", "sleep 1234"], check=True)
+    assert task.end()[0] == 137

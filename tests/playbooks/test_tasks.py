@@ -26,7 +26,8 @@ JAVA = """#!/bin/sh
 shift 3
 echo "$@" >>calls
 [ "$2" != load ] || { [ -e ../image ] && cp ../image fawkes-image || exit ${NO_IMAGE:-3}; }
-[ "$2" != save ] || { [ ! -e ../full ] && cp fawkes-image ../image; }
+[ "$2-$(ls ../full)" != save-../full ] || { echo 'Exception in thread "main" a.B: no room' >&2; exit 1; }
+[ "$2" != save ] || cp fawkes-image ../image
 """
 #: a CRIU that runs, and dumps only where it may
 CRIU = """
@@ -210,7 +211,8 @@ def test_what_cannot_be_stored_is_not_called_saved(lease: Lease, start: Start, a
     (app / "full").touch()
     preempt(lease, True)
     assert task.end()[0] == 84
-    assert went(lease)[0] == "killed"
+    how, _, size, *why = went(lease)
+    assert (how, size, " ".join(why)) == ("killed", "0", "no room")
     assert not (app / "image").exists()
 
 
@@ -239,6 +241,22 @@ def test_an_image_that_is_gone_lets_the_task_begin_again(start: Start, app: Path
     code, said = task.end()
     assert (code, (app / "began").exists()) == (0, True)
     assert "it begins again" in said
+
+
+@pytest.mark.parametrize(("code", "calls"), [(86, ["load", "drop"]), (87, ["load"])])
+def test_an_image_that_cannot_be_used_goes_and_the_task_begins_again(
+    start: Start, app: Path, code: int, calls: list[str]
+) -> None:
+    """One that only this node could not restore stays for others."""
+    (app / ONE).mkdir(parents=True)
+    (app / ONE / "fawkes-criu").write_text(f'[ "$1" != resume ] || exit {code}; cd "$2"; exec sh "./$4"')
+    (app / "empty").mkdir()
+    subprocess.run(["tar", "-cf", str(app / "image"), "-C", str(app), "empty"], check=True)
+    (app / "program").write_text("exit 0")
+    (app / ONE / "program").symlink_to(app / "program")
+    task = start("sh ./program", FAWKES_TASK_SAVES="criu", FAWKES_TASK_SAVED="yes")
+    assert task.end()[0] == 0
+    assert task.calls == [*(f"fawkes.tasks.Image {call}" for call in calls), "fawkes.tasks.Keep"]
 
 
 @pytest.mark.parametrize("trouble", ["1", "255"])

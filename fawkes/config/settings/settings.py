@@ -247,7 +247,7 @@ class SettingsFile(Strict):
     image_bytes_s: SizeBytes = Field(
         default=20_000_000,
         alias="image_rate",
-        description="bytes a second at which a node is taken to write and read what tasks have saved",
+        description="bytes a second at which a node is taken to save tasks, until the MR-cluster has saved some",
     )
     period_us: PositiveDurationUs = Field(alias="period", description="T: how often weights are computed")
     sample_every_us: PositiveDurationUs = Field(alias="sample_every", description="how often MR-clusters are read")

@@ -6,12 +6,12 @@ Only tasks of jobs that can be saved are asked about. YARN gives what becomes fr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import inf
 
 from fawkes.base.units import SECOND_US
+from fawkes.core.preemption import rates
 from fawkes.core.preemption.preempt import decide
 from fawkes.core.preemption.tasks import GOES, Row, order_of, rows_of, say, task_of
-from fawkes.core.preemption.values import Answer, Cause, Choose, Device, Medium, Need
+from fawkes.core.preemption.values import Answer, Cause, Choose, Need
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
 from fawkes.core.values.effects import ClaimTasks, PreemptTasks, TaskOrder
@@ -81,8 +81,7 @@ def late(draft: Draft, pending: PutPending) -> None:
 def _preempt(draft: Draft, effect: ClaimTasks, rows: Sequence[Row], preempt: Choose) -> None:
     priorities = {row.job: job.spec.priority for row in rows if (job := draft.job(row.job)) is not None}
     here = {row.container: row for row in rows if row.job in priorities and _still_serves(draft, effect, row.node)}
-    rate = draft.settings.image_bytes_s or None
-    device = Device(medium=Medium(write=rate, read=rate, network=inf))
+    device = rates.device(draft, effect.cluster)
     need = Need(cause=Cause.PRIORITY, slots=effect.slots, priority=effect.priority)
     tasks = [task_of(row, priorities[row.job]) for row in here.values()]
     answers = decide(tasks, {str(node): device for node in effect.nodes}, need, preempt)

@@ -6,12 +6,12 @@ Only tasks of jobs that can be saved are asked about; all others on the node are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf
 
 from fawkes.base.units import SECOND_US
+from fawkes.core.preemption import rates
 from fawkes.core.preemption.preempt import decide
 from fawkes.core.preemption.tasks import GOES, Row, order_of, rows_of, say, task_of
-from fawkes.core.preemption.values import Cause, Choose, Device, Medium, Need
+from fawkes.core.preemption.values import Cause, Choose, Need
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
 from fawkes.core.values.effects import LookAtTasks, PreemptTasks
@@ -116,8 +116,7 @@ def _judged(
     new = {row.container: row for row in rows if row.container not in effect.told}
     if not new or left_us <= 0:
         return None, effect.told
-    rate = draft.settings.image_bytes_s or None
-    devices = {str(effect.node): Device(medium=Medium(write=rate, read=rate, network=inf))}
+    devices = {str(effect.node): rates.device(draft, effect.cluster)}
     need = Need(cause=Cause.LEAVES, within_s=left_us / SECOND_US)
     answers = decide([task_of(row) for row in new.values()], devices, need, preempt)
     orders = []
@@ -135,6 +134,7 @@ def _went(draft: Draft, effect: PreemptTasks, left: object, whys: object) -> Non
     """Say how each task went, and why one could not be saved; what nobody says is not known."""
     known = left if isinstance(left, Mapping) else {}
     errors = whys if isinstance(whys, Mapping) else {}
+    rates.learn(draft, effect, known)
     for order in effect.orders:
         row = known.get(order.container)
         how, size, took_us = row if isinstance(row, list | tuple) and len(row) == 3 else ("unknown", None, None)

@@ -65,7 +65,7 @@ def task_of(row: Row, priority: int = 0) -> Task:
 
 def order_of(row: Row, answer: Answer) -> TaskOrder:
     """The order that follows from an answer with which a task leaves."""
-    return TaskOrder(row.container, row.job, row.index, answer.action is not Action.KILL, row.run_us)
+    return TaskOrder(row.container, row.job, row.index, answer.action is not Action.KILL, row.run_us, row.memory)
 
 
 def say(draft: Draft, row: Row, answer: Answer, cluster: ClusterId, *, claimant: JobId | None = None) -> None:

@@ -445,13 +445,17 @@ class ClaimTasks:
 
 @dataclass(frozen=True, slots=True)
 class TaskOrder:
-    """The order to a task, by its container, to save itself or else to end; it ran for ``run_us`` until the look."""
+    """The order to a task, by its container, to save itself or else to end.
+
+    By the look it ran for ``run_us`` and had so much ``memory``; None: not known.
+    """
 
     container: str
     job: JobId
     index: int
     save: bool
     run_us: int | None
+    memory: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

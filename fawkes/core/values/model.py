@@ -317,6 +317,7 @@ class ClusterState:
     ``shut_out`` former masters may still run, as long as they are lost. ``alert`` is the worst of its alerts, of the
     kind ``alert_kind``: None without an alert, and where an earlier version has stored it. ``further`` are the others,
     the worst first (`core.alerts`). ``service`` is what its masters said last of what users need; None: not known.
+    ``image_rates`` are the rates at which its nodes have last saved tasks, in bytes of their memory a second.
     """
 
     spec: ClusterSpec
@@ -344,6 +345,7 @@ class ClusterState:
     service: Service | None = None
     silent_us: int | None = None
     hold: Hold | None = None
+    image_rates: tuple[int, ...] = ()
 
     @property
     def id(self) -> ClusterId:

@@ -48,9 +48,10 @@ class Settings:
     waits up to ``close_us`` until HDFS has closed what clients hold open; 0: nothing is closed for a save.
 
     ``preemption`` is the policy for the tasks of a node that leaves; empty: they are waited for. ``image_bytes_s`` is
-    the rate at which a node is taken to write and read the images of tasks; 0: not known. ``admission`` is the policy
-    by which jobs are let in; empty: first come, first served. It learns from the jobs of each MR-cluster for itself, or
-    with ``learn_from_pool`` from those of all. ``admit_unkept`` lets jobs in of which no grant of CPUs can be kept.
+    the rate at which a node is taken to save tasks until its MR-cluster has saved some; 0: not known. ``admission`` is
+    the policy by which jobs are let in; empty: first come, first served. It learns from the jobs of each MR-cluster for
+    itself, or with ``learn_from_pool`` from those of all. ``admit_unkept`` lets jobs in of which no grant of CPUs can
+    be kept.
     """
 
     preset: str = "steady"

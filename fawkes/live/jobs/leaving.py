@@ -55,15 +55,16 @@ class LeavingTasks:
         within_s = effect.within_us / SECOND_US
         until_s = time.monotonic() + within_s
         script = tasks.preempt(right, orders, within_s=within_s)
-        whys = self._ground.run(effect.node, script, "telling tasks to go").under("why")
+        whys = dict(self._ground.run(effect.node, script, "telling tasks to go").under("why"))
         while True:
             look = tasks.went(
                 right, list(orders), wait_s=min(limits.TASKS_WAIT_S, max(0.0, until_s - time.monotonic()))
             )
             said = self._ground.run(effect.node, look, "looking how tasks went")
             left = {container: _how(said, container) for container in orders}
+            whys |= {container: why for container in orders if (why := _why(said, container))}
             if time.monotonic() >= until_s or all(row[0] not in ("runs", "unknown") for row in left.values()):
-                return {"left": left, "why": dict(whys)}
+                return {"left": left, "why": whys}
             if self._stopping.is_set() or not current():
                 return None
 
@@ -85,7 +86,12 @@ def _row(node: NodeId, container: str, text: str) -> dict[str, Plain] | None:
 
 
 def _how(said: Said, container: str) -> list[Plain]:
-    how, *numbers = said.get(f"went.{container}", "unknown").split()
+    how, *numbers = said.get(f"went.{container}", "unknown").split()[:3]
     if len(numbers) == 2 and all(word.isdigit() for word in numbers):
         return [how, int(numbers[1]), int(numbers[0]) * _HUNDREDTH]
     return [how, None, None]
+
+
+def _why(said: Said, container: str) -> str:
+    """The reason that a container gave for having saved nothing."""
+    return " ".join(said.get(f"went.{container}", "").split()[3:])

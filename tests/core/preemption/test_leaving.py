@@ -10,7 +10,7 @@ from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import LookAtTasks, PreemptTasks
 from fawkes.core.values.events import Condition, Progress
-from fawkes.core.values.model import NodeLife
+from fawkes.core.values.model import ClusterId, NodeLife
 from fawkes.engine import replay
 from fawkes.policy import compile_policy, policy_text
 from fawkes.policy.admission import compile_admission
@@ -229,3 +229,48 @@ def test_what_nobody_can_say_after_a_wipe_is_said_to_be_unknown() -> None:
     desk.failed(KEY, "the MR-cluster leaves the node")
     assert [said["how"] for said in desk.said("task-went")] == ["unknown"]
     assert effect_of(desk) is None
+
+
+def saves(desk: Desk, *rates: int) -> None:
+    """The node saves 2 tasks of 5 MB together, in turn so fast: the second image is there after this time."""
+    for number, rate in enumerate(rates):
+        first, second = row(10 * number + 1), row(10 * number + 2)
+        desk.answer(KEY, tasks=[first, second])
+        took_us = 10_000_000 * SECOND_US // rate
+        left = {first["container"]: ["saved", 77, took_us // 2], second["container"]: ["saved", 77, took_us]}
+        desk.answer(KEY, left=left)
+        desk.wait(2)
+
+
+@pytest.mark.parametrize(
+    ("rates", "rate"),
+    [
+        ((), 1_000_000),
+        ((4_000_000,), 4_000_000),
+        ((4_000_000, 8_000_000, 100), 4_000_000),
+        ((9_000_000, 9_000_000, 9_000_000, 5_000_000, 5_000_000, 5_000_000), 5_000_000),
+    ],
+)
+def test_a_forecast_is_made_by_the_median_of_the_latest_saves(rates: tuple[int, ...], rate: int) -> None:
+    desk = desk_of("checkpoint", leave_s=10**6)
+    saves(desk, *rates)
+    desk.answer(KEY, tasks=[row(99, megabytes=20)])
+    assert desk.said("task-must-go")[-1]["ready_us"] == 20_000_000 * SECOND_US // rate
+    assert list(replay(desk.store.entries(), compile_policy, compile_admission, compile_preemption)) == []
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"container_1": ["killed", 0, 10], "container_2": ["saved", 77, 0]},
+        {"container_1": ["runs", None, None], "container_2": ["saved", 77, None]},
+        {"container_1": ["saved", 77, 10], "container_2": ["saved", 77, None]},
+        {},
+    ],
+)
+def test_saves_that_are_not_known_measure_nothing(left: dict[str, Any]) -> None:
+    desk = desk_of("checkpoint")
+    desk.answer(KEY, tasks=[row(1), row(2)])
+    desk.answer(KEY, left=left)
+    cluster = desk.state.clusters[ClusterId("a")]
+    assert cluster.image_rates == ()

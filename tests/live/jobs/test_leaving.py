@@ -102,10 +102,14 @@ def test_it_waits_until_no_task_runs() -> None:
 
 
 def test_why_a_task_could_not_be_saved_is_a_fact() -> None:
-    fleet = Saying(f"@told.{A}=yes\n@why.{A}=CRIU cannot dump it\n", f"@went.{A}=killed 5 0\n@went.{B}=gone\n")
+    fleet = Saying(
+        f"@told.{A}=yes\n@why.{A}=CRIU cannot dump it\n", f"@went.{A}=killed 5 0\n@went.{B}=killed 6 0 no room\n"
+    )
     facts = hands(fleet).reach(preempt(), lambda: True)
-    assert facts is not None
-    assert facts["why"] == {A: "CRIU cannot dump it"}
+    assert facts == {
+        "left": {A: ["killed", 0, 50_000], B: ["killed", 0, 60_000]},
+        "why": {A: "CRIU cannot dump it", B: "no room"},
+    }
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.yarn.api.ApplicationConstants;
 
 /**
- * Images of a task: the file ./fawkes-image goes to HDFS, or the newest whole one comes from there.
+ * Images of a task: the file ./fawkes-image goes to HDFS, the newest whole one comes from there, or is of no use there.
  *
  * <p>The name of an image has its size and its SHA-256. Exit code 3: there is none. What HDFS does not say is an error.
  */
@@ -27,6 +27,7 @@ public final class Image {
     private static final int NONE = 3;
     private static final int PIECE = 1 << 16;
     private static final String FILE = "fawkes-image";
+    private static final java.nio.file.Path NAME = Paths.get("fawkes-image.name");
 
     private final FileSystem fs;
     private final Configuration conf;
@@ -43,6 +44,8 @@ public final class Image {
         Image image = new Image(Spec.inContainer());
         if (args[0].equals("save")) {
             image.save();
+        } else if (args[0].equals("drop")) {
+            image.drop();
         } else if (!image.load()) {
             System.exit(NONE);
         }
@@ -80,12 +83,18 @@ public final class Image {
                 copy(in, out);
             }
             if (image.getPath().getName().endsWith("-" + image.getLen() + "-" + hex(digest))) {
+                Files.writeString(NAME, image.getPath().getName());
                 return true;
             }
             System.err.println("the image " + image.getPath() + " is damaged, and is removed");
             fs.delete(image.getPath(), false);
         }
         return false;
+    }
+
+    /** The image that was loaded goes: it is whole, and of no use to anybody. */
+    private void drop() throws IOException {
+        fs.delete(new Path(folder, Files.readString(NAME)), false);
     }
 
     private static void copy(InputStream in, OutputStream out) throws IOException {
