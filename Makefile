@@ -14,14 +14,16 @@ demo:
 test: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	@$(BIN)/fawkes dist get 3.4.2
-	$(BIN)/pytest -n 4 -m "not nightly and not drill and not lab and not hadoop"
+	$(BIN)/pytest -n 4 --dist worksteal -m "not nightly and not drill and not lab and not hadoop"
 	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not nightly and not drill and (lab or hadoop)"
 
-# Further cases of what `make test` plays once: the second version of Hadoop, storages, Kerberos, programs, policies, more faults.
+# Further cases of what `make test` plays once: the second version of Hadoop, storages, Kerberos, programs, policies, more faults;
+# then laws with all of their examples.
 nightly: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	@$(BIN)/fawkes dist get 3.4.2
 	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m nightly
+	FAWKES_ALL_EXAMPLES=1 $(BIN)/pytest -n 4 -m "hypothesis and not nightly and not drill and not lab and not hadoop"
 
 test-fast: $(VENV)/ready
 	$(BIN)/pytest -n auto -m "not slow and not nightly and not drill and not lab and not hadoop"

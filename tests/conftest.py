@@ -12,12 +12,13 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.support.examples import examples
 from tests.support.no_network import Asked, watched_fetchers
 from tests.support.own_group import in_own_group
 
 # A machine that does other things as well makes no test fail.
 # In CI the same examples every time: who is at work finds new ones, and not who wants to land something else.
-settings.register_profile("patient", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("patient", deadline=None, max_examples=examples(100), derandomize="CI" in os.environ)
 settings.load_profile("patient")
 
 # The readline of a terminal's pytest exports these to its workers: tables and sentences would be broken to that width.

@@ -14,6 +14,7 @@ from fawkes.config.site.site import Site
 from fawkes.offline.scenarios.read import read_plan
 from tests.bad_input.mutations import KINDS, Kind, mutated
 from tests.bad_input.support import Ended, changed, lay_out, run_here, tree
+from tests.support.examples import examples
 
 ENDINGS = {0, 1, 2, 4}
 """Done, no host fits (the only node of the site is closed), wrong, some hosts fit."""
@@ -40,7 +41,7 @@ def test_what_is_made_worse_is_good(kind: Kind, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @settings(
-    max_examples=1000,
+    max_examples=examples(1000),
     deadline=None,
     derandomize=True,
     database=None,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.bad_input.mutations import MUTATIONS
 from tests.bad_input.support import INVENTORY, REQUEST, Ended, changed, lay_out, run_here, tree
+from tests.support.examples import examples
 
 DATA = Path(__file__).parents[1] / "config" / "nodes" / "data"
 ANSIBLE = """pool = "p"
@@ -134,7 +135,7 @@ def test_a_million_nodes_are_refused_at_once(files: dict[str, str], tmp_path: Pa
 
 @pytest.mark.slow
 @settings(
-    max_examples=1000,
+    max_examples=examples(1000),
     deadline=None,
     derandomize=True,
     database=None,

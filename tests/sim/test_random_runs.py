@@ -18,10 +18,11 @@ from fawkes.core.values.lifecycle import WITH_MASTERS
 from fawkes.core.values.model import ClusterLife, ClusterState, JobLife, NodeId, NodeLife, Reason
 from fawkes.policy import compile_policy
 from fawkes.store.record import decision_of, decision_plain, dumps, loads
+from tests.support.examples import examples
 from tests.support.pools import Checked
 from tests.support.scripts import Script, scripts
 
-RUNS = int(os.environ.get("FAWKES_RANDOM_RUNS", "40"))
+RUNS = int(os.environ.get("FAWKES_RANDOM_RUNS", examples(40)))
 random_runs = settings(
     max_examples=RUNS,
     deadline=None,

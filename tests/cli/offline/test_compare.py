@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 import socket
 import sys
 from io import StringIO
@@ -95,6 +96,23 @@ def test_the_table_tells_what_is_compared(scenario: Path) -> None:
     assert "verdict: mean slowdown against TD, paired" in said.stdout
 
 
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """A comparison that has ended, with one replay: its folder, and what it said."""
+    folder = tmp_path_factory.mktemp("ended")
+    (folder / "small.toml").write_text(SCENARIO)
+    done = compare(folder / "small.toml", "-o", "json", replays=1)
+    assert done.exit_code == 0, done.stderr
+    return folder, done
+
+
+@pytest.fixture
+def compared(ended: tuple[Path, Result], tmp_path: Path) -> Path:
+    """The scenario of a comparison that has ended, beside its folder."""
+    shutil.copytree(ended[0], tmp_path / "again")
+    return tmp_path / "again" / "small.toml"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "code", "says"),
@@ -103,19 +121,17 @@ def test_the_table_tells_what_is_compared(scenario: Path) -> None:
         (("--spread", "1s"), 6, "spread_us was 30000000 and is 1000000 now"),
     ],
 )
-def test_rows_of_another_comparison_are_refused(scenario: Path, change: tuple[str, ...], code: int, says: str) -> None:
-    assert compare(scenario, replays=1).exit_code == 0
-    said = compare(scenario, *change, replays=1)
+def test_rows_of_another_comparison_are_refused(compared: Path, change: tuple[str, ...], code: int, says: str) -> None:
+    said = compare(compared, *change, replays=1)
     assert (said.exit_code, said.stdout) == (code, "")
     assert says in said.stderr
 
 
 @pytest.mark.slow
-def test_rows_of_another_version_are_refused(scenario: Path) -> None:
-    assert compare(scenario, replays=1).exit_code == 0
-    file = scenario.parent / "out" / "grid.json"
+def test_rows_of_another_version_are_refused(compared: Path) -> None:
+    file = compared.parent / "out" / "grid.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"fawkes": "0.0.1"}))
-    said = compare(scenario, replays=1)
+    said = compare(compared, replays=1)
     assert (said.exit_code, said.stdout) == (6, "")
     assert "holds rows of Fawkes 0.0.1" in said.stderr
 
@@ -177,16 +193,15 @@ def test_rows_say_how_sure_they_are(scenario: Path) -> None:
 
 
 @pytest.mark.slow
-def test_rows_of_other_code_are_refused_until_they_are_run_anew(scenario: Path) -> None:
-    first = compare(scenario, "-o", "json", replays=1)
-    file = next((scenario.parent / "out" / "rows").glob("TD-*"))
+def test_rows_of_other_code_are_refused_until_they_are_run_anew(ended: tuple[Path, Result], compared: Path) -> None:
+    file = next((compared.parent / "out" / "rows").glob("TD-*"))
     file.write_text(json.dumps(json.loads(file.read_text()) | {"code": "0123456789abcdef"}))
-    said = compare(scenario, replays=1)
+    said = compare(compared, replays=1)
     assert (said.exit_code, said.stdout) == (6, "")
     assert "1 of 2 rows are of other code (digest 0123456789abcdef, such as TD-plain-0001.json)" in said.stderr
-    again = compare(scenario, "--anew", "-o", "json", replays=1)
-    assert again.stdout == first.stdout
-    assert compare(scenario, "-o", "json", replays=1).stdout == first.stdout
+    again = compare(compared, "--anew", "-o", "json", replays=1)
+    assert again.stdout == ended[1].stdout
+    assert compare(compared, "-o", "json", replays=1).stdout == ended[1].stdout
 
 
 @pytest.mark.slow

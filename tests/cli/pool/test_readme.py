@@ -79,7 +79,7 @@ def test_fawkes_takes_the_command(words: list[str]) -> None:
     parse(words)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_picture_in_two_minutes(tmp_path: Path) -> None:
     install, compare, simulate = list(commands(way("a")))[-3:]
     assert install == ["pip", "install", ".[offline]"]

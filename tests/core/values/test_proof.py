@@ -31,6 +31,7 @@ from fawkes.core.values.proof import (
 )
 from fawkes.core.values.sight import UNHEARD, Blocks, Compute, Sight, Stored
 from tests.support.desk import Desk, grown
+from tests.support.examples import examples
 
 ASKED_US = 1000
 SOUND = frozenset({"s1", "s2", "s3"})
@@ -510,7 +511,7 @@ def stories(draw: st.DrawFn) -> Watched:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(stories())
 def test_nothing_that_stores_is_wiped_without_a_proof(watched: Watched) -> None:
     """Looked at after each event of the story (`Watched.look`); it ends well in the end."""

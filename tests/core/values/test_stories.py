@@ -48,6 +48,7 @@ from fawkes.core.values.lifecycle import WITH_MASTERS
 from fawkes.core.values.model import ClusterId, ClusterLife, Facts, NodeId, NodeLife, Promise, Role
 from fawkes.core.values.sight import Compute, SafeMode, Service, Stored
 from tests.support.desk import Desk
+from tests.support.examples import examples
 from tests.support.pools import settings as how
 
 NAMES = ("a", "b", "c")
@@ -352,7 +353,7 @@ def stories(draw: st.DrawFn) -> Story:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(stories())
 def test_whatever_happens_all_nodes_come_free(story: Story) -> None:
     story.end()

@@ -30,6 +30,7 @@ from fawkes.sim.events.steps import Delays
 from fawkes.sim.hadoop.constants import PLAIN
 from tests.offline.studies.flat.support import jobs_of
 from tests.offline.support import CATALOG
+from tests.support.examples import examples
 from tests.support.pools import admission
 
 NODES, SLOTS = 6, 2
@@ -137,8 +138,15 @@ def even(rows: Sequence[Job], events: Sequence[Told]) -> bool:
     return all(rows[number][1] % cpus == 0 for what, number, cpus in events if what == "started")
 
 
+random_traces = settings(
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+
+
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@random_traces
 @given(rows=traces, policy=st.sampled_from(("baseline", "reactive", "oracle")))
 def test_policies_that_learn_nothing_tell_the_same_story(rows: list[Job], policy: str) -> None:
     # What a job holds of an MR-cluster is fixed when it begins.
@@ -149,7 +157,7 @@ def test_policies_that_learn_nothing_tell_the_same_story(rows: list[Job], policy
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@random_traces
 @given(rows=traces, policy=st.sampled_from(("pythia", "justice")))
 def test_policies_that_learn_tell_the_same_story_while_nobody_waits_for_a_lesson(rows: list[Job], policy: str) -> None:
     events, pool, _ = flat(rows, policy, {})

@@ -55,6 +55,7 @@ def leaves() -> dict[NodeId, tuple[float, float]]:
     return times
 
 
+@cache
 def moments() -> list[tuple[NodeId, float]]:
     """Each second in which a node leaves, and some around it."""
     first = list(leaves().items())[:2]

@@ -22,6 +22,7 @@ from fawkes.sim.hadoop.tasks import JobAttempt
 from fawkes.store.record import decision_plain, dumps, to_plain
 from tests.offline.support import CATALOG, demand, jobs, plan, ready, two
 from tests.sim.stories import CONSTANTS, STEPS, Run, Step, played
+from tests.support.examples import examples
 
 #: half a minute where it has not been compiled before
 pytestmark = pytest.mark.slow
@@ -43,7 +44,7 @@ def conserved(events: list[TaskEvent], slots: int) -> None:
             busy[where] -= 1
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(name=st.sampled_from(sorted(CONSTANTS)), sites=st.integers(1, 3), steps=STEPS)
 def test_whatever_happens_both_models_come_to_the_same(name: str, sites: int, steps: list[Step]) -> None:
     of = CONSTANTS[name]
@@ -103,6 +104,7 @@ def test_runs_with_moves_sites_and_lost_nodes_write_the_same_records(growth: str
         assert text_of(replace(variant, engine="compiled")) == text_of(replace(variant, engine="readable"))
 
 
+@pytest.mark.nightly
 def test_a_workload_of_the_paper_writes_the_same_records() -> None:
     plan = paper_plan("WKLD-D")
     scenario = asked(plan.scenario(CATALOG), plan.demands)

@@ -52,7 +52,7 @@ def holding(model: str) -> list[str]:
     return [f"{name}: {found[name].ours}" for name in names if found[name].verdict != DIFFERS]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("model", SHORT)
 def test_rules_fail_in_a_model_that_lacks_the_effect(model: str) -> None:
     assert holding(model) == []
