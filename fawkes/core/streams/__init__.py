@@ -1,0 +1,1 @@
+"""Streams: when a topology grows or shrinks, who holds which keys, and where its operators run."""
