@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[2]
 CORE = sorted((ROOT / "fawkes" / "core").rglob("*.py"))
 #: of the standard library: values, arithmetic, collections
 CORE_MAY = {
-    "__future__", "bisect", "collections", "dataclasses", "enum", "functools", "heapq", "itertools", "json", "math",
-    "operator", "re", "types", "typing",
+    "__future__", "bisect", "collections", "dataclasses", "enum", "functools", "graphlib", "hashlib", "heapq",
+    "itertools", "json", "math", "operator", "re", "types", "typing",
 }  # fmt: skip
 OURS = {"fawkes.core", "fawkes.base.units", "fawkes.base.errors", "fawkes.base.values"}
 UNDONE = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
