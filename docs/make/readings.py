@@ -9,6 +9,7 @@ from fawkes.cli.show.fields import FIELDS
 from fawkes.core.values.model import Sample
 from fawkes.offline.outcomes.failover import MASTERS
 from fawkes.offline.outcomes.outcome import DEADLINES, ClusterOutcome, Outcome
+from fawkes.report.tables.waste_rows import TASKS, WASTE
 
 READINGS = {
     "at_us": "When it was read, in microseconds since 1970.",
@@ -42,8 +43,9 @@ def readings() -> str:
 
 def figures() -> str:
     """Each figure of a run offline, and where it stands."""
-    of_cluster = {each.name for each in fields(ClusterOutcome)} - {"due", "masters"} | {*DEADLINES, *MASTERS}
-    of_run = {each.name for each in fields(Outcome)} - {"clusters", "due", "masters"} | {*DEADLINES, *MASTERS}
+    parts, further = {"clusters", "due", "masters", "waste"}, {*DEADLINES, *MASTERS, *WASTE, *TASKS}
+    of_cluster = {each.name for each in fields(ClusterOutcome)} - parts | further
+    of_run = {each.name for each in fields(Outcome)} - parts | further
     rows = []
     for name in sorted(of_cluster | of_run):
         places = [place for place, names in (("MR-cluster", of_cluster), ("run", of_run)) if name in names]

@@ -11,6 +11,7 @@ import pytest
 from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import JobDetails, TaskArray
+from fawkes.core.preemption.account import Account, Accounts
 from fawkes.core.values.decision import PutJob
 from fawkes.core.values.model import Facts, JobLife, JobState, Role
 from fawkes.engine import replay
@@ -135,3 +136,26 @@ def test_runs_without_such_tasks_are_as_they_were() -> None:
     first, second = (entries(name, wishes) for name in (KILL, SAVE))
     assert first == second
     assert said(first, "task-must-go") == []
+
+
+def account(name: str, runs: Any) -> Account:
+    accounts = Accounts()
+    for step in runs(name):
+        accounts.follow(step.event, step.decision.reasons)
+    return accounts.of_job("a-1")
+
+
+@pytest.mark.parametrize("runs", [moved, urgent])
+def test_what_is_wasted_is_accounted_under_each_policy(runs: Any) -> None:
+    kill, save, wait = (account(name, runs) for name in (KILL, SAVE, WAIT))
+    assert (kill.killed, kill.saved, kill.waste.dumping_s) == (len(said(runs(KILL), "task-went")), 0, 0.0)
+    assert kill.waste.killed_s > save.waste.killed_s == wait.waste.wasted_s == 0.0
+    assert (save.saved, save.unseen) == (len(said(runs(SAVE), "task-went")), 0)
+    assert save.waiting_s > 0.0
+
+
+@pytest.mark.parametrize("runs", [moved, urgent])
+@pytest.mark.parametrize("name", [KILL, SAVE, WAIT])
+def test_the_useful_time_is_that_of_the_work(runs: Any, name: str) -> None:
+    tasks = ended(runs(name))["a-1"].spec.tasks
+    assert account(name, runs).useful_s == pytest.approx(tasks * TASK_S, rel=0.05)

@@ -202,6 +202,7 @@ def _tell(
     from fawkes.offline.outcomes.outcome import DEADLINES
     from fawkes.offline.outcomes.statistics import SIGNIFICANT, frame_of, least_p, table_of, with_settings
     from fawkes.offline.runs.folder import write_frame
+    from fawkes.report.tables.waste_rows import TASKS, WASTE
 
     table = table_of(rows, baseline)
     form = TABLES["compare"]
@@ -214,9 +215,10 @@ def _tell(
     write_frame(folder / "runs", frame_of(rows))
     write_frame(folder / "table", with_settings(pd.DataFrame(table)))
     _draw(table, baseline, folder)
-    due, masters = ([key for key in keys if table and key in table[0]] for keys in (DEADLINES, MASTERS))
+    kinds = (DEADLINES, MASTERS, (*WASTE, *TASKS))
+    due, masters, waste = ([key for key in keys if table and key in table[0]] for keys in kinds)
     if output == CSV:
-        form = replace(form, keys=(*form.keys, *due, *masters))
+        form = replace(form, keys=(*form.keys, *due, *masters, *waste))
     show(plain_texts(table) if output == CSV else table, form, output)
     if due and output not in (CSV, JSON):
         say("")
@@ -226,6 +228,10 @@ def _tell(
         say("")
         say("lost and moved masters, medians over the replays:")
         show(table, TABLES["compare, masters"], output)
+    if waste and output not in (CSV, JSON):
+        say("")
+        say("slot time of tasks, where some can be saved, medians over the replays:")
+        show(table, TABLES["compare, waste"], output)
     if output == TABLE:
         say("")
         say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")

@@ -157,6 +157,8 @@ def plan_of(site: Site, catalog: Any, name: str, seed: int | None, changes: Mapp
 
 
 def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
+    from fawkes.report.tables.waste_rows import waste_row
+
     rows: list[dict[str, Any]] = list(outcome.plain()["clusters"])
     total = {key: value for key, value in outcome.plain().items() if key != "clusters"}
     if output == JSON:
@@ -174,9 +176,10 @@ def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
     }
     due = {} if outcome.due is None else asdict(outcome.due)
     masters = {} if outcome.masters is None else asdict(outcome.masters)
+    waste = {} if outcome.waste is None else waste_row(outcome.waste)
     table = TABLES["simulate"]
-    form = replace(table, keys=(*table.keys, *due, *masters)) if output == CSV else table
-    show([*rows, {**everything, **due, **masters}], form, output)
+    form = replace(table, keys=(*table.keys, *due, *masters, *waste)) if output == CSV else table
+    show([*rows, {**everything, **due, **masters, **waste}], form, output)
     if due and output not in (CSV, JSON):
         say("")
         say("Jobs that have a deadline:")
@@ -189,6 +192,11 @@ def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
         say("")
         say("Lost and moved masters:")
         show([*rows, {"cluster": ALL, **masters}], TABLES["simulate, masters"], output)
+    if waste and output not in (CSV, JSON):
+        say("")
+        say("Slot time of tasks, where some can be saved:")
+        known = [row for row in rows if "useful_s" in row]
+        show([*known, {"cluster": ALL, **waste}], TABLES["simulate, waste"], output)
     if output == TABLE:
         say("")
         say(

@@ -57,6 +57,8 @@ _MASTERS = (
     "masters_away_s", "masters_moves", "masters_lacks_s", "jobs_again", "work_again_s", "standby_s", "standby_cpu_s",
 )  # fmt: skip
 
+_WASTE = ("killed_work_s", "dumping_s", "restoring_s", "waiting_s", "useful_s", "unknown_s")
+_WASTE_WIDE = ("wasted_part", "tasks_saved", "tasks_killed", "tasks_unknown", "tasks_unseen")
 #: the table of each verb, and of its options where they have one of their own
 TABLES: Final[Mapping[str, Table]] = {
     "status": Table(
@@ -136,6 +138,7 @@ TABLES: Final[Mapping[str, Table]] = {
         ("response_median_s", "node_s"),
     ),
     "simulate, deadlines": Table(("cluster", *_DEADLINES)),
+    "simulate, waste": Table(("cluster", *_WASTE), _WASTE_WIDE),
     "simulate, masters": Table(("cluster", *_MASTERS)),
     "simulate --beside, decisions": Table(
         ("from_cluster", "to_cluster", "role", "recorded_at_s", "recorded_nodes", "simulated_at_s", "simulated_nodes")
@@ -151,6 +154,7 @@ TABLES: Final[Mapping[str, Table]] = {
     ),
     "compare, front": Table(("moves", "front")),
     "compare, deadlines": Table(("policy", "settings", *_DEADLINES)),
+    "compare, waste": Table(("policy", "settings", "response_mean_s", *_WASTE), _WASTE_WIDE),
     "compare, masters": Table(("policy", "settings", *_MASTERS)),
     "deadlines": Table(
         ("deadlines", "cpus", "allocator", "sdr", "ptr", "wtr", "utilisation", "fairness"),
@@ -165,6 +169,11 @@ TABLES: Final[Mapping[str, Table]] = {
          "slowdown_mean_ci_high", "slowdown_median", "makespan_s_low", "makespan_s_high", "makespan_s_ci_low",
          "makespan_s_ci_high", "failed_jobs"),
         drop=("makespan_s",),
+    ),
+    "whatif, preemption": Table(
+        ("preemption", "response_mean_s", "change", "verdict", *_WASTE),
+        ("settings", "slowdown_mean", "change_ci_low", "change_ci_high", "p", "replays", *_WASTE_WIDE),
+        drop=("useful_s", "dumping_s", "restoring_s"),
     ),
     "record": Table(("problem", "count", "first", "why")),
     "workload": Table(("file", "format", "jobs", "span_s", "skipped", "not_written")),

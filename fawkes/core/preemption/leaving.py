@@ -17,7 +17,7 @@ from fawkes.core.values.decision import PutPending
 from fawkes.core.values.effects import LookAtTasks, PreemptTasks
 from fawkes.core.values.events import Done, Failed
 from fawkes.core.values.keys import Key
-from fawkes.core.values.model import ClusterId, NodeLife, NodeState
+from fawkes.core.values.model import ClusterId, Facts, NodeLife, NodeState
 
 
 def begin(draft: Draft) -> None:
@@ -68,7 +68,7 @@ def _nobody_knows(draft: Draft, pending: PutPending) -> None:
     """Nobody will say any more how tasks went that had orders."""
     draft.settle(pending.key)
     if isinstance(pending.effect, PreemptTasks):
-        _went(draft, pending.effect, None, None)
+        _went(draft, pending.effect, {})
 
 
 def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None:
@@ -86,7 +86,7 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
             return
         told = _heard(effect)
     elif isinstance(effect, PreemptTasks):
-        _went(draft, effect, event.facts.get("left"), event.facts.get("why"))
+        _went(draft, effect, event.facts)
     elif preempt is not None:
         order, told = _judged(draft, effect, rows_of(event.facts), preempt)
         if order is not None:
@@ -130,10 +130,11 @@ def _judged(
     return PreemptTasks(effect.node, effect.cluster, effect.generation, tuple(orders), left_us, told), told
 
 
-def _went(draft: Draft, effect: PreemptTasks, left: object, whys: object) -> None:
+def _went(draft: Draft, effect: PreemptTasks, facts: Facts) -> None:
     """Say how each task went, and why one could not be saved; what nobody says is not known."""
-    known = left if isinstance(left, Mapping) else {}
-    errors = whys if isinstance(whys, Mapping) else {}
+    known, errors, dumps = (
+        rows if isinstance(rows := facts.get(name), Mapping) else {} for name in ("left", "why", "dumps")
+    )
     rates.learn(draft, effect, known)
     for order in effect.orders:
         row = known.get(order.container)
@@ -150,4 +151,5 @@ def _went(draft: Draft, effect: PreemptTasks, left: object, whys: object) -> Non
             size_bytes=size,
             took_us=took_us,
             error=str(errors.get(order.container, "")),
+            **({"dump_us": dumps[order.container]} if order.container in dumps else {}),
         )

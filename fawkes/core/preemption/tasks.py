@@ -17,7 +17,10 @@ GOES = (Action.KILL, Action.FULL, Action.INCREMENTAL)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A task as its node sees it; None is what the node did not say."""
+    """A task as its node sees it; None is what the node did not say.
+
+    ``restore_us`` is how long it took to read what an earlier start had saved; None for a task that began anew, too.
+    """
 
     node: NodeId
     container: str
@@ -26,6 +29,7 @@ class Row:
     run_us: int | None
     memory: int | None
     kills: int
+    restore_us: int | None = None
 
 
 def rows_of(facts: Facts) -> list[Row]:
@@ -41,6 +45,7 @@ def rows_of(facts: Facts) -> list[Row]:
             run_us=_number(row.get("run_us")),
             memory=_number(row.get("bytes")),
             kills=_number(row.get("kills")) or 0,
+            restore_us=_number(row.get("restore_us")),
         )
         for row in (rows if isinstance(rows, list | tuple) else ())
         if isinstance(row, Mapping) and all(map(row.get, names)) and isinstance(row.get("index"), int)

@@ -464,7 +464,8 @@ class PreemptTasks:
 
     Ends as `Done` once none of them runs any more, or when that time is over, with the fact ``left``: by container
     ``[how, bytes, took_us]``. ``how`` is ``saved``, ``killed``, ``runs``, or ``gone`` when nobody knows how it went.
-    The fact ``why`` has why some could not be saved. ``told`` as in `LookAtTasks`, these included.
+    The fact ``why`` has why some could not be saved, ``dumps`` the time of each dump without its queue, if that is
+    known. ``told`` as in `LookAtTasks`, these included.
     """
 
     node: NodeId

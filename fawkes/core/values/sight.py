@@ -202,13 +202,36 @@ def application_of(attempt: str) -> str:
     return "_".join(("application", *attempt.split("_")[1:3]))
 
 
+@dataclass(frozen=True, slots=True)
+class Resumes:
+    """Tasks that an attempt of a job has resumed so far: ``count`` went on from what they had saved.
+
+    Before that they waited ``waited_us`` for a container, and read it in ``restored_us``. ``lost_us`` is the run time
+    of tasks that ended because their node left, without an order.
+    """
+
+    count: int = 0
+    waited_us: int = 0
+    restored_us: int = 0
+    lost_us: int = 0
+
+    def __add__(self, other: Resumes) -> Resumes:
+        """The sums of both."""
+        return Resumes(
+            self.count + other.count,
+            self.waited_us + other.waited_us,
+            self.restored_us + other.restored_us,
+            self.lost_us + other.lost_us,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """How far an attempt to run a job has got in YARN, by its tag: all of its applications that have not ended.
 
     ``master``: an ApplicationMaster has a container. ``progress`` is the percentage of the map tasks and that of the
     reduce tasks, added. A count is None while the ApplicationMaster does not answer. ``since_us`` is since when nothing
-    of this has changed: the core's own (0 in a reading).
+    of this has changed: the core's own (0 in a reading). ``resumes`` is None where nobody says it.
     """
 
     tag: str
@@ -219,6 +242,7 @@ class Work:
     done: int | None = None
     progress: float | None = None
     since_us: int = 0
+    resumes: Resumes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

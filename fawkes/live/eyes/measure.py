@@ -393,8 +393,15 @@ def _work_of(app: Application, tag: str, tasks: Tasks) -> Work:
     master = app.state == RUNNING and bool(app.master)
     if master and tasks.progress is None:
         return Work(tag=tag, application=app.id, master=True)
-    counts = {"waiting": tasks.waiting, "running": tasks.running, "done": tasks.done}
-    return Work(tag=tag, application=app.id, master=master, progress=tasks.progress or 0.0, **counts)
+    return Work(
+        tag=tag,
+        application=app.id,
+        master=master,
+        waiting=tasks.waiting,
+        running=tasks.running,
+        done=tasks.done,
+        progress=tasks.progress or 0.0,
+    )
 
 
 def _together(first: Work, second: Work) -> Work:

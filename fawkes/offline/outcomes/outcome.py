@@ -10,11 +10,13 @@ from statistics import fmean, median
 from typing import Any
 
 from fawkes.base.units import SECOND_US
+from fawkes.core.preemption.account import Account
 from fawkes.core.values.lifecycle import ENDED_JOBS
-from fawkes.core.values.model import JobId, JobLife, JobState
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState
 from fawkes.offline.outcomes.failover import NO_LOSS, MastersLost, masters_lost, spans_us, total_of
 from fawkes.report import history
 from fawkes.report.pictures.steps import held
+from fawkes.report.tables.waste_rows import accounts_of, waste_row
 from fawkes.sim.hadoop.model import TaskEvent
 from fawkes.store.base import Reader
 
@@ -58,9 +60,10 @@ class ClusterOutcome:
     finished_s: float | None
     due: Deadlines | None = None
     masters: MastersLost | None = None
+    waste: Account | None = None
 
     def plain(self) -> dict[str, Any]:
-        """Plain values for JSON; those of deadlines, and of lost masters, only where there are any."""
+        """Plain values for JSON; those of deadlines, lost masters, and preemption only where there are any."""
         return _flat(self)
 
 
@@ -92,21 +95,22 @@ class Outcome:
     steps: int
     due: Deadlines | None = None
     masters: MastersLost | None = None
+    waste: Account | None = None
 
     def plain(self) -> dict[str, Any]:
-        """Plain values for JSON; those of deadlines, and of lost masters, only where there are any."""
+        """Plain values for JSON; those of deadlines, lost masters, and preemption only where there are any."""
         return {**_flat(self), "clusters": [row.plain() for row in self.clusters]}
 
 
 def _further(outcome: ClusterOutcome | Outcome) -> dict[str, Any]:
-    """The values that only some outcomes have: of deadlines and of lost masters."""
-    return {
-        key: value for part in (outcome.due, outcome.masters) if part is not None for key, value in asdict(part).items()
-    }
+    """The values that only some outcomes have: of deadlines, of lost masters, and of tasks that had to go."""
+    parts = [asdict(part) for part in (outcome.due, outcome.masters) if part is not None]
+    parts += [] if outcome.waste is None else [waste_row(outcome.waste)]
+    return {key: value for part in parts for key, value in part.items()}
 
 
 def _flat(outcome: ClusterOutcome | Outcome) -> dict[str, Any]:
-    plain = {key: value for key, value in asdict(outcome).items() if key not in ("due", "masters")}
+    plain = {key: value for key, value in asdict(outcome).items() if key not in ("due", "masters", "waste")}
     return {**plain, **_further(outcome)}
 
 
@@ -122,11 +126,14 @@ def outcome_of(store: Reader, tasks: Sequence[TaskEvent] | None = None, *, with_
     node_s, most = _held(store)
     spent_us = None if tasks is None else _spent_us(tasks)
     lost = masters_lost(store, tasks) if with_losses else {}
+    saves = any(job.spec.saves for mine in jobs.values() for job in mine)
+    wasted = accounts_of(store).clusters() if saves else {}
     rows = tuple(
         replace(
             _cluster(name, mine, start_us, node_s.get(name, 0.0), most.get(name, 0)),
             due=_deadlines(mine, spent_us),
             masters=lost.get(name, NO_LOSS) if with_losses else None,
+            waste=wasted.get(ClusterId(name)),
         )
         for name, mine in jobs.items()
     )
@@ -149,6 +156,7 @@ def outcome_of(store: Reader, tasks: Sequence[TaskEvent] | None = None, *, with_
         steps=store.last_seq(),
         due=_deadlines(everyone, spent_us),
         masters=total_of(list(lost.values())) if with_losses else None,
+        waste=sum(wasted.values(), Account()) if saves else None,
     )
 
 

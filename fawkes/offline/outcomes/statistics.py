@@ -10,6 +10,7 @@ import pandas as pd
 
 from fawkes.offline.outcomes.failover import MASTERS
 from fawkes.offline.outcomes.outcome import DEADLINES
+from fawkes.report.tables.waste_rows import TASKS, WASTE
 
 #: what a table has of each run: mean and median slowdown over all jobs; least, median, most of the MR-clusters' means
 FIGURES = (
@@ -63,7 +64,8 @@ def with_settings(frame: pd.DataFrame) -> pd.DataFrame:
 def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str, Any]]:
     """For each policy and settings, in the order of the rows: replays, of each figure the median and the spread.
 
-    The figures are `FIGURES`, `DEADLINES` where jobs have deadlines, and `MASTERS` where nodes are lost.
+    The figures are `FIGURES`, `DEADLINES` where jobs have deadlines, `MASTERS` where nodes are lost, and `WASTE` with
+    the mean response time where tasks can be saved.
 
     ``p`` is of Wilcoxon's signed-rank test of the mean slowdown against the ``baseline`` policy under the same
     settings, paired by replay (two-sided); ``change`` is the median of the pairs' relative changes. ``FIGURE_ci_low``
@@ -72,7 +74,9 @@ def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str,
     when so few pairs can show nothing. All of these but the figures' intervals are None for the baseline itself and
     without it.
     """
-    figures = (*FIGURES, *(name for name in (*DEADLINES, *MASTERS) if any(name in row for row in rows)))
+    further = (*DEADLINES, *MASTERS, *WASTE, *TASKS)
+    figures = (*FIGURES, *(name for name in further if any(name in row for row in rows)))
+    figures += ("response_mean_s",) if any(WASTE[0] in row for row in rows) else ()
     groups: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["policy"], row["settings"]), {})[row["replay"]] = row

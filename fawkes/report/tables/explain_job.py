@@ -13,6 +13,7 @@ from fawkes.core.values.model import JobLife, JobState, Reason
 from fawkes.report import history
 from fawkes.report.tables.explain import Explanation, Line, lines_of
 from fawkes.report.tables.explain_quota import Courses, quota_lines
+from fawkes.report.tables.waste_rows import account_of_job, waste_in_words
 from fawkes.report.words.facts import how_it_stands
 from fawkes.report.words.sentences import sentence
 from fawkes.store.base import JOB, Reader
@@ -38,7 +39,9 @@ def explain_job(store: Reader, name: str, waits_now: WaitsNow = lambda job: None
         raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them all")
     if state is not None and state.life is JobLife.QUEUED:
         lines += _newest(store, lines, _held(store, state) or waits_now(state))
-    lines += preempted_lines(lines)
+    if preempted := preempted_lines(lines):
+        words = waste_in_words(account_of_job(store, name))
+        lines += [*preempted, *([Line(words)] if words else [])]
     about = [] if state is None else [Line(text) for text in (*job_in_words(state), *_masters_away(store, state))]
     return Explanation(f"Job {name}", (*about, *lines, *quota_lines(courses)))
 

@@ -41,12 +41,13 @@ class Preempting:
             rows: list[Plain] = [_row(node, task) for node in nodes for task in cluster.savable(node)]
             return _done(effect, now_us, tasks=rows)
         left: dict[str, Plain] = {}
+        dumps: dict[str, Plain] = {}
         there = {container_of(task): task for task in cluster.savable(effect.node)}
         at_us, steps = now_us, []
         for order in effect.orders:
             task = there.get(order.container)
             if task is None:
-                left[order.container] = ["gone", None, None]
+                left[order.container] = _over(cluster, effect.node)
             elif order.save:
                 size = task.memory or 0
                 at_us += self._time_us(size)
@@ -55,7 +56,9 @@ class Preempting:
                 cluster.preempt(effect.node, task, None, 0)
                 left[order.container] = ["killed", 0, 0]
         for number, (then_us, order, size) in enumerate(steps, 1):
-            heap.push(then_us, COMPLETION, Goes(effect, order, size, then_us - now_us, left, number == len(steps)))
+            heap.push(
+                then_us, COMPLETION, Goes(effect, order, size, then_us - now_us, left, dumps, number == len(steps))
+            )
         self._look_again(effect.node, heap, now_us)
         return None if steps else _done(effect, now_us, left=left)
 
@@ -68,16 +71,18 @@ class Preempting:
         there = {} if cluster is None else {container_of(task): task for task in cluster.savable(effect.node)}
         task = there.get(name)
         if cluster is None or task is None:
-            step.left[name] = ["gone", None, None]
+            step.left[name] = _over(cluster, effect.node)
         else:
             # While it was written the task stood still.
-            stood_us = min(task.run_us, self._time_us(step.size))
+            dump_us = self._time_us(step.size)
+            stood_us = min(task.run_us, dump_us)
             whole_us = task.run_us + task.left_us
             kept = (task.left_us + stood_us) / whole_us if whole_us else 1.0
-            cluster.preempt(effect.node, task, kept, self._time_us(step.size))
+            cluster.preempt(effect.node, task, kept, dump_us)
+            step.dumps[name] = dump_us
             step.left[name] = ["saved", step.size, step.took_us]
         self._look_again(effect.node, heap, now_us)
-        return _done(effect, now_us, left=step.left) if step.last else None
+        return _done(effect, now_us, left=step.left, dumps=step.dumps) if step.last else None
 
     def _time_us(self, size: int) -> int:
         """The time to write or to read an image."""
@@ -99,15 +104,22 @@ def container_of(task: Running) -> str:
     return f"container_{job}_{attempt}_{task.number}"
 
 
+def _over(cluster: Cluster | None, node: NodeId) -> list[Plain]:
+    """The answer of a task that does not run any more: it ended by itself, unless its node has gone with it."""
+    there = cluster is not None and node in cluster.nodes
+    return ["ended", 0, 0] if there else ["gone", None, None]
+
+
 def _row(node: NodeId, task: Running) -> dict[str, Plain]:
     return {
         "node": node,
         "container": container_of(task),
         "job": task.attempt[0],
         "index": task.number,
-        "run_us": task.run_us,
+        "run_us": max(0, task.run_us - task.restore_us),
         "bytes": task.memory,
         "kills": task.kills,
+        **({"restore_us": task.restore_us} if task.restore_us else {}),
     }
 
 

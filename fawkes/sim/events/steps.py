@@ -154,13 +154,16 @@ class Leaves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Goes:
-    """The image of a task is written, ``took_us`` after the order; ``left`` is the answer, complete after the last."""
+    """The image of a task is written, ``took_us`` after the order.
+
+    ``left`` is the answer, and ``dumps`` are the times of the dumps alone: both are complete after the last."""
 
     effect: PreemptTasks
     order: TaskOrder
     size: int
     took_us: int
     left: dict[str, Plain]
+    dumps: dict[str, Plain]
     last: bool
 
 

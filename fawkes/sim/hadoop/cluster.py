@@ -160,9 +160,9 @@ class SimCluster:
         node = self.nodes.get(name)
         for each in [] if node is None else list(node.attempts):
             if (each.job.attempt, each.number) == (task.attempt, task.number):
-                each.job.again.append(each.brought.left(each.factor, kept, restore_us))
+                each.job.again.append(each.brought.left(each.factor, kept, restore_us, self._flows.now_us))
                 each.job.work_us += 0 if kept is None else self._flows.now_us - each.since_us
-                self._stop(each)
+                self._stop(each, ordered=True)
                 self.assign()
                 return True
         return False
@@ -385,7 +385,7 @@ class SimCluster:
         else:
             node.reduces_free -= 1
         job.started = True
-        brought = job.brought()
+        brought = job.brought(self._flows.now_us)
         factor = brought.factor or self._chance.factor(job.stream, job.attempts) * node.factor
         task = TaskAttempt(job, node, phase, job.attempts, self._flows.now_us, factor, brought=brought)
         task.starts = self._starts
@@ -394,14 +394,11 @@ class SimCluster:
         self._note(task, "start")
         self._work(task)
 
-    def _stop(self, task: TaskAttempt) -> None:
+    def _stop(self, task: TaskAttempt, *, ordered: bool = False) -> None:
         """A task is killed and waits again."""
         for flow in task.flows:
             self._flows.drop(flow)
-        if task.is_map:
-            task.job.maps_waiting += 1
-        else:
-            task.job.reduces_waiting += 1
+        task.job.waits_again(task, 0 if ordered else self._flows.now_us - task.since_us)
         self._note(task, "killed")
         self._release(task)
 

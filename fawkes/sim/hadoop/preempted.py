@@ -14,7 +14,8 @@ def running(task: TaskAttempt, now_us: int, left_us: int) -> Running:
     array = task.job.effect.spec.details.get("array")
     memory_mb = array.get("memory_mb") if isinstance(array, Mapping) else None
     memory = memory_mb << 20 if isinstance(memory_mb, int) else None
-    return Running(task.job.attempt, task.number, now_us - task.since_us, left_us, memory, task.brought.kills)
+    kills, restore_us = task.brought.kills, task.brought.restore_us
+    return Running(task.job.attempt, task.number, now_us - task.since_us, left_us, memory, kills, restore_us)
 
 
 def by_priority(jobs: Collection[SimJob]) -> list[SimJob]:
@@ -34,6 +35,7 @@ def work_of(jobs: Collection[SimJob]) -> tuple[Work, ...] | None:
             waiting=job.tasks_waiting,
             running=len(job.running),
             done=job.maps_done + job.reduces_done,
+            resumes=job.resumes,
         )
         for job in jobs
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 from fawkes.core.values.effects import StartJob
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import JobId, NodeId, Role
+from fawkes.core.values.sight import Resumes
 from fawkes.sim.hadoop.flows import Flow
 from fawkes.sim.hadoop.profile import Profile
 
@@ -52,16 +53,22 @@ class SimNode:
 @dataclass(frozen=True, slots=True)
 class Again:
     """The luggage of a task that had to go: the ``factor`` of the work that is left (None: all of it is), the time
-    to read what it had saved, and how often it was ended for others.
+    to read what it had saved, how often it was ended for others, and since when it waits.
     """
 
     factor: float | None = None
     restore_us: int = 0
     kills: int = 0
+    since_us: int = 0
 
-    def left(self, factor: float, kept: float | None, restore_us: int) -> Again:
-        """The luggage of its next start, if the part ``kept`` of its work is still to be done; None: all of it."""
-        return Again(kills=self.kills + 1) if kept is None else Again(max(factor * kept, 1e-9), restore_us, self.kills)
+    def left(self, factor: float, kept: float | None, restore_us: int, now_us: int) -> Again:
+        """The luggage of its next start, if the part ``kept`` of its work is still to be done.
+
+        None: all that was to be done at its start; what it had saved before that is there.
+        """
+        if kept is None:
+            return replace(self, kills=self.kills + 1, since_us=now_us)
+        return Again(max(factor * kept, 1e-9), restore_us, self.kills, now_us)
 
 
 @dataclass(eq=False, slots=True)
@@ -87,6 +94,7 @@ class SimJob:
     work_us: int = 0
     again: list[Again] = field(default_factory=list)
     """The luggage of tasks that had to go, in the order in which they start again."""
+    resumes: Resumes = field(default_factory=Resumes)
     running: dict[TaskAttempt, None] = field(default_factory=dict)
     steps: dict[Flow[Any], None] = field(default_factory=dict)
 
@@ -105,9 +113,20 @@ class SimJob:
         """True if its grant has room for one more task."""
         return not self.granted or len(self.running) < self.granted
 
-    def brought(self) -> Again:
+    def brought(self, now_us: int) -> Again:
         """The luggage of the next task that starts."""
-        return self.again.pop(0) if self.again else Again()
+        luggage = self.again.pop(0) if self.again else Again()
+        if luggage.factor is not None:
+            self.resumes += Resumes(1, now_us - luggage.since_us, luggage.restore_us)
+        return luggage
+
+    def waits_again(self, task: TaskAttempt, lost_us: int) -> None:
+        """A task that ran waits for a slot again, and so much work of it is lost that nobody ordered to end."""
+        self.resumes += Resumes(lost_us=lost_us)
+        if task.is_map:
+            self.maps_waiting += 1
+        else:
+            self.reduces_waiting += 1
 
     @property
     def tasks_waiting(self) -> int:
@@ -175,7 +194,7 @@ class TaskAttempt:
 
 class Running(NamedTuple):
     """A task that runs and can be saved: whose, its number as in `TaskEvent`, its times, its memory (None: not known),
-    and how often it was ended for others.
+    how often it was ended for others, and how long it takes to read what it had saved.
     """
 
     attempt: JobAttempt
@@ -184,3 +203,4 @@ class Running(NamedTuple):
     left_us: int
     memory: int | None
     kills: int
+    restore_us: int
