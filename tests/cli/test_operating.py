@@ -16,7 +16,7 @@ from fawkes.base.errors import FawkesError
 from fawkes.core.values.events import MoveMastersAsked, PauseAsked, ResumeAsked, RetryAsked, UndrainAsked
 from fawkes.core.values.model import Reason
 from tests.cli.conftest import Run, World, cluster, job, node
-from tests.live.lab.support import wait_for
+from tests.support.waiting import wait_for
 
 # --- pause, drain, down ---------------------------------------------------------------------------------------------
 

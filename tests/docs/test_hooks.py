@@ -11,7 +11,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import NodeId
 from fawkes.live.base import hooks as running
 from fawkes.live.base.hooks import ALERT, HookError, Hooks
-from tests.live.lab.support import wait_for
+from tests.support.waiting import wait_for
 
 PAGE = Path(__file__).parents[2] / "docs/howto/hooks.md"
 EXAMPLES = dict(re.findall(r"<!-- hook: ([a-z-]+) -->\n\n```sh\n(.*?)```", PAGE.read_text(), re.DOTALL))

@@ -10,13 +10,11 @@ import shutil
 import signal
 import socket
 import subprocess
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from xml.sax.saxutils import escape
 
 from fawkes.core.values.model import NodeId
@@ -27,22 +25,9 @@ from fawkes.playbook.dist.compile.java import find_java
 from fawkes.playbook.dist.pins import PINS
 from fawkes.playbook.dist.release import LIGHT_FLAGS, Release
 from tests.playbook.dist.helpers import LocalShell
+from tests.support.waiting import LIMIT_S, wait_for
 
 BLOCK = 1 << 20
-LIMIT_S = 240.0
-
-T = TypeVar("T")
-
-
-def wait_for(look: Callable[[], T | None], what: str) -> T:
-    """The result of ``look`` once it gives something; AssertionError after a long time."""
-    late = time.monotonic() + LIMIT_S
-    while time.monotonic() < late:
-        result = look()
-        if result:
-            return result
-        threading.Event().wait(0.2)
-    raise AssertionError(f"{what}: not within {LIMIT_S:g} s")
 
 
 @dataclass

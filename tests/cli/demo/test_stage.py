@@ -13,7 +13,8 @@ from fawkes.base.errors import ExitStatus, FawkesError, RefusedError
 from fawkes.cli.demo.stage import MARK, own_folder, write_settings
 from fawkes.config.site.site import Site
 from fawkes.live.lab import name_of_site
-from tests.live.lab.support import fawkes, traces, wait_for
+from tests.live.lab.support import fawkes, traces
+from tests.support.waiting import wait_for
 
 
 def test_a_folder_is_made_and_emptied_the_next_time(tmp_path: Path) -> None:

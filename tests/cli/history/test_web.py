@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -29,6 +28,7 @@ from tests.cli.conftest import INVENTORY, Run, World
 from tests.report.web.browser import browser, there
 from tests.report.web.serving import certified
 from tests.support.desk import Desk
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 PATIENCE_S = 60.0
@@ -161,22 +161,20 @@ def test_a_controller_brings_its_page_and_takes_it_away(site: Path, table: Path)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     table.write_text(f'[web]\ntokens = "tokens"\naddress = "127.0.0.1:{port}"\n')
-    url, end = f"http://127.0.0.1:{port}/", time.monotonic() + PATIENCE_S
+    url = f"http://127.0.0.1:{port}/"
     with subprocess.Popen([sys.executable, "-m", "fawkes", "--site", str(site), "run"], stderr=subprocess.PIPE) as run:
         try:
             assert run.stderr is not None
             while b"controls pool" not in run.stderr.readline():
                 assert run.poll() is None
-            while not answers(url):
-                assert time.monotonic() < end
+            wait_for(lambda: answers(url), "the page")
             assert post(url, "pause", OPERATOR, {"reason": "a fan"}).json()["ok"]
             with closing(LedgerReader(site / "state")) as ledger:
                 (paused,) = ledger.entries(kinds=[PauseAsked.__name__])
             assert getattr(paused.event, "by", "") == "token olaf"
         finally:
             run.kill()
-    while answers(url):
-        assert time.monotonic() < end
+    wait_for(lambda: not answers(url), "the end of the page")
 
 
 def answers(url: str) -> bool:

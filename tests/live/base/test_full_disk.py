@@ -10,10 +10,9 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -26,6 +25,7 @@ from fawkes.live.base.timers import Clock
 from fawkes.live.controller.control import ControlServer
 from fawkes.live.controller.endpoint import Peer
 from tests.store.test_room import PRIVATE, can_mount
+from tests.support.waiting import wait_for
 
 LIMIT_S = 60.0
 
@@ -103,14 +103,6 @@ class Small:
         self._shell.communicate()
 
 
-def _until(look: Callable[[], Any]) -> Any:
-    end = monotonic() + LIMIT_S
-    while not (result := look()):
-        assert monotonic() < end
-        sleep(0.1)
-    return result
-
-
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Small]:
     made = Small(tmp_path / "site")
@@ -130,7 +122,7 @@ def _status(small: Small) -> Mapping[str, Any]:
 @pytest.mark.skipif(not can_mount(), reason="needs root and a mount namespace of its own")
 def test_a_controller_waits_for_room_and_goes_on(small: Small) -> None:
     small.start()
-    _until(lambda: "controls pool" in small.log)
+    wait_for(lambda: "controls pool" in small.log)
     small.fill()
     said: list[tuple[int, str]] = []
     while not said or said[-1][0] == 0:
@@ -150,12 +142,12 @@ def test_a_controller_waits_for_room_and_goes_on(small: Small) -> None:
     assert small.log.count("the disk is full") == 1
     assert small.runs
     small.free()
-    _until(lambda: "has room again" in small.log)
-    after = _until(lambda: (found := _status(small))["paused"] == f"a-visit-{first}" and found)
+    wait_for(lambda: "has room again" in small.log)
+    after = wait_for(lambda: (found := _status(small))["paused"] == f"a-visit-{first}" and found)
     assert after["trouble"] == ""
     assert small.fawkes("resume")[0] == 0
     assert small.fawkes("down", "--keep")[0] == 0
-    _until(lambda: not small.runs)
+    wait_for(lambda: not small.runs)
     assert small.fawkes("verify")[0] == 0
     assert small.fawkes("events", "--verify")[0] == 0
 
@@ -164,22 +156,22 @@ def test_a_controller_waits_for_room_and_goes_on(small: Small) -> None:
 @pytest.mark.skipif(not can_mount(), reason="needs root and a mount namespace of its own")
 def test_a_controller_that_waits_for_room_can_be_stopped(small: Small) -> None:
     small.start()
-    _until(lambda: "controls pool" in small.log)
+    wait_for(lambda: "controls pool" in small.log)
     small.fill()
-    _until(lambda: small.fawkes("pause", "--reason", "a-visit")[0] != 0)
+    wait_for(lambda: small.fawkes("pause", "--reason", "a-visit")[0] != 0)
     small.sh(f"kill -TERM $(cat {small.folder}/pid)")
-    _until(lambda: not small.runs)
+    wait_for(lambda: not small.runs)
     assert "Traceback" not in small.log
     before = small.log.count("the disk")
     small.fill()
     small.start()
     # There may be room to open the ledger but none for the first step, then it waits; or for a few steps.
-    _until(lambda: small.log.count("the disk") > before or "epoch 2" in small.log)
+    wait_for(lambda: small.log.count("the disk") > before or "epoch 2" in small.log)
     small.free()
-    _until(lambda: "epoch 2" in small.log or not small.runs)
+    wait_for(lambda: "epoch 2" in small.log or not small.runs)
     if not small.runs:
         small.start()
-        _until(lambda: "epoch 2" in small.log)
+        wait_for(lambda: "epoch 2" in small.log)
     assert "Traceback" not in small.log
     assert small.fawkes("verify")[0] == 0
     assert small.fawkes("status")[0] == 0

@@ -17,10 +17,10 @@ from fawkes.core.values.events import Condition, HoldAsked
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.base.hooks import AFTER_WIPE, ALERT, BEFORE_JOIN, MOVE, HookError, Hooks
 from playbooks import lease
-from tests.live.lab.support import wait_for
 from tests.support.desk import Desk
 from tests.support.local_nodes import LocalFleet, node_of
 from tests.support.pools import settings
+from tests.support.waiting import wait_for
 
 N1, N2 = NodeId("n1"), NodeId("n2")
 

@@ -24,8 +24,8 @@ from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts, Script
 from playbooks.hadoop import Daemon, Members
-from tests.live.lab.support import wait_for
 from tests.live.played import PlayedGround, give_hands, world_of
+from tests.support.waiting import wait_for
 
 A = ClusterId("a")
 NODES = (NodeId("node01"), NodeId("node02"))

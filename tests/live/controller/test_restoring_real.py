@@ -19,7 +19,8 @@ from fawkes.core.values.model import NodeId
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.playbook.dist.release import LIGHT_FLAGS
 from tests.live.controller.test_restoring import OTHER, TO, C, KeptCopy, Lost, fates
-from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop, wait_for
+from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop
+from tests.support.waiting import wait_for
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.drill]
 

@@ -26,6 +26,7 @@ from tests.live.masters_server import (
     says,
 )
 from tests.live.readings import C1, C2, NONE, target
+from tests.support.waiting import wait_for
 
 
 class Stuck(Mapping[str, NodeId]):
@@ -93,12 +94,7 @@ def test_a_cluster_that_is_late_does_not_keep_the_others_waiting(server: Server,
 
 def until_read(sampler: Sampler, wanted: Target) -> None:
     """A thread that was given up may take a moment to see that its time is over."""
-    for _ in range(100):
-        (reading,) = sampler.sample([wanted])
-        if not reading.error:
-            return
-        threading.Event().wait(0.05)
-    raise AssertionError(reading.error)
+    wait_for(lambda: not sampler.sample([wanted])[0].error, "a reading")
 
 
 @pytest.mark.slow

@@ -6,8 +6,7 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyroute2 import IPRoute
@@ -16,14 +15,6 @@ from fawkes.live.lab import Lab
 
 LIMIT_S = 30.0
 FAWKES = [sys.executable, "-m", "fawkes"]
-
-
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    """Return as soon as the condition holds; fail when it does not within the limit."""
-    limit = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < limit, f"waited {LIMIT_S:.0f} s for {what}"
-        time.sleep(0.005)
 
 
 def on_host(lab: Lab, host: str, script: str, *, connect_s: int = 10) -> subprocess.CompletedProcess[str]:

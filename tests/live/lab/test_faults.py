@@ -8,7 +8,8 @@ import pytest
 
 from fawkes.base.errors import ExitStatus, UserError
 from fawkes.live.lab import Lab
-from tests.live.lab.support import fawkes, on_host, output_of, states_by_host, wait_for
+from tests.live.lab.support import fawkes, on_host, output_of, states_by_host
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

@@ -15,8 +15,9 @@ from fawkes.base.errors import ExitStatus, RefusedError
 from fawkes.base.paths import cache_dir
 from fawkes.live.lab import Lab, LabSpec, find, up
 from tests.live.lab.conftest import OTHERS, SMALL
-from tests.live.lab.support import FAWKES, fawkes, on_host, output_of, wait_for
+from tests.live.lab.support import FAWKES, fawkes, on_host, output_of
 from tests.support.no_network import Asked
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

@@ -13,7 +13,8 @@ from fawkes.base.errors import ExitStatus, FawkesError, RefusedError
 from fawkes.live.lab import Lab, LabSpec, down, up
 from fawkes.live.lab.folder import LabFolder
 from tests.live.lab.conftest import SMALL
-from tests.live.lab.support import FAWKES, fawkes, links, output_of, traces, wait_for
+from tests.live.lab.support import FAWKES, fawkes, links, output_of, traces
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from fawkes.live.lab import Lab, LabSpec, up
-from tests.live.lab.support import output_of, wait_for
+from tests.live.lab.support import output_of
 from tests.live.nodes.test_ssh_lab import GOOD, OPENED, Controller
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

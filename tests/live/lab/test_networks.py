@@ -11,7 +11,8 @@ import pytest
 from fawkes.base.errors import UserError
 from fawkes.live.lab import Lab, LabSpec, up
 from tests.live.lab.conftest import SMALL
-from tests.live.lab.support import fawkes, on_host, output_of, wait_for
+from tests.live.lab.support import fawkes, on_host, output_of
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 

@@ -14,7 +14,8 @@ from fawkes.playbook import Facts, Lease, Script, read_facts
 from playbooks import lease as leases
 from playbooks import node, quota
 from tests.live.lab.conftest import SMALL
-from tests.live.lab.support import on_host, output_of, traces, wait_for
+from tests.live.lab.support import on_host, output_of, traces
+from tests.support.waiting import wait_for
 
 
 def _can_limit() -> bool:

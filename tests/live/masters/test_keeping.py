@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from fawkes.live.nodes.clusters import LiveCluster
 from playbooks import lease as leases
 from tests.live.kept_site import CLUSTER, MASTER, SECOND, THIRD, KeptSite, content, kept_site, state
 from tests.live.namenode_files import NameNodeFiles, version
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -50,12 +50,12 @@ def living(site: KeptSite) -> KeptSite:
 
 def second_is_there(site: KeptSite, at: NodeId = SECOND) -> None:
     """The second copy is noted; the first of it is looked at by its note."""
-    for _ in range(2000):
+
+    def copied() -> bool:
         site.keeper.round()
-        if site.path(at, "kept/note").exists():
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError("no second copy")
+        return site.path(at, "kept/note").exists()
+
+    wait_for(copied, "a second copy")
 
 
 def data(site: KeptSite, at: NodeId) -> dict[str, bytes]:
@@ -266,11 +266,12 @@ def test_what_is_no_copy_of_the_mr_cluster_is_not_fetched(living: KeptSite) -> N
 def test_a_copy_that_an_earlier_mr_cluster_of_the_name_left_is_never_used(living: KeptSite) -> None:
     living.round()
     living.lives(ready=False)
-    for _ in range(2000):
+
+    def given_up() -> bool:
         living.keeper.round()
-        if living.keeper.newest(CLUSTER) is None:
-            break
-        threading.Event().wait(0.01)
+        return living.keeper.newest(CLUSTER) is None
+
+    wait_for(given_up, "the end of the copy")
     assert (living.folder / "state" / f"{CLUSTER}.before").exists()
 
 

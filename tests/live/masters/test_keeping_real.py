@@ -35,9 +35,10 @@ from fawkes.playbook.dist.release import LIGHT_FLAGS
 from playbooks import lease as leases
 from playbooks import node
 from tests.live.sshd import Sshd, write_key
-from tests.live.tiny_hadoop import TinyHadoop, wait_for
+from tests.live.tiny_hadoop import TinyHadoop
 from tests.playbook.dist.helpers import LocalShell
 from tests.support.local_nodes import node_of
+from tests.support.waiting import wait_for
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.drill]
 

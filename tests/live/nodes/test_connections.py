@@ -13,8 +13,9 @@ import pytest
 from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.relay import NotTakenError
 from fawkes.playbook import Script
-from tests.live.nodes.test_ssh import AMPLE, Long, wait_for
+from tests.live.nodes.test_ssh import AMPLE, Long
 from tests.live.sshd import Sshd, write_key
+from tests.support.waiting import wait_for
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ import io
 import logging
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
@@ -24,6 +23,7 @@ from fawkes.live.nodes.ssh import ConnectionState, HostAddress, Result, SshError
 from fawkes.playbook import Lease, Script
 from playbooks import lease as leases
 from tests.live.sshd import Sshd, new_key, write_key
+from tests.support.waiting import wait_for
 
 SHORT = 2.0
 AMPLE = 30.0
@@ -193,13 +193,6 @@ def gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return True
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + AMPLE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def wait_until_gone(pid: int) -> None:

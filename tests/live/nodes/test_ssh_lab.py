@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +15,7 @@ import pytest
 from fawkes.live.lab import Lab, LabSpec, up
 from fawkes.live.nodes.ssh import ConnectionState
 from playbooks import node as book
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -95,9 +95,8 @@ def test_a_connection_that_a_host_opens_for_us(controller: Controller) -> None:
 def test_at_the_deadline_the_process_group_is_ended_there(controller: Controller) -> None:
     late = controller.run("sleep 60 & sleep 60", "node02", deadline_s=0.5)["node02"]
     assert late["state"] == ConnectionState.TIMED_OUT
-    end = time.monotonic() + LIMIT_S
-    while controller.run("ps -e | grep -c '[s]leep'", "node02")["node02"]["stdout"] != "0\n":
-        assert time.monotonic() < end
+    left = "ps -e | grep -c '[s]leep'"
+    wait_for(lambda: controller.run(left, "node02")["node02"]["stdout"] == "0\n", "the end of its processes")
 
 
 def test_a_process_of_a_script_outlives_the_connection(controller: Controller) -> None:
@@ -146,9 +145,7 @@ def test_a_cut_cable_ends_the_waiting_and_a_mended_one_serves_again(lab: Lab, co
     finally:
         lab.mend("node01")
     assert {cut["state"], again["state"]} == {ConnectionState.NO_ANSWER}
-    end = time.monotonic() + LIMIT_S
-    while controller.run("echo fine", "node01")["node01"] != GOOD:
-        assert time.monotonic() < end
+    wait_for(lambda: controller.run("echo fine", "node01")["node01"] == GOOD, "the cable to be whole")
     good(controller)
 
 

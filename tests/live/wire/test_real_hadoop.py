@@ -55,9 +55,10 @@ from fawkes.live.wire.masters import (
 from fawkes.live.wire.names import NAMES
 from fawkes.live.wire.rest import Deadline, close_session, get_json
 from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError
-from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop, wait_for
+from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop
 from tests.support.desk import Desk
 from tests.support.pools import settings
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.hadoop
 
