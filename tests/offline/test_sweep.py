@@ -128,7 +128,7 @@ def test_threads_call_side_by_side_and_several_figures_are_a_tuple() -> None:
     assert all(isinstance(value, tuple) and len(value) == 2 for value in values)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_dask_runs_a_sweep_and_an_objective(tmp_path: Path) -> None:
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True) as cluster:
         swept = fawkes.sweep(SCENARIO, {"tau": [5]}, dask=cluster.scheduler_address, out=tmp_path)
