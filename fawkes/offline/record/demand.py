@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.model import Facts, JobState
+from fawkes.core.values.model import Facts, JobSpec, JobState
 from fawkes.offline.record.hadoop import Application
 from fawkes.offline.scenarios.demands import Asked, KnownDemands
 from fawkes.sim.hadoop.constants import DAS4
@@ -47,7 +48,18 @@ def asked_of(job: JobState, applications: Sequence[Application], slots: float | 
         told_tasks=None if spec.tasks_estimated else spec.tasks,
         told_bytes=spec.input_bytes,
         reference_us=spec.reference_us,
+        **_saving(spec),
     )
+
+
+def _saving(spec: JobSpec) -> dict[str, Any]:
+    """The priority of a job, and how its tasks are saved, with the memory of each."""
+    array = spec.details.get("array")
+    if not spec.saves or not isinstance(array, Mapping):
+        return {"priority": spec.priority}
+    memory = array.get("memory_mb")
+    known = memory if isinstance(memory, int) else None
+    return {"priority": spec.priority, "checkpoint": str(array.get("checkpoint", "own")), "memory_mb": known}
 
 
 def _by_spec(profile: Profile, applications: Sequence[Application]) -> tuple[KnownDemands, Profile]:

@@ -196,23 +196,25 @@ def _write_scenario(
     (draft / POLICIES).mkdir()
     file = f"{POLICIES}/{policy.name.lower()}.py"
     (draft / file).write_text(policy.text, encoding="utf-8")
-    admission = recorded.rules.admission
-    admission_file = "" if admission is None else f"{POLICIES}/admission/{admission.name.lower()}.py"
-    if admission is not None:
-        (draft / admission_file).parent.mkdir()
-        (draft / admission_file).write_text(admission.text, encoding="utf-8")
+    files = {"admission": "", "preemption": ""}
+    for kind, text in (("admission", recorded.rules.admission), ("preemption", recorded.rules.preemption)):
+        if text is not None:
+            files[kind] = f"{POLICIES}/{kind}/{text.name.lower()}.py"
+            (draft / files[kind]).parent.mkdir()
+            (draft / files[kind]).write_text(text.text, encoding="utf-8")
     if model is not None:
         shutil.copyfile(model, draft / MODEL_FILE)
-    text = scenario_text(
+    scenario = scenario_text(
         recorded,
         seen_in(ledger, recorded.span),
         platform,
         title=f"Recorded in the pool {recorded.rules.pool}",
         policy_file=file,
-        admission_file=admission_file,
+        admission_file=files["admission"],
+        preemption_file=files["preemption"],
         calibrated=None if model is None else read_model(model),
     )
-    (draft / SCENARIO_FILE).write_text(text, encoding="utf-8")
+    (draft / SCENARIO_FILE).write_text(scenario, encoding="utf-8")
 
 
 def _said(

@@ -50,9 +50,10 @@ def scenario_text(
     title: str,
     policy_file: str,
     admission_file: str = "",
+    preemption_file: str = "",
     calibrated: ModelTable | None,
 ) -> str:
-    """The scenario; ``policy_file`` is beside it, and so is ``admission_file``, if there was an admission policy.
+    """The scenario; ``policy_file`` is beside it, and so are the files of an admission and of a preemption policy.
 
     ``calibrated`` are the constants of the file ``model.toml`` beside it, if there is one.
     """
@@ -60,7 +61,7 @@ def scenario_text(
         [
             *_head(recorded, title),
             *_pool(recorded),
-            *_settings(recorded, policy_file, admission_file),
+            *_settings(recorded, policy_file, admission_file, preemption_file),
             *_model(recorded, seen, platform, calibrated),
             *_clusters(recorded),
             "",
@@ -95,9 +96,9 @@ def _pool(recorded: RecordedSpan) -> Iterator[str]:
     )
 
 
-def _settings(recorded: RecordedSpan, policy_file: str, admission_file: str) -> Iterator[str]:
+def _settings(recorded: RecordedSpan, *files: str) -> Iterator[str]:
     yield from ("", "[settings]")
-    yield from toml.table(settings_table(recorded.rules.settings, policy_file, admission_file))
+    yield from toml.table(settings_table(recorded.rules.settings, *files))
 
 
 def _model(recorded: RecordedSpan, seen: Seen, platform: Platform, calibrated: ModelTable | None) -> Iterator[str]:

@@ -17,10 +17,10 @@ _DECIDING = {name: name for name in Settings.__dataclass_fields__} | {key: name 
 _ADMISSION = ("admission", "admission_parameters", "learn_from_pool", "admit_unkept")
 
 
-def settings_table(settings: Settings, policy: str, admission: str = "") -> dict[str, Any]:
-    """Every key that decides, none left to the preset; ``policy`` and ``admission`` are the paths of their files.
+def settings_table(settings: Settings, policy: str, admission: str = "", preemption: str = "") -> dict[str, Any]:
+    """Every key that decides, none left to the preset; the policies are the paths of their files.
 
-    Without an admission policy the table has no keys of one.
+    Without an admission policy, or a preemption policy, the table has no keys of it.
     """
     table = _table(SettingsFile, settings) | {
         "policy": policy,
@@ -30,6 +30,7 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
         "idle_time": "never" if settings.idle_us is None else duration(settings.idle_us),
         "stale_samples": max(1, settings.stale_us // settings.sample_every_us),
         "admission": admission,
+        "preemption": preemption,
     }
     table["patience"]["takeover"] = duration(settings.takeover_us or settings.silent_us)
     # 0 is no limit, and no size that the key takes.
@@ -37,8 +38,7 @@ def settings_table(settings: Settings, policy: str, admission: str = "") -> dict
     table["image_rate"] = size(settings.image_bytes_s)
     nothing = {"site_link": settings.site_link_bytes_s == 0, "image_rate": settings.image_bytes_s == 0}
     left_out = {*(key for key, is_nothing in nothing.items() if is_nothing), *(() if admission else _ADMISSION)}
-    # A ledger has its title, and no file.
-    left_out.add("preemption")
+    left_out |= set() if preemption else {"preemption"}
     return {key: value for key, value in table.items() if key not in left_out}
 
 

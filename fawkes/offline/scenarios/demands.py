@@ -33,7 +33,8 @@ class Asked:
     """The demand of a job's tasks, without their starts.
 
     ``told_tasks`` and ``told_bytes`` are its demand as it was submitted, which is all that a controller knows while it
-    waits: None where nobody said. ``reference_us`` is its reference time, when it was given one.
+    waits: None where nobody said. ``reference_us`` is its reference time, when it was given one. ``checkpoint`` is how
+    its tasks are saved (empty: they are not), ``memory_mb`` the memory of each; None: not known.
     """
 
     profile: Profile
@@ -41,6 +42,9 @@ class Asked:
     told_tasks: int | None = None
     told_bytes: int | None = None
     reference_us: int | None = None
+    checkpoint: str = ""
+    memory_mb: int | None = None
+    priority: int = 0
 
 
 #: jobs of Hadoop are no gangs; records of earlier versions have these columns, too
@@ -48,16 +52,23 @@ _FIGURES = tuple(figure.name for figure in fields(Profile) if figure.name != "ga
 _TOLD = ("told_tasks", "told_bytes", "reference_us")
 _MOST_BYTES = 256 * MIB
 COLUMNS = ("job", "known", *_TOLD, *_FIGURES)
+#: only where tasks of a job can be saved, or a job has a priority
+_SAVING = ("memory_mb", "priority", "checkpoint")
+_CHECKPOINTS = ("", "own", "criu")
 
 
 def write_demands(path: Path, demands: Mapping[str, Asked]) -> None:
     """The table as CSV, by job; the same values give the same bytes."""
     with path.open("w", encoding="utf-8", newline="") as out:
         rows = csv.writer(out, lineterminator="\n")
-        rows.writerow(COLUMNS)
+        saving = _SAVING if any(demand.checkpoint or demand.priority for demand in demands.values()) else ()
+        rows.writerow((*COLUMNS, *saving))
         for job, demand in sorted(demands.items()):
-            cells = ["" if (value := getattr(demand, name)) is None else value for name in _TOLD]
-            rows.writerow([job, demand.known, *cells, *(getattr(demand.profile, name) for name in _FIGURES)])
+            told, more = (
+                ["" if (value := getattr(demand, name)) is None else value for name in names]
+                for names in (_TOLD, saving)
+            )
+            rows.writerow([job, demand.known, *told, *(getattr(demand.profile, name) for name in _FIGURES), *more])
 
 
 def read_demands(path: Path) -> dict[str, Asked]:
@@ -67,7 +78,7 @@ def read_demands(path: Path) -> dict[str, Asked]:
         rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error as error:
         raise ConfigError(f"is no CSV ({error})", file=str(path)) from None
-    if not rows or tuple(rows[0]) != COLUMNS:
+    if not rows or tuple(rows[0]) not in (COLUMNS, (*COLUMNS, *_SAVING)):
         raise ConfigError(
             "does not have the expected columns", file=str(path), key="line 1", hint=f"They are {','.join(COLUMNS)}"
         )
@@ -75,15 +86,19 @@ def read_demands(path: Path) -> dict[str, Asked]:
     for line, row in enumerate(rows[1:], 2):
         if row and row[0] in demands:
             raise ConfigError(f"the job {row[0]!r} appears twice", file=str(path), key=f"line {line}")
-        demands[row[0] if row else ""] = _read(row, path, line)
+        demands[row[0] if row else ""] = _read(row, tuple(rows[0]), path, line)
     return demands
 
 
-def _read(row: Sequence[str], path: Path, line: int) -> Asked:
+def _read(row: Sequence[str], columns: Sequence[str], path: Path, line: int) -> Asked:
     try:
-        if len(row) != len(COLUMNS):
-            raise ValueError(f"has {len(row)} fields, but there are {len(COLUMNS)} columns")
-        values = {name: _whole(text) if text else None for name, text in zip(COLUMNS[2:], row[2:], strict=True)}
+        if len(row) != len(columns):
+            raise ValueError(f"has {len(row)} fields, but there are {len(columns)} columns")
+        texts = dict(zip(columns[2:], row[2:], strict=True))
+        checkpoint = texts.pop("checkpoint", "")
+        if checkpoint not in _CHECKPOINTS:
+            raise ValueError(f"checkpoint is {cut(checkpoint)!r}, not own or criu")
+        values = {name: _whole(text) if text else None for name, text in texts.items()}
         figures = {name: values[name] or 0 for name in _FIGURES}
         negative = next((name for name, value in values.items() if (value or 0) < 0), None)
         if negative:
@@ -94,7 +109,14 @@ def _read(row: Sequence[str], path: Path, line: int) -> Asked:
         if figures["maps"] + figures["reduces"] < 1:
             raise ValueError("has no task")
         known = {name: values[name] for name in _TOLD}
-        return Asked(profile=Profile(**figures), known=KnownDemands(row[1]), **known)
+        return Asked(
+            profile=Profile(**figures),
+            known=KnownDemands(row[1]),
+            **known,
+            checkpoint=checkpoint,
+            memory_mb=values.get("memory_mb"),
+            priority=values.get("priority") or 0,
+        )
     except ValueError as error:
         raise ConfigError(str(error), file=str(path), key=f"line {line}", hint="Whole numbers of at least 0") from None
 
@@ -113,8 +135,13 @@ def with_demands(jobs: Iterable[Coming], known: Mapping[str, Asked]) -> tuple[Co
 
 
 def _asking(spec: JobSpec, demand: Asked) -> JobSpec:
+    spec = _with_profile(spec, demand.profile)
+    if demand.checkpoint:
+        array = {"checkpoint": demand.checkpoint, "memory_mb": demand.memory_mb}
+        spec = replace(spec, saves=True, details={**spec.details, "array": array})
     return replace(
-        _with_profile(spec, demand.profile),
+        spec,
+        priority=demand.priority,
         tasks=demand.told_tasks or 1,
         tasks_estimated=demand.told_tasks is None,
         input_bytes=demand.told_bytes,
