@@ -32,6 +32,7 @@ Share = Number(0, 1000)
 @click.option(
     "--makespan-bound", type=Share, default=0.25, show_default=True, help="Largest accepted error of the makespan."
 )
+@click.option("--preemption", metavar="NAMES", help="Preemption policies, with commas between; or all.")
 @jobs_option
 @out_option("Folder for the results; the same command continues in it.")
 @click.option("--anew", is_flag=True, help="Run again what other code ran before, and replace its rows.")
@@ -48,6 +49,7 @@ def whatif(
     spread: int,
     job_bound: float,
     makespan_bound: float,
+    preemption: str | None,
     jobs: int | None,
     out: Path | None,
     anew: bool,
@@ -60,9 +62,9 @@ def whatif(
     with 4 if the recorded run is not reproduced within the bounds; the ranking is shown anyway, without verdicts.
     """
     from fawkes.base.catalog import Catalog
+    from fawkes.offline.record import whatif as answers
     from fawkes.offline.record.folder import open_record
     from fawkes.offline.record.verdict import ModelBounds
-    from fawkes.offline.record.whatif import believed, grid_of, question_of, ranked, verdict_of
     from fawkes.offline.runs.work import in_this_process, on_processes
 
     opened = open_record(record)
@@ -70,22 +72,30 @@ def whatif(
     catalog = Catalog(site=record)
     policies_found = chosen(catalog, policies)
     variants = variants_under(catalog, admission, settings)
-    question = question_of(opened, catalog)
-    grid = grid_of(question, catalog, policies_found, variants, replays=replays, spread_us=spread)
+    if preemption is not None:
+        variants = answers.preemption_variants(catalog, preemption, variants)
+    question = answers.question_of(opened, catalog)
+    grid = answers.grid_of(question, catalog, policies_found, variants, replays=replays, spread_us=spread)
     count = jobs or os.cpu_count() or 1
     with progress("whatif", 1 + len(grid.cells)) as step:
-        verdict = verdict_of(question, ModelBounds(job_bound, makespan_bound))
+        verdict = answers.verdict_of(question, ModelBounds(job_bound, makespan_bound))
         step(f"{verdict.policy} as recorded")
-        rows = ranked(grid, verdict.policy, on_processes(count) if count > 1 else in_this_process, step, out, anew=anew)
-    _tell(verdict, believed(rows, verdict), output)
+        run = on_processes(count) if count > 1 else in_this_process
+        rows = answers.played(grid, run, step, out, anew=anew)
+    known = bool(answers.savable(question))
+    saving = answers.believed(answers.preemption_table(question, rows), verdict, known=known)
+    _tell(verdict, answers.believed(answers.ranked(rows, verdict.policy), verdict), saving, output)
+    if saving and not known and output == TABLE:
+        say("no job says itself what its tasks take and that they can be saved: every verdict is `cannot tell`")
     return None if verdict.reproduced else ExitStatus.PARTIAL
 
 
-def _tell(verdict: ModelVerdict, rows: list[dict[str, Any]], output: str) -> None:
+def _tell(verdict: ModelVerdict, rows: list[dict[str, Any]], saving: list[dict[str, Any]], output: str) -> None:
     from fawkes.offline.outcomes.statistics import SIGNIFICANT, least_p
 
     if output == JSON:
-        show(rows, TABLES["whatif"], output, envelope={"line": verdict.line(), "recorded": verdict.plain()})
+        more = {"preemption": saving} if saving else {}
+        show(rows, TABLES["whatif"], output, envelope={"line": verdict.line(), "recorded": verdict.plain(), **more})
         return
     if output == CSV:
         note(verdict.line())
@@ -102,5 +112,9 @@ def _tell(verdict: ModelVerdict, rows: list[dict[str, Any]], output: str) -> Non
         replays = max((row["replays"] for row in rows), default=0)
         if least_p(replays) >= SIGNIFICANT:
             say(f"{replays} replays cannot tell policies apart. Give --replays 6 or more")
+        if saving:
+            say("")
+            say(f"preemption policies under {verdict.policy}, against the recorded one; medians over the replays:")
+            show(saving, TABLES["whatif, preemption"], output)
         if not verdict.reproduced:
             say("every verdict is `cannot tell`, because the model does not reproduce the record")

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fawkes.base.catalog import Catalog, Found
+from fawkes.base.catalog import Catalog, Found, Kind
 from fawkes.config.site.site import Site
 from fawkes.config.workloads.changes import Changes
 from fawkes.config.workloads.model import ModelTable
@@ -19,9 +19,13 @@ from fawkes.offline.record.verdict import ModelBounds, ModelVerdict
 from fawkes.offline.runs.grid import Cell, Grid, GridFolder, run_cell
 from fawkes.offline.runs.grid import grid_of as all_of
 from fawkes.offline.runs.work import Row, Runner, finish
+from fawkes.offline.scenarios.demands import KnownDemands
 from fawkes.offline.scenarios.plan import Plan, asked
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import Scenario, simulate
+
+PREEMPTION = "preemption="
+"""The beginning of the label of a variant under a preemption policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,29 +106,70 @@ class _Kept:
         self._rows[item] = row
 
 
-def ranked(
-    grid: Grid,
-    baseline: str,
-    run: Runner,
-    step: Callable[[str], None],
-    folder: Path | None = None,
-    *,
-    anew: bool = False,
-) -> list[dict[str, Any]]:
-    """A row for each policy and variant as `table_of` gives it, best first: least mean slowdown, then makespan.
+def played(
+    grid: Grid, run: Runner, step: Callable[[str], None], folder: Path | None = None, *, anew: bool = False
+) -> list[Row]:
+    """The row of each run of a grid.
 
-    Policies without any slowdown come last. With a ``folder`` rows are kept there, and those that it has are not run
-    again, unless they are of other code and ``anew`` is given (`GridFolder`).
+    With a ``folder`` rows are kept there, and those that it has are not run again, unless they are of other code and
+    ``anew`` is given (`GridFolder`).
     """
     kept = _Kept() if folder is None else GridFolder(folder, grid, anew=anew)
-    rows = finish(partial(run_cell, grid), grid.cells, kept, run, step)
+    return finish(partial(run_cell, grid), grid.cells, kept, run, step)
+
+
+def ranked(rows: Sequence[Row], baseline: str) -> list[dict[str, Any]]:
+    """A row for each policy and variant as `table_of` gives it, best first: least mean slowdown, then makespan.
+
+    Policies without any slowdown come last.
+    """
     table = table_of(rows, baseline)
     table.sort(key=lambda row: (row["slowdown_mean"] is None, row["slowdown_mean"], row["makespan_s"]))
     return [{"rank": number, **row} for number, row in enumerate(table, 1)]
 
 
-def believed(rows: Sequence[Mapping[str, Any]], verdict: ModelVerdict) -> list[dict[str, Any]]:
-    """The rows, whose verdicts are `CANNOT_TELL` when the model does not reproduce what happened."""
-    if verdict.reproduced:
+def preemption_variants(
+    catalog: Catalog, names: str, variants: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    """Each variant under each preemption policy that is named, with commas, or all; UserError for a wrong name."""
+    every = names.strip().casefold() == "all"
+    found = (
+        catalog.all(Kind.PREEMPTION) if every else [catalog.find(Kind.PREEMPTION, n.strip()) for n in names.split(",")]
+    )
+    return {
+        f"{PREEMPTION}{policy.title} {label}".strip(): {**changes, "preemption": str(policy.path.resolve())}
+        for policy in found
+        for label, changes in variants.items()
+    }
+
+
+def preemption_table(question: Question, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The preemption policies under the recorded policy: response times and waste, each against the recorded one.
+
+    Empty where no run was played under a preemption policy that was asked for.
+    """
+    recorded = question.recorded
+    if recorded.preemption is None:
+        return []
+    mine = [row for row in rows if row["policy"] == recorded.policy.name and row["settings"].startswith(PREEMPTION)]
+    split = [(row, *row["settings"].removeprefix(PREEMPTION).partition(" ")) for row in mine]
+    table = table_of(
+        [{**row, "policy": name, "settings": others} for row, name, _, others in split], recorded.preemption.name
+    )
+    return [{"preemption": row["policy"], **{k: v for k, v in row.items() if k != "policy"}} for row in table]
+
+
+def savable(question: Question) -> list[str]:
+    """The jobs of a record whose tasks can be saved, as far as their own description says what these take.
+
+    Of others the tasks are made up from the time of the whole job, so that what a kill loses is not known.
+    """
+    specs = (job.spec for demand in question.plan.demands for job in demand.all_jobs)
+    return [spec.id for spec in specs if spec.saves and question.record.known.get(spec.id) is KnownDemands.SPEC]
+
+
+def believed(rows: Sequence[Mapping[str, Any]], verdict: ModelVerdict, *, known: bool = True) -> list[dict[str, Any]]:
+    """The rows; their verdicts are `CANNOT_TELL` if the model does not reproduce what happened, or not ``known``."""
+    if verdict.reproduced and known:
         return [dict(row) for row in rows]
     return [{**row, "verdict": CANNOT_TELL if row["verdict"] else None} for row in rows]
