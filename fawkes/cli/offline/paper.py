@@ -51,6 +51,7 @@ def paper(out: Path, chapter: str, quick: bool, jobs: int, pictures: bool) -> No
     The chapter "deadlines" repeats the trace-driven study of PYTHIA and Justice on a flat pool of CPUs.
     The chapter "quota" repeats xSpark: deadlines of Spark applications, kept by quotas of CPU.
     The chapter "preemption" repeats Li's study of tasks that are killed or checkpointed for others.
+    The chapter "streams" repeats Li's study of streams that grow and shrink without a restart.
     """
     from fawkes.offline.runs.work import in_this_process, on_processes
 

@@ -12,4 +12,5 @@ CHAPTERS: Mapping[str, str] = {
     "deadlines": "fawkes.offline.studies.deadlines.chapter",
     "preemption": "fawkes.offline.studies.preemption.chapter",
     "quota": "fawkes.offline.studies.quota.chapter",
+    "streams": "fawkes.offline.studies.streams.chapter",
 }

@@ -1,0 +1,53 @@
+"""Cases of the chapter: a load, how the stream changes its size, the batch jobs beside it, and models that refute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fawkes.offline.studies.streams import fixed
+
+LOADS = {"step": fixed.STEP, "alternating": fixed.ALTERNATING}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """Differences of a refuting model.
+
+    ``restart_s``: seconds of a restart. ``stop``: an elastic rescale is a restart too. ``lend``: batch jobs get idle
+    cores. ``reclaim``: the stream gets its own back. ``lossy``: a killed task loses its progress. ``promised``: cores of the batch jobs.
+    """
+
+    restart_s: int = fixed.RESTART_S
+    stop: bool = False
+    lend: bool = True
+    reclaim: bool = True
+    lossy: bool = True
+    promised: int = fixed.BATCH_CORES
+
+
+MODELS = {
+    "": Model(),
+    "instant": Model(restart_s=0),
+    "stop": Model(stop=True),
+    "own-only": Model(lend=False),
+    "keeps": Model(reclaim=False),
+    "lossless": Model(lossy=False),
+    "no-share": Model(promised=0),
+    "modulo": Model(),
+    "one-node": Model(),
+}
+"""The model as it is (""), and those that refute, by name. The last two change rules without runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One run. ``mode``: elastic, default (grows by a restart and never shrinks) or peak (always its largest size).
+
+    ``batch`` is the preemption policy of the batch jobs; "" is a stream without batch jobs.
+    """
+
+    mode: str
+    batch: str = ""
+    load: str = "step"
+    seed: int = fixed.SEEDS[0]
+    model: str = ""

@@ -1,0 +1,71 @@
+"""4.2 and 4.6.1: a stream alone whose load rises and falls; restart against elastic."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fawkes.offline.studies.shared.page import Exhibit
+from fawkes.offline.studies.shared.pictures import lines
+from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
+from fawkes.offline.studies.streams import fixed
+from fawkes.offline.studies.streams.cases import Case
+from fawkes.offline.studies.streams.experiments.experiment import Study
+
+ELASTIC, DEFAULT, PEAK = (Case(mode=mode) for mode in ("elastic", "default", "peak"))
+
+
+def _downtime(study: Study) -> Found:
+    elastic, default = (study.mean(case, "stopped_s") for case in (ELASTIC, DEFAULT))
+    rescales = study.mean(DEFAULT, "rescales")
+    text = f"default {default:.0f} s in {rescales:.0f} rescales, elastic {elastic:.0f} s"
+    return text, elastic == 0 and rescales > 0 and default == fixed.RESTART_S * rescales
+
+
+def _waste(study: Study) -> Found:
+    unneeded = study.mean(PEAK, "unneeded")
+    return f"{unneeded:.0f} %", abs(unneeded - fixed.WASTE) <= fixed.WASTE_OFF
+
+
+def _throughput(study: Study) -> Found:
+    change = study.change(ELASTIC, DEFAULT, "served")
+    return f"{change:+.0f} %", change > 0
+
+
+def _latency(study: Study) -> Found:
+    change = study.change(ELASTIC, DEFAULT, "latency_s")
+    return f"{change:+.0f} %", change < 0
+
+
+def _course(study: Study) -> pd.DataFrame:
+    """Records a second over time, every fifth second."""
+    rows = zip(study.each(ELASTIC)[0]["course"], study.each(DEFAULT)[0]["course"], strict=True)
+    return pd.DataFrame(
+        {"at_s": one["at_s"], "arriving": one["rate"], "elastic": one["served"], "default": other["served"]}
+        for one, other in list(rows)[::5]
+    )
+
+
+def _table(study: Study) -> pd.DataFrame:
+    """Figures of the three ways to run the stream."""
+    keys = ("served", "dropped", "latency_s", "stopped_s", "rescales")
+    return study.table({"elastic": ELASTIC, "default": DEFAULT, "peak": PEAK}, keys)
+
+
+_BOTH = (ELASTIC, DEFAULT)
+RESCALE = Experiment(
+    statements=(
+        Statement("1-downtime", "4.2", "a rescale by restart stops the stream for 25 s; an elastic one does not",
+                  _downtime, "a restart that takes no time; elastic rescales that stop", ("instant", "stop"), _BOTH),
+        Statement("1-waste", "4.2", "peak operators in the low phase waste up to 67 % of the CPU", _waste,
+                  "nothing", (), (PEAK,)),
+        Statement("1-throughput", "4.6.1", f"elastic processes more than default ({fixed.THROUGHPUT}; order)",
+                  _throughput, "a restart that takes no time", ("instant",), _BOTH),
+        Statement("1-latency", "4.6.1", f"elastic has a lower latency than default ({fixed.LATENCY}; order)", _latency,
+                  "a restart that takes no time", ("instant",), _BOTH),
+    ),
+    exhibits=(
+        Exhibit("1-course", "A stream alone", "60 s low, 120 s high, 60 s low; the core's monitor decides.", ("1-",),
+                _course, lines("at_s", ("arriving", "elastic", "default"), "s", "records/s")),
+        Exhibit("1-table", "Restart against elastic", "The same runs.", (), _table),
+    ),
+)  # fmt: skip
