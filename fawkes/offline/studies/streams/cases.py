@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fawkes.offline.studies.streams import fixed
 
-LOADS = {"step": fixed.STEP, "alternating": fixed.ALTERNATING}
+LOADS = {"step": fixed.STEP, "alternating": fixed.ALTERNATING, "longer": fixed.LONGER}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,8 @@ class Model:
     """Differences of a refuting model.
 
     ``restart_s``: seconds of a restart. ``stop``: an elastic rescale is a restart too. ``lend``: batch jobs get idle
-    cores. ``reclaim``: the stream gets its own back. ``lossy``: a killed task loses its progress. ``promised``: cores of the batch jobs.
+    cores. ``reclaim``: the stream gets its own back. ``lossy``: a killed task loses its progress. ``freeze``: tasks
+    that are saved stop when they are chosen, not when their dump ends. ``promised``: cores of the batch jobs.
     """
 
     restart_s: int = fixed.RESTART_S
@@ -22,6 +23,7 @@ class Model:
     lend: bool = True
     reclaim: bool = True
     lossy: bool = True
+    freeze: bool = False
     promised: int = fixed.BATCH_CORES
 
 
@@ -31,7 +33,7 @@ MODELS = {
     "stop": Model(stop=True),
     "own-only": Model(lend=False),
     "keeps": Model(reclaim=False),
-    "lossless": Model(lossy=False),
+    "lossless": Model(lossy=False, freeze=True),
     "no-share": Model(promised=0),
     "modulo": Model(),
     "one-node": Model(),

@@ -19,6 +19,8 @@ BASE_CORES: Final = 24
 # --- the load: records a second; a core processes one record in a second
 LOW, HIGH = 0.4 * BASE_CORES, 0.82 * CORES
 STEP: Final = ((60, LOW), (120, HIGH), (60, LOW))
+LONGER: Final = (*STEP, (180, LOW))
+"""Only a reason is checked with this one; it was added after the first run."""
 ALTERNATING: Final = ((120, LOW), (120, HIGH)) * 15
 QUEUE_MOST: Final = 10 * CORES
 """More waiting records are dropped: overload drops events (section 4.2)."""

@@ -136,7 +136,7 @@ class _Play:
                 self._leave(task)
             elif task.restore_s > 0:
                 task.restore_s -= 1
-            else:
+            elif task.leaves_s is None or not self.model.freeze:
                 task.done_s += 1
                 if task.done_s >= fixed.TASK_S:
                     self.running.remove(task)

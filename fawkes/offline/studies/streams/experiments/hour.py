@@ -27,8 +27,8 @@ def _table(study: Study) -> pd.DataFrame:
 
 HOUR = Experiment(
     statements=(
-        Statement("3-jobs", "4.6.2.2", f"more batch jobs end in an hour with checkpoints than kills ({fixed.JOBS})", _jobs,
-                  "killed tasks that lose nothing", ("lossless",), tuple(CASES.values())),
+        Statement("3-jobs", "4.6.2.2", f"more batch jobs end in an hour with checkpoints than kills ({fixed.JOBS})",
+                  _jobs, "kills that lose nothing; saved tasks that stop", ("lossless",), tuple(CASES.values())),
     ),
     exhibits=(
         Exhibit("3-hour", "An hour of alternating load", "2 min low, 2 min high, 15 times.", ("3-",), _table),

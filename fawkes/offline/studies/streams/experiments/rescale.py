@@ -37,11 +37,11 @@ def _latency(study: Study) -> Found:
 
 
 def _course(study: Study) -> pd.DataFrame:
-    """Records a second over time, every fifth second."""
+    """Records a second over time, every tenth second."""
     rows = zip(study.each(ELASTIC)[0]["course"], study.each(DEFAULT)[0]["course"], strict=True)
     return pd.DataFrame(
         {"at_s": one["at_s"], "arriving": one["rate"], "elastic": one["served"], "default": other["served"]}
-        for one, other in list(rows)[::5]
+        for one, other in list(rows)[::10]
     )
 
 
