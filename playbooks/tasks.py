@@ -46,10 +46,13 @@ look() {
     now
     rows=$(scan) || return 1
     printf '%s\n' "$rows" | while read -r container pid who; do
-        started "$pid" && read -r _ pages _ <"/proc/$pid/statm" && echo "$container $who $((now - started)) $pages"
+        started "$pid" && read -r _ pages _ <"/proc/$pid/statm" || continue
+        folder_of "$container" && read -r restored <"$folder/fawkes-restored" || restored=
+        echo "$container $who $((now - started)) $pages $restored"
     done 2>/dev/null | awk -v page="$(getconf PAGESIZE)" '
-        { who[$1] = $2 " " $3 " " $4; if ($6 > run[$1]) run[$1] = $6; pages[$1] += $7 }
-        END { for (c in who) printf "@task.%s=%s %d %.0f\n", c, who[c], run[c], pages[c] * page }'
+        { who[$1] = $2 " " $3 " " $4; restored[$1] = $8 == "" ? "" : " " $8 }
+        { if ($6 > run[$1]) run[$1] = $6; pages[$1] += $7 }
+        END { for (c in who) printf "@task.%s=%s %d %.0f%s\n", c, who[c], run[c], pages[c] * page, restored[c] }'
     fact looked yes
 }
 folder_of() {
@@ -108,9 +111,10 @@ went() {
 def look(lease: Lease) -> Script:
     """The tasks that run on the node and can be saved; changes nothing.
 
-    Fact ``task.CONTAINER`` for each is ``JOB INDEX KILLS RUN BYTES``: earlier kills by preemption, hundredths of a
-    second since its command began or was resumed, and the memory of its processes. Fact ``looked`` is ``yes`` when all
-    processes were seen: without it nothing is known. It is fenced, as `preempt` is.
+    Fact ``task.CONTAINER`` for each is ``JOB INDEX KILLS RUN BYTES [RESTORED]``: kills by preemption, hundredths
+    of a second since its command began or was resumed, the memory of its processes, and hundredths of a second in
+    which it got what it had saved. Fact ``looked`` is ``yes`` when all processes were seen: without it nothing is
+    known. It is fenced, as `preempt` is.
     """
     return _as_owner(lease, "look")
 

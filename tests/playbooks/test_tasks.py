@@ -169,6 +169,9 @@ def test_a_task_that_is_saved_goes_on_behind_its_last_number(lease: Lease, start
     second = start(COUNT, OTHER, FAWKES_TASK_SAVED="yes")
     before = len(numbers(app))
     wait_for(lambda: len(numbers(app)) > before + 3, "more numbers")
+    *_, restored = seen = ok(tasks.look(lease))[f"task.{OTHER}"].split()
+    assert len(seen) == 6
+    assert 0 <= int(restored) < LIMIT_S * 100
     (app / "stop").touch()
     assert second.end()[0] == 0
     assert second.calls == ["fawkes.tasks.Image load", "fawkes.tasks.Keep"]

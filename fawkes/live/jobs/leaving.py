@@ -21,7 +21,7 @@ OfTasks = LookAtTasks | ClaimTasks | PreemptTasks
 
 #: microseconds in the unit of a node's clock
 _HUNDREDTH = SECOND_US // 100
-_ROW = re.compile(r"(\S+) (\d+) (\d+) (\d+) (\d+)")
+_ROW = re.compile(r"(\S+) (\d+) (\d+) (\d+) (\d+)(?: (\d+))?")
 
 
 class LeavingTasks:
@@ -82,6 +82,7 @@ def _row(node: NodeId, container: str, text: str) -> dict[str, Plain] | None:
         "run_us": run * _HUNDREDTH,
         "bytes": size,
         "kills": kills,
+        **({"restore_us": int(match[6]) * _HUNDREDTH} if match[6] else {}),
     }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fawkes.base.units import SECOND_US
+from fawkes.core.preemption.account import Accounts
 from fawkes.core.values.decision import Change, PutCluster, PutJob, PutNode
 from fawkes.core.values.events import Sampled
 from fawkes.core.values.lifecycle import ENDED_JOBS
@@ -54,6 +55,7 @@ class Course:
         self._ended_jobs: deque[JobState] = deque(maxlen=MOST_JOBS)
         self._nodes: dict[NodeId, tuple[str, str]] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
+        self.waste = Accounts()
 
     def follow(self, entry: Entry) -> None:
         """One more step; each has to come once, in the order of the ledger."""
@@ -61,6 +63,7 @@ class Course:
         if self.start_us is None:
             self.start_us = entry.event.at_us
         at_us = self.at_us
+        self.waste.follow(entry.event, entry.decision.reasons)
         touched: dict[tuple[str, str], None] = {}
         for change in entry.decision.changes:
             touched |= dict.fromkeys(self._changed(change, at_us))

@@ -21,6 +21,7 @@ from fawkes.report.tables.explain_job import explain_job
 from fawkes.report.tables.explain_quota import curves
 from fawkes.report.tables.node_rows import node_row
 from fawkes.report.tables.rows import Row, job_row
+from fawkes.report.tables.waste_rows import cluster_rows
 from fawkes.report.web.course import Course
 from fawkes.report.web.metrics import metrics_text
 from fawkes.store.base import JOB, Reader
@@ -172,6 +173,7 @@ class Watcher:
             "pool": pool,
             "clusters": clusters,
             "nodes": nodes,
+            "waste": cluster_rows(course.waste),
             "jobs": [job_row(job) for job in course.newest_jobs()],
             "job_count": course.job_count,
             "moves": course.shown(course.moves),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from fawkes.base.units import SECOND_US
 from fawkes.report.tables.rows import Row, gone
+from fawkes.report.tables.waste_rows import cluster_rows
 from fawkes.report.web.course import Course
 
 #: key of a row, name and help of its metric; all of them are gauges with the label cluster
@@ -117,3 +118,14 @@ def _clusters(clusters: Sequence[Row], course: Course, *, stale: bool) -> Iterat
         if cluster in there:
             ended.add_metric([cluster, state], count)
     yield ended
+    yield _wasted(course, there)
+
+
+def _wasted(course: Course, there: Collection[str]) -> Metric:
+    seconds = CounterMetricFamily(
+        "fawkes_cluster_wasted_seconds", "Slot time of tasks that preemption wasted.", labels=["cluster", "kind"]
+    )
+    for waste in cluster_rows(course.waste):
+        for kind in ("killed_work", "dumping", "restoring") if waste["cluster"] in there else ():
+            seconds.add_metric([waste["cluster"], kind], waste[f"{kind}_s"])
+    return seconds

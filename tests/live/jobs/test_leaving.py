@@ -73,6 +73,21 @@ def left(fleet: LocalFleet, effect: PreemptTasks, current: Callable[[], bool] = 
                 }
             ],
         ),
+        (
+            f"@task.{A}=count 7 2 150 4096 25\n@looked=yes\n",
+            [
+                {
+                    "node": "node1",
+                    "container": A,
+                    "job": "count",
+                    "index": 7,
+                    "run_us": 1_500_000,
+                    "bytes": 4096,
+                    "kills": 2,
+                    "restore_us": 250_000,
+                }
+            ],
+        ),
         (f"@task.{A}=count seven 2 150 4096\n@task.{B}=count\n@looked=yes\n", []),
     ],
 )

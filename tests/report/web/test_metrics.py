@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from fawkes.core.values.events import Woke
+from fawkes.core.values.model import Reason
 from fawkes.report.tables.board import board
 from fawkes.report.tables.rows import gone
 from fawkes.report.web.course import Course
@@ -47,6 +49,20 @@ def samples(text: bytes) -> Samples:
     return {
         (each.name, tuple(sorted(each.labels.items()))): each.value for family in families for each in family.samples
     }
+
+
+def test_wasted_slot_time_is_that_of_the_account(at_work: Any) -> None:
+    pool, clusters, nodes, _ = at_work
+    name, course = next(row["cluster"] for row in clusters if not gone(row)), Course()
+    assert not [
+        key for key in samples(metrics_text(pool[0], clusters, nodes, course, stale=False)) if "wasted" in key[0]
+    ]
+    facts = {"cluster": name, "job": "j", "index": 1, "how": "killed", "run_us": 30_000_000, "took_us": 2_000_000}
+    course.waste.follow(Woke(at_us=1), [Reason("task-went", facts)])
+    known = samples(metrics_text(pool[0], clusters, nodes, course, stale=False))
+    label = ("cluster", name)
+    assert known["fawkes_cluster_wasted_seconds_total", (label, ("kind", "killed_work"))] == 32.0
+    assert known["fawkes_cluster_wasted_seconds_total", (label, ("kind", "dumping"))] == 0.0
 
 
 def test_figures_are_those_of_the_rows(at_work: Any) -> None:

@@ -62,6 +62,12 @@ function card(row) {
   parts.push(el("dl", {},
     ...pair("nodes", `${row.nodes} (target ${known(row.target)}, min ${row.min_nodes})`), ...pair("share, weight", `${percent(row.share)}, ${percent(row.weight)}`),
     ...pair("jobs", `${known(row.jobs_running)} run, ${known(row.jobs_waiting)} wait`), ...pair("tasks", `${known(row.tasks_running)} run, ${known(row.tasks_waiting)} wait`)));
+  const waste = state.waste?.find((each) => each.cluster === row.cluster);
+  if (waste) parts.push(el("dl", { class: "waste" },
+    ...pair("wasted slot time", `${known(waste.killed_work_s)} s killed work, ${known(waste.dumping_s)} s dumping, ${known(waste.restoring_s)} s restoring`),
+    ...pair("useful slot time", waste.useful_s === null ? "–" : `${known(waste.useful_s)} s`),
+    ...pair("saved tasks waited", `${known(waste.waiting_s)} s`),
+    ...pair("not known", `${waste.tasks_unknown} tasks (${known(waste.unknown_s)} s), ${waste.tasks_unseen} resumes`)));
   parts.push(...(figures.get(row.cluster) ?? []));
   return el("article", { class: there(row) ? "card" : "card gone", "data-cluster": row.cluster }, ...parts);
 }
