@@ -11,7 +11,7 @@ ticks() { cat "$1/ticks" 2>/dev/null || :; }
 inside() { # FOLDER SCRIPT, as process 1 with the folder at /media
     unshare --pid --mount --fork --kill-child /bin/bash -c "
         mount --make-rprivate / && mount --bind '$1' /media && mount -t proc proc /proc && cd /media || exit 1
-        exec </dev/null >/media/log 2>&1
+        exec </dev/null >>/media/log 2>&1
         for open in /proc/self/fd/*; do
             case \${open##*/} in [012] | 255) ;; *) eval \"exec \${open##*/}>&-\" ;; esac
         done
@@ -35,7 +35,7 @@ stamp again
 hdfs dfs -get "$hdfs" "$folder/image.tar"
 tar -xf "$folder/image.tar" -C "$folder/two" --strip-components 1
 before=$(ticks "$folder/two")
-inside "$folder/two" "$criu restore -D image --manage-cgroups=ignore"
+inside "$folder/two" "$criu restore -D image --manage-cgroups=ignore >/dev/null 2>&1"
 until now=$(ticks "$folder/two") && [ -n "$now" ] && [ "$now" != "$before" ]; do sleep 0.02; done
 stamp restored
 kill -9 $!

@@ -6,6 +6,7 @@ Only tasks of jobs that can be saved are asked about; all others on the node are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption import rates
@@ -17,7 +18,7 @@ from fawkes.core.values.decision import PutPending
 from fawkes.core.values.effects import LookAtTasks, PreemptTasks
 from fawkes.core.values.events import Done, Failed
 from fawkes.core.values.keys import Key
-from fawkes.core.values.model import ClusterId, Facts, NodeLife, NodeState
+from fawkes.core.values.model import ClusterId, Facts, NodeId, NodeLife, NodeState
 
 
 def begin(draft: Draft) -> None:
@@ -49,19 +50,16 @@ def _may_know(state: NodeState, pending: PutPending) -> bool:
 
 
 def late(draft: Draft, pending: PutPending) -> None:
-    """It is time for another look, or nothing was heard of a look or of orders."""
+    """It is time for another look, or nothing was heard of a look or of orders: no node follows an order twice."""
     effect = pending.effect
     if isinstance(effect, LookAtTasks | PreemptTasks) and draft.node(effect.node).life is NodeLife.DRAINING:
         draft.settle(pending.key)
-        _look(draft, _next_look(effect, _heard(effect)), tries=pending.tries + 1)
+        if isinstance(effect, PreemptTasks):
+            _order(draft, replace(effect, within_us=max(0, _left_us(draft, effect.node))), tries=pending.tries + 1)
+        else:
+            _look(draft, effect, tries=pending.tries + 1)
     else:
         _nobody_knows(draft, pending)
-
-
-def _heard(effect: LookAtTasks | PreemptTasks) -> tuple[str, ...]:
-    """The containers that have surely heard their answer. Those with orders may not; a second order changes nothing."""
-    orders = {order.container for order in effect.orders} if isinstance(effect, PreemptTasks) else set()
-    return tuple(container for container in effect.told if container not in orders)
 
 
 def _nobody_knows(draft: Draft, pending: PutPending) -> None:
@@ -81,21 +79,23 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
     drains = draft.node(effect.node).life is NodeLife.DRAINING
     told = effect.told
     if isinstance(event, Failed):
-        if not drains:
+        if drains:
+            draft.settle(pending.key)
+            draft.later(pending)
+        else:
             _nobody_knows(draft, pending)
-            return
-        told = _heard(effect)
-    elif isinstance(effect, PreemptTasks):
+        return
+    if isinstance(effect, PreemptTasks):
         _went(draft, effect, event.facts)
     elif preempt is not None:
         order, told = _judged(draft, effect, rows_of(event.facts), preempt)
         if order is not None:
-            draft.act(order, within_us=order.within_us + draft.settings.membership_us, version=order.generation)
+            _order(draft, order)
             return
     draft.settle(pending.key)
     if drains:
         # A task may not have been there yet.
-        look = _next_look(effect, told)
+        look = LookAtTasks(effect.node, effect.cluster, effect.generation, told)
         draft.later(PutPending(look.key, look.generation, draft.at_us, look, pending.tries))
 
 
@@ -103,16 +103,20 @@ def _look(draft: Draft, effect: LookAtTasks, tries: int = 1) -> None:
     draft.act(effect, within_us=draft.settings.membership_us, version=effect.generation, tries=tries)
 
 
-def _next_look(effect: LookAtTasks | PreemptTasks, told: tuple[str, ...]) -> LookAtTasks:
-    return LookAtTasks(effect.node, effect.cluster, effect.generation, told)
+def _order(draft: Draft, effect: PreemptTasks, tries: int = 1) -> None:
+    draft.act(effect, within_us=effect.within_us + draft.settings.membership_us, version=effect.generation, tries=tries)
+
+
+def _left_us(draft: Draft, node: NodeId) -> int:
+    state = draft.node(node)
+    return state.since_us + draft.leave_us(state.role) - draft.at_us
 
 
 def _judged(
     draft: Draft, effect: LookAtTasks, rows: Sequence[Row], preempt: Choose
 ) -> tuple[PreemptTasks | None, tuple[str, ...]]:
     """The orders to those tasks that had no answer yet (None: there are none), and all that have one now."""
-    state = draft.node(effect.node)
-    left_us = state.since_us + draft.leave_us(state.role) - draft.at_us
+    left_us = _left_us(draft, effect.node)
     new = {row.container: row for row in rows if row.container not in effect.told}
     if not new or left_us <= 0:
         return None, effect.told

@@ -208,9 +208,24 @@ def test_orders_that_were_perhaps_not_heard_are_given_again() -> None:
     desk.answer(KEY, tasks=[row(1)])
     desk.failed(KEY, "the cable is cut")
     assert desk.said("task-went") == []
+    assert desk.node(NODE).life is NodeLife.DRAINING
+    before = len(desk.world.effects)
     desk.wait(2)
+    (again,) = (effect for effect in desk.world.effects[before:] if isinstance(effect, PreemptTasks))
+    assert [order.container for order in again.orders] == ["container_1"]
+    assert again.within_us < LEAVE_S * SECOND_US
+    desk.answer(KEY, left={"container_1": ["saved", 77, 3_000_000]})
+    assert [said["how"] for said in desk.said("task-went")] == ["saved"]
+
+
+def test_how_tasks_of_a_host_went_that_is_gone_is_said_to_be_unknown() -> None:
+    desk = desk_of()
     desk.answer(KEY, tasks=[row(1)])
-    assert orders(desk) == {"container_1": True}
+    desk.failed(KEY, "its host has no power")
+    desk.see(NODE, Condition.DRAINED)
+    desk.wait(2)
+    assert [said["how"] for said in desk.said("task-went")] == ["unknown"]
+    assert effect_of(desk) is None
 
 
 def test_orders_of_which_nothing_is_ever_heard_hold_up_no_node() -> None:
