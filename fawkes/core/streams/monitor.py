@@ -33,10 +33,13 @@ def watch(state: MonitorState, reading: StreamReading, thresholds: Thresholds) -
     """The state after a reading, and the action that is due.
 
     A reading that is not newer than the last one changes nothing. A value that was not read interrupts no congestion
-    and proves none. It does interrupt whatever would shrink the stream.
+    and proves none. It does interrupt whatever would shrink the stream, and so does a gap of more than ``monitoring_s``
+    between two readings.
     """
     if state.at_s is not None and reading.at_s <= state.at_s:
         return state, None
+    if state.at_s is not None and reading.at_s - state.at_s > thresholds.monitoring_s:
+        state = replace(state, lasting={key: state.lasting[key] for key in state.lasting if _congests(key, thresholds)})
     look = _Look(state, reading, thresholds)
     look.follow()
     shuffled = state.shuffled and not look.holds("calm")
@@ -168,6 +171,11 @@ class _Look:
         unit = "s" if key == _LATENCY else "records"
         first, now = self.lasting[condition].first, self.values[key]
         return f"{key} {verb} from {first:g} to {now:g} {unit} in {self._for_s(condition):.0f} s"
+
+
+def _congests(key: str, thresholds: Thresholds) -> bool:
+    """True if a condition speaks for congestion."""
+    return key.endswith(" rises") or key in thresholds.judged
 
 
 def _key(operator: str) -> str:

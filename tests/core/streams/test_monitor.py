@@ -116,6 +116,16 @@ def test_one_value_that_was_not_read_interrupts_what_would_shrink(name: str) -> 
     assert actions(course(IDLE, 21, **values)) == []
 
 
+@pytest.mark.parametrize(("gap_s", "due"), [(30, [ScaleIn()]), (31, [])])
+def test_a_long_gap_between_readings_interrupts_what_would_shrink(gap_s: int, due: list[Action]) -> None:
+    assert actions(replace(reading, at_s=reading.at_s * gap_s) for reading in course(IDLE, 2)) == due
+
+
+def test_a_long_gap_between_readings_interrupts_no_congestion() -> None:
+    readings = course(BUSY, 3, queue=GROWS)
+    assert actions([*readings[:2], replace(readings[2], at_s=500)]) == [ScaleUp()]
+
+
 def test_an_operator_that_was_not_read_is_not_idle() -> None:
     seen = queues("parse", [0.0] * 13)
     seen[6] = ()
