@@ -41,6 +41,11 @@ def test_the_cap_keeps_workers_and_nodes_from_over_saturation(task_cores: float,
     assert len({each.node for each in placed.values()}) == nodes
 
 
+def test_workers_that_promise_more_than_their_node_has_do_not_over_saturate_it() -> None:
+    pair = Topology({"a": (1, 3.0), "b": (1, 3.0)}, {("a", "b"): 9})
+    assert len({each.node for each in place(pair, WORKERS, dict.fromkeys(CORES, 4.0)).values()}) == 2
+
+
 def test_a_task_without_room_is_named() -> None:
     with pytest.raises(ValueError, match=r"3\.7 cores below 90% for big-0"):
         place(Topology({"big": (1, 3.7)}, {}), WORKERS, CORES)
