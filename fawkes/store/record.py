@@ -382,8 +382,8 @@ def _record(form: type) -> Coder:
 
 
 def _record_encoder(form: type, steps: list[_Step]) -> Callable[[Any], dict[str, Any]]:
-    # One call for all fields; the class at the end makes it a tuple also when there is only one field.
-    read = attrgetter(*(step.name for step in steps), "__class__")
+    # One call for all fields; the class, twice, makes it a tuple also when there is one field or none.
+    read = attrgetter(*(step.name for step in steps), "__class__", "__class__")
     rows = [(each.name, each.coder.own, each.coder.encode, each.omit_none, each.omit_empty) for each in steps]
 
     def encode(value: Any) -> dict[str, Any]:

@@ -156,7 +156,7 @@ class JobDetails:
     @property
     def one_application(self) -> bool:
         """True if it is over with its first application of YARN; a user's own program may run several."""
-        return self.kind in ("streaming", "spark", "tasks") or self.sleep is not None or bool(self.profile)
+        return self.kind in ("streaming", "spark", "stream", "tasks") or self.sleep is not None or bool(self.profile)
 
     def plain(self) -> dict[str, Plain]:
         """Plain data, for `JobSpec.details`."""

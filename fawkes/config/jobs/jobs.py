@@ -21,6 +21,7 @@ from fawkes.config.files.fields import (
     DeadlineUs,
     MaybeTasks,
     Name,
+    Part,
     Positive,
     PositiveDurationUs,
     RemoteFolder,
@@ -33,11 +34,11 @@ from fawkes.config.files.fields import (
     is_name,
 )
 from fawkes.config.files.loader import Faults, Strict, check, read_toml, written, wrong
-from fawkes.config.jobs import arrays, profiles, spark
+from fawkes.config.jobs import arrays, profiles, spark, streams
 from fawkes.config.jobs.jars import RELEASE_JARS, starts_itself
 from fawkes.config.jobs.kept import unkept_reason
 from fawkes.config.jobs.tags import ENVIRONMENT, MOST_OWN, TAGS, file_sets_tags, own_tags, sets_tags
-from fawkes.core.values.model import ClusterId, JobId, JobSpec
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, StreamSpec
 
 SLEEP_CLASS = "org.apache.hadoop.mapreduce.SleepJob"
 
@@ -53,6 +54,7 @@ _NEEDS = {
     "script": ("command",),
     "pig": ("pig",),
     "spark": (),
+    "stream": ("executors", "most_executors", "batch"),
     "tasks": ("command", "tasks", "memory", "output"),
     "sleep": ("maps", "map_time"),
 }
@@ -63,6 +65,7 @@ _ALLOWS = {
     "script": ("args", "input", "input_size", "tasks"),
     "pig": ("args", "input", "input_size", "tasks"),
     "spark": ("python", "jar", "class", "args", "input", "input_size", "tasks", "profile", "profile_size"),
+    "stream": ("python", "jar", "class", "args", "guarantee", "monitor", "priority"),
     "tasks": ("cpus", "priority", "checkpoint", "task_attempts", "task_time", "input", "input_size"),
     "sleep": ("reduces", "reduce_time"),
 }
@@ -118,7 +121,7 @@ class JobTable(Strict):
 
     id: Name | None = Field(default=None, description="its name, used once for good; without it that of the file")
     title: str = Field(default="", description="a line for people")
-    kind: Literal["jar", "class", "streaming", "script", "pig", "spark", "tasks", "sleep"] = Field(
+    kind: Literal["jar", "class", "streaming", "script", "pig", "spark", "stream", "tasks", "sleep"] = Field(
         description="what the job is"
     )
     jar: Text | None = Field(
@@ -141,7 +144,7 @@ class JobTable(Strict):
     pig: Text | None = Field(
         default=None, description="a file of Pig Latin beside this file; args are Pig's own, such as -param (pig)"
     )
-    python: Text | None = Field(default=None, description="a Python file beside this file (spark)")
+    python: Text | None = Field(default=None, description="a Python file beside this file (spark, stream)")
     memory_bytes: SizeBytes | None = Field(default=None, alias="memory", description="of each task (tasks)")
     cpus: Cores | None = Field(default=None, description="CPUs of each task, if they matter (tasks)")
     priority: Annotated[int, between(0, arrays.MOST_PRIORITY, "YARN has these here")] = Field(
@@ -154,6 +157,16 @@ class JobTable(Strict):
     task_time_us: TaskTimeUs | None = Field(
         default=None, alias="task_time", description="of each task, if known: for the simulator (tasks)"
     )
+    executors: Tasks | None = Field(default=None, description="of a stream, at least (stream)")
+    most_executors: Tasks | None = Field(default=None, description="of a stream, at most (stream)")
+    batch_us: PositiveDurationUs | None = Field(
+        default=None, alias="batch", description="the time in which each batch is to be done (stream)"
+    )
+    guarantee: Part = Field(
+        default=1.0,
+        description="the part of the MR-cluster that it may claim; more is lent while nobody waits (stream)",
+    )
+    monitor: streams.Monitor = Field(default=streams.Monitor(), description="when its monitor acts (stream)")
     maps: Tasks | None = Field(default=None, description="map tasks (sleep)")
     map_time_us: TaskTimeUs | None = Field(default=None, alias="map_time", description="of each map (sleep)")
     reduces: MaybeTasks | None = Field(default=None, description="reduce tasks, 1 if not given (sleep)")
@@ -257,6 +270,7 @@ def job_spec(
     _check_tasks(details, faults)
     _check_names(details, faults)
     _check_deadline(table, details, faults)
+    stream = _stream(table, details, faults)
     faults.refuse()
     details = replace(
         details,
@@ -278,8 +292,9 @@ def job_spec(
         details=details.plain(),
         deadline_us=table.deadline_us,
         unkept=unkept_reason(details),
-        priority=details.array.priority if details.array is not None else 0,
+        priority=streams.PRIORITY if stream is not None and "priority" not in written(table) else table.priority,
         saves=details.array is not None and details.array.checkpoint != arrays.NO_CHECKPOINT,
+        stream=stream,
     )
 
 
@@ -313,8 +328,8 @@ def _check_kind(table: JobTable, faults: Faults) -> None:
     """Each kind has keys that it needs, and those of other kinds would be silently without effect."""
     needs, allows = _NEEDS[table.kind], _ALLOWS[table.kind]
     said = written(table)
-    if table.kind == "spark" and (table.python is None) == (table.jar is None or table.main_class is None):
-        faults.add("gives no program, or two", "python", "A job of kind 'spark' needs python, or jar and class")
+    if table.kind in ("spark", "stream") and (table.python is None) == (table.jar is None or table.main_class is None):
+        faults.add("gives no program, or two", "python", f"A job of kind {table.kind!r} needs python, or jar and class")
     for key in needs:
         if key not in said:
             faults.add("is missing", key, f"A job of kind {table.kind!r} needs {', '.join(needs)}")
@@ -345,7 +360,7 @@ def _check_names(details: JobDetails, faults: Faults) -> None:
 
 def _check_spark(details: JobDetails, faults: Faults) -> None:
     """The settings of an application are its user's own, but for those that lead around doors, tags and the queue."""
-    if details.kind == spark.KIND:
+    if details.kind in (spark.KIND, spark.STREAM):
         for key, why in spark.owned_keys({**details.properties, **dict.fromkeys(details.secrets, "")}):
             faults.add(f"{key} cannot be given: {why}", "properties", "Leave it out")
         for key in (
@@ -356,6 +371,27 @@ def _check_spark(details: JobDetails, faults: Faults) -> None:
             faults.add(
                 f"{key} cannot be given with a profile: each node has one executor", "properties", "Leave it out"
             )
+
+
+def _stream(table: JobTable, details: JobDetails, faults: Faults) -> StreamSpec | None:
+    """The limits of a stream; None for all other jobs."""
+    if table.kind != streams.KIND:
+        return None
+    if table.deadline_us is not None:
+        faults.add("means nothing for a stream, which has no end", "deadline", "Leave it out")
+    for key in spark.given_by_monitor({**details.properties, **dict.fromkeys(details.secrets, "")}):
+        faults.add(
+            f"{key} cannot be given: the monitor says how many executors there are", "properties", "Leave it out"
+        )
+    least, most, batch_us = table.executors, table.most_executors, table.batch_us
+    if least is None or most is None or batch_us is None:
+        return None
+    if least > most:
+        faults.add(f"{least} is more than most_executors ({most})", "executors", "Give at most as many")
+    thresholds = streams.thresholds(table.monitor, least, faults)
+    if thresholds is None:
+        return None
+    return StreamSpec(least=least, most=most, batch_us=batch_us, guarantee=table.guarantee, thresholds=thresholds)
 
 
 def _check_tasks(details: JobDetails, faults: Faults) -> None:

@@ -68,7 +68,7 @@ def unkept_reason(details: JobDetails) -> str:
     A Pig job's program and the texts that go along are read; a program that cannot be read is a reason.
     """
     for word in details.args:
-        if word in _FILES and details.kind != spark.KIND:
+        if word in _FILES and details.kind not in (spark.KIND, spark.STREAM):
             return f"the argument {word} reads properties that win over the grant's"
     match details.kind:
         case "script":
@@ -77,6 +77,8 @@ def unkept_reason(details: JobDetails) -> str:
             return _of_pig(details)
         case "spark":
             return _QUOTAS if details.profile else spark.unkept(details.properties)
+        case "stream":
+            return "a stream has no end"
         case "tasks":
             return arrays.unkept(details.array)
         case _:

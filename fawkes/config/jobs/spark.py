@@ -6,7 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fawkes.core.values.model import StreamSpec
+
+_LISTENERS, _LISTENER = "spark.sql.streaming.streamingQueryListeners", "fawkes.streams.Batches"
 KIND = "spark"
+STREAM = "stream"
+"""The kind of an application that streams, and the tag by which its driver is known to tell of its batches."""
 EVENTS = "/history/spark"
 """The folder in HDFS where applications log their events."""
 HISTORY = "sparkhistory"
@@ -40,6 +45,8 @@ _OWNED: Mapping[str, str] = {
     "spark.driver.defaultJavaOptions": _DOORS,
     "spark.executor.defaultJavaOptions": _DOORS,
     "spark.plugins": _DOORS,
+    "spark.fawkes.": "Fawkes tells its part in the driver by these",
+    "spark.yarn.priority": "`priority` gives the order of jobs",
     "spark.master": _PLACE,
     "spark.submit.": _PLACE,
     QUEUE: "the MR-cluster's own queue decides the order of jobs",
@@ -132,6 +139,11 @@ def given_by_quotas(properties: Mapping[str, str]) -> list[str]:
     return sorted(key for key in properties if key.startswith(f"{_DYNAMIC}.") or key in (_CORES, *_COUNTS))
 
 
+def given_by_monitor(properties: Mapping[str, str]) -> list[str]:
+    """The keys that a stream may not give: its monitor says how many executors there are."""
+    return sorted(key for key in properties if key.startswith(f"{_DYNAMIC}.") or key in _COUNTS)
+
+
 def unkept(properties: Mapping[str, str]) -> str:
     """Why no grant of CPUs can be kept for an application; empty when it can."""
     if properties.get(_CORES, "1") != "1":
@@ -184,6 +196,23 @@ def settings(place: Place) -> dict[str, str]:
         # Each node that is lost costs the stages that read from it one attempt; after four in a row all would fail.
         "spark.stage.maxConsecutiveAttempts": "20",
         **({"spark.yarn.report.interval": "1s"} if place.quick else {}),
+    }
+
+
+def of_stream(own: Mapping[str, str], stream: StreamSpec, folder: str, priority: int) -> dict[str, str]:
+    """The settings of a stream: a fixed number of executors, which the part of Fawkes in its driver changes.
+
+    A note on ``folder`` in HDFS says how many there are to be.
+    """
+    listeners = own.get(_LISTENERS, "")
+    return {
+        f"{_DYNAMIC}.enabled": "false",
+        "spark.executor.instances": str(stream.least),
+        MOST: str(stream.most),
+        "spark.plugins": "fawkes.streams.Stream",
+        _LISTENERS: f"{listeners},{_LISTENER}" if listeners else _LISTENER,
+        "spark.fawkes.folder": folder,
+        "spark.yarn.priority": str(priority),
     }
 
 

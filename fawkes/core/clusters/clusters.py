@@ -8,7 +8,7 @@ from typing import cast
 from fawkes.base.values import replace
 from fawkes.core.clusters import release, strays
 from fawkes.core.clusters.admission import admit, deploy_without
-from fawkes.core.jobs import deadlines, jobs, leftovers
+from fawkes.core.jobs import deadlines, jobs, leftovers, streaming
 from fawkes.core.masters import masters
 from fawkes.core.nodes.replace import replace_core
 from fawkes.core.state import alerts, backoff
@@ -44,7 +44,7 @@ def nodes_changed(draft: Draft) -> None:
 _ANSWERED = {Key.STRAYS: strays.answered, Key.ROOM: jobs.room_seen}
 
 
-_OF_JOBS = {Key.WORK: deadlines.work_counted, Key.CLEAR: leftovers.answered}
+_OF_JOBS = {Key.WORK: deadlines.work_counted, Key.CLEAR: leftovers.answered, Key.STREAM: streaming.answered}
 
 
 def answered(draft: Draft, event: Done | Failed) -> None:

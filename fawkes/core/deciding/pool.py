@@ -13,7 +13,7 @@ from fawkes.core.deciding import adopting, clock, node_work, requests, steering
 from fawkes.core.deciding.readings import sampled
 from fawkes.core.deciding.tick import retire_idle, tick
 from fawkes.core.fairness.weights import Measure
-from fawkes.core.jobs import deadlines, jobs, leftovers, service
+from fawkes.core.jobs import deadlines, jobs, leftovers, service, streaming
 from fawkes.core.masters import copying, masters, masters_asked, standby
 from fawkes.core.nodes.replace import replace_core
 from fawkes.core.preemption import claiming, leaving
@@ -244,7 +244,12 @@ _OF_NAMES = {
 }
 
 
-_OVER_TIME = {Key.TASKS: leaving.late, Key.CLEAR: leftovers.late, Key.CLAIM: claiming.late}
+_OVER_TIME = {
+    Key.TASKS: leaving.late,
+    Key.CLEAR: leftovers.late,
+    Key.CLAIM: claiming.late,
+    Key.STREAM: streaming.late,
+}
 
 
 def _over_time(draft: Draft, pending: PutPending) -> None:
@@ -261,7 +266,7 @@ def _over_time(draft: Draft, pending: PutPending) -> None:
             jobs.over_time(draft, pending.key)
         case Key.ROOM:
             jobs.no_room_yet(draft, pending.key)
-        case Key.TASKS | Key.CLEAR | Key.CLAIM:
+        case Key.TASKS | Key.CLEAR | Key.CLAIM | Key.STREAM:
             _OVER_TIME[kind](draft, pending)
         case Key.WORK:
             deadlines.work_not_counted(draft, pending.key)

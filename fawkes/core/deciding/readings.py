@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fawkes.base.values import replace
 from fawkes.core.clusters import strays
-from fawkes.core.jobs import deadlines, jobs
+from fawkes.core.jobs import deadlines, jobs, streaming
 from fawkes.core.preemption import claiming
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
@@ -60,6 +60,7 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     draft.change(AddSample(cluster.id, sample, keep_from_us, waiting, bytes_on, masters_on, work, stray))
     if reading.work is not None and not draft.rules.shadow:
         standing.judge(draft, mine, work, reading, stray)
+        streaming.read(draft, cluster, work, reading.slots_total, reading.tasks_ready)
         claiming.read(draft, cluster, work)
     if cluster.unreadable_us is not None:
         draft.say("readable", cluster=cluster.id)

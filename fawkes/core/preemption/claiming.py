@@ -1,11 +1,11 @@
-"""An important job arrives where less important tasks hold the room: as many of them go as it lacks room for.
+"""An important job arrives, or a stream claims its share, where tasks hold the room: as many go as it lacks room for.
 
 Only tasks of jobs that can be saved are asked about. YARN gives what becomes free to the job of the higher priority.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption import rates
@@ -30,9 +30,11 @@ def read(draft: Draft, cluster: ClusterState, work: Iterable[Work]) -> None:
     key = Key.CLAIM.of(cluster.id)
     if not draft.settings.preemption or draft.pending(key) is not None:
         return
-    rows = {row.tag: row for row in work if row.since_us < draft.at_us}
+    # The batches of a stream go on while it lacks executors.
+    rows = {row.tag: row for row in work if row.since_us < draft.at_us or row.stream is not None}
     busy = draft.busy_of(cluster.id)
-    claimant = min((job for job in busy if _lacks(job, rows)), key=lambda job: job.place, default=None)
+    lacking = {job.id: _lacks(job, rows, draft.at_us) for job in busy}
+    claimant = min((job for job in busy if lacking[job.id]), key=lambda job: job.place, default=None)
     if claimant is None or not any(job.spec.saves and _gives_way(job, claimant) for job in busy):
         return
     nodes = {
@@ -41,21 +43,35 @@ def read(draft: Draft, cluster: ClusterState, work: Iterable[Work]) -> None:
         if state.life is NodeLife.SERVING and draft.pending(Key.TASKS.of(state.node.id)) is None
     }
     if nodes:
-        slots = _lacks(claimant, rows)
-        effect = ClaimTasks(cluster.id, claimant.order, claimant.id, claimant.spec.priority, slots, nodes)
+        slots, priority = lacking[claimant.id], _priority(claimant)
+        effect = ClaimTasks(cluster.id, claimant.order, claimant.id, priority, slots, nodes)
         draft.act(effect, within_us=draft.settings.membership_us, version=claimant.order)
 
 
-def _lacks(job: JobState, rows: dict[str, Work]) -> int:
-    """The containers that a job waits for, as far as that is known; the first is that of its ApplicationMaster."""
+def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int) -> int:
+    """The containers that a job waits for, as far as that is known; the first is that of its ApplicationMaster.
+
+    A stream may claim its guaranteed share of the MR-cluster, and no more.
+    """
     row = rows.get(tag_of(job.id, job.attempt))
     if row is None or not row.application:
         return 0
+    if row.stream is not None:
+        state = job.stream
+        since_us = None if state is None or state.attempt != job.attempt else state.lacking_us
+        if state is None or since_us is None or since_us >= at_us:
+            return 0
+        return max(0, min(state.told, state.entitled or 0) - row.stream.executors)
     return (row.waiting or 0) if row.master else 1
 
 
 def _gives_way(job: JobState, claimant: JobState) -> bool:
-    return job.spec.priority < claimant.spec.priority
+    return job.spec.priority < _priority(claimant)
+
+
+def _priority(claimant: JobState) -> int:
+    """A guaranteed share counts more than any priority."""
+    return claimant.spec.priority + (claimant.spec.stream is not None)
 
 
 def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None:
@@ -82,7 +98,9 @@ def _preempt(draft: Draft, effect: ClaimTasks, rows: Sequence[Row], preempt: Cho
     priorities = {row.job: job.spec.priority for row in rows if (job := draft.job(row.job)) is not None}
     here = {row.container: row for row in rows if row.job in priorities and _still_serves(draft, effect, row.node)}
     device = rates.device(draft, effect.cluster)
-    need = Need(cause=Cause.PRIORITY, slots=effect.slots, priority=effect.priority)
+    claimant = draft.job(effect.job)
+    cause = Cause.SHARE if claimant is not None and claimant.spec.stream is not None else Cause.PRIORITY
+    need = Need(cause=cause, slots=effect.slots, priority=effect.priority)
     tasks = [task_of(row, priorities[row.job]) for row in here.values()]
     answers = decide(tasks, {str(node): device for node in effect.nodes}, need, preempt)
     going = {container: answer for container, answer in answers.items() if answer.action in GOES}

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +127,8 @@ class Step:
     reason: str
 
 
-class Lasting(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Lasting:
     """A condition that lasts: the time of the reading that showed it first, and the value before or at that time."""
 
     since_s: float

@@ -487,6 +487,22 @@ class PreemptTasks:
 
 
 @dataclass(frozen=True, slots=True)
+class SteerStream:
+    """A stream is told how many ``executors`` it is to have. Ends as `Done` when that is noted for it, or `Failed`."""
+
+    job: JobId
+    cluster: ClusterId
+    attempt: int
+    executors: int
+    version: int
+
+    @property
+    def key(self) -> str:
+        """The key: a newer goal of the same key replaces this one."""
+        return f"stream:{self.job}"
+
+
+@dataclass(frozen=True, slots=True)
 class EndControl:
     """Every MR-cluster is gone and every node is clean: the nodes forget the pool, and the controller ends."""
 
@@ -531,6 +547,7 @@ Effect = (
     | LookAtTasks
     | ClaimTasks
     | PreemptTasks
+    | SteerStream
     | AwaitRoom
     | WakeAt
     | EndControl
@@ -555,6 +572,7 @@ EFFECTS: tuple[type[Effect], ...] = (
     LookAtTasks,
     ClaimTasks,
     PreemptTasks,
+    SteerStream,
     AwaitRoom,
     WakeAt,
     EndControl,

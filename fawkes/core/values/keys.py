@@ -13,7 +13,7 @@ class Key(StrEnum):
     TICK, LEAVE, BACK, DOUBT, SILENT, LIMIT, QUIET = "tick", "leave", "back", "doubt", "silent", "limit", "quiet"
     DEADLINE, PATIENCE, COPY = "deadline", "patience", "copy"
     STANDBY, SERVICE, HOLD = "standby", "service", "hold"
-    TASKS, CLEAR, CLAIM = "tasks", "clear", "claim"
+    TASKS, CLEAR, CLAIM, STREAM = "tasks", "clear", "claim", "stream"
 
     def of(self, name: str) -> str:
         """The key for a node, an MR-cluster or a job."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NewType
 
+from fawkes.core.streams.values import MonitorState, Thresholds
 from fawkes.core.values.sight import Attempt, Service, Sight, Stray, Work
 
 NodeId = NewType("NodeId", str)
@@ -364,13 +365,45 @@ class ClusterState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSpec:
+    """The limits of a stream: ``least`` to ``most`` executors, and ``batch_us``, in which a batch is to be done.
+
+    It may claim ``guarantee`` of the MR-cluster, and has more only while nobody else waits. ``thresholds`` are those of
+    the congestion monitor.
+    """
+
+    least: int
+    most: int
+    batch_us: int
+    guarantee: float
+    thresholds: Thresholds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamState:
+    """A stream under way: its ``attempt``, the executors that it ``needs``, and how many it was told to have.
+
+    ``orders`` counts what it was told. It may claim ``entitled`` executors (None: not known), and has lacked some of
+    these since ``lacking_us``.
+    """
+
+    attempt: int
+    needs: int
+    told: int
+    orders: int = 0
+    entitled: int | None = None
+    lacking_us: int | None = None
+    monitor: MonitorState = field(default_factory=MonitorState)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobSpec:
     """An MR-job as submitted. ``details`` is for the world alone: jar, class, arguments, properties.
 
     ``tasks`` and ``input_bytes`` describe its demand while it waits; ``tasks_estimated`` says that nobody knows better.
     ``deadline_us`` counts from the submission. ``unkept`` says why no grant of CPUs can be kept; empty when it can.
     ``work_us`` is the time of all its tasks, known beforehand only offline, for an oracle. ``saves``: its tasks can be
-    saved and go on elsewhere. Jobs of a higher ``priority`` leave the queue first.
+    saved and go on elsewhere. Jobs of a higher ``priority`` leave the queue first. ``stream`` is given for a stream.
     """
 
     id: JobId
@@ -387,6 +420,7 @@ class JobSpec:
     work_us: int | None = None
     saves: bool = False
     priority: int = 0
+    stream: StreamSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -397,7 +431,7 @@ class JobState:
     ``granted`` CPUs of ``granted_of``, for the reasons in ``granted_why``; 0 when none did. ``displaced`` counts the
     attempts that ended because masters were lost or moved: these are no retries. ``own``: it is a command of its own,
     which need not have an application and may have several. ``waits`` says what it waits for once nothing of it has
-    moved for long (`core.standing`).
+    moved for long (`core.standing`). ``stream`` is how a stream stands.
     """
 
     spec: JobSpec
@@ -417,6 +451,7 @@ class JobState:
     displaced: int = 0
     own: bool = False
     waits: Reason | None = None
+    stream: StreamState | None = None
 
     @property
     def id(self) -> JobId:

@@ -226,12 +226,30 @@ class Resumes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSeen:
+    """A stream as its driver tells of it: ``executors`` that are there of the ``wanted`` ones, and its latest batch.
+
+    The batches count from 1 (0: there was none yet). It had ``rows`` records, ``arrive`` of which come in a second, and
+    took ``took_us``; it ended ``since_us`` ago.
+    """
+
+    wanted: int
+    executors: int
+    batch: int = 0
+    rows: int = 0
+    arrive: float = 0.0
+    took_us: int = 0
+    since_us: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """How far an attempt to run a job has got in YARN, by its tag: all of its applications that have not ended.
 
     ``master``: an ApplicationMaster has a container. ``progress`` is the percentage of the map tasks and that of the
     reduce tasks, added. A count is None while the ApplicationMaster does not answer. ``since_us`` is since when nothing
-    of this has changed: the core's own (0 in a reading). ``resumes`` is None where nobody says it.
+    of this has changed: the core's own (0 in a reading). ``resumes`` is None where nobody says it, ``stream`` where no
+    driver of a stream does.
     """
 
     tag: str
@@ -243,6 +261,7 @@ class Work:
     progress: float | None = None
     since_us: int = 0
     resumes: Resumes | None = None
+    stream: StreamSeen | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

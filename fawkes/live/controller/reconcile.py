@@ -31,6 +31,7 @@ from fawkes.core.values.effects import (
     Retire,
     Save,
     StartJob,
+    SteerStream,
     Survey,
     WakeAt,
 )
@@ -77,7 +78,7 @@ def place_of(effect: Effect) -> Place:
             return (Work.LEAVING if effect.role is None else Work.JOINING), effect.cluster
         case StartJob():
             return Work.STARTS, effect.cluster
-        case CountWork() | ClearSaved() | EndAttempts():
+        case CountWork() | ClearSaved() | EndAttempts() | SteerStream():
             return Work.COUNTS, effect.cluster
         case LookAtTasks() | ClaimTasks() | PreemptTasks():
             return Work.TASKS, effect.cluster

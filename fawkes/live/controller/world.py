@@ -31,6 +31,7 @@ from fawkes.core.values.effects import (
     Retire,
     Save,
     StartJob,
+    SteerStream,
     Survey,
     WakeAt,
 )
@@ -216,8 +217,8 @@ class LiveWorld:
                 hands.jobs.start(effect)
             case CancelJob():
                 hands.jobs.cancel(effect)
-            case ClearSaved():
-                self._done(effect, effect.attempt, hands.jobs.clear(effect))
+            case ClearSaved() | EndAttempts() | SteerStream():
+                self._done(effect, effect.version, hands.jobs.reach(effect))
             case CountWork():
                 self._done(effect, effect.attempt, hands.count_work(effect))
             case LookAtTasks() | ClaimTasks() | PreemptTasks():
@@ -225,8 +226,6 @@ class LiveWorld:
                 self._done(effect, effect.version, facts)
             case AwaitRoom():
                 self._done(effect, effect.version, hands.room(effect, lambda: self._wanted(effect)))
-            case EndAttempts():
-                self._done(effect, effect.version, hands.jobs.end_attempts(effect))
             case _ if isinstance(effect, OfCluster):
                 self._done(effect, effect.version, self._work(hands, effect))
 
@@ -298,7 +297,7 @@ class LiveWorld:
                 )
             case CountWork() | ClearSaved():
                 self._failed(effect, effect.attempt, error)
-            case _ if isinstance(effect, OfCluster | OfTasks | EndAttempts | AwaitRoom):
+            case _ if isinstance(effect, OfCluster | OfTasks | EndAttempts | AwaitRoom | SteerStream):
                 self._failed(effect, effect.version, error)
             case StartJob() | CancelJob():
                 self._hands.jobs.refused(effect, error)

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fawkes.core.values.model import ClusterId, NodeId, Reading
-from fawkes.core.values.sight import Stray, Work
+from fawkes.core.values.sight import Stray, StreamSeen, Work
 from fawkes.live.base import limits
 from fawkes.live.eyes.strays import strays_of
+from fawkes.live.eyes.streams import STREAM, stream_seen
 from fawkes.live.wire.masters import (
     ENDED_STATES,
     LIVE_STATES,
@@ -76,7 +77,7 @@ class Tasks:
     """Tasks of one application at one moment; ``ready`` are those of the waiting ones that lack nothing but room.
 
     ``progress`` is what `core.sight.Work` says; None where its ApplicationMaster does not answer. ``inside``: they run
-    in the ApplicationMaster's own container.
+    in the ApplicationMaster's own container. ``stream`` is what a stream tells of itself.
     """
 
     waiting: int = 0
@@ -85,6 +86,7 @@ class Tasks:
     ready: int = 0
     progress: float | None = None
     inside: bool = False
+    stream: StreamSeen | None = None
 
     @property
     def started(self) -> bool:
@@ -255,6 +257,10 @@ def _ask_master(masters: MasterAddresses, app: Application, deadline: Deadline) 
 
 def _ask_driver(masters: MasterAddresses, app: Application, deadline: Deadline) -> Tasks | None:
     """The tasks of a Spark application by its driver, through the ResourceManager; None without an answer."""
+    if STREAM in app.tags and (told := stream_seen(masters, app.id, deadline)) is not None:
+        # None of its executors holds up the next job: a stream never ends.
+        waiting = max(0, told.wanted - told.executors)
+        return Tasks(waiting, told.executors, told.batch, progress=0.0, stream=told)
     url = f"{masters.resource_manager}/proxy/{app.id}/api/v1/applications/{app.id}/stages"
     try:
         stages = get_json(f"{url}?{_STAGES}", deadline, key=masters.key)
@@ -401,6 +407,7 @@ def _work_of(app: Application, tag: str, tasks: Tasks) -> Work:
         running=tasks.running,
         done=tasks.done,
         progress=tasks.progress or 0.0,
+        stream=tasks.stream,
     )
 
 

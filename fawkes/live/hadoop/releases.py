@@ -70,7 +70,7 @@ def _check_software(job: JobSpec, owner: ClusterState | None) -> None:
     if kind == arrays.KIND and details.security == KERBEROS:
         hint = 'Name an MR-cluster without security = "kerberos"'
         raise UserError(f"tasks do not run with the Kerberos of {job.cluster}", where=f"job {job.id}: kind", hint=hint)
-    if kind == spark.KIND and spark.KIND not in details.software:
+    if kind in (spark.KIND, spark.STREAM) and spark.KIND not in details.software:
         hint = f'Write software = ["spark"] into the file of {job.cluster} and request it again, or name another one'
         raise UserError(f"the nodes of {job.cluster} have no Spark", where=f"job {job.id}: kind", hint=hint)
 

@@ -15,7 +15,7 @@ from fawkes.base.errors import ElsewhereError, FawkesError, UserError
 from fawkes.config.clusters.details import JobDetails
 from fawkes.core.jobs.attempts import judge, may_begin
 from fawkes.core.values.adopted import KeptJob
-from fawkes.core.values.effects import CancelJob, ClearSaved, EndAttempts, StartJob
+from fawkes.core.values.effects import CancelJob, ClearSaved, EndAttempts, StartJob, SteerStream
 from fawkes.core.values.events import AttemptSeen, Progress
 from fawkes.core.values.model import ClusterId, Facts, JobId
 from fawkes.core.values.sight import Attempt, Launcher, application_of
@@ -132,6 +132,16 @@ class Jobs:
         else:
             give(self._ground, cluster, order, by_client)
 
+    def reach(self, effect: ClearSaved | EndAttempts | SteerStream) -> Facts:
+        """The facts by which a goal about an attempt ends; FawkesError when it cannot be reached now."""
+        match effect:
+            case ClearSaved():
+                return self.clear(effect)
+            case EndAttempts():
+                return self.end_attempts(effect)
+            case SteerStream():
+                return self.steer(effect)
+
     def end_attempts(self, effect: EndAttempts) -> Facts:
         """End those of the attempts that still stray; FawkesError when that cannot be told, or is refused.
 
@@ -158,6 +168,12 @@ class Jobs:
         # The output may be that of another job, which was there first.
         if hdfs.status(f"{output}/{arrays.OWNER}{effect.job}") is not None:
             hdfs.delete(f"{output}/{arrays.SAVED}")
+        return {}
+
+    def steer(self, effect: SteerStream) -> Facts:
+        """Note for a stream how many executors it is to have; FawkesError while HDFS does not answer."""
+        hdfs = Hdfs.of(self._setup.masters(self._cluster(effect.cluster)), patience_s=limits.HDFS_S)
+        spark.note_executors(hdfs, effect.job, effect.attempt, effect.executors)
         return {}
 
     def refused(self, effect: StartJob | CancelJob, error: FawkesError) -> None:
@@ -253,7 +269,11 @@ class Jobs:
         elif effect.attempt > 1:
             self._make_way(cluster, effect)
         right = self._lease(cluster)
-        if details.kind == spark.KIND:
+        if effect.spec.stream is not None:
+            details = spark.details_of_stream(details)
+            hdfs = Hdfs.of(self._setup.masters(cluster), patience_s=limits.HDFS_S)
+            spark.note_executors(hdfs, effect.job, effect.attempt, effect.spec.stream.least)
+        if details.kind in spark.KINDS:
             command = spark.command(self._setup, cluster, effect, details)
         else:
             command = self._setup.job_command(cluster, effect, details)

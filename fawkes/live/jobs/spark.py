@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from fawkes.base.errors import UserError
@@ -10,15 +11,20 @@ from fawkes.config.clusters.details import JobDetails
 from fawkes.config.jobs import spark
 from fawkes.config.jobs.tags import ENVIRONMENT
 from fawkes.core.values.effects import StartJob
+from fawkes.core.values.model import JobId
+from fawkes.core.values.tags import tag_of
 from fawkes.live.hadoop import hadoop_conf
 from fawkes.live.hadoop.setup import SPARK, Setup
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.upload import Command, spark_words
+from fawkes.live.wire.webhdfs import Hdfs
 from fawkes.playbook.dist.cache import cached_spark
+from fawkes.playbook.dist.compile.compiled import STREAMS, place_of
 from fawkes.playbook.dist.release import QUICK_FLAGS
 from fawkes.playbook.dist.spark import SparkRelease
 
 KIND = spark.KIND
+KINDS = (KIND, spark.STREAM)
 CONF = "spark-defaults.conf"
 
 _CLIENT_HEAP_MB = 256
@@ -35,11 +41,16 @@ def command(setup: Setup, cluster: LiveCluster, effect: StartJob, details: JobDe
     """
     home, (env, flags) = setup.spark(cluster, cluster.master), setup.surroundings(cluster, effect)
     place, conf_dir = _place(setup, cluster, home), env["HADOOP_CONF_DIR"]
+    stream, tag = effect.spec.stream, env[ENVIRONMENT]
+    own = dict(details.properties)
+    if stream is not None:
+        folder = f"{place.default_fs}{stream_folder(effect.job, effect.attempt)}"
+        own |= spark.of_stream(own, stream, folder, effect.spec.priority)
     values = spark.of_job(
         place,
-        details.properties,
+        own,
         setup.secrets(details),
-        tag=env[ENVIRONMENT],
+        tag=tag if stream is None else f"{tag},{spark.STREAM}",
         granted=effect.granted,
         nodes=_nodes(setup, cluster) if details.profile else None,
     )
@@ -51,6 +62,23 @@ def command(setup: Setup, cluster: LiveCluster, effect: StartJob, details: JobDe
     argv += ["--properties-file", f"{conf_dir}/{CONF}", "--name", effect.job]
     argv += spark_words(details, setup.files_folder(cluster, effect))
     return Command(argv, {**env, **environment(home.root, conf_dir)}, _files(setup, cluster, values))
+
+
+def stream_folder(job: JobId, attempt: int) -> str:
+    """The folder in HDFS of an attempt of a stream, on which a note says how many executors it is to have."""
+    return f"/staging/streams/{tag_of(job, attempt)}"
+
+
+def note_executors(hdfs: Hdfs, job: JobId, attempt: int, executors: int) -> None:
+    """Note how many executors an attempt of a stream is to have; FawkesError while HDFS does not answer."""
+    folder = stream_folder(job, attempt)
+    hdfs.mkdir(folder)
+    hdfs.set_note(folder, "executors", str(executors))
+
+
+def details_of_stream(details: JobDetails) -> JobDetails:
+    """The details with the part of Fawkes that goes along into the driver."""
+    return replace(details, files=(*details.files, str(place_of(STREAMS))))
 
 
 def client(setup: Setup, cluster: LiveCluster) -> tuple[dict[str, str], Path | None]:

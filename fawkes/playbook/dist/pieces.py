@@ -15,15 +15,17 @@ from fawkes.playbook.dist import cache
 from fawkes.playbook.dist.compile import compiled
 from fawkes.playbook.dist import maven
 from fawkes.playbook.dist.cache import BESIDE, Wanted
-from fawkes.playbook.dist.compile.compiled import DOORS, LOAD, SECURE_IO, TASKS, JavaCode
+from fawkes.playbook.dist.compile.compiled import DOORS, LOAD, SECURE_IO, STREAMS, TASKS, JavaCode
 from fawkes.playbook.dist.maven import Resolve, Say
 from fawkes.playbook.dist.pins import PINS, Pin, pin
 
 Piece = Wanted | JavaCode | Criu
 
+STREAM = "stream"
+"""The kind of jobs that need the part of streams."""
 COMPILED = {code.asked: code for code in (DOORS, SECURE_IO, LOAD, TASKS)}
 """The pieces that are compiled, by their names for `fawkes dist get`."""
-_ALONE: Mapping[str, Piece] = {**COMPILED, **BESIDE, CRIU.asked: CRIU}
+_ALONE: Mapping[str, Piece] = {**COMPILED, **BESIDE, CRIU.asked: CRIU, STREAMS.asked: STREAMS}
 
 
 def of_name(name: str) -> tuple[Piece, ...]:
@@ -49,6 +51,8 @@ def of_job(kind: str, checkpoint: str = "") -> tuple[Piece, ...]:
     """The pieces that a job of this kind, whose tasks are saved like this, needs besides those of its MR-cluster."""
     if kind == TASKS.asked:
         return (TASKS, CRIU) if checkpoint == CRIU.asked else (TASKS,)
+    if kind == STREAM:
+        return (BESIDE[STREAMS.against], STREAMS)
     return (BESIDE[kind],) if kind in BESIDE else ()
 
 
@@ -68,7 +72,7 @@ def place_of(piece: Piece) -> Path:
 
 def there() -> list[str]:
     """The names, as `fawkes dist get` takes them, of all pieces that the cache has."""
-    known: list[Piece] = [*PINS.values(), *BESIDE.values(), *COMPILED.values(), CRIU]
+    known: list[Piece] = [*PINS.values(), *BESIDE.values(), *COMPILED.values(), CRIU, STREAMS]
     return [piece.asked for piece in known if is_there(piece)]
 
 
@@ -95,7 +99,7 @@ def provide(
 def command(missing: Sequence[Piece], needed: Sequence[Piece]) -> str:
     """The commands to type for the missing ones of the pieces that are needed together."""
     release = next((piece for piece in needed if isinstance(piece, Pin)), None)
-    alone = {*BESIDE, CRIU.asked}
+    alone = {*BESIDE, CRIU.asked, STREAMS.asked}
     ours = [piece.asked for piece in missing if piece.asked in alone]
     others = [piece.asked for piece in missing if piece.asked not in alone]
     names = [*([release.asked] if release is not None and others else others), *ours]

@@ -94,6 +94,7 @@ _THINGS: Mapping[str, str] = {
     Key.CLAIM: "the tasks of {} that could go for a more important job",
     Key.CLEAR: "the removal of what tasks of job {} have saved",
     Key.TASKS: "the tasks on {}",
+    Key.STREAM: "the executors of stream {}",
     Key.WORK: "the time of the tasks of job {}",
 }
 

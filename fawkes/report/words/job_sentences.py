@@ -119,6 +119,10 @@ def _went(facts: Facts) -> str:
 
 
 JOBS: Mapping[str, Template] = {
+    "stream-steered": "Stream {job} gets {executors} executors instead of {before}: {error}",
+    "stream-gives-back": "Stream {job} gets {executors} executors instead of {before}: {waiting} tasks of other jobs "
+    "wait, and its guarantee is {entitled} of the {needs} that it needs",
+    "stream-takes-back": "Stream {job} gets {executors} executors instead of {before}: nobody else waits for room now",
     "task-must-go": _must_go,
     "task-went": _went,
     "job-queued": "Job {job} waits in the queue of {cluster}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fawkes.base.values import replace
-from fawkes.core.values.effects import AwaitRoom, CancelJob, ClearSaved, CountWork, Host, StartJob
+from fawkes.core.values.effects import AwaitRoom, CancelJob, ClearSaved, CountWork, Host, StartJob, SteerStream
 from fawkes.core.values.events import AttemptSeen, Condition, Done, Failed, NodeObserved, NodeSeen, Progress
 from fawkes.core.values.model import ClusterId, Facts, NodeId, Reading
 from fawkes.core.values.sight import (
@@ -125,7 +125,7 @@ def work_counted(effect: CountWork, cluster: Cluster | None, now_us: int) -> Don
     return Done(at_us=now_us, effect=effect.key, version=effect.attempt, facts={"work_us": end.work_us})
 
 
-OfJob = StartJob | CancelJob | CountWork | AwaitRoom | ClearSaved
+OfJob = StartJob | CancelJob | CountWork | AwaitRoom | ClearSaved | SteerStream
 """Goals about the jobs of an MR-cluster."""
 
 
@@ -145,12 +145,12 @@ def of_job(
             return cancelled(effect, cluster, now_us)
         case CountWork():
             return work_counted(effect, cluster, now_us)
-        case ClearSaved() if cluster is not None:
-            # No simulated task saves anything.
+        case ClearSaved() | SteerStream() if cluster is not None:
+            # No simulated task saves anything, and no simulated job streams.
             return Done(at_us=now_us, effect=effect.key, version=effect.version)
         case AwaitRoom() if cluster is not None:
             return room(effect, read(effect.cluster), now_us)
-        case AwaitRoom() | ClearSaved():
+        case AwaitRoom() | ClearSaved() | SteerStream():
             return failed(now_us, effect, f"there is no {effect.cluster}")
 
 
@@ -189,7 +189,7 @@ def restarted(seen: NodeSeen) -> NodeSeen:
 
 
 def failed(
-    now_us: int, effect: OfCluster | AwaitRoom | ClearSaved, error: str | None, facts: Facts = NO_FACTS
+    now_us: int, effect: OfCluster | AwaitRoom | ClearSaved | SteerStream, error: str | None, facts: Facts = NO_FACTS
 ) -> Failed | None:
     """The event of a goal that was not reached; none of an ``error`` of which nothing is ever heard."""
     if not error:

@@ -32,7 +32,8 @@ _ONE_AT_A_TIME = threading.Lock()
 class JavaCode:
     """Java of ours: the folder of its sources, what people call it, the name of its jar and of its cache folder.
 
-    ``asked`` is its name for `fawkes dist get`; ``flags`` are further flags of the compiler.
+    ``asked`` is its name for `fawkes dist get`; ``flags`` are further flags of the compiler. It is compiled against the
+    software ``against`` of the cache, or else against Hadoop.
     """
 
     sources: Path
@@ -41,6 +42,7 @@ class JavaCode:
     jar: str
     folder: str
     flags: Sequence[str] = ()
+    against: str = ""
 
     @property
     def name(self) -> str:
@@ -87,6 +89,16 @@ TASKS = JavaCode(
 )
 """The client, the ApplicationMaster and the last step of each task of jobs of kind "tasks"."""
 
+STREAMS = JavaCode(
+    sources=Path(__file__).parent / "java-streams",
+    title="the part of streams that is in Spark's driver",
+    asked="streams",
+    jar="fawkes-streams.jar",
+    folder="streams",
+    against="spark",
+)
+"""What tells how a stream stands, and gives it as many executors as Fawkes says, in jobs of kind "stream"."""
+
 
 def jar_of(code: JavaCode, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Path:
     """The jar in the cache, made when it is not there: against a Hadoop of the cache, or else against one that is fetched.
@@ -118,19 +130,29 @@ def _sources(code: JavaCode) -> list[Path]:
 
 def _make(code: JavaCode, jar: Path, say: Say, resolve: Resolve) -> None:
     tool = compiler(say, resolve)
-    there = [wanted for wanted in PINS.values() if cache.is_there(wanted)]
-    hadoop = cache.cached(there[0]) if there else cache.get(pin(DEFAULT_VERSION), say=say).release
+    jars = _class_path(code, say, resolve)
     jar.parent.mkdir(parents=True, exist_ok=True)
     say(f"compiling {code.title}")
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=jar.parent))
     try:
         classes = part / "classes"
-        _compile(code, tool, Path(hadoop.root) / "lib", classes)
+        _compile(code, tool, jars, classes)
         _pack(classes, part / code.jar)
         # Of several processes at once the last one wins, with the same bytes.
         (part / code.jar).rename(jar)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _class_path(code: JavaCode, say: Say, resolve: Resolve) -> Path:
+    """The folder of the jars that it is compiled against, which are fetched when the cache does not have them."""
+    if code.against:
+        software = cache.BESIDE[code.against]
+        cache.provide(software, say=say, resolve=resolve)
+        return cache.folder_of(software) / "jars"
+    there = [wanted for wanted in PINS.values() if cache.is_there(wanted)]
+    hadoop = cache.cached(there[0]) if there else cache.get(pin(DEFAULT_VERSION), say=say).release
+    return Path(hadoop.root) / "lib"
 
 
 def _compile(code: JavaCode, tool: Path, jars: Path, into: Path) -> None:

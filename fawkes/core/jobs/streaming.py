@@ -1,0 +1,122 @@
+"""Streams: a congestion monitor watches the batches of each, and says how many executors it is to have.
+
+A queue is what has arrived while a batch took longer than it should; the share of time that batches take is the load of
+the executors. So a batch in time has no queue, and a stream that is late has full executors: of the monitor's actions
+ScaleUp and ScaleIn are what readings of Spark can lead to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil, floor
+
+from fawkes.base.units import SECOND_US
+from fawkes.base.values import replace
+from fawkes.core.state.draft import Draft
+from fawkes.core.streams.monitor import watch
+from fawkes.core.streams.values import Action, ScaleIn, ScaleUp, StreamReading
+from fawkes.core.values.decision import PutPending
+from fawkes.core.values.effects import SteerStream
+from fawkes.core.values.events import Done, Failed
+from fawkes.core.values.model import ClusterState, JobLife, JobState, StreamSpec, StreamState
+from fawkes.core.values.sight import StreamSeen, Work
+from fawkes.core.values.tags import tag_of
+
+
+def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], slots: int | None, ready: int | None) -> None:
+    """Follow the streams of an MR-cluster by a reading: its ``slots``, and the tasks of others that wait for some."""
+    rows = {row.tag: row for row in work}
+    for job in draft.busy_of(cluster.id):
+        row = rows.get(tag_of(job.id, job.attempt))
+        if job.spec.stream is not None and job.life is JobLife.RUNNING and row is not None and row.stream is not None:
+            _follow(draft, job, job.spec.stream, row.stream, slots, ready)
+
+
+def _follow(
+    draft: Draft, job: JobState, spec: StreamSpec, seen: StreamSeen, slots: int | None, ready: int | None
+) -> None:
+    state = job.stream
+    if state is None or state.attempt != job.attempt:
+        state = StreamState(attempt=job.attempt, needs=spec.least, told=spec.least)
+    monitor, step = watch(state.monitor, reading_of(seen, spec, draft.at_us), spec.thresholds)
+    needs = state.needs if step is None else needed(step.action, state.needs, seen, spec)
+    entitled = state.entitled if slots is None else max(spec.least, floor(spec.guarantee * slots))
+    lends = entitled is not None and needs > entitled and bool(ready)
+    told = min(needs, entitled) if lends and entitled is not None else needs
+    claims = min(told, entitled) if entitled is not None else 0
+    since_us = (state.lacking_us or draft.at_us) if seen.executors < claims else None
+    new = replace(state, monitor=monitor, needs=needs, entitled=entitled, lacking_us=since_us)
+    if told != state.told:
+        code = "stream-gives-back" if told < needs else "stream-takes-back" if step is None else "stream-steered"
+        numbers = {"executors": told, "before": state.told, "needs": needs, "waiting": ready or 0}
+        known = {} if entitled is None else {"entitled": entitled}
+        draft.say(code, job=job.id, cluster=job.cluster, error="" if step is None else step.reason, **numbers, **known)
+        new = replace(new, told=told, orders=state.orders + 1)
+        effect = SteerStream(job.id, job.cluster, job.attempt, told, new.orders)
+        draft.act(effect, within_us=draft.settings.membership_us, version=new.orders)
+    if new != state or job.stream is None:
+        draft.put_job(replace(job, stream=new))
+
+
+def reading_of(seen: StreamSeen, spec: StreamSpec, at_us: int) -> StreamReading:
+    """The reading of a stream for its monitor; before its first batch nothing but the time and the executors."""
+    at_s = at_us / SECOND_US
+    if not seen.batch:
+        return StreamReading(at_s=at_s, workers=seen.executors)
+    # The next batch has begun since: it is late, too, as soon as that is longer ago than a batch may take.
+    late_s = max(0.0, (max(seen.took_us, seen.since_us) - spec.batch_us) / SECOND_US)
+    took_s = max(seen.took_us, 1) / SECOND_US
+    return StreamReading(
+        at_s=at_s,
+        cpu=min(1.0, max(seen.took_us, spec.batch_us if late_s else 0) / spec.batch_us),
+        queue=seen.arrive * late_s,
+        throughput=seen.rows / took_s,
+        workers=seen.executors,
+    )
+
+
+def needed(action: Action, now: int, seen: StreamSeen, spec: StreamSpec) -> int:
+    """The executors that a stream needs after an action of its monitor.
+
+    By the latest batch each of them handles so many records a second. They are to be busy for the middle between the
+    two thresholds, so that neither holds afterwards. No step is more than twofold up.
+    """
+    took_s = max(seen.took_us, 1) / SECOND_US
+    each = seen.rows / took_s / max(1, seen.executors)
+    aim = ((spec.thresholds.cpu or 1.0) + spec.thresholds.idle) / 2
+    wanted = ceil(seen.arrive / each / aim) if each > 0 else now
+    match action:
+        case ScaleUp():
+            return max(now, min(spec.most, max(now + 1, min(wanted, 2 * now))))
+        case ScaleIn():
+            return min(now, max(spec.least, min(wanted, now - 1)))
+        case _:
+            return now
+
+
+def answered(draft: Draft, event: Done | Failed) -> None:
+    """It is noted, or is tried again after a while for as long as that attempt runs."""
+    pending = draft.pending(event.effect)
+    if pending is None or pending.version != event.version:
+        draft.say("late-answer", effect=event.effect, version=event.version)
+    elif isinstance(event, Failed) and _still(draft, pending):
+        draft.later(pending)
+    else:
+        draft.settle(event.effect)
+
+
+def late(draft: Draft, pending: PutPending) -> None:
+    """No answer came in time, or it is time to try again."""
+    draft.settle(pending.key)
+    if pending.effect is not None and _still(draft, pending):
+        draft.act(
+            pending.effect, within_us=draft.settings.membership_us, version=pending.version, tries=pending.tries + 1
+        )
+
+
+def _still(draft: Draft, pending: PutPending) -> bool:
+    effect = pending.effect
+    job = draft.job(effect.job) if isinstance(effect, SteerStream) else None
+    if job is None or not isinstance(effect, SteerStream):
+        return False
+    return job.life is JobLife.RUNNING and job.attempt == effect.attempt

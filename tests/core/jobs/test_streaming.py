@@ -1,0 +1,180 @@
+"""Streams: how many executors one is told to have by its batches, what it claims, and what it gives back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fawkes.base.units import SECOND_US
+from fawkes.core.jobs.streaming import needed, reading_of
+from fawkes.core.streams.values import ScaleIn, ScaleUp, Shuffle, Thresholds
+from fawkes.core.values.effects import ClaimTasks, SteerStream
+from fawkes.core.values.events import Progress
+from fawkes.core.values.model import Facts, JobId, StreamSpec
+from fawkes.core.values.sight import StreamSeen, Work
+from fawkes.core.values.tags import tag_of
+from fawkes.engine import replay
+from fawkes.policy import compile_policy
+from fawkes.policy.admission import compile_admission
+from fawkes.policy.preemption import compile_preemption
+from tests.support.desk import Desk
+from tests.support.pools import settings
+
+SPEC = StreamSpec(
+    least=1, most=8, batch_us=4 * SECOND_US, guarantee=0.5, thresholds=Thresholds(memory=None, network=None)
+)
+KEY = "stream:a-1"
+
+
+def seen(executors: int = 2, took_s: float = 2.0, arrive: float = 10.0, batch: int = 1, wanted: int = 2) -> StreamSeen:
+    """A stream with a batch of what arrived in the batch before it."""
+    rows = round(arrive * max(4.0, took_s))
+    return StreamSeen(
+        wanted=wanted, executors=executors, batch=batch, rows=rows, arrive=arrive, took_us=round(took_s * SECOND_US)
+    )
+
+
+def desk_of(**job: Any) -> Desk:
+    """An MR-cluster on two nodes with a stream that has just begun."""
+    desk = Desk(2, how=settings(preemption="ADAPTIVE", period_us=10**6 * SECOND_US))
+    desk.up("a")
+    desk.submit("a", 1, priority=9, stream=SPEC)
+    desk.job("a-1", Progress.RUNNING)
+    if job:
+        desk.submit("a", 2, **job)
+        desk.now_s += 3
+        desk.sample(a={"tasks_waiting": 0, "jobs_running": 1, "tasks_ready": 0})
+        desk.job("a-2", Progress.RUNNING)
+    return desk
+
+
+def see(desk: Desk, stream: StreamSeen | None, *, ready: int | None = 0, slots: int | None = 8) -> None:
+    """A reading, 3 s after the one before."""
+    desk.now_s += 3
+    row = Work(tag=tag_of(JobId("a-1"), 1), application="app-1", master=True, running=1, waiting=0, stream=stream)
+    other = Work(tag=tag_of(JobId("a-2"), 1), application="app-2", master=True, waiting=ready, running=8)
+    desk.sample(a={"work": (row, other), "jobs_running": 2, "tasks_ready": ready, "slots_total": slots})
+
+
+def congested(desk: Desk, *, executors: int = 1, ready: int | None = 0, slots: int | None = 8, looks: int = 6) -> None:
+    """Readings of batches that take longer and longer."""
+    for number in range(1, looks + 1):
+        see(desk, seen(executors, 5.0 + 3 * number, 20.0, number), ready=ready, slots=slots)
+
+
+def reasons(desk: Desk) -> list[Facts]:
+    said = (reason for entry in desk.store.entries() for reason in entry.decision.reasons)
+    return [reason.facts for reason in said if reason.code == "stream-steered"]
+
+
+def told(desk: Desk) -> list[int]:
+    return [effect.executors for effect in desk.world.effects if isinstance(effect, SteerStream)]
+
+
+def test_a_stream_whose_batches_are_late_gets_more_and_says_why() -> None:
+    desk = desk_of()
+    congested(desk)
+    assert told(desk) == [2]
+    (said,) = reasons(desk)
+    assert (said["before"], said["executors"], said["needs"]) == (1, 2, 2)
+    assert str(said["error"]).endswith("more workers")
+
+
+def test_a_stream_that_is_done_early_gives_back_all_that_it_does_not_need() -> None:
+    desk = desk_of()
+    congested(desk)
+    desk.answer(KEY)
+    for number in range(7, 30):
+        see(desk, seen(2, 0.4, 10.0, number))
+    assert told(desk) == [2, 1]
+
+
+@pytest.mark.parametrize("stream", [None, StreamSeen(wanted=1, executors=1)])
+def test_a_stream_that_says_nothing_is_left_alone(stream: StreamSeen | None) -> None:
+    desk = desk_of()
+    for _ in range(20):
+        see(desk, stream)
+    assert told(desk) == []
+
+
+def test_what_others_wait_for_is_given_back_down_to_the_guarantee() -> None:
+    desk = desk_of(saves=True)
+    congested(desk, slots=2)
+    assert told(desk) == [2]
+    see(desk, seen(2, 3.0, batch=9), ready=3, slots=2)
+    assert told(desk) == [2, 1]
+    see(desk, seen(1, 3.0, batch=10), ready=0, slots=2)
+    assert told(desk) == [2, 1, 2]
+
+
+def test_others_whose_tasks_nobody_knows_take_nothing_from_a_stream() -> None:
+    desk = desk_of(saves=True)
+    congested(desk, slots=2)
+    see(desk, seen(2, 3.0, batch=9), ready=None, slots=2)
+    assert told(desk) == [2]
+
+
+def test_a_stream_claims_its_guarantee_and_no_more() -> None:
+    desk = desk_of(saves=True, priority=9)
+    congested(desk, slots=2)
+    desk.answer(KEY)
+    for number in range(7, 12):
+        see(desk, seen(1, 3.0, batch=number, wanted=2), slots=2)
+    assert not any(isinstance(effect, ClaimTasks) for effect in desk.world.effects)
+    for number in range(12, 14):
+        see(desk, seen(1, 3.0, batch=number, wanted=2), slots=4)
+    (claim,) = (effect for effect in desk.world.effects if isinstance(effect, ClaimTasks))
+    assert (claim.job, claim.slots, claim.priority) == ("a-1", 1, 10)
+
+
+def test_an_order_that_was_not_noted_is_given_again_while_the_stream_runs() -> None:
+    desk = desk_of()
+    congested(desk)
+    desk.failed(KEY, "HDFS does not answer")
+    while KEY in desk.state.pending and len(told(desk)) < 2:
+        desk.wake()
+    assert told(desk) == [2, 2]
+    desk.job("a-1", Progress.SUCCEEDED)
+    desk.failed(KEY, "HDFS does not answer")
+    assert KEY not in desk.state.pending
+
+
+def test_a_ledger_with_streams_is_decided_again_alike() -> None:
+    desk = desk_of()
+    congested(desk)
+    assert told(desk) == [2]
+    assert list(replay(desk.store.entries(), compile_policy, compile_admission, compile_preemption)) == []
+
+
+@given(
+    now=st.integers(1, 8),
+    executors=st.integers(0, 10),
+    took_s=st.floats(0, 100),
+    arrive=st.floats(0, 1e6),
+    rows=st.integers(0, 10**7),
+    action=st.sampled_from([ScaleUp(), ScaleIn(), Shuffle()]),
+)
+def test_no_step_leaves_the_limits_or_goes_the_wrong_way(
+    now: int, executors: int, took_s: float, arrive: float, rows: int, action: ScaleUp | ScaleIn | Shuffle
+) -> None:
+    stream = StreamSeen(
+        wanted=now, executors=executors, batch=1, rows=rows, arrive=arrive, took_us=round(took_s * SECOND_US)
+    )
+    after = needed(action, now, stream, SPEC)
+    assert SPEC.least <= after <= SPEC.most
+    if isinstance(action, ScaleUp):
+        assert now <= after <= max(2 * now, now + 1)
+        assert after > now or now == SPEC.most
+    elif isinstance(action, ScaleIn):
+        assert after < now or now == SPEC.least
+    else:
+        assert after == now
+
+
+def test_a_batch_in_time_has_no_queue_and_a_late_one_what_came_meanwhile() -> None:
+    early, late = reading_of(seen(took_s=2.0), SPEC, SECOND_US), reading_of(seen(took_s=6.0), SPEC, SECOND_US)
+    assert (early.queue, early.cpu) == (0.0, 0.5)
+    assert (late.queue, late.cpu) == (20.0, 1.0)

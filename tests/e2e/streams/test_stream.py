@@ -1,0 +1,108 @@
+"""A stream through its load on real Hadoop and Spark, alone and beside tasks that are saved for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fawkes.core.values.model import ClusterId, ClusterLife, JobId, JobLife, Role
+from fawkes.core.values.sight import StreamSeen
+from fawkes.core.values.tags import tag_of
+from fawkes.live.lab.spec import CONTROLLER_ADDRESS
+from fawkes.playbook.dist import pieces
+from tests.support.site import RealSite, real_site
+
+pytestmark = [pytest.mark.hadoop, pytest.mark.drill]
+
+PROGRAM = Path(__file__).parents[3] / "workloads/streams/events.py"
+SETTINGS = 'preset = "steady"\nperiod = "10s"\nsample_every = "2s"\nidle_time = "never"\ntransient_leave = "30s"\n'
+CLUSTER = f"""
+min_nodes = 2
+replication = 1
+software = ["spark"]
+clients = ["{CONTROLLER_ADDRESS}"]
+scratch = ["/s", "/out"]
+"""
+STREAM = """
+kind = "stream"
+python = "events.py"
+args = ["/s/{name}", "--low", "8", "--high", "40", "--phases", "{phases}", "--cost-ms", "50", "--batch-s", "5"]
+executors = 1
+most_executors = 6
+batch = "5s"
+guarantee = {guarantee}
+"""
+TASKS = """
+kind = "tasks"
+tasks = 4
+command = "sh count.sh"
+memory = "400MiB"
+output = "/out/{id}"
+checkpoint = "own"
+files = ["count.sh"]
+"""
+COUNT = """i=$(cat $FAWKES_CHECKPOINT/i 2>/dev/null || echo 0)
+trap 'echo $i >$FAWKES_CHECKPOINT/i; exit 85' USR1
+while [ $i -lt 150 ]; do i=$((i + 1)); sleep 1 & wait $!; done
+echo $i >$FAWKES_RESULTS/count
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
+    pieces.provide(pieces.of_job("stream"))
+    with real_site(tmp_path_factory.mktemp("streams") / "lab", 5, SETTINGS, memory_mb=2000) as site:
+        site.write("clusters/s.toml", CLUSTER)
+        site.write("jobs/events.py", PROGRAM.read_text())
+        site.run()
+        site.request("s")
+        yield site
+
+
+def begin(site: RealSite, name: str, phases: str, guarantee: float) -> None:
+    """Submit a stream, and wait until its first batch was seen."""
+    keys = STREAM.replace("{name}", name).replace("{phases}", phases).replace("{guarantee}", str(guarantee))
+    site.fawkes("submit", "s", site.write(f"jobs/{name}.toml", f'id = "{name}"\n{keys}'))
+    site.until("a batch", lambda: (seen := stream(site, name)) is not None and seen.batch > 0, limit_s=180)
+
+
+def stream(site: RealSite, name: str) -> StreamSeen | None:
+    """The stream by the latest reading."""
+    job, seen = site.ledger.jobs.get(name), site.state.latest(ClusterId("s"))
+    assert job is None or job.life is not JobLife.FAILED, site.story()
+    tag = tag_of(JobId(name), 1)
+    return next((row.stream for row in (seen.work if seen else ()) if row.tag == tag), None)
+
+
+def has(site: RealSite, name: str, least: int, most: int = 99) -> bool:
+    """True if the stream has so many executors."""
+    seen = stream(site, name)
+    return seen is not None and least <= seen.executors <= most
+
+
+def test_a_stream_gets_executors_and_nodes_for_its_load_and_gives_them_back(site: RealSite) -> None:
+    begin(site, "alone", "60,120,90", 1.0)
+    site.until("more executors", lambda: has(site, "alone", 3), limit_s=180)
+    site.until("more nodes", lambda: len(site.serving("s", Role.TRANSIENT)) > 0, limit_s=120)
+    site.until("fewer executors", lambda: has(site, "alone", 1, 2), limit_s=240)
+    (job,) = site.until_ended("alone")
+    assert (job.life, job.attempt) == (JobLife.SUCCEEDED, 1), site.story()
+    site.until("nodes of its own", lambda: not site.serving("s", Role.TRANSIENT), limit_s=120)
+    story = site.fawkes("explain", "--job", "alone")
+    assert "more workers" in story
+    assert "fewer workers" in story
+
+
+def test_a_stream_claims_its_guarantee_from_tasks_that_save_themselves(site: RealSite) -> None:
+    site.fawkes("hold", "s", "--reason", "the nodes shall stay")
+    site.write("jobs/count.sh", COUNT)
+    begin(site, "beside", "45,120,30", 0.8)
+    site.fawkes("submit", "s", site.write("jobs/batch.toml", f'id = "batch"\n{TASKS}'))
+    site.until("room of the tasks", lambda: has(site, "beside", 2), limit_s=240)
+    stream_job, batch = site.until_ended("beside", "batch")
+    assert (stream_job.life, batch.life) == (JobLife.SUCCEEDED, JobLife.SUCCEEDED), site.story()
+    assert "saved" in site.fawkes("explain", "--job", "batch")
+    site.fawkes("release", "s", "--yes")
+    site.until_life(ClusterLife.GONE, "s")
