@@ -64,7 +64,8 @@ def preempted_lines(lines: Sequence[Line]) -> list[Line]:
 
 
 def _saved_in_words(saved: Sequence[Mapping[str, object]]) -> str:
-    size, took_us = (sum(_number(facts[key]) or 0 for facts in saved) for key in ("size_bytes", "took_us"))
+    size = sum(_number(facts["size_bytes"]) or 0 for facts in saved)
+    took_us = sum(_number(facts.get("dump_us", facts["took_us"])) or 0 for facts in saved)
     return f"{len(saved)} saved {show_bytes(size)} in {show_duration(took_us)} in all"
 
 
