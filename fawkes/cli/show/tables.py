@@ -154,7 +154,9 @@ TABLES: Final[Mapping[str, Table]] = {
     ),
     "compare, front": Table(("moves", "front")),
     "compare, deadlines": Table(("policy", "settings", *_DEADLINES)),
-    "compare, waste": Table(("policy", "settings", "response_mean_s", *_WASTE), _WASTE_WIDE),
+    "compare, waste": Table(
+        ("policy", "settings", "response_mean_s", "killed_work_s", "waiting_s"), (*_WASTE, *_WASTE_WIDE)
+    ),
     "compare, masters": Table(("policy", "settings", *_MASTERS)),
     "deadlines": Table(
         ("deadlines", "cpus", "allocator", "sdr", "ptr", "wtr", "utilisation", "fairness"),
@@ -171,9 +173,8 @@ TABLES: Final[Mapping[str, Table]] = {
         drop=("makespan_s",),
     ),
     "whatif, preemption": Table(
-        ("preemption", "response_mean_s", "change", "verdict", *_WASTE),
-        ("settings", "slowdown_mean", "change_ci_low", "change_ci_high", "p", "replays", *_WASTE_WIDE),
-        drop=("useful_s", "dumping_s", "restoring_s"),
+        ("preemption", "response_mean_s", "change", "verdict", "killed_work_s", "waiting_s"),
+        (*_WASTE, "settings", "slowdown_mean", "change_ci_low", "change_ci_high", "p", "replays", *_WASTE_WIDE),
     ),
     "record": Table(("problem", "count", "first", "why")),
     "workload": Table(("file", "format", "jobs", "span_s", "skipped", "not_written")),
