@@ -65,7 +65,7 @@ def begin(site: RealSite, name: str, phases: str, guarantee: float) -> None:
     """Submit a stream, and wait until its first batch was seen."""
     keys = STREAM.replace("{name}", name).replace("{phases}", phases).replace("{guarantee}", str(guarantee))
     site.fawkes("submit", "s", site.write(f"jobs/{name}.toml", f'id = "{name}"\n{keys}'))
-    site.until("a batch", lambda: (seen := stream(site, name)) is not None and seen.batch > 0, limit_s=180)
+    site.until("a batch", lambda: (seen := stream(site, name)) is not None and seen.batch > 0, limit_s=400)
 
 
 def stream(site: RealSite, name: str) -> StreamSeen | None:
@@ -84,9 +84,9 @@ def has(site: RealSite, name: str, least: int, most: int = 99) -> bool:
 
 def test_a_stream_gets_executors_and_nodes_for_its_load_and_gives_them_back(site: RealSite) -> None:
     begin(site, "alone", "60,120,90", 1.0)
-    site.until("more executors", lambda: has(site, "alone", 3), limit_s=180)
-    site.until("more nodes", lambda: len(site.serving("s", Role.TRANSIENT)) > 0, limit_s=120)
-    site.until("fewer executors", lambda: has(site, "alone", 1, 2), limit_s=240)
+    site.until("more executors", lambda: has(site, "alone", 3), limit_s=400)
+    site.until("more nodes", lambda: len(site.serving("s", Role.TRANSIENT)) > 0, limit_s=200)
+    site.until("fewer executors", lambda: has(site, "alone", 1, 1), limit_s=400)
     (job,) = site.until_ended("alone")
     assert (job.life, job.attempt) == (JobLife.SUCCEEDED, 1), site.story()
     site.until("nodes of its own", lambda: not site.serving("s", Role.TRANSIENT), limit_s=120)
@@ -100,7 +100,7 @@ def test_a_stream_claims_its_guarantee_from_tasks_that_save_themselves(site: Rea
     site.write("jobs/count.sh", COUNT)
     begin(site, "beside", "45,120,30", 0.8)
     site.fawkes("submit", "s", site.write("jobs/batch.toml", f'id = "batch"\n{TASKS}'))
-    site.until("room of the tasks", lambda: has(site, "beside", 2), limit_s=240)
+    site.until("room of the tasks", lambda: has(site, "beside", 2), limit_s=400)
     stream_job, batch = site.until_ended("beside", "batch")
     assert (stream_job.life, batch.life) == (JobLife.SUCCEEDED, JobLife.SUCCEEDED), site.story()
     assert "saved" in site.fawkes("explain", "--job", "batch")
