@@ -23,7 +23,7 @@ POLICIES = {"ADAPTIVE", "CHECKPOINT", "KILL", "WAIT"}
 
 def array_job(name: str, tasks: int, task_s: int | None, **more: Any) -> JobSpec:
     """A job of tasks that save themselves; without a time it is known by its run time alone."""
-    array = TaskArray(memory_mb=100, checkpoint="own", task_us=None if task_s is None else task_s * SECOND_US)
+    array = TaskArray(memory_mb=100, checkpoint="own", task_us=(task_s or 0) * SECOND_US)
     details = JobDetails(kind="tasks", array=array).plain()
     return replace(sleep_job(name, "a", maps=tasks), details=details, saves=True, **more)
 

@@ -31,7 +31,8 @@ def test_before_the_first_batch_only_executors_are_known() -> None:
     "answer",
     [
         None, [], {}, {"gauges": []}, {"gauges": {NAME: 7}}, gauges(None), gauges("3 2 7"), gauges("3 -2 7 1 1 1 1"),
-        gauges("1 1 1 1 NaN 1 1"), gauges("1 1 1 1 1E999 1 1"), gauges("1 1 1 1 1.2.3 1 1"), gauges("3 2 7 1 1 1 1", "x"),
+        gauges("1 1 1 1 NaN 1 1"), gauges("1 1 1 1 1E999 1 1"), gauges("1 1 1 1 1.2.3 1 1"),
+        gauges("3 2 7 1 1 1 1", "x"),
         {"gauges": {NAME: {"value": "1 1 1 1 1 1 1"}, f"b.{NAME}": {"value": "2 1 1 1 1 1 1"}}},
     ],
 )  # fmt: skip
