@@ -155,7 +155,8 @@ TABLES: Final[Mapping[str, Table]] = {
     "compare, front": Table(("moves", "front")),
     "compare, deadlines": Table(("policy", "settings", *_DEADLINES)),
     "compare, waste": Table(
-        ("policy", "settings", "response_mean_s", "killed_work_s", "waiting_s"), (*_WASTE, *_WASTE_WIDE)
+        ("policy", "settings", "response_mean_s", "killed_work_s", "waiting_s"),
+        ("dumping_s", "restoring_s", "useful_s", "unknown_s", *_WASTE_WIDE),
     ),
     "compare, masters": Table(("policy", "settings", *_MASTERS)),
     "deadlines": Table(

@@ -1,4 +1,4 @@
-"""Sentences of tasks that have to go because their node leaves."""
+"""Sentences of tasks that have to go, and of streams that get more or fewer executors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fawkes.core.values.model import Reason
 
 _TASK: dict[str, Any] = {"job": "j", "cluster": "c", "index": 3, "node": "n1", "run_us": 90_000_000}
 _WENT: dict[str, Any] = {**_TASK, "ordered": "save", "size_bytes": 2_000_000, "took_us": 3_000_000}
+_STREAM: dict[str, Any] = {"job": "s", "cluster": "c", "before": 2, "needs": 4, "error": ""}
 
 
 def _must(action: str, cause: str, words: str, **facts: Any) -> tuple[Reason, str]:
@@ -46,4 +47,16 @@ PREEMPTED = [
     _went("runs", "still runs although its time is over: YARN ends it"),
     _went("gone", "has left nothing that says how it went: without a result it runs again"),
     _went("unknown", "has left nothing that says how it went: without a result it runs again"),
+    (
+        Reason("stream-steered", {**_STREAM, "executors": 4, "error": "its queue grew: more workers"}),
+        "Stream s gets 4 executors instead of 2: its queue grew: more workers",
+    ),
+    (
+        Reason("stream-gives-back", {**_STREAM, "executors": 1, "waiting": 3, "entitled": 1}),
+        "Stream s gets 1 executors instead of 2: 3 tasks of other jobs wait, and its guarantee is 1 of the 4 that it needs",
+    ),
+    (
+        Reason("stream-takes-back", {**_STREAM, "executors": 4}),
+        "Stream s gets 4 executors instead of 2: nobody else waits for room now",
+    ),
 ]
