@@ -58,6 +58,8 @@ _MASTERS = (
 )  # fmt: skip
 
 _WASTE = ("killed_work_s", "dumping_s", "restoring_s", "waiting_s", "useful_s", "unknown_s")
+_WASTE_REST = ("dumping_s", "restoring_s", "useful_s", "unknown_s")
+"""Without those that stand beside response times."""
 _WASTE_WIDE = ("wasted_part", "tasks_saved", "tasks_killed", "tasks_unknown", "tasks_unseen")
 #: the table of each verb, and of its options where they have one of their own
 TABLES: Final[Mapping[str, Table]] = {
@@ -156,7 +158,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "compare, deadlines": Table(("policy", "settings", *_DEADLINES)),
     "compare, waste": Table(
         ("policy", "settings", "response_mean_s", "killed_work_s", "waiting_s"),
-        ("dumping_s", "restoring_s", "useful_s", "unknown_s", *_WASTE_WIDE),
+        (*_WASTE_REST, *_WASTE_WIDE),
     ),
     "compare, masters": Table(("policy", "settings", *_MASTERS)),
     "deadlines": Table(
@@ -175,7 +177,7 @@ TABLES: Final[Mapping[str, Table]] = {
     ),
     "whatif, preemption": Table(
         ("preemption", "response_mean_s", "change", "verdict", "killed_work_s", "waiting_s"),
-        (*_WASTE, "settings", "slowdown_mean", "change_ci_low", "change_ci_high", "p", "replays", *_WASTE_WIDE),
+        (*_WASTE_REST, "settings", "slowdown_mean", "change_ci_low", "change_ci_high", "p", "replays", *_WASTE_WIDE),
     ),
     "record": Table(("problem", "count", "first", "why")),
     "workload": Table(("file", "format", "jobs", "span_s", "skipped", "not_written")),

@@ -53,7 +53,8 @@ PREEMPTED = [
     ),
     (
         Reason("stream-gives-back", {**_STREAM, "executors": 1, "waiting": 3, "entitled": 1}),
-        "Stream s gets 1 executors instead of 2: 3 tasks of other jobs wait, and its guarantee is 1 of the 4 that it needs",
+        "Stream s gets 1 executors instead of 2: 3 tasks of other jobs wait, and its guarantee is 1 of the 4 that it "
+        "needs",
     ),
     (
         Reason("stream-takes-back", {**_STREAM, "executors": 4}),
