@@ -63,8 +63,9 @@ def reading_of(seen: StreamSeen, spec: StreamSpec, at_us: int) -> StreamReading:
     at_s = at_us / SECOND_US
     if not seen.batch:
         return StreamReading(at_s=at_s, workers=seen.executors)
-    # The next batch has begun since: it is late, too, as soon as that is longer ago than a batch may take.
-    late_s = max(0.0, (max(seen.took_us, seen.since_us) - spec.batch_us) / SECOND_US)
+    # The next batch begins when the time of the last one is over. It is late, too, once it runs for longer than it may.
+    runs_us = seen.since_us - max(0, spec.batch_us - seen.took_us)
+    late_s = max(0.0, (max(seen.took_us, runs_us) - spec.batch_us) / SECOND_US)
     took_s = max(seen.took_us, 1) / SECOND_US
     return StreamReading(
         at_s=at_s,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -178,3 +179,12 @@ def test_a_batch_in_time_has_no_queue_and_a_late_one_what_came_meanwhile() -> No
     early, late = reading_of(seen(took_s=2.0), SPEC, SECOND_US), reading_of(seen(took_s=6.0), SPEC, SECOND_US)
     assert (early.queue, early.cpu) == (0.0, 0.5)
     assert (late.queue, late.cpu) == (20.0, 1.0)
+
+
+@pytest.mark.parametrize(("since_s", "queue", "cpu"), [(5.9, 0.0, 0.25), (7.0, 0.0, 0.25), (9.0, 20.0, 1.0)])
+def test_a_batch_under_way_is_late_once_it_runs_for_longer_than_it_may(
+    since_s: float, queue: float, cpu: float
+) -> None:
+    # It began 3 s after the last one, which took 1 of its 4 s, had ended.
+    now = reading_of(replace(seen(took_s=1.0), since_us=round(since_s * SECOND_US)), SPEC, SECOND_US)
+    assert (now.queue, now.cpu) == (queue, cpu)
