@@ -67,11 +67,11 @@ def main() -> None:
     parser.add_argument("--high", type=int, default=60)
     parser.add_argument("--phases", default="60,120,60")
     parser.add_argument("--cost-ms", type=float, default=30.0)
-    parser.add_argument("--batch-s", type=float, default=4.0)
+    parser.add_argument("--batch-s", type=float, default=10.0)
     options = parser.parse_args()
     loads = list(rates(options.low, options.high, tuple(map(int, options.phases.split(",")))))
     spark = SparkSession.builder.getOrCreate()
-    spark.conf.set("spark.sql.shuffle.partitions", "12")
+    spark.conf.set("spark.sql.shuffle.partitions", "6")
     events, verdicts = f"{options.folder}/events", f"{options.folder}/verdicts"
     jvm_path = spark._jvm.org.apache.hadoop.fs.Path
     files = jvm_path(events).getFileSystem(spark._jsc.hadoopConfiguration())

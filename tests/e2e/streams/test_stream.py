@@ -28,10 +28,10 @@ scratch = ["/s", "/out"]
 STREAM = """
 kind = "stream"
 python = "events.py"
-args = ["/s/{name}", "--low", "8", "--high", "40", "--phases", "{phases}", "--cost-ms", "50", "--batch-s", "5"]
+args = ["/s/{name}", "--low", "8", "--high", "40", "--phases", "{phases}", "--cost-ms", "50", "--batch-s", "10"]
 executors = 1
 most_executors = 6
-batch = "5s"
+batch = "10s"
 guarantee = {guarantee}
 """
 TASKS = """
@@ -84,8 +84,8 @@ def has(site: RealSite, name: str, least: int, most: int = 99) -> bool:
 
 def test_a_stream_gets_executors_for_its_load_and_gives_them_back(site: RealSite) -> None:
     begin(site, "alone", "60,120,150", 1.0)
-    site.until("more executors", lambda: has(site, "alone", 3), limit_s=400)
-    site.until("fewer executors", lambda: has(site, "alone", 1, 1), limit_s=400)
+    site.until("more executors", lambda: has(site, "alone", 2), limit_s=400)
+    site.until("fewer executors", lambda: has(site, "alone", 1, 1), limit_s=300)
     (job,) = site.until_ended("alone")
     assert (job.life, job.attempt) == (JobLife.SUCCEEDED, 1), site.story()
     story = site.fawkes("explain", "--job", "alone")
