@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from fawkes.base.errors import BrokenError
 from fawkes.core.state.state import NO_TICK
+from fawkes.core.streams.values import Thresholds
 from fawkes.core.values.decision import CHANGES, Decision, DropPending, PutPending, PutTick
 from fawkes.core.values.effects import EFFECTS, WakeAt
 from fawkes.core.values.events import EVENTS, Condition, Event, NodeObserved, Sampled, Submitted, Woke
@@ -51,6 +52,15 @@ _BY_CLASS: dict[Any, st.SearchStrategy[Any]] = {
     float: st.floats(allow_nan=False, allow_infinity=False),
     type(None): st.none(),
     object: _plain,
+    Thresholds: st.builds(
+        Thresholds,
+        cpu=st.floats(0.6, 1.0),
+        memory=st.none() | st.floats(0.6, 1.0),
+        idle=st.floats(0.1, 0.5),
+        lasting_s=st.floats(0, 10),
+        monitoring_s=st.floats(10, 1e6),
+        least_workers=st.integers(1, 9),
+    ),
 }
 
 
