@@ -13,8 +13,10 @@ from fawkes.core import values
 from fawkes.core.values.model import Node, NodeId, NodeLife, NodeState
 
 _MODULES = [importlib.import_module(f"fawkes.core.values.{name}") for _, name, _ in iter_modules(values.__path__)]
+_CLASSES = {kind for module in _MODULES for kind in vars(module).values() if isinstance(kind, type)}
+#: classes that refuse what they cannot be are left to Python
 _VALUES = sorted(
-    {kind for module in _MODULES for kind in vars(module).values() if isinstance(kind, type) and is_dataclass(kind)},
+    (kind for kind in _CLASSES if is_dataclass(kind) and not hasattr(kind, "__post_init__")),
     key=lambda kind: kind.__name__,
 )
 
