@@ -79,6 +79,8 @@ order() {
     esac
     pids=$(printf '%s\n' "$mine" | cut -d ' ' -f 2)
     # One that has just ended is no fault.
+    # A shell whose child is killed first would go on with its next command, and might end with 0.
+    [ -z "$pids" ] || [ $signal != KILL ] || kill -STOP $pids 2>/dev/null || :
     [ -z "$pids" ] || kill "-$signal" $pids 2>/dev/null || :
 }
 how() {

@@ -278,5 +278,6 @@ def test_a_task_ends_although_its_dumper_was_killed(start: Start) -> None:
     task = start("exec sleep 1234")
     wait_for(lambda: (task.work / ".pid").exists(), "the command")
     (task.work / ".dumping").touch()
-    subprocess.run(["pkill", "-9", "-u", str(task.uid), "-fx", "sleep 1234"], check=True)
+    kill = ["pkill", "-9", "-u", str(task.uid), "-fx", "sleep 1234"]
+    wait_for(lambda: subprocess.run(kill, check=False).returncode == 0, "the program of the command")
     assert task.end()[0] == 137
