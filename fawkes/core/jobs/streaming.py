@@ -41,8 +41,7 @@ def _follow(
     monitor, step = watch(state.monitor, reading_of(seen, spec, draft.at_us), spec.thresholds)
     needs = state.needs if step is None else needed(step.action, state.needs, seen, spec)
     entitled = state.entitled if slots is None else max(spec.least, floor(spec.guarantee * slots))
-    lends = entitled is not None and needs > entitled and bool(ready)
-    told = min(needs, entitled) if lends and entitled is not None else needs
+    told = _allowed(needs, state.told, entitled, ready)
     claims = min(told, entitled) if entitled is not None else 0
     since_us = (state.lacking_us or draft.at_us) if seen.executors < claims else None
     new = replace(state, monitor=monitor, needs=needs, entitled=entitled, lacking_us=since_us)
@@ -56,6 +55,18 @@ def _follow(
         draft.act(effect, within_us=draft.settings.membership_us, version=new.orders)
     if new != state or job.stream is None:
         draft.put_job(replace(job, stream=new))
+
+
+def _allowed(needs: int, told: int, entitled: int | None, ready: int | None) -> int:
+    """The executors that a stream may have: more than its guarantee only where nobody is known to wait.
+
+    Where that is not known it keeps what it has, and gets no more than the guarantee.
+    """
+    if ready == 0:
+        return needs
+    if entitled is None:
+        return min(needs, told)
+    return min(needs, entitled if ready else max(entitled, told))
 
 
 def reading_of(seen: StreamSeen, spec: StreamSpec, at_us: int) -> StreamReading:

@@ -111,6 +111,14 @@ def test_what_others_wait_for_is_given_back_down_to_the_guarantee() -> None:
     assert told(desk) == [2, 1, 2]
 
 
+def test_a_stream_takes_nothing_back_while_nobody_knows_who_waits() -> None:
+    desk = desk_of(saves=True)
+    congested(desk, slots=2)
+    see(desk, seen(2, 3.0, batch=9), ready=3, slots=2)
+    see(desk, seen(1, 3.0, batch=10), ready=None, slots=2)
+    assert told(desk) == [2, 1]
+
+
 def test_others_whose_tasks_nobody_knows_take_nothing_from_a_stream() -> None:
     desk = desk_of(saves=True)
     congested(desk, slots=2)

@@ -97,7 +97,7 @@ STREAMS = JavaCode(
     folder="streams",
     against="spark",
 )
-"""What tells how a stream stands, and gives it as many executors as Fawkes says, in jobs of kind "stream"."""
+"""The plugin in the driver of a stream: it tells how the stream stands, and asks Spark for as many executors as Fawkes says."""
 
 
 def jar_of(code: JavaCode, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Path:
