@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil
+from dataclasses import dataclass, field
+from math import ceil, fsum, sqrt
 from typing import NamedTuple
 
-from fawkes.core.fairness.targets import Bounds, whole_nodes
+from fawkes.base.units import SECOND_US
+from fawkes.core.fairness.targets import Bounds, Key, whole_nodes
+from fawkes.core.quota.loop import planned_nodes
+from fawkes.core.quota.planner import mean_rate
+from fawkes.core.quota.sight import Application, Room
 from fawkes.core.quota.supervisor import share
-from fawkes.core.quota.values import TOLERANCE, Claim, Divide
+from fawkes.core.quota.values import TOLERANCE, Claim, Divide, Parameters
+from fawkes.core.values.model import ClusterId, NodeId
+
+#: of the response time tau_r: by then a step is absorbed (section 2.5 of Baresi et al.)
+_ABSORBED = 5.0
+#: before the first node has joined (measured in a lab)
+_JOIN_S = 10.0
 
 
 def share_nodes(claims: Sequence[Claim], nodes: int, divide: Divide) -> dict[str, int]:
@@ -35,16 +46,82 @@ class Move(NamedTuple):
     nodes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The nodes that each MR-cluster should have by its plans (None: not known), and the last change of each."""
+
+    nodes: Mapping[ClusterId, int | None] = field(default_factory=dict)
+    last: Mapping[ClusterId, Move] = field(default_factory=dict)
+
+
+def tell_nodes(
+    before: Told,
+    room: Room,
+    cores: Mapping[NodeId, float | None],
+    bounds: Mapping[ClusterId, Bounds],
+    pool: int,
+    divide: Divide,
+    settle_s: float,
+    now_us: int,
+) -> Told:
+    """The nodes that eq. 6 gives each MR-cluster of ``bounds``; when they are more than the pool has, their shares.
+
+    An MR-cluster without applications under quotas is told 0, and its minimum is kept for it. While the need of one is
+    not known, nobody can say how much is left, and the others are told what they need.
+    """
+    apps = {c: [app for app in room.applications.values() if app.goal.cluster == c] for c in bounds}
+    need = {c: planned_nodes(room, c, cores, pool) for c in bounds}
+    known = {c: nodes for c, nodes in need.items() if nodes is not None and apps[c]}
+    if len(known) < sum(map(bool, apps.values())):
+        return Told(need, before.last)
+    left = pool - sum(bound.least for c, bound in bounds.items() if c not in known)
+    shares = share_nodes([_claim(c, apps[c], known[c], bounds[c], now_us) for c in known], left, divide)
+    targets = {c: shares[c] for c in known}
+    held = {c: nodes for c in known if (nodes := before.nodes.get(c))}
+    now_s = now_us / SECOND_US
+    limits = {c: bounds[c] for c in held}
+    rested = settled(
+        {c: targets[c] for c in held}, held, before.last, now_s=now_s, settle_s=settle_s,
+        nodes=left - sum(targets[c] for c in known if c not in held), bounds=limits,
+    )  # fmt: skip
+    told = {**targets, **rested}
+    moved = {c: Move(now_s, told[c] - nodes) for c, nodes in held.items() if told[c] != nodes}
+    return Told({**need, **told}, {c: move for c, move in {**before.last, **moved}.items() if c in known})
+
+
+def settling_s(parameters: Parameters, join_s: float | None) -> float:
+    """The time in which an MR-cluster does not grow and shrink: L + 5 tau_r, with tau_r = q sqrt(eta) / (1 - p).
+
+    ``join_s`` is L, how long nodes take to join; None where none has joined yet.
+    """
+    return (join_s or _JOIN_S) + _ABSORBED * parameters.period_s * sqrt(parameters.eta) / (1 - parameters.pole)
+
+
+def _claim(cluster: ClusterId, apps: Sequence[Application], need: int, bounds: Bounds, now_us: int) -> Claim:
+    """The claim of an MR-cluster: the earliest deadline and submission of its applications, and their mean rate."""
+    rates = [rate for app in apps if (rate := mean_rate(app.goal.profile, 0.0)) is not None]
+    return Claim(
+        id=cluster,
+        requested=need,
+        most=bounds.most,
+        left_s=min(app.goal.due_us - now_us for app in apps) / SECOND_US,
+        rate=fsum(rates) / len(rates) if len(rates) == len(apps) else None,
+        weight=need,
+        submitted_s=min(app.goal.submitted_us for app in apps) / SECOND_US,
+        least=bounds.least,
+    )
+
+
 def settled(
-    targets: Mapping[str, int],
-    held: Mapping[str, int],
-    last: Mapping[str, Move],
+    targets: Mapping[Key, int],
+    held: Mapping[Key, int],
+    last: Mapping[Key, Move],
     *,
     now_s: float,
     settle_s: float,
     nodes: int,
-    bounds: Mapping[str, Bounds],
-) -> dict[str, int]:
+    bounds: Mapping[Key, Bounds],
+) -> dict[Key, int]:
     """The targets without grow and shrink of one MR-cluster within ``settle_s``, which is L + 5 tau_r (X11).
 
     One node too many stays while nobody waits for it. Whoever must not move keeps what it holds, and the others share

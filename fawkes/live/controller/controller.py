@@ -375,11 +375,11 @@ class Controller:
 
         return setup, stages, Restorer(ground, clusters, setup, fleet, copies, mover.look, mailbox.clock.now_us)
 
-    def _steer(self, world: LiveWorld, setup: Setup, state: View) -> Callable[[ClusterId], int | None]:
+    def _steer(self, world: LiveWorld, setup: Setup, state: View) -> Callable[[], Mapping[ClusterId, int | None]]:
         """Give Spark applications with deadlines their cores, beside the engine; the nodes that their plans need."""
         policy, rules = self._plan.quota, self._plan.settings.quota
         if policy is None or self._plan.shadow:
-            return lambda cluster: None
+            return dict
         nodes = NodeQuotas(world.ground, lifetime_s=rules.guard_us / SECOND_US)
         self._stack.callback(nodes.close)
         quotas = Quotas(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Protocol
@@ -41,9 +41,9 @@ class Sampling:
         targets: Targets,
         reader: Reader,
         clock: Clock,
-        planned: Callable[[ClusterId], int | None] = lambda cluster: None,
+        planned: Callable[[], Mapping[ClusterId, int | None]] = dict,
     ) -> None:
-        """``planned`` says how many nodes the plans of an MR-cluster's jobs under quotas need."""
+        """``planned`` says how many nodes the plans of each MR-cluster's jobs under quotas need."""
         self._planned = planned
         self._clusters = clusters
         self._targets = targets
@@ -73,7 +73,8 @@ class Sampling:
                 targets.append(target)
         if targets:
             readings += self._reader.sample(targets)
-        readings = [replace(row, nodes_planned=None if row.error else self._planned(row.cluster)) for row in readings]
+        planned = self._planned()
+        readings = [replace(row, nodes_planned=None if row.error else planned.get(row.cluster)) for row in readings]
         return Sampled(at_us=self._clock.now_us(), readings=tuple(sorted(readings, key=lambda row: row.cluster)))
 
     def close(self) -> None:

@@ -17,12 +17,14 @@ from typing import Protocol
 from fawkes.base.errors import FawkesError
 from fawkes.config.clusters.details import JobDetails
 from fawkes.config.jobs.spark import KIND
-from fawkes.core.quota.loop import node_cores, planned_nodes, step, teachers
+from fawkes.core.fairness.targets import Bounds
+from fawkes.core.quota.loop import node_cores, step, teachers
+from fawkes.core.quota.nodes import Told, settling_s, tell_nodes
 from fawkes.core.quota.profile import profile_of
 from fawkes.core.quota.sight import ApplicationSeen, Goal, Look, Period, Room
 from fawkes.core.quota.values import Divide, QuotaRules
 from fawkes.core.state.view import View
-from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, NodeId
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, NodeId, NodeLife
 from fawkes.live.base import limits
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.attempts import applications_of
@@ -106,6 +108,7 @@ class Quotas:
         self._shared_cores = shared_cores
         self._now_us = now_us
         self._room = Room()
+        self._told = Told()
         self._stood: tuple[Room, Mapping[NodeId, float | None]] = (self._room, {})
         self._readers: dict[tuple[JobId, int], DriverReader] = {}
         self._asked: dict[tuple[JobId, int], Future[ApplicationSeen]] = {}
@@ -124,10 +127,23 @@ class Quotas:
             if self._under_way is None or self._under_way.done():
                 self._under_way = self._own.submit(self._guarded)
 
-    def planned(self, cluster: ClusterId) -> int | None:
-        """The nodes that the plans of the jobs of an MR-cluster need; None where that is not known."""
+    def planned(self) -> Mapping[ClusterId, int | None]:
+        """The nodes that the plans of the jobs of each MR-cluster need, or its share of those that there are.
+
+        None where that is not known.
+        """
         room, nodes = self._stood
-        return planned_nodes(room, cluster, nodes, len(self._view.nodes))
+        pool = self._view.counts.usable
+        # Another thread changes the MR-clusters.
+        specs = {each.id: each.spec for each in list(self._view.clusters.values()) if each.active}
+        bounds = {c: Bounds(spec.min_nodes, max(spec.min_nodes, spec.max_nodes or pool)) for c, spec in specs.items()}
+        rest_s = settling_s(self._rules.parameters, self._view.took_s(NodeLife.JOINING))
+        try:
+            self._told = tell_nodes(self._told, room, nodes, bounds, pool, self._divide, rest_s, self._now_us())
+        except Exception:
+            _log.exception("the quota policy cannot divide nodes: how many each MR-cluster needs is not known")
+            return {}
+        return self._told.nodes
 
     def close(self) -> None:
         """Begin no more periods; the nodes lift their limits by themselves."""

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.core.fairness.targets import Bounds
-from fawkes.core.quota.nodes import Move, settled, share_nodes
-from fawkes.core.quota.values import Claim
+from fawkes.core.quota.loop import step
+from fawkes.core.quota.nodes import Move, Told, settled, settling_s, share_nodes, tell_nodes
+from fawkes.core.quota.sight import ApplicationSeen, Look, Room
+from fawkes.core.quota.values import Claim, Parameters, QuotaRules
+from fawkes.core.values.model import ClusterId, NodeId
 from tests.core.quota.support import NAMES, quota
+from tests.core.quota.test_loop import App, goal, stage
 
 POLICIES = {name: quota(name) for name in NAMES}
 
@@ -111,3 +118,61 @@ def test_resting_gives_no_more_nodes_than_there_are(data: st.DataObject) -> None
     for each, move in last.items():
         if 100 - move.at_s < 60:
             assert (after[each] - held[each]) * move.nodes >= 0
+
+
+ONE = {ClusterId(name): Bounds(1, 16) for name in "abc"}
+CORES: Mapping[NodeId, float | None] = {NodeId("n1"): 4.0, NodeId("n2"): 4.0}
+
+
+def room_of(due_s: Mapping[str, float], cores: Mapping[NodeId, float | None] = CORES) -> Room:
+    """An application of 40,000 records at 100 a second and core in each MR-cluster: 400 core seconds."""
+    seen: list[ApplicationSeen] = []
+    for name, due in due_s.items():
+        app = App(goal(stage("0 a"), job=name, due_s=due)).seen()
+        seen.append(replace(app, goal=replace(app.goal, cluster=ClusterId(name))))
+    return step(Room(), Look(at_us=0, seen=tuple(seen), nodes=cores), quota("edf_pure"), QuotaRules()).room
+
+
+def told(due_s: Mapping[str, float], pool: int, policy: str = "edf_pure", before: Told | None = None) -> Told:
+    return tell_nodes(before or Told(), room_of(due_s), CORES, ONE, pool, quota(policy), 60.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("pool", "policy", "nodes"),
+    [
+        (16, "edf_pure", {"a": 5, "b": 3, "c": 0}),
+        (6, "edf_pure", {"a": 4, "b": 1, "c": 0}),
+        (6, "proportional", {"a": 3, "b": 2, "c": 0}),
+    ],
+)
+def test_mr_clusters_get_what_their_plans_need_or_their_shares(pool: int, policy: str, nodes: dict[str, int]) -> None:
+    """400 core seconds in 20 and in 40 s are 20 and 10 cores: 5 and 3 nodes; c, without jobs, keeps its minimum."""
+    assert told({"a": 20, "b": 40}, pool, policy).nodes == nodes
+
+
+def test_nothing_is_divided_while_a_need_is_not_known() -> None:
+    room = room_of({"a": 20, "b": 40})
+    known = {NodeId("n1"): 4.0}
+    before = Told({ClusterId("a"): 2}, {ClusterId("a"): Move(0, 2)})
+    assert tell_nodes(before, room, known, ONE, 6, quota("edf_pure"), 60.0, 0) == Told(
+        {ClusterId("a"): None, ClusterId("b"): None, ClusterId("c"): 0}, before.last
+    )
+
+
+def test_an_mr_cluster_that_grew_is_not_told_to_shrink_before_it_has_settled() -> None:
+    grown = told({"a": 20, "b": 40}, 6, before=Told({ClusterId("a"): 2, ClusterId("b"): 3}))
+    assert {c: move.nodes for c, move in grown.last.items()} == {"a": 2, "b": -2}
+    turned = told({"a": 40, "b": 20}, 6, before=grown)
+    assert turned.nodes == grown.nodes
+    later = replace(grown, last={c: Move(-100.0, move.nodes) for c, move in grown.last.items()})
+    assert told({"a": 40, "b": 20}, 6, before=later).nodes == {"a": 1, "b": 4, "c": 0}
+
+
+def test_the_jobs_of_an_mr_cluster_that_ended_leave_no_rest() -> None:
+    grown = told({"a": 20, "b": 40}, 6, before=Told({ClusterId("a"): 2, ClusterId("b"): 3}))
+    assert told({"b": 40}, 6, before=grown).nodes == {"a": 0, "b": 1, "c": 0}
+
+
+def test_settling_is_a_join_and_five_response_times() -> None:
+    assert settling_s(Parameters(pole=0.5), 20.0) == pytest.approx(20 + 5 * 3.1623, abs=1e-3)
+    assert settling_s(Parameters(), None) > settling_s(Parameters(), 1.0)

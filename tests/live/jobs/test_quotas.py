@@ -18,7 +18,18 @@ from fawkes.core.quota.values import QuotaRules
 from fawkes.core.state.state import State
 from fawkes.core.values.effects import Goal, Member
 from fawkes.core.values.events import PolicyText
-from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobLife, JobSpec, JobState, NodeId, Role
+from fawkes.core.values.model import (
+    ClusterId,
+    ClusterLife,
+    ClusterSpec,
+    ClusterState,
+    JobId,
+    JobLife,
+    JobSpec,
+    JobState,
+    NodeId,
+    Role,
+)
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.quotas import Quotas, _not_in_force, goal_of
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
@@ -201,10 +212,22 @@ def test_a_profile_that_cannot_be_read_leaves_its_job_without_quotas(bench: Benc
 
 
 def test_the_nodes_that_a_plan_needs_are_told_to_the_readings(bench: Bench) -> None:
-    assert bench.quotas.planned(ClusterId("c")) == 0
-    bench.state.nodes[NodeId("node01")] = bench.state.nodes[NodeId("node02")] = cast(Any, None)
+    cluster = ClusterId("c")
+    bench.state.clusters[cluster] = ClusterState(spec=ClusterSpec(id=cluster, min_nodes=1), life=ClusterLife.RUNNING)
+    bench.state.counts.usable = 2
+    assert bench.quotas.planned() == {cluster: 0}
     bench.period()
-    assert bench.quotas.planned(ClusterId("c")) == 1
+    assert bench.quotas.planned() == {cluster: 1}
+
+
+def test_a_policy_that_cannot_divide_nodes_leaves_needs_unknown(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("c", "d"):
+        spec = ClusterSpec(id=ClusterId(name), min_nodes=2)
+        bench.state.clusters[spec.id] = ClusterState(spec=spec, life=ClusterLife.RUNNING)
+    bench.period()
+    bench.quotas._divide = lambda claims: []
+    assert bench.quotas.planned() == {}
+    assert "how many each MR-cluster needs is not known" in caplog.text
 
 
 def test_a_profile_that_cannot_be_made_is_a_warning_with_the_next_command(
