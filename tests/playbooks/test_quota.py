@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import UserError
-from fawkes.live.lab.inside.groups import own_cpu_group
+from fawkes.live.lab.inside.groups import own_cpu_group, own_group
 from fawkes.playbook import Exit, Facts, Lease, quota_functions, reading
 from playbooks import lease as leases
 from playbooks import node, quota
@@ -30,12 +30,18 @@ LIMIT_S = 30.0
 TREE = "sleep 1000 & env -i sh -c 'sleep 1000; :' & wait"
 
 
-def _can_limit() -> bool:
-    own = own_cpu_group()
-    return own is not None and os.access(own, os.W_OK)
+def _limiting() -> tuple[str, Path] | None:
+    """The version of control groups that limits CPU time on this machine, and our own group; None without any."""
+    two = own_group()
+    if two is not None and "cpu" in (two / "cgroup.controllers").read_text().split():
+        own, version = two, "v2"
+    else:
+        own, version = own_cpu_group() or Path("/nowhere"), "v1"
+    return (version, own) if os.access(own, os.W_OK) else None
 
 
-v1 = pytest.mark.skipif(not _can_limit(), reason="this user cannot make groups of cgroup v1 for CPU time here")
+VERSION, OWN = _limiting() or ("", Path())
+limiting = pytest.mark.skipif(not VERSION, reason="this user cannot make control groups for CPU time here")
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:
@@ -105,11 +111,19 @@ def none(tmp_path: Path) -> PurePosixPath:
 
 
 def base(lease: Lease) -> Path:
-    return (own_cpu_group() or Path()) / f"fawkes:{lease.pool}:node01:{lease.cluster}:quota"
+    return OWN / f"fawkes:{lease.pool}:node01:{lease.cluster}:quota"
 
 
 def limits(group: Path) -> tuple[int, int]:
+    """The amount, -1 without a limit, and the period in the kernel's microseconds."""
+    if VERSION == "v2":
+        amount, period = (group / "cpu.max").read_text().split()
+        return -1 if amount == "max" else int(amount), int(period)
     return int((group / "cpu.cfs_quota_us").read_text()), int((group / "cpu.cfs_period_us").read_text())
+
+
+def limit_by_hand(group: Path, amount: int) -> None:
+    (group / ("cpu.max" if VERSION == "v2" else "cpu.cfs_quota_us")).write_text(str(amount))
 
 
 def members(group: Path) -> set[int]:
@@ -120,12 +134,12 @@ def quotas(facts: Facts) -> dict[str, str]:
     return facts.under("quota")
 
 
-@v1
+@limiting
 def test_a_container_with_all_its_processes_gets_a_group_and_a_limit_that_is_read_back(
     container: Container, lease: Lease
 ) -> None:
     facts = ok(quota.limit(lease, {ONE: 25, OTHER: 10}))
-    assert (facts["quota"], quotas(facts)) == ("v1", {ONE: "25", OTHER: "gone"})
+    assert (facts["quota"], quotas(facts)) == (VERSION, {ONE: "25", OTHER: "gone"})
     group = base(lease) / ONE
     assert limits(group) == (5000, 20_000)
     assert members(group) == container.tree
@@ -141,7 +155,7 @@ def test_a_container_with_all_its_processes_gets_a_group_and_a_limit_that_is_rea
         assert limits(group) == kernel
 
 
-@v1
+@limiting
 def test_a_renewal_sets_the_same_while_nothing_is_new_and_else_says_that_a_limit_is_due(
     container: Container, lease: Lease
 ) -> None:
@@ -154,14 +168,14 @@ def test_a_renewal_sets_the_same_while_nothing_is_new_and_else_says_that_a_limit
     group = base(lease) / ONE
     for wanted, told, kernel in ((5, "5", 1000), (150, "150", 30_000), (None, "max", -1), (30, "30", 6000)):
         facts = ok(quota.renew(lease, {ONE: wanted, OTHER: None}))
-        assert (facts["quota"], quotas(facts)) == ("v1", {ONE: told, OTHER: "max"})
+        assert (facts["quota"], quotas(facts)) == (VERSION, {ONE: told, OTHER: "max"})
         assert limits(group) == (kernel, 20_000)
     assert quota.renew(lease, {ONE: 5}).brief, "it starts no process, so that a watch would cost more than it does"
     assert due(hundredths=4), "its period of the kernel is another"
     others: list[dict[str, Any]] = [{"epoch": 4}, {"controller": "c2"}, {"generation": 2}, {"pool": "x"}, {"node": "n"}]
     assert all(due(replace(lease, **other)) for other in others)
     assert due(name=OTHER)
-    (base(lease) / "cpu.cfs_quota_us").write_text("40000")
+    limit_by_hand(base(lease), 40000)
     assert due(hundredths=50)
     assert not due(hundredths=40)
     assert dict(ok(quota.renew(lease, {ONE: 30}, lifetime_s=0))) == {"due": "yes"}, "its time had passed meanwhile"
@@ -176,7 +190,7 @@ def test_a_renewal_sets_the_same_while_nothing_is_new_and_else_says_that_a_limit
     ok(node.wipe(lease, grace_s=0.1))
 
 
-@v1
+@limiting
 def test_a_stray_process_is_brought_into_the_group_and_a_dead_container_is_gone(
     container: Container, lease: Lease
 ) -> None:
@@ -192,19 +206,17 @@ def test_a_stray_process_is_brought_into_the_group_and_a_dead_container_is_gone(
     assert not (base(lease) / ONE).exists()
 
 
-@v1
+@limiting
 def test_the_guard_lifts_all_limits_when_no_more_are_set(container: Container, lease: Lease) -> None:
     ok(quota.limit(lease, {ONE: 5}, lifetime_s=60))
     ok(quota.limit(lease, {ONE: 5}, lifetime_s=0.3))
     wait_for(lambda: not base(lease).exists(), "the guard to lift the limits")
     wait_for(lambda: not Path(lease.folders.quotas).exists(), "the end of the guard")
     assert container.process.poll() is None
-    own = own_cpu_group()
-    assert own is not None
-    assert container.tree <= members(own), "processes go back to the group that they came from"
+    assert container.tree <= members(OWN), "processes go back to the group that they came from"
 
 
-@v1
+@limiting
 def test_a_lift_takes_everything_back_also_after_the_guard_was_killed(container: Container, lease: Lease) -> None:
     for killed in (False, True):
         ok(quota.limit(lease, {ONE: 5}, lifetime_s=60))
@@ -218,7 +230,7 @@ def test_a_lift_takes_everything_back_also_after_the_guard_was_killed(container:
     assert len(container.tree) == 4
 
 
-@v1
+@limiting
 def test_a_limit_needs_no_lock_but_the_lease(container: Container, lease: Lease) -> None:
     with subprocess.Popen(
         ["flock", f"{lease.work_dir}/.lock", "sh", "-c", "echo held; exec cat"],
@@ -265,24 +277,23 @@ def test_a_free_node_and_a_damaged_lease_are_refused(lease_of: LeaseOf) -> None:
     assert sh(quota.limit(lease, {})).exit == Exit.DAMAGED
 
 
-@v1
+@limiting
 def test_a_limit_that_the_kernel_refuses_is_denied_with_its_reason(container: Container, lease: Lease) -> None:
     ok(quota.limit(lease, {ONE: 5}))
-    (base(lease) / "cpu.cfs_quota_us").write_text("10000")
+    limit_by_hand(base(lease), 10000)
     facts = ok(quota.limit(lease, {ONE: 50, OTHER: 5}))
     assert quotas(facts) == {ONE: "denied", OTHER: "gone"}
     assert facts[f"why.{ONE}"] in ("Invalid argument", "I/O error")
     assert limits(base(lease) / ONE) == (1000, 20_000)
 
 
-@v1
+@limiting
 def test_groups_that_vanish_are_made_again(container: Container, lease: Lease) -> None:
-    own, group = own_cpu_group(), base(lease) / ONE
-    assert own is not None
+    group = base(lease) / ONE
     ok(quota.limit(lease, {ONE: 5}))
     for vanished in (group, base(lease)):
         for pid in members(group):
-            (own / "cgroup.procs").write_text(str(pid))
+            (OWN / "cgroup.procs").write_text(str(pid))
         group.rmdir()
         if vanished == base(lease):
             vanished.rmdir()
@@ -358,7 +369,7 @@ def test_without_control_groups_processes_are_stopped_and_go_on_and_none_stays_s
         wait_for(lambda: not Path(lease.folders.quotas).exists(), f"the end of the guard ({end})")
 
 
-@v1
+@limiting
 @pytest.mark.parametrize("stop", [False, True], ids=["groups", "stop"])
 def test_a_wipe_leaves_no_group_no_guard_and_no_process(lease: Lease, none: PurePosixPath, *, stop: bool) -> None:
     container = Container(lease)
@@ -420,13 +431,11 @@ def test_a_check_says_what_an_administrator_has_to_do(
     assert (facts["quota"], facts["why"]) == ("stop", why)
 
 
-@v1
+@limiting
 def test_a_check_says_how_a_node_limits_and_leaves_nothing(lease: Lease) -> None:
     facts = ok(node.check(lease.work_dir))
-    assert (facts["quota"], facts.get("quota.why")) == ("v1", None)
-    own = own_cpu_group()
-    assert own is not None
-    assert list(own.glob("fawkes:check:*")) == []
+    assert (facts["quota"], facts.get("quota.why")) == (VERSION, None)
+    assert list(OWN.glob("fawkes:check:*")) == []
 
 
 @pytest.mark.parametrize("bad", [{"container_1; reboot": 5}, {"job_1": 5}, {ONE: -1}], ids=str)

@@ -31,6 +31,7 @@ from fawkes.core.values.model import (
     Role,
 )
 from fawkes.live.hadoop.setup import Setup
+from fawkes.live.jobs import quotas
 from fawkes.live.jobs.quotas import Quotas, _not_in_force, goal_of
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.quotas import ContainerQuota, InForce, Limit, Mode, Wanted
@@ -114,7 +115,9 @@ class Bench:
 
 
 @pytest.fixture
-def bench(server: Server, tmp_path: Path) -> Iterator[Bench]:
+def bench(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    # A driver that answers is waited for, however busy this machine is.
+    monkeypatch.setattr(quotas, "_PART", 60)
     row = {"id": APP, "state": "RUNNING", "applicationType": "SPARK", "applicationTags": "fawkes-j-1"}
     server.answers[APPS] = says({"apps": {"app": [row]}})
     server.answers[INFO] = says({"clusterInfo": {"state": "STARTED", "haState": "ACTIVE", "startedOn": 1}})
@@ -152,12 +155,15 @@ def test_a_driver_that_gives_no_answer_keeps_its_cores_and_then_has_no_limit(ben
     assert bench.period() == dict.fromkeys(CONTAINERS, None)
 
 
-def test_a_slow_driver_is_not_waited_for_and_its_answer_counts_later(bench: Bench) -> None:
+def test_a_slow_driver_is_not_waited_for_and_its_answer_counts_later(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = bench.period()
+    monkeypatch.setattr(quotas, "_PART", 0.1)
     bench.server.answers[STAGES] = drips([stage(3, done=0)], drops=40)
     assert bench.period() == first
     (answer,) = bench.quotas._asked.values()
-    answer.result(timeout=10)
+    answer.result(timeout=60)
     bench.period()
     bench.quotas.close()
     with closing(QuotaReader(bench.folder)) as reader:
