@@ -74,6 +74,7 @@ shows: ready
 	$(BIN)/python -m bench.pairs --model $(TRUST)/model.toml
 	$(BIN)/python -m bench.deadlines
 	$(BIN)/python -m bench.ontime
+	$(BIN)/python -m bench.twelve
 
 # Wheel and source archive in dist/, checked and tried in empty environments; packages come from the index that pip uses.
 release: $(VENV)/ready

@@ -180,6 +180,11 @@ def simulated(
         when = {"after": "running", "delay": f"{plan.at_s}s"}
         for cluster, job in zip(plan.clusters, plan.ids(policy), strict=True):
             text += f"[[job]]\n{toml({'cluster': cluster, 'id': job, **plan.table(), **when})}"
+    return run_of(text)
+
+
+def run_of(text: str) -> Reader:
+    """The ledger of a scenario in the simulated world."""
     catalog = Catalog(bundled=Path(__file__).parents[1])
     with TemporaryDirectory(prefix="fawkes-mix-") as folder:
         path = Path(folder) / "mix.toml"
