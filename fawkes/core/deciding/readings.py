@@ -60,8 +60,8 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     draft.change(AddSample(cluster.id, sample, keep_from_us, waiting, bytes_on, masters_on, work, stray))
     if reading.work is not None and not draft.rules.shadow:
         standing.judge(draft, mine, work, reading, stray)
-        streaming.read(draft, cluster, work, reading.slots_total, reading.tasks_ready)
-        claiming.read(draft, cluster, work)
+        streaming.read(draft, cluster, work, reading.tasks_ready)
+        claiming.read(draft, cluster, work, reading.slots_total)
     if cluster.unreadable_us is not None:
         draft.say("readable", cluster=cluster.id)
     still_us = _still_us(draft, cluster, sample)

@@ -1,4 +1,4 @@
-"""The removal of what tasks have saved of themselves, once their job has ended without needing it."""
+"""The removal of what tasks have saved of themselves, and of notes for a stream, once the job needs neither."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from fawkes.core.values.model import JobLife, JobState
 
 
 def ended(draft: Draft, job: JobState) -> None:
-    """A job has ended; one that succeeded has removed all of it by itself."""
-    if job.spec.saves and job.life is not JobLife.SUCCEEDED:
+    """A job has ended; tasks of one that succeeded have removed all of it by themselves."""
+    if job.spec.stream is not None or (job.spec.saves and job.life is not JobLife.SUCCEEDED):
         _begin(draft, ClearSaved(job.id, job.cluster, job.attempt, job.spec, draft.at_us))
 
 

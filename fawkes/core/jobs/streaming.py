@@ -23,24 +23,25 @@ from fawkes.core.values.sight import StreamSeen, Work
 from fawkes.core.values.tags import tag_of
 
 
-def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], slots: int | None, ready: int | None) -> None:
-    """Follow the streams of an MR-cluster by a reading: its ``slots``, and the tasks of others that wait for some."""
+def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], ready: int | None) -> None:
+    """Follow the streams of an MR-cluster by a reading; ``ready`` are the tasks of others that wait for room."""
     rows = {row.tag: row for row in work}
     for job in draft.busy_of(cluster.id):
         row = rows.get(tag_of(job.id, job.attempt))
         if job.spec.stream is not None and job.life is JobLife.RUNNING and row is not None and row.stream is not None:
-            _follow(draft, job, job.spec.stream, row.stream, slots, ready)
+            _follow(draft, job, job.spec.stream, row.stream, ready)
 
 
-def _follow(
-    draft: Draft, job: JobState, spec: StreamSpec, seen: StreamSeen, slots: int | None, ready: int | None
-) -> None:
+def _follow(draft: Draft, job: JobState, spec: StreamSpec, seen: StreamSeen, ready: int | None) -> None:
     state = job.stream
     if state is None or state.attempt != job.attempt:
         state = StreamState(attempt=job.attempt, needs=spec.least, told=spec.least)
     monitor, step = watch(state.monitor, reading_of(seen, spec, draft.at_us), spec.thresholds)
     needs = state.needs if step is None else needed(step.action, state.needs, seen, spec)
-    entitled = state.entitled if slots is None else max(spec.least, floor(spec.guarantee * slots))
+    if step is not None and needs == state.needs:
+        # Nothing follows from that action, so that the next one need not wait for it.
+        monitor, step = replace(monitor, action=state.monitor.action, action_s=state.monitor.action_s), None
+    entitled = state.entitled if seen.room is None else max(spec.least, floor(spec.guarantee * seen.room))
     told = _allowed(needs, state.told, entitled, ready)
     claims = min(told, entitled) if entitled is not None else 0
     since_us = (state.lacking_us or draft.at_us) if seen.executors < claims else None
@@ -70,9 +71,12 @@ def _allowed(needs: int, told: int, entitled: int | None, ready: int | None) -> 
 
 
 def reading_of(seen: StreamSeen, spec: StreamSpec, at_us: int) -> StreamReading:
-    """The reading of a stream for its monitor; before its first batch nothing but the time and the executors."""
+    """The reading of a stream for its monitor; nothing but the time and the executors until its second batch.
+
+    The first one is slow on any executors: these have just begun.
+    """
     at_s = at_us / SECOND_US
-    if not seen.batch:
+    if seen.batch < 2:
         return StreamReading(at_s=at_s, workers=seen.executors)
     # The next batch begins when the time of the last one is over. It is late, too, once it runs for longer than it may.
     runs_us = seen.since_us - max(0, spec.batch_us - seen.took_us)
@@ -91,15 +95,18 @@ def needed(action: Action, now: int, seen: StreamSeen, spec: StreamSpec) -> int:
     """The executors that a stream needs after an action of its monitor.
 
     By the latest batch each of them handles so many records a second. They are to be busy for the middle between the
-    two thresholds, so that neither holds afterwards. No step is more than twofold up.
+    two thresholds, so that neither holds afterwards. No step is more than twofold up. By that rate there may be enough
+    of them: then it takes a batch with all of them to prove that there are not.
     """
     took_s = max(seen.took_us, 1) / SECOND_US
-    each = seen.rows / took_s / max(1, seen.executors)
+    present = seen.executors if seen.present is None else seen.present
+    each = seen.rows / took_s / max(1, present)
     aim = ((spec.thresholds.cpu or 1.0) + spec.thresholds.idle) / 2
     wanted = ceil(seen.arrive / each / aim) if each > 0 else now
     match action:
         case ScaleUp():
-            return max(now, min(spec.most, max(now + 1, min(wanted, 2 * now))))
+            more = now + 1 if present > now - 0.5 else now
+            return max(now, min(spec.most, max(more, min(wanted, 2 * now))))
         case ScaleIn():
             return min(now, max(spec.least, min(wanted, now - 1)))
         case _:

@@ -6,6 +6,7 @@ Only tasks of jobs that can be saved are asked about. YARN gives what becomes fr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, inf
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption import rates
@@ -22,10 +23,11 @@ from fawkes.core.values.sight import Work
 from fawkes.core.values.tags import tag_of
 
 
-def read(draft: Draft, cluster: ClusterState, work: Iterable[Work]) -> None:
+def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], slots: int | None) -> None:
     """Ask the nodes, by a new reading, about tasks that could go for the most important job that lacks room.
 
     It lacks room if nothing of it has moved since the reading before: what is free, YARN gives it sooner than that.
+    The MR-cluster has so many ``slots``.
     """
     key = Key.CLAIM.of(cluster.id)
     if not draft.settings.preemption or draft.pending(key) is not None:
@@ -33,7 +35,7 @@ def read(draft: Draft, cluster: ClusterState, work: Iterable[Work]) -> None:
     # The batches of a stream go on while it lacks executors.
     rows = {row.tag: row for row in work if row.since_us < draft.at_us or row.stream is not None}
     busy = draft.busy_of(cluster.id)
-    lacking = {job.id: _lacks(job, rows, draft.at_us) for job in busy}
+    lacking = {job.id: _lacks(job, rows, draft.at_us, slots) for job in busy}
     claimant = min((job for job in busy if lacking[job.id]), key=lambda job: job.place, default=None)
     if claimant is None or not any(job.spec.saves and _gives_way(job, claimant) for job in busy):
         return
@@ -43,15 +45,16 @@ def read(draft: Draft, cluster: ClusterState, work: Iterable[Work]) -> None:
         if state.life is NodeLife.SERVING and draft.pending(Key.TASKS.of(state.node.id)) is None
     }
     if nodes:
-        slots, priority = lacking[claimant.id], _priority(claimant)
-        effect = ClaimTasks(cluster.id, claimant.order, claimant.id, priority, slots, nodes)
+        priority = _priority(claimant)
+        effect = ClaimTasks(cluster.id, claimant.order, claimant.id, priority, lacking[claimant.id], nodes)
         draft.act(effect, within_us=draft.settings.membership_us, version=claimant.order)
 
 
-def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int) -> int:
+def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int, slots: int | None) -> int:
     """The containers that a job waits for, as far as that is known; the first is that of its ApplicationMaster.
 
-    A stream may claim its guaranteed share of the MR-cluster, and no more.
+    A stream may claim its guaranteed share of the MR-cluster, and no more. An executor takes as many slots as are where
+    there is room for it.
     """
     row = rows.get(tag_of(job.id, job.attempt))
     if row is None or not row.application:
@@ -61,7 +64,9 @@ def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int) -> int:
         since_us = None if state is None or state.attempt != job.attempt else state.lacking_us
         if state is None or since_us is None or since_us >= at_us:
             return 0
-        return max(0, min(state.told, state.entitled or 0) - row.stream.executors)
+        executors = max(0, min(state.told, state.entitled or 0) - row.stream.executors)
+        each = 1.0 if slots is None or row.stream.room is None else slots / (row.stream.room or inf)
+        return ceil(executors * each)
     return (row.waiting or 0) if row.master else 1
 
 

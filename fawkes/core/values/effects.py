@@ -375,7 +375,7 @@ class WakeAt:
 
 @dataclass(frozen=True, slots=True)
 class ClearSaved:
-    """Nothing that tasks of a job have saved stays in HDFS: the job has ended at ``ended_us``, and not well.
+    """Nothing that tasks of a job have saved, or that was noted for a stream, stays in HDFS: it ended at ``ended_us``.
 
     Ends as `Done` when nothing of it is there, or `Failed` while nobody can tell.
     """

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from fawkes.base.units import SECOND_US
+
 
 class Compute(StrEnum):
     """The NodeManager of a node, as the ResourceManager of its MR-cluster sees it."""
@@ -230,7 +232,8 @@ class StreamSeen:
     """A stream as its driver tells of it: ``executors`` that are there of the ``wanted`` ones, and its latest batch.
 
     The batches count from 1 (0: there was none yet). It had ``rows`` records, ``arrive`` of which come in a second, and
-    took ``took_us``; it ended ``since_us`` ago.
+    took ``took_us``; it ended ``since_us`` ago. Since the batch before there were ``present`` executors on average.
+    ``tasks`` have ended in all batches. The MR-cluster has ``room`` for so many executors. None is not known.
     """
 
     wanted: int
@@ -240,6 +243,17 @@ class StreamSeen:
     arrive: float = 0.0
     took_us: int = 0
     since_us: int = 0
+    present: float | None = None
+    tasks: int = 0
+    room: int | None = None
+
+    @property
+    def latency_us(self) -> int | None:
+        """The time from the arrival of a record until its batch ended, on average; None before the first batch."""
+        if not self.batch:
+            return None
+        waited_us = self.rows / self.arrive / 2 * SECOND_US if self.arrive > 0 else 0.0
+        return self.took_us + round(waited_us)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

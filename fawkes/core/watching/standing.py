@@ -50,6 +50,8 @@ def follow(before: Iterable[Work], seen: Iterable[Work], tags: Iterable[str], at
 def _moved(old: Work, new: Work) -> bool:
     if (old.application, old.master) != (new.application, new.master):
         return True
+    if old.stream is not None and new.stream is not None and old.stream.tasks != new.stream.tasks:
+        return True
     pairs = ((getattr(old, name), getattr(new, name)) for name in _COUNTS)
     return any(None not in pair and pair[0] != pair[1] for pair in pairs)
 

@@ -11,7 +11,7 @@ import queue
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -47,6 +47,7 @@ TASKS = "FAWKES"
 """Jobs of tasks: their ApplicationMaster is Fawkes's own."""
 _OF_STAGE = ("stageId", "numTasks", "numActiveTasks", "numCompletedIndices")
 _COUNT = re.compile(r"tasks-(\d{1,9})")
+_EXECUTOR_MB = re.compile(r"executor-(\d{1,9})")
 _STAGES = "status=active&status=pending&status=complete"
 
 #: What users and their jobs do, by the NameNode's own counters. Looking (listings, states of files) is left out: the
@@ -163,7 +164,7 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
         },
         node_masters=_masters_on(masters, live),
         masters=sum(app.state == RUNNING and bool(app.master) for app in live),
-        work=_work(live, tasks),
+        work=_work(live, tasks, nodes.values()),
         strays=strays,
         silent=silent,
     )
@@ -258,9 +259,8 @@ def _ask_master(masters: MasterAddresses, app: Application, deadline: Deadline) 
 def _ask_driver(masters: MasterAddresses, app: Application, deadline: Deadline) -> Tasks | None:
     """The tasks of a Spark application by its driver, through the ResourceManager; None without an answer."""
     if STREAM in app.tags and (told := stream_seen(masters, app.id, deadline)) is not None:
-        # None of its executors holds up the next job: a stream never ends.
-        waiting = max(0, told.wanted - told.executors)
-        return Tasks(waiting, told.executors, told.batch, progress=0.0, stream=told)
+        # None of its executors holds up the next job, and none is ever done: a stream never ends.
+        return Tasks(max(0, told.wanted - told.executors), told.executors, progress=0.0, stream=told)
     url = f"{masters.resource_manager}/proxy/{app.id}/api/v1/applications/{app.id}/stages"
     try:
         stages = get_json(f"{url}?{_STAGES}", deadline, key=masters.key)
@@ -316,7 +316,7 @@ def _by_containers(masters: MasterAddresses, app: Application, deadline: Deadlin
 
     The progress is the part of them that is done, and each container but one is a task.
     """
-    total = _tagged(app)
+    total = _tagged(app, _COUNT) if app.kind == TASKS else 0
     if not total or app.progress is None:
         return None
     done = min(total, round(app.progress * total / 100))
@@ -325,10 +325,9 @@ def _by_containers(masters: MasterAddresses, app: Application, deadline: Deadlin
     return Tasks(waiting, running, done, waiting, app.progress)
 
 
-def _tagged(app: Application) -> int:
-    """The number of tasks of a job of tasks, by a tag of its own; 0 for all other applications."""
-    matches = (_COUNT.fullmatch(tag) for tag in app.tags if app.kind == TASKS)
-    return next((int(match[1]) for match in matches if match), 0)
+def _tagged(app: Application, form: re.Pattern[str]) -> int:
+    """The number in a tag of an application; 0 for one without such a tag."""
+    return next((int(match[1]) for tag in app.tags if (match := form.fullmatch(tag))), 0)
 
 
 def mapreduce_tasks(job: Mapping[str, Any]) -> Tasks | None:
@@ -384,21 +383,24 @@ _MASTERS: Mapping[str, Callable[[MasterAddresses, Application, Deadline], Tasks 
 """Those that know the tasks of an application, by its kind."""
 
 
-def _work(live: Iterable[Application], tasks: Mapping[str, Tasks]) -> tuple[Work, ...]:
+def _work(live: Iterable[Application], tasks: Mapping[str, Tasks], nodes: Collection[ComputeNode]) -> tuple[Work, ...]:
     """How far Fawkes's own attempts have got, by tag: what a command runs has several applications with one."""
     works: dict[str, Work] = {}
     for app in live:
         for tag in app.tags if app.id in tasks else ():
             if tag.startswith(OWN_TAGS):
-                now = _work_of(app, tag, tasks[app.id])
+                now = _work_of(app, tag, tasks[app.id], nodes)
                 works[tag] = _together(works[tag], now) if tag in works else now
     return tuple(works[tag] for tag in sorted(works))
 
 
-def _work_of(app: Application, tag: str, tasks: Tasks) -> Work:
+def _work_of(app: Application, tag: str, tasks: Tasks, nodes: Iterable[ComputeNode]) -> Work:
     master = app.state == RUNNING and bool(app.master)
     if master and tasks.progress is None:
         return Work(tag=tag, application=app.id, master=True)
+    stream, size_mb = tasks.stream, _tagged(app, _EXECUTOR_MB)
+    if stream is not None and size_mb:
+        stream = replace(stream, room=sum(node.memory_mb // size_mb for node in nodes if node.state == RUNNING))
     return Work(
         tag=tag,
         application=app.id,
@@ -407,7 +409,7 @@ def _work_of(app: Application, tag: str, tasks: Tasks) -> Work:
         running=tasks.running,
         done=tasks.done,
         progress=tasks.progress or 0.0,
-        stream=tasks.stream,
+        stream=stream,
     )
 
 
@@ -460,7 +462,7 @@ def _count_ended(masters: MasterAddresses, memory: Memory, deadline: Deadline) -
     for app in fresh:
         seen = memory.tasks.pop(app.id, 0)
         memory.jobs_done += app.succeeded
-        seen = max(seen, _tagged(app)) if app.succeeded else seen
+        seen = max(seen, _tagged(app, _COUNT) if app.kind == TASKS else 0) if app.succeeded else seen
         memory.tasks_done += max(seen, history.get(app.id.replace("application", "job", 1), 0))
         memory.counted[app.id] = app.finished_us or 0
     newest_us = max(memory.counted.values())

@@ -14,7 +14,8 @@ from fawkes.live.wire.rest import Deadline, UnreadableError, get_json
 STREAM = "stream"
 """The tag of a Spark application whose driver tells of its batches."""
 _GAUGE = "fawkes.streams.Stream.stream"
-_FIGURES = re.compile(r"(\d{1,9}) (\d{1,9}) (\d{1,15}) (\d{1,15}) ([0-9.E+-]{1,30}) (\d{1,15}) (\d{1,15})")
+_COUNT, _NUMBER = r"(\d{1,15})", r"([0-9.E+-]{1,30})"
+_FIGURES = re.compile(" ".join([*[_COUNT] * 5, _NUMBER, _COUNT, _COUNT, _NUMBER]))
 
 
 def stream_seen(masters: MasterAddresses, application: str, deadline: Deadline) -> StreamSeen | None:
@@ -37,19 +38,21 @@ def stream_of(document: Any) -> StreamSeen | None:
     match = _FIGURES.fullmatch(texts[0]) if len(texts) == 1 else None
     if match is None:
         return None
-    wanted, executors, batch, rows, took_ms, since_ms = (int(match[place]) for place in (1, 2, 3, 4, 6, 7))
+    wanted, executors, tasks, batch, rows, took_ms, since_ms = (int(match[place]) for place in (1, 2, 3, 4, 5, 7, 8))
     try:
-        arrive = float(match[5])
+        arrive, present = float(match[6]), float(match[9])
     except ValueError:
         return None
-    if not 0 <= arrive < inf:
+    if not (0 <= arrive < inf and 0 <= present < inf):
         return None
     return StreamSeen(
         wanted=wanted,
         executors=executors,
+        tasks=tasks,
         batch=batch,
         rows=rows,
         arrive=arrive,
         took_us=took_ms * 1000,
         since_us=since_ms * 1000,
+        present=present or None,
     )

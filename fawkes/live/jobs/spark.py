@@ -43,16 +43,19 @@ def command(setup: Setup, cluster: LiveCluster, effect: StartJob, details: JobDe
     place, conf_dir = _place(setup, cluster, home), env["HADOOP_CONF_DIR"]
     stream, tag = effect.spec.stream, env[ENVIRONMENT]
     own = dict(details.properties)
+    step_mb = int(setup.settings(cluster)["yarn-site"]["yarn.scheduler.minimum-allocation-mb"])
     if stream is not None:
         folder = f"{place.default_fs}{stream_folder(effect.job, effect.attempt)}"
         own |= spark.of_stream(own, stream, folder, effect.spec.priority)
+        size_mb = -(-spark.container_mb({**spark.settings(place), **own}, "executor") // step_mb) * step_mb
+        tag = f"{tag},{spark.STREAM},executor-{size_mb}"
     values = spark.of_job(
         place,
         own,
         setup.secrets(details),
-        tag=tag if stream is None else f"{tag},{spark.STREAM}",
+        tag=tag,
         granted=effect.granted,
-        nodes=_nodes(setup, cluster) if details.profile else None,
+        nodes=_nodes(setup, cluster, step_mb) if details.profile else None,
     )
     key, why = spark.too_much(place, values, under_quotas=bool(details.profile))
     if key:
@@ -104,14 +107,14 @@ def _files(setup: Setup, cluster: LiveCluster, values: Mapping[str, str]) -> dic
     return {**setup.client(cluster), CONF: spark.to_text(values)}
 
 
-def _nodes(setup: Setup, cluster: LiveCluster) -> spark.Nodes:
+def _nodes(setup: Setup, cluster: LiveCluster, step_mb: int) -> spark.Nodes:
     """The nodes of the MR-cluster for an application under quotas."""
     pool = setup.pool()
     return spark.Nodes(
         held=len(cluster.serving()),
         most=min(cluster.spec.max_nodes or len(pool), len(pool)),
         cores=min(cores for _, cores in pool.values()),
-        step_mb=int(setup.settings(cluster)["yarn-site"]["yarn.scheduler.minimum-allocation-mb"]),
+        step_mb=step_mb,
     )
 
 

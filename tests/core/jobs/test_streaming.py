@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fawkes.base.units import SECOND_US
 from fawkes.core.jobs.streaming import needed, reading_of
 from fawkes.core.streams.values import ScaleIn, ScaleUp, Shuffle, Thresholds
-from fawkes.core.values.effects import ClaimTasks, SteerStream
+from fawkes.core.values.effects import ClaimTasks, ClearSaved, SteerStream
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import Facts, JobId, StreamSpec
 from fawkes.core.values.sight import StreamSeen, Work
@@ -30,12 +30,20 @@ SPEC = StreamSpec(
 KEY = "stream:a-1"
 
 
-def seen(executors: int = 2, took_s: float = 2.0, arrive: float = 10.0, batch: int = 1, wanted: int = 2) -> StreamSeen:
+def seen(
+    executors: int = 2,
+    took_s: float = 2.0,
+    arrive: float = 10.0,
+    batch: int = 2,
+    wanted: int = 2,
+    present: float | None = None,
+) -> StreamSeen:
     """A stream with a batch of what arrived in the batch before it."""
     rows = round(arrive * max(4.0, took_s))
     return StreamSeen(
-        wanted=wanted, executors=executors, batch=batch, rows=rows, arrive=arrive, took_us=round(took_s * SECOND_US)
-    )
+        wanted=wanted, executors=executors, batch=batch, rows=rows, arrive=arrive, took_us=round(took_s * SECOND_US),
+        present=present,
+    )  # fmt: skip
 
 
 def desk_of(**job: Any) -> Desk:
@@ -52,17 +60,20 @@ def desk_of(**job: Any) -> Desk:
     return desk
 
 
-def see(desk: Desk, stream: StreamSeen | None, *, ready: int | None = 0, slots: int | None = 8) -> None:
-    """A reading, 3 s after the one before."""
+def see(
+    desk: Desk, stream: StreamSeen | None, *, ready: int | None = 0, slots: int = 8, room: int | None = None
+) -> None:
+    """A reading, 3 s after the one before; by default an executor takes a slot."""
     desk.now_s += 3
+    stream = None if stream is None else replace(stream, room=slots if room is None else room)
     row = Work(tag=tag_of(JobId("a-1"), 1), application="app-1", master=True, running=1, waiting=0, stream=stream)
     other = Work(tag=tag_of(JobId("a-2"), 1), application="app-2", master=True, waiting=ready, running=8)
     desk.sample(a={"work": (row, other), "jobs_running": 2, "tasks_ready": ready, "slots_total": slots})
 
 
-def congested(desk: Desk, *, executors: int = 1, ready: int | None = 0, slots: int | None = 8, looks: int = 6) -> None:
+def congested(desk: Desk, *, executors: int = 1, ready: int | None = 0, slots: int = 8, looks: int = 6) -> None:
     """Readings of batches that take longer and longer."""
-    for number in range(1, looks + 1):
+    for number in range(2, looks + 2):
         see(desk, seen(executors, 5.0 + 3 * number, 20.0, number), ready=ready, slots=slots)
 
 
@@ -139,6 +150,54 @@ def test_a_stream_claims_its_guarantee_and_no_more() -> None:
     assert (claim.job, claim.slots, claim.priority) == ("a-1", 1, 10)
 
 
+def test_executors_count_by_their_memory_and_not_as_tasks() -> None:
+    desk = desk_of(saves=True, priority=9)
+    congested(desk, slots=8)
+    desk.answer(KEY)
+    for number in range(8, 10):
+        see(desk, seen(1, 3.0, batch=number), slots=8, room=2)
+    assert not any(isinstance(effect, ClaimTasks) for effect in desk.world.effects), "half of two is one"
+    for number in range(10, 12):
+        see(desk, seen(1, 3.0, batch=number), slots=12, room=4)
+    (claim,) = (effect for effect in desk.world.effects if isinstance(effect, ClaimTasks))
+    assert claim.slots == 3, "an executor has the room of three tasks"
+
+
+def test_executors_that_came_late_in_a_batch_do_not_count_for_all_of_it() -> None:
+    """20 records a second, of which an executor handles 10: three of them need two thirds of the time."""
+    late = replace(seen(4, 9.0, 20.0, present=2.2), rows=198)
+    assert needed(ScaleUp(), 2, late, SPEC) == 3
+    assert needed(ScaleUp(), 3, replace(late, executors=3), SPEC) == 3, "they have not shown yet what they do"
+    assert needed(ScaleUp(), 3, replace(late, executors=3, rows=270, present=3.0), SPEC) == 4
+
+
+def test_a_step_that_changes_nothing_puts_off_no_other() -> None:
+    desk = desk_of()
+    congested(desk)
+    desk.answer(KEY)
+    for number in range(8, 20):
+        see(desk, seen(2, 5.0 + 3 * number, 10.0, number, present=1.0))
+    assert told(desk) == [2], "by what one executor does, two are enough"
+    see(desk, seen(2, 80.0, 10.0, 20, present=2.0))
+    assert told(desk) == [2, 3]
+
+
+def test_a_slow_start_is_no_congestion() -> None:
+    desk = desk_of()
+    for since_s in range(0, 30, 3):
+        see(desk, replace(seen(1, 8.0 + since_s, batch=1), since_us=since_s * SECOND_US))
+    assert told(desk) == []
+
+
+@pytest.mark.parametrize("ended", [Progress.SUCCEEDED, Progress.FAILED, Progress.CANCELLED])
+def test_what_was_noted_for_a_stream_is_removed_when_it_has_ended(ended: Progress) -> None:
+    desk = desk_of()
+    desk.job("a-1", ended)
+    desk.done("clear:a-1")
+    (clear,) = (effect for effect in desk.world.effects if isinstance(effect, ClearSaved))
+    assert (clear.job, clear.attempt) == ("a-1", 1)
+
+
 def test_an_order_that_was_not_noted_is_given_again_while_the_stream_runs() -> None:
     desk = desk_of()
     congested(desk)
@@ -176,7 +235,7 @@ def test_no_step_leaves_the_limits_or_goes_the_wrong_way(
     assert SPEC.least <= after <= SPEC.most
     if isinstance(action, ScaleUp):
         assert now <= after <= max(2 * now, now + 1)
-        assert after > now or now == SPEC.most
+        assert after > now or now == SPEC.most or executors < now
     elif isinstance(action, ScaleIn):
         assert after < now or now == SPEC.least
     else:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, Reading
-from fawkes.core.values.sight import AppLife, AppSeen, Launcher, Stray, Work
+from fawkes.core.values.sight import AppLife, AppSeen, Launcher, Stray, StreamSeen, Work
 from fawkes.core.values.tags import tag_of
 from fawkes.core.watching.standing import For, follow, waits_for
 from fawkes.report.tables.explain_job import job_in_words
@@ -72,6 +72,11 @@ def test_nothing_has_moved_since_the_time_that_is_told(done: list[int | None]) -
         rows = follow(rows, (replace(WORKS, done=count),), (TAG,), at_us)
     known = [count for count in done[rows[0].since_us :] if count is not None]
     assert len(set(known)) <= 1 or None in done
+
+
+def test_tasks_of_a_long_batch_that_end_are_a_move() -> None:
+    before, now = (replace(WORKS, stream=StreamSeen(wanted=1, executors=1, tasks=tasks)) for tasks in (7, 8))
+    assert [follow((before,), (row,), (TAG,), 50)[0].since_us for row in (before, now)] == [0, 50]
 
 
 def test_only_attempts_that_run_have_a_row_and_yarn_need_not_know_them() -> None:

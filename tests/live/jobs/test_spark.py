@@ -8,8 +8,9 @@ import pytest
 
 from fawkes.base.errors import UserError
 from fawkes.config.clusters.details import ClusterDetails, JobDetails
+from fawkes.core.streams.values import Thresholds
 from fawkes.core.values.effects import Goal, Member, StartJob
-from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role, StreamSpec
 from fawkes.live.jobs import spark
 from fawkes.live.jobs.diagnosis import driver_error, python_error
 from fawkes.live.nodes.clusters import LiveCluster
@@ -43,7 +44,7 @@ End of LogType:stdout
 """
 
 
-def command(details: JobDetails, granted: int = 0) -> Command:
+def command(details: JobDetails, granted: int = 0, stream: StreamSpec | None = None) -> Command:
     setup = bare_setup(PlayedGround(node("node1")))
     setup._releases[MASTER, RELEASE.version] = RELEASE
     setup._javas[MASTER, RELEASE.version] = "/jvm"
@@ -51,7 +52,8 @@ def command(details: JobDetails, granted: int = 0) -> Command:
     of_cluster = ClusterDetails(hadoop_version=RELEASE.version, software=("spark",))
     spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=of_cluster.plain())
     cluster = LiveCluster(spec, of_cluster, MASTER, {MASTER: Member(Goal.SERVING, Role.CORE, 1)})
-    effect = StartJob(JobId("q"), C, 1, JobSpec(id=JobId("q"), cluster=C, details=details.plain()), granted)
+    job = JobSpec(id=JobId("q"), cluster=C, details=details.plain(), stream=stream)
+    effect = StartJob(JobId("q"), C, 1, job, granted)
     return spark.command(setup, cluster, effect, details)
 
 
@@ -75,6 +77,15 @@ def test_an_attempt_is_a_client_whose_driver_runs_in_yarn_with_our_tag() -> None
     assert made.env["SPARK_DIST_CLASSPATH"] == "$HADOOP_CONF_DIR/fawkes-doors.jar"
     assert (made.env["SPARK_HOME"], made.env["FAWKES_TAG"]) == ("/opt/spark", "fawkes-q-1")
     assert {"core-site.xml", "yarn-site.xml"} <= made.conf.keys()
+
+
+def test_a_stream_says_in_its_tags_how_large_yarn_makes_its_executors() -> None:
+    stream = StreamSpec(least=1, most=2, batch_us=1, guarantee=1.0, thresholds=Thresholds())
+    memory = {"spark.executor.memory": "300m", "spark.executor.memoryOverhead": "100m"}
+    values = settings(command(replace(COUNT, kind="stream", properties=memory), stream=stream))
+    *tags, size = values["spark.yarn.tags"].split(",")
+    assert tags == ["fawkes-q-1", "stream"]
+    assert size == "executor-512", "400 MiB in YARN's steps"
 
 
 def test_a_jar_is_run_by_its_class() -> None:

@@ -12,17 +12,35 @@ public final class Batches extends StreamingQueryListener {
         final long rows;
         final double arrive;
         final long tookMs;
+        final double present;
         final long endedNs = System.nanoTime();
 
-        Batch(long number, long rows, double arrive, long tookMs) {
+        Batch(long number, long rows, double arrive, long tookMs, double present) {
             this.number = number;
             this.rows = rows;
             this.arrive = arrive;
             this.tookMs = tookMs;
+            this.present = present;
         }
     }
 
     private static volatile Batch latest;
+    private static long looks;
+    private static long sum;
+
+    /** So many executors are there now. */
+    static synchronized void saw(int executors) {
+        looks++;
+        sum += executors;
+    }
+
+    /** The executors that were there on average since this was asked last. */
+    private static synchronized double present() {
+        double mean = looks == 0 ? 0 : (double) sum / looks;
+        looks = 0;
+        sum = 0;
+        return mean;
+    }
 
     static Batch latest() {
         return latest;
@@ -39,7 +57,7 @@ public final class Batches extends StreamingQueryListener {
         }
         Batch before = latest;
         long number = before == null ? 1 : before.number + 1;
-        latest = new Batch(number, progress.numInputRows(), Double.isFinite(arrive) ? arrive : 0.0, took);
+        latest = new Batch(number, progress.numInputRows(), Double.isFinite(arrive) ? arrive : 0.0, took, present());
     }
 
     @Override

@@ -7,11 +7,14 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.collection.JavaConverters;
@@ -26,6 +29,7 @@ final class Driver implements DriverPlugin {
     private static final String NOTE = "user.fawkes.executors";
     private static final long EVERY_MS = 1000;
 
+    private final AtomicLong tasks = new AtomicLong();
     private SparkContext context;
     private Path folder;
     private volatile int wanted;
@@ -36,6 +40,13 @@ final class Driver implements DriverPlugin {
         this.context = context;
         folder = new Path(context.conf().get("spark.fawkes.folder"));
         wanted = context.conf().getInt("spark.executor.instances", 1);
+        context.addSparkListener(
+                new SparkListener() {
+                    @Override
+                    public void onTaskEnd(SparkListenerTaskEnd end) {
+                        tasks.incrementAndGet();
+                    }
+                });
         return Collections.emptyMap();
     }
 
@@ -56,13 +67,13 @@ final class Driver implements DriverPlugin {
 
     private String figures() {
         Batches.Batch batch = Batches.latest();
-        String known = batch == null ? "0 0 0 0 0" : words(batch);
-        return wanted + " " + executors().size() + " " + known;
+        String known = batch == null ? "0 0 0 0 0 0" : words(batch);
+        return wanted + " " + executors().size() + " " + tasks + " " + known;
     }
 
     private static String words(Batches.Batch batch) {
         long sinceMs = (System.nanoTime() - batch.endedNs) / 1_000_000;
-        return batch.number + " " + batch.rows + " " + batch.arrive + " " + batch.tookMs + " " + sinceMs;
+        return batch.number + " " + batch.rows + " " + batch.arrive + " " + batch.tookMs + " " + sinceMs + " " + batch.present;
     }
 
     /** The ids of the executors that are there. */
@@ -76,6 +87,7 @@ final class Driver implements DriverPlugin {
 
     private void follow() {
         while (!over) {
+            Batches.saw(executors().size());
             try {
                 FileSystem files = folder.getFileSystem(context.hadoopConfiguration());
                 byte[] note = files.getXAttrs(folder).get(NOTE);
