@@ -75,6 +75,7 @@ shows: ready
 	$(BIN)/python -m bench.deadlines
 	$(BIN)/python -m bench.ontime
 	$(BIN)/python -m bench.twelve
+	$(BIN)/python -m bench.streams
 
 # Wheel and source archive in dist/, checked and tried in empty environments; packages come from the index that pip uses.
 release: $(VENV)/ready

@@ -13,6 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Any
 
 from fawkes.core.values.model import ClusterId, NodeId, Reading
@@ -134,7 +135,7 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
     _count_ended(masters, memory, deadline)
     # Whoever ended while the masters were asked does not run as well.
     live = [app for app in live if app.id not in memory.counted]
-    tasks = {name: seen for name, seen in tasks.items() if name not in memory.counted}
+    tasks = {app.id: _in_slots(app, tasks[app.id], target.task_mb) for app in live if app.id in tasks}
     memory.tasks = {name: done for name, done in memory.tasks.items() if name in tasks}
     waiting = [app for app in live if app.id in tasks and not tasks[app.id].started]
     used, total = slots(nodes.values(), target.task_mb, target.task_vcores)
@@ -270,6 +271,14 @@ def _ask_driver(masters: MasterAddresses, app: Application, deadline: Deadline) 
     if tasks is None or not stages or not tasks.ready or _asks_for_room(masters, app, deadline):
         return tasks
     return replace(tasks, ready=0)
+
+
+def _in_slots(app: Application, tasks: Tasks, task_mb: int) -> Tasks:
+    """The tasks of an application; an executor of a stream counts for as many slots as its memory has."""
+    each = _tagged(app, _EXECUTOR_MB) / max(1, task_mb)
+    if tasks.stream is None or not each:
+        return tasks
+    return replace(tasks, waiting=ceil(tasks.waiting * each), running=ceil(tasks.running * each))
 
 
 def _asks_for_room(masters: MasterAddresses, app: Application, deadline: Deadline) -> bool:

@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from fawkes.base.errors import UserError
 from fawkes.base.units import show_bytes, show_duration, show_time
 from fawkes.core.jobs import service
-from fawkes.core.values.decision import PutJob
+from fawkes.core.values.decision import AddSample, PutJob
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import JobLife, JobState, Reason
+from fawkes.core.values.tags import tag_of
 from fawkes.report import history
 from fawkes.report.tables.explain import Explanation, Line, lines_of
 from fawkes.report.tables.explain_quota import Courses, quota_lines
 from fawkes.report.tables.waste_rows import account_of_job, waste_in_words
 from fawkes.report.words.facts import how_it_stands
 from fawkes.report.words.sentences import sentence
-from fawkes.store.base import JOB, Reader
+from fawkes.store.base import JOB, SAMPLE, Reader
 
 #: why a job waits now, asked of its admission policy once more; None without a policy, and for a job that does not wait
 WaitsNow = Callable[[JobState], Reason | None]
@@ -42,8 +43,10 @@ def explain_job(store: Reader, name: str, waits_now: WaitsNow = lambda job: None
     if preempted := preempted_lines(lines):
         words = waste_in_words(account_of_job(store, name))
         lines += [*preempted, *([Line(words)] if words else [])]
-    about = [] if state is None else [Line(text) for text in (*job_in_words(state), *_masters_away(store, state))]
-    return Explanation(f"Job {name}", (*about, *lines, *quota_lines(courses)))
+    about: list[str] = []
+    if state is not None:
+        about = [*job_in_words(state), *_stream_in_words(store, state), *_masters_away(store, state)]
+    return Explanation(f"Job {name}", (*map(Line, about), *lines, *quota_lines(courses)))
 
 
 def preempted_lines(lines: Sequence[Line]) -> list[Line]:
@@ -107,6 +110,22 @@ def job_in_words(state: JobState) -> list[str]:
     if state.granted:
         lines.append(f"It was granted {state.granted} of {state.granted_of} CPUs")
     return lines + ([] if state.waits is None else [sentence(state.waits)])
+
+
+def _stream_in_words(store: Reader, state: JobState) -> list[str]:
+    """The executors of a stream that runs, and its latest batch; at most one sentence."""
+    if state.spec.stream is None or state.life is not JobLife.RUNNING:
+        return []
+    tag = tag_of(state.id, state.attempt)
+    works = (row.change.work for row in store.latest(SAMPLE) if isinstance(row.change, AddSample))
+    seen = next((row.stream for work in works for row in work if row.tag == tag), None)
+    if seen is None:
+        return []
+    text = f"It has {seen.executors} of {seen.wanted} executors"
+    if seen.latency_us is None:
+        return [f"{text}, and no batch has ended yet"]
+    text += f". {seen.arrive:.3g} records come in a second; batch {seen.batch} took {show_duration(seen.took_us)}"
+    return [f"{text}, with a latency of {show_duration(seen.latency_us)}"]
 
 
 def _masters_away(store: Reader, state: JobState) -> list[str]:

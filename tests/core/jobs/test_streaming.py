@@ -13,7 +13,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.jobs.streaming import needed, reading_of
 from fawkes.core.streams.values import ScaleIn, ScaleUp, Shuffle, Thresholds
 from fawkes.core.values.effects import ClaimTasks, ClearSaved, SteerStream
-from fawkes.core.values.events import Progress
+from fawkes.core.values.events import Condition, Progress
 from fawkes.core.values.model import Facts, JobId, StreamSpec
 from fawkes.core.values.sight import StreamSeen, Work
 from fawkes.core.values.tags import tag_of
@@ -21,6 +21,7 @@ from fawkes.engine import replay
 from fawkes.policy import compile_policy
 from fawkes.policy.admission import compile_admission
 from fawkes.policy.preemption import compile_preemption
+from fawkes.report.tables.explain_job import explain_job
 from tests.support.desk import Desk
 from tests.support.pools import settings
 
@@ -182,6 +183,21 @@ def test_a_step_that_changes_nothing_puts_off_no_other() -> None:
     assert told(desk) == [2, 3]
 
 
+def test_how_a_stream_does_is_explained_while_it_runs() -> None:
+    desk = desk_of()
+    see(desk, StreamSeen(wanted=1, executors=0))
+    assert "It has 0 of 1 executors, and no batch has ended yet" in explained(desk)
+    see(desk, seen(2, took_s=6.0, batch=7, wanted=3))
+    text = "It has 2 of 3 executors. 10 records come in a second; batch 7 took 6s, with a latency of 9s"
+    assert text in explained(desk), "60 records came in 6 s"
+    desk.job("a-1", Progress.SUCCEEDED)
+    assert text not in explained(desk)
+
+
+def explained(desk: Desk) -> list[str]:
+    return [line.text for line in explain_job(desk.store, "a-1").lines]
+
+
 def test_a_slow_start_is_no_congestion() -> None:
     desk = desk_of()
     for since_s in range(0, 30, 3):
@@ -255,3 +271,39 @@ def test_a_batch_under_way_is_late_once_it_runs_for_longer_than_it_may(
     # It began 3 s after the last one, which took 1 of its 4 s, had ended.
     now = reading_of(replace(seen(took_s=1.0), since_us=round(since_s * SECOND_US)), SPEC, SECOND_US)
     assert (now.queue, now.cpu) == (queue, cpu)
+
+
+def test_nodes_come_for_a_stream_that_lacks_executors_and_go_when_it_needs_them_no_more() -> None:
+    """A stream on a, other jobs on b; a node has three slots, and only moves that pay are made."""
+    desk = Desk(6, how=settings(moves_must_pay=True))
+    desk.up("a")
+    desk.up("b")
+
+    def period(stream: tuple[int, int], other: tuple[int, int]) -> dict[str, int]:
+        """Readings of tasks that wait and run for a period, with the moves at its end; the nodes after these."""
+        at_s = desk.state.pending["tick"].deadline_us / SECOND_US
+        desk.wait(at_s - 1 - desk.now_s)
+        desk.sample(
+            **{
+                name: {
+                    "tasks_waiting": waiting, "tasks_running": running, "tasks_ready": 0, "tasks_done": 0,
+                    "jobs_running": int(waiting + running > 0), "jobs_waiting": 0, "slots_used": running,
+                    "slots_total": 3 * len(desk.lives(name)),
+                }
+                for name, (waiting, running) in {"a": stream, "b": other}.items()
+            }
+        )  # fmt: skip
+        desk.wait(1)
+        for node, life in {**desk.lives("a"), **desk.lives("b")}.items():
+            if life == "draining":
+                desk.see(node, Condition.DRAINED)
+                desk.see(node, Condition.CLEAN)
+        for name in ("a", "b"):
+            desk.settle(name)
+        return desk.sizes()
+
+    assert period((0, 2), (9, 6)) == {"a": 2, "b": 4}
+    assert period((0, 2), (0, 0)) == {"a": 2, "b": 4}, "nobody lacks anything"
+    assert period((5, 3), (0, 0)) == {"a": 3, "b": 3}, "the stream is congested"
+    assert period((0, 8), (3, 6)) == {"a": 3, "b": 3}, "what it uses it keeps"
+    assert period((0, 2), (6, 9)) == {"a": 2, "b": 4}, "after its load"

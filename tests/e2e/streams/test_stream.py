@@ -82,6 +82,13 @@ def has(site: RealSite, name: str, least: int, most: int = 99) -> bool:
     return seen is not None and least <= seen.executors <= most
 
 
+def notes(site: RealSite) -> list[object]:
+    """The folders of notes for streams in HDFS."""
+    url = f"http://{site.master('s')}:9870/webhdfs/v1/staging/streams?op=LISTSTATUS&user.name=root"
+    rows: list[object] = site.inside("s", "get", url)["FileStatuses"]["FileStatus"]
+    return rows
+
+
 def test_a_stream_gets_executors_for_its_load_and_gives_them_back(site: RealSite) -> None:
     begin(site, "alone", "60,120,150", 1.0)
     site.until("more executors", lambda: has(site, "alone", 2), limit_s=400)
@@ -96,11 +103,16 @@ def test_a_stream_gets_executors_for_its_load_and_gives_them_back(site: RealSite
 def test_a_stream_claims_its_guarantee_from_tasks_that_save_themselves(site: RealSite) -> None:
     site.fawkes("hold", "s", "--reason", "the nodes shall stay")
     site.write("jobs/count.sh", COUNT)
-    begin(site, "beside", "45,120,30", 0.8)
+    begin(site, "beside", "45,120,90", 0.8)
     site.fawkes("submit", "s", site.write("jobs/batch.toml", f'id = "batch"\n{TASKS}'))
     site.until("room of the tasks", lambda: has(site, "beside", 2), limit_s=400)
+    site.kill()
+    site.run()
+    site.until("fewer executors by another controller", lambda: has(site, "beside", 1, 1), limit_s=400)
     stream_job, batch = site.until_ended("beside", "batch")
     assert (stream_job.life, batch.life) == (JobLife.SUCCEEDED, JobLife.SUCCEEDED), site.story()
+    assert (stream_job.attempt, len(site.applications("s", "beside"))) == (1, 1)
     assert "saved" in site.fawkes("explain", "--job", "batch")
+    site.until("the notes to be gone", lambda: notes(site) == [])
     site.fawkes("release", "s", "--yes")
     site.until_life(ClusterLife.GONE, "s")

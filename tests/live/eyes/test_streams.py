@@ -53,4 +53,5 @@ def test_the_room_of_an_mr_cluster_is_counted_in_executors_of_their_size(server:
     nodes = recorded("nodes.json")["nodes"]["node"]
     memory = [node["availMemoryMB"] + node["usedMemoryMB"] for node in nodes if node["state"] == "RUNNING"]
     assert row.stream.room == sum(mb // 300 for mb in memory) > 0
-    assert (reading.tasks_waiting, reading.tasks_running, reading.tasks_ready, reading.tasks_done) == (1, 2, 0, 0)
+    # A slot has 256 MB.
+    assert (reading.tasks_waiting, reading.tasks_running, reading.tasks_ready, reading.tasks_done) == (2, 3, 0, 0)
