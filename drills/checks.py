@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fawkes.core.state.view import View
+from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision, PutNode
 from fawkes.core.values.effects import Host
 from fawkes.core.values.keys import Key
@@ -125,7 +125,7 @@ def one_owner(nodes: Iterable[OwnerFacts]) -> list[Failure]:
     return found
 
 
-def restless(view: View, away: Collection[NodeId] = ()) -> list[str]:
+def restless(view: State, away: Collection[NodeId] = ()) -> list[str]:
     """What is under way, each with its alerts; empty when everything is at rest.
 
     A lost node of ``away`` never comes back, so nobody needs to wait for it.
@@ -153,7 +153,7 @@ def _row(what: str, alert: str) -> str:
     return f"{what}: {alert}" if alert else what
 
 
-def _alert_of_nodes(view: View, cluster: ClusterId) -> str:
+def _alert_of_nodes(view: State, cluster: ClusterId) -> str:
     return next((alert for node in sorted(view.nodes_of(cluster)) if (alert := view.nodes[node].alert)), "")
 
 
@@ -178,12 +178,12 @@ class Circles:
         return found
 
 
-def comes_to_rest(view: View) -> list[Failure]:
+def comes_to_rest(view: State) -> list[Failure]:
     """What is still under way although it had time enough is named with what it waits for. Asked at the end."""
     return [Failure("held without a word", row) for row in restless(view) if ": " not in row]
 
 
-def stuck(view: View, away: Collection[NodeId], robbed: Collection[ClusterId]) -> list[Failure]:
+def stuck(view: State, away: Collection[NodeId], robbed: Collection[ClusterId]) -> list[Failure]:
     """What is still under way although nothing is wrong any more.
 
     Excused are nodes that are ``away`` for good, and MR-clusters that wait for those or were ``robbed`` of files.
@@ -202,14 +202,14 @@ def stuck(view: View, away: Collection[NodeId], robbed: Collection[ClusterId]) -
     return [Failure("stuck", row) for row in (*nodes, *clusters)]
 
 
-def _waits_for(view: View, node: NodeState) -> ClusterId | None:
+def _waits_for(view: State, node: NodeState) -> ClusterId | None:
     """The MR-cluster that a node belongs to, or that has to show that the node may be wiped."""
     pending = view.pending.get(Key.HOST.of(node.node.id))
     effect = None if pending is None else pending.effect
     return node.owner if node.owner is not None or not isinstance(effect, Host) else effect.cluster
 
 
-def never_green(view: View, missing: Mapping[ClusterId, Iterable[str]]) -> list[Failure]:
+def never_green(view: State, missing: Mapping[ClusterId, Iterable[str]]) -> list[Failure]:
     """An MR-cluster of which files are missing says so: itself, or a node of it."""
     found = []
     for name, paths in sorted(missing.items()):

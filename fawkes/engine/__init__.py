@@ -12,7 +12,7 @@ from fawkes.core.fairness.weights import Measure
 from fawkes.core.preemption.values import Choose
 from fawkes.core.state.admitting import Admission
 from fawkes.core.state.members import in_full
-from fawkes.core.state.state import State, View, evolve
+from fawkes.core.state.state import State, evolve
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.events import Event, PolicyText, Reloaded, Started
 from fawkes.core.values.model import Plain
@@ -54,7 +54,7 @@ class Loads:
         """True if there was a start."""
         return self._measure is not None
 
-    def decide(self, view: View, event: Event) -> Decision:
+    def decide(self, view: State, event: Event) -> Decision:
         """The decision on an event; BrokenError before the first start."""
         if isinstance(event, Started | Reloaded):
             self._measure = self._load_policy(event.policy, event.settings)
@@ -66,7 +66,7 @@ class Loads:
             raise BrokenError(f"{type(event).__name__} before the engine was started")
         return decide(view, event, self._measure, self._admission, self._preempt)
 
-    def foresee(self, view: View) -> Foreseen:
+    def foresee(self, view: State) -> Foreseen:
         """The next tick, as things are; BrokenError before the first start."""
         if self._measure is None:
             raise BrokenError("nothing can be foreseen before the engine was started")
@@ -96,7 +96,7 @@ class Engine:
         self._state = state or State()
 
     @property
-    def view(self) -> View:
+    def view(self) -> State:
         """The state, to be read."""
         return self._state
 

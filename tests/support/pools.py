@@ -8,7 +8,7 @@ from pathlib import Path
 from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.invariants import broken
-from fawkes.core.state.state import State, View
+from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.events import Event, PolicyText, Requested, Started, Submitted
 from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, Node, NodeId, Role
@@ -144,12 +144,12 @@ def run(events: Iterable[Event], until_s: float, **world: object) -> Checked:
     return engine
 
 
-def sizes(view: View) -> dict[str, int]:
+def sizes(view: State) -> dict[str, int]:
     """How many nodes each MR-cluster holds."""
     return {c: len(view.nodes_of(c)) for c in view.clusters}
 
 
-def roles(view: View, cluster: str) -> dict[Role | None, int]:
+def roles(view: State, cluster: str) -> dict[Role | None, int]:
     """How many nodes of each role an MR-cluster holds."""
     counts: dict[Role | None, int] = {}
     for node in view.nodes_of(ClusterId(cluster)):

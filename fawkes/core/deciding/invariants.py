@@ -10,7 +10,6 @@ from fawkes.core.masters.standby import JOURNAL, holds
 from fawkes.core.state import alerts
 from fawkes.core.state.counts import Counts, Held, can_be_given, counted, lack, short_of_core, surplus
 from fawkes.core.state.state import State
-from fawkes.core.state.view import View
 from fawkes.core.values.decision import Decision, PutCluster, PutJob, PutNode, PutPending, PutTick
 from fawkes.core.values.effects import Host, Membership
 from fawkes.core.values.lifecycle import (
@@ -118,7 +117,7 @@ def _ranks(state: State) -> bool:
     return (list(state.needy), list(state.donors), set(state.short)) == (needy, donors, short)
 
 
-def _node(view: View, state: NodeState) -> str:
+def _node(view: State, state: NodeState) -> str:
     name = state.node.id
     owned = state.owner is not None
     if owned and state.owner not in view.clusters:
@@ -132,7 +131,7 @@ def _node(view: View, state: NodeState) -> str:
     return ""
 
 
-def unsound(view: View, decision: Decision) -> list[str]:
+def unsound(view: State, decision: Decision) -> list[str]:
     """The faults of a decision; empty when it is sound. Costs as much as the decision is large."""
     faults: list[str] = []
     nodes: dict[NodeId, NodeState] = {}
@@ -194,7 +193,7 @@ def _core(nodes: Iterable[NodeState]) -> int:
     return sum(1 for state in nodes if state.role is Role.CORE and counted(state))
 
 
-def _minimums(view: View, nodes: dict[NodeId, NodeState], clusters: dict[ClusterId, ClusterState]) -> list[str]:
+def _minimums(view: State, nodes: dict[NodeId, NodeState], clusters: dict[ClusterId, ClusterState]) -> list[str]:
     """The MR-clusters that would lose their minimum or their masters with a core node that leaves."""
     faults = []
     parting = [n for n in nodes.values() if n.role is Role.CORE and n.life in (NodeLife.DRAINING, NodeLife.EVACUATING)]
@@ -209,7 +208,7 @@ def _minimums(view: View, nodes: dict[NodeId, NodeState], clusters: dict[Cluster
     return faults
 
 
-def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> list[str]:
+def _goals(view: State, decision: Decision, nodes: dict[NodeId, NodeState]) -> list[str]:
     """The effects that say something else than the ledger."""
     faults = []
     goals = [effect for effect in decision.effects if isinstance(effect, (Host, Membership))]
@@ -226,7 +225,7 @@ def _goals(view: View, decision: Decision, nodes: dict[NodeId, NodeState]) -> li
     return faults
 
 
-def _members(view: View, effect: Membership, nodes: dict[NodeId, NodeState]) -> list[str]:
+def _members(view: State, effect: Membership, nodes: dict[NodeId, NodeState]) -> list[str]:
     """The documents that would name nodes of others: by the index from which it is filled in, or in its own members."""
     stored, cluster = view.nodes, effect.cluster
     named = {n: nodes.get(n) or stored[n] for n in effect.members}

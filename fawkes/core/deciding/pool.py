@@ -21,7 +21,7 @@ from fawkes.core.preemption.values import Choose
 from fawkes.core.state.admitting import Admission
 from fawkes.core.state.draft import Draft
 from fawkes.core.state.plan import hand_out
-from fawkes.core.state.view import View
+from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision, PutPending, PutRules
 from fawkes.core.values.events import (
     AttemptSeen,
@@ -69,7 +69,7 @@ _OF_TASKS = {Key.TASKS: leaving.answered, Key.CLAIM: claiming.answered}
 
 
 def decide(
-    view: View, event: Event, measure: Measure, admission: Admission | None = None, preempt: Choose | None = None
+    view: State, event: Event, measure: Measure, admission: Admission | None = None, preempt: Choose | None = None
 ) -> Decision:
     """The decision that follows from ``event``.
 
@@ -123,7 +123,7 @@ class Foreseen:
     decision: Decision
 
 
-def foresee(view: View, measure: Measure, admission: Admission | None = None) -> Foreseen:
+def foresee(view: State, measure: Measure, admission: Admission | None = None) -> Foreseen:
     """The next tick, by the readings of the period T until now. ValueError before the first `Started`.
 
     Nothing is decided by it: other deadlines until then, and what they would lead to, are not looked at.
@@ -138,7 +138,7 @@ def foresee(view: View, measure: Measure, admission: Admission | None = None) ->
     return Foreseen(draft.at_us, draft.finish())
 
 
-def _started(view: View, event: Started, admission: Admission | None) -> Decision:
+def _started(view: State, event: Started, admission: Admission | None) -> Decision:
     """An engine takes over: the inventory as it is now, and every effect under way once more."""
     by = "" if event.admission is None else event.admission.sha256
     rules = PutRules(event.version, event.pool, event.epoch, event.controller, event.settings, event.shadow, by)
@@ -167,7 +167,7 @@ def _started(view: View, event: Started, admission: Admission | None) -> Decisio
     return draft.finish()
 
 
-def _reloaded(view: View, old: PutRules, event: Reloaded, admission: Admission | None) -> Decision:
+def _reloaded(view: State, old: PutRules, event: Reloaded, admission: Admission | None) -> Decision:
     """Settings, policies or nodes are others; the next tick is due when it would be if these had always counted."""
     by = "" if event.admission is None else event.admission.sha256
     draft = Draft(view, event.at_us, replace(old, settings=event.settings, admission=by), admission)

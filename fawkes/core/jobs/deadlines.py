@@ -10,7 +10,7 @@ from fawkes.core.fairness.weights import in_words, plain_copy
 from fawkes.core.state import alerts, backoff
 from fawkes.core.state.admitting import Admission, Done, Job, Queue, Verdict, Why, checked, max_cpus
 from fawkes.core.state.draft import Draft
-from fawkes.core.state.view import View
+from fawkes.core.state.state import State
 from fawkes.core.values.decision import PutLearned
 from fawkes.core.values.effects import CountWork
 from fawkes.core.values.events import Done as Counted
@@ -78,7 +78,7 @@ def waits(job: JobState, cluster: ClusterState, busy: int, why: Facts) -> Reason
     return Reason("job-waits", {"job": job.id, "cluster": job.cluster, **why, **limit})
 
 
-def waits_now(view: View, job: JobState, admission: Admission) -> Reason | None:
+def waits_now(view: State, job: JobState, admission: Admission) -> Reason | None:
     """Why a job waits at the time of the last event: the policy is asked once more, and nothing is decided.
 
     None for a job that does not wait, or whose MR-cluster cannot begin it yet.

@@ -9,7 +9,7 @@ from fawkes.core.state import backoff
 from fawkes.core.state.admitting import Admission
 from fawkes.core.state.counts import Held
 from fawkes.core.state.members import leave_us, members
-from fawkes.core.state.view import View
+from fawkes.core.state.state import State
 from fawkes.core.values.backlog import Waiting
 from fawkes.core.values.decision import (
     AddSample,
@@ -53,7 +53,7 @@ _WATCHING = (AddSample, PutTick, PutRules, PutWake, PutClock)
 class Draft:
     """Collects the changes, effects and reasons of one event; `finish` makes the Decision."""
 
-    def __init__(self, view: View, at_us: int, rules: PutRules, admission: Admission | None = None) -> None:
+    def __init__(self, view: State, at_us: int, rules: PutRules, admission: Admission | None = None) -> None:
         self.view = view
         self.admission = admission
         self.at_us = at_us

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from fawkes.base.values import replace
-from fawkes.core.state.view import View
+from fawkes.core.state.state import State
 from fawkes.core.values.effects import Effect, Goal, Member, Membership
 from fawkes.core.values.model import NodeId, NodeLife, NodeState, Role
 from fawkes.core.values.settings import Settings
@@ -43,7 +43,7 @@ def leave_us(role: Role | None, settings: Settings) -> int:
     return settings.transient_leave_us if role is Role.TRANSIENT else settings.transient_core_leave_us
 
 
-def in_full(view: View, effects: Iterable[Effect]) -> tuple[Effect, ...]:
+def in_full(view: State, effects: Iterable[Effect]) -> tuple[Effect, ...]:
     """The effects as the world gets them: each membership document with the members of the state in ``view``.
 
     ``view`` is the state right after the decision was applied, with the rules of its engine.
@@ -51,7 +51,7 @@ def in_full(view: View, effects: Iterable[Effect]) -> tuple[Effect, ...]:
     return tuple(_with_members(view, effect) if isinstance(effect, Membership) else effect for effect in effects)
 
 
-def _with_members(view: View, effect: Membership) -> Membership:
+def _with_members(view: State, effect: Membership) -> Membership:
     if view.rules is None:
         raise ValueError(f"a membership document of {effect.cluster} before Started")
     nodes = [view.nodes[node] for node in sorted(view.nodes_of(effect.cluster))]

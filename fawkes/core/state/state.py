@@ -1,7 +1,7 @@
 """The state of the ledger and `evolve`, the one place that changes it.
 
-The engine owns the one State. Deciding reads it as a `View`. The indexes are kept here, so that a step costs what it
-touches: no function below walks the whole pool.
+The engine owns the one State. Deciding, worlds and reports read it and never change it; `tests/arch` holds that. The
+indexes are kept here, so that a step costs what it touches: no function below walks the whole pool.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from fawkes.core.state.counts import (
     short_of_core,
     surplus,
 )
-from fawkes.core.state.view import View
 from fawkes.core.values.backlog import Backlog
 from fawkes.core.values.decision import (
     AddSample,
@@ -58,8 +57,6 @@ from fawkes.core.values.model import (
     Role,
 )
 from fawkes.core.values.window import Window
-
-__all__ = ["NO_TICK", "State", "View", "evolve"]
 
 NO_TICK = PutTick(
     tick=0,
@@ -118,25 +115,36 @@ class State:
 
     def __init__(self) -> None:
         self.now_us = 0
+        #: None before the first `Started`
         self.rules: PutRules | None = None
         self.nodes: dict[NodeId, NodeState] = {}
+        #: those that are not gone, in the order of their requests
         self.clusters: dict[ClusterId, ClusterState] = {}
+        #: those that have not ended
         self.jobs: dict[JobId, JobState] = {}
         self.pending: dict[str, PutPending] = {}
         self.counts = Counts()
+        #: the nodes that can be handed out
         self.free_at: dict[Place, FreeIds] = {}
         self.queue: dict[ClusterId, None] = {}
+        #: the sum of the minimums that are promised
         self.promised = 0
+        #: when a transient or transient-core node last began to serve, and when a node was last seen clean
         self.grown_us = _LONG_AGO_US
         self.shrunk_us = _LONG_AGO_US
         self.last_tick = NO_TICK
+        #: by `counts.lack`: who lacks most comes first
         self.needy = Ranked()
+        #: by `counts.surplus`: who could give most nodes that may be core nodes comes first
         self.donors = Ranked()
+        #: running MR-clusters of which fewer core nodes stay than their minimum
         self.short: dict[ClusterId, None] = {}
+        #: why voluntary moves are stopped
         self.paused = ""
         self.closing: Closing | None = None
         self.clock: PutClock | None = None
         self.wake_us: int | None = None
+        #: the admission policy's memory of each MR-cluster's jobs; that of all together has an empty name
         self.learned: dict[str, Plain] = {}
         self._holdings: dict[ClusterId, Holding] = {}
         self._backlogs: dict[ClusterId, Backlog] = {}

@@ -24,7 +24,7 @@ from pathlib import Path
 from fawkes.base.errors import HostError
 from fawkes.base.units import show_duration, show_time
 from fawkes.core.state import alerts
-from fawkes.core.state.view import View
+from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision, PutCluster, PutNode
 from fawkes.core.values.events import Event
 from fawkes.core.values.model import Alert, NodeId, Plain
@@ -106,7 +106,7 @@ class Hooks:
             return
         self._joined |= new
 
-    def step(self, view: View, event: Event, decision: Decision) -> None:
+    def step(self, view: State, event: Event, decision: Decision) -> None:
         """Tell hooks of a step that was stored; ``view`` is the state before it. Returns at once."""
         at = show_time(event.at_us)
         moves = [
@@ -204,7 +204,7 @@ class Hooks:
         return f"had not ended after {show_duration(round(self._limit_s * 1_000_000))}, and was killed"
 
 
-def _new_alerts(view: View, decision: Decision) -> Iterator[dict[str, Plain]]:
+def _new_alerts(view: State, decision: Decision) -> Iterator[dict[str, Plain]]:
     """The alerts of a decision that the state before it has not."""
     for change in decision.changes:
         if isinstance(change, PutNode):

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from fawkes.base.errors import FawkesError
 from fawkes.base.units import SECOND_US
-from fawkes.core.state.state import View
+from fawkes.core.state.state import State
 from fawkes.core.values.adopted import KeptCluster
 from fawkes.core.values.effects import Goal, Membership
 from fawkes.core.values.model import ClusterId, Facts, NodeLife, Role
@@ -50,7 +50,7 @@ class MembershipKeeper:
         #: second NameNodes that were not told of the newest list
         self._behind: set[ClusterId] = set()
 
-    def adopt(self, view: View) -> None:
+    def adopt(self, view: State) -> None:
         """Take over what the ledger says, after a restart: who serves, or has served since its last wipe."""
         served = (NodeLife.SERVING, NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.LOST)
         for cluster in view.clusters:

@@ -18,7 +18,7 @@ from fawkes.config.clusters.details import FILE_SECRET, ClusterDetails, JobDetai
 from fawkes.config.files.fields import is_name
 from fawkes.config.settings.settings import AccessTable
 from fawkes.config.settings.web import ROLES
-from fawkes.core.state.state import View
+from fawkes.core.state.state import State
 from fawkes.core.values.decision import PutCluster
 from fawkes.core.values.events import CancelAsked, Event, ReleaseAsked, Requested, Submitted
 from fawkes.core.values.model import Facts, JobId
@@ -108,7 +108,7 @@ def _numbers(names: Iterable[str], file: Path, key: str) -> frozenset[int]:
 class Owners:
     """The users who asked for each MR-cluster, by the ledger; told of new ones by `learn`. Safe for any thread."""
 
-    def __init__(self, requests: Callable[[], Iterable[Entry]], view: View) -> None:
+    def __init__(self, requests: Callable[[], Iterable[Entry]], view: State) -> None:
         """``requests`` reads the steps of the ledger in which an MR-cluster was requested."""
         self._requests = requests
         self._view = view

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from typing import Protocol
 
-from fawkes.core.state.state import View
+from fawkes.core.state.state import State
 from fawkes.core.values.decision import PutCluster, PutJob
 from fawkes.core.values.model import ClusterId, ClusterState, JobId, JobState, NodeId, NodeState, Plain
 from fawkes.live.controller.control import Query
@@ -31,7 +31,7 @@ class ClosableReader(Reader, Protocol):
         ...
 
 
-def answers(view: View, open_ledger: Callable[[], ClosableReader]) -> dict[str, Query]:
+def answers(view: State, open_ledger: Callable[[], ClosableReader]) -> dict[str, Query]:
     """Queries for `ControlServer`: ``clusters[?cluster=]``, ``jobs[?job=|?cluster=]``, ``nodes[?node=]``, ``end``.
 
     ``board?of=`` has the rows of reading commands, for users who may not read the ledger.
@@ -72,14 +72,14 @@ def answers(view: View, open_ledger: Callable[[], ClosableReader]) -> dict[str, 
     return {"clusters": clusters, "jobs": jobs, "nodes": nodes, "board": rows, "end": end}
 
 
-def _cluster(state: ClusterState, view: View, usable_milli: int) -> Row:
+def _cluster(state: ClusterState, view: State, usable_milli: int) -> Row:
     held = [view.nodes[node] for node in list(view.nodes_of(state.id))]
     latest = view.latest(state.id)
     own = list(view.jobs_of(state.id).values())
     return cluster_row(state, held, None if latest is None else latest.sample, view.last_tick, usable_milli, own)
 
 
-def _node(state: NodeState, view: View) -> Row:
+def _node(state: NodeState, view: State) -> Row:
     return node_row(state, None if state.owner is None else view.clusters.get(state.owner))
 
 

@@ -23,7 +23,6 @@ from fawkes.core.clusters.picture import picture
 from fawkes.core.deciding.ruling import BEAT_US, Ruling, Standing
 from fawkes.core.state import backoff
 from fawkes.core.state.state import State
-from fawkes.core.state.view import View
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import CountWork, Reply, Survey
 from fawkes.core.values.events import Event, Reloaded, Requested, Started
@@ -251,7 +250,7 @@ class Controller:
         started = first_event(self._plan, identity, now.at_us)
         return engine, world, replace(started, steady_us=steady_us, stepped_us=stepped_us)
 
-    def _tell_settings(self, state: View) -> None:
+    def _tell_settings(self, state: State) -> None:
         """Say when other settings counted for this pool until now: an empty file changes them without a word."""
         if state.rules is not None:
             changed = differences(state.rules.settings, self._plan.settings.core)
@@ -286,7 +285,7 @@ class Controller:
     def _fetch(self, wanted: pieces.Piece) -> None:
         pieces.provide([wanted], say=self._say)
 
-    def _equip(self, world: LiveWorld, fleet: Fleet, state: View) -> tuple[Setup, Stages, Restorer]:
+    def _equip(self, world: LiveWorld, fleet: Fleet, state: State) -> tuple[Setup, Stages, Restorer]:
         settings = self._plan.settings.core
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
         cached = Releases(
@@ -375,7 +374,7 @@ class Controller:
 
         return setup, stages, Restorer(ground, clusters, setup, fleet, copies, mover.look, mailbox.clock.now_us)
 
-    def _steer(self, world: LiveWorld, setup: Setup, state: View) -> Callable[[], Mapping[ClusterId, int | None]]:
+    def _steer(self, world: LiveWorld, setup: Setup, state: State) -> Callable[[], Mapping[ClusterId, int | None]]:
         """Give Spark applications with deadlines their cores, beside the engine; the nodes that their plans need."""
         policy, rules = self._plan.quota, self._plan.settings.quota
         if policy is None or self._plan.shadow:
@@ -489,13 +488,13 @@ class Controller:
         self._say(f"stopping{' for good' * for_good}: {why}{rest}")
         world.stop()
 
-    def _copies_needed(self, state: View, cluster: ClusterId) -> bool:
+    def _copies_needed(self, state: State, cluster: ClusterId) -> bool:
         if cluster in state.clusters:
             return True
         with closing(LedgerReader(self._plan.site.state_dir)) as reader:
             return copies_needed(next((row for row in history.clusters(reader) if row.id == cluster), None))
 
-    def _give_back(self, ground: Ground, view: View) -> None:
+    def _give_back(self, ground: Ground, view: State) -> None:
         """Nodes that nobody holds forget the pool: otherwise they would refuse one with a ledger of its own."""
         had = {n for n in ground.nodes if view.nodes[n].generation or n in self._claimed}
         free = [n for n in ground.nodes if view.nodes[n].owner is None and n in had]
@@ -525,7 +524,7 @@ class Controller:
                 self._world.stop()
 
 
-def known_nodes(listed: Sequence[InventoryNode], view: View) -> list[InventoryNode]:
+def known_nodes(listed: Sequence[InventoryNode], view: State) -> list[InventoryNode]:
     """The ``listed`` nodes of an inventory, and those that it has forgotten while something of the pool is on them."""
     names = {node.name for node in listed}
     forgotten = [
@@ -536,7 +535,7 @@ def known_nodes(listed: Sequence[InventoryNode], view: View) -> list[InventoryNo
     return [*listed, *forgotten]
 
 
-def _over(view: View, cluster: ClusterId, job: JobId, attempt: int) -> bool:
+def _over(view: State, cluster: ClusterId, job: JobId, attempt: int) -> bool:
     """True if an attempt has ended by the ledger; a job that the ledger never had is somebody else's to end."""
     known = view.jobs.get(job)
     return view.had_job(cluster, job) and (known is None or known.attempt != attempt)
@@ -556,6 +555,6 @@ def _work(clusters: Clusters, setup: Setup, effect: CountWork, deadline: Deadlin
     return {"work_us": work_us(setup.masters(cluster), effect, deadline)}
 
 
-def _free(state: View) -> list[NodeState]:
+def _free(state: State) -> list[NodeState]:
     """The nodes that belong to nobody."""
     return [known for known in list(state.nodes.values()) if known.life is NodeLife.FREE]

@@ -20,7 +20,7 @@ from fawkes.base.errors import FawkesError, HostError, UserError, cut
 from fawkes.base.units import show_bytes
 from fawkes.config.clusters.details import ClusterDetails
 from fawkes.config.files.fields import Name
-from fawkes.core.state.state import View
+from fawkes.core.state.state import State
 from fawkes.core.values.model import ClusterId, ClusterLife, JobId, NodeId, Plain
 from fawkes.core.values.tags import tag_of
 from fawkes.live.base import limits
@@ -54,7 +54,7 @@ class DataAnswers:
     """Asks nodes and masters on behalf of commands."""
 
     def __init__(
-        self, view: View, clusters: Clusters, setup: Setup, ground: Ground, fleet: Fleet, stages: Stages, kept: Path
+        self, view: State, clusters: Clusters, setup: Setup, ground: Ground, fleet: Fleet, stages: Stages, kept: Path
     ) -> None:
         self._view = view
         self._clusters = clusters

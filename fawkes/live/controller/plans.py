@@ -11,7 +11,7 @@ from fawkes.config.nodes.inventory import Inventory, InventoryNode
 from fawkes.config.settings.reload import reread
 from fawkes.config.settings.settings import SiteSettings
 from fawkes.config.site.site import Site
-from fawkes.core.state.view import View
+from fawkes.core.state.state import State
 from fawkes.core.values.events import PolicyText, Reloaded, Started
 from fawkes.core.values.lifecycle import HELD
 from fawkes.core.values.model import Node, NodeId
@@ -124,7 +124,7 @@ class News:
         return f"settings read again: {changed}{waits}"
 
 
-def _nodes(view: View, listed: Iterable[InventoryNode]) -> tuple[tuple[Node, ...], list[str], list[str]]:
+def _nodes(view: State, listed: Iterable[InventoryNode]) -> tuple[tuple[Node, ...], list[str], list[str]]:
     """The nodes of an inventory as they count now, how they differ from those of the pool, and who waits for a restart.
 
     A node that an MR-cluster holds is reached as it was when it joined, until the next start.

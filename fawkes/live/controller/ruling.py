@@ -12,7 +12,7 @@ from fawkes.base.errors import ElsewhereError, FawkesError
 from fawkes.config.files.nodeset import fold
 from fawkes.config.nodes.inventory import InventoryNode
 from fawkes.core.deciding.ruling import KnownPool, LeaseSeen, Ruling, Standing, judge
-from fawkes.core.state.view import View
+from fawkes.core.state.state import State
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import Ground
@@ -71,7 +71,7 @@ def look(fleet: Fleet, nodes: Iterable[InventoryNode], *, within_s: float) -> Lo
     return Look(facts, silent)
 
 
-def known(ledger: Ledger, view: View) -> KnownPool:
+def known(ledger: Ledger, view: State) -> KnownPool:
     """The pool as a ledger knows it."""
     epoch, _, controller = ledger.note(CLAIM).partition(" ")
     return KnownPool(
@@ -83,7 +83,7 @@ def known(ledger: Ledger, view: View) -> KnownPool:
 
 
 def rule(
-    ledger: Ledger | None, view: View, seen: Look, *, pool: str, where: str, take_over: Callable[[str], None] | None
+    ledger: Ledger | None, view: State, seen: Look, *, pool: str, where: str, take_over: Callable[[str], None] | None
 ) -> Ruling:
     """The verdict on a state folder that may start; ElsewhereError for one that may not, with the next command.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.config.clusters.details import KERBEROS, ClusterDetails, JobDetails
 from fawkes.config.jobs import arrays, spark
-from fawkes.core.state.state import View
+from fawkes.core.state.state import State
 from fawkes.core.values.events import Event, Requested, Submitted
 from fawkes.core.values.lifecycle import QUEUED
 from fawkes.core.values.model import ClusterLife, ClusterSpec, ClusterState, JobSpec, Plain
@@ -52,7 +52,7 @@ def needs_of_job(spec: JobSpec) -> tuple[Piece, ...]:
     return pieces.of_job(details.kind, details.array.checkpoint if details.array is not None else "")
 
 
-def refuse_without_release(event: Event, view: View) -> None:
+def refuse_without_release(event: Event, view: State) -> None:
     """UserError with the command to type when an event asks for what the cache of this machine lacks.
 
     Without this check the MR-cluster would be admitted, and given up when its deployment finds nothing to deploy.
@@ -84,7 +84,7 @@ def missing(lacking: Sequence[Piece], needed: Sequence[Piece], folder: str) -> U
     )
 
 
-def provide_needed(view: View, say: Callable[[str], None], provide: Callable[[Piece], object]) -> None:
+def provide_needed(view: State, say: Callable[[str], None], provide: Callable[[Piece], object]) -> None:
     """Fetch what the MR-clusters in the ledger need and the cache lacks, as after an upgrade of Fawkes.
 
     Without it an MR-cluster goes on, but none of its nodes can join or leave. A piece that cannot be fetched is told by
@@ -213,7 +213,7 @@ def _yours(wanted: Piece) -> str:
     return f"Run `fawkes dist get {wanted.asked}` as the user that runs the controller"
 
 
-def _needed(event: Event, view: View) -> tuple[Piece, ...]:
+def _needed(event: Event, view: State) -> tuple[Piece, ...]:
     """The pieces of the cache that an event needs. A job needs those of an MR-cluster without nodes, too."""
     match event:
         case Requested(spec=cluster):

@@ -23,7 +23,7 @@ from fawkes.core.quota.nodes import Told, settling_s, tell_nodes
 from fawkes.core.quota.profile import profile_of
 from fawkes.core.quota.sight import ApplicationSeen, Goal, Look, Period, Room
 from fawkes.core.quota.values import Divide, QuotaRules
-from fawkes.core.state.view import View
+from fawkes.core.state.state import State
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, NodeId, NodeLife
 from fawkes.live.base import limits
 from fawkes.live.hadoop.setup import Setup
@@ -84,7 +84,7 @@ class Quotas:
 
     def __init__(
         self,
-        view: View,
+        view: State,
         clusters: Clusters,
         setup: Setup,
         nodes: SetsQuotas,

@@ -11,7 +11,7 @@ from fawkes.config.clusters.details import ClusterDetails
 from fawkes.config.nodes.inventory import InventoryNode
 from fawkes.core.state.members import copy_on
 from fawkes.core.state.members import members as members_of
-from fawkes.core.state.state import View
+from fawkes.core.state.state import State
 from fawkes.core.values.effects import Deploy, Goal, Member, Membership
 from fawkes.core.values.lifecycle import WITH_MASTERS
 from fawkes.core.values.model import ClusterId, ClusterLife, ClusterSpec, NodeId, NodeLife, Promise, Role, Standby
@@ -90,7 +90,7 @@ class Clusters:
         self._moving: dict[ClusterId, NodeId] = {}
         self._leads: dict[ClusterId, threading.Lock] = {}
 
-    def adopt(self, view: View) -> None:
+    def adopt(self, view: State) -> None:
         """Take over what the ledger says, after a restart."""
         for state in view.clusters.values():
             if state.life not in WITH_MASTERS or state.master is None or view.rules is None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fawkes.base.errors import ConfigError, DeadlineError, FawkesError, UserError
 from fawkes.base.units import SECOND_US, show_duration
 from fawkes.core.state import alerts
-from fawkes.core.state.state import View
+from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Reply
 from fawkes.core.values.events import (
@@ -62,7 +62,7 @@ class Patience:
         backs = [loss.back_us for loss in losses if loss.back_us is not None]
         self._since_us = max([0, *(wish.event.at_us for wish in wishes), *backs])
 
-    def ends(self, event: Event, view: View) -> bool:
+    def ends(self, event: Event, view: State) -> bool:
         """True if nothing will ever happen any more: long quiet, no job at work, no MR-cluster on its way."""
         # A node without power fails whatever it is asked, again and again.
         failed = all(isinstance(news, NodeObserved) and news.condition is Condition.FAILED for news in news_of(event))
@@ -78,7 +78,7 @@ class Patience:
         return not at_work and not any(cluster.life in _ON_THE_WAY for cluster in view.clusters.values())
 
 
-def _lost_master(view: View, cluster: ClusterId) -> str:
+def _lost_master(view: State, cluster: ClusterId) -> str:
     """The node with the masters of an MR-cluster if it is lost, with which its jobs stand still; else nothing."""
     state = view.clusters.get(cluster)
     node = None if state is None or state.master is None else view.nodes.get(state.master)
@@ -143,7 +143,7 @@ def refuse_failed_admission(decision: Decision, policy: PolicyText | None, at_us
             )
 
 
-def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[str], view: View) -> FawkesError:
+def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[str], view: State) -> FawkesError:
     """The error that names the jobs that have not ended and what each of them waits for."""
     open_ = set(left)
     reasons = [_reason(wish, open_, view) for wish in wishes if wish.event.spec.id in open_]
@@ -172,7 +172,7 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
     )
 
 
-def _too_wide(view: View, job: JobState | None) -> ClusterId | None:
+def _too_wide(view: State, job: JobState | None) -> ClusterId | None:
     """The MR-cluster in which a rigid job waits for more free slots while nothing else runs; else None."""
     if job is None or job.life is not JobLife.RUNNING or not profile_of(job.spec).gang:
         return None
@@ -180,7 +180,7 @@ def _too_wide(view: View, job: JobState | None) -> ClusterId | None:
     return job.spec.cluster if latest is not None and latest.sample.tasks_running == 0 else None
 
 
-def _kept_out(view: View, job: JobState | None) -> str:
+def _kept_out(view: State, job: JobState | None) -> str:
     """The admission policy for which a job of a running MR-cluster waits; else nothing."""
     cluster = None if job is None else view.clusters.get(job.spec.cluster)
     waits = job is not None and job.life is JobLife.QUEUED and cluster is not None and cluster.active
@@ -196,7 +196,7 @@ def too_many(name: str, steps: int, now_us: int) -> FawkesError:
     )
 
 
-def _reason(wish: Wish, left: set[str], view: View) -> str:
+def _reason(wish: Wish, left: set[str], view: State) -> str:
     spec = wish.event.spec
     job = view.jobs.get(JobId(spec.id))
     if job is None:

@@ -12,7 +12,7 @@ from fawkes.core.deciding.pool import Foreseen
 from fawkes.core.fairness.fairness import share_error
 from fawkes.core.preemption.account import Account
 from fawkes.core.state import alerts
-from fawkes.core.state.view import View
+from fawkes.core.state.state import State
 from fawkes.core.values.model import ClusterState, NodeLife, NodeState, Reason
 from fawkes.core.values.settings import Settings
 from fawkes.engine.ports import Entry
@@ -115,7 +115,7 @@ def _tick(store: Reader, tick: Tick) -> Explanation:
     return Explanation(title, tuple(lines), tuple(tick.rows))
 
 
-def explain_plan(foreseen: Foreseen, view: View) -> Explanation:
+def explain_plan(foreseen: Foreseen, view: State) -> Explanation:
     """The next tick as things are, with the sentences of `explain_tick`."""
     if view.rules is None:
         raise ValueError("nothing is foreseen before the first start")
