@@ -21,10 +21,14 @@ _LASTING = frozenset({Cause.OUTPUT_EXISTS, Cause.NO_CLASS})
 
 @dataclass(frozen=True, slots=True)
 class AttemptVerdict:
-    """How an attempt goes on or ended; ``error`` says why it failed."""
+    """How an attempt goes on or ended; ``error`` says why it failed. Times are YARN's own, if known."""
 
     progress: Progress
     error: str = ""
+    application: str = ""
+    started_us: int | None = None
+    finished_us: int | None = None
+    log: str = ""
 
 
 def may_begin(seen: Attempt) -> bool:

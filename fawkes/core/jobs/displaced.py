@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fawkes.core.jobs import jobs
+from fawkes.core.jobs.attempts import AttemptVerdict
 from fawkes.core.state.draft import Draft
-from fawkes.core.values.events import JobObserved, Progress
+from fawkes.core.values.events import Progress
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import ClusterState, Facts, JobLife, JobState, Plain
 from fawkes.core.values.tags import tag_of
@@ -42,7 +43,7 @@ def displace(draft: Draft, cluster: ClusterState, facts: Facts) -> None:
     for job in draft.busy_of(cluster.id):
         # The first application of a command of its own may have been one of several.
         if job.application and job.application in finished and not job.own:
-            jobs.observed(draft, _ends(draft, job, Progress.SUCCEEDED))
+            jobs.judged(draft, job, AttemptVerdict(Progress.SUCCEEDED))
         else:
             _restart(draft, job)
 
@@ -50,12 +51,8 @@ def displace(draft: Draft, cluster: ClusterState, facts: Facts) -> None:
 def _restart(draft: Draft, job: JobState) -> None:
     """Lets a job begin again whose attempt has ended with its masters, unless it must not."""
     if job.life is JobLife.CANCELLING:
-        jobs.observed(draft, _ends(draft, job, Progress.CANCELLED))
+        jobs.judged(draft, job, AttemptVerdict(Progress.CANCELLED))
     elif job.own:
-        jobs.observed(draft, _ends(draft, job, Progress.FAILED, _OWN))
+        jobs.judged(draft, job, AttemptVerdict(Progress.FAILED, _OWN))
     else:
         jobs.displaced(draft, job)
-
-
-def _ends(draft: Draft, job: JobState, progress: Progress, error: str = "") -> JobObserved:
-    return JobObserved(at_us=draft.at_us, job=job.id, attempt=job.attempt, progress=progress, error=error)

@@ -220,7 +220,7 @@ def attempt_seen(draft: Draft, event: AttemptSeen) -> None:
         effect = CancelJob(job.id, job.cluster, job.attempt)
         draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
     elif verdict is not None:
-        observed(draft, _observed(event, verdict, f"fawkes logs {job.cluster} --job {job.id}"))
+        judged(draft, job, _with_times(job, seen, verdict))
     else:
         _undecided(draft, job, seen)
 
@@ -265,11 +265,10 @@ def _lasted(draft: Draft, job: JobState) -> None:
     """How an attempt stood when that was not enough to judge it has lasted."""
     if job.seen is None:
         return
-    event = AttemptSeen(at_us=draft.at_us, job=job.id, attempt=job.attempt, seen=job.seen)
     cancelling = job.life is JobLife.CANCELLING
     verdict = attempts.judge(job.seen, began=True, cancelling=cancelling, lasted=True)
     if verdict is not None:
-        observed(draft, _observed(event, verdict, f"fawkes logs {job.cluster} --job {job.id}"))
+        judged(draft, job, _with_times(job, job.seen, verdict))
 
 
 def _sooner(draft: Draft, key: str) -> None:
@@ -280,50 +279,52 @@ def _sooner(draft: Draft, key: str) -> None:
         draft.expect(key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
 
 
-def _observed(event: AttemptSeen, verdict: attempts.AttemptVerdict, log: str) -> JobObserved:
-    seen = event.seen
+def _with_times(job: JobState, seen: Attempt, verdict: attempts.AttemptVerdict) -> attempts.AttemptVerdict:
+    """The verdict with what YARN says of the attempt."""
     first, last = (seen.applications[0], seen.applications[-1]) if seen.applications else (None, None)
     ended = verdict.progress is not Progress.RUNNING
     good = verdict.progress in (Progress.SUCCEEDED, Progress.RUNNING)
-    return JobObserved(
-        at_us=event.at_us,
-        job=event.job,
-        attempt=event.attempt,
-        progress=verdict.progress,
+    return replace(
+        verdict,
         application=first.id if first else "",
         started_us=(first.started_us if first else None) or seen.began_us,
         finished_us=((last.finished_us if last else None) or seen.ended_us) if ended else None,
-        error=verdict.error,
-        log="" if good else log,
+        log="" if good else f"fawkes logs {job.cluster} --job {job.id}",
     )
 
 
 def observed(draft: Draft, event: JobObserved) -> None:
-    """The outcome of an attempt; answers about older attempts are history."""
+    """The outcome of an attempt in a ledger of an earlier version; answers about older attempts are history."""
     job = draft.job(event.job)
     if job is None or job.attempt != event.attempt or job.life is JobLife.QUEUED:
         draft.say("late-answer", job=event.job, attempt=event.attempt, progress=event.progress)
         return
-    if event.progress is Progress.RUNNING:
+    times = (event.application, event.started_us, event.finished_us, event.log)
+    judged(draft, job, attempts.AttemptVerdict(event.progress, event.error, *times))
+
+
+def judged(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> None:
+    """Act on the outcome of the job's attempt."""
+    if verdict.progress is Progress.RUNNING:
         if job.life is JobLife.STARTING:
-            _runs(draft, job, event)
+            _runs(draft, job, verdict)
             if draft.settings.release_us:
                 release(draft, job.cluster)
         else:
-            _runs_on(draft, job, event)
+            _runs_on(draft, job, verdict)
         return
     _settle(draft, job)
-    if event.application or event.log:
-        job = replace(job, application=event.application or job.application, log=event.log or job.log)
-    retry = event.progress is Progress.FAILED and job.life is not JobLife.CANCELLING
+    if verdict.application or verdict.log:
+        job = replace(job, application=verdict.application or job.application, log=verdict.log or job.log)
+    retry = verdict.progress is Progress.FAILED and job.life is not JobLife.CANCELLING
     if retry and job.attempt - job.displaced <= job.spec.retries:
         again = replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, started_us=None, seen=None)
         again = replace(again, granted=0, granted_of=0, granted_why={}, waits=None)
         draft.put_job(again)
-        draft.say("retry", job=job.id, cluster=job.cluster, attempt=job.attempt + 1, error=event.error)
+        draft.say("retry", job=job.id, cluster=job.cluster, attempt=job.attempt + 1, error=verdict.error)
         _watch_deadline(draft, again)
     else:
-        _end(draft, job, event)
+        _end(draft, job, verdict)
     release(draft, job.cluster)
 
 
@@ -337,9 +338,9 @@ def _seen_us(said_us: int | None, after_us: int, at_us: int) -> int:
     return max(after_us, min(at_us if said_us is None else said_us, at_us))
 
 
-def _runs(draft: Draft, job: JobState, event: JobObserved) -> None:
-    started_us = _seen_us(event.started_us, job.submitted_us, event.at_us)
-    job = replace(job, life=JobLife.RUNNING, started_us=started_us, application=event.application, seen=None)
+def _runs(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> None:
+    started_us = _seen_us(verdict.started_us, job.submitted_us, draft.at_us)
+    job = replace(job, life=JobLife.RUNNING, started_us=started_us, application=verdict.application, seen=None)
     draft.put_job(job)
     effect = StartJob(job.id, job.cluster, job.attempt, job.spec, job.granted)
     draft.settle(Key.QUIET.of(job.id))
@@ -348,22 +349,22 @@ def _runs(draft: Draft, job: JobState, event: JobObserved) -> None:
         draft.expect(Key.LIMIT.of(job.id), max(0, started_us + job.spec.time_limit_us - draft.at_us))
 
 
-def _runs_on(draft: Draft, job: JobState, event: JobObserved) -> None:
+def _runs_on(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> None:
     """A job that runs is seen to run: one that was taken for lost is not, and its application may be news."""
-    known = replace(job, seen=None, application=job.application or event.application)
+    known = replace(job, seen=None, application=job.application or verdict.application)
     if known != job:
         draft.put_job(known)
         draft.settle(Key.QUIET.of(job.id))
 
 
-def _end(draft: Draft, job: JobState, event: JobObserved) -> None:
-    life = _ENDS[event.progress]
+def _end(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> None:
+    life = _ENDS[verdict.progress]
     if life is JobLife.CANCELLED:
         life = {_TOO_LONG: JobLife.FAILED, _TOO_LATE: JobLife.KILLED}.get(job.why, life)
-    why = "" if life is JobLife.SUCCEEDED else job.why or event.error
-    said_us = job.started_us if event.started_us is None else event.started_us
-    started_us = _seen_us(said_us, job.submitted_us, event.at_us)
-    finished_us = _seen_us(event.finished_us, started_us, event.at_us)
+    why = "" if life is JobLife.SUCCEEDED else job.why or verdict.error
+    said_us = job.started_us if verdict.started_us is None else verdict.started_us
+    started_us = _seen_us(said_us, job.submitted_us, draft.at_us)
+    finished_us = _seen_us(verdict.finished_us, started_us, draft.at_us)
     job = replace(job, life=life, started_us=started_us, finished_us=finished_us, why=why, waits=None)
     draft.put_job(job)
     code = {

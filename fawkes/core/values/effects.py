@@ -274,7 +274,7 @@ class ArmStandby:
 
 @dataclass(frozen=True, slots=True)
 class StartJob:
-    """Run a job exactly once for each attempt; ends as `JobObserved`.
+    """Run a job exactly once for each attempt; ends as `AttemptSeen`.
 
     At no time may more than ``granted`` of its tasks run, its ApplicationMaster apart; 0: as many as there is room for.
     """
@@ -293,7 +293,7 @@ class StartJob:
 
 @dataclass(frozen=True, slots=True)
 class CancelJob:
-    """Stop a job; ends as `JobObserved`."""
+    """Stop a job; ends as `AttemptSeen`."""
 
     job: JobId
     cluster: ClusterId

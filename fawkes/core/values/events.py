@@ -419,9 +419,9 @@ class AttemptSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobObserved:
-    """The outcome of an attempt of a job, as `attempts.py` judges it; ``finished_us`` is YARN's own time, if known.
+    """The outcome of an attempt of a job, as a world judged it.
 
-    In ledgers of earlier versions it is an event of its own: a world judged then.
+    Only ledgers of earlier versions hold it; ``finished_us`` is YARN's own time, if known.
     """
 
     at_us: int

@@ -9,18 +9,18 @@ import pytest
 from fawkes.base.errors import DeadlineError, RefusedError
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import (
+    AttemptSeen,
     ClockSeen,
     Condition,
     Done,
     Event,
-    JobObserved,
     NodeObserved,
     NodesSeen,
     PauseAsked,
-    Progress,
     Woke,
 )
 from fawkes.core.values.model import JobId, NodeId
+from fawkes.core.values.sight import Attempt
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock, Mark, Step, Timers
 
@@ -170,8 +170,8 @@ def test_a_held_mailbox_keeps_the_latest_of_each_fact_and_refuses_requests() -> 
     mailbox.post(_seen(2001, "n2", Condition.LOST))
     mailbox.post(Done(at_us=2002, effect="deploy:a", version=1))
     mailbox.post(Done(at_us=2003, effect="deploy:a", version=2))
-    mailbox.post(JobObserved(at_us=2004, job=JobId("j"), attempt=1, progress=Progress.RUNNING))
-    mailbox.post(JobObserved(at_us=2005, job=JobId("j"), attempt=1, progress=Progress.SUCCEEDED))
+    for at_us, exit_code in ((2004, None), (2005, 0)):
+        mailbox.post(AttemptSeen(at_us=at_us, job=JobId("j"), attempt=1, seen=Attempt(exit=exit_code)))
     mailbox.post(_seen(2006, "n1", Condition.LOST, "again"))
     with pytest.raises(RefusedError) as caught:
         mailbox.post(PauseAsked(at_us=2007, reason="a visit"))
@@ -184,8 +184,7 @@ def test_a_held_mailbox_keeps_the_latest_of_each_fact_and_refuses_requests() -> 
         (2001, "NodesSeen"),
         (2002, "Done"),
         (2003, "Done"),
-        (2004, "JobObserved"),
-        (2005, "JobObserved"),
+        (2005, "AttemptSeen"),
         (2006, "NodeObserved"),
         (2008, "PauseAsked"),
     ]
