@@ -116,7 +116,6 @@ _MODULES = {
     ),
     "__future__": SimpleNamespace(annotations=None),
 }
-ALLOWED_IMPORTS = frozenset(_MODULES)
 
 
 class _Endless(BaseException):

@@ -30,8 +30,6 @@ C = TypeVar("C", bound=Change)
 
 #: lives in which a node is on its way out of its MR-cluster
 LEAVING = frozenset({NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.CLEANING})
-#: lives in which a node belongs to nobody
-UNOWNED = frozenset({NodeLife.FREE, NodeLife.OUT})
 
 
 #: keys of rows for the names that the facts of a tick have

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from fawkes.core.values.model import ClusterLife, JobLife
-from fawkes.live.lab.inside.groups import own_group
+from tests.support.own_group import own_group
 from tests.support.site import RealSite, real_site
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]

@@ -124,7 +124,7 @@ class Bench(PlayedGround, Setup):
         facts = Facts(list(self.launcher.items()))
         meanwhile, self.meanwhile = self.meanwhile, lambda: None
         meanwhile()
-        return facts, Result(node, 0, "", self.stderr, 0.0)
+        return facts, Result(node, 0, "", self.stderr)
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         url = self.master.url

@@ -140,6 +140,7 @@ class TinyHadoop:
     def _sites(self, own: Path, extra: dict[str, str]) -> dict[str, dict[str, str]]:
         port = self.ports
         here = self.address
+        class_path = ",".join(f"{self.release.root}/{entry}" for entry in self.release.task_class_path)
         small = {f"mapreduce.{kind}.memory.mb": "256" for kind in ("map", "reduce")}
         heaps = {f"mapreduce.{kind}.java.opts": "-Xmx128m -XX:TieredStopAtLevel=1" for kind in ("map", "reduce")}
         return {
@@ -181,11 +182,11 @@ class TinyHadoop:
                 "yarn.nodemanager.log-dirs": f"{own}/logs",
                 "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
                 "yarn.scheduler.minimum-allocation-mb": "128",
-                "yarn.application.classpath": self.release.task_classpath(),
+                "yarn.application.classpath": class_path,
             },
             "mapred-site": {
                 "mapreduce.framework.name": "yarn",
-                "mapreduce.application.classpath": self.release.task_classpath(),
+                "mapreduce.application.classpath": class_path,
                 "yarn.app.mapreduce.am.resource.mb": "384",
                 "yarn.app.mapreduce.am.command-opts": "-Xmx256m -XX:TieredStopAtLevel=1",
                 "mapreduce.client.submit.file.replication": "1",

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.live.lab.inside.groups import own_group
 from fawkes.playbook import Exit, Lease
 from playbooks import job, node
 from playbooks import lease as leases
 from tests.playbooks.conftest import LeaseOf, ok, sh
+from tests.support.own_group import own_group
 
 
 def _can_make_groups() -> bool:

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import UserError
-from fawkes.live.lab.inside.groups import own_cpu_group, own_group
 from fawkes.playbook import Exit, Facts, Lease, quota_functions, reading
 from playbooks import lease as leases
 from playbooks import node, quota
 from tests.playbooks.conftest import LeaseOf, ok, sh
+from tests.support.own_group import own_cpu_group, own_group
 
 ONE, OTHER = "container_1700000000000_0001_01_000002", "container_e7_1700000000000_0002_01_000003"
 LIMIT_S = 30.0

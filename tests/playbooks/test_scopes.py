@@ -16,11 +16,11 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from fawkes.live.lab.inside.groups import own_group
 from fawkes.playbook import Exit, Facts, Lease, Script, read_facts
 from playbooks import hadoop, job, node
 from playbooks import lease as leases
 from tests.playbooks.conftest import LeaseOf, Ran
+from tests.support.own_group import own_group
 
 pytestmark = pytest.mark.slow
 

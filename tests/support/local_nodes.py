@@ -56,7 +56,7 @@ class LocalFleet:
         text = "{\n" + script.text + "\n} </dev/null\n"
         done = subprocess.run(["/bin/sh", "-s"], input=text.encode(), capture_output=True, check=False, timeout=60)
         printed, wrong = (said.decode(errors="replace") for said in (done.stdout, done.stderr))
-        return Result(node, done.returncode, printed, wrong, 0.0)
+        return Result(node, done.returncode, printed, wrong)
 
     def connect(self, node: str, address: str, port: int, limit_s: float) -> Connection:
         """Nothing else listens on these nodes."""

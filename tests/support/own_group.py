@@ -7,7 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fawkes.live.lab.inside.groups import own_group
+from fawkes.live.lab.inside import groups
+
+
+def mount_point() -> Path | None:
+    """The folder where this machine shows its control groups (cgroup v2); None if it does not."""
+    return next((mount for mount, _ in groups.hierarchies(two=True)), None)
+
+
+def own_group() -> Path | None:
+    """The folder of the control group (v2) that this process is in; None if the machine does not show it."""
+    return next((own for _, own in groups.hierarchies(two=True)), None)
+
+
+def own_cpu_group() -> Path | None:
+    """The same in the hierarchy of version 1 for CPU time."""
+    return next((own for _, own in groups.hierarchies(two=False)), None)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,8 +21,6 @@ _WEB = "http://"
 _ANSWER_S = 30.0
 """How long a JobHistory server may take for an answer: it reads the history of a job from HDFS first."""
 
-F = TypeVar("F", bound=Callable[..., Any])
-Option = Callable[[F], F]
 
 
 class _Names(click.ParamType[str]):

@@ -109,13 +109,6 @@ def shortages(
     return short
 
 
-def nodes_for(plan: StagePlan, node_cores: float, bounds: Bounds) -> int:
-    """Whole nodes that the plan of a stage asks for, between its MR-cluster's bounds (eq. 6)."""
-    if plan.cores is None:
-        return bounds.most
-    return min(bounds.most, max(bounds.least, ceil(plan.cores / node_cores - TOLERANCE)))
-
-
 def deal_tasks(tasks: int, cores: Mapping[str, float]) -> dict[str, int]:
     """Tasks of a stage by the cores of each executor: equal parts on equal nodes, the remainder spread."""
     return whole_nodes(tasks, cores, {executor: Bounds(0, tasks) for executor in cores})

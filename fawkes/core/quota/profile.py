@@ -127,23 +127,6 @@ def _whole(value: object, file: str, key: str) -> int:
     return value
 
 
-def other_shape(profile: Profile, seen: Mapping[str, Sequence[str]]) -> str:
-    """How the DAG of a run (stages and their parents) differs from the profile; empty when it has the same shape.
-
-    The sizes of the data and the numbers of tasks do not count.
-    """
-    known = {stage.id: set(stage.parents) for stage in profile.stages}
-    for stage in sorted(known.keys() | seen.keys()):
-        if stage not in known:
-            return f"stage {stage} is not in version {profile.version} of the profile {profile.name}"
-        if stage not in seen:
-            return f"stage {stage} of version {profile.version} of the profile {profile.name} is missing"
-        if known[stage] != set(seen[stage]):
-            before, now = (", ".join(sorted(names)) or "no stage" for names in (known[stage], seen[stage]))
-            return f"stage {stage} follows {now}; in version {profile.version} of {profile.name} it follows {before}"
-    return ""
-
-
 def nominal_rate(tasks: int, run_s: float, records: Sequence[float]) -> float | None:
     """Records that a core processes in a second; None when nothing that counts records was seen.
 

@@ -121,13 +121,3 @@ def _whole_quanta(
         counts[claim.id] -= taken
         excess -= taken
     return {each: quanta(count, quantum) for each, count in counts.items()}
-
-
-def memory_shares(total: float, heap: float, applications: int) -> float:
-    """The off-heap memory of each application: o of h + o = M / |A| (section 3.2); ValueError when heaps leave none."""
-    if applications < 1:
-        raise ValueError("there is no application to share the memory")
-    part = total / applications - heap
-    if part < 0:
-        raise ValueError(f"{applications} heaps of {heap:g} are more than {total:g}")
-    return part

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -42,7 +41,6 @@ _COPIED = "copied"
 _NAME_LENGTH = 12
 
 _F = TypeVar("_F", bound="_ToFolder | _ToHdfs")
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

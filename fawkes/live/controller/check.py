@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from io import BytesIO
 from pathlib import PurePosixPath
-from typing import TypeVar
 
 import paramiko
 
@@ -31,8 +30,6 @@ from fawkes.live.nodes.ssh import ConnectionState, HostAddress, SshError
 from fawkes.live.wire.names import NAMES
 from fawkes.playbook import Script, reading
 from fawkes.playbook.dist.compile.java import NeedsJava, find_java
-
-T = TypeVar("T")
 
 _TRIES = 3
 _LOOPBACK = "127.0.0.1"

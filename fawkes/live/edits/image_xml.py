@@ -11,7 +11,6 @@ from xml.parsers import expat
 from fawkes.base.errors import FawkesError
 from fawkes.core.nodes.salvage import Block, StoredFile
 
-_ROOT = "fsimage"
 _MANGLED = re.compile(r"\\([0-9a-f]+);")
 _FILE, _FOLDER = "FILE", "DIRECTORY"
 _CODED = "STRIPED"

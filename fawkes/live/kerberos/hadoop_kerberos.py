@@ -29,7 +29,6 @@ SECURE_IO_JAR = "fawkes-secure-io.jar"
 SECURE_IO_ENTRY = f"$HADOOP_CONF_DIR/{SECURE_IO_JAR}"
 """The entry of that file on the class path of tasks, which read their own spilled output by the same class."""
 
-PRIVATE_FILES = frozenset({KEYTAB, KEYSTORE})
 """The files that only the user of the daemons may read."""
 
 KEYSTORE_PASSWORD = "fawkes"  # noqa: S105 - the access rights of the file protect it; Java wants a password all the same

@@ -155,17 +155,10 @@ def host_name(address: str, port: int) -> str:
 def remember(path: Path, address: str, port: int, key: paramiko.PKey) -> None:
     """Add a key to the file, which is made if need be; a host that has the key already is left as it is.
 
-    Whole or not at all, and one writer at a time. What the file says about the host otherwise stays: `forget` is for
-    that.
+    Whole or not at all, and one writer at a time. What the file says about the host otherwise stays.
     """
     line = f"{host_name(address, port)} {key.get_name()} {key.get_base64()}"
     _rewrite(path, lambda lines: lines if line in lines else [*lines, line])
-
-
-def forget(path: Path, address: str, port: int) -> None:
-    """Remove every line of a host from the file (lines with hashed names stay: `ssh-keygen -R` removes those)."""
-    name = host_name(address, port)
-    _rewrite(path, lambda lines: [line for line in lines if name not in line.split(" ", 1)[0].split(",")])
 
 
 def _rewrite(path: Path, change: Change) -> None:

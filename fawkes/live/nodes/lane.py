@@ -179,10 +179,9 @@ def _converse(
         if feeder is not None and feeder.error is not None:
             raise feeder.error from error
         raise broken from error
-    elapsed = time.monotonic() - began
-    if out.exit in _ENDED_BY_TIMEOUT and elapsed >= limit_s:
+    if out.exit in _ENDED_BY_TIMEOUT and time.monotonic() - began >= limit_s:
         raise late(node, limit_s)
-    return Result(node, 1 if out.exit is None else out.exit, out.text(), err.text(), elapsed)
+    return Result(node, 1 if out.exit is None else out.exit, out.text(), err.text())
 
 
 def _broken(channel: paramiko.Channel, out: Frame, err: Frame, answer_s: float, *, silent: bool) -> LaneBrokenError:

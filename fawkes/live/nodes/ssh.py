@@ -93,13 +93,12 @@ Dial = Callable[[str, int, float], socket.socket | paramiko.Channel]
 
 @dataclass(frozen=True)
 class Result:
-    """How a script ended on a node: exit code, what it wrote, and the seconds it took."""
+    """How a script ended on a node: exit code, and what it wrote."""
 
     node: str
     exit: int
     stdout: str
     stderr: str
-    elapsed_s: float
 
     @property
     def facts(self) -> Facts:

@@ -176,8 +176,6 @@ class Application:
     started_us: int = 0
     finished_us: int | None = None
     diagnostics: str = ""
-    tracking_url: str = ""
-    log_url: str = ""
     master: str = ""
     containers: int = 0
     pending: int = 0
@@ -393,8 +391,6 @@ def _application(row: Mapping[str, Any]) -> Application:
         started_us=(count(row.get("startedTime")) or 0) * 1000,
         finished_us=finished_ms * 1000 if finished_ms else None,
         diagnostics=str(row.get("diagnostics") or ""),
-        tracking_url=str(row.get("trackingUrl") or ""),
-        log_url=str(row.get("amContainerLogs") or ""),
         master=str(row.get("amHostHttpAddress") or ""),
         containers=count(row.get("runningContainers")) or 0,
         pending=_pending(row.get("resourceRequests")),

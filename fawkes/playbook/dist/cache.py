@@ -75,14 +75,6 @@ def folder_of(wanted: Wanted) -> Path:
     return dist_dir() / wanted.name
 
 
-def find(name: str) -> Release:
-    """The release that a user names: a version that Fawkes can get, or the folder (with a /) of one of the site's.
-
-    UserError when it is not known, not in the cache or not a release, with what to do.
-    """
-    return Release.from_folder(name) if "/" in name else cached(pin(name))
-
-
 def cached(wanted: Pin) -> Release:
     """The release of the cache; UserError when it is not there, with what to type."""
     if not is_there(wanted):

@@ -217,10 +217,6 @@ class Release(Placed):
         """The class path of a daemon or client, the configuration first; the JVM expands its wildcards."""
         return ":".join((conf_dir, *(f"{self.root}/{entry}" for entry in self.class_path)))
 
-    def task_classpath(self) -> str:
-        """The value of ``yarn.application.classpath`` and ``mapreduce.application.classpath``."""
-        return ",".join(f"{self.root}/{entry}" for entry in self.task_class_path)
-
     def environment(self, java_home: str, conf_dir: str) -> dict[str, str]:
         """The variables that a daemon, a client or the release's own scripts want to find in their environment."""
         homes = ("HADOOP_HOME", "HADOOP_COMMON_HOME", "HADOOP_HDFS_HOME", "HADOOP_YARN_HOME", "HADOOP_MAPRED_HOME")

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from fawkes.base.errors import UserError
-from fawkes.workload.btworld.definition import workflow
 
 TOP = 10
 _FIELDS = ("hash", "tracker", "timestamp", "seeders", "leechers", "downloads")
@@ -201,9 +200,3 @@ _QUERIES: Mapping[str, Callable[[pd.DataFrame, _Made], pd.DataFrame]] = {
     "ns": lambda raw, made: _counted(made, "birth"),
     "ds": lambda raw, made: _counted(made, "death"),
 }
-
-
-def missing() -> set[str]:
-    """The results of the workflow that have no reference here: none, which a test holds."""
-    kept = {query.jobs[-1].writes for query in workflow().queries} | {"join"}
-    return kept - COLUMNS.keys()

@@ -59,17 +59,6 @@ def bursts(
     return tuple(sorted(times))
 
 
-def recorded(jobs: Sequence[TraceJob], count: int, *, start_us: int = 0) -> tuple[int, ...]:
-    """The first ``count`` submit times of a trace, moved so that the first one is ``start_us``.
-
-    ValueError when the trace has fewer jobs.
-    """
-    if count > len(jobs):
-        raise ValueError(f"the trace has {len(jobs)} jobs, but {count} were requested")
-    times = sorted(job.submit_us for job in jobs)[:count]
-    return tuple(start_us + at - times[0] for at in times)
-
-
 def named(
     kind: str,
     large: Sequence[bool],

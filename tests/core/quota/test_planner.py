@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.fairness.targets import Bounds
 from fawkes.core.quota import planner
-from fawkes.core.quota.planner import Held, StagePlan, deal_tasks, mean_rate, nodes_for, plan_stage, shortages
+from fawkes.core.quota.planner import Held, StagePlan, deal_tasks, mean_rate, plan_stage, shortages
 from fawkes.core.quota.profile import Profile, Stage
 from fawkes.core.quota.values import Parameters
 
@@ -124,11 +123,6 @@ def test_quotas_of_executors_sum_to_the_need_within_a_quantum_each(records: floa
 def test_late_stages_and_those_without_a_rate_get_all_cores(late: StagePlan) -> None:
     assert (late.cores, late.initial) == (None, 16)
     assert late.deadline_s >= 0
-
-
-@pytest.mark.parametrize(("cores", "nodes"), [(None, 8), (1, 2), (32, 2), (33, 3), (100, 7), (10_000, 8)])
-def test_nodes_that_eq_6_asks_for(cores: int | None, nodes: int) -> None:
-    assert nodes_for(StagePlan(deadline_s=9, cores=cores, initial=1), 16, Bounds(2, 8)) == nodes
 
 
 def test_a_deadline_is_warned_of_when_a_stage_needs_more_than_there_is() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import ConfigError
-from fawkes.core.quota.profile import Profile, Stage, nominal_rate, other_shape, profile_of, records_of
+from fawkes.core.quota.profile import Profile, Stage, nominal_rate, profile_of, records_of
 
 MAP: dict[str, Any] = {"id": "map", "duration_s": 10.0, "tasks": 40, "records_read": 1e6, "records_written": 5e5,
                        "rate": 2000.0, "parents": [], "idle_s": 1.5}  # fmt: skip
@@ -76,19 +76,6 @@ def test_what_is_wrong_is_named_with_file_and_key(change: dict[str, Any], key: s
     with pytest.raises(ConfigError, match=words) as caught:
         profile_of({**PLAIN, **change}, "p.json")
     assert (caught.value.file, caught.value.key) == ("p.json", key)
-
-
-@pytest.mark.parametrize(
-    ("seen", "words"),
-    [
-        ({"map": [], "reduce": ["map"]}, ""),
-        ({"map": []}, "stage reduce of version 3 of the profile group-by is missing"),
-        ({"map": [], "reduce": ["map"], "sort": []}, "stage sort is not in version 3 of the profile group-by"),
-        ({"map": [], "reduce": []}, "stage reduce follows no stage; in version 3 of group-by it follows map"),
-    ],
-)
-def test_a_dag_of_another_shape_is_noticed(seen: dict[str, list[str]], words: str) -> None:
-    assert other_shape(profile_of(PLAIN, "p.json"), seen) == words
 
 
 @pytest.mark.parametrize(

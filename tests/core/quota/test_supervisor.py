@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.quota.supervisor import memory_shares, share, supervise
+from fawkes.core.quota.supervisor import share, supervise
 from fawkes.core.quota.values import Claim, Portion
 from tests.core.quota.support import NAMES, quota, table_1
 
@@ -168,16 +168,3 @@ def test_shares_scale_with_cores(name: str, claims: list[Claim], by: float) -> N
 def test_what_a_policy_cannot_answer(answer: list[Portion], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         supervise(table_1(), 16, lambda claims: answer, gamma=0, quantum=0.05)
-
-
-@pytest.mark.parametrize(("applications", "part"), [(1, 90), (2, 40), (3, 23.33)])
-def test_memory_is_shared_equally(applications: int, part: float) -> None:
-    shared = memory_shares(100, 10, applications)
-    assert shared == pytest.approx(part, abs=0.01)
-    assert (shared + 10) * applications == pytest.approx(100)
-
-
-@pytest.mark.parametrize(("applications", "words"), [(0, "no application"), (11, "11 heaps of 10 are more than 100")])
-def test_memory_that_cannot_be_shared(applications: int, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        memory_shares(100, 10, applications)

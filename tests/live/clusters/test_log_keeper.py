@@ -48,7 +48,7 @@ class Nodes:
             left -= 65536
             if self.breaks is not None and left < self.size // 2:
                 raise self.breaks
-        return Result(node, self.exit, "", self.stderr, 0.1)
+        return Result(node, self.exit, "", self.stderr)
 
     def keep(self, *nodes: str) -> None:
         for node in nodes:

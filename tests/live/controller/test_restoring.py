@@ -71,7 +71,7 @@ class Nodes:
         if sink is not None:
             sink.write(done.stdout)
         out = "" if sink is not None else done.stdout.decode()
-        return Result(node, done.returncode, out, done.stderr.decode(), 0.0)
+        return Result(node, done.returncode, out, done.stderr.decode())
 
     def connect(self, node: str, address: str, port: int, limit_s: float) -> Any:
         raise OSError("nobody listens")

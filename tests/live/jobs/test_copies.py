@@ -89,7 +89,7 @@ class Bench(PlayedGround, Setup):
         stands = self.launchers[number - 1] if number <= len(self.launchers) else ["absent"]
         state, _, exit_code = (stands.pop(0) if len(stands) > 1 else stands[0]).partition(" ")
         facts = Facts([("state", state), *([("exit", exit_code)] if exit_code else [])])
-        return facts, Result(node, 0, "", "Error: it says why\n", 0.0)
+        return facts, Result(node, 0, "", "Error: it says why\n")
 
     def run(
         self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()

@@ -42,7 +42,7 @@ class Saying(LocalFleet):
     def run(self, node: str, script: Script, deadline_s: float, **more: object) -> Result:
         self.scripts += 1
         self.latest = next(self.said, self.latest)
-        return Result(node, self.exit_code, self.latest, "epoch 9 is newer", 0.0)
+        return Result(node, self.exit_code, self.latest, "epoch 9 is newer")
 
 
 def hands(fleet: LocalFleet, stopping: threading.Event | None = None) -> LeavingTasks:
@@ -166,7 +166,7 @@ def test_a_claim_asks_all_nodes_and_takes_what_those_say_that_answer() -> None:
         def run(self, node: str, script: Script, deadline_s: float, **more: object) -> Result:
             if node == "node2":
                 raise HostError("it does not answer", host=node)
-            return Result(node, 0, f"@task.{A}=count 7 2 150 4096\n" + "@looked=yes\n" * (node == "node1"), "", 0.0)
+            return Result(node, 0, f"@task.{A}=count 7 2 150 4096\n" + "@looked=yes\n" * (node == "node1"), "")
 
     ground = Ground(nodes, Identity("p", 1, "c"), Some([]), command_s=60, threads=1)
     claim = ClaimTasks(C, 1, JobId("important"), 5, 1, dict.fromkeys(map(NodeId, ("node1", "node2", "node3")), 1))

@@ -30,7 +30,7 @@ class OddClocks(LocalFleet):
     def run(self, node: str, script: Script, deadline_s: float, **more: object) -> Result:
         self.asked.append(node)
         now = time.time_ns() + self.ahead_s.get(node, 0) * 10**9
-        return Result(node, 0, f"@clock_ns={now}\n", "", 0.0)
+        return Result(node, 0, f"@clock_ns={now}\n", "")
 
 
 def test_nodes_with_our_time_pass(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from fawkes.live.lab.inside import groups
 def given(monkeypatch: pytest.MonkeyPatch, two: list[Path], one: list[Path]) -> None:
     """Let these be this process's own groups in version 2 and 1, each its own mount point."""
     owns = {True: two, False: one}
-    monkeypatch.setattr(groups, "_hierarchies", lambda *, two: ((own, own) for own in owns[two]))
+    monkeypatch.setattr(groups, "hierarchies", lambda *, two: ((own, own) for own in owns[two]))
 
 
 def test_each_host_gets_a_group_of_each_kind_and_forget_removes_them(

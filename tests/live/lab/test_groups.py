@@ -11,12 +11,12 @@ from uuid import uuid4
 import pytest
 
 from fawkes.live.lab import Lab, LabSpec, up
-from fawkes.live.lab.inside.groups import mount_point, own_group
 from fawkes.playbook import Exit, Facts, Lease, Script, read_facts
 from playbooks import hadoop, job, node
 from playbooks import lease as leases
 from tests.live.lab.conftest import SMALL
 from tests.live.lab.support import on_host, output_of, traces
+from tests.support.own_group import mount_point, own_group
 
 
 def _can_make_groups() -> bool:

@@ -9,12 +9,12 @@ from pathlib import PurePosixPath
 import pytest
 
 from fawkes.live.lab import Lab, LabSpec, up
-from fawkes.live.lab.inside.groups import own_cpu_group
 from fawkes.playbook import Facts, Lease, Script, read_facts
 from playbooks import lease as leases
 from playbooks import node, quota
 from tests.live.lab.conftest import SMALL
 from tests.live.lab.support import on_host, output_of, traces
+from tests.support.own_group import own_cpu_group
 from tests.support.waiting import wait_for
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.live.nodes.known_hosts import KnownHosts, forget, remember
+from fawkes.live.nodes.known_hosts import KnownHosts, remember
 from tests.live.sshd import new_key
 
 
@@ -28,8 +28,6 @@ def test_a_file_that_is_not_there_knows_nobody_until_it_is(tmp_path: Path) -> No
     assert list(known.about("a", 22).keys) == []
     remember(file, "a", 22, new_key())
     assert len(known.about("a", 22).keys) == 1
-    forget(file, "a", 22)
-    assert list(known.about("a", 22).keys) == []
 
 
 def test_what_ssh_keygen_writes_is_read(tmp_path: Path) -> None:

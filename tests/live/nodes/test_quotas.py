@@ -35,8 +35,8 @@ class Nodes(LocalFleet):
         if node == "hangs":
             self.answer.wait(60)
         if node == "fenced":
-            return Result(node, Exit.FENCED, "", "epoch 9 of controller x is newer", 0.0)
-        return Result(node, 0, f"@quota=v1\n@quota.{A}=25\n", "", 0.0)
+            return Result(node, Exit.FENCED, "", "epoch 9 of controller x is newer")
+        return Result(node, 0, f"@quota=v1\n@quota.{A}=25\n", "")
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_node_that_has_its_groups_gets_the_short_script_until_a_limit_is_due()
             short = len(script.text) < 3000
             sent.append("renew" if short else "limit")
             said = "@due=yes\n" if short and len(sent) > 2 else f"@quota=v1\n@quota.{A}=25\n"
-            return Result(node, 0, said, "", 0.0)
+            return Result(node, 0, said, "")
 
     ground = Ground([node_of("well", Path("/"))], Identity("p", 1, "c"), Renewed([]), command_s=60, threads=1)
     with NodeQuotas(ground) as quotas:

@@ -51,7 +51,6 @@ def failing(fleet: Fleet, script: str = "true", deadline_s: float = AMPLE, node:
 def test_a_script_gives_its_exit_code_and_both_streams(fleet: Fleet) -> None:
     result = fleet.run("node01", Script("echo out; printf err >&2; exit 7"), AMPLE)
     assert (result.node, result.exit, result.stdout, result.stderr) == ("node01", 7, "out\n", "err")
-    assert 0 < result.elapsed_s < AMPLE
 
 
 @pytest.mark.slow

@@ -221,14 +221,6 @@ def test_what_is_not_there_is_told_with_what_to_type(cache_dir: Path) -> None:
     assert cache.there() == []
 
 
-def test_a_release_is_found_by_version_or_folder(small: Pin, cache_dir: Path) -> None:
-    folder = cache.get(small, resolve=give).release.root
-
-    assert cache.find(folder).version == "1.0.0"
-    with pytest.raises(UserError, match=r"3\.5\.0, 3\.4\.2"):
-        cache.find("2.7.7")
-
-
 def test_two_fawkes_of_one_version_agree_on_the_manifest(small: Pin, cache_dir: Path, tmp_path: Path) -> None:
     made = Path(cache.get(small, resolve=give).release.root)
 

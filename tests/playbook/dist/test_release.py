@@ -51,7 +51,7 @@ def test_a_tarballs_layout(tarball: Path) -> None:
     entries = release.classpath("/etc/conf").split(":")
     assert entries[:3] == ["/etc/conf", f"{tarball}/share/hadoop/common/lib/*", f"{tarball}/share/hadoop/common/*"]
     assert f"{tarball}/share/hadoop/hdfs" in entries
-    assert release.task_classpath().split(",")[0] == f"{tarball}/share/hadoop/common/lib/*"
+    assert release.task_class_path[0] == "share/hadoop/common/lib/*"
 
 
 def test_native_libraries_follow_the_release_to_another_folder(tarball: Path) -> None:
@@ -108,7 +108,7 @@ def test_the_description_of_a_made_release(tmp_path: Path) -> None:
     assert release.examples_jar == f"{tmp_path}/lib/hadoop-mapreduce-examples-3.4.2.jar"
     assert release.jobclient_tests_jar == f"{tmp_path}/lib/hadoop-mapreduce-client-jobclient-3.5.0-tests.jar"
     assert release.classpath("/c") == f"/c:{tmp_path}/etc:{tmp_path}/web:{tmp_path}/lib/*"
-    assert release.task_classpath() == f"{tmp_path}/lib/*"
+    assert release.task_class_path == ("lib/*",)
 
 
 @pytest.mark.parametrize(

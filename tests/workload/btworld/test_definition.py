@@ -8,7 +8,7 @@ import pytest
 
 from fawkes.base.errors import ConfigError
 from fawkes.workload.btworld.definition import RAW, Query, folder, workflow
-from fawkes.workload.btworld.reference import missing
+from fawkes.workload.btworld.reference import COLUMNS
 
 FLOW = workflow()
 
@@ -58,7 +58,7 @@ def test_the_script_of_the_whole_workflow_runs_every_query_in_this_order() -> No
 
 
 def test_every_result_has_a_reference() -> None:
-    assert missing() == set()
+    assert {query.jobs[-1].writes for query in FLOW.queries} | {"join"} <= COLUMNS.keys()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US
-from fawkes.workload.making.arrivals import NAMED, batch, bursts, named, perturbed, poisson, recorded
+from fawkes.workload.making.arrivals import NAMED, batch, bursts, named, perturbed, poisson
 from fawkes.workload.model import TraceJob
 from fawkes.workload.seeds import rng
 
@@ -61,7 +61,6 @@ def test_the_jobs_of_a_burst_may_come_one_after_another() -> None:
         lambda: bursts(rng(1), 1, sizes=((0, 1),), gap_us=1),
         lambda: bursts(rng(1), 1, sizes=((1, 1),), gap_us=-1),
         lambda: bursts(rng(1), 1, sizes=((1, 1),), gap_us=1, within_us=-1),
-        lambda: recorded([job("a")], 2),
         lambda: perturbed([], rng(1), -1),
         lambda: named("late", [False], rng(1), span_us=1, burst_sizes=((1, 1),), burst_within_us=0),
     ],
@@ -69,12 +68,6 @@ def test_the_jobs_of_a_burst_may_come_one_after_another() -> None:
 def test_what_never_comes_is_refused(wrong: Callable[[], object]) -> None:
     with pytest.raises(ValueError, match=r"."):
         wrong()
-
-
-def test_the_times_of_a_trace() -> None:
-    jobs = [job("a", 50), job("b", 20), job("c", 90)]
-    assert recorded(jobs, 2, start_us=7) == (7, 37)
-    assert recorded(jobs, 0) == ()
 
 
 def curve(kind: str, large: list[bool], seed: int = 4) -> tuple[int, ...]:

@@ -21,22 +21,7 @@ _FIRST = "init"
 """The group of a host's processes where v2 can limit CPU time: a group that has such groups has no processes."""
 
 
-def mount_point() -> Path | None:
-    """The folder where this machine shows its control groups (cgroup v2); None if it does not."""
-    return next((mount for mount, _ in _hierarchies(two=True)), None)
-
-
-def own_group() -> Path | None:
-    """The folder of the control group (v2) that this process is in; None if the machine does not show it."""
-    return next((own for _, own in _hierarchies(two=True)), None)
-
-
-def own_cpu_group() -> Path | None:
-    """The same in the hierarchy of version 1 for CPU time."""
-    return next((own for _, own in _hierarchies(two=False)), None)
-
-
-def _hierarchies(*, two: bool) -> Iterator[tuple[Path, Path]]:
+def hierarchies(*, two: bool) -> Iterator[tuple[Path, Path]]:
     """Mount point and own group of this process, in v2 or among v1's hierarchies for CPU time."""
     paths = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     for line in Path("/proc/self/mounts").read_text().splitlines():
@@ -53,7 +38,7 @@ def make(folder: Path, name: str, hosts: Iterable[str]) -> dict[str, str]:
 
     By mount point the folder with a group for each host. RefusedError where this machine, or the user, can make none.
     """
-    both = (*_hierarchies(two=True), *_hierarchies(two=False))
+    both = (*hierarchies(two=True), *hierarchies(two=False))
     places = {mount: own / f"fawkes-lab-{name}" for mount, own in both}
     if not places:
         raise RefusedError("this machine shows no control groups", hint=_HINT)

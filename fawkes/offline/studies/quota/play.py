@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -351,6 +351,3 @@ def _fifo(case: Case) -> Row:
         error = 100 * (arrival.deadline_s - duration_s) / arrival.deadline_s
         rows.append({"app": arrival.app, "deadline_s": arrival.deadline_s, "duration_s": duration_s, "error": error})
     return {"apps": rows, "trace": []}
-
-
-Rows = Mapping[Case, Row]
