@@ -22,7 +22,6 @@ _ANSWER_S = 30.0
 """How long a JobHistory server may take for an answer: it reads the history of a job from HDFS first."""
 
 
-
 class _Names(click.ParamType[str]):
     """One of the names that a function gives when it is needed: finding them imports a lot."""
 
