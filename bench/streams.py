@@ -217,7 +217,7 @@ def live(folder: Path, checkpoint: str, say: Say) -> None:
     """Run in a lab of its own; its ledger and the event log of the stream are in ``folder`` after that."""
     pieces.provide((*pieces.of_job("stream"), *pieces.of_name("tasks")), say=say)
     site = Site(folder / "lab")
-    with lab_of(LabSpec(hosts=5, site=site.root, nodemanager_memory_bytes=2_000_000_000), say) as lab:
+    with lab_of(LabSpec(hosts=5, site=site.root, nodemanager_memory_bytes=2_100_000_000), say) as lab:
         site.clusters_dir.mkdir(parents=True)
         site.settings_file.write_text(toml(_SETTINGS))
         for name, own in _CLUSTERS.items():
@@ -234,7 +234,7 @@ def live(folder: Path, checkpoint: str, say: Say) -> None:
                 job = {**_TASKS, "tasks": 3, "command": "sh count.sh", "files": ["count.sh"], "checkpoint": checkpoint}
                 _submit(client, site, MINE, name, job)
             until("the end of the load", lambda: _has_passed(_course(site)))
-            _submit(client, site, OTHER, "late", {**_TASKS, "tasks": 12, "command": "sleep 15"})
+            _submit(client, site, OTHER, "late", {**_TASKS, "tasks": 30, "command": "sleep 12", "memory": "256MiB"})
             until("all jobs to end", lambda: _ended(site, STREAM, "late", *BATCH))
             app = next(job.application for job in _jobs(site) if job.id == STREAM)
             parts = client.stream("spark-events", cluster=MINE, application=app)

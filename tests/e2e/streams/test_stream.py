@@ -18,11 +18,12 @@ pytestmark = [pytest.mark.hadoop, pytest.mark.drill]
 
 PROGRAM = Path(__file__).parents[3] / "workloads/streams/events.py"
 SETTINGS = 'preset = "steady"\nperiod = "10s"\nsample_every = "2s"\nidle_time = "never"\ntransient_leave = "30s"\n'
-CLUSTER = f"""
+CLUSTER = """
 min_nodes = 2
+max_nodes = {most}
 replication = 1
 software = ["spark"]
-clients = ["{CONTROLLER_ADDRESS}"]
+clients = ["{address}"]
 scratch = ["/s", "/out"]
 """
 STREAM = """
@@ -53,24 +54,26 @@ echo $i >$FAWKES_RESULTS/count
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSite]:
     pieces.provide(pieces.of_job("stream"))
-    with real_site(tmp_path_factory.mktemp("streams") / "lab", 5, SETTINGS, memory_mb=2000) as site:
-        site.write("clusters/s.toml", CLUSTER)
+    with real_site(tmp_path_factory.mktemp("streams") / "lab", 5, SETTINGS, memory_mb=2100) as site:
+        for name, most in (("alone", 5), ("beside", 2)):
+            own = CLUSTER.replace("{most}", str(most)).replace("{address}", CONTROLLER_ADDRESS)
+            site.write(f"clusters/{name}.toml", own)
         site.write("jobs/events.py", PROGRAM.read_text())
         site.run()
-        site.request("s")
         yield site
 
 
 def begin(site: RealSite, name: str, phases: str, guarantee: float) -> None:
-    """Submit a stream, and wait until its first batch was seen."""
+    """Submit a stream to an MR-cluster of that name, and wait until its first batch was seen."""
+    site.request(name)
     keys = STREAM.replace("{name}", name).replace("{phases}", phases).replace("{guarantee}", str(guarantee))
-    site.fawkes("submit", "s", site.write(f"jobs/{name}.toml", f'id = "{name}"\n{keys}'))
+    site.fawkes("submit", name, site.write(f"jobs/{name}.toml", f'id = "{name}"\n{keys}'))
     site.until("a batch", lambda: (seen := stream(site, name)) is not None and seen.batch > 0, limit_s=400)
 
 
 def stream(site: RealSite, name: str) -> StreamSeen | None:
     """The stream by the latest reading."""
-    job, seen = site.ledger.jobs.get(name), site.state.latest(ClusterId("s"))
+    job, seen = site.ledger.jobs.get(name), site.state.latest(ClusterId(name))
     assert job is None or job.life is not JobLife.FAILED, site.story()
     tag = tag_of(JobId(name), 1)
     return next((row.stream for row in (seen.work if seen else ()) if row.tag == tag), None)
@@ -82,10 +85,10 @@ def has(site: RealSite, name: str, least: int, most: int = 99) -> bool:
     return seen is not None and least <= seen.executors <= most
 
 
-def notes(site: RealSite) -> list[object]:
-    """The folders of notes for streams in HDFS."""
-    url = f"http://{site.master('s')}:9870/webhdfs/v1/staging/streams?op=LISTSTATUS&user.name=root"
-    rows: list[object] = site.inside("s", "get", url)["FileStatuses"]["FileStatus"]
+def notes(site: RealSite, name: str) -> list[object]:
+    """The folders of notes for streams in the HDFS of an MR-cluster."""
+    url = f"http://{site.master(name)}:9870/webhdfs/v1/staging/streams?op=LISTSTATUS&user.name=root"
+    rows: list[object] = site.inside(name, "get", url)["FileStatuses"]["FileStatus"]
     return rows
 
 
@@ -98,21 +101,22 @@ def test_a_stream_gets_executors_for_its_load_and_gives_them_back(site: RealSite
     story = site.fawkes("explain", "--job", "alone")
     assert "more workers" in story
     assert "fewer workers" in story
+    site.fawkes("release", "alone", "--yes")
+    site.until_life(ClusterLife.GONE, "alone")
 
 
 def test_a_stream_claims_its_guarantee_from_tasks_that_save_themselves(site: RealSite) -> None:
-    site.fawkes("hold", "s", "--reason", "the nodes shall stay")
     site.write("jobs/count.sh", COUNT)
     begin(site, "beside", "45,120,90", 0.8)
-    site.fawkes("submit", "s", site.write("jobs/batch.toml", f'id = "batch"\n{TASKS}'))
+    site.fawkes("submit", "beside", site.write("jobs/batch.toml", f'id = "batch"\n{TASKS}'))
     site.until("room of the tasks", lambda: has(site, "beside", 2), limit_s=400)
     site.kill()
     site.run()
     site.until("fewer executors by another controller", lambda: has(site, "beside", 1, 1), limit_s=400)
     stream_job, batch = site.until_ended("beside", "batch")
     assert (stream_job.life, batch.life) == (JobLife.SUCCEEDED, JobLife.SUCCEEDED), site.story()
-    assert (stream_job.attempt, len(site.applications("s", "beside"))) == (1, 1)
+    assert (stream_job.attempt, len(site.applications("beside", "beside"))) == (1, 1)
     assert "saved" in site.fawkes("explain", "--job", "batch")
-    site.until("the notes to be gone", lambda: notes(site) == [])
-    site.fawkes("release", "s", "--yes")
-    site.until_life(ClusterLife.GONE, "s")
+    site.until("the notes to be gone", lambda: notes(site, "beside") == [])
+    site.fawkes("release", "beside", "--yes")
+    site.until_life(ClusterLife.GONE, "beside")
