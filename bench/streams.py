@@ -190,6 +190,7 @@ def picture(store: Reader) -> Figure:
     """Load, executors, nodes of both MR-clusters and latency, over time."""
     course, start_us, curves = course_of(store), history.first_us(store), held(store)
     at_s = [(at_us - start_us) / SECOND_US for at_us, _ in course]
+    moved_s = [(tick.at_us - start_us) / SECOND_US for tick in history.ticks(store) if tick.moved]
     figure = style.new_figure(6.2)
     load, executors, mine, other, latency = figure.subplots(5, 1, sharex=True)
     line: dict[str, float | str] = {"color": style.LINE_COLOURS[0], "drawstyle": "steps-post", "linewidth": 1.2}
@@ -199,14 +200,14 @@ def picture(store: Reader) -> Figure:
     executors.plot(at_s, [seen.wanted for _, seen in course], color="black", linestyle="--", linewidth=0.8)
     executors.set_ylabel("executors\n(dashed: wanted)")
     for panel, name in ((mine, MINE), (other, OTHER)):
-        draw_nodes(panel, {role: curves.curve(name, role) for role in ROLES}, curves.end_s, [])
+        draw_nodes(panel, {role: curves.curve(name, role) for role in ROLES}, curves.end_s, moved_s)
         panel.set_ylabel(f"nodes of\n{name}")
     latency.plot(at_s, [(seen.latency_us or 0) / SECOND_US for _, seen in course], **line)
     latency.axhline(1.5 * BATCH_S, color="black", linestyle=":", linewidth=0.8)
     latency.set_ylabel("latency (s)")
     latency.set_xlabel("time (s); dotted: a batch that takes all of its time")
-    latency.set_xlim(at_s[0], at_s[-1])
-    style.legend_below(figure, marks_of_nodes(requests=False, moves=False))
+    latency.set_xlim(0, at_s[-1])
+    style.legend_below(figure, marks_of_nodes(requests=False, moves=bool(moved_s)))
     return figure
 
 

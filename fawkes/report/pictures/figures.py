@@ -106,7 +106,8 @@ def draw_nodes(panel: Axes, by_role: Mapping[str, Curve], end_s: float, moves_s:
         panel.fill_between(times, below, top, step="post", color=COLOURS[role], linewidth=0)
         below = top
     on_top = panel.get_xaxis_transform()
-    panel.plot(moves_s, [1.0] * len(moves_s), clip_on=False, transform=on_top, **_MOVED)
+    if moves_s:
+        panel.plot(moves_s, [1.0] * len(moves_s), clip_on=False, transform=on_top, **_MOVED)
     panel.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
 
 
