@@ -15,7 +15,8 @@ import pytest
 
 from fawkes.playbook import read_facts
 from fawkes.playbook.criu import debian
-from fawkes.playbook.dist import pieces
+from fawkes.playbook.dist import cache, pieces, pins
+from fawkes.playbook.dist.compile import compiled
 from playbooks import node
 
 pytestmark = pytest.mark.lab
@@ -42,6 +43,21 @@ public class Count {
         }
     }
 }
+"""
+#: 64 MB, of which some 4 MB change between two moves, and nothing else is ever lost of them
+PAGES = """
+import hashlib, os, time
+data, n = bytearray(os.urandom(64 << 20)), 0
+rest, pages = hashlib.sha256(data[4 << 20:]).digest(), [bytes(data[at:at + 4096]) for at in range(0, 4 << 20, 4096)]
+while not os.path.exists("stop"):
+    n += 1
+    for page in range(n % 8, 1024, 8):
+        pages[page] = os.urandom(4096)
+        data[page * 4096:page * 4096 + 4096] = pages[page]
+    print(n, flush=True)
+    time.sleep(0.05)
+assert hashlib.sha256(data[4 << 20:]).digest() == rest and bytes(data[:4 << 20]) == b"".join(pages)
+print("right", flush=True)
 """
 #: without the network nothing of it can be sent on
 SOCKET = """
@@ -281,3 +297,105 @@ def test_a_task_ends_although_its_dumper_was_killed(start: Start) -> None:
     kill = ["pkill", "-9", "-u", str(task.uid), "-fx", "sleep 1234"]
     wait_for(lambda: subprocess.run(kill, check=False).returncode == 0, "the program of the command")
     assert task.end()[0] == 137
+
+
+class Containers:
+    """The containers that a task has one after another, with folders of this machine for HDFS."""
+
+    def __init__(self, criu: Path, uid: int) -> None:
+        self.criu, self.uid, self.number = criu, uid, 0
+        self.top = Path("/tmp") / f"containers-of-{os.getpid()}"
+        shutil.rmtree(self.top, ignore_errors=True)
+        self.top.mkdir()
+        (self.top / "count.py").write_text(PAGES)
+        (self.top / "fawkes-command").write_text("exec python3 count.py")
+        properties = {"fawkes.tasks.name": "count", "fawkes.tasks.output": f"{self.top}/out"}
+        rows = "".join(f"<property><name>{k}</name><value>{v}</value></property>" for k, v in properties.items())
+        (self.top / "fawkes-tasks.xml").write_text(f"<configuration>{rows}</configuration>")
+        hadoop = cache.folder_of(pins.pin(pins.DEFAULT_VERSION))
+        shutil.copytree(hadoop / "lib", self.top / "lib", copy_function=os.link)
+        shutil.copyfile(compiled.jar_of(compiled.TASKS), self.top / "lib" / compiled.TASKS.jar)
+        shutil.copyfile(compiled.TASKS.sources / "fawkes-task", self.top / "fawkes-task")
+        os.chown(self.top, uid, uid)
+        self.start()
+
+    @property
+    def folder(self) -> Path:
+        return self.top / f"container_{self.number}"
+
+    @property
+    def images(self) -> list[Path]:
+        """The oldest first."""
+        return sorted((self.top / "out/_saved/0").glob("[!._]*"), key=lambda path: path.stat().st_mtime_ns)
+
+    @property
+    def numbers(self) -> list[str]:
+        file = self.folder / "fawkes-work/stdout"
+        return file.read_text().split() if file.exists() else []
+
+    def start(self) -> None:
+        """The next container; it has what was saved if there is any."""
+        before = self.numbers
+        self.number += 1
+        self.folder.mkdir()
+        os.chown(self.folder, self.uid, self.uid)
+        for place in (*(self.top.glob("[cf]*[a-z]")), self.criu / "fawkes-criu"):
+            if not place.is_dir():
+                (self.folder / place.name).symlink_to(place)
+        (self.folder / "fawkes-criu.tar").symlink_to(self.criu)
+        java = Path(shutil.which("java") or "").resolve().parents[1]
+        environment = {
+            "JAVA_HOME": str(java), "CLASSPATH": f"{self.top}/lib/*", "CONTAINER_ID": self.folder.name,
+            "FAWKES_TASK_INDEX": "0", "FAWKES_TASK_SAVES": "criu", "FAWKES_TASK_SAVED": "yes",
+        }  # fmt: skip
+        with (self.folder / "log").open("w") as log:
+            self.process = subprocess.Popen(
+                ["/bin/sh", "./fawkes-task"], cwd=self.folder, env={**os.environ, **environment}, user=self.uid,
+                group=self.uid, extra_groups=[], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True,
+            )  # fmt: skip
+        wait_for(lambda: len(self.numbers) > len(before) + 8, "numbers")
+
+    def save(self) -> int:
+        """The bytes that a save has written; the container has ended."""
+        order = self.folder / "fawkes-order"
+        order.write_text("save 0\n")
+        dump = as_user(self.uid, self.criu, "dump", self.folder / "fawkes-work")
+        said = dump.communicate(timeout=LIMIT_S)[1]
+        assert dump.returncode == 0, said
+        assert self.process.wait(LIMIT_S) == 85, (self.folder / "log").read_text()
+        how, _, size = (self.top / "fawkes-answers" / self.folder.name).read_text().split()
+        assert how == "saved"
+        return int(size)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        shutil.rmtree(self.top, ignore_errors=True)
+
+
+@pytest.fixture
+def containers(criu: Path, uid: int) -> Iterator[Containers]:
+    containers = Containers(criu, uid)
+    yield containers
+    containers.close()
+
+
+@pytest.mark.nightly
+def test_a_task_that_is_moved_four_times_writes_what_has_changed_in_chains_that_are_short(
+    containers: Containers,
+) -> None:
+    written = []
+    for _ in range(4):
+        written.append(containers.save())
+        assert containers.images[-1].stat().st_size == written[-1]
+        containers.start()
+    whole, *increments, again = written
+    assert min(whole, again) > 64 << 20
+    assert max(increments) < whole / 6
+    (containers.folder / "fawkes-work/stop").touch()
+    assert containers.process.wait(LIMIT_S) == 0, (containers.folder / "log").read_text()
+    *numbers, last = containers.numbers
+    assert (last, numbers) == ("right", [str(number) for number in range(1, len(numbers) + 1)])
+    assert not (containers.top / "out/_saved/0").exists()

@@ -5,11 +5,14 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Paths;
-import java.security.DigestInputStream;
+import java.nio.file.StandardCopyOption;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.FileStatus;
@@ -21,12 +24,19 @@ import org.apache.hadoop.yarn.api.ApplicationConstants;
 /**
  * Images of a task: the file ./fawkes-image goes to HDFS, the newest whole one comes from there, or is of no use there.
  *
- * <p>The name of an image has its size and its SHA-256. Exit code 3: there is none. What HDFS does not say is an error.
+ * <p>What has changed little since the image that was loaded (./fawkes-parent) goes as an increment of that one. The
+ * name of an image has its size and its SHA-256, and before them the SHA-256 of its parent if it is an increment.
+ * Exit code 3: there is none. What HDFS does not say is an error.
  */
 public final class Image {
     private static final int NONE = 3;
     private static final int PIECE = 1 << 16;
-    private static final String FILE = "fawkes-image";
+    /** Each link is read again at each start, and with one that is damaged all later ones are lost. */
+    private static final int MOST_LINKS = 3;
+
+    private static final java.nio.file.Path FILE = Paths.get("fawkes-image");
+    private static final java.nio.file.Path PARENT = Paths.get("fawkes-parent");
+    private static final java.nio.file.Path PART = Paths.get("fawkes-image.part");
     private static final java.nio.file.Path NAME = Paths.get("fawkes-image.name");
 
     private final FileSystem fs;
@@ -51,68 +61,117 @@ public final class Image {
         }
     }
 
-    /** A new image is visible only when it is whole; older ones go afterwards. */
+    /** A new image is visible only when it is whole; those that it does not need go afterwards. */
     private void save() throws IOException {
         String container = System.getenv(ApplicationConstants.Environment.CONTAINER_ID.name());
         Path own = new Path(folder, "_" + container);
-        MessageDigest digest = sha256();
-        long size = Files.size(Paths.get(FILE));
-        try (InputStream in = new DigestInputStream(Files.newInputStream(Paths.get(FILE)), digest);
-                OutputStream out = fs.create(own, true)) {
-            copy(in, out);
+        List<Path> chain = Files.exists(NAME) ? chain(images(), Files.readString(NAME)) : List.of();
+        String digest = digest(FILE);
+        String parent = "";
+        if (!chain.isEmpty() && chain.size() < MOST_LINKS && Increment.write(PARENT, FILE, digest, PART)) {
+            Files.move(PART, FILE, StandardCopyOption.REPLACE_EXISTING);
+            digest = digest(FILE);
+            parent = digestIn(chain.get(0)) + "-";
+        } else {
+            chain = List.of();
         }
-        Path whole = new Path(folder, container + "-" + size + "-" + hex(digest));
+        try (OutputStream out = fs.create(own, true)) {
+            Files.copy(FILE, out);
+        }
+        Path whole = new Path(folder, container + "-" + parent + Files.size(FILE) + "-" + digest);
         FileContext.getFileContext(fs.getUri(), conf).rename(own, whole, Options.Rename.OVERWRITE);
         for (FileStatus other : fs.listStatus(folder)) {
-            if (!other.getPath().equals(whole)) {
+            if (!other.getPath().equals(whole) && !chain.contains(other.getPath())) {
                 fs.delete(other.getPath(), false);
             }
         }
     }
 
     private boolean load() throws IOException {
-        if (!fs.exists(folder)) {
-            return false;
-        }
-        FileStatus[] images = fs.listStatus(folder, path -> !path.getName().startsWith("_"));
-        Arrays.sort(images, Comparator.comparingLong(FileStatus::getModificationTime).reversed());
-        for (FileStatus image : images) {
-            MessageDigest digest = sha256();
-            try (InputStream in = new DigestInputStream(fs.open(image.getPath()), digest);
-                    OutputStream out = Files.newOutputStream(Paths.get(FILE))) {
-                copy(in, out);
-            }
-            if (image.getPath().getName().endsWith("-" + image.getLen() + "-" + hex(digest))) {
-                Files.writeString(NAME, image.getPath().getName());
+        List<Path> images = images();
+        for (Path image : images) {
+            if (putTogether(chain(images, digestIn(image)))) {
+                Files.writeString(NAME, digestIn(image));
                 return true;
             }
-            System.err.println("the image " + image.getPath() + " is damaged, and is removed");
-            fs.delete(image.getPath(), false);
+            System.err.println("the image " + image + " or one that it needs is damaged: it is removed");
+            fs.delete(image, false);
         }
         return false;
     }
 
-    /** The image that was loaded goes: it is whole, and of no use to anybody. */
+    /** What was loaded goes: it is whole, and of no use to anybody. */
     private void drop() throws IOException {
-        fs.delete(new Path(folder, Files.readString(NAME)), false);
+        fs.delete(folder, true);
+        Files.delete(NAME);
     }
 
-    private static void copy(InputStream in, OutputStream out) throws IOException {
-        byte[] piece = new byte[PIECE];
-        for (int count = in.read(piece); count >= 0; count = in.read(piece)) {
-            out.write(piece, 0, count);
+    /** The newest first. */
+    private List<Path> images() throws IOException {
+        if (!fs.exists(folder)) {
+            return List.of();
         }
+        FileStatus[] images = fs.listStatus(folder, path -> !path.getName().startsWith("_"));
+        Arrays.sort(images, Comparator.comparingLong(FileStatus::getModificationTime).reversed());
+        return List.of(Arrays.stream(images).map(FileStatus::getPath).toArray(Path[]::new));
     }
 
-    private static MessageDigest sha256() {
+    /** The image with this SHA-256 and those that it needs, up to a whole one; empty when one of them is missing. */
+    private static List<Path> chain(List<Path> images, String digest) {
+        List<Path> chain = new ArrayList<>();
+        for (String wanted = digest; wanted != null; ) {
+            String end = "-" + wanted;
+            Optional<Path> link = images.stream().filter(path -> path.getName().endsWith(end)).findFirst();
+            if (link.isEmpty() || chain.size() == MOST_LINKS) {
+                return List.of();
+            }
+            chain.add(link.get());
+            String[] words = link.get().getName().split("-");
+            wanted = words.length > 3 ? words[1] : null;
+        }
+        return chain;
+    }
+
+    /** Bring a chain as one file; false when that is not what was saved. */
+    private boolean putTogether(List<Path> chain) throws IOException {
+        for (int link = chain.size() - 1; link >= 0; link--) {
+            Path path = chain.get(link);
+            Files.deleteIfExists(PART);
+            try (InputStream in = fs.open(path)) {
+                Files.copy(in, PART);
+            }
+            if (!path.getName().endsWith("-" + Files.size(PART) + "-" + digest(PART))) {
+                return false;
+            }
+            if (link < chain.size() - 1) {
+                Files.move(FILE, PARENT, StandardCopyOption.REPLACE_EXISTING);
+                if (!Increment.apply(PARENT, PART, FILE).equals(digest(FILE))) {
+                    return false;
+                }
+            } else {
+                Files.move(PART, FILE, StandardCopyOption.REPLACE_EXISTING);
+            }
+        }
+        return !chain.isEmpty();
+    }
+
+    private static String digestIn(Path image) {
+        return image.getName().substring(image.getName().lastIndexOf('-') + 1);
+    }
+
+    private static String digest(java.nio.file.Path file) throws IOException {
+        MessageDigest digest;
         try {
-            return MessageDigest.getInstance("SHA-256");
+            digest = MessageDigest.getInstance("SHA-256");
         } catch (NoSuchAlgorithmException impossible) {
             throw new IllegalStateException(impossible);
         }
-    }
-
-    private static String hex(MessageDigest digest) {
+        byte[] piece = new byte[PIECE];
+        try (InputStream in = Files.newInputStream(file)) {
+            for (int count = in.read(piece); count >= 0; count = in.read(piece)) {
+                digest.update(piece, 0, count);
+            }
+        }
         StringBuilder text = new StringBuilder();
         for (byte part : digest.digest()) {
             text.append(String.format("%02x", part));

@@ -1,0 +1,175 @@
+"""Images that are increments of others, by the program of a container on folders of this machine: chains and damage."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fawkes.playbook.dist import cache, pins
+from fawkes.playbook.dist.compile import compiled
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+
+NONE = 3
+MEMORY = random.Random(32).randbytes(4 << 20)
+#: one page is new in place, one has come, one has gone, and at the end is more
+CHANGED = (
+    MEMORY[: 1 << 20] + bytes(4096) + MEMORY[(1 << 20) + 4096 : 2 << 20] + b"new" * 2048 + MEMORY[2 << 20 : 3 << 20]
+    + MEMORY[(3 << 20) + 4096 :] + b"end"
+)  # fmt: skip
+AGAIN = b"first" + bytes(507) + CHANGED[:-5]
+
+
+class Store:
+    """A task with its images, and the containers that it has one after another."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+
+    @property
+    def images(self) -> list[Path]:
+        """The oldest first."""
+        return sorted((self.top / "out/_saved/0").glob("[!._]*"), key=lambda path: path.stat().st_mtime_ns)
+
+    def run(self, verb: str, container: str) -> int:
+        """The exit code of the program of a container."""
+        (self.top / container).mkdir(exist_ok=True)
+        xml = "<property><name>fawkes.tasks.output</name><value>{}</value></property>".format(self.top / "out")
+        (self.top / container / "fawkes-tasks.xml").write_text(f"<configuration>{xml}</configuration>")
+        hadoop = cache.folder_of(pins.pin(pins.DEFAULT_VERSION)) / "lib/*"
+        java = ["java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", f"{compiled.jar_of(compiled.TASKS)}:{hadoop}:."]
+        done = subprocess.run(
+            [*java, "fawkes.tasks.Image", verb],
+            cwd=self.top / container,
+            env={**os.environ, "CONTAINER_ID": container, "FAWKES_TASK_INDEX": "0"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode in (0, NONE), done.stderr
+        return done.returncode
+
+    def save(self, container: str, content: bytes) -> None:
+        """Let a container save this, with the image that it has loaded as the parent."""
+        (self.top / container).mkdir(exist_ok=True)
+        image = self.top / container / "fawkes-image"
+        if image.exists():
+            image.rename(image.with_name("fawkes-parent"))
+        image.write_bytes(content)
+        self.run("save", container)
+
+    def load(self, container: str) -> bytes | None:
+        """The image that a container gets; None: nothing that can be used."""
+        loaded = self.run("load", container) == 0
+        return (self.top / container / "fawkes-image").read_bytes() if loaded else None
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole image, an increment, and an increment of that."""
+    store = Store(tmp_path_factory.mktemp("chain"))
+    store.save("first", MEMORY)
+    assert store.load("second") == MEMORY
+    store.save("second", CHANGED)
+    assert store.load("third") == CHANGED
+    store.save("third", AGAIN)
+    return store.top
+
+
+@pytest.fixture
+def store(chain: Path, tmp_path: Path) -> Store:
+    return Store(shutil.copytree(chain, tmp_path / "store"))
+
+
+def test_increments_are_small_name_their_parent_and_give_back_what_was_saved(store: Store) -> None:
+    whole, second, third = store.images
+    assert whole.stat().st_size == len(MEMORY)
+    assert max(second.stat().st_size, third.stat().st_size) < 20_000
+    digests = [hashlib.sha256(image.read_bytes()).hexdigest() for image in (whole, second, third)]
+    names = [image.name.split("-")[1:] for image in (whole, second, third)]
+    assert names == [
+        [str(len(MEMORY)), digests[0]],
+        [digests[0], str(second.stat().st_size), digests[1]],
+        [digests[1], str(third.stat().st_size), digests[2]],
+    ]
+    assert store.load("fourth") == AGAIN
+
+
+def test_after_three_links_comes_a_whole_image_and_the_others_go(store: Store) -> None:
+    assert store.load("fourth") == AGAIN
+    store.save("fourth", AGAIN)
+    (whole,) = store.images
+    assert whole.read_bytes() == AGAIN
+
+
+def test_what_has_changed_too_much_is_whole(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.save("first", MEMORY)
+    assert store.load("second") == MEMORY
+    other = random.Random(33).randbytes(3 << 20)
+    store.save("second", other + MEMORY[3 << 20 :])
+    (whole,) = store.images
+    assert whole.read_bytes() == other + MEMORY[3 << 20 :]
+
+
+def test_an_increment_whose_parent_has_gone_meanwhile_is_whole(store: Store) -> None:
+    assert store.load("fourth") == AGAIN
+    store.images[0].unlink()
+    store.save("fourth", AGAIN + b"more")
+    (whole,) = store.images
+    assert whole.read_bytes() == AGAIN + b"more"
+
+
+def test_what_is_of_no_use_goes_with_all_that_it_needs(store: Store) -> None:
+    assert store.load("fourth") == AGAIN
+    assert store.run("drop", "fourth") == 0
+    assert store.images == []
+
+
+def spoil(image: Path) -> None:
+    content = image.read_bytes()
+    middle = len(content) // 2
+    write(image, content[:middle] + b"spoilt" + content[middle + 6 :])
+
+
+def write(image: Path, content: bytes) -> None:
+    """Change a file without the checksums that Hadoop has of it, and without its time."""
+    times = image.stat()
+    image.with_name(f".{image.name}.crc").unlink()
+    image.write_bytes(content)
+    os.utime(image, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def swap(whole: Path) -> None:
+    """Another whole image, with a name that is right, in the place of a parent."""
+    content = bytes(len(MEMORY))
+    write(whole, content)
+    whole.rename(whole.with_name(f"first-{len(content)}-{hashlib.sha256(content).hexdigest()}"))
+
+
+@pytest.mark.parametrize(
+    ("link", "harm", "expected"),
+    [
+        pytest.param(0, spoil, None, id="the whole one is damaged"),
+        pytest.param(0, Path.unlink, None, id="the whole one is missing"),
+        pytest.param(0, lambda image: write(image, bytes(len(MEMORY))), None, id="the whole one is another"),
+        pytest.param(0, swap, bytes(len(MEMORY)), id="the whole one was swapped for another whole image"),
+        pytest.param(1, spoil, MEMORY, id="the first increment is damaged"),
+        pytest.param(1, Path.unlink, MEMORY, id="the first increment is missing"),
+        pytest.param(2, spoil, CHANGED, id="the last increment is damaged"),
+    ],
+)
+def test_a_chain_with_a_link_that_is_not_right_gives_what_is_before_it_or_nothing(
+    store: Store, link: int, harm: Callable[[Path], None], expected: bytes | None
+) -> None:
+    before = store.images
+    harm(before[link])
+    assert store.load("fourth") == expected
+    assert len(store.images) == (link if expected is None or link else 1)
