@@ -51,7 +51,7 @@ ADMITTED = (
             {
                 "job": "j",
                 "cluster": "c",
-                "error": "its deadline cannot be met",
+                "stop": "hopeless",
                 "asked": 31,
                 "free": 2,
                 "total": 20,
@@ -64,7 +64,7 @@ ADMITTED = (
         "could work for it",
     ),
     (
-        Reason("job-dropped", {"job": "j", "cluster": "c", "error": "its deadline has passed"}),
+        Reason("job-dropped", {"job": "j", "cluster": "c", "stop": "over-deadline"}),
         "Job j is dropped: its deadline has passed",
     ),
     (
@@ -88,4 +88,19 @@ ADMITTED = (
         "Job j is not taken: no number of CPUs can be kept for it (a script may run several jobs side by side). Set "
         "admit_unkept = true in fawkes.toml to let such jobs in without a promise",
     ),
+    (
+        Reason("job-cancelled", {"job": "j", "cluster": "c", "stop": "not-deployed", "error": "no disk", "log": ""}),
+        "Job j is cancelled: c could not be deployed: no disk",
+    ),
+    (Reason("over-limit"), "its time limit has passed"),
+    (Reason("over-deadline"), "its deadline has passed"),
+    (Reason("hopeless"), "its deadline cannot be met"),
+    (Reason("cluster-released"), "its MR-cluster is being released"),
+    (Reason("cluster-ended"), "its MR-cluster has ended"),
+    (Reason("not-deployed", {"cluster": "c", "error": "no disk"}), "c could not be deployed: no disk"),
+    (
+        Reason("job-not-declared"),
+        "its declaration was not found when the pool was adopted; only YARN knows if it still runs",
+    ),
+    (Reason("job-had-ended", {"exit": 3}), "it had ended with exit code 3 before the pool was adopted"),
 )

@@ -16,7 +16,7 @@ from fawkes.report import history
 from fawkes.report.history import Move
 from fawkes.report.tables.explain import grouped
 from fawkes.report.words.facts import fold
-from fawkes.report.words.sentences import sentence
+from fawkes.report.words.sentences import sentence, why_ended
 from fawkes.store.base import Reader
 from fawkes.workload.playing.story import Point, points
 
@@ -82,7 +82,7 @@ def _missing_points(story: Sequence[Point]) -> Iterator[str]:
 
 def _unhappy_jobs(jobs: Sequence[JobState], workload: Workload) -> Iterator[str]:
     """One line for each way in which jobs did not succeed."""
-    ways = {str(job.id): f"{job.life}" + (f": {job.why}" if job.why else "") for job in jobs}
+    ways = {str(job.id): f"{job.life}" + (f": {why}" if (why := why_ended(job)) else "") for job in jobs}
     unhappy: dict[str, list[str]] = {}
     for name in (ended_job.spec.id for ended_job in workload.jobs):
         way = ways.get(name, "missing: never submitted")
@@ -116,7 +116,7 @@ def _job_row(job: JobState, start_us: int) -> Row:
         "wait_s": _seconds(job.wait_us),
         "run_s": _seconds(job.run_us),
         "slowdown": None if job.slowdown is None else round(job.slowdown, 2),
-        "why": job.why,
+        "why": why_ended(job),
     }
 
 

@@ -19,7 +19,17 @@ from fawkes.core.values.effects import Load, Membership, Retire, Survey
 from fawkes.core.values.events import Done, Failed
 from fawkes.core.values.keys import Key, split
 from fawkes.core.values.lifecycle import WITH_MASTERS
-from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife, ClusterState, Facts, NodeId, NodeLife, Plain
+from fawkes.core.values.model import (
+    ClusterAlert,
+    ClusterId,
+    ClusterLife,
+    ClusterState,
+    Facts,
+    NodeId,
+    NodeLife,
+    Plain,
+    Reason,
+)
 
 #: what a deployment waits for that lacks a node
 _GOES_ON = "Its deployment goes on when {node} answers and can be used, or when another node is free"
@@ -176,7 +186,7 @@ def _hopeless(draft: Draft, cluster: ClusterState, pending: PutPending, event: F
 def _give_up(draft: Draft, cluster: ClusterState, error: str, *, lost: bool = False) -> None:
     """It cannot come up; ``lost``: its HDFS is known to be gone for good, so there is nothing to save."""
     for job in draft.jobs_of(cluster.id):
-        jobs.cancel(draft, job, f"{cluster.id} could not be deployed: {error}")
+        jobs.cancel(draft, job, Reason("not-deployed", {"cluster": cluster.id, "error": error}))
     draft.say("gave-up", cluster=cluster.id, error=error)
     cluster = replace(cluster, failed=error)
     if cluster.life is ClusterLife.LOADING and not lost:

@@ -189,7 +189,7 @@ def give_back(draft: Draft, cluster: ClusterState, *, by: str, discard: bool, fo
     if cluster.life is ClusterLife.SAVING and not discard and not (force and _held_by_applications(draft, cluster)):
         return
     for job in draft.jobs_of(cluster.id):
-        jobs.cancel(draft, job, "its MR-cluster is being released")
+        jobs.cancel(draft, job, Reason("cluster-released"))
     draft.say("released", cluster=cluster.id, by=by, discard=discard)
     match cluster.life:
         case ClusterLife.DORMANT | ClusterLife.WAITING | ClusterLife.ADMITTED:

@@ -215,8 +215,7 @@ def _job(draft: Draft, job: FoundJob, order: int) -> None:
     spec = unknown if job.kept is None else job.kept.spec
     state = JobState(spec=spec, submitted_us=draft.at_us, started_us=draft.at_us, order=order, attempt=job.attempt)
     if job.kept is None:
-        why = "its declaration was not found when the pool was adopted; only YARN knows whether it still runs"
-        draft.put_job(replace(state, life=JobLife.FAILED, finished_us=draft.at_us, why=why))
+        draft.put_job(replace(state, life=JobLife.FAILED, finished_us=draft.at_us, stop=Reason("job-not-declared")))
     elif job.launcher in _GOING_ON:
         draft.put_job(replace(state, life=JobLife.RUNNING))
         effect = StartJob(spec.id, spec.cluster, job.attempt, spec)
@@ -225,6 +224,6 @@ def _job(draft: Draft, job: FoundJob, order: int) -> None:
             draft.expect(Key.LIMIT.of(spec.id), spec.time_limit_us)
     else:
         good = job.exit == 0
-        why = "" if good else f"it had ended with exit code {job.exit} before the pool was adopted"
+        stop = None if good else Reason("job-had-ended", {"exit": job.exit})
         life = JobLife.SUCCEEDED if good else JobLife.FAILED
-        draft.put_job(replace(state, life=life, finished_us=draft.at_us, why=why))
+        draft.put_job(replace(state, life=life, finished_us=draft.at_us, stop=stop))

@@ -31,9 +31,14 @@ _ENDS = {
 }
 #: a running job has no deadline of its own; its effect is started again after a restart, to be watched
 _FOR_EVER_US = 10 * 365 * 86_400 * 1_000_000
-#: why a job is stopped that then counts as failed, or as killed; any other stop is a cancellation
-_TOO_LONG, _TOO_LATE = "its time limit has passed", "its deadline has passed"
-_HOPELESS = "its deadline cannot be met"
+#: how a job ends that was stopped for this; any other stop is a cancellation
+_STOPPED = {
+    "over-limit": JobLife.FAILED,
+    "over-deadline": JobLife.KILLED,
+    # A ledger of an earlier version says it in ``why``.
+    "its time limit has passed": JobLife.FAILED,
+    "its deadline has passed": JobLife.KILLED,
+}
 
 
 def submitted(draft: Draft, event: Submitted) -> None:
@@ -139,9 +144,9 @@ def _dropped(draft: Draft, job: JobState, numbers: Facts) -> None:
     """A job that waits is not let in any more."""
     _settle(draft, job)
     now_us = draft.at_us
-    why = _TOO_LATE if job.due_us is not None and job.due_us <= now_us else _HOPELESS
-    draft.put_job(replace(job, life=JobLife.DROPPED, started_us=now_us, finished_us=now_us, why=why))
-    draft.say("job-dropped", job=job.id, cluster=job.cluster, error=why, **numbers)
+    stop = Reason("over-deadline" if job.due_us is not None and job.due_us <= now_us else "hopeless")
+    draft.put_job(replace(job, life=JobLife.DROPPED, started_us=now_us, finished_us=now_us, stop=stop))
+    draft.say("job-dropped", job=job.id, cluster=job.cluster, stop=stop.code, **numbers)
 
 
 def _next_in_line(draft: Draft, state: ClusterState, seen: tuple[int, int] | None) -> None:
@@ -360,19 +365,20 @@ def _runs_on(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> N
 def _end(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> None:
     life = _ENDS[verdict.progress]
     if life is JobLife.CANCELLED:
-        life = {_TOO_LONG: JobLife.FAILED, _TOO_LATE: JobLife.KILLED}.get(job.why, life)
-    why = "" if life is JobLife.SUCCEEDED else job.why or verdict.error
+        life = _STOPPED.get(job.why if job.stop is None else job.stop.code, life)
+    good = life is JobLife.SUCCEEDED
+    why, stop = "" if good or job.stop else job.why or verdict.error, None if good else job.stop
     said_us = job.started_us if verdict.started_us is None else verdict.started_us
     started_us = _seen_us(said_us, job.submitted_us, draft.at_us)
     finished_us = _seen_us(verdict.finished_us, started_us, draft.at_us)
-    job = replace(job, life=life, started_us=started_us, finished_us=finished_us, why=why, waits=None)
+    job = replace(job, life=life, started_us=started_us, finished_us=finished_us, why=why, stop=stop, waits=None)
     draft.put_job(job)
     code = {
         JobLife.SUCCEEDED: "job-succeeded",
         JobLife.FAILED: "job-failed",
         JobLife.KILLED: "job-killed",
     }.get(life, "job-cancelled")
-    draft.say(code, job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log=job.log)
+    _say_end(draft, code, job)
     deadlines.ended(draft, job)
     leftovers.ended(draft, job)
 
@@ -383,23 +389,23 @@ def cancel_asked(draft: Draft, event: CancelAsked) -> None:
     if job is None:
         draft.reply(event.ask, Reason("no-such-job", {"job": event.job}))
         return
-    cancel(draft, job, "")
+    cancel(draft, job)
     draft.say("cancel-asked", job=job.id, by=event.by)
     draft.reply(event.ask, job=job.id)
     release(draft, job.cluster)
 
 
-def cancel(draft: Draft, job: JobState, why: str) -> None:
-    """Stop a job, ``why`` it is (empty: somebody takes it back); one that waits ends at once."""
+def cancel(draft: Draft, job: JobState, stop: Reason | None = None) -> None:
+    """Stop a job (None: somebody takes it back); one that waits ends at once."""
     if job.life is JobLife.QUEUED:
         draft.settle(Key.DEADLINE.of(job.id))
-        _cancelled(draft, job, why)
+        _cancelled(draft, replace(job, stop=stop))
         if job.attempt > 1:
             leftovers.ended(draft, job)
     elif job.life is not JobLife.CANCELLING:
         draft.settle(Key.LIMIT.of(job.id))
         draft.settle(Key.QUIET.of(job.id))
-        draft.put_job(replace(job, life=JobLife.CANCELLING, why=why))
+        draft.put_job(replace(job, life=JobLife.CANCELLING, stop=stop))
         effect = CancelJob(job.id, job.cluster, job.attempt)
         draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
 
@@ -407,15 +413,20 @@ def cancel(draft: Draft, job: JobState, why: str) -> None:
 def end_with_cluster(draft: Draft, job: JobState) -> None:
     """The nodes that a job ran on, or was to run on, are wiped: nobody will ever say what became of it."""
     _settle(draft, job)
-    _cancelled(draft, job, job.why or "its MR-cluster has ended")
+    _cancelled(draft, job if job.stop or job.why else replace(job, stop=Reason("cluster-ended")))
 
 
-def _cancelled(draft: Draft, job: JobState, why: str) -> None:
+def _cancelled(draft: Draft, job: JobState) -> None:
     started_us = draft.at_us if job.started_us is None else job.started_us
-    ended = replace(job, life=JobLife.CANCELLED, started_us=started_us, finished_us=draft.at_us, why=why or "cancelled")
-    ended = replace(ended, waits=None)
+    why = job.why or ("cancelled" if job.stop is None else "")
+    ended = replace(job, life=JobLife.CANCELLED, started_us=started_us, finished_us=draft.at_us, why=why, waits=None)
     draft.put_job(ended)
-    draft.say("job-cancelled", job=job.id, cluster=job.cluster, attempt=job.attempt, error=why, log=job.log)
+    _say_end(draft, "job-cancelled", job)
+
+
+def _say_end(draft: Draft, code: str, job: JobState) -> None:
+    why = {"error": job.why} if job.stop is None else {"stop": job.stop.code, **job.stop.facts}
+    draft.say(code, **{"job": job.id, "cluster": job.cluster, "attempt": job.attempt, "log": job.log} | why)
 
 
 def _deadline_passes(draft: Draft, job: JobState) -> None:
@@ -425,7 +436,7 @@ def _deadline_passes(draft: Draft, job: JobState) -> None:
             _dropped(draft, job, {})
         else:
             draft.say("deadline", job=job.id, cluster=job.cluster, deadline_us=job.spec.deadline_us)
-            cancel(draft, job, _TOO_LATE)
+            cancel(draft, job, Reason("over-deadline"))
     release(draft, job.cluster)
 
 
@@ -444,7 +455,7 @@ def over_time(draft: Draft, key: str) -> None:
         _lasted(draft, job)
     elif kind is Key.LIMIT:
         draft.say("time-limit", job=job.id, cluster=job.cluster, limit_us=job.spec.time_limit_us)
-        cancel(draft, job, _TOO_LONG)
+        cancel(draft, job, Reason("over-limit"))
     elif kind is Key.DEADLINE:
         draft.settle(key)
         _deadline_passes(draft, job)

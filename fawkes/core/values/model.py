@@ -431,7 +431,8 @@ class JobState:
     ``granted`` CPUs of ``granted_of``, for the reasons in ``granted_why``; 0 when none did. ``displaced`` counts the
     attempts that ended because masters were lost or moved: these are no retries. ``own``: it is a command of its own,
     which need not have an application and may have several. ``waits`` says what it waits for once nothing of it has
-    moved for long (`core.standing`). ``stream`` is how a stream stands.
+    moved for long (`core.standing`). ``stream`` is how a stream stands. ``stop`` says why Fawkes ended it, ``why`` what
+    others said of its end; ledgers of earlier versions have both there.
     """
 
     spec: JobSpec
@@ -452,6 +453,7 @@ class JobState:
     own: bool = False
     waits: Reason | None = None
     stream: StreamState | None = None
+    stop: Reason | None = None
 
     @property
     def id(self) -> JobId:

@@ -15,6 +15,7 @@ from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterId, ClusterLife, ClusterState, JobLife, JobState, NodeLife
 from fawkes.offline.record.demand import says_times
 from fawkes.report import history
+from fawkes.report.words.sentences import why_ended
 from fawkes.store.base import CLUSTER, Reader
 
 _HINT = "Give another --since or --until; `fawkes jobs` shows when there were jobs"
@@ -136,7 +137,7 @@ def _texts(event: Started) -> tuple[str, str, str]:
 
 def _why(job: JobState) -> str:
     if job.life in ENDED_JOBS:
-        why = f": {job.why}" if job.why not in ("", job.life) else ""
+        why = f": {why}" if (why := why_ended(job)) not in ("", job.life) else ""
         return f"{job.life}{why}" if job.life is not JobLife.SUCCEEDED else "it has no times"
     return f"{job.life}: it had not ended"
 

@@ -14,7 +14,7 @@ from fawkes.core.values.events import Sampled
 from fawkes.core.values.model import JobState, Sample
 from fawkes.report import history
 from fawkes.report.pictures.steps import Step, held
-from fawkes.report.words.sentences import sentence
+from fawkes.report.words.sentences import sentence, why_ended
 from fawkes.store.base import Reader
 
 _TICK = ("tick", "verdict", "policy", "tau", "raw", "reducible", "share_error", "share_error_allowed", "usable")
@@ -69,7 +69,7 @@ def _job(state: JobState, start_us: int) -> dict[str, object]:
         "run_s": _seconds(state.run_us),
         "response_s": _seconds(response_us),
         "slowdown": state.slowdown,
-        "why": state.why,
+        "why": why_ended(state),
         "application": state.application,
         "log": state.log,
     }

@@ -16,7 +16,7 @@ from fawkes.report.tables.explain import Explanation, Line, lines_of
 from fawkes.report.tables.explain_quota import Courses, quota_lines
 from fawkes.report.tables.waste_rows import account_of_job, waste_in_words
 from fawkes.report.words.facts import how_it_stands
-from fawkes.report.words.sentences import sentence
+from fawkes.report.words.sentences import sentence, why_ended
 from fawkes.store.base import JOB, SAMPLE, Reader
 
 #: why a job waits now, asked of its admission policy once more; None without a policy, and for a job that does not wait
@@ -103,7 +103,7 @@ def _names(reason: Reason, name: str) -> bool:
 
 def job_in_words(state: JobState) -> list[str]:
     """How a job stands, its deadline, and the CPUs that it was granted, in sentences."""
-    why = f": {state.why}" if state.why not in ("", state.life) else ""
+    why = f": {why}" if (why := why_ended(state)) not in ("", state.life) else ""
     attempt = f" (attempt {state.attempt})" if state.attempt > 1 else ""
     lines = [f"job {state.id} of {state.cluster} {how_it_stands(state.life)}{attempt}{why}"]
     lines += [_deadline_in_words(state)] if state.due_us is not None else []

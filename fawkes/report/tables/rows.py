@@ -34,7 +34,7 @@ from fawkes.report.tables.node_rows import node_row, waited_for
 from fawkes.report.words.event_words import event_in_words
 from fawkes.report.words.facts import fold, named_files
 from fawkes.report.words.promises import GIVEN_UP, promise
-from fawkes.report.words.sentences import held_by, sentence
+from fawkes.report.words.sentences import held_by, sentence, why_ended
 from fawkes.store.base import Reader
 from fawkes.store.record import to_plain
 
@@ -69,7 +69,7 @@ def job_row(state: JobState) -> Row:
         "cpus": state.granted or None,
         "outcome": outcome(state),
         "application": state.application,
-        "why": state.why or ("" if state.waits is None else sentence(state.waits)),
+        "why": why_ended(state) or ("" if state.waits is None else sentence(state.waits)),
         "log": state.log,
     }
 

@@ -11,13 +11,32 @@ from fawkes.report.words.facts import Template, by
 
 #: what an admission policy is asked about, and not the numbers by which it answers
 _PLAIN = frozenset(
-    {"job", "cluster", "s", "cpus", "asked", "free", "total", "most", "error", "share", "bootstrap", "max_running_jobs"}
+    {"job", "cluster", "s", "cpus", "asked", "free", "total", "most", "error", "stop", "share", "bootstrap"}
+    | {"max_running_jobs"}
 )
+
+
+#: why Fawkes ended a job, or let it end
+_STOPS: Mapping[str, str] = {
+    "over-limit": "its time limit has passed",
+    "over-deadline": "its deadline has passed",
+    "hopeless": "its deadline cannot be met",
+    "cluster-released": "its MR-cluster is being released",
+    "cluster-ended": "its MR-cluster has ended",
+    "not-deployed": "{cluster} could not be deployed: {error}",
+    "job-not-declared": "its declaration was not found when the pool was adopted; only YARN knows if it still runs",
+    "job-had-ended": "it had ended with exit code {exit} before the pool was adopted",
+}
+
+
+def _end(facts: Facts) -> str:
+    """Why a job ended; in ledgers of earlier versions ``error`` has the words."""
+    return _STOPS.get(str(facts.get("stop")), "{error}")
 
 
 def _job_ended(text: str) -> Template:
     def ended(facts: Facts) -> str:
-        why = ": {error}" if facts.get("error") else ""
+        why = f": {_end(facts)}" if facts.get("error") or "stop" in facts else ""
         return text + why + ("; its log is {log}" if facts.get("log") else "")
 
     return ended
@@ -50,9 +69,9 @@ def _waits(facts: Facts) -> str:
 
 def _dropped(facts: Facts) -> str:
     if not facts.get("asked"):
-        return "Job {job} is dropped: {error}"
+        return f"Job {{job}} is dropped: {_end(facts)}"
     most = " and {most} could work for it" if "most" in facts else ""
-    return "Job {job} is dropped: {error}. It would need {asked} CPUs" + _numbers(facts) + most
+    return f"Job {{job}} is dropped: {_end(facts)}. It would need {{asked}} CPUs" + _numbers(facts) + most
 
 
 #: what a job waits for, by `core.standing.For`
@@ -119,6 +138,7 @@ def _went(facts: Facts) -> str:
 
 
 JOBS: Mapping[str, Template] = {
+    **_STOPS,
     "stream-steered": "Stream {job} gets {executors} executors instead of {before}: {error}",
     "stream-gives-back": "Stream {job} gets {executors} executors instead of {before}: {waiting} tasks of other jobs "
     "wait, and its guarantee is {entitled} of the {needs} that it needs",

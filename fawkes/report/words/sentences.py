@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from fawkes.base.units import counted
-from fawkes.core.values.model import ClusterLife, Facts, Hold, Reason
+from fawkes.core.values.model import ClusterLife, Facts, Hold, JobState, Reason
 from fawkes.report.words.cluster_sentences import BALANCE, CLUSTERS
 from fawkes.report.words.facts import (
     Template,
@@ -51,6 +51,11 @@ def sentence(reason: Reason, nodes: tuple[str, ...] = ()) -> str:
         except (KeyError, TypeError, ValueError, AttributeError):
             return bare(reason)
     return bare(reason)
+
+
+def why_ended(job: JobState) -> str:
+    """The reason why Fawkes ended a job, else what others said of its end; empty when neither is known."""
+    return job.why if job.stop is None else sentence(job.stop)
 
 
 def _numbered(text: str, facts: Facts) -> str:

@@ -88,9 +88,9 @@ def test_its_jobs_forbid_it_unless_it_is_forced_and_end_with_the_reason() -> Non
     assert desk.refusal() == "has-jobs"
     assert desk.state.clusters[A].life is ClusterLife.DEPLOYING
     release(desk, force=True)
-    assert [(facts["job"], facts["error"]) for facts in desk.said("job-cancelled")] == [
-        ("a-1", "its MR-cluster is being released"),
-        ("a-2", "its MR-cluster is being released"),
+    assert [(facts["job"], facts["stop"]) for facts in desk.said("job-cancelled")] == [
+        ("a-1", "cluster-released"),
+        ("a-2", "cluster-released"),
     ]
     assert not desk.state.jobs
     desk.submit("a", 3)

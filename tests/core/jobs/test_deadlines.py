@@ -218,8 +218,8 @@ def test_a_hopeless_job_is_told_so_at_once() -> None:
     desk.now_s += 21
     read(desk)
     (facts,) = desk.said("job-dropped")
-    dropped = (facts["job"], facts["error"], facts["asked"], facts["most"])
-    assert dropped == ("a-4", "its deadline cannot be met", 12, 10)
+    dropped = (facts["job"], facts["stop"], facts["asked"], facts["most"])
+    assert dropped == ("a-4", "hopeless", 12, 10)
     ended = last_of(desk, "a-4")
     assert (ended.life, ended.met, ended.run_us) == (JobLife.DROPPED, False, 0)
     assert "deadline:a-4" not in desk.state.pending
@@ -232,7 +232,7 @@ def test_a_deadline_that_passes_in_the_queue_drops_the_job_then() -> None:
         submit(desk, number, deadline_s=1000)
     submit(desk, 4, deadline_s=30)
     to_deadline(desk, "a-4")
-    assert desk.said("job-dropped")[0]["error"] == "its deadline has passed"
+    assert desk.said("job-dropped")[0]["stop"] == "over-deadline"
 
 
 def test_capacity_that_is_gone_drops_nobody() -> None:
@@ -285,7 +285,7 @@ def test_reactive_kills_a_late_job_and_gives_its_room_to_the_next() -> None:
     desk.now_s += 1
     desk.job("a-0", Progress.CANCELLED)
     assert last_of(desk, "a-0").life is JobLife.KILLED
-    assert desk.said("job-killed")[0]["error"] == "its deadline has passed"
+    assert desk.said("job-killed")[0]["stop"] == "over-deadline"
     assert started(desk) == [("a-1", 3)]
 
 

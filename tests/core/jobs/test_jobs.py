@@ -10,7 +10,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import PutJob
 from fawkes.core.values.effects import CancelJob, StartJob
 from fawkes.core.values.events import AttemptSeen, CancelAsked, Progress, ReleaseAsked, Woke
-from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, Reason
 from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Launcher
 from tests.support.desk import Desk
 from tests.support.pools import settings, submit
@@ -228,7 +228,17 @@ def test_a_job_that_runs_too_long_is_stopped_and_failed_unless_it_just_succeeded
     assert job(desk).life is JobLife.CANCELLING
     desk.job("a-0", seen, error="killed")
     assert ended(desk).life is (JobLife.SUCCEEDED if seen is Progress.SUCCEEDED else JobLife.FAILED)
-    assert ended(desk).why == ("" if seen is Progress.SUCCEEDED else "its time limit has passed")
+    assert (ended(desk).stop, ended(desk).why) == (None if seen is Progress.SUCCEEDED else Reason("over-limit"), "")
+
+
+@pytest.mark.parametrize(
+    ("why", "life"), [("its time limit has passed", "failed"), ("its deadline has passed", "killed")]
+)
+def test_the_words_of_earlier_versions_say_how_a_stopped_job_ends(why: str, life: str) -> None:
+    desk = desk_with(1, running=1)
+    desk.state.put_job(replace(job(desk), life=JobLife.CANCELLING, why=why))
+    desk.job("a-0", Progress.CANCELLED)
+    assert (ended(desk).life, ended(desk).why) == (life, why)
 
 
 def test_a_waiting_job_is_cancelled_at_once() -> None:

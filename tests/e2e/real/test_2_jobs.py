@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.core.values.model import JobLife, JobState
+from fawkes.core.values.model import JobLife, JobState, Reason
 from fawkes.playbook.dist import pieces
 from tests.support.site import RealSite
 
@@ -144,7 +144,7 @@ def test_each_failure_says_why(running: RealSite, ended: dict[str, JobState]) ->
     assert ended["no-room"].why.startswith("its output folder /records exists already")
     assert ended["twice"].why == "the reason is known"
     assert "Task failed task_" in ended["bad-task"].why
-    assert ended["too-long"].why == "its time limit has passed"
+    assert ended["too-long"].stop == Reason("over-limit")
     rows = running.rows("jobs", "beta", "--state", "failed")
     shown = {row["job"]: row["why"] for row in rows if row["job"] in ended}
     assert shown == {name: job.why for name, job in ended.items() if job.life is JobLife.FAILED}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.values.model import ClusterLife, JobLife, NodeLife, Role
+from fawkes.core.values.model import ClusterLife, JobLife, NodeLife, Reason, Role
 from tests.support.site import LIMIT_S, RealSite, differences
 
 pytestmark = pytest.mark.hadoop
@@ -153,7 +153,7 @@ def test_given_back_while_it_is_deployed_and_while_it_loads(site: RealSite) -> N
     site.run()
     site.until_life(ClusterLife.GONE, "gamma")
     never = site.ledger.jobs["never"]
-    assert (never.life, never.why) == (JobLife.CANCELLED, "its MR-cluster is being released")
+    assert (never.life, never.stop) == (JobLife.CANCELLED, Reason("cluster-released"))
 
     site.until_life(ClusterLife.LOADING, "delta")
     assert [row["bytes"] for row in site.rows("release", "delta", "--dry-run")] == [0]

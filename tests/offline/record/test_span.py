@@ -11,7 +11,7 @@ from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import Decision, PutCluster, PutJob
 from fawkes.core.values.events import PolicyText, ReleaseAsked, Started, Woke
-from fawkes.core.values.model import ClusterId, ClusterLife, ClusterSpec, ClusterState, JobId, JobLife, JobState
+from fawkes.core.values.model import ClusterId, ClusterLife, ClusterSpec, ClusterState, JobId, JobLife, JobState, Reason
 from fawkes.core.values.settings import Settings
 from fawkes.offline.record.span import recorded_span, span_of
 from fawkes.store.memory import MemoryStore
@@ -70,7 +70,7 @@ def test_jobs_that_were_ended_for_their_deadline_are_kept_where_their_tasks_are_
     store = store_of(
         (started(0), (CLUSTER,)),
         woke(1, job("good", JobLife.SUCCEEDED, 1)),
-        woke(2, job("dropped", JobLife.DROPPED, 2, 0, why="its deadline cannot be met")),
+        woke(2, job("dropped", JobLife.DROPPED, 2, 0, stop=Reason("hopeless"))),
         woke(3, job("killed", JobLife.KILLED, 3, 5)),
         woke(4, PutJob(replace(unknown.state, spec=replace(unknown.state.spec, details=jar), why="too late"))),
     )
