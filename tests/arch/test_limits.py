@@ -15,7 +15,6 @@ CARRIERS = {
     "ssh.py": "signs of life of a connection",
     "timers.py": "the machine's clock",
     "mailbox.py": "the machine's clock",
-    "fitness.py": "what `fawkes check` reports of a host",
     "measure.py": "how late a ResourceManager lists what has ended",
     "same_time.py": "how far Kerberos lets two clocks differ",
 }

@@ -31,6 +31,11 @@ class KeepRules:
         return edits_bytes > self.edits_bytes and rested
 
 
+def is_torn(looks: int) -> bool:
+    """True if so many looks in a row found the same operation half written: nobody writes the rest of it."""
+    return looks > 5
+
+
 def copies_needed(cluster: ClusterState | None) -> bool:
     """True unless an MR-cluster has gone and nothing of it was lost: its kept copies are of no use then.
 

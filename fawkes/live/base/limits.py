@@ -73,8 +73,6 @@ EDITS_S = 30.0
 """A look at new edits of a NameNode, with one piece of them as the answer."""
 EDIT_LOOKS = 300
 """Looks in one round of copying: more edits than that (gigabytes) come with the next round."""
-TORN_LOOKS = 5
-"""Looks that find the same operation half written before the round ends without it."""
 IMAGE_S = 900.0
 """A whole image, or a whole copy, from a node or to it."""
 PUSH_S = 60.0
@@ -146,6 +144,8 @@ JOIN_EVERY_S = 0.25
 """Masters that are to take a node."""
 LOOKS_PER_STATUS = 8
 """Looks at masters between two looks at the node that joins."""
+LOOKS_PER_DAEMON = 12
+"""Looks at masters that are being brought up between two looks at their processes."""
 LOOKS_PER_LEAD = 4
 """Looks between two orders to make the masters of an MR-cluster with a journal active."""
 CATCH_UP_EVERY_US = 10_000_000

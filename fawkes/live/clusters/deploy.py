@@ -32,8 +32,6 @@ from fawkes.live.wire.rest import Deadline, UnreadableError
 from fawkes.playbook import Lease, Script
 
 _log = logging.getLogger(__name__)
-#: how many looks at the masters between two looks at the daemons themselves
-_LOOKS_PER_STATUS = 12
 #: the NameNode waits for its format, Spark's history server for a folder in HDFS (`Stages.load`)
 _LATER = ("namenode", HISTORY)
 
@@ -212,7 +210,7 @@ class Deployer:
                 return True
             note(why or "no DataNode has told of its volumes yet")
             looks += 1
-            if looks % _LOOKS_PER_STATUS == 0:
+            if looks % limits.LOOKS_PER_DAEMON == 0:
                 self._daemons_live(cluster)
             self._stopping.wait(limits.LOOK_EVERY_S)
         return False

@@ -17,8 +17,9 @@ from fawkes.base.errors import HostError
 from fawkes.base.units import SECOND_US
 from fawkes.config.nodes.inventory import Inventory, InventoryNode
 from fawkes.config.settings.settings import SshLimits
+from fawkes.core.watching import fit
 from fawkes.live.base import limits
-from fawkes.live.hadoop.fitness import SHELL_LIMIT_US, Seen
+from fawkes.live.hadoop.fitness import Seen
 from fawkes.live.hadoop.ports import Ports
 from fawkes.live.hadoop.users import unfit_users
 from fawkes.live.kerberos.same_time import ahead_us
@@ -31,7 +32,6 @@ from fawkes.live.wire.names import NAMES
 from fawkes.playbook import Script, reading
 from fawkes.playbook.dist.compile.java import NeedsJava, find_java
 
-_TRIES = 3
 _LOOPBACK = "127.0.0.1"
 #: with more nodes than this each is asked for some of the others' names only
 _MOST_NAMES = 64
@@ -226,18 +226,14 @@ class Examination:
         )
 
     def _shell_us(self, name: str) -> int:
-        """The time that the login shell takes to start: the best of a few looks, for one may be late under load."""
-        best = None
-        for _ in range(_TRIES):
+        """The time that the login shell takes to start: the best of as many looks as the verdict needs."""
+        took_us: list[int] = []
+        while not fit.shell_is_known(took_us):
             before = time.monotonic_ns()
             # With a standard input of its own a script gets a new channel, and so a new shell.
             self._fleet.run(name, Script(":"), limits.CHECK_S, stdin=BytesIO())
-            took = (time.monotonic_ns() - before) // 1000
-            best = took if best is None else min(best, took)
-            if best <= SHELL_LIMIT_US:
-                break
-        assert best is not None
-        return best
+            took_us.append((time.monotonic_ns() - before) // 1000)
+        return min(took_us)
 
     def _tidy(self, seen: Seen) -> None:
         if not seen.facts:

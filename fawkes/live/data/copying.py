@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from fawkes.core.clusters.keeping import is_torn
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.base import limits
 from fawkes.live.edits import edit_log
@@ -108,7 +109,7 @@ class Copier:
             torn += following == place and not more
             limit = 4 * limit if more else limit
             place = following
-            if torn > limits.TORN_LOOKS:
+            if is_torn(torn):
                 what = "an operation that is not whole" if whole_but_torn else "nothing to read"
                 raise MastersDataError(f"segment {place[0]} of its edits has {what} at byte {place[1]}", where=node)
         raise KeepError("its edits grow faster than they can be copied", where=node)

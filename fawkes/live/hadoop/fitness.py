@@ -13,27 +13,19 @@ from enum import StrEnum
 from ipaddress import IPv4Address, IPv6Address
 
 from fawkes.base.errors import HostError
-from fawkes.base.units import SECOND_US, show_bytes, show_duration
+from fawkes.base.units import show_bytes, show_duration
 from fawkes.config.files.nodeset import fold
 from fawkes.config.nodes.inventory import InventoryNode
+from fawkes.core.watching import fit
 from fawkes.live.hadoop.ports import Ports
 from fawkes.live.nodes.ssh import ConnectionState, SshError
 from fawkes.playbook import Facts
 from fawkes.playbook.dist.compile.java import Java
 
-CLOCK_LIMIT_US = SECOND_US
 USER_HINT = (
     "Each node needs this user, with no other use and no line in /etc/subuid, and the user for SSH needs the right to "
     "run programs as that user (sudo without a password)"
 )
-SHELL_LIMIT_US = SECOND_US
-#: a disk with less than this share free, or less than so many bytes, is full
-_FULL_SHARE = 0.01
-_FULL_BYTES = 10_000_000
-#: more of a disk or a memory may be promised than df and meminfo show, for these count in other ways
-_TOLERANCE = 1.1
-#: a file system with fewer inodes free than this is full: a job alone takes hundreds of files
-_FEW_INODES = 1000
 _MOST_NAMED = 8
 _KEY_STATES = (ConnectionState.KEY_UNKNOWN, ConnectionState.KEY_CHANGED)
 _BEFORE_THE_KEY = (
@@ -328,7 +320,7 @@ def _short(name: str) -> str:
 
 def _clock(seen: Seen) -> Iterator[Problem]:
     off = seen.clock_us
-    if off is not None and abs(off) > CLOCK_LIMIT_US:
+    if off is not None and fit.clock_differs(off):
         yield Problem(
             "clock",
             f"its clock is {show_duration(abs(off))} {'ahead of' if off > 0 else 'behind'} this machine's",
@@ -346,11 +338,11 @@ def free_bytes(seen: Seen) -> int | None:
 def _disk(seen: Seen, pool: str) -> Iterator[Problem]:
     folder, free = seen.node.work_dir, free_bytes(seen)
     total = (seen.facts.number("disk.total_kb") or 0) * 1024
-    if free is not None and (free < _FULL_BYTES or free < _FULL_SHARE * total):
+    if free is not None and fit.disk_is_full(free, total):
         yield Problem("disk", f"the disk of {folder} is full: {show_bytes(free)} free", "Make room, or move work_dir")
     elif unusable := _unusable(seen):
         yield unusable
-    elif free is not None and free * _TOLERANCE < seen.node.disk_bytes and not _serves(seen, pool):
+    elif free is not None and fit.disk_is_smaller(free, seen.node.disk_bytes) and not _serves(seen, pool):
         yield Problem(
             "disk",
             f"the inventory promises {show_bytes(seen.node.disk_bytes)}, {folder} has {show_bytes(free)} free",
@@ -378,8 +370,7 @@ def _unusable(seen: Seen) -> Problem | None:
             f"{folder} is on a read-only file system (mounted on {mount})",
             f"As root there: mount -o remount,rw {mount}. If it became read-only by itself, look at its disk (dmesg)",
         )
-    # Some file systems (btrfs) make inodes as they need them, and say 0 of 0.
-    if inodes and free < _FEW_INODES:
+    if fit.inodes_are_few(free, inodes):
         return Problem(
             "disk",
             f"the file system of {folder} has too few inodes left: {free:,} of {inodes:,} are free",
@@ -480,7 +471,7 @@ def _tools(seen: Seen) -> Iterator[Problem]:
 
 
 def _ways(seen: Seen) -> Iterator[Problem]:
-    if seen.shell_us is not None and seen.shell_us > SHELL_LIMIT_US:
+    if seen.shell_us is not None and fit.shell_is_slow(seen.shell_us):
         yield Problem(
             "shell",
             f"its login shell takes {show_duration(seen.shell_us)} to start, before each command",

@@ -23,8 +23,6 @@ from fawkes.playbook import Facts as NodeFacts
 from fawkes.playbook import Lease, Script
 
 _log = logging.getLogger(__name__)
-#: how many looks at a daemon's answers between two looks at its process
-_LOOKS_PER_STATUS = 12
 _NO_DELETION = f"-Ddfs.namenode.startup.delay.block.deletion.sec={limits.NO_DELETION_S}"
 
 
@@ -155,7 +153,7 @@ class Change:
         self, look: int, nodes: Iterable[NodeId], daemons: Collection[str], fine: Collection[str] = ("running",)
     ) -> None:
         """At every so manieth look: HostError for a daemon that has ended, because waiting for it would be in vain."""
-        if look % _LOOKS_PER_STATUS:
+        if look % limits.LOOKS_PER_DAEMON:
             return
         for at in nodes:
             script = hadoop.status(self._ground.folders(at, self._cluster.id), list(daemons))
