@@ -1,7 +1,7 @@
 """The rate at which the nodes of an MR-cluster save tasks: measured by its own saves, the setting until there are some.
 
 A rate is memory by time, as a forecast reads it: so it has in it what no rate of bytes has, such as the start of a JVM,
-programs that save less than their memory, and images that are larger.
+programs that save less than their memory, increments, and images that are larger.
 """
 
 from __future__ import annotations

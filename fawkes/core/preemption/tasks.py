@@ -57,7 +57,7 @@ def _number(value: object) -> int | None:
 
 
 def task_of(row: Row, priority: int = 0) -> Task:
-    """The task as Algorithm 1 sees it: what a program saves of itself is all that it needs, so no increments."""
+    """The task as Algorithm 1 sees it: what an increment of it will have is not known, and is in the measured rate."""
     return Task(
         id=row.container,
         node=row.node,
