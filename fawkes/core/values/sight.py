@@ -263,7 +263,7 @@ class Work:
     ``master``: an ApplicationMaster has a container. ``progress`` is the percentage of the map tasks and that of the
     reduce tasks, added. A count is None while the ApplicationMaster does not answer. ``since_us`` is since when nothing
     of this has changed: the core's own (0 in a reading). ``resumes`` is None where nobody says it, ``stream`` where no
-    driver of a stream does.
+    driver of a stream does. ``opaque``: its tasks report no progress while they run.
     """
 
     tag: str
@@ -276,6 +276,7 @@ class Work:
     since_us: int = 0
     resumes: Resumes | None = None
     stream: StreamSeen | None = None
+    opaque: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,6 +95,8 @@ def judge(
                 draft.say("job-goes-on", job=job.id, cluster=job.cluster)
             continue
         what, numbers = waits_for(row, reading, strays)
+        if what is For.TASKS and row.opaque:
+            continue
         if job.waits is not None and job.waits.facts.get("waits_for") == what:
             continue
         facts = {"waits_for": what, "since_us": row.since_us, **{k: v for k, v in numbers.items() if v is not None}}

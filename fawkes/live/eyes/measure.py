@@ -419,6 +419,7 @@ def _work_of(app: Application, tag: str, tasks: Tasks, nodes: Iterable[ComputeNo
         done=tasks.done,
         progress=tasks.progress or 0.0,
         stream=stream,
+        opaque=app.kind == TASKS,
     )
 
 

@@ -119,6 +119,13 @@ def test_a_job_that_stands_says_what_it_waits_for_once_and_when_it_goes_on() -> 
     assert at.said("job-stands")[0]["waits_for"] == "strays"
 
 
+def test_a_job_whose_tasks_report_no_progress_stands_only_while_none_runs() -> None:
+    at, works = desk(), replace(WORKS, opaque=True)
+    assert [read(at, works).waits for _ in range(6)] == [None] * 6
+    read(at, replace(works, running=0))
+    assert read(at, replace(works, running=0), after_s=QUIET_S).waits is not None
+
+
 def test_readings_that_do_not_say_how_far_jobs_are_change_nothing() -> None:
     at = desk()
     read(at, WORKS)

@@ -32,6 +32,7 @@ def test_what_neither_runs_nor_has_ended_waits(server: Server, row: dict[str, An
     reading = read(server)
     assert (reading.tasks_waiting, reading.tasks_running, reading.tasks_done) == counts
     assert (reading.tasks_ready, reading.silent) == (counts[0], ())
+    assert [work.opaque for work in reading.work or ()] == [True]
 
 
 @pytest.mark.parametrize("tags", [(), ("tasks-",), ("tasks-x",), ("tasks-0",)])
