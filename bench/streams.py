@@ -197,7 +197,7 @@ def picture(store: Reader) -> Figure:
     load.plot(at_s, [seen.arrive for _, seen in course], **line)
     load.set_ylabel("records/s")
     executors.plot(at_s, [seen.executors for _, seen in course], **line)
-    executors.plot(at_s, [seen.wanted for _, seen in course], color="black", linestyle="--", linewidth=0.8)
+    executors.plot(at_s, [seen.wanted for _, seen in course], drawstyle="steps-post", color="black", ls="--", lw=0.8)
     executors.set_ylabel("executors\n(dashed: wanted)")
     for panel, name in ((mine, MINE), (other, OTHER)):
         draw_nodes(panel, {role: curves.curve(name, role) for role in ROLES}, curves.end_s, moved_s)
@@ -206,7 +206,7 @@ def picture(store: Reader) -> Figure:
     latency.axhline(1.5 * BATCH_S, color="black", linestyle=":", linewidth=0.8)
     latency.set_ylabel("latency (s)")
     latency.set_xlabel("time (s); dotted: a batch that takes all of its time")
-    latency.set_xlim(0, at_s[-1])
+    latency.set_xlim(0, curves.end_s)
     style.legend_below(figure, marks_of_nodes(requests=False, moves=bool(moved_s)))
     return figure
 
