@@ -19,14 +19,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 def job_folder(folders: Folders, job: str, attempt: int) -> PurePosixPath:
-    """Where an attempt keeps its files; UserError for a job's name that is no file name."""
+    """The place where an attempt keeps its files; UserError for a job's name that is no file name."""
     if not _NAME.fullmatch(job):
         raise UserError(f"{job!r} is no valid name", where="job", hint="Use letters, digits and . _ -")
     return folders.jobs / f"{job}.{attempt}"
 
 
 def files_folder(folders: Folders, job: str, attempt: int) -> PurePosixPath:
-    """Where an attempt finds the files that came along; its working folder as well. Raises as `job_folder`."""
+    """Place where an attempt finds the files that came along; its working folder as well. Raises as `job_folder`."""
     return job_folder(folders, job, attempt) / "files"
 
 
@@ -127,7 +127,7 @@ def _exports(variables: Mapping[str, str | Secret]) -> Secret:
 
 
 def look(folders: Folders, job: str, attempt: int) -> Script:
-    """How an attempt stands: facts ``state``, ``boot``, and ``exit began_us ended_us pid cancelled application``.
+    """The standing of an attempt: facts ``state``, ``boot``, and ``exit began_us ended_us pid cancelled application``.
 
     ``running``; ``finished``; ``lost`` (it began, is gone, and left no result: ask the ResourceManager before a new
     attempt); ``unborn`` (the folder is there, the command was never begun: ``start`` again is safe); ``absent``.

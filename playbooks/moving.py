@@ -59,7 +59,7 @@ def cluster_id(lease: Lease) -> str:
 
 
 def look(lease: Lease) -> Script:
-    """How the masters of the MR-cluster stand on a node; changes nothing and needs no valid lease.
+    """The standing of the masters of the MR-cluster on a node; changes nothing and needs no valid lease.
 
     Fact ``process.NAME`` is the pid of each master daemon. ``image`` is ``yes`` for a NameNode's folder of this
     MR-cluster with an image whose checksum is right, else ``no``; it is absent when the disk gives no answer.

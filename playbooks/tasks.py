@@ -136,7 +136,7 @@ def preempt(lease: Lease, orders: Mapping[str, bool], *, within_s: float) -> Scr
 
 
 def went(lease: Lease, containers: Sequence[str], *, wait_s: float = 0.0) -> Script:
-    """How containers with an order went, at the latest after ``wait_s``; changes nothing.
+    """The ends of containers with an order, at the latest after ``wait_s``; changes nothing.
 
     Fact ``went.CONTAINER`` is ``saved TIME BYTES``, ``killed TIME 0 [WHY]`` or ``ended TIME 0`` (hundredths of a second
     since the orders), ``runs``, or ``gone`` when nothing is left that says how it went.

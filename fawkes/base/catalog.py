@@ -35,7 +35,7 @@ class Kind(StrEnum):
 
 
 class Origin(StrEnum):
-    """Where something came from, in the order in which it is looked for."""
+    """The place where something came from, in the order in which it is looked for."""
 
     GIVEN = "given"
     SITE = "site"

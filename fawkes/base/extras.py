@@ -1,4 +1,4 @@
-"""Which parts of Fawkes need packages that a controller does not, and what to type when these are missing.
+"""Parts of Fawkes that need packages that a controller does not, and what to type when these are missing.
 
 A verb names its extras with `needs`, so that it ends before it has done anything. `pyproject.toml` has the same
 packages.

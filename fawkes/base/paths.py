@@ -1,4 +1,4 @@
-"""Where Fawkes keeps its own files on the controller's machine, and what kind of thing a path may lead to."""
+"""The place where Fawkes keeps its own files on the controller's machine, and what kind of thing a path may lead to."""
 
 from __future__ import annotations
 

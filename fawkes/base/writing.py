@@ -25,7 +25,7 @@ def refuse_there(path: Path, *, force: bool) -> None:
 
 
 def place_of(path: Path) -> Path:
-    """Where a file is to be written: the path, or the regular file that a link leads to.
+    """The place where a file is to be written: the path, or the regular file that a link leads to.
 
     RefusedError when there is anything but a regular file, such as a device, and when a link leads nowhere.
     """

@@ -32,7 +32,7 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class Verb:
-    """Where a verb is implemented (``module:attribute``) and its line in `fawkes --help`."""
+    """The place where a verb is implemented (``module:attribute``) and its line in `fawkes --help`."""
 
     where: str
     help: str

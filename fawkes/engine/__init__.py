@@ -28,12 +28,12 @@ LoadPreemption = Callable[[PolicyText], Choose]
 
 
 def no_admission(policy: PolicyText, parameters: Mapping[str, Plain]) -> Admission:
-    """For engines that never meet an admission policy: BrokenError when they do."""
+    """A stand-in for engines that never meet an admission policy: BrokenError when they do."""
     raise BrokenError(f"nobody can load the admission policy {policy.name}")
 
 
 def no_preemption(policy: PolicyText) -> Choose:
-    """For engines that never meet a preemption policy: BrokenError when they do."""
+    """A stand-in for engines that never meet a preemption policy: BrokenError when they do."""
     raise BrokenError(f"nobody can load the preemption policy {policy.name}")
 
 

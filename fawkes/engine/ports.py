@@ -13,7 +13,7 @@ from fawkes.core.values.events import Event
 
 
 class World(Protocol):
-    """Where events come from and effects go to.
+    """The place where events come from and effects go to.
 
     The contract (tests/contract holds both worlds to it): `start` returns at once; an effect that is started again, or
     whose goal holds already, is confirmed again and does no harm; a newer goal for the same key replaces the older;

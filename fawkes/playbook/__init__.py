@@ -146,7 +146,7 @@ def failure(node: str, doing: str, exit_code: int, stderr: str) -> FawkesError:
 
 @dataclass(frozen=True, kw_only=True)
 class Folders:
-    """Where the things of one MR-cluster lie on one node. Everything is below ``work_dir``."""
+    """The place where the things of one MR-cluster lie on one node. Everything is below ``work_dir``."""
 
     DFS_INCLUDE: ClassVar[str] = "dfs.include"
     DFS_EXCLUDE: ClassVar[str] = "dfs.exclude"
@@ -177,7 +177,7 @@ class Folders:
 
     @property
     def group_file(self) -> PurePosixPath:
-        """That a control group was made for the MR-cluster on the node, and how one enters it; absent without one."""
+        """The note that the MR-cluster has a control group on the node, and how one enters it; absent without one."""
         return self.work_dir / "groups" / self.cluster
 
     @property
@@ -504,7 +504,7 @@ def quota_functions() -> Script:
 
 
 def lease_change(lease: Lease, template: str, *, mends: bool = False, **values: Value) -> Script:
-    """For ``playbooks/lease.py`` alone: a script that may read the lease, under the lock, and write it anew.
+    """A script for ``playbooks/lease.py`` alone: one that may read the lease, under the lock, and write it anew.
 
     One that ``mends`` runs for a damaged lease as well: the shell's ``damage`` says what is wrong with it then.
     """

@@ -1,4 +1,4 @@
-"""How a file in `policies/admission/` becomes an admission policy.
+"""The way from a file in `policies/admission/` to an admission policy.
 
 Such a file has a docstring, a ``NAME``, and three functions. ``admit(queue, memory)`` answers with verdicts on the jobs
 of a queue. ``learn(done, memory)`` answers with what is remembered after a job has ended. ``late(job, memory)`` says
@@ -84,7 +84,7 @@ def _settable(function: Callable[..., Any]) -> list[str]:
 
 
 def _failure(admission: Admission) -> str:
-    """How the policy fails on a small queue before it is trusted; empty when it does not."""
+    """The failure of the policy on a small queue before it is trusted; empty when it does not."""
     waiting = Job("probe-1", 4, 60.0, 0.0, work_s=100.0)
     running = Job("probe-2", 4, 60.0, 5.0, granted=2, work_s=100.0)
     memory: Memory = None

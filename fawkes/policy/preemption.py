@@ -1,4 +1,4 @@
-"""How a file in `policies/preemption/` becomes a preemption policy.
+"""The way from a file in `policies/preemption/` to a preemption policy.
 
 Such a file has a docstring, a ``NAME``, and ``preempt(victims)``, which answers with a list of a `Choice` for each
 victim, in the order of the victims. The core follows the choices (`fawkes.core.preemption.preempt`): it adds up the

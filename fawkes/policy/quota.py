@@ -1,4 +1,4 @@
-"""How a file in `policies/quota/` becomes a quota policy.
+"""The way from a file in `policies/quota/` to a quota policy.
 
 Such a file has a docstring, a ``NAME``, and ``divide(claims)``, which answers with a list of a `Portion` for each claim
 on the cores of a node, or on the nodes of the pool, in the order of the claims. The core fills by these portions

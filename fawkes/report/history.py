@@ -248,7 +248,7 @@ def samples(store: Reader) -> dict[str, Sample]:
 
 
 def standbys(store: Reader) -> list[tuple[StandbySeen, int]]:
-    """How the second NameNode of each MR-cluster was seen last, and since when (us) it can or cannot take over."""
+    """The last view of the second NameNode of each MR-cluster, and since when (us) it can or cannot take over."""
     latest: dict[str, tuple[StandbySeen, int]] = {}
     for entry in store.entries(kinds=(StandbySeen.__name__,)):
         seen = entry.event
@@ -266,7 +266,7 @@ def balance(store: Reader) -> PutTick | None:
 
 
 def rules(store: Reader) -> PutRules | None:
-    """Which engine was in charge last, and by which settings; None before the first start."""
+    """The engine that was in charge last, and by which settings; None before the first start."""
     rules = _latest(store, PutRules.__name__, PutRules)
     return rules[0] if rules else None
 
@@ -311,7 +311,7 @@ def starts(store: Reader, after: int = 0) -> Iterator[tuple[int, Started]]:
 
 
 def news_of_settings(store: Reader) -> tuple[int, Settings, Settings] | None:
-    """When settings changed within the last day, from which to which, by a start or a reload; None if they did not."""
+    """The time of a change of settings within a day, from which to which, by a start or a reload; None without one."""
     day_us, now_us = 86_400 * SECOND_US, last_us(store)
     recent: list[Started] = []
     # A start has the whole inventory: older ones are read only until one of before that day is among them.
@@ -328,13 +328,13 @@ def news_of_settings(store: Reader) -> tuple[int, Settings, Settings] | None:
 
 
 def paused(store: Reader) -> str:
-    """Why voluntary moves are stopped; empty when they are not."""
+    """The reason why voluntary moves are stopped; empty when they are not."""
     pauses = _latest(store, PutPause.__name__, PutPause)
     return pauses[0].reason if pauses else ""
 
 
 def clock(store: Reader) -> PutClock | None:
-    """How the clock was set last, when that was a jump; None when it never was."""
+    """The last step of the clock, when that was a jump; None when it never was."""
     clocks = _latest(store, PutClock.__name__, PutClock)
     return clocks[0] if clocks and clocks[0].by_us else None
 

@@ -1,4 +1,4 @@
-"""Which model of Hadoop a run takes: the readable one, or the compiled one where that is done sooner."""
+"""The model of Hadoop that a run takes: the readable one, or the compiled one where that is done sooner."""
 
 from __future__ import annotations
 

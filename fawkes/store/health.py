@@ -183,7 +183,7 @@ def _may_lack_pages(connection: sqlite3.Connection, version: int) -> bool:
 
 
 def boot() -> str:
-    """Which start of which machine this is; never the same twice where nobody can say."""
+    """The id of this start of this machine; never the same twice where nobody can say."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

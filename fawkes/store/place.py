@@ -1,4 +1,4 @@
-"""Where a ledger lies: what tells a state folder from a copy of it, which has the same content."""
+"""The place where a ledger lies: what tells a state folder from a copy of it, which has the same content."""
 
 from __future__ import annotations
 

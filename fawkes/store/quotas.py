@@ -60,7 +60,7 @@ class QuotaRecord:
     """The writer; one thread uses it. A full disk costs the record, not the quotas: what was not stored is skipped."""
 
     def __init__(self, folder: Path, policy: PolicyText, rules: QuotaRules) -> None:
-        """For a state folder. The file is opened, and made if there is none, with the first period."""
+        """Open the file of a state folder. It is opened, and made if there is none, with the first period."""
         self.path = folder / FILE
         self._policy, self._rules = dumps(to_plain(policy)), dumps(to_plain(rules))
         self._goals: set[str] = set()
@@ -158,7 +158,7 @@ class QuotaReader:
             self._db = self._ask(lambda: connect(self.path, "ro"))
 
     def courses(self, job: str | None = None, after_us: int = 0) -> list[tuple[int, Course]]:
-        """When and how applications stood after a time, oldest first; empty where nothing was recorded."""
+        """The time when and how applications stood after a time, oldest first; empty where nothing was recorded."""
         if self._db is None:
             return []
         reader = _Reading(self._db)
@@ -171,7 +171,7 @@ class QuotaReader:
         ]
 
     def count(self) -> int:
-        """How many periods are stored whole, so that they can be decided again."""
+        """The number of periods that are stored whole, so that they can be decided again."""
         if self._db is None:
             return 0
         db = self._db

@@ -352,7 +352,7 @@ def _tagged(members: tuple[Any, ...]) -> Coder:
 
 
 class _Step(NamedTuple):
-    """How one field of a record is written and read; it is left out as None or as empty when its default is that."""
+    """The way to write and read one field of a record; it is left out as None or as empty when its default is that."""
 
     name: str
     coder: Coder

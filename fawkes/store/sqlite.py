@@ -70,7 +70,7 @@ class LedgerReader:
             yield self._entry(row)
 
     def count(self, last: int, *, after: int = 0, kinds: Sequence[str] = (), deciding: bool = False) -> int:
-        """How many steps there are after ``after`` up to ``last``; of the classes ``kinds``, if any.
+        """The number of steps after ``after`` up to ``last``; of the classes ``kinds``, if any.
 
         ``deciding``: only those whose decision has reasons. They are told by their text: reading them as `entries`
         does takes five times as long.

@@ -64,7 +64,7 @@ MOST_TASKS = 10_000_000
 
 
 def out_of_range(job: TraceJob) -> str:
-    """Why nothing can compute with a job's numbers, as ``Tally.add`` takes it; empty when all is well."""
+    """The reason why nothing can compute with a job's numbers, as ``Tally.add`` takes it; empty when all is well."""
     times = (
         *(job.submit_us, job.think_us, job.map_us, job.reduce_us),
         *(job.run_us, job.requested_us, job.deadline_us),
@@ -80,7 +80,7 @@ def out_of_range(job: TraceJob) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """How many lines a reader met for each reason, and the number of the first one (from 1).
+    """The number of lines that a reader met for each reason, and the number of the first one (from 1).
 
     Where each job has a file of its own, jobs are counted instead, and ``names`` has those of the files.
     """

@@ -1,4 +1,4 @@
-"""From times of single tasks, as histories have them, to the means that a workload keeps."""
+"""The way from times of single tasks, as histories have them, to the means that a workload keeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MS_US = 1000
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """When a task ran, in milliseconds of the history's own clock."""
+    """The time when a task ran, in milliseconds of the history's own clock."""
 
     start_ms: int
     end_ms: int

@@ -24,7 +24,7 @@ def admit(
     fraction: str = "last",
     priority: str = "req/ttd",
 ) -> list[Verdict]:
-    """Until ``bootstrap`` jobs have ended every job is let in and asks for all that could work for it."""
+    """Let in jobs: until ``bootstrap`` jobs have ended every one is let in and asks for all that could work for it."""
     if correction not in _CORRECTIONS:
         raise ValueError(f"correction is {correction!r}, not one of {', '.join(_CORRECTIONS)}")
     if fraction not in ("last", "average"):

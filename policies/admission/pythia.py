@@ -6,7 +6,7 @@ NAME = "PYTHIA"
 
 
 def admit(queue: Queue, memory: Memory, bootstrap: int = 2, priority: str = "req/ttd") -> list[Verdict]:
-    """Until ``bootstrap`` jobs have ended every job is let in and asks for all that could work for it."""
+    """Let in jobs: until ``bootstrap`` jobs have ended every one is let in and asks for all that could work for it."""
     completed, fraction = memory or (0, 0.0)
 
     def request(job: Job) -> Ask:

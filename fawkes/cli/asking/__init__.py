@@ -1,1 +1,1 @@
-"""How commands reach a controller or a ledger, and wait for an end."""
+"""Ways of commands to a controller or a ledger, and wait for an end."""

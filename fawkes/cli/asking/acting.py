@@ -179,7 +179,7 @@ def tell_at_stake(clusters: Sequence[Mapping[str, Any]], outputs: Sequence[Mappi
 
 
 def standing(cluster: Mapping[str, Any]) -> str:
-    """How an MR-cluster stands, with its nodes and jobs, in a sentence."""
+    """The standing of an MR-cluster, with its nodes and jobs, in a sentence."""
     jobs = f"{counted(cluster['jobs_started'], 'job')} running, {cluster['jobs_queued']} waiting"
     return f"{cluster['cluster']} is {cluster['state']}: {counted(cluster['nodes'], 'node')}, {jobs}"
 
@@ -190,7 +190,7 @@ def size(count: int | None) -> str:
 
 
 def _whose(row: Mapping[str, Any]) -> str:
-    """How many files, and whose they are, of data that nobody declared."""
+    """The number and the owners of files of data that nobody declared."""
     if row["save_to"] or row["files"] is None:
         return ""
     files = counted(row["files"], "file")

@@ -122,7 +122,7 @@ class Client:
         return facts
 
     def alive(self) -> Mapping[str, Any]:
-        """How the controller's ledger and its loop are (`LiveWorld.ledger_row`); SilentError when nothing answers.
+        """The standing of the ledger and its loop (`LiveWorld.ledger_row`); SilentError when nothing answers.
 
         Empty where the controller does not say.
         """
@@ -235,12 +235,12 @@ def _path(name: str, parameters: Mapping[str, str]) -> str:
 
 
 def trouble(row: Mapping[str, Any]) -> str:
-    """Why a controller that answers decides nothing (``row`` is of `Client.alive`); empty when it decides."""
+    """Reason why a controller that answers decides nothing (``row`` is of `Client.alive`); empty when it decides."""
     return f"NOTHING IS DECIDED: {row['trouble']}" if row.get("trouble") else stuck(row)
 
 
 def stuck(row: Mapping[str, Any]) -> str:
-    """Why the loop of a controller that answers does not go on; empty when it does."""
+    """The reason why the loop of a controller that answers does not go on; empty when it does."""
     worked_s = float(row.get("event_s") or 0.0)
     if row.get("trouble") or worked_s < _STUCK_S:
         return ""

@@ -1,4 +1,4 @@
-"""How reading commands come to the ledger: also when no controller runs, and then they say so."""
+"""Ways of reading commands to the ledger: also when no controller runs, and then they say so."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def silent() -> str:
 
 
 def silence(site: Site, held: Holder, as_of_us: int) -> str:
-    """Why the controller that holds the site cannot be relied on now; empty when it answers and goes on."""
+    """The reason why the controller that holds the site cannot be relied on now; empty when it answers and goes on."""
     from fawkes.base.units import show_duration, show_time
     from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError, stuck
 

@@ -76,7 +76,7 @@ def wait_for(
 
 @contextmanager
 def followed(client: Client, waits: bool) -> Iterator[None]:
-    """For a request that somebody waits for: if the controller ends before its answer, the wait tells what came of it.
+    """Watch a request: if the controller ends before its answer, the wait tells what came of it.
 
     HungUpError where nobody waits, and from a controller that still runs: nobody knows then what there is to wait for.
     """

@@ -150,5 +150,5 @@ def _csh(variables: Mapping[str, str], program_dir: str) -> str:
 
 
 def _csh_quoted(value: Any) -> str:
-    """In csh `!` recalls history even inside single quotes."""
+    """Quotes for csh, in which `!` recalls history even inside single quotes."""
     return shlex.quote(value).replace("!", "\\!")

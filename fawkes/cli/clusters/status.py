@@ -109,7 +109,7 @@ def page_line(site: Site, page: Row | None) -> str:
 
 
 def _masters_lines(site: Site, rows: Sequence[Row], seconds: Sequence[Row]) -> list[str]:
-    """Where masters are, the age of the copies of their data if a controller runs, and the second NameNode."""
+    """Place where masters are, the age of the copies of their data if a controller runs, and the second NameNode."""
     lines = []
     for row in (row for row in rows if row["masters_on"] is not None):
         known = _asked(site, "copies", cluster=row["cluster"]) or []
@@ -239,7 +239,7 @@ def board(pool: Row, rows: Sequence[Row], width: int) -> RenderableType:
 
 
 def user_lines(pool: Row, rows: Sequence[Row]) -> list[str]:
-    """Which real MR-clusters have no Unix user of their own, in a short line; nothing if all have one."""
+    """A short line that names real MR-clusters without a Unix user of their own; nothing if all have one."""
     from fawkes.report.tables.rows import gone
 
     without = [row["cluster"] for row in rows if not row["run_as"] and not gone(row)]
@@ -249,7 +249,7 @@ def user_lines(pool: Row, rows: Sequence[Row]) -> list[str]:
 
 
 def target_lines(pool: Row, rows: Sequence[Row]) -> list[str]:
-    """Which targets count nodes that are not in service, in sentences."""
+    """Sentences about targets that count nodes which are not in service."""
     lines = [
         f"{row['cluster']}: target {row['target']}, but {row['out_of_service']} of its {counted(row['nodes'], 'node')} "
         f"{'is' if row['out_of_service'] == 1 else 'are'} out of service"

@@ -1,4 +1,4 @@
-"""How a run came out: the points of its story, jobs, moves, results, and what of it is not as it should be."""
+"""The outcome of a run: the points of its story, jobs, moves, results, and what of it is not as it should be."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def events(
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Which steps are shown: those after a number, of some kinds, with or without those that decided nothing."""
+    """The steps that are shown: those after a number, of some kinds, with or without those that decided nothing."""
 
     after: int
     kinds: Sequence[str]
@@ -137,7 +137,7 @@ class _Wanted:
         return (row for row in rows if self.everything or row["decided"])
 
     def count(self, ledger: LedgerReader, last: int, after: int) -> int:
-        """How many rows there are up to a step, of those after another."""
+        """The number of rows up to a step, of those after another."""
         return ledger.count(last, after=max(self.after, after), kinds=self.kinds, deciding=not self.everything)
 
 

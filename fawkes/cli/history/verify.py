@@ -86,7 +86,7 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
 
 
 def _quotas(site: Site) -> tuple[int, list[dict[str, Any]]]:
-    """How many periods of quotas were decided again, and a row for each that differs."""
+    """The number of periods of quotas that were decided again, and a row for each that differs."""
     from fawkes.policy.worker.policies import load_quota
     from fawkes.store.quotas import QuotaReader
 
@@ -107,5 +107,5 @@ def _quotas(site: Site) -> tuple[int, list[dict[str, Any]]]:
 
 
 def _parts(stored: Any, now: Any) -> list[str]:
-    """Which parts of two decisions differ."""
+    """The parts in which two decisions differ."""
     return [part for part in ("changes", "effects", "reasons") if stored.get(part) != now.get(part)]

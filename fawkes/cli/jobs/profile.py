@@ -158,7 +158,7 @@ def _job(path: Path, cluster: str) -> tuple[JobSpec, str]:
 
 
 def _ran_us(row: Mapping[str, Any]) -> tuple[int, int] | None:
-    """When a job began and ended by YARN; None where its row does not say."""
+    """The time when a job began and ended by YARN; None where its row does not say."""
     if row.get("wait_s") is None or row.get("run_s") is None:
         return None
     began_s = datetime.fromisoformat(row["submitted"]).timestamp() + row["wait_s"]

@@ -81,7 +81,7 @@ def demo(workload: str, hosts: int | None, folder: Path, policy: str | None, kee
 
 
 class _Phases:
-    """How long each part of the demo took, in seconds, as it is told on stderr."""
+    """The time that each part of the demo took, in seconds, as it is told on stderr."""
 
     def __init__(self) -> None:
         self.took_s: dict[str, float] = {}
@@ -176,7 +176,7 @@ def _prepared(site: Site, workload_file: Found) -> Workload:
 
 
 def _ended(site: Site, workload: Workload, trouble: str) -> DemoOutcome:
-    """How it came out; the picture is drawn as well."""
+    """The outcome; the picture is drawn as well."""
     from fawkes.cli.demo.outcome import outcome
     from fawkes.report.pictures.figures import nodes_over_time, text_picture
     from fawkes.report.pictures.style import rendered

@@ -299,5 +299,5 @@ def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path
 
 
 def _slowdown(value: float | None) -> str:
-    """For the title of a panel; nothing where no job has a reference time."""
+    """A part of the title of a panel; nothing where no job has a reference time."""
     return "" if value is None else f": mean slowdown {value:.2f}"

@@ -146,7 +146,7 @@ def _users(site: Site) -> tuple[list[str], list[str]]:
 
 
 def _groups(seen: Sequence[Seen]) -> dict[str, str]:
-    """For each host that says so why a lease gets no control group there; "" if it gets one."""
+    """The reason why a lease gets no control group, for each host that says so; "" if it gets one."""
     return {host.node.name: host.no_group for host in seen if host.no_group is not None}
 
 

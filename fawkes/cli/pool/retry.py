@@ -52,7 +52,7 @@ def retry(site: Site, name: str, dry_run: bool, output: str) -> None:
 
 
 def _standing(client: Client, name: str) -> dict[str, object]:
-    """How a node or an MR-cluster stands; UserError when there is neither of that name."""
+    """The standing of a node or an MR-cluster; UserError when there is neither of that name."""
     from fawkes.base.errors import UserError
     from fawkes.cli.asking.acting import GONE
 

@@ -89,7 +89,7 @@ def asking(pool: str, *, yes: bool) -> Callable[[str], None]:
 
 
 def listener() -> Callable[[str], None]:
-    """Where the controller's lines about its progress go: to stderr, or nowhere with `--quiet`; from any thread."""
+    """A sink for the controller's lines about its progress: stderr, or nothing with `--quiet`; from any thread."""
     # Whether notes are wanted is known to the thread of the command alone, so it is asked here, once.
     return _dropped if quiet() else warn
 

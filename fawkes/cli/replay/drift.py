@@ -1,4 +1,4 @@
-"""How far a replay was from its times: when each job should have come, came, and was begun by YARN."""
+"""The distance of a replay from its times: when each job should have come, came, and was begun by YARN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a job asks of the machine to a real job that asks just that."""
+"""The way from a job's demands to a real job that asks just that."""
 
 from __future__ import annotations
 

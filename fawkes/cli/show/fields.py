@@ -15,7 +15,7 @@ NOTHING: Final = "-"
 
 
 class Shape(NamedTuple):
-    """How a kind of value is shown: its text, numbers to the right; ``wraps`` for sentences in a last column."""
+    """The form of a kind of value: its text, numbers to the right; ``wraps`` for sentences in a last column."""
 
     name: str
     text: Callable[[Any], str]

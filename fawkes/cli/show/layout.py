@@ -1,4 +1,4 @@
-"""How a table fits a terminal: columns go before a value is broken; only a sentence in the last column wraps."""
+"""Tables that fit a terminal: columns go before a value is broken; only a sentence in the last column wraps."""
 
 from __future__ import annotations
 

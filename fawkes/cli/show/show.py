@@ -1,4 +1,4 @@
-"""How results and progress reach people and programs: tables, JSON and CSV on stdout, progress on stderr."""
+"""Results and progress for people and programs: tables, JSON and CSV on stdout, progress on stderr."""
 
 from __future__ import annotations
 

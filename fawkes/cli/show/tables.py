@@ -1,4 +1,4 @@
-"""Which keys each table shows. The reference of rows is made from this list and from ``fields.py``."""
+"""The keys that each table shows. The reference of rows is made from this list and from ``fields.py``."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterDetails:
-    """How an MR-cluster is set up. Either ``hadoop_version`` or ``release_dir`` (on the nodes) is not empty.
+    """The setup of an MR-cluster. Either ``hadoop_version`` or ``release_dir`` (on the nodes) is not empty.
 
     ``scratch``: folders in HDFS whose data nobody misses: neither saved nor a reason to keep the MR-cluster.
     ``clients``: addresses and networks that may speak to its daemons beside its own nodes. ``run_as``: its own Unix
@@ -86,7 +86,7 @@ class ClusterDetails:
 
     @classmethod
     def of(cls, facts: Facts) -> ClusterDetails:
-        """From plain data; UserError names the first key that is wrong."""
+        """Make it from plain data; UserError names the first key that is wrong."""
         return _read(cls, facts)
 
 
@@ -164,7 +164,7 @@ class JobDetails:
 
     @classmethod
     def of(cls, facts: Facts) -> JobDetails:
-        """From plain data; UserError names the first key that is wrong."""
+        """Make it from plain data; UserError names the first key that is wrong."""
         # Jobs of older ledgers have an empty one.
         return _read(cls, {**facts, "profile": facts.get("profile") or None})
 

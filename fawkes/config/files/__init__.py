@@ -1,1 +1,1 @@
-"""From a TOML file to checked values: the loader, kinds of values, and includes."""
+"""The way from a TOML file to checked values: the loader, kinds of values, and includes."""

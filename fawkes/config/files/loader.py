@@ -1,4 +1,4 @@
-"""From a TOML file to checked values, or to an error that names file, key, value and what would be right."""
+"""The way from a TOML file to checked values, or to an error that names file, key, value and what would be right."""
 
 from __future__ import annotations
 
@@ -333,7 +333,7 @@ def _options(at: object) -> tuple[object, ...]:
 
 
 def _bare(annotation: object) -> object:
-    """Without ``Annotated`` and ``| None``."""
+    """The annotation without ``Annotated`` and ``| None``."""
     while typing.get_origin(annotation) is Annotated:
         annotation = typing.get_args(annotation)[0]
     options = [option for option in _options(annotation) if option is not type(None)]

@@ -149,7 +149,7 @@ def _refuse_too_many(text: str) -> None:
 
 
 def _count(part: str) -> int:
-    """How many numbers a part of a bracket stands for, at most."""
+    """The number of values that a part of a bracket stands for, at most."""
     match = _RANGE.fullmatch(part.strip())
     if match is None:
         return 1

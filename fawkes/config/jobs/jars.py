@@ -1,4 +1,4 @@
-"""Which class a jar starts by itself: `hadoop jar` then takes no other, and a class becomes the first argument."""
+"""The class that a jar starts by itself: `hadoop jar` then takes no other, and a class becomes the first argument."""
 
 from __future__ import annotations
 

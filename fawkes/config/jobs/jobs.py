@@ -106,7 +106,7 @@ def _properties(value: object) -> dict[str, str | dict[str, str]]:
 
 
 def _reference(key: str, said: dict[str, object]) -> dict[str, str]:
-    """Where a secret is."""
+    """The place where a secret is."""
     ((kind, name),) = said.items()
     if not isinstance(name, str) or not _SECRETS[kind].fullmatch(name):
         hint = 'Write { env = "NAME" }, { file = "path" } or { secret = "name" }'
@@ -395,7 +395,7 @@ def _stream(table: JobTable, details: JobDetails, faults: Faults) -> StreamSpec 
 
 
 def _check_tasks(details: JobDetails, faults: Faults) -> None:
-    """Without these checks a node would fail to start each task, or a key would have no effect."""
+    """Refuse what would let a node fail to start each task, or a key would have no effect."""
     if details.kind == arrays.KIND:
         for key, what, hint in arrays.unusable(details):
             faults.add(what, key, hint)

@@ -63,7 +63,7 @@ def granted_args(args: Sequence[str], granted: int, queue: str = "") -> list[str
 
 
 def unkept_reason(details: JobDetails) -> str:
-    """Why no grant of CPUs can be kept for a job, for `JobSpec.unkept`; empty when it can.
+    """The reason why no grant of CPUs can be kept for a job, for `JobSpec.unkept`; empty when it can.
 
     A Pig job's program and the texts that go along are read; a program that cannot be read is a reason.
     """

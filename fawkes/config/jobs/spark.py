@@ -145,7 +145,7 @@ def given_by_monitor(properties: Mapping[str, str]) -> list[str]:
 
 
 def unkept(properties: Mapping[str, str]) -> str:
-    """Why no grant of CPUs can be kept for an application; empty when it can."""
+    """The reason why no grant of CPUs can be kept for an application; empty when it can."""
     if properties.get(_CORES, "1") != "1":
         return f"its executors have {properties[_CORES]} cores each ({_CORES})"
     if properties.get(f"{_DYNAMIC}.enabled", "true").lower() != "true":

@@ -17,7 +17,7 @@ _KEYS = {"monitoring_s": "pause", "lasting_s": "lasting", "cpu": "overload"}
 
 
 class Monitor(Strict):
-    """When the congestion monitor of a stream acts."""
+    """The time when the congestion monitor of a stream acts."""
 
     overload: Part = Field(default=0.9, description="batches that take more of their time than this are too many")
     idle: Part = Field(default=0.5, description="batches that take less of their time than this need fewer executors")

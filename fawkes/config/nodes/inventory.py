@@ -310,7 +310,7 @@ def _check_overrides(file: InventoryFile, members: Collection[str], faults: Faul
 
 
 class _Reach:
-    """How SSH gets to nodes: what the inventory says, then the OpenSSH configuration that it names."""
+    """The way of SSH to nodes: what the inventory says, then the OpenSSH configuration that it names."""
 
     def __init__(
         self, file: InventoryFile, members: Mapping[str, _Member], folder: Path, openssh: OpenSsh | None
@@ -361,7 +361,7 @@ class _Reach:
         return said if self._openssh is None else self._openssh.complete(said, jumps=True)
 
     def _own(self, said: Mapping[str, Any]) -> dict[str, Any]:
-        """With the key as a path from here."""
+        """The same with the key as a path from here."""
         return {**said, "key": beside(self._folder, said["key"])} if "key" in said else dict(said)
 
 
@@ -475,7 +475,7 @@ def _check_root(file: InventoryFile, nodes: tuple[InventoryNode, ...], faults: F
 
 
 def _place(file: InventoryFile, name: str, of_group: str, key: str) -> str:
-    """Where a node's key stands: in its own table, in that of its group, in [ssh], or with the tool of [from]."""
+    """Place where a node's key stands: in its own table, in that of its group, in [ssh], or with the tool of [from]."""
     own = file.node.get(name)
     if own is not None and getattr(own, key) is not None:
         return f"node.{name}.{key}"

@@ -1,4 +1,4 @@
-"""From settings as a site writes them to those of decisions: keys of the same name are the same, the rest is here."""
+"""The way from a site's settings to those of decisions: keys of the same name are the same, the rest is here."""
 
 from __future__ import annotations
 

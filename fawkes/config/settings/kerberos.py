@@ -54,5 +54,5 @@ class KerberosSite:
 
     @classmethod
     def of(cls, table: KerberosTable, file: str, base: Path) -> KerberosSite:
-        """From a checked table; paths are relative to ``base``."""
+        """Make it from a checked table; paths are relative to ``base``."""
         return cls(file, table.realm, (base / table.krb5_conf).absolute(), (base / table.keytabs).absolute())

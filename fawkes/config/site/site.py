@@ -61,7 +61,7 @@ class Site:
         return load_settings(self.settings_file, preset=preset, policy=policy)
 
     def settings_line(self, *, preset: str | None = None) -> str:
-        """Where the settings come from, in a sentence; ``preset`` is that of the command line."""
+        """The place where the settings come from, in a sentence; ``preset`` is that of the command line."""
         from fawkes.config.settings.settings import preset_of
 
         return preset_of(self.settings_file, preset)

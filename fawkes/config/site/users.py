@@ -1,4 +1,4 @@
-"""Which MR-cluster files name a Unix user, and that no two name the same one."""
+"""MR-cluster files that name a Unix user: no two name the same one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the whole pool is given back: every MR-cluster or none, each surveyed before, then the end of control.
+"""The return of the whole pool: every MR-cluster or none, each surveyed before, then the end of control.
 
 Users go on while masters answer slowly. So the verdict needs answers that are young, all at the same moment: older ones
 are asked for again. What was agreed goes on without whoever asked for it, and through restarts of the controller.
@@ -21,7 +21,7 @@ _UNCLEAN = frozenset({NodeLife.CLEANING, NodeLife.LOST})
 
 
 def longest_us(settings: Settings) -> int:
-    """How long the question may stay without an answer: one survey of each MR-cluster, and time to repeat some."""
+    """The longest time without an answer: one survey of each MR-cluster, and time to repeat some."""
     return settings.membership_us + settings.stale_us
 
 

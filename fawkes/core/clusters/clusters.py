@@ -36,7 +36,7 @@ _GOES_ON = "Its deployment goes on when {node} answers and can be used, or when 
 
 
 def nodes_changed(draft: Draft) -> None:
-    """After anything that may have freed nodes: empty MR-clusters are gone; core nodes that go out of
+    """Follow what may have freed nodes: empty MR-clusters are gone; core nodes that go out of
     service, the queue and the needy are served, in this order.
 
     Nothing here depends on time alone: an event that changed no node, MR-cluster or target leaves nothing to do.

@@ -1,4 +1,4 @@
-"""When the kept copies of an MR-cluster's masters are due: the second copy, and a new image; and when they may go."""
+"""The due times of kept copies of an MR-cluster's masters: the second copy, a new image, and when they may go."""
 
 from __future__ import annotations
 

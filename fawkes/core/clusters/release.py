@@ -1,4 +1,4 @@
-"""How an MR-cluster ends: given back or idle, surveyed, saved, retired.
+"""The end of an MR-cluster: given back or idle, surveyed, saved, retired.
 
 What lies in HDFS and is declared nowhere is somebody's data all the same, and users give YARN applications of their
 own. So HDFS and YARN are surveyed first, right before outputs are saved; what is not known counts against an end.
@@ -145,7 +145,7 @@ def _idle(draft: Draft, cluster: ClusterState, effect: Survey, event: Done | Fai
 
 
 def _objection(cluster: ClusterState, event: Done | Failed, *, data: bool, applications: bool) -> Reason | None:
-    """Why the MR-cluster must stay; None when nothing speaks against it."""
+    """The reason why the MR-cluster must stay; None when nothing speaks against it."""
     if (away := masters.why_away(cluster)) is not None:
         return away
     if isinstance(event, Failed):

@@ -17,7 +17,7 @@ from fawkes.core.values.sight import application_of
 
 
 def look(draft: Draft, cluster: ClusterState, reading: Reading) -> Mapping[str, int]:
-    """Since when each stray attempt has been seen; those that have been for ``missing_us`` are ended.
+    """The time since which each stray attempt has been seen; those that have been for ``missing_us`` are ended.
 
     A container may be missing as long as a node: NodeManagers tell a new ResourceManager what they run.
     """

@@ -1,4 +1,4 @@
-"""From what was found of a pool to its state: which MR-clusters go on, what is held out of service, what is not known.
+"""The way from facts about a pool to its state: MR-clusters that go on, what is held out of service, what is not known.
 
 Nothing is free that is not known to be free, and nothing is begun, stopped or wiped because of an adoption.
 """
@@ -143,7 +143,7 @@ def _latest(jobs: Iterable[FoundJob]) -> list[FoundJob]:
 
 
 def states(draft: Draft, adopted: Adopted, inventory: tuple[Node, ...]) -> dict[NodeId, NodeState]:
-    """How each node of the inventory stands after an adoption."""
+    """The standing of each node of the inventory after an adoption."""
     result = outcome(adopted)
     generations = {row.node: row.generation for row in adopted.nodes}
     return {node.id: _state(draft, node, result, generations.get(node.id, 0)) for node in inventory}

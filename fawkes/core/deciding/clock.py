@@ -43,7 +43,7 @@ def after_stop(draft: Draft, event: Started) -> None:
 
 
 def uncounted(settings: Settings, passed_us: int, steady_us: int | None) -> int:
-    """How much of the time between two runs does not count; 0 where the settings have no bound.
+    """The part of the time between two runs that does not count; 0 where the settings have no bound.
 
     ``passed_us`` is by the machine's clock, ``steady_us`` by one that nobody can set (None: the machine was off).
     """

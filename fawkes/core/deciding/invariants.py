@@ -189,7 +189,7 @@ def _alert_step(name: str, old: NodeState | ClusterState, new: NodeState | Clust
 
 
 def _core(nodes: Iterable[NodeState]) -> int:
-    """How many are core nodes that stay."""
+    """The number of core nodes that stay."""
     return sum(1 for state in nodes if state.role is Role.CORE and counted(state))
 
 

@@ -1,4 +1,4 @@
-"""How the work on a node ended, or did not in time; and trying again at once."""
+"""The end of the work on a node, or none in time; and trying again at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fawkes.core.watching import watching
 
 
 def ended(draft: Draft, event: NodeObserved) -> None:
-    """How the work on a node ended, or a look at a free one; answers about an older generation are history."""
+    """The end of the work on a node, or of a look at a free one; answers about an older generation are history."""
     state = draft.known_node(event.node)
     if state is None or state.generation != event.generation:
         draft.say("late-answer", node=event.node, generation=event.generation, condition=event.condition)

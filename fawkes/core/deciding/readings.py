@@ -1,4 +1,4 @@
-"""From readings to samples: what is kept, which MR-clusters cannot be read, which are idle."""
+"""The way from readings to samples: what is kept, which MR-clusters cannot be read, which are idle."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
 
 
 def _still_us(draft: Draft, cluster: ClusterState, sample: Sample) -> int | None:
-    """Since when tasks have waited beside held slots while none ran; None until that has lasted.
+    """The time since which tasks have waited beside held slots while none ran; None until that has lasted.
 
     It is noted once it has lasted for as long as samples are kept, or for as long as it may last. A sample that lacks a
     number changes nothing.
@@ -129,7 +129,7 @@ def _with_alert(cluster: ClusterState, reading: Reading, idle_us: int | None, *,
 
 
 def _idle_us(draft: Draft, cluster: ClusterState, reading: Reading, has_jobs: bool) -> int | None:
-    """Since when it does nothing, as far as was seen; what ended, or used its HDFS, since the reading before counts.
+    """The start of its idle time, as far as was seen; what ended or used HDFS since the reading before counts.
 
     An MR-cluster of which it is not known whether jobs wait or run is not idle.
     """

@@ -101,7 +101,7 @@ def drain(draft: Draft, event: DrainAsked | UndrainAsked) -> None:
 
 
 def _stays(draft: Draft, state: NodeState) -> Reason | None:
-    """Why a node cannot leave, and what would have to end first; None when it can.
+    """The reason why a node cannot leave, and what would have to end first; None when it can.
 
     The node of the masters leaves with its MR-cluster: one that is being given back already takes it along.
     """

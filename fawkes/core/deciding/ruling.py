@@ -19,7 +19,7 @@ ALIVE_US = 12 * BEAT_US // 5
 
 
 class Standing(StrEnum):
-    """How a state folder stands to its pool."""
+    """The standing of a state folder to its pool."""
 
     RULES = "rules"
     """It is the one that goes with the nodes, or nobody else ever was: it may start."""
@@ -57,7 +57,7 @@ class KnownPool:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """How a folder stands, and the leases that show it, by node. ``epoch`` is the one that a start would have."""
+    """The standing of a folder, and the leases that show it, by node. ``epoch`` is the one that a start would have."""
 
     standing: Standing
     leases: tuple[LeaseSeen, ...]
@@ -65,7 +65,7 @@ class Ruling:
 
 
 def judge(known: KnownPool | None, *, in_place: bool, leases: Iterable[LeaseSeen], all_answered: bool) -> Ruling:
-    """How a state folder stands to the leases of its pool.
+    """The standing of a state folder to the leases of its pool.
 
     ``known`` is None without a ledger. ``in_place``: the ledger lies where it was sealed, or was never sealed.
     ``all_answered``: there is no node whose lease is not known.

@@ -137,7 +137,7 @@ def _grow(draft: Draft, event: GrowAsked, cluster: ClusterState) -> None:
 
 
 def _not_to_be_had(draft: Draft, state: NodeState, reserved: int) -> Reason | None:
-    """Why a node cannot join; None when it can."""
+    """The reason why a node cannot join; None when it can."""
     facts = {"node": state.node.id, "life": state.life, "owner": state.owner, "reserved": reserved}
     if state.hold is not None:
         return _kept(state)

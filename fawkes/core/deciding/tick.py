@@ -183,7 +183,7 @@ def _unbalanced(draft: Draft, measured: Measured, balance: Balance) -> bool:
 def _verdict(
     draft: Draft, measured: Measured, balance: Balance, loads: Mapping[ClusterId, QueuedWork]
 ) -> tuple[str, bool, Weighed]:
-    """Why nodes move or not, as the code of a reason, whether they do, and to which targets."""
+    """The reason why nodes move or not, as the code of a reason, whether they do, and to which targets."""
     weighed = Weighed(balance.targets)
     moved = any(target != balance.planned[c] for c, target in balance.targets.items())
     settings = draft.settings

@@ -1,4 +1,4 @@
-"""How unfairly the nodes are divided (paper section 4.1; facts, section 2).
+"""The unfairness with which nodes are divided (paper section 4.1; facts, section 2).
 
 Shares and weights are fractions of the capacity in service, times are seconds here, so that the figures have the
 units of the paper: D_i in share-seconds, the global discrimination and tau in share^2 s^2.

@@ -104,7 +104,7 @@ def _least(draft: Draft, cluster: ClusterId) -> int:
 
 
 def _sites(draft: Draft, loads: Mapping[ClusterId, QueuedWork]) -> Sites:
-    """Where the nodes are, if there is a link; each MR-cluster gets an equal part of it."""
+    """The place where the nodes are, if there is a link; each MR-cluster gets an equal part of it."""
     link = draft.settings.site_link_bytes_s
     if not link:
         return Sites()
@@ -173,7 +173,7 @@ def _has_room(sample: Sample) -> bool:
 
 
 def _shortness(draft: Draft, cluster: ClusterId, task_s: float, slots: float) -> float:
-    """How often a job counts, a mean: by its tasks alone on the minimum, as the reference time of a slowdown."""
+    """The weight of a job, a mean: by its tasks alone on the minimum, as the reference time of a slowdown."""
     state, jobs = draft.cluster(cluster), draft.jobs_of(cluster)
     if state is None or not jobs:
         return 1.0
@@ -209,7 +209,7 @@ def _expected(now: QueuedWork, past: QueuedWork | None, mean: Mapping[str, float
 
 
 def _prices(draft: Draft) -> Prices:
-    """From the moves of this ledger; before the first from what is usual."""
+    """Prices from the moves of this ledger; before the first from what is usual."""
     settings = draft.settings
     stages = {life: draft.view.took_s(life) or usual for life, usual in _STAGE_S.items()}
     stores = settings.growth is not Role.TRANSIENT

@@ -1,4 +1,4 @@
-"""From windows to weights (eq. 4): what policies answer, checked, and normalised."""
+"""The way from windows to weights (eq. 4): what policies answer, checked, and normalised."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sites:
-    """Where nodes are, if the link between sites is a limit; else everything is empty and all nodes are near.
+    """The place where nodes are, if the link between sites is a limit; else everything is empty and all nodes are near.
 
     ``home`` is the site of the masters of each MR-cluster, at which it has ``near`` nodes. ``free`` counts the free
     nodes of each site, ``fed`` how many nodes of other sites the link can feed for each MR-cluster.
@@ -113,7 +113,7 @@ def time_s(load: QueuedWork, nodes: float, prices: Prices, more: float = 0.0, af
 
 
 def useful_nodes(load: QueuedWork, prices: Prices) -> float:
-    """How many nodes, a fraction, can be at work for a load at once; infinity where nothing limits their number.
+    """The number of nodes, a fraction, that can work for a load at once; infinity where nothing limits them.
 
     Where cores are shared, so many nodes use them all that as many slots compute as there are cores. Where the nodes
     that store the input cannot feed more tasks, further nodes only make all tasks slower. Neither is what work that
@@ -221,7 +221,7 @@ def weigh(
 
 
 class _Rooms:
-    """Which free nodes are near whom, while they are handed out."""
+    """The free nodes that are near each MR-cluster, while they are handed out."""
 
     def __init__(self, sites: Sites) -> None:
         self._sites = sites

@@ -21,7 +21,7 @@ _LASTING = frozenset({Cause.OUTPUT_EXISTS, Cause.NO_CLASS})
 
 @dataclass(frozen=True, slots=True)
 class AttemptVerdict:
-    """How an attempt goes on or ended; ``error`` says why it failed. Times are YARN's own, if known."""
+    """The course or the end of an attempt; ``error`` says why it failed. Times are YARN's own, if known."""
 
     progress: Progress
     error: str = ""

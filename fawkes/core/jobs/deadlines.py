@@ -72,14 +72,14 @@ def numbers(verdict: Verdict, free: int, total: int) -> Facts:
 
 
 def waits(job: JobState, cluster: ClusterState, busy: int, why: Facts) -> Reason:
-    """That a job waits while ``busy`` others run; ``why`` are its numbers, empty while no slots are known."""
+    """The reason for a job that waits while ``busy`` others run; ``why`` are its numbers, empty without known slots."""
     full = bool(why) and busy >= cluster.spec.max_running_jobs
     limit = {"max_running_jobs": cluster.spec.max_running_jobs} if full else {}
     return Reason("job-waits", {"job": job.id, "cluster": job.cluster, **why, **limit})
 
 
 def waits_now(view: State, job: JobState, admission: Admission) -> Reason | None:
-    """Why a job waits at the time of the last event: the policy is asked once more, and nothing is decided.
+    """The reason why a job waits at the time of the last event: the policy is asked once more, and nothing is decided.
 
     None for a job that does not wait, or whose MR-cluster cannot begin it yet.
     """

@@ -207,7 +207,7 @@ def _start(draft: Draft, job: JobState) -> None:
 
 
 def attempt_seen(draft: Draft, event: AttemptSeen) -> None:
-    """How an attempt stands: judged, and acted on when that says anything."""
+    """The standing of an attempt: judged, and acted on when that says anything."""
     job = draft.view.jobs.get(event.job)
     if job is None or job.attempt != event.attempt or job.life is JobLife.QUEUED:
         draft.say("late-answer", job=event.job, attempt=event.attempt, seen=event.seen.launcher)
@@ -267,7 +267,7 @@ def _undecided(draft: Draft, job: JobState, seen: Attempt) -> None:
 
 
 def _lasted(draft: Draft, job: JobState) -> None:
-    """How an attempt stood when that was not enough to judge it has lasted."""
+    """Act on an attempt that stood still when that was not enough to judge it has lasted."""
     if job.seen is None:
         return
     cancelling = job.life is JobLife.CANCELLING

@@ -29,7 +29,7 @@ _NAMED = 20
 
 
 def _no_writes(cluster: ClusterState, seen: Service) -> str | None:
-    """Why HDFS takes no writes and what ends that; empty when it takes them, None when that is not known.
+    """The reason why HDFS takes no writes and what ends that; empty when it takes them, None when that is not known.
 
     A NameNode that has just come up has no DataNodes yet: a deployment waits for these.
     """
@@ -55,7 +55,7 @@ def _no_writes(cluster: ClusterState, seen: Service) -> str | None:
 
 
 def _no_runs(cluster: ClusterState, seen: Service) -> str | None:
-    """Why YARN takes or runs no applications and what ends that; empty when it does, None when that is not known."""
+    """The reason why YARN runs no applications and what ends that; empty when it does, None when that is not known."""
     if cluster.life is ClusterLife.DEPLOYING:
         return ""
     if seen.manager not in ("", "ACTIVE"):
@@ -84,12 +84,12 @@ UNUSABLE = tuple(_REASONS)
 
 
 def reason(cluster: ClusterState, kind: ClusterAlert) -> str | None:
-    """Why users cannot work in this way, by what was seen last; empty when they can, None when that is not known."""
+    """The reason why users cannot work in this way, by the last facts; empty when they can, None when not known."""
     return None if cluster.service is None else _REASONS[kind](cluster, cluster.service)
 
 
 def holds(cluster: ClusterState) -> str:
-    """Why no job begins on an MR-cluster now; empty when jobs may begin, and when nothing is known against it."""
+    """The reason why no job begins on an MR-cluster now; empty when jobs may, or nothing is known against it."""
     for kind in UNUSABLE:
         if why := reason(cluster, kind):
             return f"{alerts.in_words(kind)}: {why}"
@@ -115,7 +115,7 @@ def _is_moving(cluster: ClusterState) -> bool:
 
 
 def advance(draft: Draft) -> None:
-    """After anything that changed MR-clusters: patience begins or ends, and the words of an alert are those of now."""
+    """Follow what changed MR-clusters: patience begins or ends, and the words of an alert are those of now."""
     for name in sorted(draft.changed_clusters()):
         key, cluster = Key.SERVICE.of(name), draft.cluster(name)
         silent = draft.pending(Key.SILENT.of(name)) is not None
@@ -144,7 +144,7 @@ def _in_other_words(cluster: ClusterState) -> ClusterState | None:
 
 
 def _patience_us(draft: Draft, cluster: ClusterState) -> int | None:
-    """How long what was seen must last to become an alert, or to end one; None when nothing would change."""
+    """The time for which what was seen must last to become an alert, or to end one; None when nothing would change."""
     waits_us = []
     for kind in UNUSABLE:
         why, there = reason(cluster, kind), alerts.about(cluster, kind)

@@ -83,7 +83,7 @@ def give_way(draft: Draft, cluster: ClusterState) -> bool:
 
 
 def want(draft: Draft, cluster: ClusterState) -> ClusterState:
-    """From now on no job begins, so that the NameNode can start again."""
+    """Let no job begin from now on, so that the NameNode can start again."""
     if cluster.master is None:
         return cluster
     held = [job.id for job in draft.busy_of(cluster.id)]
@@ -94,7 +94,7 @@ def want(draft: Draft, cluster: ClusterState) -> ClusterState:
 
 
 def objection(draft: Draft, cluster: ClusterState, facts: Facts) -> str:
-    """Why the NameNode must not start again on these facts of a look; empty when it may.
+    """The reason why the NameNode must not start again on these facts of a look; empty when it may.
 
     It begins its journal with what its own disk has, so that must be everything.
     """

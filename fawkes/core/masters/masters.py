@@ -1,4 +1,4 @@
-"""Where the masters of an MR-cluster are: when they go to another core node, on which facts, and what that means.
+"""Place where the masters of an MR-cluster are: when they go to another core node, on which facts, and what that means.
 
 Masters that are lost are waited for first. Others take over only when the old ones are shown not to serve, or when most
 nodes that store data have left them; and only from data that lacks little. Anything else waits for an administrator.
@@ -68,7 +68,7 @@ def answer(draft: Draft, cluster: ClusterState) -> None:
 
 
 def why_away(cluster: ClusterState) -> Reason | None:
-    """Why nothing can be asked of the masters, and nothing else be done with them; None when they are in place."""
+    """The reason why nothing can be asked of the masters, or done with them; None when they are in place."""
     moving = cluster.moving
     if moving is None or moving.gives_way:
         return None
@@ -84,7 +84,7 @@ def forget(draft: Draft, cluster: ClusterState) -> ClusterState:
 
 
 def advance(draft: Draft) -> None:
-    """After anything that changed nodes or jobs: masters leave a node that is kept out, and go where they now can."""
+    """Follow what changed nodes or jobs: masters leave a node that is kept out, and go where they now can."""
     of_jobs = {job.cluster for job in draft.changed_jobs().values()}
     for name in sorted(draft.changed_clusters() | standby.owners(draft) | of_jobs):
         cluster = draft.cluster(name)
@@ -193,7 +193,7 @@ def answered(draft: Draft, cluster: ClusterState, pending: PutPending, event: Do
 
 
 def hopeless(draft: Draft, cluster: ClusterState, pending: PutPending, event: Done | Failed) -> str:
-    """Why an MR-cluster that is loading has no masters to wait for, by the look that has just ended; else empty."""
+    """The reason why a loading MR-cluster has no masters to wait for, by the look that has just ended; else empty."""
     moving, effect = cluster.moving, pending.effect
     if moving is None or not isinstance(effect, LookAtMasters) or not isinstance(event, Done):
         return ""

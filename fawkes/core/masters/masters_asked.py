@@ -45,7 +45,7 @@ def _move_asked(draft: Draft, event: MoveMastersAsked) -> None:
 
 
 def _refusal(draft: Draft, cluster: ClusterState, to: NodeId | None) -> Reason | None:
-    """Why the masters cannot be asked to move; None when they can."""
+    """The reason why the masters cannot be asked to move; None when they can."""
     if cluster.life is not ClusterLife.RUNNING or cluster.master is None:
         return Reason("not-running", {"cluster": cluster.id, "life": cluster.life})
     if (away := masters.why_away(cluster)) is not None:

@@ -22,7 +22,7 @@ _NAMED = 5
 
 
 def begin(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: LookAtMasters, facts: Facts) -> None:
-    """From now on the masters are those on the new node, for everybody who asks the ledger."""
+    """Make the masters from now on those on the new node, for everybody who asks the ledger."""
     for key in (Key.MASTERS, Key.MEMBERSHIP, Key.SILENT, Key.PATIENCE):
         draft.settle(key.of(cluster.id))
     by_standby = moving.cause is not MoveCause.RESTORE and standby.may_take_over(cluster, effect.to, facts)
@@ -169,7 +169,7 @@ def _alive(draft: Draft, cluster: ClusterState, moving: MastersMove, pending: Pu
 
 
 def given_up(draft: Draft, cluster: ClusterState, moving: MastersMove) -> ClusterState:
-    """After a move that was begun and failed: its masters are lost masters again.
+    """End a move that was begun and failed: its masters are lost masters again.
 
     Where nothing was begun on the new node they are where they were, and the copy is as old as it was. Otherwise the
     new node may have taken files since the move began, so a copy from before is as old as it is by now; and if that
@@ -184,7 +184,7 @@ def given_up(draft: Draft, cluster: ClusterState, moving: MastersMove) -> Cluste
 
 
 def _elsewhere(draft: Draft, cluster: ClusterState, moving: MastersMove) -> None:
-    """Where the masters should be they do not come up: that node is lost, and the masters are looked at as lost ones.
+    """Give up a place where masters do not come up: that node is lost, and the masters are looked at as lost ones.
 
     After a planned move nothing else is tried: the old disk may lack files that the new node has taken, and a third
     node would begin without them.
@@ -225,7 +225,7 @@ def journal_answered(
 
 
 def journal_given_up(draft: Draft, cluster: ClusterState, moving: MastersMove) -> None:
-    """After some tries to start the NameNode with a journal its masters are looked at as lost ones."""
+    """Give up after some tries to start the NameNode with a journal: its masters are looked at as lost ones."""
     draft.settle(Key.MASTERS.of(cluster.id))
     journal.block(draft, cluster)
     cluster = given_up(draft, cluster, moving)

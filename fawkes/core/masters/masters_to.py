@@ -1,4 +1,4 @@
-"""Where the masters of an MR-cluster go next, and whether anything holds them where they are."""
+"""The place where the masters of an MR-cluster go next, and whether anything holds them where they are."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _prepared(draft: Draft, cluster: ClusterState, heir: Standby, to: NodeId) ->
 
 
 def _target(draft: Draft, cluster: ClusterState, moving: MastersMove, turn: int) -> NodeId | None:
-    """Where the masters go: where somebody wants them, else to the second NameNode, else to the second copy."""
+    """Place where the masters go: where somebody wants them, else to the second NameNode, else to the second copy."""
     if moving.cause is MoveCause.JOURNAL:
         return cluster.master
     fit = [state.node.id for state in able(draft, cluster, restore=moving.cause is MoveCause.RESTORE)]

@@ -111,7 +111,7 @@ def given_up(draft: Draft, cluster: ClusterState) -> ClusterState:
 
 
 def seen(draft: Draft, event: StandbySeen) -> None:
-    """How the second NameNode and its journal stand has changed."""
+    """The standing of the second NameNode and its journal has changed."""
     cluster = draft.cluster(event.cluster)
     if cluster is None or cluster.standby is None or cluster.life not in _KEPT_UP or event.node != cluster.standby.node:
         return
@@ -157,7 +157,7 @@ def _look_again(draft: Draft, cluster: ClusterState) -> None:
 
 
 def advance(draft: Draft) -> None:
-    """After anything that changed nodes: nodes that go out of service leave the journal; one without a second
+    """Follow what changed nodes: nodes that go out of service leave the journal; one without a second
     NameNode gets one."""
     for name in sorted(draft.changed_clusters() | owners(draft)):
         cluster = draft.cluster(name)
@@ -226,7 +226,7 @@ def _under_way(draft: Draft, cluster: ClusterState) -> bool:
 
 
 def _wanted(draft: Draft, cluster: ClusterState, standby: Standby, node: NodeId | None, *, afresh: bool) -> Standby:
-    """Where journal and second NameNode should be, by the nodes that serve now.
+    """The place where journal and second NameNode should be, by the nodes that serve now.
 
     At most one node of the journal is replaced at a time, and only while most of the others serve. One that is lost is
     replaced only ``afresh``, when that has lasted.

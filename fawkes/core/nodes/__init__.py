@@ -1,1 +1,1 @@
-"""Which node comes, goes, or takes the place of another."""
+"""The node that comes, goes, or takes the place of another."""

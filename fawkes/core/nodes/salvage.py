@@ -1,4 +1,4 @@
-"""Which files come back when an MR-cluster is restored: the kept copy against the blocks that nodes still have.
+"""Files that come back when an MR-cluster is restored: the kept copy against the blocks that nodes still have.
 
 A block counts as found when a node that answers has a replica of the same id, generation stamp and length: a NameNode
 takes any other replica for a damaged one. A block that was not found may be on a node that does not answer.
@@ -87,7 +87,7 @@ class Salvage:
 
 
 def not_found(file: StoredFile, replicas: Replicas) -> int:
-    """How many blocks of a file are on no node that answers; the last one of an open file may be unfinished."""
+    """The blocks of a file that are on no node that answers; the last one of an open file may be unfinished."""
     last = len(file.blocks) - 1
     return sum(
         block not in replicas.whole and not (file.is_open and at == last and block.id in replicas.begun)

@@ -140,7 +140,7 @@ class Accounts:
                 self._job(str(reason.facts.get("job")), cluster).went(reason.facts, event.at_us)
 
     def _read(self, reading: Reading, at_us: int) -> None:
-        """Between two readings as many tasks ran as in their mean; a job that has just come or gone had none."""
+        """Read the counts: between two readings their mean of tasks ran; a job that has just come or gone had none."""
         before_us, before = self._running.get(reading.cluster, (at_us, {}))
         now: dict[str, int] = {}
         for work in reading.work or ():

@@ -76,7 +76,7 @@ class Look:
 
 
 class Way(StrEnum):
-    """How the cores of an application were found in one period."""
+    """The way in which the cores of an application were found in one period."""
 
     STARTING = "starting"
     """It has no stage yet: its executors start, and may use all that they can."""
@@ -131,7 +131,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """How an application stood in one period: percentages of its stage, and cores of all its executors together.
+    """The standing of an application in one period: percentages of its stage, and cores of all its executors together.
 
     What does not hold in its way is None: without a controller there is neither set point nor progress. ``unset`` is
     why the quota of one of its executors is not known to be in force.

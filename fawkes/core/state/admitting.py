@@ -1,4 +1,4 @@
-"""Which jobs of one queue are let in, and with how many CPUs: what an admission policy sees and answers.
+"""Jobs of one queue that are let in, and their CPUs: what an admission policy sees and answers.
 
 The same values and rules serve a live MR-cluster, the simulator and a flat pool of CPUs. A CPU is room for one task.
 Sources: Dimopoulos 2018, chapters 4 (PYTHIA) and 5 (Justice).
@@ -81,7 +81,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """How many CPUs a job asks for; ``partial``: it takes fewer when fewer are free (as long as little is known)."""
+    """The CPUs that a job asks for; ``partial``: it takes fewer when fewer are free (as long as little is known)."""
 
     cpus: int
     partial: bool = False
@@ -116,7 +116,7 @@ def whole_cpus(amount: float) -> int:
 
 
 def queue_factor(job: Job) -> float:
-    """How much faster a job must run because it has waited: deadline / (deadline - queue time) (algorithm 1).
+    """The factor of a job's speed because it has waited: deadline / (deadline - queue time) (algorithm 1).
 
     ValueError for one whose deadline has passed, or that has none.
     """
@@ -228,7 +228,7 @@ def checked(queue: Queue, verdicts: object) -> list[Verdict]:
 
 
 def _taken(queue: Queue, job: Job, verdict: Verdict) -> int:
-    """How many free CPUs a verdict takes."""
+    """The free CPUs that a verdict takes."""
     cpus, wanted = verdict.cpus, verdict.asked
     if type(cpus) is not int or cpus < 0:
         raise ValueError(f"{job.id} is granted {cpus!r}, which is no number of CPUs")

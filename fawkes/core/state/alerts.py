@@ -75,7 +75,7 @@ _OF_A_STAGE = (
 
 
 def in_words(kind: ClusterAlert) -> str:
-    """How the text of an alert of this kind begins; empty for those that have their detail alone."""
+    """The beginning of the text of an alert of this kind; empty for those that have their detail alone."""
     return _WORDS.get(kind, "")
 
 

@@ -142,7 +142,7 @@ def _goes_as_core(state: NodeState) -> bool:
 
 
 def lack(state: ClusterState | None, held: Held, target: int | None) -> float | None:
-    """How needy an MR-cluster is: the smaller, the more of its target it lacks. None when it does not grow."""
+    """The neediness of an MR-cluster: the smaller, the more of its target it lacks. None when it does not grow."""
     if target is None or target <= held.counted or state is None or not state.balanced:
         return None
     return -(target - held.counted) / target

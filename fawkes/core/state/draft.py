@@ -136,7 +136,7 @@ class Draft:
         return [state for state in map(self.cluster, empty) if state is not None]
 
     def held(self, cluster: ClusterId) -> Held:
-        """How many nodes of an MR-cluster are what."""
+        """The numbers of nodes of an MR-cluster by what they are."""
         return self._held.get(cluster) or self.view.held(cluster)
 
     def nodes_of(self, cluster: ClusterId) -> list[NodeState]:

@@ -1,4 +1,4 @@
-"""Which free node is handed out next."""
+"""The free node that is handed out next."""
 
 from __future__ import annotations
 

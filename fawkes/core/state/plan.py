@@ -22,7 +22,7 @@ UNDRAIN = "undrain"
 
 @dataclass(slots=True)
 class Allowance:
-    """How many more nodes may begin to leave by this decision; None is no bound."""
+    """The number of nodes that may still begin to leave by this decision; None is no bound."""
 
     left: int | None = None
     used: int = 0
@@ -32,7 +32,7 @@ class Allowance:
         return wanted if self.left is None else min(wanted, self.left)
 
     def spend(self, given: int) -> None:
-        """So many begin to leave."""
+        """Note so many nodes that begin to leave."""
         self.used += given
         if self.left is not None:
             self.left -= given

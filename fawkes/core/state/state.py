@@ -162,7 +162,7 @@ class State:
         return holding.nodes if holding else frozenset()
 
     def held(self, cluster: ClusterId) -> Held:
-        """How many nodes of an MR-cluster are what."""
+        """The numbers of nodes of an MR-cluster by what they are."""
         holding = self._holdings.get(cluster)
         return holding.held if holding else _NOTHING_HELD
 
@@ -209,7 +209,7 @@ class State:
         return self._latest.get(cluster)
 
     def took_s(self, life: NodeLife) -> float | None:
-        """How long nodes are in a stage of a move, a mean in which late ones count more; None before the first."""
+        """The time in a stage of a move, a mean in which late nodes count more; None before the first."""
         took_us = self._took_us.get(life)
         return None if took_us is None else took_us / SECOND_US
 
@@ -271,7 +271,7 @@ class State:
         self._took_us[old.life] = took_us if known_us is None else known_us + (took_us - known_us) // _RECENT
 
     def stages(self) -> Mapping[NodeLife, int]:
-        """How long the stages of a move take, in microseconds."""
+        """The time that the stages of a move take, in microseconds."""
         return self._took_us
 
     def _count(self, state: NodeState, sign: int) -> None:
@@ -387,7 +387,7 @@ class State:
         return [sample for kept in self._windows.values() for sample in kept]
 
     def intervals(self) -> dict[ClusterId, tuple[int, int, int]]:
-        """For each MR-cluster the interval of eq. 2 so far: since when, until when, integral."""
+        """The interval of eq. 2 so far of each MR-cluster: since when, until when, integral."""
         return {c: (held.since_us, held.at_us, held.area) for c, held in self._holdings.items()}
 
     def job_ids(self) -> Mapping[ClusterId, Set[str]]:

@@ -122,7 +122,7 @@ class PutClosing:
 
 @dataclass(frozen=True, slots=True)
 class PutRules:
-    """Which engine is in charge, and by which settings; from the last `Started`.
+    """The engine that is in charge, and its settings; from the last `Started`.
 
     ``admission`` is the SHA-256 of the policy that lets jobs in; empty without one.
     """
@@ -138,7 +138,7 @@ class PutRules:
 
 @dataclass(frozen=True, slots=True)
 class PutWake:
-    """When the timer is set to go off."""
+    """The time at which the timer goes off."""
 
     at_us: int
 

@@ -18,7 +18,7 @@ from fawkes.core.values.sight import Attempt, Service, Sight
 
 
 class Condition(StrEnum):
-    """How work on a node ended.
+    """The end of work on a node.
 
     HELD: it was not wiped, because its blocks were not proven to be elsewhere right before. Ledgers of earlier
     versions also have DRAINED, EVACUATED and LOST, verdicts that a world gave; facts (`NodeSeen`) have replaced them.
@@ -325,7 +325,7 @@ class CopySeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSeen:
-    """How the masters of an MR-cluster see one of its nodes, of one generation; told when that has changed."""
+    """The view that masters have of one of their nodes, of one generation; told when that has changed."""
 
     at_us: int
     cluster: ClusterId
@@ -371,7 +371,7 @@ class WaitSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandbySeen:
-    """How the second NameNode of an MR-cluster and its journal stand; told when that has changed.
+    """The standing of the second NameNode of an MR-cluster and its journal; told when that has changed.
 
     ``ready``: it says that it is a standby that follows, on ``node``, and most nodes of the journal answer. ``error``
     says what is not whole, empty when all is: one node of the journal may be away while it is ready.
@@ -386,7 +386,7 @@ class StandbySeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeObserved:
-    """How the work on a node of one generation ended; ``error`` says why for held and failed."""
+    """The end of the work on a node of one generation; ``error`` says why for held and failed."""
 
     at_us: int
     node: NodeId
@@ -409,7 +409,7 @@ class NodesSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptSeen:
-    """How an attempt of a job stands; told when that has changed."""
+    """The standing of an attempt of a job; told when that has changed."""
 
     at_us: int
     job: JobId

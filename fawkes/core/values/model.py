@@ -35,7 +35,7 @@ class Role(StrEnum):
 
 
 class NodeLife(StrEnum):
-    """Where a node stands; the edges are in `lifecycle.NODE_EDGES`."""
+    """The state of a node; the edges are in `lifecycle.NODE_EDGES`."""
 
     FREE = "free"
     JOINING = "joining"
@@ -48,7 +48,7 @@ class NodeLife(StrEnum):
 
 
 class ClusterLife(StrEnum):
-    """Where an MR-cluster stands; the edges are in `lifecycle.CLUSTER_EDGES`."""
+    """The state of an MR-cluster; the edges are in `lifecycle.CLUSTER_EDGES`."""
 
     DORMANT = "dormant"
     WAITING = "waiting"
@@ -118,7 +118,7 @@ class ClusterAlert(StrEnum):
 
 
 class MoveCause(StrEnum):
-    """Why the masters of an MR-cluster go to another core node."""
+    """The reason why the masters of an MR-cluster go to another core node."""
 
     LOST = "lost"
     """They do not answer, or their disk is gone."""
@@ -142,7 +142,7 @@ class Promise(StrEnum):
 
 
 class JobLife(StrEnum):
-    """Where an MR-job stands; the edges are in `lifecycle.JOB_EDGES`."""
+    """The state of an MR-job; the edges are in `lifecycle.JOB_EDGES`."""
 
     QUEUED = "queued"
     STARTING = "starting"
@@ -167,7 +167,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why something was or was not done: a stable code (see `report.explain`) and the numbers behind it."""
+    """The reason why something was or was not done: a stable code (see `report.explain`) and the numbers behind it."""
 
     code: str
     facts: Facts = field(default_factory=dict)
@@ -355,7 +355,7 @@ class ClusterState:
 
     @property
     def active(self) -> bool:
-        """From the end of loading to the start of saving (facts, section 1)."""
+        """True from the end of loading to the start of saving (facts, section 1)."""
         return self.life is ClusterLife.RUNNING
 
     @property
@@ -484,7 +484,7 @@ class JobState:
 
     @property
     def due_us(self) -> int | None:
-        """When its deadline is; None without one. A retry has that of the first attempt."""
+        """The time when its deadline is; None without one. A retry has that of the first attempt."""
         return None if self.spec.deadline_us is None else self.submitted_us + self.spec.deadline_us
 
     @property

@@ -66,7 +66,7 @@ def cells_of(policy: str, length: int | None = None) -> int | None:
 
 
 def missing_name(file: str, blocks: int) -> str:
-    """How a file with so many missing blocks is named, so that one more of them is news."""
+    """The name of a file with so many missing blocks, so that one more of them is news."""
     return file if blocks == 1 else f"{file} ({blocks} blocks)"
 
 
@@ -104,7 +104,7 @@ class _Files:
 def reports(
     blocks: Iterable[BlockSeen], leaving: Collection[str], sound: Set[str], asked_us: int
 ) -> Mapping[str, Blocks]:
-    """For each address in ``leaving`` what a whole report says of the blocks on it.
+    """The whole report on the blocks of each address in ``leaving``.
 
     Only replicas in state LIVE on ``sound`` addresses count: nodes in service that were heard from a moment ago.
     """
@@ -135,7 +135,7 @@ def reports(
 
 
 def _need(block: BlockSeen, others: int) -> int:
-    """How many replicas must be on ``others`` sound nodes before a node may go that has one."""
+    """The number of replicas that must be on ``others`` sound nodes before a node may go that has one."""
     if block.is_open:
         # What is being written cannot get more replicas until its file is closed.
         return 1
@@ -144,12 +144,12 @@ def _need(block: BlockSeen, others: int) -> int:
 
 
 def _least(block: BlockSeen) -> int:
-    """How many replicas a block must have on sound nodes, or it may be lost with a node that is not heard from."""
+    """The replicas that a block must have on sound nodes, or it may be lost with a node that is not heard from."""
     return block.replication if block.is_group and not block.is_open else 1
 
 
 def unsafe(blocks: Blocks | None, proof: Proof, *, since_us: int) -> str:
-    """Why the blocks of a node are not known to be safe elsewhere; empty when each of them is.
+    """The reason why the blocks of a node are not known to be safe elsewhere; empty when each of them is.
 
     Only a whole report that was asked for after ``since_us`` proves anything.
     """
@@ -170,7 +170,7 @@ def unsafe(blocks: Blocks | None, proof: Proof, *, since_us: int) -> str:
 
 
 def not_proven(sight: Sight, proof: Proof, *, since_us: int) -> str:
-    """Why a node must not be stopped and wiped, by how its NameNode saw it after ``since_us``; empty when it may be.
+    """The reason why a node must not be stopped and wiped, as its NameNode saw it after ``since_us``; else empty.
 
     While HDFS still counts on the node, new blocks may come to it: a report proves nothing then.
     """
@@ -202,7 +202,7 @@ def progress(blocks: Blocks | None) -> str:
 
 
 def cannot_end(blocks: Blocks | None, replication: int) -> str:
-    """Why HDFS can never end this evacuation, which it began all the same; empty when it may."""
+    """The reason why HDFS can never end this evacuation, which it began all the same; empty when it may."""
     if blocks is None or blocks.staying is None:
         return ""
     if blocks.staying < replication:

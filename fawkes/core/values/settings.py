@@ -10,7 +10,7 @@ from fawkes.core.values.model import Plain, Role
 
 
 class Discrimination(StrEnum):
-    """Which discrimination is held against the threshold (facts, section 2)."""
+    """The discrimination that is held against the threshold (facts, section 2)."""
 
     RAW = "raw"
     REDUCIBLE = "reducible"

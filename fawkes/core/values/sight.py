@@ -77,7 +77,7 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """How the masters saw a node when they were asked at ``asked_us``; ``blocks`` only of one that leaves with data.
+    """The view that masters had of a node at ``asked_us``; ``blocks`` only of one that leaves with data.
 
     ``gone`` are daemons of a node with a late heartbeat that do not run, by the word of the node itself.
     """
@@ -143,7 +143,7 @@ class Service:
 
 
 class Launcher(StrEnum):
-    """How the launcher of an attempt stands on the node of the masters.
+    """The standing of the launcher of an attempt on the node of the masters.
 
     UNBORN: its folder is there, the command was never begun. LOST: it was begun, is gone, and left no result.
     """
@@ -157,7 +157,7 @@ class Launcher(StrEnum):
 
 
 class AppLife(StrEnum):
-    """How an application stands by the ResourceManager."""
+    """The standing of an application by the ResourceManager."""
 
     LIVE = "live"
     SUCCEEDED = "succeeded"
@@ -176,7 +176,7 @@ class AppSeen:
 
 
 class Cause(StrEnum):
-    """Why a client gave nothing to YARN, where its words are known."""
+    """The reason why a client gave nothing to YARN, where its words are known."""
 
     NOT_KNOWN = ""
     OUTPUT_EXISTS = "output-exists"
@@ -258,7 +258,7 @@ class StreamSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """How far an attempt to run a job has got in YARN, by its tag: all of its applications that have not ended.
+    """The progress of an attempt in YARN, by its tag: all of its applications that have not ended.
 
     ``master``: an ApplicationMaster has a container. ``progress`` is the percentage of the map tasks and that of the
     reduce tasks, added. A count is None while the ApplicationMaster does not answer. ``since_us`` is since when nothing
@@ -281,7 +281,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """How an attempt to run a job stands.
+    """The standing of an attempt to run a job.
 
     ``applications`` are all that the ResourceManager knows of it, oldest first. None: not known, because it does not
     answer or has not finished its recovery. ``exit`` and the times are the launcher's. ``own``: the command need not

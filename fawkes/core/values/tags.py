@@ -1,4 +1,4 @@
-"""How YARN knows the jobs of Fawkes."""
+"""The tags by which YARN knows the jobs of Fawkes."""
 
 from __future__ import annotations
 

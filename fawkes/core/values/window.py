@@ -40,7 +40,7 @@ class Window:
         return values[-1] if values else None
 
     def growth(self, name: str) -> float | None:
-        """How much a counter rose over the window, from the sample before it on; None when nobody can tell.
+        """The rise of a counter over the window, from the sample before it on; None when nobody can tell.
 
         A step down (a master was started again, or work was lost) counts for nothing. Where there is no other step, or
         no two readings to compare, the growth is not known.

@@ -34,7 +34,7 @@ class For(StrEnum):
 
 
 def follow(before: Iterable[Work], seen: Iterable[Work], tags: Iterable[str], at_us: int) -> tuple[Work, ...]:
-    """How far the attempts with these tags have got, each since when nothing of it has moved.
+    """The progress of the attempts with these tags, each with the time since nothing of it has moved.
 
     One that YARN does not know has a row without an application. A count that is not known does not count as a move.
     """

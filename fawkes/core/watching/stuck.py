@@ -15,7 +15,7 @@ from fawkes.core.values.model import Sample
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How the work of one owner stands at one moment; None: not known.
+    """The standing of the work of one owner at one moment; None: not known.
 
     ``waiting`` and ``running`` count tasks, ``held`` counts what the owner holds (slots, containers, executors).
     ``done`` counts the tasks that have ended so far.

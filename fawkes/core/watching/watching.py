@@ -109,7 +109,7 @@ def silent_for_long(draft: Draft, name: str) -> None:
 
 
 def node_seen(draft: Draft, event: NodeSeen) -> None:
-    """How the masters see a node now. What they were asked before the node's present life began is history."""
+    """Note how the masters see a node now. What they were asked before the node's present life began is history."""
     state = draft.known_node(event.node)
     stale = state is not None and event.sight.asked_us < state.since_us
     if state is None or stale or (state.generation, state.owner) != (event.generation, event.cluster):
@@ -205,7 +205,7 @@ def _evacuating(draft: Draft, state: NodeState, sight: Sight) -> None:
 
 
 def _not_safe(state: NodeState, sight: Sight) -> str:
-    """Why a leaving node must keep its data; empty when it was proven to be elsewhere."""
+    """The reason why a leaving node must keep its data; empty when it was proven to be elsewhere."""
     if sight.stored is Stored.IN_SERVICE:
         return "the NameNode does not know yet that it is leaving"
     return not_proven(sight, Proof(state.missing_before), since_us=state.since_us - 1)

@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 
 
 def no_hook(cluster: str, nodes: Mapping[NodeId, int], role: str) -> None:
-    """Without hooks nodes join at once."""
+    """Do nothing: without hooks nodes join at once."""
 
 
 def no_holders(cluster: str, nodes: Mapping[NodeId, int]) -> Collection[NodeId]:
@@ -149,7 +149,7 @@ class Hooks:
         return path if path.is_file() and os.access(path, os.X_OK) else None
 
     def _run(self, name: str, event: Mapping[str, Plain]) -> str:
-        """Why a hook did not do what it should; empty when it ended with 0."""
+        """The reason why a hook did not do what it should; empty when it ended with 0."""
         path = self._path(name)
         if path is None:
             return ""

@@ -1,4 +1,4 @@
-"""How long one single call may take, and how often something is looked at: everything of this kind that has no setting.
+"""Limits of single calls and the times between looks: everything of this kind that has no setting.
 
 None of these decides anything. A call that ends without its answer is a fact ("not known"); what follows, after which
 patience, and when the next attempt is made, is decided in `fawkes.core` by the settings. Seconds where the name ends

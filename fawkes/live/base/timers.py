@@ -59,7 +59,7 @@ class Mark(NamedTuple):
             return None
 
     def since(self, now: Mark, last_us: int) -> tuple[int | None, int]:
-        """How long before ``now`` our time was ``last_us``, and how far the machine's clock was set meanwhile.
+        """Time for which before ``now`` our time was ``last_us``, and how far the machine's clock was set meanwhile.
 
         (None, 0) when the machine was off: then nobody knows.
         """
@@ -97,7 +97,7 @@ class Clock:
             return self._now()[0]
 
     def step(self) -> Step | None:
-        """How far the machine's clock was set since this was asked last, and our time follows; None when it was not."""
+        """The step of the machine's clock since this was asked last; our time follows; None when it was not."""
         with self._lock:
             now_us, wall_us, steady_us = self._now()
             behind_us = now_us - wall_us
@@ -165,7 +165,7 @@ class Timers:
         self._scheduler.shutdown(wait=False)
 
     def _lead(self) -> int:
-        """How far our time is ahead of the machine's clock."""
+        """The lead of our time ahead of the machine's clock."""
         return self._clock.now_us() - time.time_ns() // 1000
 
     def _watch_the_clock(self) -> None:

@@ -61,7 +61,7 @@ class Deployer:
         self._anew: dict[ClusterId, int] = {}
 
     def deploy(self, effect: Deploy, current: Callable[[], bool]) -> Facts | None:
-        """Which version runs on which nodes, once the first job would be accepted; None when a newer goal came."""
+        """The version on each node, once the first job would be accepted; None when a newer goal came."""
         cluster = self._clusters.deploying(effect)
         repaired: dict[NodeId, tuple[str, ...]] = {}
         generations = {n: member.generation for n, member in effect.members.items()}

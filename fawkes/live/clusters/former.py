@@ -24,7 +24,7 @@ _Tenancy = tuple[NodeId, int]
 
 
 class FormerNodes:
-    """Which members the active NameNode of each MR-cluster must not take back yet; safe to use from any thread.
+    """The members that the active NameNode of each MR-cluster must not take back yet; safe to use from any thread.
 
     A second NameNode gets the same lists. It deletes nothing, and once it is active it deletes nothing of which it has
     not got a fresh report from each DataNode.

@@ -1,4 +1,4 @@
-"""To which node a move of masters has given their data: noted on the controller's own disk, not on that node's.
+"""The node to which a move of masters has given their data: noted on the controller's own disk, not on that node's.
 
 A disk that was lost says nothing of what was on it. Without the note a move that is tried again would take a new node
 that comes back empty for one on which nothing was begun, and files that its NameNode took would be gone unsaid. That

@@ -174,7 +174,7 @@ class Hosts:
     def _with_data(
         self, at: NodeId, cluster: LiveCluster, right: Lease, daemons: Sequence[hadoop.Daemon]
     ) -> list[hadoop.Daemon]:
-        """Without a JournalNode or a second NameNode that has lost its data: those are armed again by `ArmStandby`."""
+        """All but a JournalNode or a second NameNode that has lost its data: those are armed again by `ArmStandby`."""
         seen = self._ground.run(at, standby.look(right.folders, nameservice(cluster.id)), "looking for the journal")
         lacks = [] if "journal" in seen else ["journalnode"]
         if at == cluster.second:
@@ -207,7 +207,7 @@ class Hosts:
         return self._clusters.get(cluster.id) or cluster
 
     def _unknown(self, cluster: LiveCluster, effect: Host, role: Role) -> str:
-        """Why the masters do not count on the node; empty when they do.
+        """The reason why the masters do not count on the node; empty when they do.
 
         A master that does not answer now may do so at the next look.
         """

@@ -65,12 +65,12 @@ class LogRoom:
         self._begun = 0
 
     def limit(self) -> int:
-        """How much there may be in all, at this moment; OSError when the disk cannot be asked."""
+        """The bytes that there may be in all, at this moment; OSError when the disk cannot be asked."""
         with self._lock:
             return self._limit(self._kept())
 
     def take(self, count: int) -> None:
-        """So many more bytes will be written; older archives go for them. NoRoomError when these are not enough."""
+        """Take room for so many more bytes; older archives go for them. NoRoomError when these are not enough."""
         with self._lock:
             kept = self._kept()
             limit = self._limit(kept)
@@ -86,7 +86,7 @@ class LogRoom:
             self._begun += count
 
     def end(self, count: int) -> None:
-        """So many bytes are part of an archive now, or were given up."""
+        """Note that so many bytes are part of an archive now, or were given up."""
         with self._lock:
             self._begun -= count
 
@@ -128,7 +128,7 @@ class Reader(Protocol):
     """Brings what scripts on nodes print; `live.nodes.fleet.Fleet` is the real one."""
 
     def run(self, node: str, script: Script, deadline_s: float, *, sink: BinaryIO) -> Result:
-        """How the script ended, with its output in ``sink``; HostError, DeadlineError, or an OSError of the sink."""
+        """The end of the script, with its output in ``sink``; HostError, DeadlineError, or an OSError of the sink."""
         ...
 
 

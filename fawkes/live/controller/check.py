@@ -166,7 +166,7 @@ class Examination:
             return Seen(node=node, error=error)
 
     def _java(self, seen: Seen) -> Seen:
-        """With the Java that the last of the versions would run on, or why one of them has none."""
+        """The facts with the Java that the last of the versions would run on, or why one of them has none."""
         for release in self._hadoop:
             try:
                 java = find_java(self._fleet.shell(), seen.node.name, release, java_home=seen.node.java_home)
@@ -178,7 +178,7 @@ class Examination:
         return seen
 
     def _no_way(self, name: str) -> str:
-        """Why a node opens no connections for us; "" if it does."""
+        """The reason why a node opens no connections for us; "" if it does."""
         try:
             # Nobody listens there, and a refusal shows as well that the node has tried.
             self._fleet.connect(name, _LOOPBACK, Ports().namenode, limits.CHECK_S).close()
@@ -189,7 +189,7 @@ class Examination:
         return ""
 
     def _clock(self, name: str) -> int | None:
-        """How far its clock is ahead of what the time of the answer could be."""
+        """The lead of its clock ahead of what the time of the answer could be."""
         before = time.time_ns()
         theirs = self._fleet.run(name, reading(_CLOCK), limits.CHECK_S).check("reading the clock").number("clock_ns")
         after = time.time_ns()
@@ -249,7 +249,7 @@ class Examination:
 
 
 def _not_reached(data_address: str) -> OSError | None:
-    """Why this machine does not reach an address on which masters serve; None if it does: a refusal is an answer."""
+    """The reason why this machine does not reach an address of masters; None if it does: a refusal is an answer."""
     try:
         NAMES.connect(data_address, Ports().namenode_web, limits.REACH_S).close()
     except (ConnectionRefusedError, NotTakenError):

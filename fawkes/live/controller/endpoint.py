@@ -1,4 +1,4 @@
-"""Where the control socket of a site is, and who is at the other end of a connection.
+"""The place where the control socket of a site is, and who is at the other end of a connection.
 
 The socket lies in the site folder, because that is the one place that a controller inside of a lab's private mounts
 and a command outside of them both see under the same name: in the state folder, which is the controller's own, or in

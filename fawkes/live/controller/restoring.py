@@ -1,4 +1,4 @@
-"""Before an MR-cluster is restored from its kept copy: what would come back, and what not. Nothing is begun here.
+"""The look before a restore from a kept copy: what would come back, and what not. Nothing is begun here.
 
 The copy is read on the node that would get the masters, in a folder of its own. Blocks are looked for on the disks of
 all members that answer. A block that was not found is not known to be gone: a node that is silent may have it.
@@ -43,7 +43,7 @@ class Copy(Protocol):
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """The place where it lies."""
         ...
 
     @property
@@ -75,7 +75,7 @@ class Carrier(Protocol):
         stdin: BinaryIO | None = None,
         sink: BinaryIO | None = None,
     ) -> Result:
-        """How the script ended; HostError when it could not be run to its end."""
+        """The end of the script; HostError when it could not be run to its end."""
         ...
 
 
@@ -93,7 +93,7 @@ class Programs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Which namespace a copy is of, as its VERSION says."""
+    """The namespace that a copy is of, as its VERSION says."""
 
     cluster: str
     block_pool: str

@@ -161,7 +161,7 @@ class LiveWorld:
         return self.mailbox.wait(limits.ROOM_EVERY_S)
 
     def ledger_row(self) -> dict[str, Plain]:
-        """How the ledger is, for the commands: why nothing is stored at the moment (empty when all is).
+        """The standing of the ledger, for the commands: why nothing is stored at the moment (empty when all is).
 
         ``event`` is the kind of event that the engine works on, for ``event_s`` seconds; empty while it waits for one.
         """

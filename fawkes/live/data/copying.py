@@ -1,4 +1,4 @@
-"""From the masters' node to the controller's copy: what is new, whole operations alone, until nothing is missing."""
+"""Copies from the masters' node to the controller: what is new, whole operations alone, until nothing is missing."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class Copier:
 
 
 def _piece_for(came_bytes: int) -> int:
-    """How much to ask for in a round after one in which so much came: at least twice that, in few steps."""
+    """The bytes to ask for in a round after one in which so much came: at least twice that, in few steps."""
     return max(_PIECE_BYTES, min(_MOST_PIECE_BYTES, 1 << (2 * came_bytes).bit_length()))
 
 

@@ -118,7 +118,7 @@ class Loaded:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadRun:
-    """How to load one input set; ``core`` are the nodes that it is spread over.
+    """The order to load one input set; ``core`` are the nodes that it is spread over.
 
     ``progress`` is told of bytes as they are written; as soon as ``stop`` says so the work ends between two pieces
     (StoppedError). Replicas after the first are reported by their DataNodes with the next heartbeat: those that are not
@@ -182,7 +182,7 @@ class LoadRun:
         return self._loaded(hdfs, files, kept=0, extra=0)
 
     def check(self, size: int) -> None:
-        """Between two pieces: tell of the progress, and stop when somebody asks for it."""
+        """Work between two pieces: tell of the progress, and stop when somebody asks for it."""
         if self.stop():
             raise StoppedError("the load was stopped", where=self.target)
         self.progress(size)
@@ -256,7 +256,7 @@ def _thin(blocks: list[Block], want: int) -> int:
 
 
 class _Spread:
-    """Which DataNode takes the next block: the one that was given least so far."""
+    """The DataNode that takes the next block: the one that was given least so far."""
 
     def __init__(self, web_servers: Collection[str]) -> None:
         self._given = dict.fromkeys(sorted(web_servers), 0)
@@ -316,7 +316,7 @@ class _Copy:
         hdfs.rename(temporary, path)
 
     def check(self, size: int) -> None:
-        """Between two pieces: tell of the progress, and stop when somebody asks for it."""
+        """Work between two pieces: tell of the progress, and stop when somebody asks for it."""
         if self.halt.is_set():
             raise StoppedError("the load was stopped", where=self._load.target)
         self._load.check(size)

@@ -171,7 +171,7 @@ class SafeFolder:
 
 
 def _step(here: int, part: str) -> int:
-    """From one folder into the next; ``here`` is closed unless that fails."""
+    """Step from one folder into the next; ``here`` is closed unless that fails."""
     below = os.open(part, _FOLDER, dir_fd=here)
     os.close(here)
     return below

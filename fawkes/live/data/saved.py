@@ -154,7 +154,7 @@ def unfinished(hdfs: Hdfs, path: str, is_open: Callable[[str], bool], readers: i
 
 
 def _difference(hdfs: Hdfs, file: HdfsFile | None, folder: SafeFolder, name: str, sha256: str | None) -> str:
-    """Why a saved file is not the one in HDFS; empty when it is."""
+    """The reason why a saved file is not the one in HDFS; empty when it is."""
     if file is None:
         return "is no longer in HDFS"
     if sha256 is None:

@@ -75,7 +75,7 @@ class _Copied:
 
 @dataclass(kw_only=True)
 class Save:
-    """How to save one output folder of HDFS to a folder of the controller's file system.
+    """The order to save one output folder of HDFS to a folder of the controller's file system.
 
     ``progress`` is told of bytes as they are written; as soon as ``stop`` says so the work ends between two pieces
     (StoppedError). `copy` may be called while HDFS still takes writes; `run` does what is left and ends the save. Files

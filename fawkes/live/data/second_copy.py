@@ -1,4 +1,4 @@
-"""From the controller's copy of the masters' data to a second one, on a core node that is not theirs, and back."""
+"""The second copy of the masters' data, on a core node that is not theirs: made of the controller's copy, and read."""
 
 from __future__ import annotations
 

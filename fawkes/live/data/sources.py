@@ -1,4 +1,4 @@
-"""Where input sets come from: folders of the controller's file system, and of an HDFS that it reaches by WebHDFS."""
+"""Origins of input sets: folders of the controller's file system, and of an HDFS that it reaches by WebHDFS."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fingerprint(files: Iterable[SourceFile]) -> str:
 
 
 class Source(Protocol):
-    """Where an input set comes from."""
+    """The place where an input set comes from."""
 
     def files(self) -> list[SourceFile]:
         """All of its files, by name."""

@@ -61,7 +61,7 @@ def operations(data: bytes, before: int) -> Operations:
 
 
 def _end(data: bytes, at: int, transaction: int) -> int | None:
-    """Where the operation at ``at`` ends; None when it is not whole, or not that transaction."""
+    """The place where the operation at ``at`` ends; None when it is not whole, or not that transaction."""
     if at + _FRAME.size > len(data):
         return None
     _, length, found = _FRAME.unpack_from(data, at)
@@ -134,7 +134,7 @@ def needed(names: Collection[str]) -> list[Segment] | None:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Which namespace files belong to: no two formats of a NameNode have the same."""
+    """The namespace that files belong to: no two formats of a NameNode have the same."""
 
     cluster: str
     namespace: str

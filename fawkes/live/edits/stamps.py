@@ -64,7 +64,7 @@ def stamps_of(image: bytes | mmap) -> Stamps:
 
 
 def with_generation(image: bytes | mmap, generation: int) -> tuple[int, bytes]:
-    """Where the sections of an image end, and what stands from there on in the same one with another generation stamp.
+    """The end of an image's sections, and what stands behind it in the same image with another generation stamp.
 
     The section with the counters is written once more, and the summary names that one. ValueError as `stamps_of`.
     """
@@ -145,7 +145,7 @@ def after(stamps: Stamps, operations: bytes) -> Stamps:
 
 
 def leap_of(version: int) -> int:
-    """How many numbers the move of this version skips.
+    """The number of ids that the move of this version skips.
 
     A copy may be used again after the masters that had begun with it were given up: these have given out numbers too.
     """

@@ -195,7 +195,7 @@ def slots(nodes: Iterable[ComputeNode], task_mb: int, task_vcores: int) -> tuple
 
 
 def hdfs_ops(masters: MasterAddresses, deadline: Deadline) -> int | None:
-    """How often HDFS was read or changed since the NameNode started; None when it does not count all ways of use."""
+    """The uses of HDFS since the NameNode started; None when it does not count all ways of use."""
     url = f"{masters.namenode}/jmx"
     document = get_json(url, deadline, {"qry": "Hadoop:service=NameNode,name=NameNodeActivity"}, key=masters.key)
     beans = listed({"jmx": document}, "jmx", "beans", url)
@@ -393,7 +393,7 @@ _MASTERS: Mapping[str, Callable[[MasterAddresses, Application, Deadline], Tasks 
 
 
 def _work(live: Iterable[Application], tasks: Mapping[str, Tasks], nodes: Collection[ComputeNode]) -> tuple[Work, ...]:
-    """How far Fawkes's own attempts have got, by tag: what a command runs has several applications with one."""
+    """The progress of Fawkes's own attempts, by tag: what a command runs has several applications with one."""
     works: dict[str, Work] = {}
     for app in live:
         for tag in app.tags if app.id in tasks else ():

@@ -82,7 +82,7 @@ class Sampling:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _found(self, key: tuple[ClusterId, NodeId]) -> Target | Reading:
-        """Where to read, or why not; what failed is asked for again the next time."""
+        """The place where to read, or why not; what failed is asked for again the next time."""
         known = self._known[key]
         if not known.done():
             return Reading(cluster=key[0], error=f"{key[1]} has not reported how to read its MR-cluster")

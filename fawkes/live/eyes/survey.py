@@ -43,7 +43,7 @@ _PROBE = "*.permission_check"
 
 @dataclass(frozen=True, slots=True)
 class SurveyBounds:
-    """How much is read and told at most, whatever lies in HDFS.
+    """The bounds of what is read and told, whatever lies in HDFS.
 
     ``rows``: folders beyond are added up in the row of the folder that they are in; ``names`` are looked at for the
     newest files of a row, ``all_names`` for those of all rows.
@@ -157,7 +157,7 @@ def undeclared(
 
 
 def bookkeeping(settings: Mapping[str, Mapping[str, str]]) -> list[Parts]:
-    """Where Hadoop itself keeps things of jobs, as configured; parts may be patterns.
+    """The place where Hadoop itself keeps things of jobs, as configured; parts may be patterns.
 
     No more than that: a staging folder may lie among the users' own folders, and what else lies there is theirs.
     """
@@ -278,7 +278,7 @@ def _add(hdfs: Hdfs, entry: HdfsFile, row: _Row, left: _Left) -> None:
 
 @dataclass(slots=True)
 class _Left:
-    """How many names may still be looked at for the newest files."""
+    """The number of names that may still be looked at for the newest files."""
 
     bounds: SurveyBounds
     names: int

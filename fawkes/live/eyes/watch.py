@@ -55,7 +55,7 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class _Masters:
-    """How masters answer: which one does not, none if empty, and which do not run by the word of their node."""
+    """The answers of masters: which one does not, none if empty, and which do not run by the word of their node."""
 
     silent: str = ""
     gone: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ class Watch:
         self._askers.shutdown(wait=False, cancel_futures=True)
 
     def see(self, cluster: LiveCluster, node: NodeId) -> Sight:
-        """How the masters see a node at this moment, with a report on its blocks, for whoever is about to wipe it."""
+        """The view that masters have of a node now, with a report on its blocks, for whoever is about to wipe it."""
         addresses, asked_us = self._setup.masters(cluster), self._mailbox.clock.now_us()
         try:
             hdfs = masters.storage(addresses, Deadline.after(limits.MASTERS_S))
@@ -285,7 +285,7 @@ def _essence(sight: Sight) -> object:
 
 
 def _figures(sight: Sight) -> Blocks | None:
-    """How many blocks are left to copy; when somebody asked is none of it."""
+    """The number of blocks that are left to copy; when somebody asked is none of it."""
     return None if sight.blocks is None else replace(sight.blocks, asked_us=0)
 
 

@@ -1,4 +1,4 @@
-"""How long the tasks of an attempt ran, by the counters that Hadoop's JobHistory server keeps of each MR-job."""
+"""Time for which the tasks of an attempt ran, by the counters that Hadoop's JobHistory server keeps of each MR-job."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ CHECKS = (
 
 
 class Level(StrEnum):
-    """How bad a problem is: the host cannot serve, or it can and somebody should look."""
+    """The severity of a problem: the host cannot serve, or it can and somebody should look."""
 
     BAD = "bad"
     WARNING = "warning"
@@ -136,7 +136,7 @@ class Fitness:
 
     @property
     def result(self) -> str:
-        """In one word: ``fits``, ``warnings``, ``unfit``, ``unreachable``."""
+        """The result in one word: ``fits``, ``warnings``, ``unfit``, ``unreachable``."""
         if self.seen.error is not None:
             return "unreachable"
         if not self.fits:
@@ -359,7 +359,7 @@ def _disk(seen: Seen, pool: str) -> Iterator[Problem]:
 
 
 def _unusable(seen: Seen) -> Problem | None:
-    """Why the work folder cannot be used, although its disk has room."""
+    """The reason why the work folder cannot be used, although its disk has room."""
     folder, user, mount = seen.node.work_dir, seen.facts.get("user"), seen.facts.get("disk.mount", "its mount point")
     why, options = seen.facts.get("disk.why", ""), seen.facts.get("disk.options", "").split(",")
     inodes, free = seen.facts.number("disk.inodes") or 0, seen.facts.number("disk.free_inodes") or 0

@@ -1,4 +1,4 @@
-"""Which code of the site takes part in a run: lines for people, before anything is done with it."""
+"""Code of the site that takes part in a run: lines for people, before anything is done with it."""
 
 from __future__ import annotations
 

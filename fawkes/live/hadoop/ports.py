@@ -1,4 +1,4 @@
-"""Where the daemons of an MR-cluster listen."""
+"""The place where the daemons of an MR-cluster listen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fawkes.core.values.model import Role
 
 @dataclass(frozen=True, kw_only=True)
 class Ports:
-    """Where daemons listen: Hadoop's usual ports, for a host runs for one MR-cluster only."""
+    """The place where daemons listen: Hadoop's usual ports, for a host runs for one MR-cluster only."""
 
     namenode: int = 8020
     namenode_web: int = 9870

@@ -116,7 +116,7 @@ class MissingReleaseError(FawkesError):
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """Why a piece could not be fetched the last time, when that ended (us), and how often in a row it failed."""
+    """Reason why a piece could not be fetched the last time, when that ended (us), and how often in a row it failed."""
 
     error: FawkesError
     at_us: int

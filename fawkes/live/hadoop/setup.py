@@ -1,4 +1,4 @@
-"""How one MR-cluster is set up on its nodes: release, Java, configuration, daemons, commands, addresses."""
+"""The setup of one MR-cluster on its nodes: release, Java, configuration, daemons, commands, addresses."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ SPARK = SPARK_PINS[DEFAULT_SPARK]
 
 
 def addresses_of(ground: Ground, master: NodeId, key: Key, run_as: str) -> MasterAddresses:
-    """Where the masters on a node answer to whoever shows their MR-cluster's key; ``run_as`` is its own user, or ""."""
+    """The addresses of masters on a node, for their MR-cluster's key; ``run_as`` is its own user, or ""."""
     node = ground.nodes[master]
     at = node.data_address
     ports = Ports()
@@ -234,7 +234,7 @@ class Setup:
         return known
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
-        """Where the masters answer."""
+        """The place where the masters answer."""
         key = self._login(cluster) or self._doors.keys.of(cluster.id)
         return addresses_of(self._ground, cluster.master, key, cluster.details.run_as)
 
@@ -247,7 +247,7 @@ class Setup:
         return self._kerberos.login(cluster.id, cluster.details, self._doors.keys.of(cluster.id))
 
     def journal_url(self, cluster: LiveCluster, node: NodeId) -> str:
-        """Where the web server of a JournalNode answers."""
+        """The place where the web server of a JournalNode answers."""
         scheme = "http" if self._login(cluster) is None else "https"
         return f"{scheme}://{self._ground.nodes[node].data_address}:{Ports().journal_web}"
 

@@ -50,7 +50,7 @@ def refuse_unfit_user(event: Event, ground: Ground) -> None:
 
 
 def unfit_users(facts: Facts, users: Iterable[str]) -> dict[str, str]:
-    """Why a node cannot run anything as these users, by user; those that it can are left out."""
+    """The reason why a node cannot run anything as these users, by user; those that it can are left out."""
     return {user: why for user in users if (why := _why(facts, user))}
 
 

@@ -1,4 +1,4 @@
-"""How an attempt stands: by its launcher on the node of the masters, and by its applications in YARN.
+"""The standing of an attempt: by its launcher on the node of the masters, and by its applications in YARN.
 
 Facts alone; `core.attempts` decides what they mean, for the jobs of users and for copies.
 """
@@ -31,7 +31,7 @@ def see(
     own: bool = False,
     single: bool = False,
 ) -> Attempt:
-    """How an attempt stands; its applications are not known while the ResourceManager is not sure of them.
+    """The standing of an attempt; its applications are not known while the ResourceManager is not sure of them.
 
     HostError when the node of the masters does not answer.
     """

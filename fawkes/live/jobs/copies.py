@@ -91,7 +91,7 @@ class Copies:
     def _follow(
         self, cluster: LiveCluster, job: JobId, attempt: int, details: JobDetails, stop: Callable[[], bool]
     ) -> tuple[AttemptVerdict, bool]:
-        """How an attempt ended, and whether it is one of this call; it is begun when nobody has begun it."""
+        """The end of an attempt, and whether it is one of this call; it is begun when nobody has begun it."""
         course = CopyCourse()
         new = False
         while not stop():

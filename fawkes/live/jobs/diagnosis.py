@@ -1,4 +1,4 @@
-"""Why a job failed, in its own words: those of the task that ended it, of the ResourceManager, or of its client."""
+"""Causes of failed jobs, in the words of the task that ended one, of the ResourceManager, or of its client."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def why_failed(masters: MasterAddresses, applications: Iterable[Application], st
 
 
 def cause_of(stderr: str) -> tuple[Cause, str]:
-    """Why a client gave nothing to YARN, and that in words; not known, and empty, when it said something else."""
+    """The reason why a client gave nothing to YARN, and its words; not known, and empty, when it said other things."""
     for cause, pattern, words in _CAUSES:
         if match := pattern.search(stderr):
             what = match[1] if cause is Cause.NO_CLASS else urlsplit(match[1]).path

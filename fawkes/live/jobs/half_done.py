@@ -72,7 +72,7 @@ def _aside(hdfs: Hdfs, output: str, folder: str) -> str:
 
 
 def _output(hdfs: Hdfs, path: str) -> str:
-    """Where a job writes its output, by its configuration; empty for one that has none, or is not submitted yet."""
+    """The output folder of a job, by its configuration; empty for one that has none, or is not submitted yet."""
     if hdfs.status(path) is None:
         return ""
     text = b"".join(hdfs.read(path)).decode("utf-8", "replace")

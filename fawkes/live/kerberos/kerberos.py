@@ -99,7 +99,7 @@ def read_keytab(site: KerberosSite, wanted: Secured) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How the controller proves itself to the masters of one MR-cluster."""
+    """The proof of who the controller is to the masters of one MR-cluster."""
 
     tickets: Tickets
     wanted: Secured
@@ -159,7 +159,7 @@ class Kerberos:
         self._tickets(wanted).check()
 
     def login(self, cluster: ClusterId, details: ClusterDetails, key: str) -> Login | None:
-        """How the controller proves itself, beside the ``key`` of its door; None without Kerberos."""
+        """The proof of who the controller is, beside the ``key`` of its door; None without Kerberos."""
         wanted = self.secured(cluster, details)
         if wanted is None:
             return None

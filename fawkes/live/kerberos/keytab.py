@@ -1,4 +1,4 @@
-"""Which principals a keytab has keys for, read without Kerberos's own library, so that `fawkes check` needs none."""
+"""The principals that a keytab has keys for, read without Kerberos's own library, so that `fawkes check` needs none."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def check_clocks(ground: Ground, nodes: Collection[NodeId]) -> None:
 
 
 def ahead_us(theirs_ns: int, before_ns: int, after_ns: int) -> int:
-    """How far a clock that was read between two moments of ours is ahead (us), beyond what the way there explains."""
+    """The lead of a clock that was read between two moments of ours (us), beyond what the way there explains."""
     return (max(0, theirs_ns - after_ns) - max(0, before_ns - theirs_ns)) // 1000
 
 

@@ -78,7 +78,7 @@ class Tickets:
 
 
 def _left_s(credentials: gssapi.Credentials) -> float:
-    """How long a ticket is still good for; less than nothing when it has run out."""
+    """The time for which a ticket is still good for; less than nothing when it has run out."""
     try:
         return float(credentials.lifetime)
     except ExpiredCredentialsError:

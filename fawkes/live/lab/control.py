@@ -1,4 +1,4 @@
-"""How `fawkes lab kill`, `status` and so on talk to the warden: one line each way on a Unix socket."""
+"""The talk of `fawkes lab kill`, `status` and so on to the warden: one line each way on a Unix socket."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def sshd_config(login: Login, sshd: Sshd, more: Iterable[str] = ()) -> str:
 
 
 def in_host(sshd: Sshd, path: Path) -> str:
-    """Where a host sees a file of the SSH server; what was unpacked may lie in a folder that hosts do not see."""
+    """Place where a host sees a file of the SSH server; what was unpacked may lie in a folder that hosts do not see."""
     return str(path) if sshd.root == Path("/") else f"{RUN_FOLDER}/sshd/{path.relative_to(sshd.root)}"
 
 

@@ -123,7 +123,7 @@ def _boot() -> str:
 
 
 def _start_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None when there is none of that id."""
+    """The time when a process started, in clock ticks since boot; None when there is none of that id."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     except OSError:

@@ -38,7 +38,7 @@ _JOINED = {
 
 @dataclass(frozen=True)
 class HostStatus:
-    """How a host is: ``state`` is on, off or paused; ``network`` is ok or cut."""
+    """The standing of a host: ``state`` is on, off or paused; ``network`` is ok or cut."""
 
     host: str
     address: str

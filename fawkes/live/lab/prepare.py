@@ -1,4 +1,4 @@
-"""From a user's wishes to a blueprint and the files that belong to it; nothing runs yet."""
+"""The way from a user's wishes to a blueprint and the files that belong to it; nothing runs yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much each host of a lab may promise to Hadoop, so that all promises together fit into the machine."""
+"""The resources that each host of a lab may promise to Hadoop, so that all promises together fit into the machine."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Change:
     def _starts(
         self, nodes: Iterable[NodeId], names: Collection[str], cluster: LiveCluster | None = None
     ) -> dict[NodeId, Script]:
-        """For each node the start of those of its daemons that have these names."""
+        """The starts on each node of those of its daemons that have these names."""
         cluster, scripts = cluster or self._cluster, {}
         for at in nodes:
             daemons = [d for d in self._setup.daemons(cluster, at, cluster.members[at].role) if d.name in names]
@@ -152,7 +152,7 @@ class Change:
     def _check_alive(
         self, look: int, nodes: Iterable[NodeId], daemons: Collection[str], fine: Collection[str] = ("running",)
     ) -> None:
-        """At every so manieth look: HostError for a daemon that has ended, because waiting for it would be in vain."""
+        """Look at processes now and then: HostError for a daemon that has ended, for a wait would be in vain."""
         if look % limits.LOOKS_PER_DAEMON:
             return
         for at in nodes:

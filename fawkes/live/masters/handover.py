@@ -171,7 +171,7 @@ class Handover(Change, ABC):
         return False
 
     def _urge(self, addresses: MasterAddresses) -> None:
-        """Before each look: for masters that wait to be told that they may begin. UnreadableError if not known."""
+        """Help masters, before each look, that wait to be told that they may begin. UnreadableError if not known."""
 
     def _waits(self, why: str) -> None:
         """Log what the move waits for, when that is news."""

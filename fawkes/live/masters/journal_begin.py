@@ -64,7 +64,7 @@ class JournalBegin(Handover):
             raise StayError(f"it goes on without a journal: {why}", where=name)
 
     def _lacks(self) -> str:
-        """Why something that the NameNode has acknowledged may not be on its own disk; empty when all of it is."""
+        """The reason why the NameNode's own disk may lack something that it acknowledged; empty when all is there."""
         own = self._own_edits()
         if own.journal not in ("", self._wanted()):
             return f"its NameNode writes another journal ({own.journal}), so its own disk may lack changes"

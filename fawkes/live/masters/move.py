@@ -99,7 +99,7 @@ class Move(Handover):
         return objection or StayError(f"{self._to} does not answer, so its masters stay on {old}", where=name)
 
     def _no_source(self, standing: Standing) -> StayError | None:
-        """Why masters that somebody wants elsewhere cannot be moved without loss; None when they can."""
+        """The reason why masters that somebody wants elsewhere cannot be moved without loss; None when they can."""
         if standing.state != "silent" and standing.image is True:
             return None
         why = "does not answer" if standing.state == "silent" else "has no readable image of the NameNode"

@@ -75,7 +75,7 @@ class MastersMover:
             return (Takeover if effect.standby else Move)(self._means, effect, before, current).do()
 
     def look(self, effect: LookAtMasters) -> Facts:
-        """How the masters, their image, their copy and the members are at this moment, for a person who asks.
+        """The standing of masters, their image, their copy and the members at this moment, for a person who asks.
 
         Changes nothing: the masters may be moving. FawkesError when it is not known.
         """

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Course:
-    """How far the first NameNode was, and when: by that it is known for how long the second one has been behind."""
+    """The last transaction of the first NameNode, and when: that says for how long the second has been behind."""
 
     marks: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=1000))
 
@@ -33,7 +33,7 @@ class Course:
             self.marks.append((now_s, txid))
 
     def behind_s(self, now_s: float, txid: int) -> float:
-        """For how long the first one has had something that comes after this transaction."""
+        """The time for which the first one has had something that comes after this transaction."""
         while self.marks and self.marks[0][1] <= txid:
             self.marks.popleft()
         return now_s - self.marks[0][0] if self.marks else 0.0
@@ -123,7 +123,7 @@ class StandbyWatch:
 
 
 def _no_answer(error: UnreadableError) -> str:
-    """How a daemon did not say how it is: one whose doors are closed, or that is still starting, does answer."""
+    """The words for a daemon of unknown standing: one whose doors are closed, or that still starts, does answer."""
     if error.status is None:
         return f"does not answer ({error.why})"
     return f"answers, but does not report its state ({error.why})"

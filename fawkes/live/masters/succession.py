@@ -50,7 +50,7 @@ class UntouchedError(FawkesError):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How masters stand on their node: ``state`` as in `LookAtMasters`, ``image`` None where it is not known."""
+    """The standing of masters on their node: ``state`` as in `LookAtMasters`, ``image`` None where it is not known."""
 
     state: str
     image: bool | None
@@ -100,7 +100,7 @@ class Means:
         return [n for n, outcome in outcomes.items() if not isinstance(outcome, FawkesError)]
 
     def standing(self, cluster: LiveCluster, at: NodeId, *, within_s: float = limits.STEP_S) -> Standing:
-        """How the masters on a node stand at this moment."""
+        """The standing of the masters on a node at this moment."""
         script = book.look(self.lease(cluster, at))
         # Side by side: a node that is off takes both to their time limits.
         with ThreadPoolExecutor(1, thread_name_prefix="standing") as thread:

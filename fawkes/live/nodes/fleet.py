@@ -328,7 +328,7 @@ class Fleet:
         return self._hosts[node]
 
     def address(self, node: str) -> HostAddress:
-        """How a node is reached, or a jump host whose key is not known; UserError for another name."""
+        """The address of a node, or of a jump host whose key is not known; UserError for another name."""
         jumps = {jump.node: jump for jump in self._jumps.unknown()}
         return jumps[node] if node in jumps and node not in self._hosts else self._host(node).address
 

@@ -30,7 +30,7 @@ class Shell(Protocol):
     """Runs scripts on nodes; `live.ssh.Fleet` is the real one."""
 
     def run(self, node: str, script: Script, deadline_s: float) -> Result:
-        """How the script ended; HostError or DeadlineError when it could not be run to its end."""
+        """The end of the script; HostError or DeadlineError when it could not be run to its end."""
         ...
 
     def connect(self, node: str, address: str, port: int, limit_s: float) -> Connection:
@@ -40,7 +40,7 @@ class Shell(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which controller this is: nodes refuse an older epoch, and another controller of the same one."""
+    """The identity of this controller: nodes refuse an older epoch, and another controller of the same one."""
 
     pool: str
     epoch: int
@@ -66,7 +66,7 @@ class _Nodes(dict[NodeId, InventoryNode]):
 
 
 def no_group(facts: Facts) -> str | None:
-    """Why a node has no control group, by the facts of a script; "" if it has one, None if they do not say."""
+    """Reason why a node has no control group, by the facts of a script; "" if it has one, None if they do not say."""
     if "group" not in facts:
         return None
     return "" if facts["group"] == "yes" else facts.get("group.why") or "it did not say why"
@@ -110,7 +110,7 @@ class Ground:
         )
 
     def folders(self, node: NodeId, cluster: ClusterId) -> Folders:
-        """Where the things of an MR-cluster lie on a node."""
+        """The place where the things of an MR-cluster lie on a node."""
         return Folders(work_dir=PurePosixPath(self.nodes[node].work_dir), cluster=cluster)
 
     def through(self, node: NodeId) -> Connect:

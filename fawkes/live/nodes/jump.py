@@ -99,7 +99,7 @@ class _JumpHost:
 
     @property
     def failed(self) -> ConnectionState | None:
-        """How the last login failed, None if it did not."""
+        """The error of the last login, None if it did not."""
         failure = self._failure
         return None if failure is None else failure.state
 

@@ -103,7 +103,7 @@ def played(playbooks: Iterable[Found]) -> Iterator[None]:
 
 
 def _is_ours(place: Path) -> bool:
-    """In a checkout that is a site as well, our own files are in the place of the site's."""
+    """True for files of ours: in a checkout that is a site as well, our own files are in the place of the site's."""
     return any(module.__file__ is not None and place.samefile(module.__file__) for module in _ours.values())
 
 

@@ -1,4 +1,4 @@
-"""Which daemons of an MR-cluster do not run, by the word of their own node."""
+"""Daemons of an MR-cluster that do not run, by the word of their own node."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _DOING = "setting CPU quotas"
 
 
 class Mode(StrEnum):
-    """How a node limits CPU time: control groups of version 2 or 1, or stopping and continuing, which is coarse."""
+    """The way of limits on CPU time: control groups of version 2 or 1, or stopping and continuing, which is coarse."""
 
     V2 = "v2"
     V1 = "v1"

@@ -37,7 +37,7 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 class ConnectionState(StrEnum):
-    """Why a host could not be used."""
+    """The reason why a host could not be used."""
 
     NAME_UNKNOWN = "name unknown"
     BEHIND = "behind a jump host that cannot be used"
@@ -66,7 +66,7 @@ class SshDeadlineError(SshError, DeadlineError):
 
 @dataclass(frozen=True)
 class HostAddress:
-    """How a host is reached. ``key`` None asks the SSH agent; ``jump`` is the last host that SSH passes on its way."""
+    """The way to a host. ``key`` None asks the SSH agent; ``jump`` is the last host that SSH passes on its way."""
 
     node: str
     address: str
@@ -77,7 +77,7 @@ class HostAddress:
 
     @classmethod
     def of(cls, node: InventoryNode) -> Self:
-        """How a node of the inventory is reached."""
+        """The way to a node of the inventory."""
         return cls(node.name, node.address, node.user, node.port, node.key, _jump(node.jump))
 
 
@@ -93,7 +93,7 @@ Dial = Callable[[str, int, float], socket.socket | paramiko.Channel]
 
 @dataclass(frozen=True)
 class Result:
-    """How a script ended on a node: exit code, and what it wrote."""
+    """The end of a script on a node: exit code, and what it wrote."""
 
     node: str
     exit: int

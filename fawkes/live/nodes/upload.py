@@ -52,7 +52,7 @@ class Upload:
 
 
 def uploaded(files: PurePosixPath, local: str) -> str:
-    """Where a local file of a job lies on the master; ``files`` is the attempt's folder for them."""
+    """The place where a local file of a job lies on the master; ``files`` is the attempt's folder for them."""
     return str(files / Path(local).name)
 
 

@@ -27,7 +27,7 @@ _BUFFER = 32
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a checksum is made up: ``block_bytes`` is None for a file of a single block."""
+    """The make of a checksum: ``block_bytes`` is None for a file of a single block."""
 
     block_bytes: int | None
     chunk_bytes: int = 512
@@ -35,7 +35,7 @@ class Kind:
 
 
 def kind_of(checksum: Mapping[str, object]) -> Kind | None:
-    """How HDFS made this checksum (the FileChecksum of WebHDFS); None when it cannot be computed here."""
+    """The way in which HDFS made this checksum (the FileChecksum of WebHDFS); None when it cannot be computed here."""
     match = _ALGORITHM.fullmatch(str(checksum.get("algorithm", "")))
     if match is None:
         return None

@@ -59,11 +59,11 @@ class Connection(Protocol):
         ...
 
     def settimeout(self, timeout: float | None) -> None:
-        """How long (s) each read may take."""
+        """The time that (s) each read may take."""
         ...
 
     def __enter__(self) -> Self:
-        """For a ``with`` block."""
+        """The connection, for a ``with`` block."""
         ...
 
     def __exit__(
@@ -229,7 +229,7 @@ def _hello(authentication: int) -> bytes:
 
 
 def _log_in(connection: Connection, session: Session, deadline: Deadline) -> None:
-    """Until the master knows who calls; RpcError when it does not accept that."""
+    """Log in, until the master knows who calls; RpcError when it does not accept that."""
     connection.sendall(_hello(_SASL_AUTH) + _sasl(_NEGOTIATE))
     offers = [value for field, value in _sasl_answer(connection, deadline) if field == 4 and isinstance(value, bytes)]
     ours = next((offer for offer in offers if dict(protobuf.fields(offer)).get(1) == _KERBEROS), None)

@@ -39,7 +39,7 @@ _INFO = "/ws/v1/cluster/info"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MasterAddresses:
-    """Where an MR-cluster's masters answer, such as ``http://10.98.1.1:8088``.
+    """The place where an MR-cluster's masters answer, such as ``http://10.98.1.1:8088``.
 
     ``history`` is empty without a JobHistory server. ``user`` is HDFS's superuser. ``nodes`` has every name and
     address under which a node may appear in the answers. ``key`` opens their web servers (`live.doors`).
@@ -259,7 +259,7 @@ def _storage_node(host: str, row: Mapping[str, Any], leaving: Mapping[str, Any])
 
 
 def _web_port(row: Mapping[str, Any]) -> str:
-    """With HTTPS alone the port of HTTP is 0."""
+    """The port of HTTP; with HTTPS alone it is 0."""
     ports = [str(row.get(name, "")).rsplit(":", 1)[-1] for name in ("infoAddr", "infoSecureAddr")]
     return ports[1] if ports[0] == "0" else ports[0]
 

@@ -37,7 +37,7 @@ class Names:
         self._ways: dict[str, Way] = {}
 
     def lead(self, ways: Mapping[str, Way]) -> None:
-        """From now on, connect to these names and addresses by these ways."""
+        """Connect from now on to these names and addresses by these ways."""
         self._ways |= {host.lower(): way for host, way in ways.items()}
 
     def leave(self, ways: Mapping[str, Way]) -> None:

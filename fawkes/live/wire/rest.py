@@ -42,7 +42,7 @@ _OK = 200
 
 
 class Login(Protocol):
-    """How the controller proves itself to the web servers of an MR-cluster with Kerberos."""
+    """The proof of who the controller is to the web servers of an MR-cluster with Kerberos."""
 
     @property
     def key(self) -> str:
@@ -83,7 +83,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
-        """So many seconds from now."""
+        """The deadline so many seconds from now."""
         return cls(time.monotonic() + seconds)
 
     def left(self) -> float:
@@ -110,7 +110,7 @@ class AnswerError(requests.RequestException):
 
 
 def _wait_s(given_s: float | None) -> float | None:
-    """How long this thread's next read may wait; TimeoutError when its call has no time left."""
+    """The time for which this thread's next read may wait; TimeoutError when its call has no time left."""
     left = _of_thread.deadline.left()
     if left <= 0:
         raise TimeoutError("the deadline of the call has passed")
@@ -299,7 +299,7 @@ def until(deadline: Deadline) -> Iterator[None]:
 
 
 def set_deadline(deadline: Deadline) -> None:
-    """From now on, up to the end of the `until` around it, this thread's reads end with ``deadline``."""
+    """End this thread's reads, up to the end of the `until` around it, with ``deadline``."""
     _of_thread.deadline = deadline
 
 

@@ -297,7 +297,7 @@ class Hdfs:
         return rows, count(left) or 0
 
     def summary(self, path: str) -> Summary | None:
-        """How much lies below a folder; None when there is none."""
+        """The size of what lies below a folder; None when there is none."""
         with self._errors(path):
             content = self._unless_missing(lambda: self._client().content(path))
             return None if content is None else Summary(_number(content["length"]), _number(content["fileCount"]))
@@ -323,7 +323,7 @@ class Hdfs:
     # --- bytes
 
     def hold_token(self) -> None:
-        """With Kerberos: get the token by which bytes are read, while HDFS takes writes; else a NameNode makes one.
+        """Get the token of Kerberos by which bytes are read, while HDFS takes writes; else a NameNode makes one.
 
         A NameNode that takes no writes makes no tokens, but accepts those that it made.
         """
@@ -499,7 +499,7 @@ class Hdfs:
 
 
 def fault_of(name: object, row: Mapping[str, Any]) -> str:
-    """Why an entry of a listing must not be used, for a sentence that begins with its name; empty when it may be.
+    """The reason why an entry of a listing must not be used, for a sentence that begins with its name; else empty.
 
     A name becomes part of a path here. HDFS itself takes none of these, so a listing that has one lies.
     """

@@ -190,7 +190,7 @@ def _shared(totals: Ints, law: Law, chance: np.random.Generator) -> tuple[Ints, 
 
 
 def _times(total: int, law: Law, chance: np.random.Generator) -> Ints:
-    """How often each task is evicted: as near to the law as whole tasks can be, about ``total`` in all."""
+    """The evictions of each task: as near to the law as whole tasks can be, about ``total`` in all."""
     a, b = law.again
     before = np.arange(1, law.most)
     at_least = np.concatenate([[1.0], np.cumprod((a + before - 1) / (a + b + before - 1))])
@@ -264,7 +264,7 @@ def _match(chained: _Attempts, singles: _Attempts, law: Law, chance: np.random.G
 
 
 def _quiet(law: Law) -> int:
-    """How many machines each priority has for evictions that are no preemptions."""
+    """The number of machines that each priority has for evictions that are no preemptions."""
     return max(1, law.machines // (16 * len(law.shares)))
 
 

@@ -1,4 +1,4 @@
-"""How often nodes left the MR-clusters of a ledger: the preemptions that Fawkes itself makes."""
+"""Counts of nodes that left the MR-clusters of a ledger: the preemptions that Fawkes itself makes."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def hour_rows(state: State) -> list[Row]:
 
 
 def repeat_rows(state: State) -> list[Row]:
-    """How many tasks were evicted, and preempted, at least so often; shares of those it happened to at all."""
+    """The tasks that were evicted, and preempted, at least so often; shares of those it happened to at all."""
     evicted, preempted = (_at_least(counts) for counts in (state.repeats.evictions, state.repeats.preemptions))
     return [
         {
@@ -78,7 +78,7 @@ def repeat_rows(state: State) -> list[Row]:
 
 
 def event_counts(state: State) -> dict[str, int]:
-    """How many events there are of each kind (Table 2)."""
+    """The number of events of each kind (Table 2)."""
     return dict(zip(KINDS, state.totals.events.sum(axis=1).tolist(), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""From observations to constants: medians, and how far they could be off."""
+"""The way from observations to constants: medians, and how far they could be off."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Fit:
 
     @property
     def method(self) -> str:
-        """In words."""
+        """The method in words."""
         if self.name in SEARCHED:
             return "search"
         return "least" if self.name in LEAST_COUNTS else "median"

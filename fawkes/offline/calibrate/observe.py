@@ -140,7 +140,7 @@ def _undisturbed(runs: Sequence[Run], comings: Sequence[Start]) -> list[Run]:
 
 
 def _job_starts(runs: Sequence[Run], begun: Mapping[tuple[str, int], int]) -> Iterator[float]:
-    """From Fawkes's queue to YARN: the client's JVM."""
+    """Starts from Fawkes's queue to YARN: the client's JVM."""
     for run in runs:
         began_us = begun.get((run.job.id, run.job.attempt))
         if began_us is not None and run.job.started_us is not None:
@@ -193,7 +193,7 @@ def _of_starts(
 
 
 def _cores(runs: Sequence[Run], cores: float, each_us: float) -> Iterator[float]:
-    """How many cores the tasks of computing jobs had, one figure for each job with more maps than ``cores``.
+    """The number of cores that the tasks of computing jobs had, one figure for each job with more maps than ``cores``.
 
     On cores that other programs use as well these are fewer than the machine has. ``each_us`` is by how much each start
     makes the maps last longer.

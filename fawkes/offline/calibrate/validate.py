@@ -1,4 +1,4 @@
-"""How well fitted constants predict runs that they were not fitted on."""
+"""The fit of constants to runs that they were not fitted on."""
 
 from __future__ import annotations
 

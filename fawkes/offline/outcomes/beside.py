@@ -30,7 +30,7 @@ class Turn:
 
     @property
     def way(self) -> tuple[str, str, str]:
-        """From whom, to whom, as what."""
+        """The way of a node: from whom, to whom, as what."""
         return self.source, self.target, self.role
 
 

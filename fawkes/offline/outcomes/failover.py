@@ -61,7 +61,7 @@ class _Cluster:
     starts_s: float = 0.0
 
     def has(self, state: ClusterState, at_us: int) -> None:
-        """How its second NameNode stands from now on."""
+        """The standing of its second NameNode from now on."""
         standby = state.standby if state.life in WITH_MASTERS else None
         ready = standby is not None and standby.ready
         if ready != (self.ready_since_us is not None):

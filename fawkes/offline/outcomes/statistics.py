@@ -62,7 +62,7 @@ def with_settings(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str, Any]]:
-    """For each policy and settings, in the order of the rows: replays, of each figure the median and the spread.
+    """A table of each policy and settings, in the order of the rows: replays, of each figure the median and the spread.
 
     The figures are `FIGURES`, `DEADLINES` where jobs have deadlines, `MASTERS` where nodes are lost, and `WASTE` with
     the mean response time where tasks can be saved.
@@ -93,7 +93,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str,
 
 
 def front_of(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """For each policy and settings, in the order of the rows: slowdown against moves of nodes.
+    """The front of each policy and settings, in the order of the rows: slowdown against moves of nodes.
 
     Each has ``replays``, the medians ``slowdown_mean`` and ``moves`` with spread and interval as `table_of`, and
     ``failed_jobs``, the most of one replay. ``front`` is true where no other has less of one and no more of the other.

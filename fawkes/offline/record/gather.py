@@ -38,7 +38,7 @@ def gathered(
 
 
 def _useless(documents: list[Mapping[str, Any]]) -> str:
-    """Why documents tell nothing of a job; empty when they do."""
+    """The reason why documents tell nothing of a job; empty when they do."""
     if not documents:
         return "YARN no longer has an application of it"
     try:

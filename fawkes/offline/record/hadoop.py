@@ -29,7 +29,7 @@ class TaskRun:
 
     @property
     def took_us(self) -> int:
-        """How long it took."""
+        """The time that it took."""
         return self.finish_us - self.start_us
 
 

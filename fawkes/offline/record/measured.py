@@ -1,4 +1,4 @@
-"""How long things took, as the steps of a ledger tell it: observations, one for each time that something was done."""
+"""Time that things took, as the steps of a ledger tell it: observations, one for each time that something was done."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def comings_in(store: Reader, span: Span) -> tuple[Coming, ...]:
 
 
 def job_starts(store: Reader) -> dict[tuple[str, int], int]:
-    """When each attempt of a job was handed to its MR-cluster, by job and attempt."""
+    """The time when each attempt of a job was handed to its MR-cluster, by job and attempt."""
     starts: dict[tuple[str, int], int] = {}
     for entry in history.steps(store, store.mentions(JOB)):
         for change in entry.decision.changes:

@@ -23,7 +23,7 @@ _HINT = "Give another --since or --until; `fawkes jobs` shows when there were jo
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From one time to before another, and the numbers of the first and the last step in it."""
+    """A span from one time to before another, and the numbers of the first and the last step in it."""
 
     since_us: int
     until_us: int
@@ -32,7 +32,7 @@ class Span:
 
     @property
     def times(self) -> tuple[int, int]:
-        """From when to before when."""
+        """The times from when to before when."""
         return self.since_us, self.until_us
 
     def has(self, at_us: int) -> bool:
@@ -148,7 +148,7 @@ def _there(state: ClusterState, span: Span) -> bool:
 
 
 def _why_not(store: Reader, state: ClusterState, span: Span) -> str:
-    """Why an MR-cluster without jobs in the span is no part of what happened in it; empty when it is."""
+    """The reason why an MR-cluster without jobs in the span is no part of what happened in it; empty when it is."""
     if state.failed:
         return f"it failed: {state.failed}"
     before = [entry for entry in history.steps(store, store.mentions(CLUSTER, state.id)) if entry.seq < span.first_seq]
@@ -209,7 +209,7 @@ def _slots(store: Reader, span: Span, jobs: Sequence[JobState]) -> tuple[dict[st
 
 
 class _Serving:
-    """How many nodes serve each MR-cluster, step by step onwards."""
+    """The number of nodes that serve each MR-cluster, step by step onwards."""
 
     def __init__(self, store: Reader) -> None:
         self._changes = list(history.node_changes(store))

@@ -1,4 +1,4 @@
-"""How well a recorded run is reproduced, in numbers and in one line that stands before any ranking."""
+"""The fidelity with which a recorded run is reproduced, in numbers and in one line that stands before any ranking."""
 
 from __future__ import annotations
 

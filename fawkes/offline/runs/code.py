@@ -1,4 +1,4 @@
-"""Which code made a row: a digest of all sources that decide and simulate."""
+"""The code that made a row: a digest of all sources that decide and simulate."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Runner(Protocol):
 
 
 class RowFolder(Protocol[Kept]):
-    """Where rows are kept, each in a file of its own."""
+    """The place where rows are kept, each in a file of its own."""
 
     def row(self, item: Kept, /) -> Row | None:
         """The row of an item; None when it is not there, or not whole."""

@@ -1,1 +1,1 @@
-"""From a scenario's file to a plan that can be run."""
+"""The way from a scenario's file to a plan that can be run."""

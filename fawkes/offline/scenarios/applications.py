@@ -1,4 +1,4 @@
-"""From what is known of a job to what it asks of the machine: bytes and processor time of each task."""
+"""The way from what is known of a job to what it asks of the machine: bytes and processor time of each task."""
 
 from __future__ import annotations
 

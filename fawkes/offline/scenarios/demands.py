@@ -21,7 +21,7 @@ from fawkes.sim.hadoop.profile import Profile
 
 
 class KnownDemands(StrEnum):
-    """From what a demand is known: the job's own description, Hadoop's history, or its run time alone."""
+    """The source of a demand: the job's own description, Hadoop's history, or its run time alone."""
 
     SPEC = "spec"
     HISTORY = "history"

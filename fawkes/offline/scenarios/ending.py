@@ -49,7 +49,7 @@ _ON_THE_WAY = frozenset(
 
 
 class Patience:
-    """How long a run may go on in which nothing happens but readings and ticks.
+    """The time for which a run may go on in which nothing happens but readings and ticks.
 
     Longer than any idle time or delay of the scenario, so that who waits for one of these is not given up; and not
     before the last node that was lost is back.

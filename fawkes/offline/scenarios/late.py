@@ -23,7 +23,7 @@ _DAY_US = 86_400 * SECOND_US
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far a run goes: its limit, and the machine on which its jobs have to be done by then.
+    """The reach of a run: its limit, and the machine on which its jobs have to be done by then.
 
     A job is refused that takes several times the limit: chance makes single tasks shorter than their mean.
     """

@@ -106,7 +106,7 @@ class Plan:
         return text
 
     def _known(self, settings: Settings) -> Settings:
-        """Where moves must pay, the settings with what the model says of shared cores and the link between sites."""
+        """The settings, where moves must pay with what the model says of shared cores and the link between sites."""
         of = self.constants
         if not settings.moves_must_pay:
             return settings

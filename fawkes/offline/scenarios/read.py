@@ -1,4 +1,4 @@
-"""From a scenario's file to a plan: the pool, the model's constants, and the jobs of its loads."""
+"""The way from a scenario's file to a plan: the pool, the model's constants, and the jobs of its loads."""
 
 from __future__ import annotations
 

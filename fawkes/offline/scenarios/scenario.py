@@ -78,12 +78,12 @@ class Scenario:
 
     @property
     def place(self) -> str:
-        """Where users look for what is wrong with the run: its file, or its name where it has none."""
+        """The place where users look for what is wrong with the run: its file, or its name where it has none."""
         return self.file or self.name
 
     @property
     def tasks(self) -> int:
-        """How many tasks its jobs have."""
+        """The number of tasks of its jobs."""
         profiles = [profile_of(wish.event.spec) for wish in self.wishes if isinstance(wish.event, Submitted)]
         return sum(profile.maps + profile.reduces for profile in profiles)
 
@@ -120,7 +120,7 @@ class Scenario:
 
 
 def pool_of(count: int, sites: Sequence[str] = ("site",)) -> tuple[Node, ...]:
-    """So many equal nodes, spread evenly over sites, named so that the order of names is that of numbers."""
+    """A pool of so many equal nodes, spread evenly over sites, named so that the order of names is that of numbers."""
     width = max(2, len(str(count)))
     return tuple(
         Node(id=NodeId(f"node{number:0{width}d}"), site=sites[(number - 1) * len(sites) // count])

@@ -65,7 +65,7 @@ CRIU = Criu("4.1.1-1", digest="32c78e31dd71098cf791ed3d41078ea8424b10a2af85f2d92
 
 
 def place_of(wanted: Criu) -> Path:
-    """Where the cache has (or would have) the archive."""
+    """The place where the cache has (or would have) the archive."""
     return cache_dir() / wanted.name / "fawkes-criu.tar"
 
 

@@ -71,7 +71,7 @@ def dist_dir() -> Path:
 
 
 def folder_of(wanted: Wanted) -> Path:
-    """Where the cache has (or would have) a release."""
+    """The place where the cache has (or would have) a release."""
     return dist_dir() / wanted.name
 
 
@@ -240,7 +240,7 @@ _RESOLVED = {"damaged": "not the file that is pinned", "missing": "missing", "su
 
 
 def _in_maven(jar: str) -> list[Path]:
-    """Where Maven's own store, if it is in its usual place, has a jar of this name."""
+    """The place where Maven's own store, if it is in its usual place, has a jar of this name."""
     return sorted((Path.home() / ".m2" / "repository").rglob(jar))
 
 

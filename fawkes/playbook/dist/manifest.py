@@ -43,7 +43,7 @@ class Pinned:
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The title for people."""
         return f"{self.software} {self.version}"
 
     @property
@@ -109,7 +109,7 @@ def measure(folder: Path) -> dict[str, str]:
 
 
 def faults(folder: Path, wanted: Mapping[str, str]) -> list[Fault]:
-    """How the files of ``folder`` differ from ``wanted``, sorted by path; empty when they are the same.
+    """The differences of the files of ``folder`` from ``wanted``, sorted by path; empty when they are the same.
 
     A surplus file matters: a jar that someone put into ``lib`` is on the class path of every daemon.
     """

@@ -64,7 +64,7 @@ def is_there(piece: Piece) -> bool:
 
 
 def place_of(piece: Piece) -> Path:
-    """Where the cache has (or would have) a piece: a folder, or a jar or an archive of ours."""
+    """The place where the cache has (or would have) a piece: a folder, or a jar or an archive of ours."""
     if isinstance(piece, Criu):
         return debian.place_of(piece)
     return compiled.place_of(piece) if isinstance(piece, JavaCode) else cache.folder_of(piece)

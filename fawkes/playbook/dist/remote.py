@@ -12,7 +12,7 @@ _QUESTION_S = 60.0
 
 
 class Ran(Protocol):
-    """How a script ended: its exit code and what it wrote."""
+    """The end of a script: its exit code and what it wrote."""
 
     @property
     def exit(self) -> int: ...  # noqa: D102

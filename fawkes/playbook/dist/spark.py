@@ -102,7 +102,7 @@ def unpack(archive: Path, into: Path) -> None:
 
 
 def _target(path: PurePosixPath) -> PurePosixPath | None:
-    """Where a file of the archive (VERSION/FOLDER/NAME) goes; None for one that stays out."""
+    """The place where a file of the archive (VERSION/FOLDER/NAME) goes; None for one that stays out."""
     inside = PurePosixPath(*path.parts[1:])
     folder = _FOLDERS.get(str(inside.parent))
     if folder is None or (folder == "bin" and inside.name not in _COMMANDS):

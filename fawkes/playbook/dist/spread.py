@@ -29,7 +29,7 @@ _COPY_S = 1800.0
 
 @dataclass
 class Spread:
-    """How it ended on each host.
+    """The end on each host.
 
     ``roots``: host -> the folder of the release there; ``copied``: the hosts to which it had to be sent, in the
     order in which they had it; ``failed``: host -> what went wrong there; ``wrong``: host -> what was wrong with the

@@ -48,7 +48,7 @@ class WorkerLimits:
 
     @property
     def answered_s(self) -> float:
-        """When a worker counts as silent: only code that went around its limit of time gets there."""
+        """The time when a worker counts as silent: only code that went around its limit of time gets there."""
         return _SLOWNESS * self.time_s + _PATIENCE_S
 
 

@@ -30,7 +30,7 @@ _COMPUTING = (
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """How the kernel names a kind of processor, and the numbers of its calls."""
+    """The kernel's name of a kind of processor, and the numbers of its calls."""
 
     name: int
     calls: dict[str, int]

@@ -72,7 +72,7 @@ def course_over_time(course: Course, title: str = "") -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """How one run divided the pool: a title, and for each MR-cluster its nodes as points of a step function (s)."""
+    """The division of the pool by one run: a title, and each MR-cluster's nodes as points of a step function (s)."""
 
     title: str
     nodes: Mapping[str, Points]

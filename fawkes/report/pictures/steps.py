@@ -1,4 +1,4 @@
-"""How many nodes each MR-cluster held over time, as step functions."""
+"""The nodes that each MR-cluster held over time, as step functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROLES = (Role.CORE.value, Role.TRANSIENT_CORE.value, Role.TRANSIENT.value)
 
 
 class Step(NamedTuple):
-    """From this moment on (seconds since the first step of the store) so many nodes are of this kind.
+    """A step: from this moment on (seconds since the first step of the store) so many nodes are of this kind.
 
     ``cluster`` is empty for nodes of nobody; ``role`` is then how they stand: free, out, lost.
     """

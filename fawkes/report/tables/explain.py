@@ -1,4 +1,4 @@
-"""Why a node moved, and why nothing did: inputs, weights, discrimination against tau, verdict, nodes, refusals."""
+"""Explanations of moves, and of none: inputs, weights, discrimination against tau, verdict, nodes, refusals."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def _tick_behind(store: Reader, move: Move) -> Tick | None:
 
 
 def explain_cluster(store: Reader, name: str) -> Explanation:
-    """How an MR-cluster stands, its figures of the latest tick, and the latest reasons that name it."""
+    """The standing of an MR-cluster, its figures of the latest tick, and the latest reasons that name it."""
     state = next((state for state in history.clusters(store) if state.id == name), None)
     if state is None:
         known = [state.id for state in history.clusters(store)]
@@ -262,7 +262,7 @@ def _ended_in_vain(store: Reader, reason: Reason, moved: Entry) -> list[Line]:
 
 
 def node_in_words(state: NodeState) -> str:
-    """How a node stands, in one sentence."""
+    """The standing of a node, in one sentence."""
     owner = f" {state.owner} as {state.role}" if state.owner else ""
     doing = {
         NodeLife.FREE: "free",
@@ -298,7 +298,7 @@ def move_in_words(move: Move) -> str:
 
 
 def cluster_in_words(state: ClusterState) -> list[str]:
-    """How an MR-cluster stands: its life, the paper's times, what is wrong."""
+    """The standing of an MR-cluster: its life, the paper's times, what is wrong."""
     life, since, requested = state.life, show_time(state.since_us), show_time(state.requested_us)
     lines = [f"{state.id} has been {life} since {since}; it was requested at {requested}"]
     times = (

@@ -24,7 +24,7 @@ WaitsNow = Callable[[JobState], Reason | None]
 
 
 def explain_job(store: Reader, name: str, waits_now: WaitsNow = lambda job: None, courses: Courses = ()) -> Explanation:
-    """How a job stands, its deadline, every step that names it, and the newest numbers of a job that waits.
+    """The standing of a job, its deadline, every step that names it, and the newest numbers of a job that waits.
 
     ``courses`` are those of the job under quotas, oldest first. UserError when no step names it.
     """
@@ -83,14 +83,14 @@ def _number(value: object) -> int | None:
 
 
 def _held(store: Reader, job: JobState) -> Reason | None:
-    """Why no job of its MR-cluster begins now; None when jobs may."""
+    """The reason why no job of its MR-cluster begins now; None when jobs may."""
     cluster = next((state for state in history.clusters(store) if state.id == job.cluster), None)
     why = "" if cluster is None or not cluster.active else service.holds(cluster)
     return Reason("job-held", {"job": job.id, "cluster": job.cluster, "error": why}) if why else None
 
 
 def _newest(store: Reader, lines: Sequence[Line], reason: Reason | None) -> list[Line]:
-    """Why a job waits at the last step, unless the line before says the same."""
+    """The reason why a job waits at the last step, unless the line before says the same."""
     if reason is None or (lines and (lines[-1].code, lines[-1].facts) == (reason.code, reason.facts)):
         return []
     return lines_of([reason], history.last_us(store), store.last_seq())
@@ -102,7 +102,7 @@ def _names(reason: Reason, name: str) -> bool:
 
 
 def job_in_words(state: JobState) -> list[str]:
-    """How a job stands, its deadline, and the CPUs that it was granted, in sentences."""
+    """The standing of a job, its deadline, and the CPUs that it was granted, in sentences."""
     why = f": {why}" if (why := why_ended(state)) not in ("", state.life) else ""
     attempt = f" (attempt {state.attempt})" if state.attempt > 1 else ""
     lines = [f"job {state.id} of {state.cluster} {how_it_stands(state.life)}{attempt}{why}"]
@@ -129,7 +129,7 @@ def _stream_in_words(store: Reader, state: JobState) -> list[str]:
 
 
 def _masters_away(store: Reader, state: JobState) -> list[str]:
-    """Why nothing is known of a job that was handed to YARN, if its masters do not answer; at most one sentence."""
+    """The reason why nothing is known of a job that YARN has, if its masters do not answer; at most one sentence."""
     cluster = next((known for known in history.clusters(store) if known.id == state.cluster), None)
     if cluster is None or state.life is JobLife.QUEUED or state.life in ENDED_JOBS:
         return []

@@ -100,7 +100,7 @@ def waited_for(state: NodeState) -> bool:
 
 
 def present(state: NodeState) -> Reason:
-    """Why a node stands as it does now: the reason of its last move, unless that has passed."""
+    """The reason why a node stands as it does now: the reason of its last move, unless that has passed."""
     name, why = state.node.id, state.why
     facts = {"node": name, "cluster": state.owner, "role": state.role}
     match state.life:
@@ -120,7 +120,7 @@ _PASSED = frozenset({"node-lost", "leaves-while-lost"})
 
 
 def seen_in_words(state: NodeState) -> str:
-    """How its masters see a node, where that differs from what its life says; empty when it is no news."""
+    """The view of a node by its masters, where that differs from what its life says; empty when it is no news."""
     sight = state.sight
     if sight is None:
         return ""

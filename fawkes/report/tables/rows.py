@@ -87,7 +87,7 @@ def outcome(state: JobState) -> str | None:
 
 
 def _deadlines(store: Reader) -> dict[str, int]:
-    """How many jobs with deadlines wait, run, and ended in which way."""
+    """The numbers of jobs with deadlines that wait, run, and ended in each way."""
     jobs = [job for job in history.jobs(store) if job.spec.deadline_us is not None]
     counts = Counter(outcome(job) for job in jobs)
     there = Counter(job.life is JobLife.QUEUED for job in jobs if job.life not in ENDED_JOBS)
@@ -175,7 +175,7 @@ def _standby(state: ClusterState) -> Row:
 
 
 def standby_rows(store: Reader) -> list[Row]:
-    """How the second NameNode of each MR-cluster was seen last, since when, and what is not whole.
+    """The last view of the second NameNode of each MR-cluster, since when, and what is not whole.
 
     No row for one that was not seen yet, where it is now.
     """
@@ -302,7 +302,7 @@ def pool_row(store: Reader) -> Row:
 
 
 def _settings_in_words(store: Reader) -> str:
-    """How the settings changed within the last day, by a start or a reload; empty when they did not."""
+    """The change of settings within the last day, by a start or a reload; empty when they did not."""
     news = history.news_of_settings(store)
     if news is None:
         return ""
@@ -310,7 +310,7 @@ def _settings_in_words(store: Reader) -> str:
 
 
 def _clock_in_words(store: Reader) -> str:
-    """How the clock of the controller's machine jumped within the last day; empty when it did not."""
+    """The jump of the clock of the controller's machine within the last day; empty when it did not."""
     jump = history.clock(store)
     if jump is None or history.last_us(store) - jump.at_us > _NEWS_US:
         return ""

@@ -185,7 +185,7 @@ class Page:
         return Response(body, media_type=kind, headers={"etag": tag, "cache-control": "no-cache"})
 
     async def explain(self, request: Request) -> Response:
-        """Why a node, an MR-cluster or a job is as it is."""
+        """The reason why a node, an MR-cluster or a job is as it is."""
         of, name = request.path_params["of"], request.path_params["name"]
         try:
             return JSONResponse(await self.in_thread(partial(self.watcher.explain, of, name)))

@@ -108,7 +108,7 @@ class Watcher:
         return self._curves[1]
 
     def explain(self, of: str, name: str) -> dict[str, Any]:
-        """Why a node, an MR-cluster or a job is as it is; UserError for what the ledger does not know.
+        """The reason why a node, an MR-cluster or a job is as it is; UserError for what the ledger does not know.
 
         Of a job under quotas there are ``curves`` as well.
         """
@@ -140,7 +140,7 @@ class Watcher:
         return self._reader
 
     def _stale(self, reader: LedgerReader) -> str:
-        """Why what is shown may be old; a simulated run never is, because it is over."""
+        """The reason why what is shown may be old; a simulated run never is, because it is over."""
         if history.simulated(reader):
             return ""
         held = holder(self._folder)

@@ -22,7 +22,7 @@ def _waits_for_nodes(facts: Facts) -> str:
 
 
 def _data(facts: Facts) -> str:
-    """Why this node and not another, where data decides (paper section 3.2)."""
+    """The reason why this node and not another, where data decides (paper section 3.2)."""
     return "; nodes with the least data leave first ({data_bytes})" if facts.get("role") == Role.TRANSIENT_CORE else ""
 
 

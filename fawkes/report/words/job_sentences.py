@@ -30,7 +30,7 @@ _STOPS: Mapping[str, str] = {
 
 
 def _end(facts: Facts) -> str:
-    """Why a job ended; in ledgers of earlier versions ``error`` has the words."""
+    """The reason why a job ended; in ledgers of earlier versions ``error`` has the words."""
     return _STOPS.get(str(facts.get("stop")), "{error}")
 
 
@@ -43,7 +43,7 @@ def _job_ended(text: str) -> Template:
 
 
 def _numbers(facts: Facts) -> str:
-    """How an admission policy came to what a job needs; it names its numbers itself."""
+    """The way in which an admission policy came to what a job needs; it names its numbers itself."""
     if "bootstrap" in facts:
         return ", because too few jobs have ended to learn from ({bootstrap})"
     named = sorted(name for name in facts if name not in _PLAIN)

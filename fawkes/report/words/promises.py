@@ -23,7 +23,7 @@ def promise(state: ClusterState) -> str | None:
 
 
 def masters_in_words(state: ClusterState) -> list[str]:
-    """Where the masters of an MR-cluster are, and its second NameNode; nothing without masters."""
+    """The place where the masters of an MR-cluster are, and its second NameNode; nothing without masters."""
     if state.life not in WITH_MASTERS or state.master is None:
         return []
     lines = [f"Its masters are on {state.master}; promise: {promise(state)}"]

@@ -35,7 +35,7 @@ def sight_of(
     stored: Stored = Stored.DEAD,
     blocks: Blocks | None = None,
 ) -> Sight:
-    """How masters see a node; the report on its blocks knows of those that only a dead node has."""
+    """The view that masters have of a node; the report on its blocks knows of those that only a dead node has."""
     if blocks is None:
         missing = missing_of(cluster, only_here)
         blocks = Blocks(asked_us=now_us, known=True, missing=missing, missing_files=len(missing))

@@ -35,7 +35,7 @@ class Heap:
         return at_us, what
 
     def next_us(self, otherwise_us: int) -> int:
-        """When that is."""
+        """The time when that is."""
         return self.entries[0][0] if self.entries else otherwise_us
 
     @property

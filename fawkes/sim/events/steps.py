@@ -31,7 +31,7 @@ from fawkes.core.values.model import ClusterId, NodeId, Plain, Role
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delays:
-    """How long things take, in microseconds (measured on the lab: facts on real Hadoop, section 3, 4).
+    """The time that things take, in microseconds (measured on the lab: facts on real Hadoop, section 3, 4).
 
     ``detect_us`` is how long masters wait for the heartbeat of a dead node: what Fawkes sets for both (hadoop_conf.py).
     ``masters_us`` is how long masters take to serve on another node once that is decided, ``copy_us`` how often the
@@ -63,7 +63,7 @@ class Delays:
     look_us: int = 2 * SECOND_US
 
     def of(self, effect: Effect) -> int:
-        """How long an effect takes that takes a given time."""
+        """The time that an effect takes that takes a given time."""
         match effect:
             case Host():
                 return self.clean_us if effect.role is None else self.join_us
@@ -116,7 +116,7 @@ class Loss:
 
 
 def next_look_us(now_us: int, every_us: int) -> int:
-    """When a monitor that looks every so often sees what has happened now; at once when it looks all the time."""
+    """Time when a monitor that looks every so often sees what has happened now; at once when it looks all the time."""
     return now_us + -now_us % every_us if every_us else now_us
 
 

@@ -1,4 +1,4 @@
-"""How much longer or shorter than the mean each attempt of a task takes: the same number for the same task, always.
+"""The factor by which an attempt takes longer or shorter than the mean: the same number for the same task, always.
 
 Numbers are looked up by a counter, not drawn one after another: attempt number n of a job gets the same whatever
 happened before, on any policy and in any process. No logarithm is taken on the way, whose last bit may differ from one
@@ -53,7 +53,7 @@ def factor_of_node(seed: int, node: str, spread: float) -> float:
 
 
 def stream_of(seed: int, job: str, attempt: int) -> int:
-    """Where a job's numbers begin, 64 bits."""
+    """The place where a job's numbers begin, 64 bits."""
     return int.from_bytes(hashlib.sha256(f"{seed} {attempt} {job}".encode()).digest()[:8])
 
 

@@ -125,12 +125,12 @@ class SimCluster:
 
     @property
     def output_replicas(self) -> int:
-        """How many replicas of what jobs write there shall be."""
+        """The number of replicas of what jobs write."""
         return self._constants.output_replicas or self.replication
 
     @property
     def slots_of_a_node(self) -> tuple[int, int]:
-        """For maps and for reduces; containers are for either and count as the first."""
+        """The slots for maps and for reduces; containers are for either and count as the first."""
         of = self._constants
         return (of.slots, 0) if self._shared_slots else (of.map_slots, of.reduce_slots)
 
@@ -140,7 +140,7 @@ class SimCluster:
         return (self._map_slots,) if self._shared_slots else (self._map_slots, self._reduce_slots)
 
     def busy_us(self, name: NodeId) -> int:
-        """How long the tasks on a node still run, as things are; 0 when there are none."""
+        """The time for which the tasks on a node still run, as things are; 0 when there are none."""
         node = self.nodes.get(name)
         if node is None:
             return 0
@@ -562,7 +562,7 @@ class SimCluster:
         return [*legs, *self.machine.between_sites(far)]
 
     def _kept(self, job: SimJob) -> dict[Role, int]:
-        """How many finished maps have their output on nodes of each role."""
+        """The number of finished maps that have their output on nodes of each role."""
         maps = dict.fromkeys(Role, 0)
         for node in self.nodes.values():
             maps[node.role] += node.kept.get(job, 0)
@@ -593,5 +593,5 @@ class SimCluster:
                     self._phase_ended(task)
 
     def _left_us(self, task: TaskAttempt) -> int:
-        """How long a task's present phase still takes at the present rates; a second for one that waits for maps."""
+        """Time that a task's present phase still takes at the present rates; a second for one that waits for maps."""
         return max((flow.left_us(self._flows.now_us) for flow in task.flows), default=SECOND_US)

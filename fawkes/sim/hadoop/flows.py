@@ -36,7 +36,7 @@ class Flow(Generic[Owner]):
     live: bool = True
 
     def left_us(self, now_us: int) -> int:
-        """How long it still takes at the present rate, at least a microsecond."""
+        """The time that it still takes at the present rate, at least a microsecond."""
         pool = self.pool
         if pool.rate == inf:
             return 1
@@ -121,7 +121,7 @@ class Flows(Generic[Owner]):
         self._due: list[tuple[int, int, int, Pool[Owner]]] = []
 
     def begin(self, pool: Pool[Owner], work: float, owner: Owner, width: int = MILLI) -> Flow[Owner]:
-        """So much work begins now, in each of ``width`` thousandths of streams."""
+        """Begin so much work now, in each of ``width`` thousandths of streams."""
         pool.pass_until(self.now_us)
         flow = Flow(pool, owner, pool.clock + work, width)
         self._order += 1
@@ -145,7 +145,7 @@ class Flows(Generic[Owner]):
             self._changed(pool)
 
     def next_us(self) -> int | None:
-        """When the next flow ends; None when none will."""
+        """The time when the next flow ends; None when none will."""
         due = self._due
         while due and due[0][2] != due[0][3].version:
             heapq.heappop(due)

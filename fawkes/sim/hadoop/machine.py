@@ -145,7 +145,7 @@ class Machine:
         return [(self._common.link, far_bytes, MILLI)]
 
     def load(self, data_bytes: int, replication: int) -> list[Leg]:
-        """From persistent storage to core nodes, by as many streams as there are."""
+        """Load from persistent storage to core nodes, by as many streams as there are."""
         nodes = max(1, self._counts[Role.CORE])
         each = data_bytes / nodes
         copies = max(1, min(replication, nodes))
@@ -156,7 +156,7 @@ class Machine:
         ]
 
     def save(self, output_bytes: int) -> list[Leg]:
-        """From core nodes to persistent storage, by as many streams as there are."""
+        """Save from core nodes to persistent storage, by as many streams as there are."""
         nodes = max(1, self._counts[Role.CORE])
         each = output_bytes / nodes
         width = nodes * MILLI
@@ -167,7 +167,7 @@ class Machine:
         ]
 
     def evacuate(self, held_bytes: int) -> list[Leg]:
-        """From a node that leaves to those that stay, no faster than HDFS hands out copies (references, 5.5)."""
+        """Copy from a node that leaves to those that stay, no faster than HDFS hands out copies (references, 5.5)."""
         return [(self._copies, held_bytes, MILLI), (self._disks[Role.CORE], held_bytes, MILLI)]
 
     def _send(self, written: int, copies: Replicas) -> Iterator[Leg]:
@@ -208,7 +208,7 @@ class Replicas(NamedTuple):
 
 
 def replicas_by_role(counts: Mapping[Role, int], writer: Role, replication: int) -> Replicas:
-    """Where the replicas of what a node writes are: the first on its own disk if it stores, the others on any that do.
+    """The disks of the replicas that a node writes: the first its own if it stores, the others of any that do.
 
     No node stores two of them, so that there are at most as many as nodes that store.
     """
@@ -246,7 +246,7 @@ def network_of(constants: Constants, nodes: int) -> float:
 
 
 def daemons_of(constants: Constants, time_us: int, deploys: int) -> tuple[int, float]:
-    """How many daemons of nodes start, and the time on one core that each takes.
+    """The number of daemons that start on nodes, and the time on one core that each takes.
 
     A deployment of so many nodes starts its masters as well. All together never take more than the cores can do in the
     time that they need when they start alone: that was measured.

@@ -82,7 +82,7 @@ class Cluster(Protocol):
         """Nothing computes on a node any more, as when it leaves; what it stores stays until it does."""
 
     def busy_us(self, name: NodeId) -> int:
-        """How long the tasks on a node still run, as things are; 0 when there are none."""
+        """The time for which the tasks on a node still run, as things are; 0 when there are none."""
 
     def savable(self, name: NodeId) -> list[Running]:
         """The tasks on a node that can be saved; none in a model that saves none."""

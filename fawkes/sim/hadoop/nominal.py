@@ -1,4 +1,4 @@
-"""How long the tasks of a job take when each has what it asks for, all streams of the machine to itself."""
+"""The time that the tasks of a job take when each has what it asks for, all streams of the machine to itself."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def by_priority(jobs: Collection[SimJob]) -> list[SimJob]:
 
 
 def work_of(jobs: Collection[SimJob]) -> tuple[Work, ...] | None:
-    """How far each job has got, where tasks of one can be saved; None where nothing depends on it."""
+    """The progress of each job, where tasks of one can be saved; None where nothing depends on it."""
     if not any(job.effect.spec.saves for job in jobs):
         return None
     return tuple(

@@ -19,7 +19,7 @@ JobAttempt = tuple[JobId, int]
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How an attempt of a job ended, as a job history remembers it."""
+    """The end of an attempt of a job, as a job history remembers it."""
 
     progress: Progress
     started_us: int
@@ -105,7 +105,7 @@ class SimJob:
 
     @property
     def granted(self) -> int:
-        """How many of its tasks may run at once; 0: no bound. All tasks of a gang run at once or not at all."""
+        """The number of its tasks that may run at once; 0: no bound. All tasks of a gang run at once or not at all."""
         return 0 if self.profile.gang else self.effect.granted
 
     @property
@@ -156,7 +156,7 @@ class Copy:
 
 
 class Phase(IntEnum):
-    """Where a task stands; only reduces have more than one phase."""
+    """The place where a task stands; only reduces have more than one phase."""
 
     MAP = 0
     FETCH = 1

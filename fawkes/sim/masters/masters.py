@@ -171,7 +171,7 @@ class Masters:
         return node in self.gone or (cluster in self.second.pairs and not away.moving)
 
     def no_image(self, cluster: ClusterId, node: NodeId) -> str:
-        """Why daemons of lost masters cannot start on a node: its disk was lost; else nothing."""
+        """The reason why daemons of lost masters cannot start on a node: its disk was lost; else nothing."""
         away, pair = self.away.get(cluster), self.second.pairs.get(cluster)
         if away is None or away.home == node or not self.brings_up(cluster, node):
             return ""
@@ -180,7 +180,7 @@ class Masters:
         return f"{node} has no image of its NameNode any more"
 
     def cannot_write(self, cluster: ClusterId, node: NodeId) -> str:
-        """Why masters that start on a node cannot serve there: their journal is not there; else nothing."""
+        """The reason why masters that start on a node cannot serve there: their journal is not there; else nothing."""
         return NO_JOURNAL if self.brings_up(cluster, node) and self.second.cannot_write(cluster) else ""
 
     def look(self, effect: LookAtMasters, now_us: int) -> Facts:
@@ -251,7 +251,7 @@ class Masters:
         return True
 
     def end(self, effect: MoveMasters, only_here: Mapping[NodeId, ClusterId]) -> tuple[str, Facts]:
-        """Why a move that has begun cannot end yet, or nothing and its facts."""
+        """The reason why a move that has begun cannot end yet, or nothing and its facts."""
         away = self.away.get(effect.cluster)
         if away is None or not away.moving:
             return self._why_not(effect) or f"{effect.old} answers: its masters stay", {"alive": True}

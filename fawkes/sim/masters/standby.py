@@ -45,7 +45,7 @@ class Pair:
         return [node for node in self.standby.journal if node in self.running]
 
     def sight(self) -> tuple[NodeId, bool, str] | None:
-        """Where the second NameNode is, whether it can take over, and what is not whole; None: there is none."""
+        """Place where the second NameNode is, whether it can take over, and what is not whole; None: there is none."""
         if self.standby.node is None:
             return None
         follows = self.follower == self.standby.node
@@ -116,7 +116,7 @@ class Standbys:
             pair.standby = replace(pair.standby, node=None, ready=False)
 
     def why_not(self, cluster: ClusterId, node: NodeId) -> str:
-        """Why the NameNode on a node cannot become active; empty when it can."""
+        """The reason why the NameNode on a node cannot become active; empty when it can."""
         pair = self.pairs.get(cluster)
         if pair is None or pair.follower != node:
             return f"the NameNode on {node} is no standby that follows"

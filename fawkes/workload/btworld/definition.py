@@ -111,7 +111,7 @@ class Workflow:
 
 
 def folder() -> Path:
-    """Where scripts, generator and definition lie."""
+    """The place where scripts, generator and definition lie."""
     return bundled_dir(Kind.WORKLOAD) / Kind.WORKLOAD.value / "btworld"
 
 

@@ -206,7 +206,7 @@ def _task(
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """When a job and its tasks run, in milliseconds; together the tasks take as long as in the workload."""
+    """The time when a job and its tasks run, in milliseconds; together the tasks take as long as in the workload."""
 
     begin_ms: int
     maps_ms: Sequence[int]

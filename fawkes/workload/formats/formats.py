@@ -1,4 +1,4 @@
-"""Which format a workload has, by its content, and reading it."""
+"""The format of a workload, by its content, and reading it."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class _Asked:
         return sample
 
     def count(self, value: float, key: str) -> int:
-        """How many tasks a number means."""
+        """The number of tasks that a number means."""
         if value > _MOST_TASKS:
             raise self.wrong(key, f"makes a job of more than {_MOST_TASKS:,} tasks")
         self.tasks += round(value)
@@ -111,7 +111,7 @@ class _Asked:
         return value
 
     def chosen(self, tables: Sequence[Plain], key: str, weight: str, chance: random.Random) -> int:
-        """Which of the tables, by their weights."""
+        """The choice among the tables, by their weights."""
         weights = [self.number(table, weight, 1.0) for table in tables]
         if not sum(weights):
             raise self.wrong(key, "have no weight")

@@ -54,7 +54,7 @@ def shipped_profile(workload: str, profile: str) -> Profile:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value stands."""
+    """The place where a value stands."""
 
     file: Path
     line: int

@@ -26,17 +26,17 @@ _OUTPUT = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
 
 
 def folder() -> Path:
-    """Where the programs lie that go to a master."""
+    """The place where the programs lie that go to a master."""
     return bundled_dir(Kind.WORKLOAD) / Kind.WORKLOAD.value / "hibench"
 
 
 def input_folder(name: str, data: str = DATA_FOLDER) -> str:
-    """Where a program's input lies in HDFS, as in HiBench."""
+    """The place where a program's input lies in HDFS, as in HiBench."""
     return f"{data}/{_FOLDERS[name]}/Input"
 
 
 def output_folder(name: str, data: str = DATA_FOLDER) -> str:
-    """Where its output goes."""
+    """The place where its output goes."""
     return f"{data}/{_FOLDERS[name]}/Output"
 
 

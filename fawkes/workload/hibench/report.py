@@ -41,7 +41,7 @@ class Run:
 
     @property
     def duration_ms(self) -> int:
-        """In whole milliseconds, as HiBench measures."""
+        """The duration in whole milliseconds, as HiBench measures."""
         return (self.ended_us - self.began_us) // 1000
 
     @property

@@ -43,7 +43,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """How many lines (or files) there are of a kind, and the first of them."""
+    """The number of lines (or files) of a kind, and the first of them."""
 
     count: int
     first: str
@@ -149,6 +149,6 @@ def _share(facts: Iterable[bool]) -> float | None:
 
 
 def _counted(names: Iterable[str]) -> dict[str, int]:
-    """How many jobs each name has, most first; those without a name are left out."""
+    """The number of jobs of each name, most first; those without a name are left out."""
     counts = Counter(name for name in names if name)
     return dict(sorted(counts.items(), key=lambda row: (-row[1], row[0])))

@@ -1,4 +1,4 @@
-"""When jobs come: submit times in microseconds, in order, from a generator of random numbers alone.
+"""The time when jobs come: submit times in microseconds, in order, from a generator of random numbers alone.
 
 A closed loop (the next job comes when the one before has ended) is no list of times: its jobs have ``after`` and
 ``think_us`` (``fawkes.workload.model``).

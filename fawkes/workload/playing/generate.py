@@ -111,7 +111,7 @@ def _vocabulary() -> list[bytes]:
 
 
 def _zipf(words: list[bytes]) -> list[bytes]:
-    """For each of 65536 equally likely numbers a word; whole-number arithmetic, so that no machine rounds it anew."""
+    """A word for each of 65536 equally likely numbers; whole-number arithmetic, so that no machine rounds it anew."""
     weights = [10**9 // rank for rank in range(1, len(words) + 1)]
     total, reached, filled = sum(weights), 0, 0
     table: list[bytes] = []

@@ -84,7 +84,7 @@ class Posted:
 
     @property
     def drift_us(self) -> int:
-        """How late it was."""
+        """The delay of its submission."""
         return self.at_us - self.due_us
 
 
@@ -220,7 +220,7 @@ class _Player:
         return self.clock.now_us() - self.start_us
 
     def _due_us(self, item: _Item) -> int | None:
-        """When it is to be asked for; None while that is not known yet."""
+        """The time when it is to be asked for; None while that is not known yet."""
         if isinstance(item.of, Arrival):
             start_us = self.running.get(item.of.after) if item.of.after else 0
             return None if start_us is None else start_us + item.of.at_us
@@ -311,7 +311,7 @@ class _Player:
             )
 
     def _rest(self, items: Sequence[_Item], over: bool) -> None:
-        """Until something is due, but not longer than to the next look."""
+        """Rest until something is due, but not longer than to the next look."""
         if over and not items:
             return
         now_us = self._now_us()

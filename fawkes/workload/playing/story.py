@@ -49,7 +49,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Moment:
-    """How MR-clusters and nodes stood after one step of the ledger, and the reasons that it gave.
+    """The standing of MR-clusters and nodes after one step of the ledger, and the reasons that it gave.
 
     ``held`` and ``serving`` count the nodes of each MR-cluster, ``usable`` those in service.
     """
@@ -75,7 +75,7 @@ class Moment:
         ]
 
     def life(self, cluster: str) -> ClusterLife | None:
-        """Where an MR-cluster stood; None before its request."""
+        """The place where an MR-cluster stood; None before its request."""
         return self.lives.get(cluster)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def counts(folder: Path) -> Counter[bytes]:
-    """How often each word is in the files of a folder; words are what blanks divide, as Hadoop's example has it."""
+    """The count of each word in the files of a folder; words are what blanks divide, as Hadoop's example has it."""
     counter: Counter[bytes] = Counter()
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         with file.open("rb") as lines:

@@ -128,7 +128,7 @@ def _map(decode: Decode) -> Decode:
 
 
 def _blocks(cursor: Cursor) -> Iterator[None]:
-    """Once for each item of an array or a map; a negative count is followed by the bytes of its block."""
+    """Yield once for each item of an array or a map; a negative count is followed by the bytes of its block."""
     while count := cursor.number():
         if count < 0:
             count = -count

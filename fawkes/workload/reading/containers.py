@@ -19,7 +19,7 @@ class Packed(Protocol):
     """A stream that unpacks what it reads."""
 
     def read1(self, size: int, /) -> bytes:
-        """At most ``size`` bytes; none at the end."""
+        """Read at most ``size`` bytes; none at the end."""
         ...
 
 
@@ -56,7 +56,7 @@ _NAMED = (
 
 
 def packing(head: bytes) -> tuple[str, Callable[[BinaryIO], Packed]] | None:
-    """How a file that begins with these bytes is unpacked on the way; None for others."""
+    """The way to unpack a file that begins with these bytes on the way; None for others."""
     for magic, name, stream in UNPACKED:
         if head.startswith(magic) and (magic != b"BZh" or head[4:10] in _BZIP2_BLOCKS):
             return name, stream

@@ -27,7 +27,7 @@ _BOMB_BYTES, _BOMB_FACTOR = 256 * MIB, 200
 
 
 class UnreadableError(Exception):
-    """Why a line is no job, as ``Tally.add`` takes it; readers catch it themselves."""
+    """The reason why a line is no job, as ``Tally.add`` takes it; readers catch it themselves."""
 
 
 class Tally:
@@ -114,7 +114,7 @@ class Collected:
 
 @contextlib.contextmanager
 def many_objects() -> Iterator[None]:
-    """Without garbage collection inside: looking through a million jobs again and again costs a third of reading."""
+    """Stop garbage collection inside: looking through a million jobs again and again costs a third of reading."""
     was_on = gc.isenabled()
     gc.disable()
     try:

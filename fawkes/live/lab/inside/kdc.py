@@ -114,7 +114,7 @@ class Kdc:
 
     @contextmanager
     def serving(self, popen: Popen = subprocess.Popen) -> Iterator[None]:
-        """While the block lasts the KDC answers; DeadlineError when it does not begin to.
+        """Run the KDC while the block lasts; DeadlineError when it does not begin to.
 
         ``popen`` starts it: the one of a lab, in whose network it then is, or that of this machine.
         """
@@ -144,7 +144,7 @@ class Kdc:
 
 @contextmanager
 def serving_realm(site: Path, clusters: Iterable[str], popen: Popen = subprocess.Popen) -> Iterator[Kdc]:
-    """While the block lasts a site has a KDC, in its folder, and a keytab for each of these MR-clusters.
+    """Give a site, while the block lasts, a KDC, in its folder, and a keytab for each of these MR-clusters.
 
     UserError with the packages to install when this machine has no KDC; DeadlineError when it does not answer.
     ``popen`` as in `Kdc.serving`.

@@ -121,7 +121,7 @@ def _limit(netlink: IPRoute, index: int, rate_bytes: int | None) -> None:
 
 
 def _no_ipv6() -> None:
-    """Without this every new port waits for duplicate address detection and Java may prefer addresses nobody knows."""
+    """Switch IPv6 off: new ports would wait for duplicate address detection, and Java may prefer unknown addresses."""
     folder = Path("/proc/sys/net/ipv6/conf")
     for each in ("all", "default"):
         if (folder / each).is_dir():

@@ -94,7 +94,7 @@ def check_config(sshd: Sshd, file: Path) -> None:
 
 
 def _complaint(sshd: Sshd) -> str:
-    """Why the server cannot run here; empty when it can (it answers a wrong option with its version)."""
+    """The reason why the server cannot run here; empty when it can (it answers a wrong option with its version)."""
     environment = {"LD_LIBRARY_PATH": ":".join(map(str, sshd.libraries))}
     try:
         done = subprocess.run(

@@ -49,7 +49,7 @@ def make(
 
 
 def missing(out: Path, *, quick: bool) -> int:
-    """How many runs are to be made."""
+    """The number of runs that are to be made."""
     return CellFolder(out / "runs").missing(wanted(quick=quick))
 
 

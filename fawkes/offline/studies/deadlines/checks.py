@@ -57,14 +57,14 @@ def cases(kinds: Sequence[str] = KINDS, *capacities: int, trace: str = "TR1") ->
 
 
 def gain(metric: str, allocator: str, against: str, over: Sequence[Case]) -> Quantity:
-    """How much larger a metric is under one allocator than under another, as a part."""
+    """The part by which a metric is larger under one allocator than under another, as a part."""
     return lambda study: {
         case.label: study.gain(metric, case.kind, case.capacity, allocator, against, case.trace) for case in over
     }
 
 
 def loss(metric: str, allocator: str, against: str, over: Sequence[Case]) -> Quantity:
-    """How much smaller a metric is under one allocator than under another, as a part."""
+    """The part by which a metric is smaller under one allocator than under another, as a part."""
     return lambda study: {label: -more for label, more in gain(metric, allocator, against, over)(study).items()}
 
 
@@ -216,7 +216,7 @@ def like_oracle(study: Study) -> tuple[str, bool]:
 
 
 def alike(study: Study) -> tuple[str, bool]:
-    """How far the four allocators are apart where CPUs are plenty, and where they are few."""
+    """The distance of the four allocators where CPUs are plenty, and where they are few."""
     spread = {
         (metric, at): max(each) - min(each)
         for metric in ("sdr", "ptr")
@@ -230,7 +230,7 @@ def alike(study: Study) -> tuple[str, bool]:
 
 
 def by_time_left(study: Study) -> tuple[str, bool]:
-    """How much the order of service changes SDR."""
+    """The change of SDR by the order of service."""
     few, plain = study.under({}, study.name, few=True), study.under({JUSTICE: JUSTICE}, study.name, few=True)
     off = {
         f"{name} {case.label}": abs(

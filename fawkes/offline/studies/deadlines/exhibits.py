@@ -179,7 +179,7 @@ def _by_allocator(metrics: Sequence[str], factor: float, study: Study) -> pd.Dat
 
 
 def _idle(study: Study) -> pd.DataFrame:
-    """How often groups of CPUs are idle, and which parts of their idle times are longer, in percent."""
+    """The shares of idle groups of CPUs, and which parts of their idle times are longer, in percent."""
 
     def percent(size: int, allocator: str, seconds: int = 0) -> float:
         return round(100 * study.idle(size, "Aria1x3x", TR1_SMALL, allocator, seconds), 1)

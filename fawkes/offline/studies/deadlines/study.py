@@ -73,7 +73,7 @@ class Study:
         return float(mean(group["longer"][EDGES_S.index(longer_s)] if group["longer"] else 0.0 for group in groups))
 
     def gain(self, metric: str, kind: str, capacity: int, allocator: str, against: str, trace: str = "TR1") -> float:
-        """How much larger a metric is under one allocator than under another, as a part; infinite over 0."""
+        """The part by which a metric is larger under one allocator than under another, as a part; infinite over 0."""
         least = self.value(metric, kind, capacity, against, trace)
         return self.value(metric, kind, capacity, allocator, trace) / least - 1 if least else float("inf")
 

@@ -32,7 +32,7 @@ _VALUES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000
 
 
 def trace_verdicts() -> list[RuleVerdict]:
-    """For each reported statistic of a trace, whether its twin has it: within 5 points, counts within 1 %."""
+    """The statistics of a trace, each with whether its twin has it: within 5 points, counts within 1 %."""
     verdicts = []
     for trace, reported in REPORTED.items():
         ours, flat = _of_twin(trace), _without_spread(trace)

@@ -128,7 +128,7 @@ def compile_pool() -> None:
 
 
 def folder() -> Path:
-    """Where the compiled code of this version is kept, there or not."""
+    """The place where the compiled code of this version is kept, there or not."""
     tools = f"{sys.version} {platform.machine()} {version('numba')} {version('llvmlite')}"
     sources = digest_of(PACKAGE, ("offline/studies/flat/compiled", "offline/studies/flat/metrics.py"))
     return cache_dir() / "flat" / digest_of_text(tools + sources)

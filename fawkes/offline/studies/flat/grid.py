@@ -129,7 +129,7 @@ class CellFolder:
         write_json(self._file(cell), row)
 
     def missing(self, some: Iterable[Cell]) -> int:
-        """How many of these runs it does not have."""
+        """The number of these runs that it does not have."""
         return sum(self.row(cell) is None for cell in some)
 
     def _file(self, cell: Cell) -> Path:

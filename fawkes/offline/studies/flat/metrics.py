@@ -120,7 +120,7 @@ class IdleGroups:
 
 @dataclass(frozen=True, slots=True)
 class FlatOutcome:
-    """How the jobs of one run ended, and how the pool was shared up to the last submission.
+    """The ends of the jobs of one run, and how the pool was shared up to the last submission.
 
     ``ends`` has a code of `ENDS` for each job, ``finish_s`` the time at which it left the pool (NaN while open) and
     ``consumed_s`` the CPU seconds that it used, ``granted`` the CPUs that it held last.

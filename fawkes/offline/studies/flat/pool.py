@@ -57,7 +57,7 @@ class _Active:
 
 
 class Pool:
-    """So many CPUs, and the jobs that share them as the policy says.
+    """A number of CPUs, and the jobs that share them as the policy says.
 
     ``knows_killed``: the policy learns the work of a killed job, which only a simulator knows. ``origin`` is the file
     of the policy, for errors. ValueError when the jobs have no deadlines set, UserError for less than one CPU.
@@ -249,7 +249,7 @@ class _Meter:
         self._samples.append((self._sample_s, jain(parts), equality(held, demands)))
 
     def settle(self, now: float, free: int) -> None:
-        """At the end of an instant: idle groups that are gone are counted, new ones begin."""
+        """Settle at the end of an instant: idle groups that are gone are counted, new ones begin."""
         if now > self._horizon_s:
             return
         for size in GROUPS:

@@ -39,7 +39,7 @@ class Class:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a twin is made: jobs, CPU hours of all together, CPUs at the peak, days."""
+    """The recipe of a twin: jobs, CPU hours of all together, CPUs at the peak, days."""
 
     name: str
     jobs: int

@@ -18,7 +18,7 @@ class Share(NamedTuple):
 
     @property
     def running(self) -> int:
-        """How many tasks run."""
+        """The number of tasks that run."""
         return int(self.standing.running or 0)
 
     @property
@@ -49,7 +49,7 @@ class Ended:
 
     @property
     def took_us(self) -> int | None:
-        """From the registration to the end of its last job."""
+        """The time from the registration to the end of its last job."""
         return None if self.finished_us is None else self.finished_us - self.registered_us
 
 
@@ -66,7 +66,7 @@ class Course:
         return next(one for one in reversed(self.moments) if one.at_us <= at_us)
 
     def stuck_spans(self, framework: str) -> list[tuple[int, int]]:
-        """From when to when the work of a framework stood still."""
+        """The spans in which the work of a framework stood still."""
         spans: list[tuple[int, int]] = []
         ends = [*(moment.at_us for moment in self.moments[1:]), self.study.limit_us]
         for now, until_us in zip(self.moments, ends, strict=True):

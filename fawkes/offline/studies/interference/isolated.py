@@ -131,7 +131,7 @@ def _row(store: Reader, name: str, scenario: Scenario) -> Row:
 
 
 def _stuck_us(store: Reader, name: str) -> int:
-    """For how long the detector says so: from each sample to the next one."""
+    """The time for which the detector says so: from each sample to the next one."""
     total_us, since_us = 0, None
     for entry in store.entries(kinds=(Sampled.__name__,)):
         for change in entry.decision.changes:

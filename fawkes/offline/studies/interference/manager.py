@@ -195,7 +195,7 @@ class _Run:
         return verdicts[0] if verdicts else None
 
     def _most(self, tenant: Tenant) -> int:
-        """How many tasks of a framework run at once on the empty cloud."""
+        """The number of tasks of a framework that run at once on the empty cloud."""
         return tenant.framework.fits(self.study.cloud.slave) * self.study.cloud.slaves
 
     def _as_seen(self, job: Job) -> admitting.Job:

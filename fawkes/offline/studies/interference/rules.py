@@ -46,7 +46,7 @@ class Runs:
         return run(self.study(cloud, *jobs), self.admission)
 
     def alone_us(self, cloud: str, job: Job) -> int:
-        """How long a job takes without others."""
+        """The time that a job takes without others."""
         return _took(self.course(cloud, replace(job, at_us=0)), job.framework)
 
     def _framework(self, one: Framework) -> Framework:
@@ -152,7 +152,7 @@ def two_coarse(runs: Runs) -> Found:
 
 
 def delayed(runs: Runs) -> Found:
-    """Behind Hadoop by 10 s, coarse Spark ends first at 1 GB alone."""
+    """True if, behind Hadoop by 10 s, coarse Spark ends first at 1 GB alone."""
     won = []
     for size, tasks in fixed.INPUTS.items():
         course = runs.course(

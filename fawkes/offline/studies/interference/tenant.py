@@ -93,7 +93,7 @@ class Tenant:
 
     @property
     def standing(self) -> Standing:
-        """How its work stands, as the detector sees it."""
+        """The standing of its work, as the detector sees it."""
         return Standing(self.waiting, self.held.cpu_milli / 1000, self.running, self.done)
 
     @property
@@ -108,7 +108,7 @@ class Tenant:
         return bool(self.jobs) and (self.framework.greedy or self.demand > 0)
 
     def accepts(self, slave: int, room: Bundle) -> int:
-        """How many tasks it would place with the free resources of a slave; 0: it rejects the offer."""
+        """The number of tasks that it would place with the free resources of a slave; 0: it rejects the offer."""
         framework = self.framework
         executor = self.executors.get(slave)
         wanted = framework.most if framework.greedy and self.jobs else self.demand

@@ -22,7 +22,7 @@ class Bundle(NamedTuple):
         return self.cpu_milli <= room.cpu_milli and self.memory_mb <= room.memory_mb
 
     def most_of(self, each: Bundle) -> int | None:
-        """How many of ``each`` fit into this; None: without a bound, because ``each`` is empty."""
+        """The number of ``each`` that fit into this; None: without a bound, because ``each`` is empty."""
         pairs = ((self.cpu_milli, each.cpu_milli), (self.memory_mb, each.memory_mb))
         counts = [room // size for room, size in pairs if size > 0]
         return min(counts) if counts else None
@@ -38,7 +38,7 @@ def dominant_share(held: Bundle, total: Bundle) -> float:
 
 
 class Mode(StrEnum):
-    """How long a framework keeps what it was offered."""
+    """The time for which a framework keeps what it was offered."""
 
     COARSE = "coarse"
     """Slots stay with the executor until its job, or its queue of jobs, has ended."""
@@ -47,7 +47,7 @@ class Mode(StrEnum):
 
 
 class Keeps(StrEnum):
-    """Until when a framework keeps its executors."""
+    """The time until which a framework keeps its executors."""
 
     JOB = "job"
     """Until its job has ended; the next job begins anew (Spark)."""
@@ -56,7 +56,7 @@ class Keeps(StrEnum):
 
 
 class Offers(StrEnum):
-    """When the manager compares the shares of frameworks again."""
+    """The time when the manager compares the shares of frameworks again."""
 
     SLAVE = "slave"
     """Before each offer of one slave's free resources."""
@@ -103,7 +103,7 @@ class Framework:
         return self.executor.plus(self.task, tasks)
 
     def fits(self, room: Bundle) -> int:
-        """How many tasks fit into ``room`` with an executor of their own; 0 when not even one does."""
+        """The number of tasks that fit into ``room`` with an executor of their own; 0 when not even one does."""
         left = room.plus(self.executor, -1)
         if min(left) < 0:
             return 0

@@ -53,7 +53,7 @@ class Rows:
         return float(self.row(run)["seconds"])
 
     def slower(self, run: Run, base: Run) -> float:
-        """How much longer one run takes than another, as a part."""
+        """The part by which one run takes longer than another."""
         return self.seconds(run) / self.seconds(base) - 1
 
     def slower_each(self, run: Run, base: Run) -> list[float]:
@@ -98,7 +98,7 @@ def mean_slowdown(row: Row) -> float:
 
 
 def makespan_s(row: Row) -> float:
-    """When the last job ended."""
+    """The time when the last job ended."""
     return float(row["makespan_s"])
 
 
@@ -108,7 +108,7 @@ def reconfigurations(row: Row) -> float:
 
 
 def apart(row: Row) -> float:
-    """How much longer c-2 or c-3 takes than the other one until its jobs have ended, as a part of the longer time."""
+    """The difference of the times until the jobs of c-2 and c-3 have ended, as a part of the longer time."""
     two, three = (of_cluster(name, "drain_s")(row) for name in ("c-2", "c-3"))
     return abs(two - three) / max(two, three)
 

@@ -147,7 +147,7 @@ class RunFolder:
         write_json(self._file(run), {"run": asdict(run), "row": row})
 
     def missing(self, runs: Iterable[Run]) -> int:
-        """How many of these runs it does not have."""
+        """The number of these runs that it does not have."""
         return sum(self.row(run) is None for run in dict.fromkeys(runs))
 
     def _file(self, run: Run) -> Path:

@@ -123,7 +123,7 @@ class _Running:
 
     @property
     def until_s(self) -> float:
-        """When the stage should end."""
+        """The time when the stage should end."""
         return self.began_s + self.plan.deadline_s
 
 

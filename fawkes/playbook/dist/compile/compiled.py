@@ -113,7 +113,7 @@ def jar_of(code: JavaCode, say: Say = lambda line: None, resolve: Resolve = mave
 
 
 def place_of(code: JavaCode) -> Path:
-    """Where the cache has (or would have) the jar; other sources get another place."""
+    """The place where the cache has (or would have) the jar; other sources get another place."""
     texts = [source.read_bytes() for source in _sources(code)]
     digest = hashlib.sha256(b"\0".join([DIGEST.encode(), *texts])).hexdigest()
     return cache_dir() / code.folder / digest[:16] / code.jar

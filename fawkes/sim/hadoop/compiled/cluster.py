@@ -227,7 +227,7 @@ class CompiledCluster:
         self._count_site(site, role, count)
 
     def _count_site(self, site: int, role: int, count: int) -> None:
-        """Which part of what is read and written is in another site, as in fawkes.sim.hadoop.between."""
+        """Count the part of what is read and written is in another site, as in fawkes.sim.hadoop.between."""
         memory = self._model.memory
         self._sites.setdefault(site, [0] * layout.ROLES)[role] += count
         if not any(self._sites[site]):
@@ -246,7 +246,7 @@ class CompiledCluster:
             memory.floats[far + 2 * near + 1] = (storing - here) / max(1, storing)
 
     def busy_us(self, name: NodeId) -> int:
-        """How long the tasks on a node still run, as things are; 0 when there are none."""
+        """The time for which the tasks on a node still run, as things are; 0 when there are none."""
         node = self._nodes.get(name, NONE)
         return 0 if node == NONE else self._call(run.BUSY_US, node)
 

@@ -71,7 +71,7 @@ def alone(w: Array, f: Array, p: int) -> float:
 
 @compiled
 def begin_flow(w: Array, f: Array, o: int, p: int, work: float, width: int) -> None:
-    """So much work begins now for an owner, in each of so many thousandths of streams."""
+    """Begin so much work now for an owner, in each of so many thousandths of streams."""
     pass_until_now(w, f, p)
     leg = w[o + OWNER.USED]
     at = o + OWNER.LEG + leg * LEG.SIZE
@@ -156,7 +156,7 @@ def changed(w: Array, f: Array, p: int) -> None:
 
 @compiled
 def next_us(w: Array, f: Array) -> int:
-    """When the next flow ends; -1 when none will."""
+    """The time when the next flow ends; -1 when none will."""
     for n in range(w[HEADER.DIRTIES]):
         p = w[w[HEADER.DIRTY] + n]
         w[p + POOL.IS_DIRTY] = 0
@@ -216,7 +216,7 @@ def take_ended(w: Array, f: Array) -> None:
 
 @compiled
 def leg_of(flow: int) -> int:
-    """Where a flow stands in its owner."""
+    """The place where a flow stands in its owner."""
     return (flow >> 3) + OWNER.LEG + (flow & 7) * LEG.SIZE  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""Where the compiled code is kept on disk, and whether it pays to use it; without loading numba.
+"""The place where the compiled code is kept on disk, and whether it pays to use it; without loading numba.
 
 numba's own cache looks at the file of one function. This folder is named by all files in which something is compiled
 and by what else the code depends on, so that no stale code is ever used.

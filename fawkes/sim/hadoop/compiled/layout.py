@@ -1,4 +1,4 @@
-"""Where things stand in the memory of the compiled model: one array of words, seen as integers and as floats.
+"""The place where things stand in the memory of the compiled model: one array of words, seen as integers and as floats.
 
 A thing is known by the address of its first word; 0 is none. The names of a record are offsets from there. So compiled
 functions hand over two arrays and nothing else: with an array for each kind of thing, handing them over is most of the

@@ -130,7 +130,7 @@ def remove_attempt(w: Array, o: int) -> None:
 
 @compiled
 def free_slots(w: Array, r: int) -> int:
-    """How many slots are free."""
+    """The number of free slots."""
     return w[r + RING.COUNT] - w[r + RING.STALE]  # type: ignore[no-any-return]
 
 
@@ -210,7 +210,7 @@ def free_cell(w: Array, x: int) -> None:
 
 @compiled
 def count_kept(w: Array, j: int, n: int, count: int) -> None:
-    """So many more maps of a job have their output on a node."""
+    """Count so many more maps of a job that have their output on a node."""
     w[j + JOB.KEPT] += count
     w[j + JOB.KEPT_BY + w[n + NODE.ROLE]] += count
     w[w[j + JOB.KEPT_SITES] + w[n + NODE.SITE]] += count

@@ -74,7 +74,7 @@ class Memory:
         self.words[field] = new
 
     def for_owners(self, need: int) -> None:
-        """So many attempts, steps and copies at once; all of them may end in one pool at one moment."""
+        """Make room for so many attempts, steps and copies at once; all of them may end in one pool at one moment."""
         if need <= self._owners:
             return
         before, self._owners = self._owners, at_least(self._owners, need)
@@ -92,36 +92,36 @@ class Memory:
 
     @property
     def log_room(self) -> int:
-        """How many events one moment may have: every attempt is killed and begins again, and something more."""
+        """The events that one moment may have: every attempt is killed and begins again, and something more."""
         return 2 * self._owners + _FIRST
 
     def for_cells(self, need: int) -> None:
-        """So many finished maps whose output is kept."""
+        """Make room for so many finished maps whose output is kept."""
         if need > self._cells:
             more = at_least(self._cells, need)
             self._feed(HEADER.FREE_CELLS, CELL.SIZE, CELL.NEXT, more - self._cells)
             self._cells = more
 
     def _feed(self, field: int, size: int, link: int, count: int) -> None:
-        """So many new records for a list of free ones."""
+        """Feed so many new records to a list of free ones."""
         records = self.take(count * size) + size * np.arange(count)
         self.words[records[:-1] + link] = records[1:]
         self.words[records[-1] + link] = self.words[field]
         self.words[field] = records[0]
 
     def for_pools(self, pools: int) -> None:
-        """So many pools may be due, or have changed."""
+        """Make room for so many pools that may be due, or have changed."""
         if pools > self._places:
             before, self._places = self._places, at_least(self._places, pools)
             for field in (HEADER.DUE, HEADER.DIRTY):
                 self.longer(field, before + 1 if before else 0, self._places + 1)
 
     def for_heap(self, pool: int, flows: int) -> None:
-        """So many flows in a pool, and half as many that have been dropped."""
+        """Make room for so many flows in a pool, and half as many that have been dropped."""
         self._for_part(pool, POOL.HEAP, POOL.ROOM, ENTRY.SIZE, flows + flows // 2)
 
     def for_ring(self, ring: int, slots: int) -> None:
-        """So many free slots, and half as many of nodes that have left."""
+        """Make room for so many free slots, and half as many of nodes that have left."""
         before, need = int(self.words[ring + RING.ROOM]), slots + slots // 2
         if need > before and before:
             # Its first slot comes first again, so that none is on both sides of the end.

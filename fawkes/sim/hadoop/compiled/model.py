@@ -88,7 +88,7 @@ class CompiledModel:
 
     @property
     def events(self) -> int:
-        """How many attempts have started and ended so far, each counted."""
+        """The number of attempts that have started and ended so far, each counted."""
         return int(self.memory.words[HEADER.EVENTS])
 
     def cluster(
@@ -154,7 +154,7 @@ class CompiledModel:
     # --- for the MR-clusters
 
     def make_room(self) -> None:
-        """For all that may happen until the next change from outside."""
+        """Make room for all that may happen until the next change from outside."""
         self._empty_log()
         self.memory.for_cells(self.kept_maps)
         need = self.slots + len(self.jobs) + len(self.copies) + 2

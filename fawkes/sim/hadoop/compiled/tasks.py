@@ -94,7 +94,7 @@ def reconsider(w: Array, f: Array, j: int) -> None:
 
 @compiled
 def _waits(w: Array, j: int, field: int, count: int) -> None:
-    """So many more maps or reduces of a job wait."""
+    """Note that so many more maps or reduces of a job wait."""
     w[j + field] += count
     w[w[j + JOB.CLUSTER] + CLUSTER.TASKS_WAITING] += count
 

@@ -147,7 +147,7 @@ def _work_fetch(w: Array, f: Array, o: int) -> None:
 
 @compiled
 def _far(w: Array, o: int) -> int:
-    """Where the parts stand that cross the link from or to the owner's site: of blocks read, of replicas written."""
+    """The words of the parts that cross the link from or to the owner's site: of blocks read, of replicas written."""
     return w[w[o + OWNER.CLUSTER] + CLUSTER.FAR] + 2 * w[w[o + OWNER.NODE] + NODE.SITE]  # type: ignore[no-any-return]
 
 

@@ -70,7 +70,7 @@ def _sample(m: Floats, batches: Floats) -> None:
 
 @compiled
 def idle_changed(begun: Floats, counts: Ints, now: float, before: int, after: int) -> None:
-    """At the end of an instant ``after`` CPUs are idle instead of ``before``.
+    """Note that at the end of an instant ``after`` CPUs are idle instead of ``before``.
 
     ``begun`` has since when each group is idle, ``counts`` how many idle intervals ended in each bin of `EDGES_S`.
     """
@@ -84,7 +84,7 @@ def idle_changed(begun: Floats, counts: Ints, now: float, before: int, after: in
 
 @compiled
 def close(m: Floats, begun: Floats, counts: Ints, idle: int) -> None:
-    """At the horizon: groups that are idle still count as long as they have been."""
+    """Close at the horizon: groups that are idle still count as long as they have been."""
     for g in range(len(GROUPS)):
         for group in range(idle // GROUPS[g]):
             _count(counts, g, m[HORIZON] - begun[g, group])

@@ -99,7 +99,7 @@ def run(p: Pool, count: int) -> None:
 
 @compiled
 def _next(p: Pool, count: int) -> float:
-    """When something happens next; infinite when nothing does."""
+    """The time when something happens next; infinite when nothing does."""
     now = inf
     if p.n[NEXT_JOB] < count:
         now = p.submit[p.n[NEXT_JOB]]

@@ -64,7 +64,7 @@ def _total(parts: Iterable[Sequence[tuple[float, float]]]) -> Curve:
 
 
 def points_of(row: Row) -> dict[str, tuple[str, bool]]:
-    """For each point, what came out in a row of WKLD-A, with its time, and whether it is as published."""
+    """The outcome of each point in a row of WKLD-A, with its time, and whether it is as published."""
     held = curves(row)
     works = {name: of_cluster(name, "works_s")(row) for name in CLUSTERS}
     ended = {name: of_cluster(name, "ended_s")(row) for name in CLUSTERS}

@@ -47,7 +47,7 @@ _BOTH = (NO_MOVES, EQUAL)
 
 
 def replays(workload: str, policies: Sequence[str], numbers: int = fixed.REPLAYS) -> tuple[Run, ...]:
-    """So many replays of a workload under these policies."""
+    """Make so many replays of a workload under these policies."""
     return tuple(replay(workload, name, number=number) for number, name in product(range(numbers), policies))
 
 

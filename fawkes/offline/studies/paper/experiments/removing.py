@@ -120,7 +120,7 @@ def _busy_rules(rows: Rows) -> Iterator[Judged]:
 
 
 def _capacity(rows: Rows) -> str | None:
-    """How well the time by the nodes that are left explains the slowdown, where a line explains less."""
+    """The fit with which the time by the nodes that are left explains the slowdown, where a line explains less."""
     lost = [fixed.MICRO_NODES / (fixed.MICRO_NODES - count) - 1 for count in _REMOVED]
     fits = {
         app: line_fit(list(zip(lost, (_slower(rows, app, count) for count in _REMOVED), strict=True)))
@@ -140,7 +140,7 @@ def _ordered_means(rows: Rows) -> str | None:
 
 
 def _busy_table(rows: Rows) -> pd.DataFrame:
-    """How much longer a job takes, in percent, when nodes leave at its start."""
+    """The longer time of a job, in percent, when nodes leave at its start."""
     return pd.DataFrame(
         {
             "removed": count,
