@@ -246,8 +246,6 @@ def test_a_task_with_a_connection_is_not_dumped_and_goes_on(start: Start) -> Non
     ("spoil", "why"),
     [
         (lambda image: (image / "about").write_text("arm64 Version: 1"), "another architecture or another CRIU"),
-        (lambda image: next(image.glob("pages-*.img")).write_bytes(b"x"), "the image is damaged"),
-        (lambda image: next(image.glob("core-*.img")).unlink(), "the image is damaged"),
         (shutil.rmtree, "there is no image"),
     ],
 )
