@@ -64,6 +64,9 @@ public final class Master {
     private final Queue<Runnable> notStarted = new ConcurrentLinkedQueue<>();
 
     private final Deque<Integer> waiting = new ArrayDeque<>();
+    /** Tasks that have run before go first, in the order in which they left: in reverse the first would wait for all others. */
+    private final Deque<Integer> again = new ArrayDeque<>();
+
     private final Deque<ContainerRequest> requests = new ArrayDeque<>();
     private final Map<ContainerId, Task> running = new HashMap<>();
     private final int[] starts;
@@ -150,7 +153,7 @@ public final class Master {
     /** Ask for as many containers as there are tasks that may begin. */
     private void request() {
         int most = spec.most > 0 ? Math.max(0, spec.most - running.size()) : MOST_REQUESTS;
-        int wanted = Math.min(waiting.size(), most);
+        int wanted = Math.min(again.size() + waiting.size(), most);
         while (requests.size() < wanted) {
             ContainerRequest request = new ContainerRequest(size, null, null, EQUAL);
             requests.add(request);
@@ -166,7 +169,7 @@ public final class Master {
             yarn.removeContainerRequest(requests.remove());
         }
         boolean full = spec.most > 0 && running.size() >= spec.most;
-        Integer index = full ? null : waiting.poll();
+        Integer index = full ? null : again.isEmpty() ? waiting.poll() : again.poll();
         if (index == null) {
             yarn.releaseAssignedContainer(container.getId());
             return;
@@ -207,7 +210,7 @@ public final class Master {
             done++;
         } else if (NOT_ITS_FAULT.contains(exit) || exit == SAVED || exit == LEFT) {
             kills[task.index] += exit == LEFT ? 1 : 0;
-            waiting.addFirst(task.index);
+            again.add(task.index);
         } else {
             failed(task, "with exit code " + exit, status.getDiagnostics());
         }
@@ -231,7 +234,7 @@ public final class Master {
         System.err.println("task " + task.index + " on " + task.host + " was not started: " + error);
         if (error instanceof IOException) {
             // The node does not answer: that is a lost container.
-            waiting.addFirst(task.index);
+            again.add(task.index);
         } else {
             failed(task, "because it could not be started", String.valueOf(error.getMessage()));
         }
