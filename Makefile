@@ -63,7 +63,8 @@ drills: ready
 	$(BIN)/python -m drills --folder $(DRILLS) table
 
 # Long runs on real Hadoop: the paper's micro-experiments in small, calibrating and judging (on another day: judging alone),
-# live pairs, deadlines (20 to 40 minutes each), Spark applications under CPU quotas (an hour; root, and control groups of v1).
+# live pairs, deadlines (20 to 40 minutes each), Spark applications under CPU quotas (an hour; root, and control groups of v1),
+# twelve tasks under each preemption policy (15 minutes; root).
 TRUST := build/trust
 shows: ready
 	@$(BIN)/fawkes dist get 3.5.0

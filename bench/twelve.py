@@ -96,7 +96,6 @@ _MODEL = {
 _IMAGE = "82MiB"
 
 
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """A run under a policy: the waste of its long job, and seconds until the nodes were released and the jobs done."""
@@ -326,7 +325,7 @@ def table(rows: Iterable[Row]) -> str:
 
 
 def _seconds(figure: float | None) -> str:
-    return "-" if figure is None else f"{figure:.0f}"
+    return "-" if figure is None else f"{figure:.0f}" if figure >= 10 or not figure else f"{figure:.1f}"
 
 
 @style.styled

@@ -32,7 +32,7 @@ def test_policies_end_or_save_tasks(policy: str, killed: bool, saved: bool) -> N
     waste = row(policy).waste
     assert (waste["tasks_killed"] > 0, waste["tasks_saved"] > 0) == (killed, saved)
     assert (waste["killed_work_s"] > 0, waste["dumping_s"] > 0) == (killed, saved)
-    assert waste["useful_s"] == pytest.approx(TASKS * TASK_S, rel=0.05)
+    assert waste["useful_s"] == pytest.approx(TASKS * TASK_S, rel=0.1)
 
 
 def test_saving_holds_nodes_up_and_loses_less() -> None:

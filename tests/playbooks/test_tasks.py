@@ -23,7 +23,7 @@ OTHER = "container_1700000000000_0001_01_000003"
 LIMIT_S = 30.0
 #: notes what it was asked; ``load`` brings what ``image`` has, if that is there
 JAVA = """#!/bin/sh
-shift 3
+while case $1 in -*) ;; *) false ;; esac; do shift; done
 echo "$@" >>calls
 [ "$2" != load ] || { [ -e ../image ] && cp ../image fawkes-image || exit ${NO_IMAGE:-3}; }
 [ "$2-$(ls ../full)" != save-../full ] || { echo 'Exception in thread "main" a.B: no room' >&2; exit 1; }

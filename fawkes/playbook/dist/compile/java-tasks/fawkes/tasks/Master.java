@@ -64,7 +64,7 @@ public final class Master {
     private final Queue<Runnable> notStarted = new ConcurrentLinkedQueue<>();
 
     private final Deque<Integer> waiting = new ArrayDeque<>();
-    /** Tasks that have run before go first, in the order in which they left: in reverse the first would wait for all others. */
+    /** Tasks that have run before go first, in the order in which they left: reversed, the first waits for all. */
     private final Deque<Integer> again = new ArrayDeque<>();
 
     private final Deque<ContainerRequest> requests = new ArrayDeque<>();
