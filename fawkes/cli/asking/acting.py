@@ -7,17 +7,17 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fawkes.base.errors import FawkesError, PartialError, RefusedError, UserError
 from fawkes.base.units import SECOND_US, counted, duration_us, show_bytes
-from fawkes.cli.show.show import TABLE, note, warn
+from fawkes.cli.asking.client import Client, NoControllerError
+from fawkes.cli.show.show import TABLE, note, say, show, warn
+from fawkes.cli.show.tables import TABLES
 from fawkes.cli.show.visible import echo
-
-if TYPE_CHECKING:
-    from fawkes.cli.asking.client import Client
+from fawkes.core.values.model import Reason
 
 #: lives in which nothing more happens (fawkes.core.values.lifecycle), as the controller answers them
 ENDED = frozenset({"succeeded", "failed", "cancelled", "dropped", "killed"})
@@ -84,9 +84,6 @@ def rehearse(client: Client, verb: str, body: Mapping[str, Any], output: str) ->
 
     The controller decides as usual, on its state as it is, and neither stores nor does it.
     """
-    from fawkes.cli.show.show import say, show
-    from fawkes.cli.show.tables import TABLES
-    from fawkes.core.values.model import Reason
     from fawkes.report.tables.explain import lines_of
 
     would: Any = client.post(verb, body, dry_run=True).get("would", [])
@@ -104,8 +101,6 @@ def foresee_each(client: Client, verb: str, specs: Mapping[str, Any], check: Cal
 
     ``check`` looks for what only a controller knows. Without a controller that is said, and nothing else.
     """
-    from fawkes.cli.asking.client import NoControllerError
-    from fawkes.core.values.model import Reason
     from fawkes.report.tables.explain import lines_of
     from fawkes.store.record import to_plain
 

@@ -7,15 +7,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.errors import FawkesError
 from fawkes.config.site.site import Site
-
-if TYPE_CHECKING:
-    from fawkes.base.catalog import Kind
 
 _MOST = 500
 
@@ -42,21 +39,15 @@ def nodes_and_clusters(ctx: click.Context, param: click.Parameter, incomplete: s
 
 def policies(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Policies that begin with what was typed; of a list with commas, the last one is completed."""
-    from fawkes.base.catalog import Kind
-
     return _of_catalog(ctx, Kind.POLICY, incomplete)
 
 
 def admissions(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """The same for admission policies."""
-    from fawkes.base.catalog import Kind
-
     return _of_catalog(ctx, Kind.ADMISSION, incomplete)
 
 
 def _of_catalog(ctx: click.Context, kind: Kind, incomplete: str) -> list[str]:
-    from fawkes.base.catalog import Catalog
-
     before, comma, begun = incomplete.rpartition(",")
     try:
         policies = Catalog(site=_site(ctx).root).all(kind)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.base.errors import UserError
-from fawkes.base.units import SECOND_US
+from fawkes.base.units import SECOND_US, show_duration, show_time
+from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError, stuck
 from fawkes.cli.show.fields import clock
 from fawkes.cli.show.show import TABLE, note, say, warn
 
@@ -35,7 +36,6 @@ def ledger_of(site: Site) -> Iterator[LedgerReader]:
     A note on stderr when no controller writes to it. When one runs and does not answer, the first line says so, and the
     verb ends with 4 (`ends_partly`).
     """
-    from fawkes.base.units import show_duration, show_time
     from fawkes.report.history import last_us, simulated
     from fawkes.store.lock import holder
     from fawkes.store.sqlite import LedgerReader
@@ -77,10 +77,7 @@ def silent() -> str:
 
 
 def silence(site: Site, held: Holder, as_of_us: int) -> str:
-    """The reason why the controller that holds the site cannot be relied on now; empty when it answers and goes on."""
-    from fawkes.base.units import show_duration, show_time
-    from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError, stuck
-
+    """Why the controller that holds the site cannot be relied on now; empty when it answers and goes on."""
     now_us = time.time_ns() // 1000
     process = f"process {held.pid} on {held.host}"
     try:
@@ -109,8 +106,6 @@ def boards_of(site: Site) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
     Raises as `ledger_of`, and as `fawkes.cli.asking.client.Client`.
     """
     if os.path.isdir(site.state_dir) and not os.access(site.state_dir, os.X_OK):
-        from fawkes.cli.asking.client import Client
-
         client = Client(site)
         yield lambda of: client.rows("board", of=of)
         return

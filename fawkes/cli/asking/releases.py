@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from fawkes.cli.asking.client import Client
 from fawkes.cli.show.show import note, progress
 
 if TYPE_CHECKING:
-    from fawkes.cli.asking.client import Client
     from fawkes.playbook.dist.pieces import Piece
 
 

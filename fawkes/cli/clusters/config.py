@@ -10,6 +10,8 @@ import click
 
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.cli.asking import completion
+from fawkes.cli.asking.acting import the_cluster
+from fawkes.cli.asking.client import Client
 from fawkes.cli.show.show import TABLE, note, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.cli.show.visible import echo
@@ -79,9 +81,6 @@ def diff(site: Site, cluster: str, node: str | None, from_defaults: bool, output
 
 
 def _asked(site: Site, cluster: str, node: str | None, **parameters: str) -> Any:
-    from fawkes.cli.asking.acting import the_cluster
-    from fawkes.cli.asking.client import Client
-
     client = Client(site)
     the_cluster(client, cluster)
     return client.get("config", cluster=cluster, **({} if node is None else {"node": node}), **parameters)

@@ -15,6 +15,8 @@ import click
 
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.cli.asking import completion
+from fawkes.cli.asking.acting import the_cluster
+from fawkes.cli.asking.client import Client
 from fawkes.cli.show.show import warn
 from fawkes.config.site.site import Site
 
@@ -34,9 +36,6 @@ def env(site: Site, cluster: str, csh: bool) -> None:
     `pyspark`. `pig` needs `fawkes dist get pig`. The client configuration is written to state/env/CLUSTER in the site's
     folder. The address of this machine must be in `clients` of the MR-cluster's file.
     """
-    from fawkes.cli.asking.acting import the_cluster
-    from fawkes.cli.asking.client import Client
-
     client = Client(site)
     the_cluster(client, cluster)
     answer = client.get("env", cluster=cluster)

@@ -6,8 +6,9 @@ import click
 
 from fawkes.base.units import SECOND_US, counted
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration, dry_run_option
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import Duration, dry_run_option, end_of, rehearse, tell, the_cluster
+from fawkes.cli.asking.client import Client
+from fawkes.cli.show.show import TABLE, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
@@ -58,10 +59,7 @@ def shrink(site: Site, cluster: str, nodes: str, for_us: int, dry_run: bool, out
 
 
 def _move(site: Site, verb: str, cluster: str, nodes: str, for_us: int, dry_run: bool, output: str) -> None:
-    from fawkes.cli.asking.acting import end_of, rehearse, tell, the_cluster
-    from fawkes.cli.asking.client import Client
     from fawkes.cli.clusters.hold import rows_of
-    from fawkes.cli.show.show import show
     from fawkes.report.words.facts import fold
 
     number = int(nodes) if nodes.isdecimal() else None

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration, Time, dry_run_option
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import Duration, Time, dry_run_option, end_of, for_each, node_names, rehearse, tell
+from fawkes.cli.asking.client import Client
+from fawkes.cli.show.show import TABLE, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
-
-if TYPE_CHECKING:
-    from fawkes.cli.asking.client import Client
 
 
 @click.command()
@@ -36,8 +34,6 @@ def hold(
     Moves that have begun finish. Lost nodes are cared for, core nodes get successors, and `fawkes drain`, `release`,
     `grow` and `shrink` work as always. A hold ends by itself, also while no controller runs.
     """
-    from fawkes.cli.asking.acting import end_of
-
     if for_us is not None and until_us is not None:
         raise click.UsageError("Give one of --for and --until.")
     end_us = until_us or end_of(for_us)
@@ -55,10 +51,6 @@ def unhold(site: Site, name: str, dry_run: bool, output: str) -> None:
 
 
 def _ask(site: Site, verb: str, name: str, body: dict[str, Any], dry_run: bool, output: str) -> None:
-    from fawkes.cli.asking.acting import for_each, node_names, rehearse, tell
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.show.show import show
-
     names, client = node_names(name), Client(site)
 
     def act(each: str) -> None:

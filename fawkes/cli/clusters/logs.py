@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fawkes.cli.asking import completion
+from fawkes.cli.asking.client import Client
 from fawkes.cli.show.visible import echo
 from fawkes.config.site.site import Site
 
@@ -32,8 +33,6 @@ def logs(site: Site, cluster: str, node: str | None, job: str | None, lines: int
 
     With `-o json` each line is an object with node, file and text.
     """
-    from fawkes.cli.asking.client import Client
-
     parameters = {"cluster": cluster, "lines": str(lines)}
     parameters |= {key: value for key, value in (("node", node), ("job", job)) if value is not None}
     before: Any = None

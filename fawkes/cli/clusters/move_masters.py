@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import dry_run_option
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import dry_run_option, rehearse, tell, the_cluster
+from fawkes.cli.asking.client import Client
+from fawkes.cli.show.show import TABLE, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
@@ -31,10 +32,6 @@ def move_masters(site: Site, cluster: str, to: str | None, now: bool, dry_run: b
     commands of their own and for jobs that are not yet an application. NODE must be one of the journal's nodes; the
     second NameNode comes up there first.
     """
-    from fawkes.cli.asking.acting import rehearse, tell, the_cluster
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.show.show import show
-
     client = Client(site)
     the_cluster(client, cluster)
     if dry_run:

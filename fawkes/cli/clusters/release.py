@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from fawkes.base.errors import RefusedError
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import GONE, Duration, fate
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import GONE, Duration, confirm, fate, tell, tell_at_stake, the_cluster
+from fawkes.cli.asking.client import Client, TurnedDownError
+from fawkes.cli.asking.waiting import followed, wait_for_clusters
+from fawkes.cli.show.show import TABLE, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
-
-if TYPE_CHECKING:
-    from fawkes.cli.asking.client import Client
+from fawkes.core.values.model import ClusterLife
 
 
 @click.command()
@@ -44,11 +45,6 @@ def release(
 
     Lists the data at stake first and asks you to type the name of the MR-cluster.
     """
-    from fawkes.cli.asking.acting import confirm, tell, tell_at_stake, the_cluster
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.asking.waiting import followed, wait_for_clusters
-    from fawkes.cli.show.show import show
-
     client = Client(site)
     row = the_cluster(client, cluster)
     outputs = client.rows("at-stake", cluster=cluster)
@@ -70,11 +66,6 @@ def release(
 
 def _would_go(client: Client, row: Mapping[str, Any], discard: bool, force: bool) -> None:
     """Tell on stderr how the controller would answer; RefusedError when it would refuse."""
-    from fawkes.base.errors import RefusedError
-    from fawkes.cli.asking.client import TurnedDownError
-    from fawkes.cli.show.show import warn
-    from fawkes.core.values.model import ClusterLife
-
     cluster, state = row["cluster"], row["state"]
     if state == ClusterLife.RETIRING or (state == ClusterLife.SAVING and not (discard or force)):
         warn(f"{cluster} is being released already: it is {state}")

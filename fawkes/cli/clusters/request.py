@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from fawkes.base.errors import FawkesError, UserError
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import GONE, Duration
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import GONE, Duration, for_each, foresee_each, tell
+from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.releases import provide_releases
+from fawkes.cli.asking.waiting import followed, wait_for_clusters
+from fawkes.cli.show.show import TABLE, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
-
-if TYPE_CHECKING:
-    from fawkes.core.values.model import ClusterSpec
+from fawkes.core.values.model import ClusterSpec, Promise
 
 RUNNING = "running"
 
@@ -37,12 +39,6 @@ def request(
     minimum give up nodes for it. All files are checked before anything is sent; with --dry-run a controller that runs
     says besides what it would decide, and ends with 6 if it would refuse.
     """
-    from fawkes.cli.asking.acting import for_each, foresee_each, tell
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.asking.releases import provide_releases
-    from fawkes.cli.asking.waiting import followed, wait_for_clusters
-    from fawkes.cli.show.show import show
-    from fawkes.core.values.model import Promise
     from fawkes.live.hadoop.releases import needs_of
     from fawkes.store.record import to_plain
 
@@ -71,7 +67,6 @@ def request(
 
 
 def _checked(site: Site, files: tuple[str, ...]) -> dict[str, ClusterSpec]:
-    from fawkes.base.errors import UserError
     from fawkes.config.clusters.clusters import load_cluster
     from fawkes.config.site.users import users_of
 
@@ -96,8 +91,6 @@ def _file(site: Site, name: str) -> Path:
 
 
 def _runs(row: Mapping[str, Any]) -> bool:
-    from fawkes.base.errors import FawkesError
-
     name = row["cluster"]
     if row["failed"] or row["state"] == GONE:
         what = row["failed"] or "it went away before it ran"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from fawkes.base.errors import FawkesError
+from fawkes.base.units import counted, show_bytes, show_duration
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import Duration, confirm, tell, the_cluster
+from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.waiting import followed, tell_change, wait_for
+from fawkes.cli.show.show import TABLE, note, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
-
-if TYPE_CHECKING:
-    from fawkes.cli.asking.client import Client
 
 #: a step of the look may take half an hour where there are millions of files
 _PATIENCE_S = 3600.0
@@ -56,11 +57,6 @@ def restore(
     Refused (exit code 6) while the masters answer, without a copy, and while a move of the masters has not failed yet.
     With --wait the command ends with 1 if the masters answer after all or the MR-cluster is released meanwhile.
     """
-    from fawkes.cli.asking.acting import confirm, tell, the_cluster
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.asking.waiting import followed
-    from fawkes.cli.show.show import show, warn
-
     client = Client(site, timeout_s=_PATIENCE_S)
     journal = the_cluster(client, cluster).get("journal")
     planned = client.post("restore", {"cluster": cluster, "to": to, "dry_run": True})
@@ -85,10 +81,6 @@ def restore(
 
 def _wait(client: Client, cluster: str, target: str, limit_us: int | None) -> None:
     """Return when its masters serve again; FawkesError when they stay elsewhere, or the MR-cluster is gone."""
-    from fawkes.base.errors import FawkesError
-    from fawkes.cli.asking.acting import the_cluster
-    from fawkes.cli.asking.waiting import tell_change, wait_for
-
     known: dict[str, tuple[str, str]] = {}
 
     def look() -> Mapping[str, Any] | None:
@@ -105,9 +97,6 @@ def _wait(client: Client, cluster: str, target: str, limit_us: int | None) -> No
 
 def _look(client: Client, cluster: str, to: str) -> Mapping[str, Any]:
     """The findings of the controller; each step is told on stderr."""
-    from fawkes.base.errors import FawkesError
-    from fawkes.cli.show.show import note
-
     for piece in client.stream("restore", cluster=cluster, to=to):
         if "found" in piece:
             facts: Mapping[str, Any] = piece["found"]
@@ -118,7 +107,6 @@ def _look(client: Client, cluster: str, to: str) -> Mapping[str, Any]:
 
 def lines(facts: Mapping[str, Any]) -> Iterator[str]:
     """Lines for people on what a restore would bring back."""
-    from fawkes.base.units import counted, show_bytes, show_duration
     from fawkes.report.words.facts import named_files
 
     yield f"{facts['master']}, where the masters of {facts['cluster']} were, {_OLD[facts['old']]}"

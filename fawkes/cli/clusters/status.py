@@ -11,9 +11,11 @@ import click
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.base.units import counted, show_duration
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.ledger import silence, silent
+from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.ledger import boards_of, ledger_of, silence, silent
 from fawkes.cli.show.fields import clock
-from fawkes.cli.show.show import TABLE, Wide, output_option, say, show
+from fawkes.cli.show.layout import fitted, more
+from fawkes.cli.show.show import TABLE, Wide, console, output_option, say, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.cli.show.visible import visible
 from fawkes.config.site.site import Site
@@ -40,8 +42,6 @@ Board = Callable[[str], list[Row]]
 @click.pass_obj
 def status(site: Site, cluster: str | None, everything: bool, watch: bool, output: str) -> None:
     """Show the pool and its MR-clusters, or one of them: nodes by role, share, weight, target, jobs, health."""
-    from fawkes.cli.asking.ledger import boards_of, ledger_of
-
     if watch and output != TABLE:
         raise click.UsageError("--watch is for people: `fawkes events --follow -o json` is for programs.")
     if watch:
@@ -81,8 +81,6 @@ def _look(site: Site, board: Board, cluster: str | None, everything: bool) -> tu
 
 def _asked(site: Site, name: str, **parameters: str) -> Any:
     """The answer of a running controller; None when it does not answer."""
-    from fawkes.cli.asking.client import Client
-
     if silent():
         return None
     try:
@@ -204,7 +202,6 @@ def headlines(pool: Row) -> list[str]:
 def _watch(site: Site, ledger: Reader, cluster: str | None, everything: bool) -> None:
     from rich.live import Live
 
-    from fawkes.cli.show.show import console
     from fawkes.report.history import last_us
     from fawkes.report.tables.board import board as read
     from fawkes.store.lock import holder
@@ -229,8 +226,6 @@ def board(pool: Row, rows: Sequence[Row], width: int) -> RenderableType:
     """Headlines and the table of MR-clusters within ``width``, to be drawn again and again."""
     from rich.console import Group
     from rich.text import Text
-
-    from fawkes.cli.show.layout import fitted, more
 
     layout = fitted(rows, TABLES["status"], width)
     above = [*filter(None, [pool.get("unanswered")]), *headlines(pool)]

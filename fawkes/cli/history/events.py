@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.base.units import SECOND_US, duration_us
+from fawkes.cli.asking.ledger import ledger_of
 from fawkes.cli.show.limit import ALL, DEFAULT, limit_option, tell_omitted
-from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, csv_value, output_option
+from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, csv_value, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.cli.show.visible import echo
 from fawkes.config.site.site import Site
+from fawkes.core.values.events import EVENTS
 
 if TYPE_CHECKING:
     from fawkes.store.sqlite import LedgerReader
@@ -71,8 +73,6 @@ class Kind(click.ParamType[str]):
         """The name as the ledger has it; a usage error suggests one."""
         import difflib
 
-        from fawkes.core.values.events import EVENTS
-
         kinds = {form.__name__.lower(): form.__name__ for form in EVENTS}
         if value.lower() not in kinds:
             near = difflib.get_close_matches(value.lower(), kinds, n=1)
@@ -104,8 +104,6 @@ def events(
 
     With --follow, JSON has one object on each line. Otherwise "total" says how many rows there are in all.
     """
-    from fawkes.cli.asking.ledger import ledger_of
-
     if verify and (follow or limit is not None or since_us is not None or kinds or everything):
         raise click.UsageError("--verify checks the whole ledger: it takes no other option but -o.")
     with ledger_of(site) as ledger:
@@ -191,8 +189,6 @@ def _followed(ledger: LedgerReader, wanted: _Wanted, first: Iterable[Row], last:
 
 
 def _verify(ledger: LedgerReader, output: str) -> None:
-    from fawkes.cli.show.show import show
-
     count = ledger.verify()
     show(
         [{"ledger": str(ledger.path), "steps": count, "pool_id": ledger.identity().pool_id, "sound": True}],
@@ -203,8 +199,6 @@ def _verify(ledger: LedgerReader, output: str) -> None:
 
 def _write(rows: Iterable[Row], output: str, total: int | None = None) -> None:
     """The rows in a form; of JSON ``total`` is what there is in all, without it the number of rows."""
-    from fawkes.cli.show.show import show
-
     if output == JSON:
         _write_json(rows, total)
     elif output == CSV:

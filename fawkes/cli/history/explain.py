@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.cli.asking import completion
+from fawkes.cli.asking.ledger import ledger_of
 from fawkes.cli.show.fields import clock
-from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, note, output_option
+from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, note, output_option, say, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.cli.show.visible import echo
 from fawkes.config.site.site import Site
+from fawkes.core.values.model import JobState, Reason
 
 if TYPE_CHECKING:
-    from fawkes.core.values.model import JobState, Reason
     from fawkes.report.tables.explain import Explanation
     from fawkes.report.tables.explain_quota import Courses
     from fawkes.store.base import Reader
@@ -56,7 +57,6 @@ def explain(
     the queue, the CPUs that it asks for and those that are free. The numbers of a job that waits are the newest. A job
     under quotas shows its stages, how far they are and should be, and the cores that it requested and got.
     """
-    from fawkes.cli.asking.ledger import ledger_of
     from fawkes.report.tables.explain import as_plain
 
     given = sum((tick is not None, node is not None, cluster is not None, job is not None, last))
@@ -117,8 +117,6 @@ def _waits_now(ledger: Reader, job: JobState) -> Reason | None:
 
 def write(plain: Mapping[str, Any], output: str) -> None:
     """Write an explanation (`as_plain`) for people or for programs."""
-    from fawkes.cli.show.show import say, show
-
     if output == JSON:
         click.echo(json.dumps({"version": JSON_VERSION, **plain}, indent=2, allow_nan=False))
     elif output == CSV:

@@ -6,6 +6,9 @@ from typing import Any
 
 import click
 
+from fawkes.base.errors import UserError
+from fawkes.cli.asking.client import Client, NoControllerError
+from fawkes.cli.asking.ledger import ledger_of
 from fawkes.cli.show.show import output_option
 from fawkes.config.site.site import Site
 
@@ -19,7 +22,6 @@ def plan(site: Site, output: str) -> None:
     The controller answers by the code that decides at the tick, on its state and readings of this moment. Nothing is
     decided or stored. When no controller runs, the answer is for the state in the ledger.
     """
-    from fawkes.cli.asking.client import Client, NoControllerError
     from fawkes.cli.history.explain import write
 
     try:
@@ -30,8 +32,6 @@ def plan(site: Site, output: str) -> None:
 
 
 def _from_ledger(site: Site) -> Any:
-    from fawkes.base.errors import UserError
-    from fawkes.cli.asking.ledger import ledger_of
     from fawkes.core.deciding.pool import foresee
     from fawkes.policy.worker.policies import load_weighting
     from fawkes.report.history import started_before

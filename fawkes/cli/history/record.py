@@ -10,13 +10,15 @@ import click
 
 from fawkes.base.errors import ExitStatus
 from fawkes.base.units import counted
+from fawkes.cli.asking.client import Client, NoControllerError, SilentError
+from fawkes.cli.asking.ledger import ledger_of
 from fawkes.cli.history.events import Moment
 from fawkes.cli.show.show import JSON, note, output_option, progress, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
+from fawkes.core.values.model import JobLife, JobState
 
 if TYPE_CHECKING:
-    from fawkes.core.values.model import JobState
     from fawkes.offline.record.folder import Record
     from fawkes.offline.record.gather import Ask
     from fawkes.offline.record.scenario import Platform
@@ -52,9 +54,7 @@ def record(
     Histories come through the running controller, from MR-clusters that still run. `fawkes whatif DIR` simulates
     the span under other policies. Exits with 4 if jobs that ran on Hadoop have no history.
     """
-    from fawkes.cli.asking.ledger import ledger_of
     from fawkes.config.workloads.model import read_model
-    from fawkes.core.values.model import JobLife
     from fawkes.offline.record.folder import PARTS_OF_A_RECORD, write_record
     from fawkes.offline.record.gather import gathered
     from fawkes.offline.record.span import recorded_span, span_of
@@ -73,8 +73,6 @@ def record(
 
 def _asking(site: Site) -> Ask:
     """Asks the running controller; once nobody answers, no job is asked for again."""
-    from fawkes.cli.asking.client import Client, NoControllerError, SilentError
-
     client = Client(site, timeout_s=_ANSWER_S)
     gone: list[NoControllerError | SilentError] = []
 

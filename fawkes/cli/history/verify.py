@@ -10,12 +10,14 @@ import click
 
 from fawkes.base.errors import ExitStatus
 from fawkes.base.units import counted, show_time
-from fawkes.cli.show.show import output_option
+from fawkes.base.version import __version__
+from fawkes.cli.asking.ledger import ledger_of
+from fawkes.cli.show.show import Step, note, output_option, progress, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
+from fawkes.core.values.events import Started
 
 if TYPE_CHECKING:
-    from fawkes.cli.show.show import Step
     from fawkes.engine.ports import Entry
     from fawkes.store.sqlite import LedgerReader
 
@@ -32,10 +34,6 @@ def verify(site: Site, output: str) -> ExitStatus | None:
     Exits with 0 if every decision is the same byte for byte, 3 if steps of another version of Fawkes differ,
     and 1 if steps of this version differ, which is a defect.
     """
-    from fawkes.base.version import __version__
-    from fawkes.cli.asking.ledger import ledger_of
-    from fawkes.cli.show.show import note, progress, show
-
     with ledger_of(site) as ledger:
         count = ledger.last_seq()
         with progress("verify", count // _CHUNK + 1) as step:
@@ -55,7 +53,6 @@ def verify(site: Site, output: str) -> ExitStatus | None:
 
 def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
     """A row for each decision that does not come again; a decision is its text in the ledger."""
-    from fawkes.core.values.events import Started
     from fawkes.engine import replay
     from fawkes.policy.worker.policies import load_admission, load_preemption, load_weighting
     from fawkes.store.record import decision_plain, dumps

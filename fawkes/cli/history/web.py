@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fawkes.base.errors import FawkesError
 from fawkes.base.extras import needs
+from fawkes.cli.asking.client import Client, HungUpError, NoControllerError
 from fawkes.cli.show.show import note
 from fawkes.config.site.site import Site
 
@@ -107,8 +109,6 @@ def passed(site: Site, method: str, path: str, body: bytes | None, token: Token)
     """The answer of a site's controller to a request for the holder of a token; errors are answers as well."""
     from http import HTTPStatus
 
-    from fawkes.base.errors import FawkesError
-    from fawkes.cli.asking.client import Client, HungUpError, NoControllerError
     from fawkes.live.controller.control import status_of
     from fawkes.live.controller.endpoint import ROLE, TOKEN
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import click
 
+from fawkes.base.errors import UserError
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import ENDED, Duration, for_each, tell, the_job
+from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.waiting import followed, wait_for_jobs
+from fawkes.cli.show.show import TABLE, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
@@ -20,11 +23,6 @@ from fawkes.config.site.site import Site
 @click.pass_obj
 def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, dry_run: bool, output: str) -> None:
     """Cancel each JOB: remove it from the queue, or stop it in YARN if it already runs."""
-    from fawkes.base.errors import UserError
-    from fawkes.cli.asking.acting import ENDED, for_each, tell, the_job
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.asking.waiting import followed, wait_for_jobs
-    from fawkes.cli.show.show import show
     from fawkes.report.words.facts import how_it_stands
 
     client = Client(site)

@@ -12,6 +12,7 @@ import click
 
 from fawkes.base.units import counted
 from fawkes.cli.asking import completion
+from fawkes.cli.asking.ledger import boards_of, known, ledger_of
 from fawkes.cli.show.limit import ALL, DEFAULT, limit_option, tell_omitted
 from fawkes.cli.show.show import JSON, TABLE, Wide, note, output_option, say, show
 from fawkes.cli.show.tables import TABLES
@@ -50,7 +51,6 @@ def jobs(
     When a job has a deadline, columns show the deadline, the time that is left, the CPUs that the admission policy
     granted, and the outcome: met, missed, dropped or killed.
     """
-    from fawkes.cli.asking.ledger import boards_of, ledger_of
     from fawkes.report.tables.board import board
 
     if follow and output not in (TABLE, JSON):
@@ -74,8 +74,6 @@ def jobs(
 
 
 def _check_name(cluster: str | None, rows_of: Callable[[str], list[Row]]) -> None:
-    from fawkes.cli.asking.ledger import known
-
     if cluster is not None:
         known(cluster, [row["cluster"] for row in rows_of("clusters")], "MR-cluster")
 

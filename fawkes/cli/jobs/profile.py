@@ -14,16 +14,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.base.errors import FawkesError, UserError
+from fawkes.base.reading import opened
 from fawkes.base.units import SECOND_US
+from fawkes.base.writing import refuse_there
 from fawkes.cli.asking import completion
 from fawkes.cli.asking.acting import Duration
+from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.waiting import wait_for_jobs
 from fawkes.cli.show.show import TABLE, note, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
+from fawkes.core.values.model import JobSpec
 
 if TYPE_CHECKING:
     from fawkes.core.quota.profile import Profile
-    from fawkes.core.values.model import JobSpec
 
 #: keys of a job file that a run without quotas does not have
 _OF_QUOTAS = ("profile", "profile_size", "deadline")
@@ -48,8 +52,6 @@ def profile() -> None:
 @click.pass_obj
 def run(site: Site, jobfile: Path, cluster: str, name: str | None, limit_us: int | None, output: str) -> None:
     """Run the Spark job of JOBFILE once, without a deadline, and keep its profile as the next version."""
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.asking.waiting import wait_for_jobs
     from fawkes.cli.jobs.submit import check_new, check_results
     from fawkes.config.jobs.profiles import parted, ready
     from fawkes.store.record import to_plain
@@ -131,7 +133,6 @@ def show_(site: Site, name: str, output: str) -> None:
 @click.pass_obj
 def export(site: Site, name: str, file: Path, force: bool) -> None:
     """Write a profile into FILE, as JSON."""
-    from fawkes.base.writing import refuse_there
     from fawkes.config.jobs.profiles import load, write
 
     known = load(site.profiles_dir, name)
@@ -167,7 +168,6 @@ def _ran_us(row: Mapping[str, Any]) -> tuple[int, int] | None:
 
 def _logged(path: Path, files: ExitStack) -> Iterator[bytes]:
     """The lines of an event log: of a file, or of the files of a folder in their order."""
-    from fawkes.base.reading import opened
     from fawkes.config.jobs.events import lines_of
 
     parts = [path]

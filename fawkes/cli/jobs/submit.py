@@ -6,20 +6,20 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fawkes.base.errors import FawkesError, UserError, cut
+from fawkes.base.units import SECOND_US
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import Duration, for_each, foresee_each, tell, the_cluster, the_job
+from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.waiting import followed, wait_for_jobs
+from fawkes.cli.show.show import TABLE, note, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
-
-if TYPE_CHECKING:
-    from fawkes.cli.asking.client import Client
-    from fawkes.core.values.model import JobSpec
+from fawkes.core.values.model import JobSpec
 
 COMMAND_LINE = "the command line"
 _SUFFIX_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -77,10 +77,6 @@ def submit(
     Jars, scripts and files are looked for on this machine before anything is sent. With --dry-run a controller that
     runs says what it would decide, and ends with 6 if it would refuse.
     """
-    from fawkes.cli.asking.acting import for_each, foresee_each, tell
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.asking.waiting import followed, wait_for_jobs
-    from fawkes.cli.show.show import note, show, warn
     from fawkes.config.jobs.jobs import without_tasks
     from fawkes.store.record import to_plain
 
@@ -217,7 +213,6 @@ def _too_early(client: Client, job: JobSpec) -> str:
     plain = job.details.get("profile")
     if not isinstance(plain, Mapping) or job.deadline_us is None:
         return ""
-    from fawkes.base.units import SECOND_US
     from fawkes.config.clusters.details import JobDetails
     from fawkes.config.jobs.profiles import infeasible
     from fawkes.core.quota.profile import profile_of
@@ -235,8 +230,6 @@ def _too_early(client: Client, job: JobSpec) -> str:
 
 def check_new(client: Client, jobs: Sequence[JobSpec]) -> None:
     """UserError when there is no such MR-cluster, or a job has the id of an earlier one."""
-    from fawkes.cli.asking.acting import the_cluster, the_job
-
     the_cluster(client, jobs[0].cluster)
     for job in jobs:
         there = the_job(client, job.id)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.base.catalog import Catalog, Found, Kind, Origin
 from fawkes.base.errors import ExitStatus, FawkesError
 from fawkes.base.extras import needs
 from fawkes.base.units import SECOND_US
@@ -20,7 +21,6 @@ from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, TABLE, note, output_op
 from fawkes.cli.show.tables import TABLES
 
 if TYPE_CHECKING:
-    from fawkes.base.catalog import Found
     from fawkes.cli.demo.outcome import DemoOutcome
     from fawkes.config.site.site import Site
     from fawkes.config.workloads.workloads import Workload, WorkloadTable
@@ -96,7 +96,6 @@ class _Phases:
 
 def _read(workload: str) -> tuple[Found, WorkloadTable]:
     """The workload's file, as far as it can be checked without hosts."""
-    from fawkes.base.catalog import Catalog, Kind
     from fawkes.config.files.include import load_including
     from fawkes.config.workloads.workloads import WorkloadTable
 
@@ -106,7 +105,6 @@ def _read(workload: str) -> tuple[Found, WorkloadTable]:
 
 def _settings(site: Site, workload_file: Found, table: WorkloadTable, policy: str | None) -> None:
     """fawkes.toml with the settings of the workload; a policy in a file is named by its whole path."""
-    from fawkes.base.catalog import Catalog, Kind, Origin
     from fawkes.cli.demo.stage import write_settings
 
     settings = dict(table.settings)

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from fawkes.base.extras import needs
-from fawkes.base.units import counted
+from fawkes.base.units import counted, size_bytes
 from fawkes.cli.show.show import note, output_option, show
 from fawkes.cli.show.tables import TABLES
 
@@ -26,8 +26,6 @@ class _Size(click.ParamType[int | None]):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
-        from fawkes.base.units import size_bytes
-
         if value == "auto" and param is not None and param.name == "nodemanager_memory":
             return None
         try:

@@ -10,6 +10,7 @@ import click
 
 from fawkes.base.extras import needs
 from fawkes.base.units import MOST_SEED, counted
+from fawkes.cli.asking.ledger import ledger_of
 from fawkes.cli.offline.options import out_option
 from fawkes.cli.show.show import TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.show.tables import TABLES
@@ -131,7 +132,6 @@ def make(folder: Path, schedules: int, parts: int, seed: int, output: str) -> No
 @needs("fawkes analyse ledger", "offline")
 def ledger(site: Site, output: str) -> None:
     """Count how often nodes left MR-clusters, by reason. How many tasks ended with them is not known."""
-    from fawkes.cli.asking.ledger import ledger_of
     from fawkes.offline.analyser.moves import moved_rows
 
     with ledger_of(site) as reader:

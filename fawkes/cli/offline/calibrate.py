@@ -11,6 +11,7 @@ import click
 
 from fawkes.base.errors import UserError
 from fawkes.base.extras import needs
+from fawkes.base.writing import refuse_there
 from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, note, output_option, progress, show
 from fawkes.cli.show.tables import TABLES
 
@@ -55,7 +56,6 @@ def calibrate(
     uncertainty. With --validate, other records are simulated with these constants, and the error of each job is shown;
     records that share steps with those used for the fit are refused.
     """
-    from fawkes.base.writing import refuse_there
     from fawkes.config.workloads.model import read_model
     from fawkes.offline.calibrate.fit import fits_of
     from fawkes.offline.calibrate.model_file import model_of, refuse_fitted, use_of, uses_in, write_model

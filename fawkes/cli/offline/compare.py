@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.base.catalog import Catalog, Found, Kind
+from fawkes.base.errors import UserError
 from fawkes.base.extras import needs
 from fawkes.cli.offline.options import comparison_options, jobs_option, out_option, seed_option
 from fawkes.cli.offline.simulate import plan_of
@@ -20,7 +22,6 @@ from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
 if TYPE_CHECKING:
-    from fawkes.base.catalog import Catalog, Found
     from fawkes.offline.runs.grid import Grid
     from fawkes.offline.runs.work import Runner
 
@@ -78,7 +79,6 @@ def compare(
 
     With --front each policy and setting that no other beats in both, mean slowdown and moves of nodes, is on the front.
     """
-    from fawkes.base.catalog import Catalog
     from fawkes.offline.runs.grid import GridFolder, run_cell
     from fawkes.offline.runs.work import finish, in_this_process, on_dask, on_processes
 
@@ -105,7 +105,6 @@ def compare(
 
 def chosen(catalog: Catalog, names: str) -> list[Found]:
     """The policies that are named, with commas between them, or all; UserError for one that is not there."""
-    from fawkes.base.catalog import Kind
     from fawkes.offline.runs.settings import policies_named
 
     if names.strip().casefold() == ALL:
@@ -117,7 +116,6 @@ def variants_under(
     catalog: Catalog, admission: str | None, settings: tuple[tuple[str, str], ...]
 ) -> dict[str, Mapping[str, Any]]:
     """Every combination of settings, under each of the admission policies that are named; UserError for a wrong one."""
-    from fawkes.base.errors import UserError
     from fawkes.offline.runs.settings import admission_named, variants_of
 
     variants = variants_of(settings)
@@ -137,8 +135,6 @@ def variants_under(
 
 
 def _baseline(catalog: Catalog, name: str) -> str:
-    from fawkes.base.catalog import Kind
-
     return catalog.find(Kind.POLICY, name).title
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fawkes.base.catalog import Catalog
 from fawkes.base.errors import UserError
 from fawkes.base.extras import needs
 from fawkes.base.units import counted
@@ -114,7 +115,6 @@ def _cells(
     count: int,
 ) -> list[Cell]:
     """All runs, after everything that can be wrong has been looked at."""
-    from fawkes.base.catalog import Catalog
     from fawkes.offline.studies.flat.allocators import parsed, split
     from fawkes.offline.studies.flat.deadlines import TYPES, type_named
     from fawkes.offline.studies.flat.grid import OWN, cells, dated, jobs_of

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.errors import ConfigError
 from fawkes.base.extras import needs
 from fawkes.base.units import MOST_SEED
@@ -43,7 +44,6 @@ def interference(
     remedies and isolated MR-clusters under Fawkes get the same load. A framework is stuck while its tasks wait, it
     holds resources and none of its tasks runs.
     """
-    from fawkes.base.catalog import Catalog, Kind
     from fawkes.offline.runs.folder import refuse_present
     from fawkes.offline.studies.interference.isolated import under_each
     from fawkes.offline.studies.interference.manager import AdmissionFailedError

@@ -7,24 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.base.catalog import Catalog
 from fawkes.base.errors import ExitStatus, FawkesError
 from fawkes.base.extras import needs
 from fawkes.cli.asking.acting import Duration
+from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError
+from fawkes.cli.asking.ledger import ledger_of
+from fawkes.cli.asking.releases import provide_releases
 from fawkes.cli.offline.options import seed_option
 from fawkes.cli.offline.simulate import plan_of
-from fawkes.cli.show.show import note, output_option, progress, show
+from fawkes.cli.show.show import Step, note, output_option, progress, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.files.fields import size
 from fawkes.config.site.site import Site
+from fawkes.core.values.model import JobState
 
 if TYPE_CHECKING:
-    from fawkes.cli.asking.client import Client
     from fawkes.cli.replay.drift import DriftRow
     from fawkes.cli.replay.journal import Journal
     from fawkes.cli.replay.stage import Stages
-    from fawkes.cli.show.show import Step
     from fawkes.config.workloads.workloads import Generated, Workload
-    from fawkes.core.values.model import JobState
     from fawkes.offline.scenarios.load import Demand
     from fawkes.offline.scenarios.plan import Plan
     from fawkes.workload.playing.play import Posted
@@ -72,9 +74,6 @@ def replay(
 
     Exits with 0 if all jobs have succeeded, 4 if some have not.
     """
-    from fawkes.base.catalog import Catalog
-    from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError
-    from fawkes.cli.asking.releases import provide_releases
     from fawkes.config.jobs.jobs import without_tasks
     from fawkes.live.hadoop.releases import needs_of, needs_of_job
     from fawkes.playbook.dist.compile.compiled import LOAD
@@ -135,7 +134,6 @@ def _generated(plan: Plan) -> tuple[Generated, ...]:
 def _run(
     client: Client, site: Site, parts: Stages, folder: Path, limit_us: int | None, facts: dict[str, Any]
 ) -> tuple[DriftRow, ...]:
-    from fawkes.cli.asking.ledger import ledger_of
     from fawkes.cli.replay.drift import drift_rows
     from fawkes.cli.replay.journal import JOBS, Journal
     from fawkes.report import history

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.extras import needs
 from fawkes.base.units import MOST_SEED, counted
 from fawkes.cli.asking import completion
+from fawkes.cli.asking.ledger import ledger_of
 from fawkes.cli.show.fields import NOTHING
 from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.show.streams import STREAM, from_stdin
@@ -98,8 +100,6 @@ def simulate(
     Shows each MR-cluster and the totals. The folder of --out is a site of its own: `fawkes --site DIR events`,
     `explain`, `status` and `verify` show what happened in it.
     """
-    from fawkes.base.catalog import Catalog, Kind
-    from fawkes.cli.asking.ledger import ledger_of
     from fawkes.config.workloads.changes import divided
     from fawkes.offline.outcomes.beside import beside
     from fawkes.offline.outcomes.outcome import outcome_of

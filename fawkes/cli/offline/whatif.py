@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.base.catalog import Catalog
 from fawkes.base.errors import ExitStatus
 from fawkes.base.extras import needs
 from fawkes.cli.asking.acting import Number
@@ -61,7 +62,6 @@ def whatif(
     Then the policies follow, by the mean slowdown of their jobs, each with a verdict against the recorded policy. Exits
     with 4 if the recorded run is not reproduced within the bounds; the ranking is shown anyway, without verdicts.
     """
-    from fawkes.base.catalog import Catalog
     from fawkes.offline.record import whatif as answers
     from fawkes.offline.record.folder import open_record
     from fawkes.offline.record.verdict import ModelBounds

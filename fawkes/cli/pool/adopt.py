@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from fawkes.base.units import counted
+from fawkes.cli.asking.acting import confirm
+from fawkes.cli.show.show import warn
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterId
 
@@ -32,8 +34,6 @@ def adopt(site: Site, yes: bool, dry_run: bool) -> None:
     import pwd
     from contextlib import closing
 
-    from fawkes.cli.asking.acting import confirm
-    from fawkes.cli.show.show import warn
     from fawkes.live.controller.adopt import Adoption
     from fawkes.live.controller.check import fleet_of
     from fawkes.live.controller.plans import plan

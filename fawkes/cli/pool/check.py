@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.base.errors import ExitStatus
-from fawkes.base.units import counted
+from fawkes.base.errors import ExitStatus, HostError, UserError
+from fawkes.base.units import counted, show_bytes
 from fawkes.cli.asking import completion
-from fawkes.cli.show.show import TABLE, note, output_option, progress, say, warn
+from fawkes.cli.asking.acting import confirm, node_names
+from fawkes.cli.show.show import TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
+from fawkes.core.values.model import Promise
 
 if TYPE_CHECKING:
     from fawkes.config.nodes.inventory import Inventory, InventoryNode
-    from fawkes.core.values.model import Promise
     from fawkes.live.hadoop.fitness import Fitness, Seen
     from fawkes.live.nodes.fleet import Fleet
     from fawkes.playbook.dist.pins import Pin
@@ -88,8 +89,6 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
 
 def _chosen(inventory: Inventory, nodes: str | None) -> tuple[list[InventoryNode], set[str]]:
     """The nodes to look at, and the hosts whose keys may be accepted; a jump host stands for the nodes behind it."""
-    from fawkes.base.errors import UserError
-    from fawkes.cli.asking.acting import node_names
     from fawkes.config.files.nodeset import fold
 
     ways = {node.name: node.jump.names if node.jump else () for node in inventory.nodes}
@@ -123,7 +122,6 @@ def _hadoop(site: Site) -> list[Pin]:
 def _promises(site: Site) -> set[Promise]:
     """The promises of the MR-cluster files for the loss of masters."""
     from fawkes.config.files.loader import read_toml
-    from fawkes.core.values.model import Promise
 
     said = {str(read_toml(file).get("masters")) for file in sorted(site.clusters_dir.glob("*.toml"))}
     return {promise for promise in Promise if promise in said}
@@ -131,7 +129,6 @@ def _promises(site: Site) -> set[Promise]:
 
 def _standby_bytes(promises: Collection[Promise]) -> int:
     """The memory (bytes) for the daemons of core nodes beside a second NameNode; 0 where none is."""
-    from fawkes.core.values.model import Promise
     from fawkes.live.lab.sizing import DAEMONS_OF_HOST_BYTES, JOURNAL_BYTES, MASTERS_BYTES
 
     return DAEMONS_OF_HOST_BYTES + MASTERS_BYTES + JOURNAL_BYTES if Promise.STANDBY in promises else 0
@@ -179,8 +176,6 @@ def _criu_lines(seen: Sequence[Seen]) -> list[str]:
 
 def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, only: set[str], yes: bool) -> bool:
     """Accept the keys of ``only`` hosts that are not known yet, once somebody has looked at them; true if any was."""
-    from fawkes.base.errors import HostError
-    from fawkes.cli.asking.acting import confirm
     from fawkes.live.controller.check import unknown_keys
 
     keys = unknown_keys(fleet, seen)
@@ -198,8 +193,6 @@ def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, only: set[str
 
 
 def _show(verdicts: Sequence[Fitness], output: str) -> None:
-    from fawkes.cli.show.show import show
-
     rows = [_row(verdict) for verdict in verdicts]
     if output != TABLE:
         show(rows, TABLES["check"], output)
@@ -260,7 +253,6 @@ def _problems(verdicts: Sequence[Fitness]) -> list[str]:
 
 def _short(row: dict[str, Any]) -> dict[str, Any]:
     """A row for a terminal: what there is instead of ``ok`` where that says more, and which checks to look at."""
-    from fawkes.base.units import show_bytes
     from fawkes.live.hadoop.fitness import CHECKS
 
     more = {

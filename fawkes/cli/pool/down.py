@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fawkes.base.errors import FawkesError, PartialError, RefusedError, UserError
 from fawkes.base.units import counted
-from fawkes.cli.asking.acting import GONE, Duration, fate
-from fawkes.cli.show.show import TABLE, note, output_option
+from fawkes.cli.asking.acting import GONE, Duration, confirm, fate, tell, tell_at_stake
+from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, TurnedDownError
+from fawkes.cli.asking.waiting import tell_change, wait_for
+from fawkes.cli.show.show import TABLE, note, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import Reason
-
-if TYPE_CHECKING:
-    from fawkes.cli.asking.client import Client
 
 
 @click.command()
@@ -49,10 +48,6 @@ def down(
     Exits with 0 only when the ledger has the end of control and the controller has ended. If the controller dies
     before, the command lists what is not done and exits with 1.
     """
-    from fawkes.cli.asking.acting import confirm, tell, tell_at_stake
-    from fawkes.cli.asking.client import Client, HungUpError, NoControllerError
-    from fawkes.cli.show.show import show
-
     client = Client(site)
     clusters = _there(client)
     if keep:
@@ -96,8 +91,6 @@ def _refuse(client: Client, discard: bool, force: bool) -> None:
 
 def _refusals(client: Client, discard: bool, force: bool) -> list[str]:
     """The MR-clusters that the controller would refuse to release; each refusal is told on stderr."""
-    from fawkes.cli.asking.client import TurnedDownError
-    from fawkes.cli.show.show import warn
     from fawkes.report.words.sentences import sentence
 
     try:
@@ -117,8 +110,6 @@ def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
 
     PartialError, with the controller still there, when some nodes cannot be reached.
     """
-    from fawkes.cli.asking.waiting import tell_change, wait_for
-
     known: dict[str, tuple[str, str]] = {}
     nodes: list[dict[str, Any]] = []
 
@@ -177,10 +168,6 @@ def _refuse_lost(nodes: list[dict[str, Any]]) -> None:
 
 
 def _stop(client: Client, why: str, limit_us: int | None, output: str) -> None:
-    from fawkes.cli.asking.acting import tell
-    from fawkes.cli.asking.waiting import wait_for
-    from fawkes.cli.show.show import show
-
     nodes = client.rows("nodes")
     client.post("stop", {})
     wait_for(client, lambda: True, "it stopped", limit_us=limit_us, ends=True)

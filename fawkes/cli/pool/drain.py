@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from fawkes.base.errors import UserError
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import Duration, confirm, for_each, node_names, tell
+from fawkes.cli.asking.client import Client, TurnedDownError
+from fawkes.cli.asking.waiting import followed, tell_change, wait_for
+from fawkes.cli.show.show import TABLE, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
-
-if TYPE_CHECKING:
-    from fawkes.cli.asking.client import Client
+from fawkes.core.values.model import Reason
 
 OUT = "out"
 LOST = "lost"
@@ -56,11 +57,6 @@ def drain(
 
     Without --wait the command returns at once; interrupting it does not undo the drain.
     """
-    from fawkes.cli.asking.acting import for_each, node_names, tell
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.asking.waiting import followed
-    from fawkes.cli.show.show import show
-
     names = node_names(nodes)
     client = Client(site)
     known = the_nodes(client, names)
@@ -88,7 +84,6 @@ def drain(
 
 def the_nodes(client: Client, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The controller's rows of these nodes; UserError names those that are not in the pool."""
-    from fawkes.base.errors import UserError
     from fawkes.config.files.nodeset import fold
 
     rows = {name: rows_of_node[0] for name in names if (rows_of_node := client.rows("nodes", node=name))}
@@ -101,11 +96,6 @@ def the_nodes(client: Client, names: Sequence[str]) -> dict[str, dict[str, Any]]
 
 def _confirm_discard(nodes: str, rows: Mapping[str, Mapping[str, Any]], yes: bool) -> None:
     """List the data that would be given up and ask for the name; RefusedError when nothing is held, or for another."""
-    from fawkes.cli.asking.acting import confirm
-    from fawkes.cli.asking.client import TurnedDownError
-    from fawkes.cli.show.show import warn
-    from fawkes.core.values.model import Reason
-
     for name, row in rows.items():
         if row["state"] not in _HOLDING:
             raise TurnedDownError(Reason("nothing-held", {"node": name, "life": row["state"]}))
@@ -142,8 +132,6 @@ def _now(row: Mapping[str, Any]) -> str:
 
 
 def _wait(client: Client, names: Sequence[str], limit_us: int | None) -> None:
-    from fawkes.cli.asking.waiting import tell_change, wait_for
-
     known: dict[str, tuple[str, str]] = {}
 
     def look() -> bool | None:

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from fawkes.cli.asking import completion
-from fawkes.cli.show.show import output_option
+from fawkes.cli.asking.ledger import boards_of, known
+from fawkes.cli.show.show import output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
@@ -32,9 +33,6 @@ def nodes(site: Site, states: tuple[str, ...], cluster: str | None, folded: bool
     has been waiting for the data on a node.
     `fawkes explain --node NODE` shows what to do.
     """
-    from fawkes.cli.asking.ledger import boards_of, known
-    from fawkes.cli.show.show import show
-
     with boards_of(site) as board:
         rows = board("nodes")
         if cluster is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from fawkes.cli.asking.acting import dry_run_option
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import dry_run_option, rehearse, tell
+from fawkes.cli.asking.client import Client
+from fawkes.cli.show.show import TABLE, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
@@ -20,10 +21,6 @@ def pause(site: Site, reason: str, dry_run: bool, output: str) -> None:
 
     Moves under way finish, jobs continue, and MR-clusters are still deployed and released on request.
     """
-    from fawkes.cli.asking.acting import rehearse, tell
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.show.show import show
-
     if dry_run:
         rehearse(Client(site), "pause", {"reason": reason}, output)
         return

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from fawkes.cli.show.show import output_option
+from fawkes.base.catalog import Catalog, Found, Kind
+from fawkes.cli.show.show import output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
-
-if TYPE_CHECKING:
-    from fawkes.base.catalog import Found
 
 
 @click.command()
@@ -26,9 +24,6 @@ def policies(site: Site, output: str) -> None:
     quota and preemption policies that came with Fawkes. A policy in the site's policies/ folder, or in its
     policies/admission/ folder, hides one of the same name that came with Fawkes. No policy is run.
     """
-    from fawkes.base.catalog import Catalog, Kind
-    from fawkes.cli.show.show import show
-
     catalog = Catalog(site=site.root)
     kinds = {
         "weighting": Kind.POLICY,

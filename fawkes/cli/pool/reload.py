@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import tell
+from fawkes.cli.asking.client import Client
+from fawkes.cli.show.show import TABLE, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
@@ -22,10 +24,6 @@ def reload(site: Site, dry_run: bool, output: str) -> None:
 
     SIGHUP does the same for a controller that has no terminal.
     """
-    from fawkes.cli.asking.acting import tell
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.show.show import show, warn
-
     facts = Client(site).post("reload", {}, dry_run=dry_run)
     changed, restart = _texts(facts.get("changed")), _texts(facts.get("restart"))
     if dry_run:

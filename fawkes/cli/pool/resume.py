@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from fawkes.cli.asking.acting import dry_run_option
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import dry_run_option, rehearse, tell
+from fawkes.cli.asking.client import Client
+from fawkes.cli.show.show import TABLE, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
@@ -16,10 +17,6 @@ from fawkes.config.site.site import Site
 @click.pass_obj
 def resume(site: Site, dry_run: bool, output: str) -> None:
     """Allow voluntary moves again, starting with the next tick."""
-    from fawkes.cli.asking.acting import rehearse, tell
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.show.show import show
-
     if dry_run:
         rehearse(Client(site), "resume", {}, output)
         return

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
 
 import click
 
+from fawkes.base.errors import UserError
 from fawkes.cli.asking import completion
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import GONE, for_each, node_names, tell
+from fawkes.cli.asking.client import Client
+from fawkes.cli.show.show import TABLE, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
-
-if TYPE_CHECKING:
-    from fawkes.cli.asking.client import Client
 
 
 @click.command()
@@ -28,10 +27,6 @@ def retry(site: Site, name: str, dry_run: bool, output: str) -> None:
     of its nodes are retried, and an alert about lost writes ends. Use this after a repair; otherwise, Fawkes retries by
     itself, after ever longer waits.
     """
-    from fawkes.cli.asking.acting import for_each, node_names, tell
-    from fawkes.cli.asking.client import Client
-    from fawkes.cli.show.show import show
-
     names = node_names(name)
     client = Client(site)
     standing = [_standing(client, each) for each in names]
@@ -52,10 +47,7 @@ def retry(site: Site, name: str, dry_run: bool, output: str) -> None:
 
 
 def _standing(client: Client, name: str) -> dict[str, object]:
-    """The standing of a node or an MR-cluster; UserError when there is neither of that name."""
-    from fawkes.base.errors import UserError
-    from fawkes.cli.asking.acting import GONE
-
+    """How a node or an MR-cluster stands; UserError when there is neither of that name."""
     node = client.rows("nodes", node=name)
     cluster = [row for row in client.rows("clusters", cluster=name) if row["state"] != GONE]
     for row in [*node, *cluster]:

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import click
 
 from fawkes.cli.asking import completion
+from fawkes.cli.asking.acting import confirm
 from fawkes.cli.show.show import note, quiet, warn
 from fawkes.cli.show.visible import visible
 from fawkes.config.site.site import Site
+from fawkes.core.values.model import ClusterLife
 
 
 @click.command()
@@ -83,8 +85,6 @@ def run(
 
 def asking(pool: str, *, yes: bool) -> Callable[[str], None]:
     """A question for the pool's name before a take-over; it raises RefusedError if somebody types something else."""
-    from fawkes.cli.asking.acting import confirm
-
     return lambda what: confirm(pool, what=what, yes=yes)
 
 
@@ -115,7 +115,6 @@ def _has_clusters(site: Site) -> bool:
     """True if the ledger of a site, if it has one, knows of an MR-cluster that is not gone."""
     from contextlib import closing
 
-    from fawkes.core.values.model import ClusterLife
     from fawkes.report.history import clusters
     from fawkes.store.sqlite import LEDGER_FILE, LedgerReader
 

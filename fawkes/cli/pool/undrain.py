@@ -8,7 +8,9 @@ from typing import Any
 import click
 
 from fawkes.cli.asking import completion
-from fawkes.cli.show.show import TABLE, output_option
+from fawkes.cli.asking.acting import for_each, node_names, tell
+from fawkes.cli.asking.client import Client
+from fawkes.cli.show.show import TABLE, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
@@ -23,10 +25,7 @@ def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
 
     A node that is already leaving its MR-cluster still leaves, and is free afterwards.
     """
-    from fawkes.cli.asking.acting import for_each, node_names, tell
-    from fawkes.cli.asking.client import Client
     from fawkes.cli.pool.drain import the_nodes
-    from fawkes.cli.show.show import show
 
     names = node_names(nodes)
     client = Client(site)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fawkes.cli.show.layout import drawn
 from fawkes.cli.show.tables import Table
 from fawkes.cli.show.visible import echo, line_limit, visible
 
@@ -67,8 +68,6 @@ def show(
         writer.writerow(keys)
         writer.writerows([csv_value(row.get(key)) for key in keys] for row in rows)
     else:
-        from fawkes.cli.show.layout import drawn
-
         click.echo("\n".join(drawn(console(), rows, table, wide=isinstance(output, Wide), title=title)))
 
 

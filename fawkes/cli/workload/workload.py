@@ -11,6 +11,7 @@ import click
 
 from fawkes.base.extras import needs
 from fawkes.base.units import SECOND_US, show_bytes, show_duration
+from fawkes.base.writing import refuse_there
 from fawkes.cli.show.show import JSON, TABLE, output_option, say, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.cli.workload.workload_change import fold, make, merge, perturb, sample, scale
@@ -76,7 +77,6 @@ def convert(file: str, out: Path, to: str, form: str | None, force: bool, output
 @needs("fawkes workload plot", "offline")
 def plot(file: str, out: Path, form: str | None, force: bool, output: str) -> None:
     """Draw FILE as NAME.png, NAME.pdf and NAME.svg: arrivals over time, and distributions of gaps, sizes and times."""
-    from fawkes.base.writing import refuse_there
     from fawkes.report.pictures.style import FORMS, rendered
     from fawkes.workload.looking.pictures import workload_picture
     from fawkes.workload.reading.files import whole

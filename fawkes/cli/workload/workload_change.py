@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fawkes.base.errors import cut
+from fawkes.base.units import size_bytes
 from fawkes.cli.asking.acting import Duration, Number
 from fawkes.cli.offline.simulate import Setting
 from fawkes.cli.show.show import output_option, show
@@ -76,8 +77,6 @@ class _Bytes(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Bytes; a usage error tells the right form."""
-        from fawkes.base.units import size_bytes
-
         try:
             size = size_bytes(str(value))
         except ValueError as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.base.units import MOST_SEED, SECOND_US, counted
+from fawkes.base.writing import refuse_there
 from fawkes.cli.show.show import note, show
 from fawkes.cli.show.streams import STANDARD_INPUT, STREAM, from_stdin, to_stdout
 from fawkes.cli.show.tables import TABLES
@@ -99,7 +100,6 @@ def _of_server(address: str) -> Trace:
 
 def write(trace: Trace, out: Path, to: str, *, force: bool) -> dict[str, Any]:
     """Writes a workload; a row that says what was written. RefusedError when something is there already."""
-    from fawkes.base.writing import refuse_there
     from fawkes.workload.changing.writers import write as written
 
     if str(out) != STREAM:
