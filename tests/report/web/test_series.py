@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.report.web.series import Point, Series
+from fawkes.report.web.course import Point, Series
 
 values = st.none() | st.integers(0, 9).map(float)
 points = st.lists(st.tuples(st.integers(0, 10_000), values), max_size=300).map(
