@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from fawkes.base.errors import HostError
@@ -16,15 +16,13 @@ from fawkes.core.values.sight import AppLife, Attempt
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.hadoop.orders import AddressedOrder
-from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.jobs import Jobs
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.ssh import Result
-from fawkes.live.nodes.upload import Command
 from fawkes.live.wire.hadoop_rpc import kill_application, kill_attempt
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts, Script
-from tests.live.played import NoUpload, PlayedGround
+from tests.live.played import CARRIED_OUT, NoUpload, PlayedGround, PlayedSetup
 from tests.support.stub import Stub
 
 C = ClusterId("c")
@@ -33,7 +31,7 @@ APPS, INFO = "/ws/v1/cluster/apps", "/ws/v1/cluster/info"
 ACTIVE = {"state": "STARTED", "haState": "ACTIVE", "startedOn": 1}
 
 
-class Bench(PlayedGround, Setup):
+class Bench(PlayedGround, PlayedSetup):
     """One job on one MR-cluster, its nodes and its set-up; the test says how its launcher and YARN look."""
 
     def __init__(self, master: Stub, kind: str = "class", profile: dict[str, int] | None = None) -> None:
@@ -84,9 +82,7 @@ class Bench(PlayedGround, Setup):
         """How far the ResourceManager is; it has finished its recovery unless the test says else."""
         self.master.answers[INFO] = {"clusterInfo": ACTIVE | info}
 
-    def run(
-        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
-    ) -> Facts:
+    def played(self, node: NodeId, script: Script, doing: str) -> Facts:
         if self.unreachable:
             raise HostError("did not answer", host=node)
         self.did.append(doing)
@@ -130,12 +126,6 @@ class Bench(PlayedGround, Setup):
         url = self.master.url
         return MasterAddresses(resource_manager=url, namenode=self.namenode or url, history=url, user="root")
 
-    def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
-        return {"mapred-site": {"yarn.app.mapreduce.am.staging-dir": "/staging"}}
-
-    def job_command(self, cluster: LiveCluster, effect: StartJob, details: JobDetails) -> Command:
-        return Command(["true"], {}, {})
-
     def kill_order(self, cluster: LiveCluster, application: str) -> Any:
         return AddressedOrder("10.98.1.1", 8032, kill_application(application))
 
@@ -148,9 +138,6 @@ class Bench(PlayedGround, Setup):
     def end_argv(self, cluster: LiveCluster, attempt: str) -> list[str]:
         return ["job", "-kill-task", attempt]
 
-    def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
-        return {}
-
     def through(self, node: NodeId) -> Any:
         """A ResourceManager that does what it is told; ``orders`` has its ends of the connections."""
         if self.forwards_nothing:
@@ -158,15 +145,11 @@ class Bench(PlayedGround, Setup):
 
         def connect(address: str, port: int, limit_s: float) -> socket.socket:
             ours, theirs = socket.socketpair()
-            theirs.sendall(DONE)
+            theirs.sendall(CARRIED_OUT)
             self.orders.append(theirs)
             return ours
 
         return connect
-
-
-#: RpcResponseHeaderProto with its lengths: callId 0, status SUCCESS
-DONE = b"\0\0\0\x05\x04\x08\0\x10\0"
 
 
 def refused(address: str, port: int, limit_s: float) -> socket.socket:

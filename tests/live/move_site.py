@@ -21,11 +21,10 @@ from fawkes.live.edits import edit_log
 from fawkes.live.edits.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.hadoop.doors import LIST
 from fawkes.live.hadoop.orders import AddressedOrder
-from fawkes.live.hadoop.setup import Setup
 from fawkes.live.masters.keeping import Keeper
 from fawkes.live.masters.moving import MastersMover
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.wire.hadoop_rpc import LEAVE_SAFE_MODE, list_open_files, recover_lease
+from fawkes.live.wire.hadoop_rpc import LEAVE_SAFE_MODE
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Lease
 from playbooks import hadoop, moving, node
@@ -41,6 +40,7 @@ from tests.live.masters_server import (
     says,
     text,
 )
+from tests.live.played import PlayedSetup
 from tests.support.local_nodes import LocalFleet, node_of
 
 C = ClusterId("c-1")
@@ -59,7 +59,7 @@ APPLICATION = "application_1795220018027_0001"
 ORIGIN = edit_log.Origin("pool-c-1", "1", "1", "BP-1")
 
 
-class FakeSetup(Setup):
+class FakeSetup(PlayedSetup):
     """Daemons are sleepers, and all masters answer at the one server."""
 
     def __init__(self, server: Server, orders: Path) -> None:
@@ -75,22 +75,13 @@ class FakeSetup(Setup):
 
     server_off: frozenset[NodeId] = frozenset()
 
-    def java_home(self, cluster: LiveCluster, at: NodeId) -> str:
-        return "/usr"
-
     def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str | bytes]:
         return {LIST: self.doors_list(cluster), "core-site.xml": cluster.master}
-
-    def doors_list(self, cluster: LiveCluster) -> str:
-        return "".join(f"{at}\n" for at in sorted(cluster.members) if at not in cluster.shut_out)
 
     def daemons(self, cluster: LiveCluster, at: NodeId, role: Role) -> list[Daemon]:
         names = ["namenode", "resourcemanager"] if at == cluster.master else []
         workers = [Daemon(name, ["/bin/sleep", "60"], follows=cluster.master) for name in ("datanode", "nodemanager")]
         return [Daemon(name, ["/bin/sh", "-c", "sleep 60", name]) for name in names] + workers
-
-    def environment(self, cluster: LiveCluster, at: NodeId) -> dict[str, str]:
-        return {}
 
     def order(self, cluster: LiveCluster, which: str) -> AddressedOrder:
         return AddressedOrder(cluster.master, 8020, LEAVE_SAFE_MODE)
@@ -98,18 +89,9 @@ class FakeSetup(Setup):
     def kill_order(self, cluster: LiveCluster, application: str) -> AddressedOrder:
         return AddressedOrder(cluster.master, 8032, LEAVE_SAFE_MODE)
 
-    def open_files_order(self, cluster: LiveCluster, folder: str, after: int) -> AddressedOrder:
-        return AddressedOrder(cluster.master, 8020, list_open_files(folder, after))
-
     def close_order(self, cluster: LiveCluster, path: str) -> AddressedOrder:
         self.closed.append((cluster.master, path))
-        return AddressedOrder(cluster.master, 8020, recover_lease(path))
-
-    def session(self, cluster: LiveCluster) -> None:
-        return None
-
-    def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
-        return {"mapred-site": {"yarn.app.mapreduce.am.staging-dir": "/staging"}}
+        return super().close_order(cluster, path)
 
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
         return ["/bin/touch", str(self.orders / which)]

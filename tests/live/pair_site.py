@@ -13,9 +13,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 from uuid import uuid4
 
 from fawkes.config.clusters.details import ClusterDetails
@@ -29,12 +29,12 @@ from fawkes.live.hadoop.doors import LIST
 from fawkes.live.hadoop.ha import Pair
 from fawkes.live.hadoop.orders import AddressedOrder
 from fawkes.live.hadoop.ports import Ports
-from fawkes.live.hadoop.setup import Setup, masters_on
+from fawkes.live.hadoop.setup import masters_on
 from fawkes.live.masters.keeping import Keeper
 from fawkes.live.masters.moving import MastersMover
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.ground import Ground, Identity
-from fawkes.live.wire.hadoop_rpc import REFRESH_HDFS, Connection, list_open_files, recover_lease
+from fawkes.live.wire.hadoop_rpc import REFRESH_HDFS, Connection
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.protobuf import number, varint
 from fawkes.live.wire.protobuf import text as text_field
@@ -43,6 +43,7 @@ from playbooks import hadoop, node, standby
 from playbooks import lease as leases
 from playbooks.hadoop import Daemon
 from tests.live.masters_server import APPS, INFO, JMX, NODE_LIST, Handler, Query, Server, clear, hangs_up, says, text
+from tests.live.played import Call, PlayedSetup
 from tests.support.local_nodes import LocalFleet, node_of
 
 C = ClusterId("c-1")
@@ -84,38 +85,18 @@ class PairFleet(LocalFleet):
         daemon = names[port]
         if self.site.pid(NodeId(node), daemon) is None:
             raise ConnectionRefusedError(f"nothing listens on {address}:{port}")
-        return _Call(self.site, NodeId(node), daemon)
+        return Call(partial(self._ordered, NodeId(node), daemon))
 
-
-class _Call:
-    """One call over Hadoop RPC, answered as Hadoop does."""
-
-    def __init__(self, site: PairSite, at: NodeId, daemon: str) -> None:
-        self.site, self.at, self.daemon = site, at, daemon
-        self.left = b""
-
-    def sendall(self, data: bytes) -> None:
+    def _ordered(self, at: NodeId, daemon: str, data: bytes) -> bytes:
+        """The answer to an order, as Hadoop gives it."""
         methods = [ACTIVE, STANDBY, "rollEdits", "refreshNodes", "refreshNamenodes", "triggerBlockReport"]
         methods += ["listOpenFiles", "recoverLease"]
         (method,) = [name for name in methods if name.encode() in data]
-        why = self.site.told(self.at, self.daemon, method).encode()
+        why = self.site.told(at, daemon, method).encode()
         header = b"\x08\x00\x10" + (b"\x01" + bytes([5 << 3 | 2, len(why)]) + why if why else b"\x00")
         answer = self.site.open_files() if method == "listOpenFiles" else b""
         body = bytes([len(header)]) + header + varint(len(answer)) + answer
-        self.left = struct.pack(">I", len(body)) + body
-
-    def recv(self, nbytes: int) -> bytes:
-        piece, self.left = self.left[:nbytes], self.left[nbytes:]
-        return piece
-
-    def settimeout(self, timeout: float | None) -> None:
-        pass
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
-        pass
+        return struct.pack(">I", len(body)) + body
 
 
 class _Apart(Ground):
@@ -126,7 +107,7 @@ class _Apart(Ground):
         return replace(right, pool=f"{right.pool}-{node}")
 
 
-class PairSetup(Setup):
+class PairSetup(PlayedSetup):
     """Daemons are sleepers, and each node answers for itself."""
 
     def __init__(self, site: PairSite) -> None:
@@ -141,9 +122,6 @@ class PairSetup(Setup):
     def journal_url(self, cluster: LiveCluster, at: NodeId) -> str:
         return f"{self.site.server.url}/{at}/journal"
 
-    def java_home(self, cluster: LiveCluster, at: NodeId) -> str:
-        return "/usr"
-
     def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str | bytes]:
         edits = self.settings(cluster)["hdfs-site"].get(EDITS)
         site = f"<name>{EDITS}</name>\n<value>{edits}</value>\n" if edits else ""
@@ -152,9 +130,6 @@ class PairSetup(Setup):
 
     def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
         return {"hdfs-site": {EDITS: f"qjournal://{';'.join(cluster.journal)}/{NAME}"} if cluster.journal else {}}
-
-    def doors_list(self, cluster: LiveCluster) -> str:
-        return "".join(f"{at}\n" for at in sorted(cluster.members) if at not in cluster.shut_out)
 
     def daemons(self, cluster: LiveCluster, at: NodeId, role: Role) -> list[Daemon]:
         follows = cluster.master if cluster.standby is None else f"hdfs://{NAME}"
@@ -173,24 +148,12 @@ class PairSetup(Setup):
         script.write_text(_SHARED % ("exit 1" if self.site.shares_not else "", " ".join(folders)))
         return ["/bin/sh", str(script), "-initializeSharedEdits", "-nonInteractive"]
 
-    def environment(self, cluster: LiveCluster, at: NodeId) -> dict[str, str]:
-        return {}
-
     def order(self, cluster: LiveCluster, which: str) -> AddressedOrder:
         return AddressedOrder(cluster.master, Ports().namenode, REFRESH_HDFS)
 
-    def open_files_order(self, cluster: LiveCluster, folder: str, after: int) -> AddressedOrder:
-        return AddressedOrder(cluster.master, Ports().namenode, list_open_files(folder, after))
-
     def close_order(self, cluster: LiveCluster, path: str) -> AddressedOrder:
         self.site.closed.append(path)
-        return AddressedOrder(cluster.master, Ports().namenode, recover_lease(path))
-
-    def session(self, cluster: LiveCluster) -> None:
-        """Without Kerberos there is none."""
-
-    def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
-        return ["/bin/true", which]
+        return super().close_order(cluster, path)
 
 
 @contextmanager

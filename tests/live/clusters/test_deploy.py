@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -19,12 +19,10 @@ from fawkes.live.base.waits import Waits
 from fawkes.live.clusters.deploy import Deployer
 from fawkes.live.clusters.hosts import Hosts
 from fawkes.live.clusters.membership import MembershipKeeper
-from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts, Script
-from playbooks.hadoop import Daemon, Members
-from tests.live.played import PlayedGround, give_hands, world_of
+from playbooks.hadoop import Members
+from tests.live.played import PlayedGround, PlayedSetup, give_hands, world_of
 from tests.support.waiting import wait_for
 
 A = ClusterId("a")
@@ -48,44 +46,27 @@ class FakeGround(PlayedGround):
         self.done: list[str] = []
         self.reached = reached
 
-    def run(
-        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
-    ) -> Facts:
+    def played(self, node: NodeId, script: Script, doing: str) -> Facts:
         self.reached(doing)
         self.done.append(doing)
         return Facts([])
 
 
-class FakeSetup(Setup):
-    """A set-up without files and daemons."""
+class FakeSetup(PlayedSetup):
+    """A set-up that spreads releases by one script."""
 
     def __init__(self, ground: FakeGround) -> None:
         self._ground = ground
 
-    def check(self, cluster: object, nodes: object) -> None:
-        pass
-
     def make_sound(self, cluster: object, nodes: Mapping[NodeId, int]) -> dict[NodeId, tuple[str, ...]]:
         self._ground.run(next(iter(nodes)), Script(""), "spreading")
         return {}
-
-    def files(self, *_: object, **__: object) -> dict[str, str | bytes]:
-        return {}
-
-    def daemons(self, *_: object, **__: object) -> list[Daemon]:
-        return []
-
-    def masters(self, cluster: object) -> MasterAddresses:
-        return MasterAddresses(resource_manager="http://127.0.0.1:1", namenode="http://127.0.0.1:1", user="root")
 
     def settings(self, cluster: object) -> dict[str, dict[str, str]]:
         return {"hdfs-site": {"dfs.namenode.shared.edits.dir": EDITS}}
 
     def format_argv(self, cluster: object) -> list[str]:
         return ["java", "-format"]
-
-    def environment(self, *_: object, **__: object) -> dict[str, str]:
-        return {}
 
 
 class FakeMembership(MembershipKeeper):
@@ -166,10 +147,8 @@ class WithJournal(FakeGround):
         self.formatted = formatted
         self.edits = edits
 
-    def run(
-        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
-    ) -> Facts:
-        super().run(node, script, f"{doing} on {node}" if "journal" in doing or "members" in doing else doing)
+    def played(self, node: NodeId, script: Script, doing: str) -> Facts:
+        super().played(node, script, f"{doing} on {node}" if "journal" in doing or "members" in doing else doing)
         if doing == "looking for an earlier journal":
             return Facts([("edits", self.edits)] if self.edits and node != NodeId("node03") else [])
         if doing == "setting a NameNode's folder aside":

@@ -19,13 +19,11 @@ from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.base.waits import Waits
 from fawkes.live.clusters.hosts import Hosts, NoImageError, NotProvenError, Reached
-from fawkes.live.hadoop.doors import LIST
-from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts, Script
 from playbooks.hadoop import Daemon
-from tests.live.played import PlayedGround
+from tests.live.played import PlayedGround, PlayedSetup
 from tests.support.stub import stub_master
 
 NODE = NodeId("node02")
@@ -35,29 +33,17 @@ NODES = "/ws/v1/cluster/nodes"
 DAEMONS = ("journalnode", "namenode", "datanode")
 
 
-class FakeSetup(Setup):
+class FakeSetup(PlayedSetup):
     """Knows where the ResourceManager answers, and nothing that runs."""
 
     def __init__(self, url: str = "http://127.0.0.1:1", daemons: Sequence[Daemon] = ()) -> None:
         self.url, self.started = url, daemons
-
-    def check(self, cluster: object, nodes: object) -> None:
-        pass
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         return MasterAddresses(resource_manager=self.url, namenode=self.url, user="root", nodes={"node02": NODE})
 
     def daemons(self, cluster: LiveCluster, node: NodeId, role: Role) -> list[Daemon]:
         return list(self.started)
-
-    def files(self, cluster: LiveCluster, node: NodeId, role: Role) -> dict[str, str | bytes]:
-        return {LIST: self.doors_list(cluster)}
-
-    def make_sound(self, cluster: LiveCluster, nodes: Mapping[NodeId, int]) -> dict[NodeId, tuple[str, ...]]:
-        return {}
-
-    def doors_list(self, cluster: LiveCluster) -> str:
-        return "".join(f"{node}\n" for node in cluster.members)
 
 
 class FakeGround(PlayedGround):
@@ -71,9 +57,7 @@ class FakeGround(PlayedGround):
         self.done: list[str] = []
         self.started: list[str] = []
 
-    def run(
-        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
-    ) -> Facts:
+    def played(self, node: NodeId, script: Script, doing: str) -> Facts:
         self.done.append(doing)
         if doing == "starting daemons":
             self.started = [name for name in DAEMONS if f"launch {name} " in script.text]

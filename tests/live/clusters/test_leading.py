@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import struct
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
@@ -18,23 +16,20 @@ from fawkes.core.values.effects import Goal, Member
 from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Promise, Role, Standby
 from fawkes.live.clusters.leading import Leading
 from fawkes.live.hadoop.ha import Pair
-from fawkes.live.hadoop.setup import Setup
 from fawkes.live.kerberos.keytab import TicketError
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.hadoop_rpc import RpcError
-from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts, Script
-from tests.live.played import PlayedGround
+from tests.live.played import CARRIED_OUT, Call, PlayedGround, PlayedSetup
 from tests.support.stub import Stub, stub_master
 
 C = ClusterId("c")
 NODES = tuple(NodeId(f"node0{n}") for n in (1, 2, 3))
 MASTER, SECOND, THIRD = NODES
-SUCCESS = b"\x04\x08\x00\x10\x00"
 JMX, INFO = "/jmx", "/ws/v1/cluster/info"
 
 
-class Site(PlayedGround, Setup):
+class Site(PlayedGround, PlayedSetup):
     """A NameNode and a ResourceManager that become what they are told over RPC; ``told`` has the ports."""
 
     def __init__(self, stub: Stub) -> None:
@@ -73,56 +68,32 @@ class Site(PlayedGround, Setup):
 
     # -- as a set-up
 
-    def masters(self, cluster: LiveCluster) -> MasterAddresses:
-        return MasterAddresses(resource_manager=self.url, namenode=self.url, user="root")
-
     def session(self, cluster: LiveCluster) -> None:
         if not self.tickets:
             raise TicketError("the KDC gave no ticket")
 
     # -- as nodes
 
-    def run(
-        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
-    ) -> Facts:
+    def played(self, node: NodeId, script: Script, doing: str) -> Facts:
         if self.newer:
             raise ElsewhereError("another controller has taken over the node", where=node)
         return Facts([])
 
     def through(self, node: NodeId) -> Any:
-        def connect(address: str, port: int, limit_s: float) -> Connection:
+        def connect(address: str, port: int, limit_s: float) -> Call:
             assert address == self.nodes[node].data_address
             self.told.append((address, port))
             if port == 8020:
                 self.namenode = "active"
             else:
                 self.manager = "ACTIVE"
-            return Connection()
+            return Call(ordered)
+
+        def ordered(data: bytes) -> bytes:
+            assert b"transitionToActive" in data
+            return CARRIED_OUT
 
         return connect
-
-
-class Connection:
-    """Answers that the order was carried out."""
-
-    def __init__(self) -> None:
-        self.left = struct.pack(">I", len(SUCCESS)) + SUCCESS
-
-    def sendall(self, data: bytes) -> None:
-        assert b"transitionToActive" in data
-
-    def recv(self, count: int) -> bytes:
-        piece, self.left = self.left[:count], self.left[count:]
-        return piece
-
-    def settimeout(self, timeout: float | None) -> None:
-        pass
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
-        pass
 
 
 @pytest.fixture

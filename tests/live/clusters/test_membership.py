@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
@@ -16,13 +16,12 @@ from fawkes.core.values.effects import Goal, Member, Membership
 from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role, Standby
 from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.hadoop.orders import AddressedOrder
-from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.hadoop_rpc import Order
 from fawkes.live.wire.masters import DEAD, LEFT, StorageNode
 from fawkes.live.wire.rest import UnreadableError
 from fawkes.playbook import Facts, Script
-from tests.live.played import PlayedGround
+from tests.live.played import CARRIED_OUT, Call, PlayedGround, PlayedSetup
 
 C = ClusterId("c")
 MASTER, WORKER, NEW = NodeId("node01"), NodeId("node02"), NodeId("node03")
@@ -30,34 +29,7 @@ WRITING = "writing whose connections are taken"
 KEEPING = "keeping a copy of the MR-cluster"
 
 
-class Answering:
-    """A connection to masters that do what they are told."""
-
-    def __init__(self, note: Callable[[str], None]) -> None:
-        self._note = note
-        self._left = b"\x00\x00\x00\x05\x04\x08\x00\x10\x00"
-
-    def sendall(self, data: bytes) -> None:
-        for which in ("hdfs-policy", "yarn-policy", "hdfs", "yarn"):
-            if which.encode() in data:
-                self._note(which)
-                break
-
-    def recv(self, count: int) -> bytes:
-        piece, self._left = self._left[:count], self._left[count:]
-        return piece
-
-    def settimeout(self, timeout: float | None) -> None:
-        pass
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-class Place(PlayedGround, Setup):
+class Place(PlayedGround, PlayedSetup):
     """The parts of Ground and Setup that are used; ``did`` is what was done where."""
 
     def __init__(self) -> None:
@@ -76,9 +48,7 @@ class Place(PlayedGround, Setup):
         #: what the NameNode shows of its DataNodes; None: it does not answer
         self.shows: dict[str, StorageNode] | None = {}
 
-    def run(
-        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
-    ) -> Facts:
+    def played(self, node: NodeId, script: Script, doing: str) -> Facts:
         if node in self.away:
             raise HostError("does not answer", host=node)
         if (meanwhile := self.meanwhile.pop(node, None)) is not None:
@@ -106,8 +76,13 @@ class Place(PlayedGround, Setup):
     def through(self, node: NodeId) -> Any:
         def connect(*place: object) -> Any:
             if self.answers:
-                return Answering(lambda method: self.ordered.append((node, method)))
+                return Call(ordered)
             raise ConnectionError("forwarding is prohibited")
+
+        def ordered(data: bytes) -> bytes:
+            methods = ("hdfs-policy", "yarn-policy", "hdfs", "yarn")
+            self.ordered.append((node, next(name for name in methods if name.encode() in data)))
+            return CARRIED_OUT
 
         return connect
 
@@ -116,15 +91,6 @@ class Place(PlayedGround, Setup):
 
     def order(self, cluster: LiveCluster, which: str) -> Any:
         return AddressedOrder("10.0.0.1", 8020, Order("p", which))
-
-    def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
-        return ["client", which]
-
-    def environment(self, *_: object, **__: object) -> dict[str, str]:
-        return {}
-
-    def files(self, cluster: LiveCluster, *_: object, **__: object) -> dict[str, str | bytes]:
-        return {"doors.list": self.doors_list(cluster)}
 
     def policy(self, cluster: LiveCluster) -> str:
         return self.doors_list(cluster)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from fawkes.live.clusters.stages import Stages
 from fawkes.live.data import loading
 from fawkes.live.data.saved import MANIFEST, UnsavedError
 from fawkes.live.hadoop.orders import AddressedOrder
-from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.copies import Copies
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.playbooks import hadoop
@@ -33,7 +32,7 @@ from fawkes.live.wire.names import NAMES
 from fawkes.live.wire.rest import close_session
 from fawkes.playbook import Facts, Script
 from tests.live.fake_hdfs import CLIENT, FakeHdfs, rpc, running
-from tests.live.played import NoUpload, PlayedGround, give_hands, world_of
+from tests.live.played import NoUpload, PlayedGround, PlayedSetup, give_hands, world_of
 from tests.live.wire.test_rest_tls import Ticket
 from tests.support.stub import Stub, stub_master
 
@@ -48,7 +47,7 @@ FOR_EVER_US = 3_600_000_000
 SPARK: dict[str, object] = {"id": "application_1_0001", "user": "alice", "state": "RUNNING"}
 
 
-class FakeSetup(Setup):
+class FakeSetup(PlayedSetup):
     """Knows where the masters answer."""
 
     def __init__(self, server: FakeHdfs, port: int, yarn: Stub) -> None:
@@ -67,15 +66,6 @@ class FakeSetup(Setup):
     def close_order(self, cluster: object, path: str) -> Any:
         return AddressedOrder("127.0.0.1", self.port, recover_lease(path))
 
-    def refresh_argv(self, cluster: object, which: str) -> list[str]:
-        return ["dfsadmin", which]
-
-    def environment(self, cluster: object, node: object) -> dict[str, str]:
-        return {}
-
-    def settings(self, cluster: object) -> dict[str, dict[str, str]]:
-        return {"mapred-site": {}, "yarn-site": {}}
-
     def default_fs(self, cluster: object) -> str:
         return "hdfs://near:8020"
 
@@ -91,9 +81,7 @@ class FakeGround(PlayedGround):
     def through(self, node: NodeId) -> Any:
         return NAMES.connect
 
-    def run(
-        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
-    ) -> Facts:
+    def played(self, node: NodeId, script: Script, doing: str) -> Facts:
         if self.fails:
             raise HostError("cannot be reached", host=node)
         self.server.take("freeze" if "hdfs-freeze" in script.text else "thaw")

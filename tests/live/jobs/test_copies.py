@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from fawkes.base.errors import HostError
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import ClusterDetails
-from fawkes.core.values.effects import Goal, Member, StartJob
+from fawkes.core.values.effects import Goal, Member
 from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.live.data.loading import StoppedError
-from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.copies import Copies, load_job
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.ssh import Result
-from fawkes.live.nodes.upload import Command
-from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.rest import close_session
 from fawkes.playbook import Facts, Script
-from tests.live.played import NoUpload, PlayedGround
+from tests.live.played import NoUpload, PlayedGround, PlayedSetup
 from tests.support.stub import Stub, stub_master
 
 C = ClusterId("c")
@@ -38,12 +35,12 @@ class Hurried(threading.Event):
         return self.is_set()
 
 
-class Bench(PlayedGround, Setup):
+class Bench(PlayedGround, PlayedSetup):
     """One MR-cluster whose launchers and whose YARN the test describes."""
 
     def __init__(self, yarn: Stub) -> None:
         super().__init__(MASTER, user="root")
-        self.yarn = yarn
+        self.yarn, self.url = yarn, yarn.url
         self.now_us = 0
         #: how the launchers of attempts 1, 2 ... stand at look after look; the last one stays
         self.launchers: list[list[str]] = []
@@ -91,19 +88,11 @@ class Bench(PlayedGround, Setup):
         facts = Facts([("state", state), *([("exit", exit_code)] if exit_code else [])])
         return facts, Result(node, 0, "", "Error: it says why\n")
 
-    def run(
-        self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
-    ) -> Facts:
+    def played(self, node: NodeId, script: Script, doing: str) -> Facts:
         assert doing == "starting a copy"
         self.launchers.append(list(self.after))
         self.begun.append(len(self.launchers))
         return Facts([])
-
-    def masters(self, cluster: LiveCluster) -> MasterAddresses:
-        return MasterAddresses(resource_manager=self.yarn.url, namenode=self.yarn.url, user="root")
-
-    def job_command(self, cluster: LiveCluster, effect: StartJob, details: object) -> Command:
-        return Command(["true"], {}, {})
 
 
 @pytest.fixture
