@@ -144,6 +144,16 @@ def failure(node: str, doing: str, exit_code: int, stderr: str) -> FawkesError:
     return kind(sentence, where=node, hint=hint)
 
 
+class _InRoot:
+    """The path of something in the root of `Folders`, as a property of these."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, folders: Folders, kind: object = None) -> PurePosixPath:
+        return folders.root / self._name
+
+
 @dataclass(frozen=True, kw_only=True)
 class Folders:
     """The place where the things of one MR-cluster lie on one node. Everything is below ``work_dir``."""
@@ -185,75 +195,34 @@ class Folders:
         """The folder of the guard of CPU quotas, owned by the user for SSH; absent while there are no quotas."""
         return self.work_dir / "quotas" / self.cluster
 
-    @property
-    def conf(self) -> PurePosixPath:
-        """Hadoop's configuration."""
-        return self.root / "conf"
-
-    @property
-    def members(self) -> PurePosixPath:
-        """Include and exclude files of the masters."""
-        return self.root / "members"
-
-    @property
-    def run(self) -> PurePosixPath:
-        """One file for each daemon: pid, start time, boot id."""
-        return self.root / "run"
-
-    @property
-    def logs(self) -> PurePosixPath:
-        """Logs of daemons."""
-        return self.root / "logs"
-
-    @property
-    def jobs(self) -> PurePosixPath:
-        """One folder for each attempt of a job."""
-        return self.root / "jobs"
-
-    @property
-    def tmp(self) -> PurePosixPath:
-        """Temporary files of daemons."""
-        return self.root / "tmp"
-
-    @property
-    def nn(self) -> PurePosixPath:
-        """The NameNode's image and edits."""
-        return self.root / "nn"
-
-    @property
-    def dn(self) -> PurePosixPath:
-        """Blocks (storage type DISK)."""
-        return self.root / "dn"
-
-    @property
-    def dn_input(self) -> PurePosixPath:
-        """Blocks that stay on core nodes (storage type ARCHIVE)."""
-        return self.root / "dn-input"
-
-    @property
-    def rm_state(self) -> PurePosixPath:
-        """The folder that the ResourceManager recovers from."""
-        return self.root / "rm-state"
-
-    @property
-    def kept(self) -> PurePosixPath:
-        """The second copy of the masters' data, on another node than theirs."""
-        return self.root / "kept"
-
-    @property
-    def journal(self) -> PurePosixPath:
-        """The edits that a JournalNode keeps: one folder below it, by the name of the nameservice."""
-        return self.root / "journal"
-
-    @property
-    def nm_local(self) -> PurePosixPath:
-        """Working folders of containers."""
-        return self.root / "nm-local"
-
-    @property
-    def nm_logs(self) -> PurePosixPath:
-        """Logs of containers until they are aggregated."""
-        return self.root / "nm-logs"
+    conf = _InRoot("conf")
+    """Hadoop's configuration."""
+    members = _InRoot("members")
+    """Include and exclude files of the masters."""
+    run = _InRoot("run")
+    """One file for each daemon: pid, start time, boot id."""
+    logs = _InRoot("logs")
+    """Logs of daemons."""
+    jobs = _InRoot("jobs")
+    """One folder for each attempt of a job."""
+    tmp = _InRoot("tmp")
+    """Temporary files of daemons."""
+    nn = _InRoot("nn")
+    """The NameNode's image and edits."""
+    dn = _InRoot("dn")
+    """Blocks (storage type DISK)."""
+    dn_input = _InRoot("dn-input")
+    """Blocks that stay on core nodes (storage type ARCHIVE)."""
+    rm_state = _InRoot("rm-state")
+    """The folder that the ResourceManager recovers from."""
+    kept = _InRoot("kept")
+    """The second copy of the masters' data, on another node than theirs."""
+    journal = _InRoot("journal")
+    """The edits that a JournalNode keeps: one folder below it, by the name of the nameservice."""
+    nm_local = _InRoot("nm-local")
+    """Working folders of containers."""
+    nm_logs = _InRoot("nm-logs")
+    """Logs of containers until they are aggregated."""
 
     def all(self) -> tuple[PurePosixPath, ...]:
         """Every folder that ``prepare`` makes (``conf``, ``nn`` and ``journal`` are made when they have a content)."""

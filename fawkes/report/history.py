@@ -8,17 +8,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.tick import MOVES, MOVING
-from fawkes.core.values.decision import (
-    Change,
-    PutClock,
-    PutClosing,
-    PutCluster,
-    PutJob,
-    PutNode,
-    PutPause,
-    PutRules,
-    PutTick,
-)
+from fawkes.core.values import decision
 from fawkes.core.values.effects import EndControl
 from fawkes.core.values.events import Reloaded, StandbySeen, Started
 from fawkes.core.values.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
@@ -26,7 +16,7 @@ from fawkes.core.values.settings import Settings
 from fawkes.engine.ports import Entry
 from fawkes.store.base import CLUSTER, JOB, NODE, SAMPLE, TICK, Reader
 
-C = TypeVar("C", bound=Change)
+C = TypeVar("C", bound=decision.Change)
 
 #: lives in which a node is on its way out of its MR-cluster
 LEAVING = frozenset({NodeLife.DRAINING, NodeLife.EVACUATING, NodeLife.CLEANING})
@@ -129,7 +119,7 @@ def node_changes(store: Reader, node: str | None = None) -> Iterator[NodeChange]
     known: dict[str, NodeState] = {}
     for entry in steps(store, store.mentions(NODE, node)):
         for change in entry.decision.changes:
-            if isinstance(change, PutNode) and node in (None, change.state.node.id):
+            if isinstance(change, decision.PutNode) and node in (None, change.state.node.id):
                 new = change.state
                 yield NodeChange(entry.seq, entry.event.at_us, known.get(new.node.id), new)
                 known[new.node.id] = new
@@ -227,18 +217,18 @@ def _latest(store: Reader, kind: str, form: type[C]) -> list[C]:
 
 def nodes(store: Reader) -> list[NodeState]:
     """All nodes as they are now, by name."""
-    return [change.state for change in _latest(store, NODE, PutNode)]
+    return [change.state for change in _latest(store, NODE, decision.PutNode)]
 
 
 def clusters(store: Reader) -> list[ClusterState]:
     """All MR-clusters as they are now, those that are gone included, in the order of their requests."""
-    states = [change.state for change in _latest(store, CLUSTER, PutCluster)]
+    states = [change.state for change in _latest(store, CLUSTER, decision.PutCluster)]
     return sorted(states, key=lambda state: (state.requested_us, state.id))
 
 
 def jobs(store: Reader) -> list[JobState]:
     """All jobs as they are now, those that have ended included, in the order of their submission."""
-    states = [change.state for change in _latest(store, JOB, PutJob)]
+    states = [change.state for change in _latest(store, JOB, decision.PutJob)]
     return sorted(states, key=lambda state: (state.submitted_us, state.cluster, state.order))
 
 
@@ -259,21 +249,21 @@ def standbys(store: Reader) -> list[tuple[StandbySeen, int]]:
     return [latest[name] for name in sorted(latest)]
 
 
-def balance(store: Reader) -> PutTick | None:
+def balance(store: Reader) -> decision.PutTick | None:
     """The memory of the last tick or admission; None before the first."""
-    ticks = _latest(store, TICK, PutTick)
+    ticks = _latest(store, TICK, decision.PutTick)
     return ticks[0] if ticks else None
 
 
-def rules(store: Reader) -> PutRules | None:
-    """The engine that was in charge last, and by which settings; None before the first start."""
-    rules = _latest(store, PutRules.__name__, PutRules)
+def rules(store: Reader) -> decision.PutRules | None:
+    """Which engine was in charge last, and by which settings; None before the first start."""
+    rules = _latest(store, decision.PutRules.__name__, decision.PutRules)
     return rules[0] if rules else None
 
 
 def started_us(store: Reader) -> int:
     """The time at which the engine that was in charge last has started; 0 before the first start."""
-    rows = store.latest(PutRules.__name__)
+    rows = store.latest(decision.PutRules.__name__)
     entry = store.entry(rows[0].seq) if rows else None
     if entry is None or isinstance(entry.event, Started):
         return 0 if entry is None else entry.event.at_us
@@ -328,27 +318,27 @@ def news_of_settings(store: Reader) -> tuple[int, Settings, Settings] | None:
 
 
 def paused(store: Reader) -> str:
-    """The reason why voluntary moves are stopped; empty when they are not."""
-    pauses = _latest(store, PutPause.__name__, PutPause)
+    """Why voluntary moves are stopped; empty when they are not."""
+    pauses = _latest(store, decision.PutPause.__name__, decision.PutPause)
     return pauses[0].reason if pauses else ""
 
 
-def clock(store: Reader) -> PutClock | None:
-    """The last step of the clock, when that was a jump; None when it never was."""
-    clocks = _latest(store, PutClock.__name__, PutClock)
+def clock(store: Reader) -> decision.PutClock | None:
+    """How the clock was set last, when that was a jump; None when it never was."""
+    clocks = _latest(store, decision.PutClock.__name__, decision.PutClock)
     return clocks[0] if clocks and clocks[0].by_us else None
 
 
 def given_back_by(store: Reader) -> str:
     """The user who is giving back the whole pool, once that was agreed; empty when nobody is."""
-    closings = _latest(store, PutClosing.__name__, PutClosing)
+    closings = _latest(store, decision.PutClosing.__name__, decision.PutClosing)
     closing = closings[0].closing if closings else None
     return closing.by if closing is not None and closing.agreed else ""
 
 
 def ended(store: Reader) -> bool:
     """True if the last controller has ended control: the pool was given back, and every node is wiped and free."""
-    closings, starts = store.latest(PutClosing.__name__), store.latest(PutRules.__name__)
+    closings, starts = store.latest(decision.PutClosing.__name__), store.latest(decision.PutRules.__name__)
     if not closings or (starts and starts[0].seq > closings[0].seq):
         return False
     entry = store.entry(closings[0].seq)

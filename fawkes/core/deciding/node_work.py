@@ -79,7 +79,7 @@ def _not_proven(draft: Draft, state: NodeState, event: NodeObserved) -> None:
     why = draft.say("held-blocks", node=state.node.id, cluster=state.owner, error=error, before_wipe=True)
     if state.owner is None:
         draft.put_node(alerts.put(state, NodeAlert.HELD, error))
-        _try_again(draft, Key.HOST.of(state.node.id))
+        draft.try_again(Key.HOST.of(state.node.id))
         return
     state = evacuate(draft, replace(alerts.put(state, NodeAlert.HELD, error), why=why))
     draft.host(state, state.role, state.owner or ClusterId(""), within_us=draft.settings.join_us)
@@ -95,7 +95,7 @@ def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
     if state.life is NodeLife.JOINING and event.facts.get("no_release"):
         draft.put_node(alerts.put(state, NodeAlert.NO_RELEASE, event.error))
         draft.say("no-release", node=state.node.id, cluster=state.owner, error=event.error)
-        _try_again(draft, Key.HOST.of(state.node.id))
+        draft.try_again(Key.HOST.of(state.node.id))
     elif _may_be_given_up(draft, state):
         if event.facts.get("refused"):
             _refused(draft, state, event.error)
@@ -107,7 +107,7 @@ def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
         if event.facts.get("no_image") and cluster is not None and cluster.master == state.node.id:
             masters.lost(draft, cluster, since_us=draft.at_us, at_once=True)
     elif state.life is NodeLife.EVACUATING:
-        _try_again(draft, Key.HOST.of(state.node.id))
+        draft.try_again(Key.HOST.of(state.node.id))
 
 
 def _refused(draft: Draft, state: NodeState, error: str) -> None:
@@ -141,7 +141,7 @@ def _not_reached(draft: Draft, state: NodeState, error: str) -> None:
     if state.life is NodeLife.LOST and state.stores and state.owner is not None:
         if not state.alert:
             draft.put_node(alerts.put(state, NodeAlert.LOST, error))
-        _try_again(draft, key)
+        draft.try_again(key)
         return
     why = draft.say("not-clean", node=state.node.id, cluster=state.owner, error=error, tries=tries)
     if state.life is NodeLife.CLEANING:
@@ -149,15 +149,7 @@ def _not_reached(draft: Draft, state: NodeState, error: str) -> None:
         draft.put_node(replace(state, life=NodeLife.LOST, owner=None, role=None, why=why, since_us=draft.at_us))
     elif state.alert != error:
         draft.put_node(alerts.put(state, NodeAlert.UNCLEAN, error))
-    _try_again(draft, key)
-
-
-def _try_again(draft: Draft, key: str) -> None:
-    """The next try of an effect, after a wait that doubles."""
-    pending = draft.pending(key)
-    if pending is not None:
-        wait_us = backoff.wait_us(draft.settings, pending.tries)
-        draft.expect(key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+    draft.try_again(key)
 
 
 def _may_be_given_up(draft: Draft, state: NodeState) -> bool:

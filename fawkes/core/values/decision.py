@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
 from fawkes.core.values.effects import Effect
 from fawkes.core.values.model import (
@@ -167,21 +168,7 @@ Change = (
     | PutWake
     | PutClock
 )
-CHANGES: tuple[type[Change], ...] = (
-    PutNode,
-    PutCluster,
-    PutJob,
-    PutPending,
-    DropPending,
-    AddSample,
-    PutTick,
-    PutLearned,
-    PutPause,
-    PutClosing,
-    PutRules,
-    PutWake,
-    PutClock,
-)
+CHANGES: tuple[type[Change], ...] = get_args(Change)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,32 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 
-from fawkes.core.values.effects import (
-    ArmStandby,
-    AwaitRoom,
-    CancelJob,
-    ClaimTasks,
-    ClearSaved,
-    CountWork,
-    Deploy,
-    Effect,
-    EndAttempts,
-    EndControl,
-    Host,
-    Load,
-    LookAtMasters,
-    LookAtTasks,
-    Membership,
-    MoveMasters,
-    PreemptTasks,
-    Reply,
-    Retire,
-    Save,
-    StartJob,
-    SteerStream,
-    Survey,
-    WakeAt,
-)
+from fawkes.core.values import effects
 
 _log = logging.getLogger(__name__)
 
@@ -69,26 +44,26 @@ class Work(Enum):
 Place = tuple[Work, str]
 
 
-def place_of(effect: Effect) -> Place:
+def place_of(effect: effects.Effect) -> Place:
     """The kind of work that a goal is, and the MR-cluster whose hands do it."""
     match effect:
-        case CancelJob() | Membership() | Retire() | Survey():
+        case effects.CancelJob() | effects.Membership() | effects.Retire() | effects.Survey():
             return Work.ORDERS, effect.cluster
-        case Host():
+        case effects.Host():
             return (Work.LEAVING if effect.role is None else Work.JOINING), effect.cluster
-        case StartJob():
+        case effects.StartJob():
             return Work.STARTS, effect.cluster
-        case CountWork() | ClearSaved() | EndAttempts() | SteerStream():
+        case effects.CountWork() | effects.ClearSaved() | effects.EndAttempts() | effects.SteerStream():
             return Work.COUNTS, effect.cluster
-        case LookAtTasks() | ClaimTasks() | PreemptTasks():
+        case effects.LookAtTasks() | effects.ClaimTasks() | effects.PreemptTasks():
             return Work.TASKS, effect.cluster
-        case AwaitRoom():
+        case effects.AwaitRoom():
             return Work.ROOM, effect.cluster
-        case LookAtMasters() | MoveMasters() | ArmStandby():
+        case effects.LookAtMasters() | effects.MoveMasters() | effects.ArmStandby():
             return Work.MASTERS, effect.cluster
-        case Deploy() | Load() | Save():
+        case effects.Deploy() | effects.Load() | effects.Save():
             return Work.STAGES, effect.cluster
-        case WakeAt() | EndControl() | Reply():
+        case effects.WakeAt() | effects.EndControl() | effects.Reply():
             return Work.ORDERS, ""
 
 
@@ -148,18 +123,18 @@ class Reconciler:
     and one more for each MR-cluster.
     """
 
-    def __init__(self, act: Callable[[Effect], None], threads: int) -> None:
+    def __init__(self, act: Callable[[effects.Effect], None], threads: int) -> None:
         self._act = act
         self._shares = {work: _Shares(0 if work is Work.STAGES else 2 * threads) for work in Work}
         most = 2 * threads * len(Work) + _RESERVE
         self._pool = ThreadPoolExecutor(max_workers=most, thread_name_prefix="hands")
         self._lock = threading.Lock()
-        self._goals: dict[str, Effect] = {}
+        self._goals: dict[str, effects.Effect] = {}
         self._queued: dict[str, Place] = {}
         self._busy: set[str] = set()
         self._closed = False
 
-    def want(self, effect: Effect) -> None:
+    def want(self, effect: effects.Effect) -> None:
         """This is the goal of its key from now on."""
         with self._lock:
             if self._closed:
@@ -169,12 +144,12 @@ class Reconciler:
                 self._queue(effect)
                 self._begin()
 
-    def is_current(self, effect: Effect) -> bool:
+    def is_current(self, effect: effects.Effect) -> bool:
         """True if no newer goal of the key has arrived and work goes on at all."""
         with self._lock:
             return not self._closed and self._goals.get(effect.key) is effect
 
-    def goal(self, key: str) -> Effect | None:
+    def goal(self, key: str) -> effects.Effect | None:
         """The latest goal of a key; None when there was none."""
         with self._lock:
             return self._goals.get(key)
@@ -190,7 +165,7 @@ class Reconciler:
             self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _queue(self, effect: Effect) -> None:
+    def _queue(self, effect: effects.Effect) -> None:
         """Let a goal wait for a hand of its kind: a wipe does not wait where the join that it replaces did."""
         place, before = place_of(effect), self._queued.get(effect.key)
         if before == place:

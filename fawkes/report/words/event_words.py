@@ -3,47 +3,14 @@
 from __future__ import annotations
 
 from fawkes.base.units import counted, show_duration
-from fawkes.core.values.events import (
-    AttemptSeen,
-    CancelAsked,
-    ClockSeen,
-    CopySeen,
-    Done,
-    DownAsked,
-    DrainAsked,
-    Event,
-    Failed,
-    GrowAsked,
-    HoldAsked,
-    JobObserved,
-    MastersSeen,
-    MoveMastersAsked,
-    NodeObserved,
-    NodeSeen,
-    NodesSeen,
-    ReleaseAsked,
-    Reloaded,
-    Requested,
-    RestoreAsked,
-    RetryAsked,
-    Sampled,
-    ServiceSeen,
-    ShrinkAsked,
-    StandbySeen,
-    Started,
-    Submitted,
-    UndrainAsked,
-    UnholdAsked,
-    WaitSeen,
-    Woke,
-)
+from fawkes.core.values import events
 from fawkes.core.values.sight import Attempt, Launcher, SafeMode, Service, Sight
 from fawkes.report.words.facts import controller_name, how_it_stands, thing
 
 
-def event_in_words(event: Event) -> str:
+def event_in_words(event: events.Event) -> str:
     """The event in a few words."""
-    if isinstance(event, NodesSeen):
+    if isinstance(event, events.NodesSeen):
         return "; ".join(map(event_in_words, event.seen))
     for words in (_seen_in_words, _facts_in_words):
         said = words(event)
@@ -52,50 +19,50 @@ def event_in_words(event: Event) -> str:
     return _asked_in_words(event)
 
 
-def _seen_in_words(event: Event) -> str | None:
+def _seen_in_words(event: events.Event) -> str | None:
     match event:
-        case Started():
+        case events.Started():
             return f"controller {controller_name(event.controller)}, Fawkes {event.version}, epoch {event.epoch}"
-        case Reloaded():
+        case events.Reloaded():
             by = f" (by {event.by})" if event.by else ""
             return f"settings read again: {'; '.join(event.changed) or 'nothing has changed'}{by}"
-        case Woke():
+        case events.Woke():
             return "the timer"
-        case ClockSeen():
+        case events.ClockSeen():
             return f"the clock was set {'ahead' if event.by_us > 0 else 'back'} by {show_duration(abs(event.by_us))}"
-        case Sampled():
+        case events.Sampled():
             failed = [f"{reading.cluster}: {reading.error}" for reading in event.readings if reading.error]
             return "; ".join([f"{counted(len(event.readings), 'MR-cluster')} read", *failed])
-        case Done():
+        case events.Done():
             return f"{thing(event.effect)}: done"
-        case Failed():
+        case events.Failed():
             return f"{thing(event.effect)}: failed" + _after_colon(event.error)
     return None
 
 
-def _facts_in_words(event: Event) -> str | None:
+def _facts_in_words(event: events.Event) -> str | None:
     match event:
-        case NodeObserved():
+        case events.NodeObserved():
             return f"{event.node} is {event.condition.value}" + _after_colon(event.error)
-        case NodeSeen():
+        case events.NodeSeen():
             return f"{event.node}: {_sight_in_words(event.sight)}"
-        case MastersSeen():
+        case events.MastersSeen():
             verb = "do not answer" if event.error else "answer"
             return f"the masters of {event.cluster} {verb}" + _after_colon(event.error)
-        case CopySeen():
+        case events.CopySeen():
             verb = "is not copied" if event.error else "is copied"
             return f"the data of the masters of {event.cluster} {verb}" + _after_colon(event.error)
-        case ServiceSeen():
+        case events.ServiceSeen():
             return f"{event.cluster}: {_service_in_words(event.service)}"
-        case WaitSeen():
+        case events.WaitSeen():
             lasting = show_duration(event.at_us - event.since_us)
             return f"{thing(event.effect)} has waited for {lasting}: {event.waits_for}"
-        case StandbySeen():
+        case events.StandbySeen():
             verb = "can take over" if event.ready else "cannot take over"
             return f"the second NameNode of {event.cluster} {verb}" + _after_colon(event.error)
-        case AttemptSeen():
+        case events.AttemptSeen():
             return f"{event.job} (attempt {event.attempt}): {_attempt_in_words(event.seen)}"
-        case JobObserved():
+        case events.JobObserved():
             stands = how_it_stands(event.progress)
             return f"{event.job} (attempt {event.attempt}) {stands}" + _after_colon(event.error)
     return None
@@ -133,40 +100,40 @@ def _attempt_in_words(seen: Attempt) -> str:
     return f"{launcher}{code}, {applications}" + _after_colon(seen.refused or seen.error or seen.words)
 
 
-def _asked_in_words(event: Event) -> str:
+def _asked_in_words(event: events.Event) -> str:
     what, by = _subject(event), getattr(event, "by", "")
     return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
 
 
-def _subject(event: Event) -> str:
+def _subject(event: events.Event) -> str:
     what: str
     match event:
-        case Requested() | Submitted():
+        case events.Requested() | events.Submitted():
             what = event.spec.id
-        case ReleaseAsked():
+        case events.ReleaseAsked():
             what = f"{event.cluster}, checked only" if event.dry_run else event.cluster
-        case DownAsked():
+        case events.DownAsked():
             what = "the whole pool" + (", checked only" if event.dry_run else "")
-        case CancelAsked():
+        case events.CancelAsked():
             what = event.job
-        case RetryAsked() | UnholdAsked():
+        case events.RetryAsked() | events.UnholdAsked():
             what = event.subject
-        case DrainAsked():
+        case events.DrainAsked():
             what = f"{event.node}: {event.reason}" + (", its data is discarded" if event.discard else "")
-        case UndrainAsked():
+        case events.UndrainAsked():
             what = event.node
-        case MoveMastersAsked() | RestoreAsked():
+        case events.MoveMastersAsked() | events.RestoreAsked():
             what = event.cluster + (f" to {event.to}" if event.to else "")
         case _:
             what = _steered(event)
     return what
 
 
-def _steered(event: Event) -> str:
+def _steered(event: events.Event) -> str:
     match event:
-        case HoldAsked():
+        case events.HoldAsked():
             return f"{event.subject}: {event.reason}"
-        case GrowAsked() | ShrinkAsked():
+        case events.GrowAsked() | events.ShrinkAsked():
             return f"{event.cluster}, {event.node or counted(event.count, 'node')}"
     return str(getattr(event, "reason", ""))
 

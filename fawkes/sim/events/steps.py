@@ -6,26 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.effects import (
-    ArmStandby,
-    AwaitRoom,
-    CancelJob,
-    CountWork,
-    Deploy,
-    Effect,
-    Goal,
-    Host,
-    Load,
-    LookAtMasters,
-    Membership,
-    MoveMasters,
-    PreemptTasks,
-    Retire,
-    Save,
-    StartJob,
-    Survey,
-    TaskOrder,
-)
+from fawkes.core.values import effects
 from fawkes.core.values.model import ClusterId, NodeId, Plain, Role
 
 
@@ -62,32 +43,42 @@ class Delays:
     journal_us: int = 3 * SECOND_US
     look_us: int = 2 * SECOND_US
 
-    def of(self, effect: Effect) -> int:
-        """The time that an effect takes that takes a given time."""
+    def of(self, effect: effects.Effect) -> int:
+        """How long an effect takes that takes a given time."""
         match effect:
-            case Host():
+            case effects.Host():
                 return self.clean_us if effect.role is None else self.join_us
-            case Deploy():
+            case effects.Deploy():
                 return self.deploy_us + (0 if effect.standby is None else self.journal_us)
-            case Load():
+            case effects.Load():
                 return self.load_us
-            case Save():
+            case effects.Save():
                 return self.save_us
-            case StartJob():
+            case effects.StartJob():
                 return self.job_start_us
-            case CancelJob():
+            case effects.CancelJob():
                 return self.job_cancel_us
-            case CountWork() | AwaitRoom():
-                return effect.every_us if isinstance(effect, AwaitRoom) else 0
-            case MoveMasters():
+            case effects.CountWork() | effects.AwaitRoom():
+                return effect.every_us if isinstance(effect, effects.AwaitRoom) else 0
+            case effects.MoveMasters():
                 return self.takeover_us if effect.standby else self.masters_us
-            case ArmStandby():
+            case effects.ArmStandby():
                 return self.arm_us * (1 if set(effect.before) == set(effect.standby.journal) else 2)
         return self.membership_us
 
 
 #: effects of an MR-cluster that end as `Done` or `Failed` with its version
-OfCluster = Deploy | Load | Save | Retire | Survey | Membership | LookAtMasters | MoveMasters | ArmStandby
+OfCluster = (
+    effects.Deploy
+    | effects.Load
+    | effects.Save
+    | effects.Retire
+    | effects.Survey
+    | effects.Membership
+    | effects.LookAtMasters
+    | effects.MoveMasters
+    | effects.ArmStandby
+)
 
 #: asked before an effect succeeds: (kind, name) -> why it fails instead ("" when nothing is ever heard of it), or None.
 #: Kinds: deploy, load, save, retire, survey, join, clean, membership, masters, arm, evacuate, wipe (the proof before
@@ -133,7 +124,7 @@ class Hosted:
 class Deploys:
     """The daemons of an MR-cluster start."""
 
-    effect: Deploy
+    effect: effects.Deploy
 
     @property
     def cluster(self) -> ClusterId:
@@ -148,7 +139,7 @@ class Leaves:
     key: str
     node: NodeId
     generation: int
-    goal: Goal
+    goal: effects.Goal
     until_us: int
 
 
@@ -158,8 +149,8 @@ class Goes:
 
     ``left`` is the answer, and ``dumps`` are the times of the dumps alone: both are complete after the last."""
 
-    effect: PreemptTasks
-    order: TaskOrder
+    effect: effects.PreemptTasks
+    order: effects.TaskOrder
     size: int
     took_us: int
     left: dict[str, Plain]
@@ -216,7 +207,7 @@ CARRIED = ("engine", "check", "keep_events", "users", "sites", "seed", "replies"
 """The parts that a world carries over to a new controller besides."""
 
 #: what stands on the heap, beside events
-Step = Effect | Leaves | Goes | Noticed | PowerFails | PowerReturns | Reads | Follows | Looks
+Step = effects.Effect | Leaves | Goes | Noticed | PowerFails | PowerReturns | Reads | Follows | Looks
 
 #: what takes the time that shared rates give
-Copied = Deploys | Load | Save | Leaves | Host | ArmStandby | Follows
+Copied = Deploys | effects.Load | effects.Save | Leaves | effects.Host | effects.ArmStandby | Follows

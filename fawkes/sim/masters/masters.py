@@ -10,17 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fawkes.base.values import replace
-from fawkes.core.values.effects import (
-    ArmStandby,
-    Deploy,
-    Effect,
-    EndAttempts,
-    Goal,
-    LookAtMasters,
-    Membership,
-    MoveMasters,
-    StartJob,
-)
+from fawkes.core.values import effects
 from fawkes.core.values.events import Done, Event, Failed, MastersSeen, Progress
 from fawkes.core.values.model import ClusterId, Facts, NodeId, Plain, Reading, Role
 from fawkes.core.values.sight import NAMENODE, RESOURCE_MANAGER, Stray
@@ -64,7 +54,7 @@ class Masters:
     """
 
     clusters: dict[ClusterId, Cluster]
-    deployed: dict[ClusterId, Deploy]
+    deployed: dict[ClusterId, effects.Deploy]
     hosts: dict[NodeId, Hosted]
     dead: set[NodeId]
     gone: set[NodeId]
@@ -153,7 +143,7 @@ class Masters:
             name = f"attempt_{cluster.id}_{self.deployed[cluster.id].version}_m_{node}_0"
             self.strays.setdefault(cluster.id, {})[name] = Stray(name, node)
 
-    def end_strays(self, effect: EndAttempts, error: str | None, now_us: int) -> Event:
+    def end_strays(self, effect: effects.EndAttempts, error: str | None, now_us: int) -> Event:
         """These attempts are ended, unless there is an ``error`` or nobody to tell."""
         if error is None and (effect.cluster not in self.clusters or effect.cluster in self.away):
             error = NO_ANSWER
@@ -183,7 +173,7 @@ class Masters:
         """The reason why masters that start on a node cannot serve there: their journal is not there; else nothing."""
         return NO_JOURNAL if self.brings_up(cluster, node) and self.second.cannot_write(cluster) else ""
 
-    def look(self, effect: LookAtMasters, now_us: int) -> Facts:
+    def look(self, effect: effects.LookAtMasters, now_us: int) -> Facts:
         """The facts of a look. Masters whose node has power again, without daemons, are stopped."""
         away, pair = self.away.get(effect.cluster), self.second.pairs.get(effect.cluster)
         old, image = "answers", True
@@ -202,7 +192,7 @@ class Masters:
             **({"edits": "whole" if image else "gap"} if effect.to == effect.old else {}),
         }
 
-    def begin(self, effect: MoveMasters, now_us: int, document: object) -> bool:
+    def begin(self, effect: effects.MoveMasters, now_us: int, document: object) -> bool:
         """Masters are being brought up elsewhere; False: that must not begin.
 
         What ran under the old ones ends, unless a second NameNode takes over.
@@ -230,16 +220,16 @@ class Masters:
         away.ended.clear()
         return True
 
-    def refuse(self, effect: MoveMasters, goals: Iterable[Effect]) -> None:
+    def refuse(self, effect: effects.MoveMasters, goals: Iterable[effects.Effect]) -> None:
         """Attempts that were handed to the old masters and did not reach them never begin."""
         cluster = self.clusters[effect.cluster]
         for goal in goals:
-            if isinstance(goal, StartJob) and goal.cluster == effect.cluster:
+            if isinstance(goal, effects.StartJob) and goal.cluster == effect.cluster:
                 attempt = (goal.job, goal.attempt)
                 if not (effect.standby and cluster.knows(attempt)):
                     cluster.cancel(attempt)
 
-    def goes_back(self, effect: MoveMasters) -> bool:
+    def goes_back(self, effect: effects.MoveMasters) -> bool:
         """True if a takeover that was planned has failed while the old masters can go on; they do from now on."""
         away = self.away.get(effect.cluster)
         if away is None or not (effect.planned and effect.standby and away.moving) or not self._why_not(effect):
@@ -250,8 +240,8 @@ class Masters:
         self.deployed[effect.cluster] = replace(self.deployed[effect.cluster], master=effect.old)
         return True
 
-    def end(self, effect: MoveMasters, only_here: Mapping[NodeId, ClusterId]) -> tuple[str, Facts]:
-        """The reason why a move that has begun cannot end yet, or nothing and its facts."""
+    def end(self, effect: effects.MoveMasters, only_here: Mapping[NodeId, ClusterId]) -> tuple[str, Facts]:
+        """Why a move that has begun cannot end yet, or nothing and its facts."""
         away = self.away.get(effect.cluster)
         if away is None or not away.moving:
             return self._why_not(effect) or f"{effect.old} answers: its masters stay", {"alive": True}
@@ -286,14 +276,14 @@ class Masters:
         attempts = sorted([*self.clusters[cluster].jobs, *self._succeeded(cluster)])
         return [{"id": application_of(attempt), "tags": [tag_of(*attempt)]} for attempt in attempts]
 
-    def arm(self, effect: ArmStandby) -> tuple[str, Facts]:
+    def arm(self, effect: effects.ArmStandby) -> tuple[str, Facts]:
         """Bring up what is not whole of a journal and its second NameNode; why that does not do, or its facts."""
         serve = effect.cluster not in self.away
         if why := self.second.arm(effect, masters_serve=serve):
             return why, {} if effect.before else {"alive": serve}
         return "", {"journal": self.second.pairs[effect.cluster].answering}
 
-    def _why_not(self, effect: MoveMasters) -> str:
+    def _why_not(self, effect: effects.MoveMasters) -> str:
         hosted = self.hosts.get(effect.to)
         if effect.to in self.dead:
             return f"no answer from {effect.to}"
@@ -310,5 +300,5 @@ class Masters:
 
 def leaving(document: object, node: NodeId) -> bool:
     """True if the latest document about members says that a node leaves."""
-    member = document.members.get(node) if isinstance(document, Membership) else None
-    return member is not None and member.goal is not Goal.SERVING
+    member = document.members.get(node) if isinstance(document, effects.Membership) else None
+    return member is not None and member.goal is not effects.Goal.SERVING
