@@ -23,7 +23,7 @@ from fawkes.base.errors import DeadlineError, FawkesError
 from fawkes.base.units import SECOND_US
 from fawkes.cli.asking.client import Client
 from fawkes.cli.demo.stage import controller_of, lab_of
-from fawkes.cli.replay.load import load_job, pool_job
+from fawkes.cli.replay.stage import load_job, pool_job
 from fawkes.config.files.nodeset import fold
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterId, JobId, JobSpec

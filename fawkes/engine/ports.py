@@ -22,11 +22,9 @@ class World(Protocol):
 
     def next_event(self) -> Event | None:
         """The next event; waits for it. None when there will be none: the run is over."""
-        ...
 
     def start(self, effects: Iterable[Effect]) -> None:
         """Take these goals over; they were stored before."""
-        ...
 
     def wait_for_room(self, error: FullError) -> bool:
         """Called while a step cannot be stored: returns when it is time to try again; False when the run is over.
@@ -34,11 +32,9 @@ class World(Protocol):
         Until `next_event` is called again the step is not stored. What happens meanwhile must not pile up without
         bound: a fact that is true no more, or said twice, may be dropped; a request of a person is refused.
         """
-        ...
 
     def close(self) -> None:
         """Stop working; leave everything outside as it is."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +54,6 @@ class Store(Protocol):
 
         FullError when there is no room: nothing was stored, and the same step may be offered again.
         """
-        ...
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """The steps after number ``after``, oldest first."""
-        ...

@@ -23,7 +23,7 @@ from fawkes.config.workloads.changes import divided
 from fawkes.offline.outcomes.outcome import Outcome, outcome_of
 from fawkes.offline.outcomes.statistics import frame_of, table_of, with_settings
 from fawkes.offline.runs.folder import refuse_present, write_run
-from fawkes.offline.runs.grid import Cell, Grid, GridFolder, grid_of, run_cell
+from fawkes.offline.runs.grid import Grid, GridFolder, Memory, grid_of, run_cell
 from fawkes.offline.runs.settings import admission_named, policies_named
 from fawkes.offline.runs.work import Row, finish, in_this_process, on_dask, on_processes
 from fawkes.offline.scenarios.plan import Plan, asked
@@ -243,21 +243,6 @@ def finished(
 def read_workload(path: str | os.PathLike[str], *, format: str | None = None) -> Workload:  # noqa: A002
     """The jobs of a trace, in the format that its content shows, or in ``format``; FawkesError if it cannot be read."""
     return Workload(read_trace(Path(path), format=format))
-
-
-class Memory:
-    """The rows of a grid that nobody keeps."""
-
-    def __init__(self) -> None:
-        self._rows: dict[Cell, Row] = {}
-
-    def row(self, cell: Cell) -> Row | None:
-        """The row of a run; None when it is not there."""
-        return self._rows.get(cell)
-
-    def keep(self, cell: Cell, row: Row) -> None:
-        """Store the row of a run."""
-        self._rows[cell] = row
 
 
 def at_least_one(replays: int) -> None:

@@ -22,11 +22,11 @@ from fawkes.base.errors import UserError
 from fawkes.config.files.loader import did_you_mean
 from fawkes.config.site.site import Site
 from fawkes.config.workloads.changes import Changes
-from fawkes.offline.api import Memory, Say, at_least_one, finished, silent, spread_of, variants_of
+from fawkes.offline.api import Say, at_least_one, finished, silent, spread_of, variants_of
 from fawkes.offline.outcomes.failover import MASTERS
 from fawkes.offline.outcomes.outcome import DEADLINES
 from fawkes.offline.outcomes.statistics import FIGURES, frame_of, front_of, with_settings
-from fawkes.offline.runs.grid import Grid, GridFolder, grid_of, run_cell
+from fawkes.offline.runs.grid import Grid, GridFolder, Memory, grid_of, run_cell
 from fawkes.offline.runs.settings import policies_named
 from fawkes.offline.runs.work import Row, Runner, dask_client, finish, in_this_process, on_pool, processes_for
 from fawkes.offline.scenarios.plan import Plan

@@ -45,35 +45,27 @@ class Reader(Protocol):
 
     def entries(self, after: int = 0, *, kinds: Sequence[str] = ()) -> Iterator[Entry]:
         """The steps after number ``after``, oldest first; ``kinds`` are names of classes of events, all when empty."""
-        ...
 
     def entry(self, seq: int) -> Entry | None:
         """The step of that number; None when there is none."""
-        ...
 
     def last_seq(self) -> int:
         """The number of the last step; 0 when there is none."""
-        ...
 
     def seq_at(self, at_us: int) -> int:
         """The number of the last step before that time; 0 when there is none."""
-        ...
 
     def latest(self, kind: str) -> list[Latest]:
         """The latest change of each subject of a kind (see `place`), by subject."""
-        ...
 
     def mentions(self, kind: str, subject: str | None = None) -> list[int]:
         """The numbers of the steps that changed or gave a reason for a subject (None: any of the kind), ascending."""
-        ...
 
     def identity(self) -> Identity:
         """The id of the ledger and the highest epoch in it."""
-        ...
 
     def latest_snapshot(self) -> tuple[int, Plain] | None:
         """The latest snapshot: the number of the step after which it was taken, and the state as plain data."""
-        ...
 
 
 class Writer(Reader, Protocol):
@@ -81,15 +73,12 @@ class Writer(Reader, Protocol):
 
     def append(self, event: Event, decision: Decision) -> int:
         """Store one step durably; its number."""
-        ...
 
     def snapshot(self, seq: int, state: Plain) -> None:
         """Store the state after step ``seq``; the older snapshots but one are dropped."""
-        ...
 
     def close(self) -> None:
         """Give the store back."""
-        ...
 
 
 def place(change: Change) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from fawkes.core.values.effects import Reply
 from fawkes.core.values.events import DownAsked, DrainAsked, Event, ReleaseAsked, Requested, Submitted
 from fawkes.core.values.model import Plain, Reason
 from fawkes.live.controller.control import ControlServer
-from fawkes.offline.runs.ledger import copied
+from fawkes.offline.runs.folder import copied
 from tests.support.desk import Desk
 
 Run = Callable[..., Result]

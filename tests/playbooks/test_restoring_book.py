@@ -16,8 +16,8 @@ import pytest
 from fawkes.base.errors import HostError
 from fawkes.core.nodes.salvage import Block, Replicas
 from fawkes.core.values.model import NodeId
+from fawkes.live.controller.restoring import BlockList
 from fawkes.live.hadoop.hadoop_conf import to_xml
-from fawkes.live.masters.found_blocks import BlockList
 from fawkes.playbook import Folders, Lease, Script
 from playbooks import hadoop, node, restoring
 from playbooks import lease as lease_book

@@ -34,7 +34,7 @@ from fawkes.live.controller.control import ControlServer
 from fawkes.live.controller.endpoint import SOCKET
 from fawkes.live.controller.world import LiveWorld
 from fawkes.live.nodes.clusters import Clusters
-from fawkes.offline.runs.ledger import copied
+from fawkes.offline.runs.folder import copied
 from fawkes.policy import compile_policy
 from fawkes.store.remembered import remembered
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US
-from fawkes.cli.demo.results import Compared
-from fawkes.cli.demo.results import compared as compared_of
+from fawkes.config.clusters.details import ClusterDetails, JobDetails
 from fawkes.config.workloads.workloads import Workload
-from fawkes.core.values.model import JobLife, JobState
+from fawkes.core.values.model import ClusterSpec, JobLife, JobState
 from fawkes.report import history
 from fawkes.report.history import Move
 from fawkes.report.tables.explain import grouped
 from fawkes.report.words.facts import fold
 from fawkes.report.words.sentences import sentence, why_ended
 from fawkes.store.base import Reader
+from fawkes.workload.btworld import reference as btworld
+from fawkes.workload.hibench import reference as hibench
+from fawkes.workload.hibench.programs import folder as hibench_folder
 from fawkes.workload.playing.story import Point, points
 
 Row = dict[str, Any]
@@ -46,7 +55,7 @@ def outcome(store: Reader, workload: Workload, trouble: str = "") -> DemoOutcome
     start_us = history.first_us(store)
     story = points(store.entries()) if workload.points else ()
     jobs, moves = history.jobs(store), history.moves(store)
-    compared = tuple(compared_of(workload))
+    results = tuple(compared(workload))
     balance = history.balance(store)
     causes = {str(cluster.id): cluster.failed for cluster in history.clusters(store) if cluster.failed}
     problems = [f"{name} was given up: {why}" for name, why in causes.items()]
@@ -54,14 +63,14 @@ def outcome(store: Reader, workload: Workload, trouble: str = "") -> DemoOutcome
         problems.insert(0, trouble)
     for problem in (*_missing_points(story), *_unhappy_jobs(jobs, workload), *(_missing_moves(moves) if story else ())):
         problems.append(_without(problem, causes.values()))
-    problems += [f"{result.job}, {result.what}: {result.wrong}" for result in compared if result.wrong]
+    problems += [f"{result.job}, {result.what}: {result.wrong}" for result in results if result.wrong]
     return DemoOutcome(
         points=story,
         marks=tuple(((p.at_us - start_us) / SECOND_US, p.letter) for p in story if p.at_us is not None),
         point_rows=tuple(_point_row(point, start_us) for point in story),
         job_rows=tuple(_job_row(job, start_us) for job in jobs),
         move_rows=tuple(_move_rows(moves, start_us)),
-        compared=compared,
+        compared=results,
         reconfigurations=0 if balance is None else balance.reconfigurations,
         problems=tuple(problems),
     )
@@ -150,3 +159,120 @@ def _reasons(alike: Sequence[Move]) -> Iterator[str]:
 
 def _seconds(us: int | None) -> float | None:
     return None if us is None else round(us / SECOND_US, 1)
+
+
+# --- Results that programs wrote and an MR-cluster saved, held against the same computation on this machine
+
+
+_EXAMPLES = {"wordcount": hibench.wordcount, "sort": hibench.sort, "terasort": hibench.terasort}
+_TEXT = "org.apache.hadoop.mapreduce.lib.input.KeyValueTextInputFormat"
+_SUCCESS = "_SUCCESS"
+
+Place = Callable[[str], Path | None]
+"""From a folder in HDFS to where its files are here: saved at the end, or where they came from; None for neither."""
+Found = tuple[str, str]
+"""What was compared, and what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A job whose result was compared; ``wrong`` is empty when it is as it must be. ``what`` was compared, in words."""
+
+    job: str
+    what: str
+    wrong: str
+
+
+def compared(workload: Workload) -> Iterator[Compared]:
+    """Every job of a workload whose result is known how to compute and whose input and output are on this machine."""
+    clusters = {cluster.spec.id: cluster.spec for cluster in workload.clusters}
+    for spec in (job.spec for job in workload.jobs):
+        details, place = JobDetails.of(spec.details), partial(_place, clusters[spec.cluster])
+        for known in _KNOWN:
+            for what, wrong in known(details, place):
+                yield Compared(spec.id, what, wrong)
+
+
+def _place(cluster: ClusterSpec, path: str) -> Path | None:
+    details = ClusterDetails.of(cluster.details)
+    ways = [(row.path, row.save_to) for row in details.outputs] + [(row.to, row.source) for row in details.data]
+    for inside, outside in ways:
+        if f"{path}/".startswith(f"{inside}/") and outside.startswith("/"):
+            return Path(outside, path.removeprefix(inside).lstrip("/"))
+    return None
+
+
+def _example(details: JobDetails, place: Place) -> Iterator[Found]:
+    program, text = details.args[0] if details.args else "", _TEXT in details.args
+    if details.release_jar != "examples" or program not in _EXAMPLES or (program == "sort" and not text):
+        return
+    read, written = map(place, details.args[-2:])
+    if read is not None and written is not None:
+        yield f"what {program} wrote", _wrong(partial(_EXAMPLES[program], read, written), written)
+
+
+def _pagerank(details: JobDetails, place: Place) -> Iterator[Found]:
+    match shlex.split(details.command):
+        case ["sh", "pagerank.sh", source, target, _, iterations, *_]:
+            read, written = place(source), place(target)
+            if read is not None and written is not None:
+                compare = partial(hibench.pagerank, read, written, int(iterations))
+                yield f"ranks of {iterations} iterations", _wrong(compare)
+
+
+def _kmeans(details: JobDetails, place: Place) -> Iterator[Found]:
+    match shlex.split(details.command):
+        case ["sh", "kmeans.sh", source, target, iterations, "python3", "data.py", *words]:
+            yield from _centres(place(source), place(target), int(iterations), words)
+
+
+def _centres(read: Path | None, written: Path | None, iterations: int, words: Sequence[str]) -> Iterator[Found]:
+    if read is not None and written is not None:
+        with TemporaryDirectory(prefix="fawkes-") as first:
+            program = [sys.executable, str(hibench_folder() / "data.py"), *words, "--out", first]
+            subprocess.run(program, check=True, stdout=subprocess.DEVNULL)
+            compare = partial(hibench.kmeans, read, written, Path(first), iterations)
+            yield f"centres of {iterations} iterations", _wrong(compare)
+
+
+def _twin(details: JobDetails, place: Place) -> Iterator[Found]:
+    """The result of one of HiBench's programs for Spark."""
+    if Path(details.python).name != "twins.py":
+        return
+    program, source, target, *numbers = details.args
+    read, written = place(source), place(target)
+    if program == "kmeans":
+        iterations, count, dimensions, clusters, k, seed, _ = numbers
+        shape = ["--count", count, "--dimensions", dimensions, "--clusters", clusters, "--k", k, "--seed", seed]
+        yield from _centres(read, written, int(iterations), ["centres", *shape])
+    elif read is not None and written is not None:
+        whole, compare = written, partial(_EXAMPLES.get(program, hibench.sort), read, written)
+        if program == "pagerank":
+            whole = written / f"sorted-{numbers[1]}"
+            compare = partial(hibench.pagerank, read, written, int(numbers[1]))
+        yield f"what {program} wrote", _wrong(compare, whole)
+
+
+def _btworld(details: JobDetails, place: Place) -> Iterator[Found]:
+    said = dict(word.partition("=")[::2] for word in details.args if "=" in word)
+    raw, sets = place(said.get("raw", "")), place(said.get("sets", ""))
+    if Path(details.pig).name != "btworld.pig" or raw is None or sets is None:
+        return
+    try:
+        for check in btworld.compare(sets, btworld.results(btworld.scrapes(raw))):
+            yield f"{check.name}, {check.rows} rows", check.wrong
+    except UserError as error:
+        yield "its records", str(error)
+
+
+def _wrong(compare: Callable[[], str], whole: Path | None = None) -> str:
+    """The fault of a result, missing files included; ``whole`` must have Hadoop's mark of a whole output."""
+    if whole is not None and not (whole / _SUCCESS).exists():
+        return f"there is no whole output in {whole}"
+    try:
+        return compare()
+    except (UserError, ValueError) as error:
+        return str(error)
+
+
+_KNOWN = (_example, _pagerank, _kmeans, _twin, _btworld)

@@ -132,7 +132,7 @@ def make(folder: Path, schedules: int, parts: int, seed: int, output: str) -> No
 @needs("fawkes analyse ledger", "offline")
 def ledger(site: Site, output: str) -> None:
     """Count how often nodes left MR-clusters, by reason. How many tasks ended with them is not known."""
-    from fawkes.offline.analyser.moves import moved_rows
+    from fawkes.offline.analyser.tables import moved_rows
 
     with ledger_of(site) as reader:
         rows = moved_rows(reader)

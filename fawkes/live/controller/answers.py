@@ -28,7 +28,6 @@ class ClosableReader(Reader, Protocol):
 
     def close(self) -> None:
         """Give it back."""
-        ...
 
 
 def answers(view: State, open_ledger: Callable[[], ClosableReader]) -> dict[str, Query]:

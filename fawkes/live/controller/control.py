@@ -59,16 +59,13 @@ class Reread(Protocol):
     @property
     def changed(self) -> tuple[str, ...]:
         """The changes, in words."""
-        ...
 
     @property
     def restart(self) -> tuple[str, ...]:
         """The keys that keep their old values."""
-        ...
 
     def event(self, at_us: int, by: str, ask: str) -> Event:
         """The event with which they count."""
-        ...
 
 
 class ControlServer:

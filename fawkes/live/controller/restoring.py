@@ -10,6 +10,7 @@ import logging
 import tarfile
 import tempfile
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,7 +25,6 @@ from fawkes.core.values.model import ClusterId, Facts, NodeId, Plain, Role
 from fawkes.live.base import limits
 from fawkes.live.controller.control import Query
 from fawkes.live.edits.image_xml import ImageReader
-from fawkes.live.masters.found_blocks import BlockList
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import restoring as book
@@ -43,13 +43,11 @@ class Copy(Protocol):
 
     @property
     def folder(self) -> Path:
-        """The place where it lies."""
-        ...
+        """Where it lies."""
 
     @property
     def copied_us(self) -> int:
         """Up to when it has everything, by the controller's clock."""
-        ...
 
 
 class Copies(Protocol):
@@ -57,11 +55,9 @@ class Copies(Protocol):
 
     def newest(self, cluster: ClusterId) -> Copy | None:
         """The controller's copy; None: there is none of this MR-cluster that a NameNode could start from."""
-        ...
 
     def fetch(self, cluster: ClusterId, node: NodeId) -> Copy:
         """The second copy on a node becomes the controller's; FawkesError when it cannot."""
-        ...
 
 
 class Carrier(Protocol):
@@ -75,8 +71,7 @@ class Carrier(Protocol):
         stdin: BinaryIO | None = None,
         sink: BinaryIO | None = None,
     ) -> Result:
-        """The end of the script; HostError when it could not be run to its end."""
-        ...
+        """How the script ended; HostError when it could not be run to its end."""
 
 
 class Programs(Protocol):
@@ -84,11 +79,9 @@ class Programs(Protocol):
 
     def offline_argv(self, cluster: LiveCluster, node: NodeId, program: str) -> list[str]:
         """The command of ``namenode`` or ``oiv`` on a node, without arguments of its own."""
-        ...
 
     def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
         """The variables of its environment."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,3 +319,52 @@ def _rows(salvage: Salvage) -> dict[str, Plain]:
         for fate, share in ((each, salvage.shares[each]) for each in Fate)
     ]
     return {"files": rows, "strangers": salvage.strangers}
+
+
+# --- The blocks that nodes have on their disks, as `playbooks/restoring.py` lists them, without asking any DataNode
+
+
+class BlockList:
+    """Takes the list of one node, packed by gzip, in pieces. `write` never fails; `end` tells what was wrong."""
+
+    def __init__(self, node: NodeId) -> None:
+        self._node = node
+        self._unpack = zlib.decompressobj(wbits=31)
+        self._rest = b""
+        self._whole: set[Block] = set()
+        self._begun: set[int] = set()
+        self._pools: set[str] = set()
+        self._complete = False
+        self._problem = ""
+
+    def write(self, data: bytes) -> int:
+        """Take the next bytes."""
+        if not self._problem:
+            try:
+                *lines, self._rest = (self._rest + self._unpack.decompress(data)).split(b"\n")
+                for line in lines:
+                    self._line(line.decode().split())
+            except (zlib.error, ValueError, IndexError) as error:
+                self._problem = f"{type(error).__name__}: {error}"
+        return len(data)
+
+    def end(self) -> tuple[Replicas, frozenset[str]]:
+        """The replicas, and the block pools that the node has; HostError when the list is not whole."""
+        if not self._problem and not (self._complete and self._unpack.eof):
+            self._problem = "the list ends too early, or a folder could not be read"
+        if self._problem:
+            raise HostError(f"its blocks could not be listed ({self._problem})", host=self._node)
+        return Replicas(self._whole, self._begun), frozenset(self._pools)
+
+    def _line(self, words: list[str]) -> None:
+        match words:
+            case ["F", number, stamp, size]:
+                self._whole.add(Block(int(number), int(stamp), int(size)))
+            case ["B", number]:
+                self._begun.add(int(number))
+            case ["P", pool]:
+                self._pools.add(pool)
+            case ["E"]:
+                self._complete = True
+            case _:
+                raise ValueError(f"a line of an unknown form: {' '.join(words)!r}")

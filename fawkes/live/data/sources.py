@@ -44,11 +44,9 @@ class Source(Protocol):
 
     def files(self) -> list[SourceFile]:
         """All of its files, by name."""
-        ...
 
     def read(self, file: SourceFile) -> Iterator[bytes]:
         """The bytes of one of them, in pieces."""
-        ...
 
 
 class LocalFolder:

@@ -45,18 +45,23 @@ def histories(
             yield {"application": known, "job": None, "why": str(error), "counters": [], "tasks": []}
 
 
-def _job(masters: MasterAddresses, application: str, deadline: Deadline, limits: Limits) -> dict[str, Plain]:
+def job_of(
+    masters: MasterAddresses, application: str, deadline: Deadline
+) -> tuple[str, Mapping[str, Any], list[Mapping[str, Any]]]:
+    """The address of an MR-job in the history, its description and its groups of counters; else UnreadableError."""
     if not masters.history:
         raise UnreadableError(application, "the MR-cluster has no JobHistory server")
-    name = application.replace("application", "job", 1)
-    url = f"{masters.history}/ws/v1/history/mapreduce/jobs/{name}"
+    url = f"{masters.history}/ws/v1/history/mapreduce/jobs/{application.replace('application', 'job', 1)}"
     document = get_json(url, deadline, key=masters.key)
     job = document.get("job") if isinstance(document, Mapping) else None
     if not isinstance(job, Mapping):
         raise UnreadableError(url, "the answer has no 'job'")
-    groups = listed(
-        get_json(f"{url}/counters", deadline, key=masters.key), "jobCounters", "counterGroup", f"{url}/counters"
-    )
+    counters = get_json(f"{url}/counters", deadline, key=masters.key)
+    return url, job, listed(counters, "jobCounters", "counterGroup", f"{url}/counters")
+
+
+def _job(masters: MasterAddresses, application: str, deadline: Deadline, limits: Limits) -> dict[str, Plain]:
+    url, job, groups = job_of(masters, application, deadline)
     rows = listed(get_json(f"{url}/tasks", deadline, key=masters.key), "tasks", "task", f"{url}/tasks")
     tasks = [_picked(row, _OF_TASK) for row in rows[: limits.tasks]]
     for number, task in enumerate(tasks):

@@ -14,7 +14,6 @@ class Addresses(Protocol):
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         """The addresses at which the masters answer."""
-        ...
 
 
 class Places(Addresses, Protocol):
@@ -22,4 +21,3 @@ class Places(Addresses, Protocol):
 
     def settings(self, cluster: LiveCluster) -> Mapping[str, Mapping[str, str]]:
         """The settings of the master, by file and key."""
-        ...

@@ -21,7 +21,6 @@ class Reader(Protocol):
 
     def sample(self, targets: Sequence[Target]) -> tuple[Reading, ...]:
         """One reading for each target."""
-        ...
 
 
 class Targets(Protocol):
@@ -29,7 +28,6 @@ class Targets(Protocol):
 
     def target(self, cluster: LiveCluster) -> Target:
         """FawkesError when its nodes do not say."""
-        ...
 
 
 class Sampling:

@@ -28,7 +28,7 @@ from fawkes.live.eyes.places import Places
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.wire.masters import Application, MasterAddresses, all_applications
 from fawkes.live.wire.rest import Deadline
-from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError, HdfsFile
+from fawkes.live.wire.webhdfs import Hdfs, HdfsFile
 
 Parts = tuple[str, ...]
 T = TypeVar("T")
@@ -230,7 +230,7 @@ def _tops(hdfs: Hdfs) -> Iterator[tuple[HdfsFile, HdfsFile]]:
     root = hdfs.status("/") or HdfsFile("/", 0, 0, folder=True)
     for entry in hdfs.children("/"):
         if entry.path == _HOMES and entry.folder:
-            for home in _children(hdfs, _HOMES):
+            for home in hdfs.children_left(_HOMES):
                 yield home, entry
         else:
             yield entry, root
@@ -245,7 +245,7 @@ def _units(hdfs: Hdfs, entry: HdfsFile, skipped: Sequence[Parts]) -> Iterator[Hd
     if not entry.folder or not same:
         yield entry
         return
-    for child in _children(hdfs, entry.path):
+    for child in hdfs.children_left(entry.path):
         yield from _units(hdfs, child, skipped)
 
 
@@ -254,15 +254,6 @@ def _skips(pattern: Parts, parts: Parts, entry: HdfsFile) -> bool:
     if pattern[-1] == _PROBE:
         return len(pattern) == len(parts) and not entry.folder and not entry.size
     return len(pattern) <= len(parts)
-
-
-def _children(hdfs: Hdfs, path: str) -> Iterator[HdfsFile]:
-    """The entries of a folder; none when it was removed meanwhile."""
-    try:
-        yield from hdfs.children(path)
-    except HdfsFailedError as error:
-        if not error.missing:
-            raise
 
 
 def _add(hdfs: Hdfs, entry: HdfsFile, row: _Row, left: _Left) -> None:
@@ -288,7 +279,7 @@ class _Left:
         mine = min(self.bounds.names, self.names)
         waiting = [(-folder.changed_ms, folder.path)]
         while waiting:
-            for entry in _children(hdfs, heapq.heappop(waiting)[1]):
+            for entry in hdfs.children_left(heapq.heappop(waiting)[1]):
                 if mine == 0:
                     return
                 mine, self.names = mine - 1, self.names - 1

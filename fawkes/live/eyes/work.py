@@ -7,9 +7,10 @@ from typing import Any
 
 from fawkes.core.values.effects import CountWork
 from fawkes.core.values.tags import tag_of
+from fawkes.live.eyes.history import job_of
 from fawkes.live.eyes.measure import MAPREDUCE
 from fawkes.live.wire.masters import Application, MasterAddresses, all_applications
-from fawkes.live.wire.rest import Deadline, UnreadableError, count, get_json, listed
+from fawkes.live.wire.rest import Deadline, UnreadableError, count, listed
 
 #: by kind of task: how a job's description counts the tasks, and the counter that has their milliseconds
 _KINDS = (("mapsTotal", "MILLIS_MAPS"), ("reducesTotal", "MILLIS_REDUCES"))
@@ -39,16 +40,7 @@ def _of_application(masters: MasterAddresses, application: Application, deadline
         raise UnreadableError(application.id, f"{application.kind or 'an unknown kind'} has no counters of MapReduce")
     if not application.ended:
         raise UnreadableError(application.id, "it has not ended")
-    if not masters.history:
-        raise UnreadableError(application.id, "the MR-cluster has no JobHistory server")
-    url = f"{masters.history}/ws/v1/history/mapreduce/jobs/{application.id.replace('application', 'job', 1)}"
-    document = get_json(url, deadline, key=masters.key)
-    job = document.get("job") if isinstance(document, Mapping) else None
-    if not isinstance(job, Mapping):
-        raise UnreadableError(url, "the answer has no 'job'")
-    groups = listed(
-        get_json(f"{url}/counters", deadline, key=masters.key), "jobCounters", "counterGroup", f"{url}/counters"
-    )
+    url, job, groups = job_of(masters, application.id, deadline)
     return sum(_of_kind(job, groups, tasks, counter, url) for tasks, counter in _KINDS)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fawkes.base.errors import UserError, cut
 from fawkes.config.jobs import spark
 from fawkes.config.jobs.events import MOST_LINE_BYTES, needed
-from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError, HdfsFile
+from fawkes.live.wire.webhdfs import Hdfs, HdfsFile
 
 _APPLICATION = re.compile(r"application_\d+_\d+")
 _ROLLED = re.compile(r"events_(\d+)_.*")
@@ -42,14 +42,14 @@ def _files(hdfs: Hdfs, application: str) -> list[str]:
         raise UserError(f"{cut(application)!r} is not an application of YARN", where="application", hint=hint)
     pattern = re.compile(rf"(?:eventlog_v2_)?{application}(?:_(\d+))?(?:{_OPEN})?")
     logs: dict[int, HdfsFile] = {}
-    for entry in _children(hdfs, spark.EVENTS):
+    for entry in hdfs.children_left(spark.EVENTS):
         if match := pattern.fullmatch(_name(entry)):
             logs[int(match[1] or 0)] = entry
     if not logs:
         hint = "Spark's history server removes logs after a week: run the application again"
         raise UserError(f"there is no event log of {application}", where=spark.EVENTS, hint=hint)
     log = logs[max(logs)]
-    parts = list(_children(hdfs, log.path)) if log.folder else [log]
+    parts = list(hdfs.children_left(log.path)) if log.folder else [log]
     if any(_name(part).endswith(_OPEN) for part in parts):
         hint = "Wait for its end: `fawkes jobs` shows it"
         raise UserError(f"{application} still writes its event log, or was killed", where=log.path, hint=hint)
@@ -57,14 +57,6 @@ def _files(hdfs: Hdfs, application: str) -> list[str]:
         return [log.path]
     rolled = {int(match[1]): part.path for part in parts if (match := _ROLLED.fullmatch(_name(part)))}
     return [rolled[number] for number in sorted(rolled)]
-
-
-def _children(hdfs: Hdfs, path: str) -> Iterator[HdfsFile]:
-    try:
-        yield from hdfs.children(path)
-    except HdfsFailedError as error:
-        if not error.missing:
-            raise
 
 
 def _name(file: HdfsFile) -> str:

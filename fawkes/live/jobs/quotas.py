@@ -6,6 +6,7 @@ time is followed by the next one at once; no two are ever under way.
 
 from __future__ import annotations
 
+import io
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,8 @@ from typing import Protocol
 
 from fawkes.base.errors import FawkesError
 from fawkes.config.clusters.details import JobDetails
+from fawkes.config.jobs.events import profile_of_log
+from fawkes.config.jobs.profiles import keep
 from fawkes.config.jobs.spark import KIND
 from fawkes.core.fairness.targets import Bounds
 from fawkes.core.quota.loop import node_cores, step, teachers
@@ -28,12 +31,13 @@ from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, NodeId
 from fawkes.live.base import limits
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.attempts import applications_of
-from fawkes.live.jobs.profiles import learn
+from fawkes.live.jobs.event_log import event_lines
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.quotas import InForce, Limit, Wanted
 from fawkes.live.wire.masters import resource_manager_nodes
 from fawkes.live.wire.rest import Deadline, UnreadableError
 from fawkes.live.wire.spark_driver import DriverReader
+from fawkes.live.wire.webhdfs import Hdfs
 from fawkes.store.quotas import QuotaRecord
 
 _log = logging.getLogger(__name__)
@@ -49,7 +53,6 @@ class SetsQuotas(Protocol):
 
     def set(self, wanted: Wanted, within_s: float) -> Mapping[NodeId, InForce | FawkesError]:
         """The quotas in force on each node, or why that is not known."""
-        ...
 
 
 def goal_of(job: JobState) -> Goal | None:
@@ -293,3 +296,40 @@ def _wanted(period: Period, clusters: Mapping[ClusterId, LiveCluster]) -> Wanted
             cores = period.quotas.get(executor.node, {}).get(executor.container)
             quotas[executor.container] = None if cores is None else max(1, round(100 * cores))
     return wanted
+
+
+# --- Profiles that the runs of jobs make by themselves, where the one that they were given does not fit
+
+
+def learn(setup: Setup, cluster: LiveCluster | None, goal: Goal, folder: Path) -> None:
+    """Keep what an attempt that has ended did as the next version of its profile, if it ended well and this fits.
+
+    What keeps it from that is a warning with the next command; a job is never touched by it.
+    """
+    name = goal.profile.name
+    again = f"`fawkes profile run` makes the next version of the profile {name}"
+    try:
+        if cluster is None:
+            raise FawkesError(f"{goal.cluster} is gone")
+        ended = [app for app in applications_of(setup, cluster, goal.job, goal.attempt) if app.succeeded]
+        if not ended:
+            _log.info("%s made no new profile: YARN knows no application of it that has ended well", goal.job)
+            return
+        pieces = event_lines(Hdfs.of(setup.masters(cluster)), ended[-1].id)
+        lines = (line for piece in pieces for line in io.BytesIO(piece.encode()))
+        ran_us = None if ended[-1].finished_us is None else (ended[-1].started_us, ended[-1].finished_us)
+        made = profile_of_log(lines, name, f"the event log of {ended[-1].id}", ran_us)
+        if not made.fits_better(goal.profile):
+            _log.info("%s: its run made the same profile as version %d of %s", goal.job, goal.profile.version, name)
+            return
+        kept = keep(folder, made)
+    except (UnreadableError, FawkesError) as error:
+        _log.warning("%s made no new profile: %s; %s", goal.job, error, again)
+    else:
+        _log.warning(
+            "%s made version %d of the profile %s: version %d did not fit",
+            goal.job,
+            kept.version,
+            name,
+            goal.profile.version,
+        )

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fawkes.base.errors import FawkesError
+from fawkes.base.errors import FawkesError, RefusedError
 from fawkes.core.clusters.keeping import KeepRules
 from fawkes.core.values.events import CopySeen
 from fawkes.core.values.model import ClusterId, NodeId
@@ -23,10 +23,9 @@ from fawkes.live.base import limits
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.clusters.given import GivenNotes
 from fawkes.live.data.copying import Copier
-from fawkes.live.data.placing import Placing
 from fawkes.live.data.second_copy import SecondCopy, Snapshot
-from fawkes.live.edits import kept_copy
-from fawkes.live.edits.kept_copy import CopyFolder, KeepError, KeptCopy
+from fawkes.live.edits import edit_log, kept_copy
+from fawkes.live.edits.kept_copy import CopyFolder, KeepError, KeptCopy, archive_of, md5_of
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.nodes.fleet import Fleet
@@ -315,3 +314,57 @@ class Keeper:
         if news:
             _log.info("%s: copies of the masters' data: %s", cluster, error or "they work")
             self._mailbox.tell(lambda at: CopySeen(at_us=at, cluster=cluster, error=error))
+
+
+# --- A kept copy into the folders of the NameNode and the ResourceManager of another node, whole or not at all
+
+
+class Placing:
+    """Puts copies on nodes."""
+
+    def __init__(self, ground: Ground, fleet: Fleet) -> None:
+        self._ground = ground
+        self._fleet = fleet
+
+    def place(self, copy: KeptCopy, node: NodeId, lease: Lease) -> None:
+        """Places files as `Keeper.place` does. Nobody may write to the copy meanwhile."""
+        facts = self._ground.run(node, book.before_placing(lease.folders), "looking at the folder of the NameNode")
+        if facts.get("placed") == copy.mark():
+            return
+        pools = set(facts.all("pool"))
+        if pools and copy.origin.block_pool not in pools:
+            raise RefusedError(
+                f"its DataNode has blocks of {', '.join(sorted(pools))}, and the copy is of {copy.origin.block_pool}",
+                where=node,
+                hint="The copy belongs to another MR-cluster. Nothing was written to this node",
+            )
+        try:
+            self._put(copy, node, lease)
+        except OSError as error:
+            raise KeepError(f"the copy cannot be read ({error.strerror or error})", where=str(copy.folder)) from error
+
+    def _put(self, copy: KeptCopy, node: NodeId, lease: Lease) -> None:
+        names = copy.names()
+        segments = edit_log.segments(names)
+        image = edit_log.image_name(copy.image)
+        checksum = (copy.files / f"{image}.md5").read_text()
+        # The image was compared with its checksum file when it came, and may be large.
+        sums = {each.name: md5_of(copy.files / each.name) for each in segments} | {image: checksum.partition(" ")[0]}
+        texts = {
+            "VERSION": (copy.files / "VERSION").read_text(),
+            # The one of the masters may speak of a segment that was begun after the copy.
+            "seen_txid": f"{segments[-1].first if segments else copy.image}\n",
+            f"{image}.md5": checksum,
+        }
+        state = archive_of(copy.state)
+        facts = self._ground.run(
+            node, book.stage(lease, texts, sums, state), "preparing the copy", within_s=limits.PLACE_S
+        )
+        own = set(facts.all("own"))
+        for name in names:
+            if name not in own:
+                with (copy.files / name).open("rb") as file:
+                    path = lease.folders.nn.with_name(f"{lease.folders.nn.name}.placing") / "current" / name
+                    self._fleet.put(node, file, path, mode=0o600, lease=lease, deadline_s=limits.IMAGE_S)
+        sent = {name: md5 for name, md5 in sums.items() if name not in own}
+        self._ground.run(node, book.place(lease, sent, copy.mark()), "placing the copy", within_s=limits.PLACE_S)

@@ -6,15 +6,18 @@ The point of no return is the mark in the NameNode's folder of the new node, wri
 from __future__ import annotations
 
 import logging
+import mmap
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.effects import MoveMasters
 from fawkes.core.values.model import Facts, NodeId, Plain
 from fawkes.live.base import limits
 from fawkes.live.clusters.given import Given
+from fawkes.live.edits import edit_log, stamps
 from fawkes.live.edits.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.edits.stamps import leap_of
 from fawkes.live.eyes import history
@@ -22,7 +25,6 @@ from fawkes.live.eyes.measure import is_ours
 from fawkes.live.jobs import half_done
 from fawkes.live.masters.handover import TOLD, Handover
 from fawkes.live.masters.lost_writes import find, named
-from fawkes.live.masters.skipping import skipping
 from fawkes.live.masters.succession import GoneError, Means, Standing, StayError, UntouchedError
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.playbooks import hadoop
@@ -302,3 +304,44 @@ class Move(Handover):
 def _tags(one: Application) -> dict[str, Plain]:
     """The tags by which the ledger knows whose job it was."""
     return {"tags": list(one.tags)} if is_ours(one) else {}
+
+
+# --- Changes of a kept copy after which its NameNode gives out no number again; see `live.stamps`
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """A file of a copy, which has ``size`` bytes, is to have ``data`` from the byte ``at`` on, and to end there."""
+
+    name: str
+    size: int
+    at: int
+    data: bytes
+
+
+def skipping(folder: Path, last: int, version: int) -> tuple[Tail, Tail, int]:
+    """The operations after the last one, the image with other counters, and the newest generation stamp until now.
+
+    ``folder`` has the files of a NameNode up to transaction ``last``; the move has a ``version``. FawkesError when
+    they cannot be read.
+    """
+    names = [path.name for path in folder.iterdir()]
+    image, segments = edit_log.newest_image(names), edit_log.needed(names)
+    try:
+        if image is None or segments is None:
+            raise ValueError("the copy has no image")
+        name = edit_log.image_name(image)
+        with (folder / name).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            now = stamps.stamps_of(data)
+            for segment in segments:
+                now = stamps.after(now, (folder / segment.name).read_bytes()[stamps.HEADER.size :])
+            end, counters = stamps.with_generation(data, now.generation + stamps.leap_of(version))
+            other = Tail(name, len(data), end, counters)
+    except (OSError, ValueError) as error:
+        raise FawkesError(f"the copy of the NameNode's data cannot be read: {error}", where=str(folder)) from error
+    edits = stamps.leap(now, last, version)
+    if segments and segments[-1].last is None:
+        size = (folder / segments[-1].name).stat().st_size
+        return Tail(segments[-1].name, size, size, edits), other, now.generation
+    begun = stamps.HEADER.pack(now.layout, 0) + edits
+    return Tail(edit_log.open_name(last + 1), 0, 0, begun), other, now.generation

@@ -19,8 +19,7 @@ from fawkes.live.hadoop import ha
 from fawkes.live.hadoop.ha import Pair
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.masters.arming import Arming
-from fawkes.live.masters.journal_begin import JournalBegin
-from fawkes.live.masters.journal_change import JournalChange
+from fawkes.live.masters.journal_steps import JournalBegin, JournalChange
 from fawkes.live.masters.keeping import Keeper
 from fawkes.live.masters.move import Move
 from fawkes.live.masters.succession import Means

@@ -25,7 +25,6 @@ class Carrier(Protocol):
 
     def put(self, node: str, data: bytes | BinaryIO, path: PurePosixPath, *, mode: int, lease: Lease) -> None:
         """Write a file whole or not at all, if the lease allows it; HostError."""
-        ...
 
 
 class Upload:

@@ -52,25 +52,20 @@ class Connection(Protocol):
 
     def sendall(self, data: bytes) -> Any:
         """Send all of it; OSError."""
-        ...
 
     def recv(self, nbytes: int) -> bytes:
         """Up to so many bytes, none at the end; OSError."""
-        ...
 
     def settimeout(self, timeout: float | None) -> None:
-        """The time that (s) each read may take."""
-        ...
+        """How long (s) each read may take."""
 
     def __enter__(self) -> Self:
-        """The connection, for a ``with`` block."""
-        ...
+        """For a ``with`` block."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Closed."""
-        ...
 
 
 class Session(Protocol):
@@ -78,24 +73,19 @@ class Session(Protocol):
 
     def begin(self) -> bytes:
         """The first token for the server."""
-        ...
 
     def answer(self, token: bytes) -> bytes:
         """The answer to a token of the server."""
-        ...
 
     @property
     def wraps(self) -> bool:
         """True if what follows is encrypted."""
-        ...
 
     def wrap(self, data: bytes) -> bytes:
         """The encrypted form."""
-        ...
 
     def unwrap(self, data: bytes) -> bytes:
         """The bytes that were sent, decrypted."""
-        ...
 
 
 class Connect(Protocol):
@@ -103,7 +93,6 @@ class Connect(Protocol):
 
     def __call__(self, address: str, port: int, limit_s: float, /) -> Connection:
         """The open connection."""
-        ...
 
 
 class RpcError(FawkesError):

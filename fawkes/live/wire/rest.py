@@ -47,16 +47,13 @@ class Login(Protocol):
     @property
     def key(self) -> str:
         """The key of the MR-cluster."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """SHA-256, in hex, of the certificate that its servers show with HTTPS."""
-        ...
 
     def header(self) -> str:
         """The value of an Authorization header, for one request; FawkesError when there is no ticket."""
-        ...
 
 
 Key = str | Login

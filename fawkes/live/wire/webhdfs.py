@@ -261,6 +261,14 @@ class Hdfs:
                     f"the listing has {shown(name)}, which {why}", where=self._where(path), kind=_BAD_ANSWER
                 )
 
+    def children_left(self, path: str) -> Iterator[HdfsFile]:
+        """The same; none when the folder was removed meanwhile."""
+        try:
+            yield from self.children(path)
+        except HdfsFailedError as error:
+            if not error.missing:
+                raise
+
     def _rows(self, path: str) -> Iterator[Mapping[str, Any]]:
         """The rows of a listing. One older than Hadoop 2.9 or a gateway may know no pages: then all rows at once."""
         after = ""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fawkes.offline.analyser.fold import CLASSES, EVICT, GROUPS, HOUR_US, KINDS, SCHEDULE, Mask, State
+from fawkes.report import history
 
 Row = dict[str, Any]
 
@@ -121,3 +123,26 @@ def _share(part: float, whole: float) -> float | None:
 
 def _at_least(counts: NDArray[np.int32]) -> dict[int, int]:
     return {times: int((counts >= times).sum()) for times in AT_LEAST}
+
+
+# --- How often nodes left the MR-clusters of a ledger: the preemptions that Fawkes itself makes
+
+
+if TYPE_CHECKING:
+    from fawkes.store.base import Reader
+
+
+def moved_rows(store: Reader) -> list[dict[str, Any]]:
+    """A row for each MR-cluster and reason code with the nodes that left for it.
+
+    A ledger has no tasks by node, so the tasks that were lost are None, which is "not known".
+    """
+    left = [move for move in history.moves(store) if move.source]
+    counts = Counter((move.source, str(move.reasons[0].code)) for move in left)
+    again = Counter((source, code) for (source, code, _), count in Counter(
+        (move.source, str(move.reasons[0].code), move.node) for move in left
+    ).items() if count > 1)  # fmt: skip
+    return [
+        {"cluster": source, "code": code, "left_nodes": count, "again_nodes": again[source, code], "killed_tasks": None}
+        for (source, code), count in sorted(counts.items())
+    ]

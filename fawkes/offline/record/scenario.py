@@ -8,14 +8,19 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from pydantic import BaseModel
+
 from fawkes.base.units import MOST_DURATION_US, show_time
 from fawkes.config.files.loader import written
+from fawkes.config.settings.core import GROUPS, GROWTH, WRITTEN
+from fawkes.config.settings.settings import SettingsFile
 from fawkes.config.workloads.model import ModelTable
-from fawkes.core.values.model import ClusterState, Facts, JobState, Promise
+from fawkes.core.values.model import ClusterState, Facts, JobState, Promise, Role
+from fawkes.core.values.settings import Settings
 from fawkes.offline.record import toml
 from fawkes.offline.record.measured import Seen
-from fawkes.offline.record.settings import code_of, settings_table
 from fawkes.offline.record.span import RecordedSpan
+from fawkes.offline.record.toml import duration, size
 from fawkes.offline.scenarios.scenario import LIMIT_US
 
 JOBS_FILE, DEMANDS_FILE, MODEL_FILE = "jobs.jobs.csv", "demands.csv", "model.toml"
@@ -73,7 +78,7 @@ def data_of(details: Facts) -> list[tuple[str, int | None]]:
     """The input sets of an MR-cluster: the folder in HDFS and the bytes, None where nobody knows."""
     data = details.get("data")
     sets = [row for row in data if isinstance(row, Mapping)] if isinstance(data, list | tuple) else []
-    return [(str(row.get("to")), size if isinstance(size := row.get("size_bytes"), int) else None) for row in sets]
+    return [(str(row.get("to")), held if isinstance(held := row.get("size_bytes"), int) else None) for row in sets]
 
 
 def _head(recorded: RecordedSpan, title: str) -> Iterator[str]:
@@ -141,11 +146,11 @@ def _clusters(recorded: RecordedSpan) -> Iterator[str]:
 
 def _cluster(state: ClusterState, jobs: Sequence[JobState], recorded: RecordedSpan) -> Iterator[str]:
     spec = state.spec
-    sets = [(f"{spec.id[:50]}-{number}", to, size) for number, (to, size) in enumerate(data_of(spec.details), 1)]
-    for name, _, size in sets:
-        if size:
+    sets = [(f"{spec.id[:50]}-{number}", to, held) for number, (to, held) in enumerate(data_of(spec.details), 1)]
+    for name, _, held in sets:
+        if held:
             yield from ("", "[[generate]]")
-            yield from toml.table({"name": name, "kind": "records", "size": toml.size(size)})
+            yield from toml.table({"name": name, "kind": "records", "size": toml.size(held)})
     yield from ("", "[[cluster]]")
     yield from toml.table(
         {
@@ -174,3 +179,55 @@ def _gap_us(state: ClusterState, jobs: Iterable[JobState]) -> int:
     """The longest time between two of its jobs: under a faster policy it must not be gone before the next one."""
     times = [state.requested_us, *sorted(job.submitted_us for job in jobs)]
     return max((later - sooner for sooner, later in pairwise(times)), default=0)
+
+
+# --- Settings of a ledger as the keys of ``fawkes.toml`` that give them again
+
+
+CODES = {role: code for code, role in GROWTH.items()}
+_DECIDING = {name: name for name in Settings.__dataclass_fields__} | {key: name for name, key in WRITTEN.items()}
+_ADMISSION = ("admission", "admission_parameters", "learn_from_pool", "admit_unkept")
+
+
+def settings_table(settings: Settings, policy: str, admission: str = "", preemption: str = "") -> dict[str, Any]:
+    """Every key that decides, none left to the preset; the policies are the paths of their files.
+
+    Without an admission policy, or a preemption policy, the table has no keys of it.
+    """
+    table = _table(SettingsFile, settings) | {
+        "policy": policy,
+        "discrimination": str(settings.discrimination),
+        "growth": code_of(settings.growth),
+        "max_moves": "unlimited" if settings.max_moves_fraction is None else settings.max_moves_fraction,
+        "idle_time": "never" if settings.idle_us is None else duration(settings.idle_us),
+        "stale_samples": max(1, settings.stale_us // settings.sample_every_us),
+        "admission": admission,
+        "preemption": preemption,
+    }
+    table["patience"]["takeover"] = duration(settings.takeover_us or settings.silent_us)
+    # 0 is no limit, and no size that the key takes.
+    table["site_link"] = size(settings.site_link_bytes_s)
+    table["image_rate"] = size(settings.image_bytes_s)
+    nothing = {"site_link": settings.site_link_bytes_s == 0, "image_rate": settings.image_bytes_s == 0}
+    left_out = {*(key for key, is_nothing in nothing.items() if is_nothing), *(() if admission else _ADMISSION)}
+    left_out |= set() if preemption else {"preemption"}
+    return {key: value for key, value in table.items() if key not in left_out}
+
+
+def _table(model: type[BaseModel], settings: Settings) -> dict[str, Any]:
+    """The keys of a table of ``fawkes.toml`` that settings of decisions have, in its order, and their values."""
+    table: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        kind: Any = field.annotation
+        if name in GROUPS:
+            table[name] = _table(kind, settings)
+        elif name in _DECIDING:
+            value: Any = getattr(settings, _DECIDING[name])
+            value = dict(value) if name.endswith("_parameters") else value
+            table[field.alias or name] = duration(value) if name.endswith("_us") else value
+    return table
+
+
+def code_of(role: Role) -> str:
+    """TR or TC."""
+    return CODES[role]

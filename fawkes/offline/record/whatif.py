@@ -16,7 +16,7 @@ from fawkes.offline.outcomes.beside import beside
 from fawkes.offline.outcomes.statistics import CANNOT_TELL, table_of
 from fawkes.offline.record.folder import Record
 from fawkes.offline.record.verdict import ModelBounds, ModelVerdict
-from fawkes.offline.runs.grid import Cell, Grid, GridFolder, run_cell
+from fawkes.offline.runs.grid import Grid, GridFolder, Memory, run_cell
 from fawkes.offline.runs.grid import grid_of as all_of
 from fawkes.offline.runs.work import Row, Runner, finish
 from fawkes.offline.scenarios.demands import KnownDemands
@@ -91,21 +91,6 @@ def grid_of(
     )
 
 
-class _Kept:
-    """Rows in memory, for a grid that nobody asked to keep."""
-
-    def __init__(self) -> None:
-        self._rows: dict[Cell, Row] = {}
-
-    def row(self, item: Cell) -> Row | None:
-        """The row of a run that is done."""
-        return self._rows.get(item)
-
-    def keep(self, item: Cell, row: Row) -> None:
-        """Remember it."""
-        self._rows[item] = row
-
-
 def played(
     grid: Grid, run: Runner, step: Callable[[str], None], folder: Path | None = None, *, anew: bool = False
 ) -> list[Row]:
@@ -114,7 +99,7 @@ def played(
     With a ``folder`` rows are kept there, and those that it has are not run again, unless they are of other code and
     ``anew`` is given (`GridFolder`).
     """
-    kept = _Kept() if folder is None else GridFolder(folder, grid, anew=anew)
+    kept = Memory() if folder is None else GridFolder(folder, grid, anew=anew)
     return finish(partial(run_cell, grid), grid.cells, kept, run, step)
 
 

@@ -18,6 +18,7 @@ from fawkes.base.version import __version__
 from fawkes.offline.outcomes.outcome import Outcome
 from fawkes.offline.runs.code import code_digest
 from fawkes.store.base import Reader
+from fawkes.store.sqlite import LEDGER_FILE, Ledger
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +119,6 @@ PARTS_OF_A_RUN = 3
 
 
 def _write_ledger(folder: Path, store: Reader) -> None:
-    from fawkes.offline.runs.ledger import copied
 
     copied(store, folder / "state")
 
@@ -208,3 +208,23 @@ def write_picture(path: Path, figure: Figure) -> None:
     for form in FORMS:
         with writing.whole(path.with_suffix(f".{form}")) as out:
             out.write(rendered(figure, form))
+
+
+# --- A store in memory as a ledger file, like that of a live run
+
+
+def copied(store: Reader, folder: Path) -> None:
+    """All steps of a store as the ledger of a state folder, on disk when this returns."""
+    # A thousand steps, each waited for, take a minute on a slow disk.
+    ledger = Ledger(folder, durable=False)
+    try:
+        with ledger.whole():
+            for entry in store.entries():
+                ledger.append(entry.event, entry.decision)
+    finally:
+        ledger.close()
+    file = os.open(folder / LEDGER_FILE, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -272,3 +272,18 @@ class GridFolder:
         # Settings may hold what no file's name can.
         name = _digest(cell.settings) if cell.settings else "plain"
         return self.folder / ROWS / f"{cell.policy}-{name}-{cell.replay:04d}.json"
+
+
+class Memory:
+    """The rows of a grid that nobody keeps."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Cell, Row] = {}
+
+    def row(self, cell: Cell) -> Row | None:
+        """The row of a run; None when it is not there."""
+        return self._rows.get(cell)
+
+    def keep(self, cell: Cell, row: Row) -> None:
+        """Store the row of a run."""
+        self._rows[cell] = row

@@ -31,7 +31,6 @@ class RemoteShell(Protocol):
         Without ``input`` the script goes over stdin (`/bin/sh -s`). With it the script goes as the one quoted
         argument of `/bin/sh -c`, and its stdin is what ``input.read`` gives until that is empty.
         """
-        ...
 
 
 def ask(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -146,10 +147,14 @@ def _quota(policy: PolicyText, _parameters: dict[str, Any]) -> tuple[Functions, 
     return {"divide": compile_quota(policy)}, None
 
 
-def _sealed_quota(_function: str, answer: Any) -> Plain:
-    if not isinstance(answer, list | tuple):
-        return cut(repr(answer), _LONGEST)
-    return [_sealed_portion(each) for each in answer]
+def _sealed_list(seal: Callable[[object], Plain], _function: str, answer: Any) -> Plain:
+    return [seal(each) for each in answer] if isinstance(answer, list | tuple) else cut(repr(answer), _LONGEST)
+
+
+def _opened_list(form: Callable[..., object], _function: str, plain: Any) -> Any:
+    if isinstance(plain, str):
+        return Shown(plain)
+    return [Shown(each) if isinstance(each, str) else form(*each) for each in plain]
 
 
 def _sealed_portion(portion: object) -> Plain:
@@ -159,24 +164,8 @@ def _sealed_portion(portion: object) -> Plain:
     return [each if each is None or isinstance(each, int | float) else cut(repr(each), _LONGEST) for each in values]
 
 
-def _opened_quota(_function: str, plain: Any) -> Any:
-    if isinstance(plain, str):
-        return Shown(plain)
-    return [Shown(each) if isinstance(each, str) else _portion(*each) for each in plain]
-
-
-def _portion(first: Any, weight: Any, most: Any) -> Portion:
-    return Portion(first, weight, most)
-
-
 def _preemption(policy: PolicyText, _parameters: dict[str, Any]) -> tuple[Functions, Plain]:
     return {"preempt": compile_preemption(policy)}, None
-
-
-def _sealed_preemption(_function: str, answer: Any) -> Plain:
-    if not isinstance(answer, list | tuple):
-        return cut(repr(answer), _LONGEST)
-    return [_sealed_choice(each) for each in answer]
 
 
 def _sealed_choice(choice: object) -> Plain:
@@ -185,16 +174,6 @@ def _sealed_choice(choice: object) -> Plain:
     times = (choice.below_s, choice.first)
     action = choice.action if isinstance(choice.action, str) else cut(repr(choice.action), _LONGEST)
     return [action] + [each if each is None or isinstance(each, int | float) else cut(repr(each)) for each in times]
-
-
-def _opened_preemption(_function: str, plain: Any) -> Any:
-    if isinstance(plain, str):
-        return Shown(plain)
-    return [Shown(each) if isinstance(each, str) else _choice(*each) for each in plain]
-
-
-def _choice(action: Any, below_s: Any, first: Any) -> Choice:
-    return Choice(action, below_s, first)
 
 
 WEIGHTING, ADMISSION, QUOTA, PREEMPTION = "weighting", "admission", "quota", "preemption"
@@ -214,14 +193,14 @@ CONTRACTS: Mapping[str, Contract] = {
     QUOTA: Contract(
         compiled=_quota,
         unpacked=lambda claims: (claims,),
-        sealed=_sealed_quota,
-        opened=_opened_quota,
+        sealed=partial(_sealed_list, _sealed_portion),
+        opened=partial(_opened_list, Portion),
     ),
     PREEMPTION: Contract(
         compiled=_preemption,
         unpacked=lambda victims: (victims,),
-        sealed=_sealed_preemption,
-        opened=_opened_preemption,
+        sealed=partial(_sealed_list, _sealed_choice),
+        opened=partial(_opened_list, Choice),
     ),
 }
 """All kinds by name."""

@@ -37,11 +37,9 @@ class Controller(Protocol):
 
     def rows(self, name: str, **parameters: str) -> list[dict[str, Any]]:
         """Rows about MR-clusters or jobs."""
-        ...
 
     def post(self, verb: str, body: Mapping[str, Plain]) -> Facts:
         """Ask for something; RefusedError or UserError when the controller says no."""
-        ...
 
 
 class Clock(Protocol):
@@ -49,11 +47,9 @@ class Clock(Protocol):
 
     def now_us(self) -> int:
         """The time since some moment; never runs backwards."""
-        ...
 
     def sleep_us(self, us: int) -> None:
         """Wait."""
-        ...
 
 
 class SystemClock:

@@ -19,8 +19,7 @@ class Packed(Protocol):
     """A stream that unpacks what it reads."""
 
     def read1(self, size: int, /) -> bytes:
-        """Read at most ``size`` bytes; none at the end."""
-        ...
+        """At most ``size`` bytes; none at the end."""
 
 
 UNPACKED: tuple[tuple[bytes, str, Callable[[BinaryIO], Packed]], ...] = (

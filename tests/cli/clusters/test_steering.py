@@ -16,7 +16,7 @@ from fawkes.core.values.events import Event, HoldAsked, Reloaded
 from fawkes.core.values.model import ClusterId
 from fawkes.live.controller.answers import answers
 from fawkes.live.controller.control import ControlServer
-from fawkes.offline.runs.ledger import copied
+from fawkes.offline.runs.folder import copied
 from fawkes.report.tables.explain import as_plain, explain_plan
 from fawkes.store.sqlite import LedgerReader
 from tests.cli.conftest import INVENTORY

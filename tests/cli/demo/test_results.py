@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.cli.demo.results import Compared, compared
+from fawkes.cli.demo.outcome import Compared, compared
 from fawkes.config.workloads.workloads import Workload, load_workload
 from fawkes.workload.btworld import reference as btworld
 from fawkes.workload.playing.play import with_data

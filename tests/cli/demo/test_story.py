@@ -17,7 +17,7 @@ from fawkes.cli.demo.stage import wait_for_story
 from fawkes.config.settings.presets import DEMO
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterLife
-from fawkes.offline.runs.ledger import copied
+from fawkes.offline.runs.folder import copied
 from fawkes.offline.scenarios.plan import asked
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate

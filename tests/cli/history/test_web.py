@@ -22,7 +22,7 @@ from fawkes.config.settings.web import Token
 from fawkes.config.site.site import Site
 from fawkes.core.values.events import HoldAsked, PauseAsked, ReleaseAsked
 from fawkes.core.values.model import Reason
-from fawkes.offline.runs.ledger import copied
+from fawkes.offline.runs.folder import copied
 from fawkes.store.sqlite import LedgerReader
 from tests.cli.conftest import INVENTORY, Run, World
 from tests.report.web.browser import browser, there

@@ -13,7 +13,7 @@ import pytest
 
 from fawkes.base.errors import FawkesError, RefusedError, UserError
 from fawkes.cli.asking.client import HungUpError
-from fawkes.cli.pool.give_back import give_back, give_back_in_time
+from fawkes.cli.pool.run import give_back, give_back_in_time
 from fawkes.config.nodes.sources import Allocation
 from fawkes.config.site.site import Site
 

@@ -10,7 +10,7 @@ import pytest
 from fawkes.cli.main import cli
 from fawkes.cli.pool.run import listener, tell_shadow
 from fawkes.config.site.site import Site
-from fawkes.offline.runs.ledger import copied
+from fawkes.offline.runs.folder import copied
 from tests.support.desk import Desk
 
 NOTHING = "this site has no MR-cluster yet"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.cli.replay.load import live_job, pool_bytes, pool_job
+from fawkes.cli.replay.stage import live_job, pool_bytes, pool_job
 from fawkes.config.clusters.details import JobDetails
 from fawkes.core.values.model import ClusterId, JobId, JobSpec
 from fawkes.offline.scenarios.applications import job_spec_of

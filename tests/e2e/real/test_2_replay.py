@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import ExitStatus
-from fawkes.cli.replay.load import OUTPUT, POOL
+from fawkes.cli.replay.stage import OUTPUT, POOL
 from fawkes.core.values.model import JobLife
 from tests.support.site import LIMIT_S, PROJECT, RealSite
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fawkes.base.errors import FawkesError
 from fawkes.live.edits import edit_log, stamps
 from fawkes.live.edits.stamps import LEAP, Stamps
-from fawkes.live.masters.skipping import skipping
+from fawkes.live.masters.move import skipping
 from fawkes.live.wire.protobuf import number, text, varint
 from tests.live.namenode_files import operation
 

@@ -9,8 +9,8 @@ from fawkes.base.catalog import Catalog, Found, Kind, Origin
 from fawkes.base.errors import ConfigError
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import Plain
+from fawkes.live.controller import plans
 from fawkes.live.controller.plans import plan
-from fawkes.live.hadoop import policies
 from fawkes.policy.worker.asking import WorkerLimits
 from tests.config.support import POOL, write
 from tests.support.pools import settings
@@ -30,7 +30,7 @@ def found(folder: Path, body: str) -> Found:
 
 @pytest.mark.slow
 def test_a_policy_that_answers_is_taken_with_its_text(tmp_path: Path) -> None:
-    policy = policies.read_policy(found(tmp_path, "1.0"), settings())
+    policy = plans.read_policy(found(tmp_path, "1.0"), settings())
     assert policy.text == (tmp_path / "own.py").read_text()
 
 
@@ -44,7 +44,7 @@ def test_a_policy_that_answers_is_taken_with_its_text(tmp_path: Path) -> None:
 )
 def test_a_policy_that_is_not_to_be_trusted_is_refused(tmp_path: Path, body: str, wrong: str) -> None:
     with pytest.raises(ConfigError, match=wrong):
-        policies.read_policy(found(tmp_path, body), settings(), bounds=WorkerLimits(time_s=0.5))
+        plans.read_policy(found(tmp_path, body), settings(), bounds=WorkerLimits(time_s=0.5))
 
 
 @pytest.mark.slow
@@ -68,7 +68,7 @@ def test_an_admission_policy_that_cannot_serve_a_live_pool_is_refused(
 ) -> None:
     how = replace(settings(), admission_parameters=parameters)
     with pytest.raises(ConfigError, match=f"^{where}.*{wrong}"):
-        policies.read_admission(Catalog().find(Kind.ADMISSION, name), how, file="fawkes.toml")
+        plans.read_admission(Catalog().find(Kind.ADMISSION, name), how, file="fawkes.toml")
 
 
 def site(folder: Path, admission: str) -> Site:
@@ -96,7 +96,7 @@ def test_an_admission_policy_that_computes_for_ever_is_refused(tmp_path: Path) -
     text = Catalog().find(Kind.ADMISSION, "fifo").text()
     path.write_text(text.replace("    return None", "    return sum(range(10 ** 15))"))
     with pytest.raises(ConfigError, match=r"own\.py: .*took more than 0.5 s on a processor"):
-        policies.read_admission(
+        plans.read_admission(
             Found(Kind.ADMISSION, "own", path, Origin.GIVEN),
             settings(),
             file="fawkes.toml",
@@ -108,4 +108,4 @@ def test_an_admission_policy_that_computes_for_ever_is_refused(tmp_path: Path) -
 def test_an_admission_policy_with_its_parameters_is_taken(tmp_path: Path) -> None:
     policy = Catalog().find(Kind.ADMISSION, "justice")
     how = replace(settings(), admission_parameters={"correction": "none", "kill_threshold": 0})
-    assert policies.read_admission(policy, how, file="fawkes.toml").name == "JUSTICE"
+    assert plans.read_admission(policy, how, file="fawkes.toml").name == "JUSTICE"

@@ -249,7 +249,7 @@ def test_a_profile_that_cannot_be_made_is_a_warning_with_the_next_command(
     # close() cancels what has not begun.
     bench.quotas._drivers.shutdown(wait=True)
     bench.quotas.close()
-    (record,) = [each for each in caplog.records if each.name == "fawkes.live.jobs.profiles"]
+    (record,) = [each for each in caplog.records if each.name == "fawkes.live.jobs.quotas"]
     assert "j made no new profile" in record.message
     assert "`fawkes profile run` makes the next version of the profile p" in record.message
     assert not (bench.folder / "profiles").exists()

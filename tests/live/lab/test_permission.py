@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import FawkesError, RefusedError
-from fawkes.live.lab.permission import explain
+from fawkes.live.lab.lab import explain
 
 
 def refusal(number: int, what: str = "unshare") -> OSError:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fawkes.base.errors import HostError
 from fawkes.core.nodes.salvage import Block, Replicas
 from fawkes.core.values.model import NodeId
-from fawkes.live.masters.found_blocks import BlockList
+from fawkes.live.controller.restoring import BlockList
 
 NODE = NodeId("node03")
 LIST = b"P BP-1-10.0.0.1-9\nP BP-2-10.0.0.1-9\nB 1073741835\nF 1073741825 1001 5000\nF -16 1002 7\nE\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from fawkes.offline.analyser.moves import moved_rows
+from fawkes.offline.analyser.tables import moved_rows
 from fawkes.report import history
 from fawkes.store.memory import MemoryStore
 from tests.report.played import fill, recorded

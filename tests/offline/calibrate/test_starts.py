@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.offline.calibrate.starts import Start, alone_us, by_node, crowded_us
+from fawkes.offline.calibrate.observe import Start, alone_us, by_node, crowded_us
 
 
 def starts(*spans: tuple[int, int]) -> list[Start]:

@@ -13,7 +13,7 @@ from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, Job
 from fawkes.offline.record.folder import Record, write_record
 from fawkes.offline.record.scenario import Platform
 from fawkes.offline.record.span import recorded_span, span_of
-from fawkes.offline.runs.ledger import copied
+from fawkes.offline.runs.folder import copied
 from fawkes.offline.scenarios.load import Coming, Demand
 from fawkes.offline.scenarios.plan import Plan, asked
 from fawkes.offline.scenarios.scenario import pool_of, simulate

@@ -14,7 +14,7 @@ from fawkes.config.settings.settings import settings_of
 from fawkes.core.values.model import Role
 from fawkes.core.values.settings import Discrimination, Settings
 from fawkes.offline.record import toml
-from fawkes.offline.record.settings import settings_table
+from fawkes.offline.record.scenario import settings_table
 from tests.offline.support import CATALOG, ROOT
 
 LONG = st.integers(10**6, 10**13)

@@ -12,8 +12,7 @@ from fawkes.core.values.events import Requested, Submitted
 from fawkes.core.values.model import ClusterId
 from fawkes.offline.scenarios.applications import profile_of_job
 from fawkes.offline.scenarios.load import PAPER_CORE_NODES, coming, paper, referenced, shaken, wishes
-from fawkes.offline.scenarios.paper import EXPERIMENTS
-from fawkes.offline.scenarios.reference import reference_times
+from fawkes.offline.scenarios.plan import EXPERIMENTS, reference_times
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
 from fawkes.sim.hadoop.constants import DAS4

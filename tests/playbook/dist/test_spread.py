@@ -9,12 +9,11 @@ from threading import Barrier, Thread
 
 import pytest
 
+from fawkes.base.errors import ExitStatus, HostError, PartialError
 from fawkes.playbook.dist import cache
-from fawkes.playbook.dist.parcel import Parcel
 from fawkes.playbook.dist.pins import Pin
 from fawkes.playbook.dist.release import Release
-from fawkes.playbook.dist.spread import Spread, spread
-from fawkes.base.errors import ExitStatus, HostError, PartialError
+from fawkes.playbook.dist.spread import Parcel, Spread, spread
 from tests.playbook.dist.helpers import FaultyShell, LocalShell, give
 from tests.playbook.dist.test_release import unpack_tarball
 

@@ -15,9 +15,8 @@ from fawkes.core.values.effects import StartJob
 from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId, Role
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.sim.hadoop.cluster import SimCluster
-from fawkes.sim.hadoop.conservation import broken, refuse_broken
 from fawkes.sim.hadoop.constants import DAS4
-from fawkes.sim.hadoop.readable import ReadableModel
+from fawkes.sim.hadoop.readable import ReadableModel, broken, refuse_broken
 from fawkes.sim.hadoop.tasks import Phase, SimJob
 from tests.offline.support import ready, two
 from tests.sim.stories import CONSTANTS, PROFILES, STEPS, Step, played

@@ -16,9 +16,9 @@ import pytest
 from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs
 from fawkes.offline.studies.paper.experiments import growing, half, removing, sites
+from fawkes.offline.studies.paper.page import judge, why
 from fawkes.offline.studies.paper.rows import Rows
 from fawkes.offline.studies.paper.runs import Run
-from fawkes.offline.studies.paper.verdicts import judge, why
 
 DOCS = Path(__file__).parents[4] / "docs" / "paper"
 #: some runs of each experiment, about half a minute in all

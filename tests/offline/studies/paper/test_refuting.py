@@ -8,10 +8,10 @@ from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs
 from fawkes.offline.studies.paper.experiments.growing import grow
 from fawkes.offline.studies.paper.judging.models import MODELS
+from fawkes.offline.studies.paper.page import judge, ruled
 from fawkes.offline.studies.paper.rows import Rows
 from fawkes.offline.studies.paper.runs import Run
 from fawkes.offline.studies.paper.sets import STATEMENTS, range_runs, refuting_runs, used_models
-from fawkes.offline.studies.paper.verdicts import judge, ruled
 from fawkes.offline.studies.shared.verdicts import CANNOT_FAIL, DIFFERS, HOLDS, REPRODUCED, RuleVerdict
 from tests.offline.studies.paper.ideal import ideal_rows, seconds
 

@@ -8,10 +8,10 @@ from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs
 from fawkes.offline.studies.paper.experiments.half import HALF
 from fawkes.offline.studies.paper.experiments.points import Curve, curves
+from fawkes.offline.studies.paper.page import ruled, swept
 from fawkes.offline.studies.paper.rows import Rows, makespan_s, mean_slowdown
 from fawkes.offline.studies.paper.runs import Run
 from fawkes.offline.studies.paper.sets import EXPERIMENTS
-from fawkes.offline.studies.paper.verdicts import ruled, swept
 from fawkes.offline.studies.shared.verdicts import DIFFERS, NOT_SHOWN, REPRODUCED, NotRunError, line_fit
 from tests.offline.studies.paper.ideal import ideal_rows, seconds
 

@@ -7,10 +7,10 @@ import pytest
 from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs
 from fawkes.offline.studies.paper.experiments.removing import BUSY_APPS, busy
+from fawkes.offline.studies.paper.page import UNKNOWN, why
 from fawkes.offline.studies.paper.rows import Rows
 from fawkes.offline.studies.paper.runs import Run
 from fawkes.offline.studies.paper.sets import reason_runs
-from fawkes.offline.studies.paper.verdicts import UNKNOWN, why
 from tests.offline.studies.paper.ideal import ideal_rows, seconds
 
 IDEAL = ideal_rows()

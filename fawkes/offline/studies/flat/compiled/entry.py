@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba import types
-from numba.extending import intrinsic
-
 from fawkes.offline.studies.flat.compiled.pool import Pool, run
 from fawkes.offline.studies.flat.jobs import Floats, Ints
+from fawkes.sim.hadoop.compiled.flows import as_floats as _f
+from fawkes.sim.hadoop.compiled.flows import as_integers as _i
 
 #: fields of `Pool` that are pointers: the first ones
 POINTERS = Pool._fields.index("m") + 1
-
-
-def _integers(context: Any, place: Any) -> Any:
-    return types.CPointer(types.int64)(types.int64), _to_pointer
-
-
-def _floats(context: Any, place: Any) -> Any:
-    return types.CPointer(types.float64)(types.int64), _to_pointer
-
-
-def _to_pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-
-_i, _f = intrinsic(_integers), intrinsic(_floats)
 
 
 def run_at(

@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-from numba import njit
-
 from fawkes.offline.studies.flat.jobs import Floats, Ints
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def compiled(function: Function) -> Function:
-    """Compile by numba, for other compiled functions; no freedom with floats, so that results stay equal."""
-    return cast(
-        Function, njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True)(function)
-    )
+from fawkes.sim.hadoop.compiled.flows import compiled
 
 
 @compiled

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fawkes.offline.studies.flat.compiled.heaps import compiled
 from fawkes.offline.studies.flat.jobs import Floats, Ints
 from fawkes.offline.studies.flat.metrics import BATCH_S, EDGES_S, GROUPS, SAMPLE_S
+from fawkes.sim.hadoop.compiled.flows import compiled
 
 #: places in the floats of a meter: times, the integral of busy CPUs, and the next sample
 NOW, HORIZON, NEXT_SAMPLE, BUSY = range(4)

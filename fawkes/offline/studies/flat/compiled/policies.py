@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import ceil
 
 from fawkes.offline.studies.flat.compiled import layout
-from fawkes.offline.studies.flat.compiled.heaps import compiled
 from fawkes.offline.studies.flat.compiled.layout import (
     ALPHA,
     BOOTSTRAP,
@@ -21,6 +20,7 @@ from fawkes.offline.studies.flat.compiled.layout import (
     WINDOW,
 )
 from fawkes.offline.studies.flat.jobs import Floats
+from fawkes.sim.hadoop.compiled.flows import compiled
 
 #: what PYTHIA and Justice remember: jobs learned; of their rates the least, the most and the sum; what the last job was
 #: granted and whether it ended in time; errors: their sum and their smoothed mean; jobs ever in the window

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fawkes.offline.studies.flat.compiled import layout
-from fawkes.offline.studies.flat.compiled.heaps import compiled, push, remove
+from fawkes.offline.studies.flat.compiled.heaps import push, remove
 from fawkes.offline.studies.flat.compiled.layout import (
     CAPACITY,
     FAIR,
@@ -24,6 +24,7 @@ from fawkes.offline.studies.flat.compiled.meter import ACTIVE, HORIZON, change, 
 from fawkes.offline.studies.flat.compiled.policies import in_bootstrap, learn, share_of, whole_cpus
 from fawkes.offline.studies.flat.jobs import Floats, Ints
 from fawkes.offline.studies.flat.metrics import DROPPED, KILLED, MET, MISSED, OPEN, TOLERANCE_S
+from fawkes.sim.hadoop.compiled.flows import compiled
 
 #: counters of the pool: free CPUs, jobs in each list, the next submission and deadline, idle CPUs at the horizon
 FREE, RUNNING, WAITING, FILLING, NEXT_JOB, NEXT_DEADLINE, LAST_IDLE = range(7)
