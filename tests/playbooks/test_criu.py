@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import tarfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -18,6 +17,7 @@ from fawkes.playbook.criu import debian
 from fawkes.playbook.dist import cache, pieces, pins
 from fawkes.playbook.dist.compile import compiled
 from playbooks import node
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -68,13 +68,6 @@ with socket.create_connection(here.getsockname()) as connection:
     while True:
         time.sleep(0.05)
 """
-
-
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    limit = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < limit, f"waited {LIMIT_S:.0f} s for {what}"
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from fawkes.playbook import Exit, Facts, Folders, Lease, failure
 from playbooks import hadoop
 from playbooks.hadoop import Daemon, Members
 from tests.playbooks.conftest import ok, sh
+from tests.support.waiting import wait_for
 
 
 def sleeper(name: str = "datanode") -> Daemon:
@@ -28,12 +27,6 @@ def pid_of(lease: Lease, name: str = "datanode") -> int:
     pid = state(lease, name).number(f"pid.{name}")
     assert pid
     return pid
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end
 
 
 def environment(pid: int) -> dict[str, str]:

@@ -5,7 +5,6 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
@@ -13,6 +12,7 @@ from fawkes.base.errors import UserError
 from fawkes.playbook import Facts, Lease, Secret
 from playbooks import job
 from tests.playbooks.conftest import ok, sh
+from tests.support.waiting import wait_for
 
 
 def look(lease: Lease, name: str = "wordcount") -> Facts:
@@ -20,12 +20,7 @@ def look(lease: Lease, name: str = "wordcount") -> Facts:
 
 
 def until(lease: Lease, wanted: Callable[[Facts], bool]) -> Facts:
-    end = monotonic() + 20
-    while monotonic() < end:
-        facts = look(lease)
-        if wanted(facts):
-            return facts
-    raise AssertionError(look(lease))
+    return wait_for(lambda: facts if wanted(facts := look(lease)) else None)
 
 
 def finished(facts: Facts) -> bool:

@@ -3,8 +3,6 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from fawkes.playbook import Exit, Lease, Script, changing, failure
 from playbooks import lease as leases
 from playbooks import node
 from tests.playbooks.conftest import LeaseOf, ok, sh
+from tests.support.waiting import wait_for
 
 
 def probe(lease: Lease) -> int:
@@ -178,22 +177,15 @@ def test_who_waited_for_a_lock_that_was_removed_takes_the_new_one(lease_of: Leas
         fcntl.flock(old, fcntl.LOCK_EX)
         waiting = f":{os.fstat(old.fileno()).st_ino} "
         process = subprocess.Popen(["/bin/sh", "-c", script])
-        until(lambda: any("->" in row and waiting in row for row in Path("/proc/locks").read_text().splitlines()))
+        wait_for(lambda: any("->" in row and waiting in row for row in Path("/proc/locks").read_text().splitlines()))
         lock.unlink()
     try:
-        until(inside.exists)
+        wait_for(inside.exists)
         with lock.open("r") as new, pytest.raises(BlockingIOError):
             fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:
         go.touch()
         assert process.wait(timeout=60) == 0
-
-
-def until(seen: Callable[[], bool], limit_s: float = 60) -> None:
-    limit = time.monotonic() + limit_s
-    while not seen():
-        assert time.monotonic() < limit
-        time.sleep(0.02)
 
 
 @pytest.mark.slow

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,12 +29,6 @@ def image_of(lease: Lease, *, cluster_id: str = "", content: bytes = b"image") -
     (current / "fsimage_0000000000000000000.md5").write_text(f"{digest} *fsimage_0000000000000000000\n")
     (current / "edits_inprogress_0000000000000000001").write_bytes(b"12345678")
     return current
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end
 
 
 def test_an_image_counts_when_it_is_whole_and_of_this_mr_cluster(lease: Lease) -> None:

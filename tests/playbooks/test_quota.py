@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -23,6 +22,7 @@ from playbooks import lease as leases
 from playbooks import node, quota
 from tests.playbooks.conftest import LeaseOf, ok, sh
 from tests.support.own_group import own_cpu_group, own_group
+from tests.support.waiting import wait_for
 
 ONE, OTHER = "container_1700000000000_0001_01_000002", "container_e7_1700000000000_0002_01_000003"
 LIMIT_S = 30.0
@@ -42,13 +42,6 @@ def _limiting() -> tuple[str, Path] | None:
 
 VERSION, OWN = _limiting() or ("", Path())
 limiting = pytest.mark.skipif(not VERSION, reason="this user cannot make control groups for CPU time here")
-
-
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    limit = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < limit, f"waited {LIMIT_S:.0f} s for {what}"
-        time.sleep(0.01)
 
 
 def children(pid: int) -> set[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from fawkes.playbook import Exit, Lease
 from fawkes.playbook.dist.compile.compiled import TASKS
 from playbooks import tasks
 from tests.playbooks.conftest import ok, sh
+from tests.support.waiting import wait_for
 
 ONE = "container_1700000000000_0001_01_000002"
 OTHER = "container_1700000000000_0001_01_000003"
@@ -42,13 +42,6 @@ n=$(cat "$FAWKES_CHECKPOINT/n" 2>/dev/null || echo 0)
 trap 'echo $n >"$FAWKES_CHECKPOINT/n"; exit 85' USR1
 while [ ! -e ../stop ]; do n=$((n + 1)); echo $n >>../numbers; sleep 0.01; done
 """
-
-
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    limit = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < limit, f"waited {LIMIT_S:.0f} s for {what}"
-        time.sleep(0.01)
 
 
 class Container:

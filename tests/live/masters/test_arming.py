@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,16 +10,9 @@ from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.effects import ArmStandby
 from fawkes.core.values.model import Standby
 from fawkes.live.wire.hadoop_rpc import RpcError
-from tests.live.masters_server import Server
-from tests.live.pair_site import NAME, NODES, OLD, THIRD, TO, C, PairSite, pair_site
+from tests.live.pair_site import NAME, NODES, OLD, THIRD, TO, C, PairSite
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:
-    with pair_site(tmp_path, one_server) as found:
-        yield found
 
 
 def test_what_is_whole_is_left_alone(site: PairSite) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.live.masters.succession import StayError
-from tests.live.masters_server import Server
-from tests.live.pair_site import EDITS, EDITS_ON_DISK, NAME, NODES, OLD, THIRD, TO, C, PairSite, pair_site
+from tests.live.pair_site import EDITS, EDITS_ON_DISK, NAME, NODES, OLD, THIRD, TO, C, PairSite
 
 pytestmark = pytest.mark.slow
 
@@ -18,11 +16,10 @@ ACTIVE = "transitionToActive"
 
 
 @pytest.fixture
-def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:
-    with pair_site(tmp_path, one_server) as found:
-        found.give_up()
-        assert found.pair.state(found.cluster(), OLD) == "active"
-        yield found
+def site(site: PairSite) -> PairSite:
+    site.give_up()
+    assert site.pair.state(site.cluster(), OLD) == "active"
+    return site
 
 
 def journals(site: PairSite) -> list[str]:

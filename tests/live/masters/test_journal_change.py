@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.effects import ArmStandby
-from fawkes.core.values.model import Standby
+from fawkes.core.values.model import NodeId, Standby
 from fawkes.live.wire.hadoop_rpc import RpcError
-from tests.live.masters_server import Server
-from tests.live.pair_site import FOURTH, NAME, NODES, OLD, THIRD, TO, C, PairSite, pair_site
+from tests.live.pair_site import FOURTH, NAME, NODES, OLD, THIRD, TO, C, PairSite
 
 pytestmark = pytest.mark.slow
 
@@ -21,9 +17,8 @@ ACTIVE, STANDBY = "transitionToActive", "transitionToStandby"
 
 
 @pytest.fixture
-def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:
-    with pair_site(tmp_path, one_server, (*NODES, FOURTH)) as found:
-        yield found
+def nodes() -> tuple[NodeId, ...]:
+    return (*NODES, FOURTH)
 
 
 def changes_of_namenodes(site: PairSite) -> list[tuple[str, str]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import cast
 
 import pytest
@@ -14,16 +12,9 @@ from fawkes.core.values.events import Event, StandbySeen
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.masters.standby import Course, StandbyWatch
-from tests.live.masters_server import Server
-from tests.live.pair_site import OLD, THIRD, TO, PairSite, pair_site
+from tests.live.pair_site import OLD, THIRD, TO, PairSite
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:
-    with pair_site(tmp_path, one_server) as found:
-        yield found
 
 
 class Looks:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,20 +12,13 @@ from fawkes.core.values.effects import MoveMasters
 from fawkes.live.hadoop.doors import LIST
 from fawkes.live.masters.succession import StayError
 from fawkes.live.wire.hadoop_rpc import RpcError
-from tests.live.masters_server import Server
-from tests.live.pair_site import NODES, OLD, THIRD, TO, C, PairSite, pair_site
+from tests.live.pair_site import NODES, OLD, THIRD, TO, C, PairSite
 
 pytestmark = pytest.mark.slow
 
 MASTERS = {"namenode", "resourcemanager", "historyserver"}
 ACTIVE = "transitionToActive"
 ID = "application_1795220018027_0001"
-
-
-@pytest.fixture
-def site(tmp_path: Path, one_server: Server) -> Iterator[PairSite]:
-    with pair_site(tmp_path, one_server) as found:
-        yield found
 
 
 @pytest.mark.nightly
