@@ -1,7 +1,5 @@
 """Cases of inventories."""
 
-from __future__ import annotations
-
 import random
 
 from tests.bad_input.support import (

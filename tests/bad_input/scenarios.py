@@ -1,7 +1,5 @@
 """Cases of scenarios."""
 
-from __future__ import annotations
-
 from tests.bad_input.support import (
     SCENARIO,
     SIMULATE,

@@ -1,7 +1,5 @@
 """Images with more files: what stands in them is read back, and all else is where the summary says."""
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Operating a pool: pause, drain, down, env, logs and policies against a controller with a few rows."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

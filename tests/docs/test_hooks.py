@@ -1,7 +1,5 @@
 """The hooks that the documentation shows, played with a fake sendmail and a fake scontrol."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

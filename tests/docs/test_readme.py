@@ -1,7 +1,5 @@
 """Links in README and in the pages lead somewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

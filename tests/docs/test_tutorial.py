@@ -1,7 +1,5 @@
 """The tutorials as a reader would type them, and what their sentences promise."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """The checks say what is wrong, and nothing when all is well."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from drills.blocks import Blocks

@@ -1,7 +1,5 @@
 """The proxy's changes of answers."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 

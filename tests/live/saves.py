@@ -1,7 +1,5 @@
 """An output in an HDFS in memory, and saving it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager

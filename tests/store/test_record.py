@@ -1,7 +1,5 @@
 """Values of the core survive the way through plain data, and everything else is refused by name."""
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import itertools

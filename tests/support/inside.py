@@ -4,8 +4,6 @@
 Kerberos it is JSON with the names of `RealSite.key`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """Requests, releases and jobs: the commands against a controller that answers over the real socket."""
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

@@ -1,7 +1,5 @@
 """Shell completion: verbs, and the names of the site; nothing, and silently, where there is no site."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The view of a run while it goes on."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pty

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from fawkes.base.units import SECOND_US

@@ -1,7 +1,5 @@
 """`fawkes workload`: what it prints and writes, and what it says of bad input."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """When the second copy and a new image of the masters' data are due."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

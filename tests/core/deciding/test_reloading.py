@@ -1,7 +1,5 @@
 """Settings that change while the controller runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

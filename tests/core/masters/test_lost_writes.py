@@ -1,7 +1,5 @@
 """Writes that a kept copy lacked: blocks by their writers, and how they are told."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Lost masters that the settings leave alone, and moves that do not come to their end: an operator decides."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

@@ -1,7 +1,5 @@
 """Parts that tests of preemption share: bundled policies, tasks and devices at 100 MB/s."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fawkes.core.preemption.values import Choose, Device, Medium, Task

@@ -1,7 +1,5 @@
 """`fawkes retry`: what waits for its next try is tried at once."""
 
-from __future__ import annotations
-
 import pytest
 
 from fawkes.base.units import SECOND_US

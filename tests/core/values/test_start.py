@@ -1,7 +1,5 @@
 """An engine starts, again, with another inventory, after a crash: everything under way is said once more."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

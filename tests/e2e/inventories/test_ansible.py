@@ -1,7 +1,5 @@
 """An Ansible inventory of a lab, read by a real `ansible-inventory`: its hosts become the pool."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """HiBench's programs on real Hadoop, held against independent computations; what can fail has happened in ``ran``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A stream through its load on real Hadoop and Spark, alone and beside tasks that are saved for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

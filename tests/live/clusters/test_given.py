@@ -1,7 +1,5 @@
 """The note of where a move has put the masters' data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

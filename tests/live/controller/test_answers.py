@@ -1,7 +1,5 @@
 """Answers of a controller to the commands, from a run in the simulated world."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`fawkes check` on hosts of a lab that have one fault each."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A folder below which no link is followed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path

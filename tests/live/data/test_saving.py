@@ -1,7 +1,5 @@
 """Outputs to persistent storage: whole, verified, never over other data."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

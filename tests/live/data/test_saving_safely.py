@@ -1,7 +1,5 @@
 """A save is not led astray: neither by names of HDFS nor by links on the disk."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Iterator

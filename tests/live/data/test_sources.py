@@ -1,7 +1,5 @@
 """Where input sets come from."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

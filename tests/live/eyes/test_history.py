@@ -1,7 +1,5 @@
 """Histories that the controller reads for `fawkes record`, from a server with canned documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Event logs of Spark applications in HDFS: which files they are, and what of them is sent."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A lab that is up: what its hosts are like, and commands inside."""
 
-from __future__ import annotations
-
 import csv
 import json
 import signal

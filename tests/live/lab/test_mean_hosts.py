@@ -3,8 +3,6 @@
 What Fawkes needs works all the same, or `fawkes check` says that it will not.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """`fawkes check` of real hosts behind a real jump host."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """HDFS's checksum of a file, computed here."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 

@@ -1,7 +1,5 @@
 """Orders over Hadoop's RPC: what is sent, and what each answer means."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import threading

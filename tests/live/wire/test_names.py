@@ -1,7 +1,5 @@
 """Host names, when nobody says which address they have."""
 
-from __future__ import annotations
-
 import socket
 import threading
 

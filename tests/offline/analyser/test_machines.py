@@ -1,7 +1,5 @@
 """Machine events: types of machines, and files that are none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Observations of each constant in records, from simulated runs with canned histories."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

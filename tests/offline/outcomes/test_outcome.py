@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from fawkes.offline.outcomes.outcome import outcome_of

@@ -1,7 +1,5 @@
 """A record: whole or not at all, the same run again, and refused when it cannot be trusted."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

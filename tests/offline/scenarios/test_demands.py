@@ -1,7 +1,5 @@
 """Demands of tasks on the machine as a table, and what their starts add to it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

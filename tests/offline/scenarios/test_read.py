@@ -1,7 +1,5 @@
 """Scenario files as plans, and what is wrong with them."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import fields
 from pathlib import Path

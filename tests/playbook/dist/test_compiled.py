@@ -1,7 +1,5 @@
 """All that an MR-cluster needs: made where there is nothing yet but a release and what Maven has."""
 
-from __future__ import annotations
-
 import shutil
 import zipfile
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import hashlib
 import xml.etree.ElementTree as ET
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Shared rates: against a plain recomputation of everybody's share at every event, and by laws."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil, inf
 

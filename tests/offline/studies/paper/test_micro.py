@@ -1,7 +1,5 @@
 """Section 6 on one simulated MR-cluster."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
