@@ -1,7 +1,5 @@
 """The version of Fawkes, and the folder that holds its code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 __version__ = "0.2.0"

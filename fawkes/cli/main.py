@@ -21,7 +21,6 @@ import click
 from fawkes.base import extras
 from fawkes.base.errors import ExitStatus, FawkesError
 from fawkes.base.version import __version__
-from fawkes.cli.asking.ledger import SILENT
 from fawkes.cli.show.visible import echo
 from fawkes.config.site.site import Site
 
@@ -152,6 +151,7 @@ class Program(click.Group):
         """The result of the verb; `ExitStatus.PARTIAL` if it did what it could beside a controller that is silent."""
         result = super().invoke(ctx)
         # Imported late, as all that a verb needs: `fawkes --help` stays fast.
+        from fawkes.cli.asking.ledger import SILENT
 
         return result or (ExitStatus.PARTIAL if SILENT in ctx.meta else None)
 

@@ -1,7 +1,5 @@
 """The shell functions that the scripts of playbooks begin with: facts, processes, leases, users, control groups."""
 
-from __future__ import annotations
-
 # `alive FILE`: the process of a pid file runs; it is the same one only while pid, start time and boot agree.
 # `read_lease WORK_DIR`: what the lease says; `leased` is whether the file is there, `damage` why it is no lease. Any
 # task of a job may have written it: a pipe would be waited for, a gigabyte read to its end, and a number that is none

@@ -1,7 +1,5 @@
 """The shell functions of CPU quotas on a node: where limits can be set, who is limited, and how limits are lifted."""
 
-from __future__ import annotations
-
 # They follow the prelude, in a script with `work`, `my_pool`, `my_node`, `my_cluster`, `quotas`, the folder of quotas,
 # and `quota_lib`, this text.
 # `now`: hundredths of a second since boot, without a process.

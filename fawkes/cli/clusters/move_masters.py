@@ -1,7 +1,5 @@
 """`fawkes move-masters`: bring the masters of an MR-cluster to another node."""
 
-from __future__ import annotations
-
 import click
 
 from fawkes.cli.asking import completion

@@ -1,7 +1,5 @@
 """`fawkes restore`: an MR-cluster brought back from the kept copy of its masters' data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

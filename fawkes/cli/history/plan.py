@@ -1,7 +1,5 @@
 """`fawkes plan`: what the next tick would do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

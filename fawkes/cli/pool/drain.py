@@ -1,7 +1,5 @@
 """`fawkes drain`: take nodes out of service."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

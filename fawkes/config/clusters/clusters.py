@@ -1,7 +1,5 @@
 """``clusters/NAME.toml``: an MR-cluster as it is asked for, checked against the inventory."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import re

@@ -1,7 +1,5 @@
 """``proxy_jump`` of the inventory, in OpenSSH's syntax: the hosts that SSH passes on its way to a node."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, NamedTuple
 

@@ -4,8 +4,6 @@
 method at the pace of a laboratory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -9,8 +9,6 @@
 | ScaleIn | the topology's queue falls or is empty, and all resources are under-used |
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 from fawkes.core.streams.values import (

@@ -5,8 +5,6 @@ MR-clusters. On YARN this is an MR-cluster whose ApplicationMasters hold all con
 gets one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

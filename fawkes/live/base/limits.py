@@ -5,8 +5,6 @@ patience, and when the next attempt is made, is decided in `fawkes.core` by the 
 in ``_S``, microseconds where it ends in ``_US``.
 """
 
-from __future__ import annotations
-
 # --- masters over HTTP and RPC
 
 CONNECT_S = 3.0

@@ -4,8 +4,6 @@ A saved folder has a ``MANIFEST.sha256`` that ``sha256sum -c`` understands, and 
 No link is followed: see `live.safe_folder`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Origins of input sets: folders of the controller's file system, and of an HDFS that it reaches by WebHDFS."""
 
-from __future__ import annotations
-
 import hashlib
 import stat
 from collections.abc import Iterable, Iterator

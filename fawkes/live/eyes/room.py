@@ -1,7 +1,5 @@
 """Room for the next job: looked for between the readings, so that a small job does not wait for one."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

@@ -3,8 +3,6 @@
 A fact is told when it has changed; what masters do not say is told as not known, once.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence

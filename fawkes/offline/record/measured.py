@@ -1,7 +1,5 @@
 """Time that things took, as the steps of a ledger tell it: observations, one for each time that something was done."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

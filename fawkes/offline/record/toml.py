@@ -1,7 +1,5 @@
 """Writing TOML: the standard library only reads it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

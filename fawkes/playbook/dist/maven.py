@@ -1,7 +1,5 @@
 """Maven, as the one who fetches jars: it knows the site's mirrors, proxies and passwords, and Fawkes need not."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

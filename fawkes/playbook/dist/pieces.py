@@ -4,8 +4,6 @@ A piece is a release of Hadoop, Pig or Spark, CRIU, or a jar of Fawkes's own Jav
 is missed when there is no network any more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 

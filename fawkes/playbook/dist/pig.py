@@ -5,8 +5,6 @@ guava, slf4j, commons-cli, commons-logging, commons-codec and servlet jars would
 which Pig expects under a name of its own and does not bring, is renamed by Maven's shade plugin.
 """
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Apache publishes no tarball on Maven Central, only the jars. Which jars make a r
 digests say that what a repository (or a site's mirror of it) hands out today is what was tried then.
 """
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass, field

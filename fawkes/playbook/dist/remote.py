@@ -1,7 +1,5 @@
 """The interface to whoever runs scripts on nodes, and the questions that this package has for one node."""
 
-from __future__ import annotations
-
 from typing import BinaryIO, Protocol
 
 from fawkes.playbook.dist.release import DESCRIPTION, LISTING_FOLDERS, Release

@@ -5,8 +5,6 @@ so it speaks to any Hadoop of an MR-cluster. With the MR-cluster's Hadoop on the
 its REST answers with an error.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

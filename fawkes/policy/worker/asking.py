@@ -1,7 +1,5 @@
 """Asks workers: processes without rights, one for each file, that can be ended when a call takes too much."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

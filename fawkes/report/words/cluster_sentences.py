@@ -1,7 +1,5 @@
 """Sentences about MR-clusters and about how nodes are balanced among them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from fawkes.base.units import show_bytes

@@ -1,7 +1,5 @@
 """Sentences about masters: lost, moved, restored, copied, followed by a second NameNode."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Sentences about nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import cast
 

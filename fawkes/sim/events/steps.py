@@ -1,7 +1,5 @@
 """Delays and faults that the simulated world is given, and the steps on its heap."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

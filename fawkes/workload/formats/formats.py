@@ -1,7 +1,5 @@
 """The format of a workload, by its content, and reading it."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 SIGSTOP instead of a freezer cgroup: see docs/decisions/lab.md.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

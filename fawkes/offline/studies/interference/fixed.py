@@ -4,8 +4,6 @@ All of this was committed before the chapter's experiments were run. The text ha
 (the figures are images), so only orders, states and ratios are judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

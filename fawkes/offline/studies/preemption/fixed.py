@@ -4,8 +4,6 @@ All of this was committed before the chapter's runs were made. The thesis has no
 in numbers, so orders, directions and a few levels are judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Jars of Fawkes's own Java: compiled once on this machine from its sources, and kept in the cache."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

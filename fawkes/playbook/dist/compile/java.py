@@ -1,7 +1,5 @@
 """Java on a node: where it is, which version, and whether a release runs on it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
