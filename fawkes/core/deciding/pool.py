@@ -22,44 +22,8 @@ from fawkes.core.state.admitting import Admission
 from fawkes.core.state.draft import Draft
 from fawkes.core.state.plan import hand_out
 from fawkes.core.state.state import State
+from fawkes.core.values import events
 from fawkes.core.values.decision import Decision, PutPending, PutRules
-from fawkes.core.values.events import (
-    AttemptSeen,
-    CancelAsked,
-    ClockSeen,
-    CopySeen,
-    Done,
-    DownAsked,
-    DrainAsked,
-    Event,
-    Failed,
-    GrowAsked,
-    HoldAsked,
-    JobObserved,
-    MastersSeen,
-    MoveMastersAsked,
-    NodeObserved,
-    NodeSeen,
-    NodesSeen,
-    PauseAsked,
-    ReleaseAsked,
-    Reloaded,
-    Requested,
-    RestoreAsked,
-    ResumeAsked,
-    RetryAsked,
-    Sampled,
-    Seen,
-    ServiceSeen,
-    ShrinkAsked,
-    StandbySeen,
-    Started,
-    Submitted,
-    UndrainAsked,
-    UnholdAsked,
-    WaitSeen,
-    Woke,
-)
 from fawkes.core.values.keys import Key, split
 from fawkes.core.values.lifecycle import WITH_MASTERS
 from fawkes.core.values.model import ClusterId, JobId, Node, NodeId, NodeState, Reason
@@ -69,7 +33,11 @@ _OF_TASKS = {Key.TASKS: leaving.answered, Key.CLAIM: claiming.answered}
 
 
 def decide(
-    view: State, event: Event, measure: Measure, admission: Admission | None = None, preempt: Choose | None = None
+    view: State,
+    event: events.Event,
+    measure: Measure,
+    admission: Admission | None = None,
+    preempt: Choose | None = None,
 ) -> Decision:
     """The decision that follows from ``event``.
 
@@ -77,24 +45,24 @@ def decide(
     served; ``preempt`` decides about the tasks of a node that leaves, None: they are waited for. ValueError when the
     first event is no `Started`.
     """
-    if isinstance(event, Started):
+    if isinstance(event, events.Started):
         return _started(view, event, admission)
     if view.rules is None:
         raise ValueError(f"{type(event).__name__} before Started")
-    if isinstance(event, Reloaded):
+    if isinstance(event, events.Reloaded):
         return _reloaded(view, view.rules, event, admission)
     draft = Draft(view, event.at_us, view.rules, admission)
-    if isinstance(event, Woke):
+    if isinstance(event, events.Woke):
         _woke(draft, measure)
-    elif isinstance(event, Sampled):
+    elif isinstance(event, events.Sampled):
         sampled(draft, event)
-    elif isinstance(event, ClockSeen):
+    elif isinstance(event, events.ClockSeen):
         clock.clock_seen(draft, event)
     elif view.rules.shadow:
         _only_answer(draft, event)
-    elif isinstance(event, Done | Failed) and (kind := split(event.effect)[0]) in _OF_TASKS:
+    elif isinstance(event, events.Done | events.Failed) and (kind := split(event.effect)[0]) in _OF_TASKS:
         _OF_TASKS[kind](draft, event, preempt)
-    elif isinstance(event, Seen):
+    elif isinstance(event, events.Seen):
         _seen(draft, event)
     else:
         _asked(draft, event)
@@ -138,7 +106,7 @@ def foresee(view: State, measure: Measure, admission: Admission | None = None) -
     return Foreseen(draft.at_us, draft.finish())
 
 
-def _started(view: State, event: Started, admission: Admission | None) -> Decision:
+def _started(view: State, event: events.Started, admission: Admission | None) -> Decision:
     """An engine takes over: the inventory as it is now, and every effect under way once more."""
     by = "" if event.admission is None else event.admission.sha256
     rules = PutRules(event.version, event.pool, event.epoch, event.controller, event.settings, event.shadow, by)
@@ -167,7 +135,7 @@ def _started(view: State, event: Started, admission: Admission | None) -> Decisi
     return draft.finish()
 
 
-def _reloaded(view: State, old: PutRules, event: Reloaded, admission: Admission | None) -> Decision:
+def _reloaded(view: State, old: PutRules, event: events.Reloaded, admission: Admission | None) -> Decision:
     """Settings, policies or nodes are others; the next tick is due when it would be if these had always counted."""
     by = "" if event.admission is None else event.admission.sha256
     draft = Draft(view, event.at_us, replace(old, settings=event.settings, admission=by), admission)
@@ -276,76 +244,76 @@ def _over_time(draft: Draft, pending: PutPending) -> None:
             cluster_over_time(draft, pending)
 
 
-def _only_answer(draft: Draft, event: Event) -> None:
+def _only_answer(draft: Draft, event: events.Event) -> None:
     """A shadow run changes nothing, and says so to whoever asks for something."""
     ask = getattr(event, "ask", "")
     if ask:
         draft.reply(ask, Reason("shadow", {"asked": type(event).__name__}))
 
 
-def _asked(draft: Draft, event: Event) -> None:
+def _asked(draft: Draft, event: events.Event) -> None:
     match event:
-        case Requested():
+        case events.Requested():
             requests.requested(draft, event)
-        case ReleaseAsked():
+        case events.ReleaseAsked():
             requests.release_asked(draft, event)
-        case DownAsked():
+        case events.DownAsked():
             closing.down_asked(draft, event)
-        case Submitted():
+        case events.Submitted():
             jobs.submitted(draft, event)
-        case CancelAsked():
+        case events.CancelAsked():
             jobs.cancel_asked(draft, event)
-        case PauseAsked() | ResumeAsked():
+        case events.PauseAsked() | events.ResumeAsked():
             requests.pause(draft, event)
-        case DrainAsked() | UndrainAsked():
+        case events.DrainAsked() | events.UndrainAsked():
             requests.drain(draft, event)
-        case RetryAsked():
+        case events.RetryAsked():
             node_work.retry(draft, event)
         case _:
             _steered(draft, event)
 
 
-def _steered(draft: Draft, event: Event) -> None:
+def _steered(draft: Draft, event: events.Event) -> None:
     match event:
-        case MoveMastersAsked() | RestoreAsked():
+        case events.MoveMastersAsked() | events.RestoreAsked():
             masters_asked.asked(draft, event)
-        case HoldAsked() | UnholdAsked():
+        case events.HoldAsked() | events.UnholdAsked():
             steering.hold(draft, event)
-        case GrowAsked() | ShrinkAsked():
+        case events.GrowAsked() | events.ShrinkAsked():
             steering.by_hand(draft, event)
 
 
-def _seen(draft: Draft, event: Seen) -> None:
+def _seen(draft: Draft, event: events.Seen) -> None:
     match event:
-        case NodeSeen():
+        case events.NodeSeen():
             watching.node_seen(draft, event)
-        case MastersSeen():
+        case events.MastersSeen():
             watching.masters_seen(draft, event)
-        case AttemptSeen():
+        case events.AttemptSeen():
             jobs.attempt_seen(draft, event)
-        case JobObserved():
+        case events.JobObserved():
             jobs.observed(draft, event)
-        case NodeObserved():
+        case events.NodeObserved():
             node_work.ended(draft, event)
-        case NodesSeen():
+        case events.NodesSeen():
             for each in event.seen:
                 draft.at_us = each.at_us
                 _seen(draft, each)
                 nodes_changed(draft)
-        case Done() | Failed():
+        case events.Done() | events.Failed():
             answered(draft, event)
         case _:
             _seen_of_cluster(draft, event)
 
 
-def _seen_of_cluster(draft: Draft, event: Seen) -> None:
+def _seen_of_cluster(draft: Draft, event: events.Seen) -> None:
     match event:
-        case CopySeen():
+        case events.CopySeen():
             copying.seen(draft, event)
-        case ServiceSeen():
+        case events.ServiceSeen():
             service.seen(draft, event)
             jobs.release(draft, event.cluster)
-        case WaitSeen():
+        case events.WaitSeen():
             late.seen(draft, event)
-        case StandbySeen():
+        case events.StandbySeen():
             standby.seen(draft, event)

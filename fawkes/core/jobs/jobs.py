@@ -263,7 +263,7 @@ def _undecided(draft: Draft, job: JobState, seen: Attempt) -> None:
     if seen.launcher in (Launcher.RUNNING, Launcher.LOST) and (draft.pending(quiet) is None or seen.launcher != before):
         draft.expect(quiet, draft.settings.quiet_us)
     if seen.error and job.life in (JobLife.STARTING, JobLife.CANCELLING):
-        _sooner(draft, Key.JOB.of(job.id))
+        draft.try_again(Key.JOB.of(job.id))
 
 
 def _lasted(draft: Draft, job: JobState) -> None:
@@ -274,14 +274,6 @@ def _lasted(draft: Draft, job: JobState) -> None:
     verdict = attempts.judge(job.seen, began=True, cancelling=cancelling, lasted=True)
     if verdict is not None:
         judged(draft, job, _with_times(job, job.seen, verdict))
-
-
-def _sooner(draft: Draft, key: str) -> None:
-    """Tries again what could not be begun or ended, after a wait that doubles, not only at its deadline."""
-    pending = draft.pending(key)
-    if pending is not None:
-        wait_us = backoff.wait_us(draft.settings, pending.tries)
-        draft.expect(key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
 
 
 def _with_times(job: JobState, seen: Attempt, verdict: attempts.AttemptVerdict) -> attempts.AttemptVerdict:

@@ -10,24 +10,8 @@ from fawkes.core.state.admitting import Admission
 from fawkes.core.state.counts import Held
 from fawkes.core.state.members import leave_us, members
 from fawkes.core.state.state import State
+from fawkes.core.values import decision
 from fawkes.core.values.backlog import Waiting
-from fawkes.core.values.decision import (
-    AddSample,
-    Change,
-    Decision,
-    DropPending,
-    PutClock,
-    PutClosing,
-    PutCluster,
-    PutJob,
-    PutLearned,
-    PutNode,
-    PutPause,
-    PutPending,
-    PutRules,
-    PutTick,
-    PutWake,
-)
 from fawkes.core.values.effects import Effect, Host, Member, Membership, Reply, WakeAt
 from fawkes.core.values.lifecycle import ENDED_JOBS, PROMISED, QUEUED, WITH_MASTERS
 from fawkes.core.values.model import (
@@ -47,13 +31,13 @@ from fawkes.core.values.model import (
 from fawkes.core.values.proof import Proof
 from fawkes.core.values.settings import Settings
 
-_WATCHING = (AddSample, PutTick, PutRules, PutWake, PutClock)
+_WATCHING = (decision.AddSample, decision.PutTick, decision.PutRules, decision.PutWake, decision.PutClock)
 
 
 class Draft:
     """Collects the changes, effects and reasons of one event; `finish` makes the Decision."""
 
-    def __init__(self, view: State, at_us: int, rules: PutRules, admission: Admission | None = None) -> None:
+    def __init__(self, view: State, at_us: int, rules: decision.PutRules, admission: Admission | None = None) -> None:
         self.view = view
         self.admission = admission
         self.at_us = at_us
@@ -64,15 +48,15 @@ class Draft:
         self.paused = view.paused
         self.closing = view.closing
         self.new_timer = False
-        self._changes: list[Change] = []
+        self._changes: list[decision.Change] = []
         self._effects: list[Effect] = []
         self._nodes: dict[NodeId, NodeState] = {}
         self._held: dict[ClusterId, Held] = {}
         self._nodes_of: dict[ClusterId, dict[NodeId, None]] = {}
         self._clusters: dict[ClusterId, ClusterState] = {}
         self._jobs: dict[JobId, JobState] = {}
-        self._pending: dict[str, PutPending | None] = {}
-        self._tick: PutTick | None = None
+        self._pending: dict[str, decision.PutPending | None] = {}
+        self._tick: decision.PutTick | None = None
         self._touched: dict[ClusterId, bool] = {}
         self._put_off: set[str] = set()
         self._smaller: dict[ClusterId, None] = {}
@@ -84,7 +68,7 @@ class Draft:
         return self.rules.settings
 
     @property
-    def tick(self) -> PutTick:
+    def tick(self) -> decision.PutTick:
         """The memory of the last tick."""
         return self._tick or self.view.last_tick
 
@@ -205,7 +189,7 @@ class Draft:
         """The admission policy's memory; None before it has learned anything."""
         return self._learned[cluster] if cluster in self._learned else self.view.learned.get(cluster)
 
-    def pending(self, key: str) -> PutPending | None:
+    def pending(self, key: str) -> decision.PutPending | None:
         """Everything under way for this key."""
         return self._pending[key] if key in self._pending else self.view.pending.get(key)
 
@@ -215,15 +199,15 @@ class Draft:
         self.reasons.append(reason)
         return reason
 
-    def change(self, change: Change) -> None:
+    def change(self, change: decision.Change) -> None:
         """Any change that needs no overlay here."""
-        if isinstance(change, PutTick):
+        if isinstance(change, decision.PutTick):
             self._tick = change
-        elif isinstance(change, PutPause):
+        elif isinstance(change, decision.PutPause):
             self.paused = change.reason
-        elif isinstance(change, PutClosing):
+        elif isinstance(change, decision.PutClosing):
             self.closing = change.closing
-        elif isinstance(change, PutLearned):
+        elif isinstance(change, decision.PutLearned):
             self._learned[change.cluster] = change.memory
         self._changes.append(change)
 
@@ -235,7 +219,7 @@ class Draft:
             self._count(old, -1)
         self._count(state, +1)
         self._nodes[name] = state
-        self._changes.append(PutNode(state))
+        self._changes.append(decision.PutNode(state))
 
     def _count(self, state: NodeState, sign: int) -> None:
         self.counts.add(state, sign)
@@ -261,12 +245,12 @@ class Draft:
             if known is not None and known.life in PROMISED:
                 self.promised += sign * known.spec.min_nodes
         self._clusters[state.id] = state
-        self._changes.append(PutCluster(state))
+        self._changes.append(decision.PutCluster(state))
 
     def put_job(self, state: JobState) -> None:
         """A job is different from now on."""
         self._jobs[state.id] = state
-        self._changes.append(PutJob(state))
+        self._changes.append(decision.PutJob(state))
 
     def act(self, effect: Effect, *, within_us: int, version: int = 0, tries: int = 1) -> None:
         """Start an effect and expect its end within ``within_us``."""
@@ -277,16 +261,23 @@ class Draft:
         self, key: str, within_us: int, *, effect: Effect | None = None, version: int = 0, tries: int = 1
     ) -> None:
         """Note a deadline; with an effect, the effect that is started again after a restart."""
-        pending = PutPending(key, version, self.at_us + within_us, effect, tries)
+        pending = decision.PutPending(key, version, self.at_us + within_us, effect, tries)
         self._pending[key] = pending
         self._changes.append(pending)
 
-    def later(self, pending: PutPending) -> None:
+    def try_again(self, key: str) -> None:
+        """The next try of an effect comes after a wait that doubles, not only at its deadline."""
+        pending = self.pending(key)
+        if pending is not None:
+            wait_us = backoff.wait_us(self.settings, pending.tries)
+            self.expect(key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
+
+    def later(self, pending: decision.PutPending) -> None:
         """Try something that has failed again, after a wait that doubles with each try."""
         wait_us = backoff.wait_us(self.settings, pending.tries)
         self.expect(pending.key, wait_us, effect=pending.effect, version=pending.version, tries=pending.tries)
 
-    def put_off(self, pending: PutPending, by_us: int) -> None:
+    def put_off(self, pending: decision.PutPending, by_us: int) -> None:
         """Move a deadline away: time has passed that does not count."""
         self._pending[pending.key] = later = replace(pending, deadline_us=pending.deadline_us + by_us)
         self._put_off.add(pending.key)
@@ -296,7 +287,7 @@ class Draft:
         """An effect that nothing is expected of."""
         self._effects.append(effect)
 
-    def again(self, pending: PutPending) -> None:
+    def again(self, pending: decision.PutPending) -> None:
         """Start an effect again that was stored before."""
         if pending.effect is not None:
             self._effects.append(pending.effect)
@@ -305,7 +296,7 @@ class Draft:
         """Ends what was pending for this key."""
         if self.pending(key) is not None:
             self._pending[key] = None
-            self._changes.append(DropPending(key))
+            self._changes.append(decision.DropPending(key))
 
     def reply(self, ask: str, refused: Reason | None = None, **facts: object) -> None:
         """Answer whoever asked; nobody may have."""
@@ -343,14 +334,14 @@ class Draft:
         """The graceful time of a node that leaves."""
         return leave_us(role, self.settings)
 
-    def finish(self) -> Decision:
+    def finish(self) -> decision.Decision:
         """The decision: membership documents of all that was touched, and the timer, come last."""
         for cluster, afresh in self._touched.items():
             self._write_membership(cluster, afresh)
         if self.rules.shadow:
             self._only_watch()
         self._set_timer()
-        return Decision(tuple(self._changes), tuple(self._effects), tuple(self.reasons))
+        return decision.Decision(tuple(self._changes), tuple(self._effects), tuple(self.reasons))
 
     def _only_watch(self) -> None:
         """Keeps what a shadow run may: what it saw and what it would have done, new free nodes, answers, its tick."""
@@ -358,11 +349,11 @@ class Draft:
         self._effects = [effect for effect in self._effects if isinstance(effect, Reply)]
         self._pending = {key: pending for key, pending in self._pending.items() if key == "tick"}
 
-    def _is_watching(self, change: Change) -> bool:
-        if isinstance(change, PutNode):
+    def _is_watching(self, change: decision.Change) -> bool:
+        if isinstance(change, decision.PutNode):
             return change.state.node.id not in self.view.nodes and change.state.life is NodeLife.FREE
         return isinstance(change, _WATCHING) or (
-            isinstance(change, PutPending) and change.key in {"tick", *self._put_off}
+            isinstance(change, decision.PutPending) and change.key in {"tick", *self._put_off}
         )
 
     def _write_membership(self, cluster: ClusterId, afresh: bool) -> None:
@@ -384,7 +375,7 @@ class Draft:
         """The earliest deadline; said again when the timer went off or may have been lost with its engine."""
         due = min(self._deadlines(), default=None)
         if due is not None and (self.new_timer or due != self.view.wake_us):
-            self._changes.append(PutWake(due))
+            self._changes.append(decision.PutWake(due))
             self._effects.append(WakeAt(due))
 
     def _deadlines(self) -> list[int]:

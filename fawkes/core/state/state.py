@@ -25,23 +25,8 @@ from fawkes.core.state.counts import (
     short_of_core,
     surplus,
 )
+from fawkes.core.values import decision
 from fawkes.core.values.backlog import Backlog
-from fawkes.core.values.decision import (
-    AddSample,
-    Change,
-    DropPending,
-    PutClock,
-    PutClosing,
-    PutCluster,
-    PutJob,
-    PutLearned,
-    PutNode,
-    PutPause,
-    PutPending,
-    PutRules,
-    PutTick,
-    PutWake,
-)
 from fawkes.core.values.lifecycle import ENDED_JOBS, PROMISED, QUEUED
 from fawkes.core.values.model import (
     Closing,
@@ -58,7 +43,7 @@ from fawkes.core.values.model import (
 )
 from fawkes.core.values.window import Window
 
-NO_TICK = PutTick(
+NO_TICK = decision.PutTick(
     tick=0,
     at_us=0,
     targets={},
@@ -116,13 +101,13 @@ class State:
     def __init__(self) -> None:
         self.now_us = 0
         #: None before the first `Started`
-        self.rules: PutRules | None = None
+        self.rules: decision.PutRules | None = None
         self.nodes: dict[NodeId, NodeState] = {}
         #: those that are not gone, in the order of their requests
         self.clusters: dict[ClusterId, ClusterState] = {}
         #: those that have not ended
         self.jobs: dict[JobId, JobState] = {}
-        self.pending: dict[str, PutPending] = {}
+        self.pending: dict[str, decision.PutPending] = {}
         self.counts = Counts()
         #: the nodes that can be handed out
         self.free_at: dict[Place, FreeIds] = {}
@@ -142,7 +127,7 @@ class State:
         #: why voluntary moves are stopped
         self.paused = ""
         self.closing: Closing | None = None
-        self.clock: PutClock | None = None
+        self.clock: decision.PutClock | None = None
         self.wake_us: int | None = None
         #: the admission policy's memory of each MR-cluster's jobs; that of all together has an empty name
         self.learned: dict[str, Plain] = {}
@@ -150,8 +135,8 @@ class State:
         self._backlogs: dict[ClusterId, Backlog] = {}
         self._job_ids: dict[ClusterId, set[str]] = {}
         self._versions: dict[ClusterId, int] = {}
-        self._windows: dict[ClusterId, deque[AddSample]] = {}
-        self._latest: dict[ClusterId, AddSample] = {}
+        self._windows: dict[ClusterId, deque[decision.AddSample]] = {}
+        self._latest: dict[ClusterId, decision.AddSample] = {}
         self._deadlines: list[tuple[int, str]] = []
         self._unranked: dict[ClusterId, None] = {}
         self._took_us: dict[NodeLife, int] = {}
@@ -204,7 +189,7 @@ class State:
         recent = [sample for sample in older[-1:] if base_us is None or sample.at_us > base_us]
         return Window(cluster, within, recent[0] if recent else None)
 
-    def latest(self, cluster: ClusterId) -> AddSample | None:
+    def latest(self, cluster: ClusterId) -> decision.AddSample | None:
         """The latest reading; None before the first."""
         return self._latest.get(cluster)
 
@@ -213,9 +198,9 @@ class State:
         took_us = self._took_us.get(life)
         return None if took_us is None else took_us / SECOND_US
 
-    def due(self, at_us: int) -> list[PutPending]:
+    def due(self, at_us: int) -> list[decision.PutPending]:
         """Everything pending with a deadline not after ``at_us``, earliest first."""
-        soonest: dict[str, PutPending] = {}
+        soonest: dict[str, decision.PutPending] = {}
         while self._deadlines and self._deadlines[0][0] <= at_us:
             deadline, key = heapq.heappop(self._deadlines)
             pending = self.pending.get(key)
@@ -327,7 +312,7 @@ class State:
         else:
             self.jobs[new.id] = new
 
-    def put_pending(self, new: PutPending) -> None:
+    def put_pending(self, new: decision.PutPending) -> None:
         """Note a deadline; the heap forgets older ones of the key when they come up, or when they are too many."""
         self.pending[new.key] = new
         heapq.heappush(self._deadlines, (new.deadline_us, new.key))
@@ -335,11 +320,11 @@ class State:
             self._deadlines = [(pending.deadline_us, key) for key, pending in self.pending.items()]
             heapq.heapify(self._deadlines)
 
-    def drop_pending(self, change: DropPending) -> None:
+    def drop_pending(self, change: decision.DropPending) -> None:
         """Forget what was pending under this key."""
         self.pending.pop(change.key, None)
 
-    def add_sample(self, change: AddSample) -> None:
+    def add_sample(self, change: decision.AddSample) -> None:
         """Add a sample and drop those that are too old: of these the last is kept, the windows to come grow from it."""
         kept = self._windows.setdefault(change.cluster, deque())
         kept.append(change)
@@ -347,7 +332,7 @@ class State:
             kept.popleft()
         self._latest[change.cluster] = change
 
-    def put_tick(self, change: PutTick) -> None:
+    def put_tick(self, change: decision.PutTick) -> None:
         """Remember a tick; a measured one begins a new interval of eq. 2."""
         self._unranked.update(dict.fromkeys([*self.last_tick.targets, *change.targets]))
         self.last_tick = change
@@ -355,7 +340,7 @@ class State:
             for holding in self._holdings.values():
                 holding.restart(self.now_us)
 
-    def put_clock(self, change: PutClock) -> None:
+    def put_clock(self, change: decision.PutClock) -> None:
         """Move along what durations are measured from and no other change says: samples, rests, intervals of eq. 2."""
         self.clock = change
         by_us = change.uncounted_us
@@ -382,7 +367,7 @@ class State:
                 self.short.pop(name, None)
         self._unranked.clear()
 
-    def samples(self) -> list[AddSample]:
+    def samples(self) -> list[decision.AddSample]:
         """Every sample that a window still has."""
         return [sample for kept in self._windows.values() for sample in kept]
 
@@ -418,44 +403,53 @@ class State:
             holding = self._holding(cluster)
             holding.since_us, holding.at_us, holding.area = since_us, at_us, area
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: decision.Change) -> None:
         """Apply one change."""
         match change:
-            case PutNode():
+            case decision.PutNode():
                 self.put_node(change.state)
-            case PutCluster():
+            case decision.PutCluster():
                 self.put_cluster(change.state)
-            case PutJob():
+            case decision.PutJob():
                 self.put_job(change.state)
-            case PutPending():
+            case decision.PutPending():
                 self.put_pending(change)
-            case DropPending():
+            case decision.DropPending():
                 self.drop_pending(change)
-            case AddSample():
+            case decision.AddSample():
                 self.add_sample(change)
             case _:
                 self.apply_rest(change)
 
-    def apply_rest(self, change: PutTick | PutLearned | PutPause | PutClosing | PutRules | PutWake | PutClock) -> None:
+    def apply_rest(
+        self,
+        change: decision.PutTick
+        | decision.PutLearned
+        | decision.PutPause
+        | decision.PutClosing
+        | decision.PutRules
+        | decision.PutWake
+        | decision.PutClock,
+    ) -> None:
         """Apply a change of which there is one in the whole state."""
         match change:
-            case PutTick():
+            case decision.PutTick():
                 self.put_tick(change)
-            case PutLearned():
+            case decision.PutLearned():
                 self.learned[change.cluster] = change.memory
-            case PutPause():
+            case decision.PutPause():
                 self.paused = change.reason
-            case PutClosing():
+            case decision.PutClosing():
                 self.closing = change.closing
-            case PutRules():
+            case decision.PutRules():
                 self.rules = change
-            case PutWake():
+            case decision.PutWake():
                 self.wake_us = change.at_us
-            case PutClock():
+            case decision.PutClock():
                 self.put_clock(change)
 
 
-def _later(sample: AddSample, by_us: int) -> AddSample:
+def _later(sample: decision.AddSample, by_us: int) -> decision.AddSample:
     """The same sample, by so much later."""
     moved = replace(sample.sample, at_us=sample.sample.at_us + by_us)
     work = tuple(replace(row, since_us=row.since_us + by_us) for row in sample.work)
@@ -467,7 +461,7 @@ def _promise(cluster: ClusterState) -> int:
     return cluster.spec.min_nodes if cluster.life in PROMISED else 0
 
 
-def evolve(state: State, at_us: int, changes: Iterable[Change]) -> None:
+def evolve(state: State, at_us: int, changes: Iterable[decision.Change]) -> None:
     """Apply the changes of one decision, in order; ``at_us`` is the time of its event."""
     state.now_us = max(state.now_us, at_us)
     for change in changes:

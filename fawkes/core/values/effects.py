@@ -8,9 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ClassVar, get_args
 
 from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, NodeId, Reason, Role, Standby
 from fawkes.core.values.proof import Proof
+
+
+class _Keyed:
+    """A goal with a key, of its kind and the name in one of its fields: a newer goal of the same key replaces it."""
+
+    __slots__ = ()
+    _key: ClassVar[tuple[str, str]]
+
+    @property
+    def key(self) -> str:
+        """The key: a newer goal of the same key replaces this one."""
+        kind, field_name = self._key
+        return f"{kind}:{getattr(self, field_name)}"
 
 
 class Goal(StrEnum):
@@ -35,7 +49,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class Membership(_Keyed):
     """The members of an MR-cluster, and what each is. A node that is not named is out.
 
     A decision and the ledger leave ``members`` empty; the engine fills it in from the state (`members.py: in_full`), so
@@ -47,6 +61,7 @@ class Membership:
     copy of their data, and the second NameNode with its journal; None while there is none.
     """
 
+    _key = "membership", "cluster"
     cluster: ClusterId
     version: int
     members: Mapping[NodeId, Member] = field(default_factory=dict)
@@ -55,14 +70,9 @@ class Membership:
     copy_on: NodeId | None = None
     standby: Standby | None = None
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"membership:{self.cluster}"
-
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class Host(_Keyed):
     """The goal of a node: the daemons of ``role`` for ``cluster``, or nothing, wiped and verified (role None).
 
     ``leaving``: its DataNode alone, so that HDFS can copy its blocks away. ``proof`` is what must be shown by a report
@@ -70,6 +80,7 @@ class Host:
     Ends as `NodeObserved` serving, clean, held (the proof failed, nothing was touched) or failed.
     """
 
+    _key = "host", "node"
     node: NodeId
     cluster: ClusterId
     role: Role | None
@@ -77,14 +88,9 @@ class Host:
     leaving: bool = False
     proof: Proof | None = None
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"host:{self.node}"
-
 
 @dataclass(frozen=True, slots=True)
-class Deploy:
+class Deploy(_Keyed):
     """Masters on the first node, storage and computing on all; Done once the first job would be accepted.
 
     With ``standby`` the journal and the second NameNode are brought up as well. Done does not wait for that one:
@@ -92,6 +98,7 @@ class Deploy:
     try started is stopped first.
     """
 
+    _key = "cluster", "cluster"
     cluster: ClusterId
     version: int
     spec: ClusterSpec
@@ -100,27 +107,18 @@ class Deploy:
     standby: Standby | None = None
     anew: bool = False
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"cluster:{self.cluster}"
-
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Load(_Keyed):
     """The input sets from persistent storage, spread over all core nodes; Done with bytes and skew."""
 
+    _key = "cluster", "cluster"
     cluster: ClusterId
     version: int
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"cluster:{self.cluster}"
-
 
 @dataclass(frozen=True, slots=True)
-class Save:
+class Save(_Keyed):
     """The output folders to persistent storage; Done only when checksums agree and nothing of users came meanwhile.
 
     ``undeclared``: what lies in HDFS outside of the declared folders is given up. ``applications``: what users run on
@@ -128,54 +126,42 @@ class Save:
     ``closed``; a try waits for that up to ``close_us``, and files that are open by then are not saved. 0: none is.
     """
 
+    _key = "cluster", "cluster"
     cluster: ClusterId
     version: int
     undeclared: bool = False
     applications: bool = False
     close_us: int = 0
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"cluster:{self.cluster}"
-
 
 @dataclass(frozen=True, slots=True)
-class Retire:
+class Retire(_Keyed):
     """Nothing of an MR-cluster is to be brought up, loaded or saved any more; Done once nothing is under way for that.
 
     Its nodes have goals of their own and do not wait for this: a step that comes late finds its node closed.
     """
 
+    _key = "cluster", "cluster"
     cluster: ClusterId
     version: int
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"cluster:{self.cluster}"
-
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(_Keyed):
     """A look for data in HDFS outside of what is declared, and for applications that are not ours.
 
     Ends as `Done` with the facts ``undeclared`` and ``applications`` (lists; None: not known) or `Failed`. ``request``
     is why it was asked for: the core's own words, which it needs when the answer comes.
     """
 
+    _key = "survey", "cluster"
     cluster: ClusterId
     version: int
     request: Facts
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"survey:{self.cluster}"
-
 
 @dataclass(frozen=True, slots=True)
-class LookAtMasters:
+class LookAtMasters(_Keyed):
     """A look at masters that are to go from ``old`` to ``to``, right before that is decided.
 
     Ends as `Done` with fresh facts. ``old``: ``answers``, ``stopped``, ``runs`` or ``silent``; ``image``: whether a
@@ -188,15 +174,11 @@ class LookAtMasters:
     Else `Failed`.
     """
 
+    _key = "masters", "cluster"
     cluster: ClusterId
     version: int
     old: NodeId
     to: NodeId
-
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"masters:{self.cluster}"
 
     @property
     def move_version(self) -> int:
@@ -205,7 +187,7 @@ class LookAtMasters:
 
 
 @dataclass(frozen=True, slots=True)
-class MoveMasters:
+class MoveMasters(_Keyed):
     """The masters of an MR-cluster on ``to``, from the data of the old ones or else the kept copy; none on ``old``.
 
     ``planned``: they work until then, so that nothing is lost; else they are stopped first where their node answers,
@@ -226,6 +208,7 @@ class MoveMasters:
     ends. A member that is not back after ``rejoin_us`` (in a takeover after both) is left behind; 0: for ever.
     """
 
+    _key = "masters", "cluster"
     cluster: ClusterId
     version: int
     old: NodeId
@@ -236,14 +219,9 @@ class MoveMasters:
     follow_us: int = 0
     rejoin_us: int = 0
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"masters:{self.cluster}"
-
 
 @dataclass(frozen=True, slots=True)
-class ArmStandby:
+class ArmStandby(_Keyed):
     """A second NameNode on ``standby.node``, and the journal on ``standby.journal``; the masters go on meanwhile.
 
     ``before`` is the journal until now: most of its nodes must answer when the two differ. Ends as `Done` once the
@@ -258,6 +236,7 @@ class ArmStandby:
     as before.
     """
 
+    _key = "masters", "cluster"
     cluster: ClusterId
     version: int
     master: NodeId
@@ -266,99 +245,74 @@ class ArmStandby:
     follow_us: int = 0
     rejoin_us: int = 0
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"masters:{self.cluster}"
-
 
 @dataclass(frozen=True, slots=True)
-class StartJob:
+class StartJob(_Keyed):
     """Run a job exactly once for each attempt; ends as `AttemptSeen`.
 
     At no time may more than ``granted`` of its tasks run, its ApplicationMaster apart; 0: as many as there is room for.
     """
 
+    _key = "job", "job"
     job: JobId
     cluster: ClusterId
     attempt: int
     spec: JobSpec
     granted: int = 0
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"job:{self.job}"
-
 
 @dataclass(frozen=True, slots=True)
-class CancelJob:
+class CancelJob(_Keyed):
     """Stop a job; ends as `AttemptSeen`."""
 
+    _key = "job", "job"
     job: JobId
     cluster: ClusterId
     attempt: int
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"job:{self.job}"
-
 
 @dataclass(frozen=True, slots=True)
-class EndAttempts:
+class EndAttempts(_Keyed):
     """Attempts of tasks that lost their containers are ended, so that their tasks begin again elsewhere.
 
     Each is looked at once more right before: one whose container is known by then goes on. Ends as `Done` with the fact
     ``ended``, or `Failed`.
     """
 
+    _key = "strays", "cluster"
     cluster: ClusterId
     version: int
     attempts: tuple[str, ...]
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"strays:{self.cluster}"
-
 
 @dataclass(frozen=True, slots=True)
-class CountWork:
+class CountWork(_Keyed):
     """The time of all tasks of an attempt that has succeeded, by Hadoop's own counters.
 
     Ends as `Done` with the fact ``work_us``, or `Failed` while nobody can tell. ``done`` is what else the admission
     policy learns of the job: the core's own words, which it needs when the answer comes.
     """
 
+    _key = "work", "job"
     job: JobId
     cluster: ClusterId
     attempt: int
     application: str
     done: Facts
 
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"work:{self.job}"
-
 
 @dataclass(frozen=True, slots=True)
-class AwaitRoom:
+class AwaitRoom(_Keyed):
     """No task of an MR-cluster waits any more that lacks nothing but room: its next job may begin.
 
     Looked for every ``every_us``, the first time so long from now. Ends as `Done` by a look that was made after all of
     that, or `Failed`. ``version`` is the place in the queue of the job that waits.
     """
 
+    _key = "room", "cluster"
     cluster: ClusterId
     version: int
     every_us: int
-
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"room:{self.cluster}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,22 +328,18 @@ class WakeAt:
 
 
 @dataclass(frozen=True, slots=True)
-class ClearSaved:
+class ClearSaved(_Keyed):
     """Nothing that tasks of a job have saved, or that was noted for a stream, stays in HDFS: it ended at ``ended_us``.
 
     Ends as `Done` when nothing of it is there, or `Failed` while nobody can tell.
     """
 
+    _key = "clear", "job"
     job: JobId
     cluster: ClusterId
     attempt: int
     spec: JobSpec
     ended_us: int
-
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"clear:{self.job}"
 
     @property
     def version(self) -> int:
@@ -398,7 +348,7 @@ class ClearSaved:
 
 
 @dataclass(frozen=True, slots=True)
-class LookAtTasks:
+class LookAtTasks(_Keyed):
     """The tasks on a node that leaves, of jobs whose tasks can be saved.
 
     Ends as `Done` with the fact ``tasks``, a row for each that runs there: ``node``, ``container``, ``job``, ``index``,
@@ -406,15 +356,11 @@ class LookAtTasks:
     task is None. ``told`` are containers that have their answer: the core's own words.
     """
 
+    _key = "tasks", "node"
     node: NodeId
     cluster: ClusterId
     generation: int
     told: tuple[str, ...] = ()
-
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"tasks:{self.node}"
 
     @property
     def version(self) -> int:
@@ -423,24 +369,20 @@ class LookAtTasks:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimTasks:
+class ClaimTasks(_Keyed):
     """The tasks on these nodes (with their generations) that could go for a more important job.
 
     Ends as `Done` with the facts of `LookAtTasks` from all nodes that answer, `Failed` if none does. ``slots`` is how
     many containers the job lacks: the core's own words, as is its ``priority``.
     """
 
+    _key = "claim", "cluster"
     cluster: ClusterId
     version: int
     job: JobId
     priority: int
     slots: int
     nodes: Mapping[NodeId, int]
-
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"claim:{self.cluster}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,7 +401,7 @@ class TaskOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class PreemptTasks:
+class PreemptTasks(_Keyed):
     """Tasks on a node are to save themselves or to end, within ``within_us``.
 
     Ends as `Done` once none of them runs any more, or when that time is over, with the fact ``left``: by container
@@ -468,6 +410,7 @@ class PreemptTasks:
     known. ``told`` as in `LookAtTasks`, these included.
     """
 
+    _key = "tasks", "node"
     node: NodeId
     cluster: ClusterId
     generation: int
@@ -476,30 +419,21 @@ class PreemptTasks:
     told: tuple[str, ...] = ()
 
     @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"tasks:{self.node}"
-
-    @property
     def version(self) -> int:
         """The version of its answer: an answer about another generation of the node is history."""
         return self.generation
 
 
 @dataclass(frozen=True, slots=True)
-class SteerStream:
+class SteerStream(_Keyed):
     """A stream is told how many ``executors`` it is to have. Ends as `Done` when that is noted for it, or `Failed`."""
 
+    _key = "stream", "job"
     job: JobId
     cluster: ClusterId
     attempt: int
     executors: int
     version: int
-
-    @property
-    def key(self) -> str:
-        """The key: a newer goal of the same key replaces this one."""
-        return f"stream:{self.job}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -553,28 +487,4 @@ Effect = (
     | EndControl
     | Reply
 )
-EFFECTS: tuple[type[Effect], ...] = (
-    Membership,
-    Host,
-    Deploy,
-    Load,
-    Save,
-    Retire,
-    Survey,
-    LookAtMasters,
-    MoveMasters,
-    ArmStandby,
-    StartJob,
-    CancelJob,
-    EndAttempts,
-    CountWork,
-    ClearSaved,
-    LookAtTasks,
-    ClaimTasks,
-    PreemptTasks,
-    SteerStream,
-    AwaitRoom,
-    WakeAt,
-    EndControl,
-    Reply,
-)
+EFFECTS: tuple[type[Effect], ...] = get_args(Effect)

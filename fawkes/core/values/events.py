@@ -54,7 +54,22 @@ class PolicyText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
+class _Event:
+    """The time of an event, which all of them have."""
+
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked(_Event):
+    """A request: ``by`` is who asks, ``ask`` is what the answer goes to."""
+
+    by: str = ""
+    ask: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started(_Event):
     """An engine starts, the first time or again; a later one makes the earlier controllers foreign.
 
     ``admission`` is the policy that lets jobs in; None: first come, first served. ``preemption`` decides about the
@@ -64,7 +79,6 @@ class Started:
     what was found of a pool whose ledger is lost; the event is the first of its ledger then.
     """
 
-    at_us: int
     version: str
     pool: str
     epoch: int
@@ -81,14 +95,13 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reloaded:
+class Reloaded(_Asked):
     """The settings, policies and nodes of a running controller are others from now on.
 
     ``changed`` says how, in words; ``restart`` are keys that have changed and keep their old values until a restart.
     ``nodes`` are those of the inventory; None: the same as before.
     """
 
-    at_us: int
     settings: Settings
     policy: PolicyText
     admission: PolicyText | None = None
@@ -96,238 +109,181 @@ class Reloaded:
     nodes: tuple[Node, ...] | None = None
     changed: tuple[str, ...] = ()
     restart: tuple[str, ...] = ()
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Woke:
+class Woke(_Event):
     """The timer of `WakeAt`."""
 
-    at_us: int
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClockSeen:
+class ClockSeen(_Event):
     """The machine's clock was set by ``by_us`` (below zero: back); the times of events follow it by ``moved_us``."""
 
-    at_us: int
     by_us: int
     moved_us: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sampled:
+class Sampled(_Event):
     """One round of readings over all MR-clusters that run."""
 
-    at_us: int
     readings: tuple[Reading, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Requested:
+class Requested(_Asked):
     """Somebody asks for an MR-cluster."""
 
-    at_us: int
     spec: ClusterSpec
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseAsked:
+class ReleaseAsked(_Asked):
     """Somebody gives an MR-cluster back; ``discard`` gives up its data, ``force`` ends what runs on it.
 
     ``dry_run``: the answer says whether this would be refused, and nothing is done.
     """
 
-    at_us: int
     cluster: ClusterId
     discard: bool = False
     force: bool = False
     dry_run: bool = False
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DownAsked:
+class DownAsked(_Asked):
     """Somebody gives the whole pool back: every MR-cluster, all or none; see `ReleaseAsked` for the flags."""
 
-    at_us: int
     discard: bool = False
     force: bool = False
     dry_run: bool = False
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submitted:
+class Submitted(_Asked):
     """Somebody hands in a job."""
 
-    at_us: int
     spec: JobSpec
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CancelAsked:
+class CancelAsked(_Asked):
     """Somebody takes a job back."""
 
-    at_us: int
     job: JobId
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PauseAsked:
+class PauseAsked(_Asked):
     """An operator stops all voluntary moves."""
 
-    at_us: int
     reason: str
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeAsked:
+class ResumeAsked(_Asked):
     """An operator allows voluntary moves again."""
 
-    at_us: int
-    by: str = ""
-    ask: str = ""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryAsked:
+class RetryAsked(_Asked):
     """An operator has repaired something: what waits for the next try of this node or MR-cluster is tried now."""
 
-    at_us: int
     subject: str
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrainAsked:
+class DrainAsked(_Asked):
     """An operator takes a node out of service; ``discard``: the data on it, which HDFS waits for, is given up."""
 
-    at_us: int
     node: NodeId
     reason: str
     discard: bool = False
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UndrainAsked:
+class UndrainAsked(_Asked):
     """An operator puts a node back into service."""
 
-    at_us: int
     node: NodeId
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HoldAsked:
+class HoldAsked(_Asked):
     """An operator keeps balancing away from a node or an MR-cluster, until ``until_us``; 0: until `UnholdAsked`."""
 
-    at_us: int
     subject: str
     reason: str
     until_us: int = 0
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnholdAsked:
+class UnholdAsked(_Asked):
     """An operator ends a hold."""
 
-    at_us: int
     subject: str
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GrowAsked:
+class GrowAsked(_Asked):
     """An operator gives an MR-cluster ``count`` nodes, or this ``node``.
 
     It is held until ``until_us``, or balancing would take them back; 0: no hold comes with it.
     """
 
-    at_us: int
     cluster: ClusterId
     count: int = 1
     node: NodeId | None = None
     until_us: int = 0
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShrinkAsked:
+class ShrinkAsked(_Asked):
     """An operator takes ``count`` nodes of an MR-cluster, or this ``node``; see `GrowAsked` for the hold."""
 
-    at_us: int
     cluster: ClusterId
     count: int = 1
     node: NodeId | None = None
     until_us: int = 0
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoveMastersAsked:
+class MoveMastersAsked(_Asked):
     """An operator wants the masters of an MR-cluster on another of its core nodes.
 
     ``to`` None: any. ``now``: running jobs are not waited for; they are begun again.
     """
 
-    at_us: int
     cluster: ClusterId
     to: NodeId | None = None
     now: bool = False
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreAsked:
+class RestoreAsked(_Asked):
     """An operator brings an MR-cluster back from its kept copy, on a core node of it; whatever the copy lacks is lost.
 
     ``dry_run``: only whether that is possible is answered.
     """
 
-    at_us: int
     cluster: ClusterId
     to: NodeId | None = None
     dry_run: bool = False
-    by: str = ""
-    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CopySeen:
+class CopySeen(_Event):
     """A look at whether the masters' data of an MR-cluster is copied; ``error`` says why not, empty when it is."""
 
-    at_us: int
     cluster: ClusterId
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeSeen:
-    """The view that masters have of one of their nodes, of one generation; told when that has changed."""
+class NodeSeen(_Event):
+    """How the masters of an MR-cluster see one of its nodes, of one generation; told when that has changed."""
 
-    at_us: int
     cluster: ClusterId
     node: NodeId
     generation: int
@@ -335,14 +291,13 @@ class NodeSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MastersSeen:
+class MastersSeen(_Event):
     """The masters of an MR-cluster answer or not; ``error`` says why nothing is known, empty when they do.
 
     ``silent`` is the daemon that does not answer: while that is the NameNode, nobody asks the ResourceManager. ``gone``
     are daemons that do not run, by the word of their node a moment ago; empty when all run, or the node does not say.
     """
 
-    at_us: int
     cluster: ClusterId
     error: str = ""
     silent: str = ""
@@ -350,19 +305,17 @@ class MastersSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceSeen:
+class ServiceSeen(_Event):
     """An MR-cluster takes writes and applications, or not; told when that has changed, at most every few seconds."""
 
-    at_us: int
     cluster: ClusterId
     service: Service
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitSeen:
+class WaitSeen(_Event):
     """The work on an effect has waited for the same thing since ``since_us``; told again after twice the time."""
 
-    at_us: int
     effect: str
     version: int
     waits_for: str
@@ -370,14 +323,13 @@ class WaitSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandbySeen:
-    """The standing of the second NameNode of an MR-cluster and its journal; told when that has changed.
+class StandbySeen(_Event):
+    """How the second NameNode of an MR-cluster and its journal stand; told when that has changed.
 
     ``ready``: it says that it is a standby that follows, on ``node``, and most nodes of the journal answer. ``error``
     says what is not whole, empty when all is: one node of the journal may be away while it is ready.
     """
 
-    at_us: int
     cluster: ClusterId
     node: NodeId
     ready: bool
@@ -385,10 +337,9 @@ class StandbySeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeObserved:
-    """The end of the work on a node of one generation; ``error`` says why for held and failed."""
+class NodeObserved(_Event):
+    """How the work on a node of one generation ended; ``error`` says why for held and failed."""
 
-    at_us: int
     node: NodeId
     generation: int
     condition: Condition
@@ -397,34 +348,31 @@ class NodeObserved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodesSeen:
+class NodesSeen(_Event):
     """News of several nodes that came at once, in their order; one decision answers all of it.
 
     Their own times are those at which they came, ``at_us`` is that of the last.
     """
 
-    at_us: int
     seen: tuple[NodeObserved | NodeSeen, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptSeen:
-    """The standing of an attempt of a job; told when that has changed."""
+class AttemptSeen(_Event):
+    """How an attempt of a job stands; told when that has changed."""
 
-    at_us: int
     job: JobId
     attempt: int
     seen: Attempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobObserved:
+class JobObserved(_Event):
     """The outcome of an attempt of a job, as a world judged it.
 
     Only ledgers of earlier versions hold it; ``finished_us`` is YARN's own time, if known.
     """
 
-    at_us: int
     job: JobId
     attempt: int
     progress: Progress
@@ -436,20 +384,18 @@ class JobObserved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class Done(_Event):
     """An effect reached its goal. ``effect`` is its key, ``version`` the version that it had."""
 
-    at_us: int
     effect: str
     version: int
     facts: Facts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class Failed(_Event):
     """An effect did not reach its goal. ``final``: trying again is useless until somebody changes something."""
 
-    at_us: int
     effect: str
     version: int
     error: str
@@ -457,6 +403,21 @@ class Failed:
     facts: Facts = field(default_factory=dict)
 
 
+#: what a world tells
+Seen = (
+    NodeSeen
+    | MastersSeen
+    | CopySeen
+    | ServiceSeen
+    | WaitSeen
+    | StandbySeen
+    | NodeObserved
+    | NodesSeen
+    | AttemptSeen
+    | JobObserved
+    | Done
+    | Failed
+)
 Event = (
     Started
     | Reloaded
@@ -479,35 +440,8 @@ Event = (
     | ShrinkAsked
     | MoveMastersAsked
     | RestoreAsked
-    | NodeSeen
-    | MastersSeen
-    | CopySeen
-    | ServiceSeen
-    | WaitSeen
-    | StandbySeen
-    | NodeObserved
-    | NodesSeen
-    | AttemptSeen
-    | JobObserved
-    | Done
-    | Failed
+    | Seen
 )
-#: what a world tells
-Seen = (
-    NodeSeen
-    | MastersSeen
-    | CopySeen
-    | ServiceSeen
-    | WaitSeen
-    | StandbySeen
-    | NodeObserved
-    | NodesSeen
-    | AttemptSeen
-    | JobObserved
-    | Done
-    | Failed
-)
-
 EVENTS: tuple[type[Event], ...] = get_args(Event)
 #: what commands ask of a controller, by their verbs; the body of a request is made of the event's own fields
 ASKS: Mapping[str, type[Event]] = {

@@ -9,21 +9,9 @@ from fawkes.base.errors import ConfigError, DeadlineError, FawkesError, UserErro
 from fawkes.base.units import SECOND_US, show_duration
 from fawkes.core.state import alerts
 from fawkes.core.state.state import State
+from fawkes.core.values import events
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Reply
-from fawkes.core.values.events import (
-    Condition,
-    Done,
-    Event,
-    Failed,
-    NodeObserved,
-    PolicyText,
-    Requested,
-    Sampled,
-    Submitted,
-    Woke,
-    news_of,
-)
 from fawkes.core.values.keys import Key, split
 from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife, JobId, JobLife, JobState, NodeLife
 from fawkes.core.values.settings import Settings
@@ -56,20 +44,23 @@ class Patience:
     """
 
     def __init__(self, wishes: Sequence[Wish], settings: Settings, losses: Sequence[Loss] = ()) -> None:
-        idle = [wish.event.spec.idle_us or 0 for wish in wishes if isinstance(wish.event, Requested)]
+        idle = [wish.event.spec.idle_us or 0 for wish in wishes if isinstance(wish.event, events.Requested)]
         waits = [settings.idle_us or 0, settings.quarantine_us, *idle, *(wish.delay_us for wish in wishes)]
         self._quiet_us = _HOUR_US + max((us for us in waits if us < _FOREVER_US), default=0)
         backs = [loss.back_us for loss in losses if loss.back_us is not None]
         self._since_us = max([0, *(wish.event.at_us for wish in wishes), *backs])
 
-    def ends(self, event: Event, view: State) -> bool:
+    def ends(self, event: events.Event, view: State) -> bool:
         """True if nothing will ever happen any more: long quiet, no job at work, no MR-cluster on its way."""
         # A node without power fails whatever it is asked, again and again.
-        failed = all(isinstance(news, NodeObserved) and news.condition is Condition.FAILED for news in news_of(event))
+        failed = all(
+            isinstance(news, events.NodeObserved) and news.condition is events.Condition.FAILED
+            for news in events.news_of(event)
+        )
         # Lost masters that nobody can take over from are looked at, and told of members, again and again.
-        failed = failed or isinstance(event, Failed)
-        failed = failed or (isinstance(event, Done) and split(event.effect)[0] is Key.MASTERS)
-        if not (failed or isinstance(event, Sampled | Woke)):
+        failed = failed or isinstance(event, events.Failed)
+        failed = failed or (isinstance(event, events.Done) and split(event.effect)[0] is Key.MASTERS)
+        if not (failed or isinstance(event, events.Sampled | events.Woke)):
             self._since_us = max(self._since_us, event.at_us)
             return False
         if event.at_us - self._since_us <= self._quiet_us:
@@ -85,13 +76,13 @@ def _lost_master(view: State, cluster: ClusterId) -> str:
     return node.node.id if node is not None and node.life is NodeLife.LOST else ""
 
 
-def refuse_refused(event: Event, decision: Decision, name: str) -> None:
+def refuse_refused(event: events.Event, decision: Decision, name: str) -> None:
     """UserError when a wish was refused: a job or MR-cluster of the scenario will then never be."""
-    if not isinstance(event, Requested | Submitted):
+    if not isinstance(event, events.Requested | events.Submitted):
         return
     for effect in decision.effects:
         if isinstance(effect, Reply) and effect.refused is not None:
-            what = "MR-cluster" if isinstance(event, Requested) else "job"
+            what = "MR-cluster" if isinstance(event, events.Requested) else "job"
             raise UserError(
                 f"{what} {event.spec.id!r} was refused {show_duration(event.at_us)} after the start: "
                 f"{sentence(effect.refused)}",
@@ -100,7 +91,7 @@ def refuse_refused(event: Event, decision: Decision, name: str) -> None:
             )
 
 
-def refuse_failed_policy(decision: Decision, policy: PolicyText, at_us: int, period_us: int) -> None:
+def refuse_failed_policy(decision: Decision, policy: events.PolicyText, at_us: int, period_us: int) -> None:
     """ConfigError when the policy gave no usable answer: no node would move, and the figures would be those of None.
 
     It names file and line, the tick, the MR-cluster and the window, which is the last ``period_us``.
@@ -125,7 +116,7 @@ def _hint(failed: str, usual: str) -> str:
     return _TOO_MUCH if _BOUND.search(failed) else usual
 
 
-def refuse_failed_admission(decision: Decision, policy: PolicyText | None, at_us: int) -> None:
+def refuse_failed_admission(decision: Decision, policy: events.PolicyText | None, at_us: int) -> None:
     """ConfigError when the admission policy gave no usable answer: no job would be let in any more.
 
     It names file and line, the MR-cluster and, when a call took too much, the question.
@@ -156,7 +147,7 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
         )
     if any(_kept_out(view, view.jobs.get(JobId(name))) for name in left):
         hint = "Change the admission policy so that each job is let in or dropped at last, or choose another one"
-    waiting = [wish.event.spec.cluster for wish in wishes if isinstance(wish.event, Submitted)]
+    waiting = [wish.event.spec.cluster for wish in wishes if isinstance(wish.event, events.Submitted)]
     if lost := sorted(filter(None, {_lost_master(view, cluster) for cluster in waiting})):
         idle = sum(node.owner is None for node in view.nodes.values())
         hint = (
