@@ -17,6 +17,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import ClusterDetails, DataSet, JobDetails
 from fawkes.config.jobs.jobs import job_of
 from fawkes.core.jobs.attempts import AttemptVerdict, judge
+from fawkes.core.values import events
 from fawkes.core.values.effects import (
     AwaitRoom,
     CancelJob,
@@ -32,19 +33,6 @@ from fawkes.core.values.effects import (
     Retire,
     StartJob,
     WakeAt,
-)
-from fawkes.core.values.events import (
-    AttemptSeen,
-    Condition,
-    Done,
-    Event,
-    Failed,
-    NodeObserved,
-    NodeSeen,
-    Progress,
-    Sampled,
-    Woke,
-    news_of,
 )
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
 from fawkes.core.values.proof import Proof, unsafe
@@ -68,7 +56,7 @@ preset = "demo"
 connect_timeout = "5s"
 """
 
-E = TypeVar("E", bound=Event)
+E = TypeVar("E", bound=events.Event)
 
 
 class Bench:
@@ -78,7 +66,7 @@ class Bench:
         self.world = world
         self.details = details
         self.storage = storage
-        self.heard: list[Event] = []
+        self.heard: list[events.Event] = []
         self.versions = count(1)
         self.generations = {NodeId(f"node{i:02d}"): count(1) for i in range(1, 5)}
         self.members = {CORE: Member(Goal.SERVING, Role.CORE, next(self.generations[CORE]))}
@@ -90,18 +78,18 @@ class Bench:
         self.world.start(effects)
         return len(self.heard)
 
-    def first(self, which: Callable[[Event], bool], *, after: int) -> Event:
+    def first(self, which: Callable[[events.Event], bool], *, after: int) -> events.Event:
         """The first event that fits, of those heard after the first ``after``."""
         for heard in self.heard[after:]:
             if which(heard):
                 return heard
         limit = time.monotonic() + LIMIT_S
         while (event := self.world.next_event()) is not None:
-            news = news_of(event)
+            news = events.news_of(event)
             self.heard += news
             for heard in filter(which, news):
                 return heard
-            assert time.monotonic() < limit, [e for e in self.heard[after:] if not isinstance(e, Sampled)]
+            assert time.monotonic() < limit, [e for e in self.heard[after:] if not isinstance(e, events.Sampled)]
         raise AssertionError(f"the world ended: {self.heard}")
 
     def hear(self, kind: type[E], which: Callable[[E], bool], *, after: int) -> E:
@@ -118,10 +106,10 @@ class Bench:
                 self.members[NodeId(name)] = member
         return Membership(C, next(self.versions), dict(self.members))
 
-    def seen(self, effect: Host, condition: Condition, *, after: int) -> NodeObserved:
+    def seen(self, effect: Host, condition: events.Condition, *, after: int) -> events.NodeObserved:
         """Facts about the node of a goal."""
         return self.hear(
-            NodeObserved,
+            events.NodeObserved,
             lambda e: (e.node, e.generation, e.condition) == (effect.node, effect.generation, condition),
             after=after,
         )
@@ -130,15 +118,17 @@ class Bench:
         """Let time pass, and hear what happens meanwhile."""
         wake = WakeAt(self.heard[-1].at_us + round(seconds * SECOND_US))
         after = self.start(wake)
-        self.hear(Woke, lambda e: e.at_us >= wake.at_us, after=after)
+        self.hear(events.Woke, lambda e: e.at_us >= wake.at_us, after=after)
 
-    def done(self, effect: Deploy | Membership | Load | Retire, *, after: int) -> Done:
+    def done(self, effect: Deploy | Membership | Load | Retire, *, after: int) -> events.Done:
         """That a goal of the MR-cluster was reached."""
         ended = self.first(
-            lambda e: isinstance(e, (Done, Failed)) and (e.effect, e.version) == (effect.key, effect.version),
+            lambda e: (
+                isinstance(e, (events.Done, events.Failed)) and (e.effect, e.version) == (effect.key, effect.version)
+            ),
             after=after,
         )
-        assert isinstance(ended, Done), ended
+        assert isinstance(ended, events.Done), ended
         return ended
 
 
@@ -199,7 +189,7 @@ def serve(bench: Bench, node: str, role: Role = Role.TRANSIENT) -> Host:
     document = bench.membership(**{node: Member(Goal.SERVING, role, goal.generation)})
     after = bench.start(document, goal)
     bench.done(document, after=after)
-    bench.seen(goal, Condition.SERVING, after=after)
+    bench.seen(goal, events.Condition.SERVING, after=after)
     return goal
 
 
@@ -207,11 +197,11 @@ def wipe(bench: Bench, goal: Host) -> Host:
     """Take a node back, and see it clean."""
     clean = Host(goal.node, C, None, goal.generation)
     after = bench.start(bench.membership(**{goal.node: None}), clean)
-    bench.seen(clean, Condition.CLEAN, after=after)
+    bench.seen(clean, events.Condition.CLEAN, after=after)
     return clean
 
 
-def leave(bench: Bench, goal: Host, wish: Goal) -> NodeSeen:
+def leave(bench: Bench, goal: Host, wish: Goal) -> events.NodeSeen:
     """Tell the masters that a node leaves, and hear facts by which the core would judge that it is through."""
     assert goal.role is not None
     document = bench.membership(**{goal.node: Member(wish, goal.role, goal.generation)})
@@ -219,13 +209,13 @@ def leave(bench: Bench, goal: Host, wish: Goal) -> NodeSeen:
     after = bench.start(document)
     bench.done(document, after=after)
     return bench.hear(
-        NodeSeen,
+        events.NodeSeen,
         lambda e: (e.cluster, e.node, e.generation) == (C, goal.node, goal.generation) and left(e, wish, since_us),
         after=after,
     )
 
 
-def left(event: NodeSeen, wish: Goal, since_us: int) -> bool:
+def left(event: events.NodeSeen, wish: Goal, since_us: int) -> bool:
     """True if a node that was told to leave after ``since_us`` has stopped to compute, or keeps nothing of its own."""
     sight = event.sight
     if wish is Goal.DRAINING:
@@ -261,7 +251,7 @@ def test_a_node_that_stores_is_wiped_with_a_proof_that_is_asked_for_right_before
     leave(cluster, goal, Goal.EVACUATING)
     clean = replace(goal, role=None, proof=Proof(()))
     after = cluster.start(clean)
-    cluster.seen(clean, Condition.CLEAN, after=after)
+    cluster.seen(clean, events.Condition.CLEAN, after=after)
     document = cluster.membership(node03=None)
     cluster.done(document, after=cluster.start(document))
 
@@ -278,7 +268,7 @@ def test_how_a_leaving_node_stands_is_told_again_when_it_is_asked_for_again(clus
 
 
 def test_facts_about_a_node_are_as_young_as_they_say(cluster: Bench) -> None:
-    facts = [e for e in cluster.heard if isinstance(e, NodeSeen)]
+    facts = [e for e in cluster.heard if isinstance(e, events.NodeSeen)]
     assert facts
     for event in facts:
         asked_us = [event.sight.asked_us, *([event.sight.blocks.asked_us] if event.sight.blocks else [])]
@@ -287,12 +277,12 @@ def test_facts_about_a_node_are_as_young_as_they_say(cluster: Bench) -> None:
 
 def test_what_is_so_already_is_confirmed_again(cluster: Bench) -> None:
     goal = serve(cluster, "node02")
-    cluster.seen(goal, Condition.SERVING, after=cluster.start(goal))
+    cluster.seen(goal, events.Condition.SERVING, after=cluster.start(goal))
     document = cluster.membership()
     cluster.done(document, after=cluster.start(document))
     cluster.done(document, after=cluster.start(document))
     clean = wipe(cluster, goal)
-    cluster.seen(clean, Condition.CLEAN, after=cluster.start(clean))
+    cluster.seen(clean, events.Condition.CLEAN, after=cluster.start(clean))
 
 
 def test_a_node_that_was_leaving_stays_when_that_is_the_newer_goal(cluster: Bench) -> None:
@@ -301,7 +291,7 @@ def test_a_node_that_was_leaving_stays_when_that_is_the_newer_goal(cluster: Benc
     staying = cluster.membership(node02=Member(Goal.SERVING, Role.TRANSIENT, goal.generation))
     after = cluster.start(leaving, staying, goal)
     cluster.done(staying, after=after)
-    cluster.seen(goal, Condition.SERVING, after=after)
+    cluster.seen(goal, events.Condition.SERVING, after=after)
     wipe(cluster, goal)
 
 
@@ -311,11 +301,15 @@ def test_a_newer_goal_replaces_the_older(cluster: Bench) -> None:
     hopeless = Host(NodeId("node03"), C, Role.TRANSIENT, generation)
     clean = Host(NodeId("node03"), C, None, generation)
     after = cluster.start(hopeless, clean)
-    cluster.seen(clean, Condition.CLEAN, after=after)
+    cluster.seen(clean, events.Condition.CLEAN, after=after)
     wake = WakeAt(cluster.heard[-1].at_us + SECOND_US)
     cluster.start(wake)
-    cluster.hear(Woke, lambda e: e.at_us >= wake.at_us, after=after)
-    served = [e for e in cluster.heard[after:] if isinstance(e, NodeObserved) and e.condition is Condition.SERVING]
+    cluster.hear(events.Woke, lambda e: e.at_us >= wake.at_us, after=after)
+    served = [
+        e
+        for e in cluster.heard[after:]
+        if isinstance(e, events.NodeObserved) and e.condition is events.Condition.SERVING
+    ]
     assert [e for e in served if e.node == "node03"] == []
 
 
@@ -323,21 +317,21 @@ def test_a_goal_of_an_older_hand_over_is_refused(cluster: Bench) -> None:
     old = Host(NodeId("node02"), C, Role.TRANSIENT, next(cluster.generations[NodeId("node02")]))
     goal = serve(cluster, "node02")
     after = cluster.start(Host(old.node, C, None, old.generation))
-    assert cluster.seen(old, Condition.FAILED, after=after).error
+    assert cluster.seen(old, events.Condition.FAILED, after=after).error
     # It went on serving all the same.
-    cluster.seen(goal, Condition.SERVING, after=cluster.start(goal))
+    cluster.seen(goal, events.Condition.SERVING, after=cluster.start(goal))
     wipe(cluster, goal)
 
 
 def test_a_host_that_does_not_answer_is_a_failure_with_a_reason(cluster: Bench) -> None:
     clean = Host(DEAD, C, None, next(cluster.generations[DEAD]))
-    assert cluster.seen(clean, Condition.FAILED, after=cluster.start(clean)).error
+    assert cluster.seen(clean, events.Condition.FAILED, after=cluster.start(clean)).error
 
 
 def test_a_stage_of_a_cluster_that_is_not_there_fails(cluster: Bench) -> None:
     nobody = Membership(ClusterId("nobody"), 1, {})
     after = cluster.start(nobody)
-    failed = cluster.hear(Failed, lambda e: e.effect == nobody.key, after=after)
+    failed = cluster.hear(events.Failed, lambda e: e.effect == nobody.key, after=after)
     assert (failed.version, bool(failed.error), failed.final) == (1, True, False)
 
 
@@ -346,10 +340,10 @@ def called_off(bench: Bench, goal: Host, stage: Deploy | Load, *, after: int) ->
     stop, clean = Retire(D, next(bench.versions)), Host(goal.node, D, None, goal.generation)
     bench.start(stop, clean)
     bench.done(stop, after=after)
-    bench.seen(clean, Condition.CLEAN, after=after)
+    bench.seen(clean, events.Condition.CLEAN, after=after)
     # A daemon that was started after the wipe would have its ports.
     wipe(bench, serve(bench, goal.node))
-    assert [e for e in bench.heard[after:] if isinstance(e, Done) and e.version == stage.version] == []
+    assert [e for e in bench.heard[after:] if isinstance(e, events.Done) and e.version == stage.version] == []
 
 
 def newcomer(bench: Bench) -> tuple[Host, Deploy]:
@@ -390,20 +384,20 @@ def job(name: str, seconds: int, attempt: int = 1) -> StartJob:
     return StartJob(spec.id, C, attempt, spec)
 
 
-def verdict(event: AttemptSeen) -> AttemptVerdict | None:
+def verdict(event: events.AttemptSeen) -> AttemptVerdict | None:
     """The core's verdict on the facts about an attempt that was just handed over."""
     return judge(event.seen, began=False, cancelling=False, lasted=False)
 
 
-def over(event: AttemptSeen) -> bool:
+def over(event: events.AttemptSeen) -> bool:
     found = verdict(event)
-    return found is not None and found.progress is not Progress.RUNNING
+    return found is not None and found.progress is not events.Progress.RUNNING
 
 
-def ended(bench: Bench, effect: StartJob | CancelJob, *, after: int) -> tuple[Progress, int | None]:
+def ended(bench: Bench, effect: StartJob | CancelJob, *, after: int) -> tuple[events.Progress, int | None]:
     """How an attempt ended, and when by its launcher."""
     event = bench.hear(
-        AttemptSeen, lambda e: (e.job, e.attempt) == (effect.job, effect.attempt) and over(e), after=after
+        events.AttemptSeen, lambda e: (e.job, e.attempt) == (effect.job, effect.attempt) and over(e), after=after
     )
     found = verdict(event)
     assert found is not None
@@ -415,7 +409,7 @@ def test_a_job_runs_to_its_end_once(cluster: Bench) -> None:
     effect = job("once", 1)
     after = cluster.start(effect)
     first = ended(cluster, effect, after=after)
-    assert first[0] is Progress.SUCCEEDED
+    assert first[0] is events.Progress.SUCCEEDED
     assert ended(cluster, effect, after=cluster.start(effect)) == first
 
 
@@ -423,35 +417,35 @@ def test_the_work_of_a_job_is_counted_when_it_has_ended(cluster: Bench) -> None:
     table = {"id": "slept", "kind": "sleep", "maps": 2, "map_time": "2s", "reduces": 0}
     spec = job_of(table, cluster=C, file="slept.toml", folder=Path())
     effect = StartJob(spec.id, C, 1, spec, granted=1)
-    event = cluster.hear(AttemptSeen, lambda e: e.job == spec.id and over(e), after=cluster.start(effect))
+    event = cluster.hear(events.AttemptSeen, lambda e: e.job == spec.id and over(e), after=cluster.start(effect))
     application = event.seen.applications[0].id if event.seen.applications else ""
     count = CountWork(spec.id, C, 1, application, {})
     for _ in range(2):
         # The JobHistory server hears of an MR-job a moment after its end.
         answer = answered(cluster, count)
-        while isinstance(answer, Failed) and not answer.final:
+        while isinstance(answer, events.Failed) and not answer.final:
             cluster.wait(1)
             answer = answered(cluster, count)
-        assert isinstance(answer, Done), answer
+        assert isinstance(answer, events.Done), answer
         work_us = answer.facts["work_us"]
         assert isinstance(work_us, int)
         assert 4 * SECOND_US <= work_us < 400 * SECOND_US
 
 
-def answered(bench: Bench, effect: CountWork | AwaitRoom | ClearSaved) -> Done | Failed:
+def answered(bench: Bench, effect: CountWork | AwaitRoom | ClearSaved) -> events.Done | events.Failed:
     """The answer to a question about the jobs of an MR-cluster."""
     version = effect.attempt if isinstance(effect, CountWork) else effect.version
     found = bench.first(
-        lambda e: isinstance(e, (Done, Failed)) and (e.effect, e.version) == (effect.key, version),
+        lambda e: isinstance(e, (events.Done, events.Failed)) and (e.effect, e.version) == (effect.key, version),
         after=bench.start(effect),
     )
-    assert isinstance(found, (Done, Failed))
+    assert isinstance(found, (events.Done, events.Failed))
     return found
 
 
 def test_the_work_of_a_job_that_nobody_knows_is_a_failure_with_a_reason(cluster: Bench) -> None:
     answer = answered(cluster, CountWork(JobId("nobody"), C, 1, "application_1_1", {}))
-    assert isinstance(answer, Failed)
+    assert isinstance(answer, events.Failed)
     assert answer.error
 
 
@@ -459,12 +453,12 @@ def test_what_tasks_have_saved_is_gone_when_it_is_asked_for_as_often_as_wanted(c
     table = {"id": "saves", "kind": "tasks", "tasks": 1, "memory": "1MiB", "output": "/out/{id}", "command": ":"}
     spec = job_of({**table, "checkpoint": "own"}, cluster=C, file="saves.toml", folder=Path())
     for _ in range(2):
-        assert isinstance(answered(cluster, ClearSaved(spec.id, C, 1, spec, 0)), Done)
+        assert isinstance(answered(cluster, ClearSaved(spec.id, C, 1, spec, 0)), events.Done)
 
 
 def test_room_is_found_where_nothing_waits_and_there_is_none_in_an_mr_cluster_that_is_not_there(cluster: Bench) -> None:
-    assert isinstance(answered(cluster, AwaitRoom(C, 1, SECOND_US)), Done)
-    assert isinstance(answered(cluster, AwaitRoom(ClusterId("nobody"), 1, SECOND_US)), Failed)
+    assert isinstance(answered(cluster, AwaitRoom(C, 1, SECOND_US)), events.Done)
+    assert isinstance(answered(cluster, AwaitRoom(ClusterId("nobody"), 1, SECOND_US)), events.Failed)
 
 
 def test_a_job_that_is_cancelled_ends_so(cluster: Bench) -> None:
@@ -472,10 +466,10 @@ def test_a_job_that_is_cancelled_ends_so(cluster: Bench) -> None:
     after = cluster.start(effect)
     wake = WakeAt(cluster.heard[-1].at_us + 5 * SECOND_US)
     cluster.start(wake)
-    cluster.hear(Woke, lambda e: e.at_us >= wake.at_us, after=after)
+    cluster.hear(events.Woke, lambda e: e.at_us >= wake.at_us, after=after)
     cancel = CancelJob(effect.job, C, 1)
     after = cluster.start(cancel)
-    assert ended(cluster, cancel, after=after)[0] is Progress.CANCELLED
+    assert ended(cluster, cancel, after=after)[0] is events.Progress.CANCELLED
 
 
 def test_times_never_run_backwards(cluster: Bench) -> None:

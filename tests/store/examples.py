@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fawkes.core.state.state import NO_TICK
+from fawkes.core.values import events
 from fawkes.core.values.decision import (
     AddSample,
     Change,
@@ -19,16 +20,6 @@ from fawkes.core.values.decision import (
     PutTick,
 )
 from fawkes.core.values.effects import WakeAt
-from fawkes.core.values.events import (
-    Event,
-    PauseAsked,
-    PolicyText,
-    Requested,
-    Sampled,
-    Started,
-    Submitted,
-    Woke,
-)
 from fawkes.core.values.model import (
     ClusterId,
     ClusterLife,
@@ -57,11 +48,11 @@ ALPHA = ClusterId("alpha")
 SPEC = ClusterSpec(id=ALPHA, min_nodes=1)
 JOB = JobSpec(id=JobId("alpha-1"), cluster=ALPHA, reference_us=10 * SECOND)
 
-Step = tuple[Event, Decision]
+Step = tuple[events.Event, Decision]
 
 
-def started(at_us: int, epoch: int) -> Started:
-    return Started(
+def started(at_us: int, epoch: int) -> events.Started:
+    return events.Started(
         at_us=at_us,
         version="0.1.0",
         pool="lab",
@@ -69,7 +60,7 @@ def started(at_us: int, epoch: int) -> Started:
         controller="head:1",
         settings=Settings(),
         nodes=NODES,
-        policy=PolicyText("TD", "builtin", "text", "0" * 64),
+        policy=events.PolicyText("TD", "builtin", "text", "0" * 64),
     )
 
 
@@ -101,7 +92,7 @@ def job(life: JobLife, finished_us: int | None = None) -> PutJob:
     return PutJob(JobState(spec=JOB, life=life, submitted_us=at_us, started_us=at_us, finished_us=finished_us))
 
 
-def _step(event: Event, *changes: Change, reasons: tuple[Reason, ...] = ()) -> Step:
+def _step(event: events.Event, *changes: Change, reasons: tuple[Reason, ...] = ()) -> Step:
     effects = tuple(WakeAt(change.deadline_us) for change in changes if isinstance(change, PutPending))
     return event, Decision(changes, effects, reasons)
 
@@ -114,27 +105,29 @@ def steps() -> list[Step]:
     return [
         _step(started(s, 1), *(node(i, NodeLife.FREE, s, "new") for i in range(3))),
         _step(
-            Requested(at_us=2 * s, spec=SPEC, by="ann"),
+            events.Requested(at_us=2 * s, spec=SPEC, by="ann"),
             PutCluster(ClusterState(spec=SPEC, life=ClusterLife.DEPLOYING, requested_us=2 * s)),
             node(0, NodeLife.JOINING, 2 * s, "admitted", Role.CORE),
             PutPending("cluster:alpha", 1, 60 * s),
             reasons=(many,),
         ),
         _step(
-            Woke(at_us=3 * s),
+            events.Woke(at_us=3 * s),
             DropPending("cluster:alpha"),
             PutCluster(ClusterState(spec=SPEC, life=ClusterLife.RUNNING)),
         ),
-        _step(Submitted(at_us=4 * s, spec=JOB), job(JobLife.RUNNING)),
+        _step(events.Submitted(at_us=4 * s, spec=JOB), job(JobLife.RUNNING)),
         _step(
-            Sampled(at_us=5 * s, readings=(Reading(cluster=ALPHA, jobs_waiting=0, node_bytes={NODES[1].id: 7}),)),
+            events.Sampled(
+                at_us=5 * s, readings=(Reading(cluster=ALPHA, jobs_waiting=0, node_bytes={NODES[1].id: 7}),)
+            ),
             sample(5 * s, 3),
             sample(5 * s, 0),
             tick(1, 5 * s),
             node(1, NodeLife.JOINING, 5 * s, "grow"),
             reasons=(Reason("tick", {"tick": 1}), grow),
         ),
-        _step(PauseAsked(at_us=6 * s, reason="a visit"), PutPause("a visit")),
+        _step(events.PauseAsked(at_us=6 * s, reason="a visit"), PutPause("a visit")),
         _step(
             started(7 * s, 2),
             PutPending("tick", 1, 9 * s),
@@ -142,7 +135,7 @@ def steps() -> list[Step]:
             PutPending("tick", 2, 10 * s),
         ),
         _step(
-            Woke(at_us=8 * s),
+            events.Woke(at_us=8 * s),
             job(JobLife.SUCCEEDED, 8 * s),
             tick(2, 8 * s),
             reasons=(Reason("least-data", {"role": Role.TRANSIENT}),),

@@ -8,24 +8,9 @@ from fawkes.base.errors import FullError
 from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.invariants import broken
 from fawkes.core.state.state import State
+from fawkes.core.values import events
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import AwaitRoom, Effect, Host, Membership, Reply, StartJob, Survey
-from fawkes.core.values.events import (
-    AttemptSeen,
-    Condition,
-    Done,
-    DrainAsked,
-    Event,
-    Failed,
-    JobObserved,
-    MastersSeen,
-    NodeObserved,
-    NodeSeen,
-    PolicyText,
-    Progress,
-    Sampled,
-    Woke,
-)
 from fawkes.core.values.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState, Plain, Reading, Role
 from fawkes.core.values.settings import Settings
 from fawkes.core.values.sight import Attempt, Blocks, Compute, Sight, Stored
@@ -44,7 +29,7 @@ class Silence:
 
     effects: list[Effect] = field(default_factory=list)
 
-    def next_event(self) -> Event | None:
+    def next_event(self) -> events.Event | None:
         """There is none."""
         return None
 
@@ -61,10 +46,10 @@ class Silence:
 
 
 #: facts that mean what a test is about
-_SIGHTS: Mapping[Condition, dict[str, Any]] = {
-    Condition.DRAINED: {"compute": Compute.LEFT, "stored": Stored.IN_SERVICE},
-    Condition.EVACUATED: {"compute": Compute.LEFT, "stored": Stored.LEFT},
-    Condition.LOST: {"compute": Compute.LOST, "stored": Stored.DEAD},
+_SIGHTS: Mapping[events.Condition, dict[str, Any]] = {
+    events.Condition.DRAINED: {"compute": Compute.LEFT, "stored": Stored.IN_SERVICE},
+    events.Condition.EVACUATED: {"compute": Compute.LEFT, "stored": Stored.LEFT},
+    events.Condition.LOST: {"compute": Compute.LOST, "stored": Stored.DEAD},
 }
 
 
@@ -77,9 +62,9 @@ class Desk:
         *,
         how: Settings | None = None,
         pool: tuple[Node, ...] = (),
-        policy: PolicyText | None = None,
-        admission: PolicyText | None = None,
-        preemption: PolicyText | None = None,
+        policy: events.PolicyText | None = None,
+        admission: events.PolicyText | None = None,
+        preemption: events.PolicyText | None = None,
         shadow: bool = False,
         state: State | None = None,
     ) -> None:
@@ -108,13 +93,13 @@ class Desk:
         """The time."""
         return round(self.now_s * SECOND_US)
 
-    def tell(self, event: Event) -> Decision:
+    def tell(self, event: events.Event) -> Decision:
         """One event; what was decided, after all invariants were checked. A survey is answered as ``survey`` says."""
         self._before = len(self.world.effects)
         decision = self.engine.step(event)
         surveys = [effect for effect in decision.effects if isinstance(effect, Survey)]
         for effect in surveys if self.survey is not None else ():
-            answer = Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=self.survey or {})
+            answer = events.Done(at_us=self.now_us, effect=effect.key, version=effect.version, facts=self.survey or {})
             more = self.engine.step(answer)
             decision = Decision(
                 decision.changes + more.changes, decision.effects + more.effects, decision.reasons + more.reasons
@@ -145,37 +130,37 @@ class Desk:
         """The masters know their members, and all nodes that join serve."""
         for node in sorted(self.state.nodes_of(ClusterId(name))):
             if self.state.nodes[node].life is NodeLife.JOINING:
-                self.see(node, Condition.SERVING)
+                self.see(node, events.Condition.SERVING)
         if f"membership:{name}" in self.state.pending:
             self.done(f"membership:{name}")
 
     def done(self, key: str, version: int | None = None) -> Decision:
         """An effect reached its goal."""
         known = self.state.pending[key].version if version is None else version
-        return self.tell(Done(at_us=self.now_us, effect=key, version=known))
+        return self.tell(events.Done(at_us=self.now_us, effect=key, version=known))
 
     def answer(self, key: str, **facts: Plain) -> Decision:
         """An effect reached its goal, with these facts."""
         version = self.state.pending[key].version
-        return self.tell(Done(at_us=self.now_us, effect=key, version=version, facts=facts))
+        return self.tell(events.Done(at_us=self.now_us, effect=key, version=version, facts=facts))
 
     def failed(self, key: str, error: str = "it broke", *, final: bool = False) -> Decision:
         """An effect did not reach its goal."""
         version = self.state.pending[key].version
-        return self.tell(Failed(at_us=self.now_us, effect=key, version=version, error=error, final=final))
+        return self.tell(events.Failed(at_us=self.now_us, effect=key, version=version, error=error, final=final))
 
     def see(
-        self, node: str, condition: Condition, error: str = "", generation: int | None = None, **facts: Plain
+        self, node: str, condition: events.Condition, error: str = "", generation: int | None = None, **facts: Plain
     ) -> Decision:
         """Something is seen of a node."""
         known = self.state.nodes[NodeId(node)].generation if generation is None else generation
-        if condition is Condition.HELD and self.node(node).life is NodeLife.EVACUATING:
+        if condition is events.Condition.HELD and self.node(node).life is NodeLife.EVACUATING:
             return self._held(node, error)
         sight = _SIGHTS.get(condition)
         if sight is not None:
             return self.look(node, generation=known, **(sight | ({"why": error} if error else {})))
         return self.tell(
-            NodeObserved(
+            events.NodeObserved(
                 at_us=self.now_us,
                 node=NodeId(node),
                 generation=known,
@@ -191,7 +176,7 @@ class Desk:
         doubt = self.state.pending.get(f"doubt:{node}")
         if not self.node(node).alert and doubt is not None:
             self.now_s = doubt.deadline_us / SECOND_US
-            self.tell(Woke(at_us=self.now_us))
+            self.tell(events.Woke(at_us=self.now_us))
         return self.last
 
     def look(
@@ -209,7 +194,7 @@ class Desk:
         known = {"asked_us": self.now_us, "known": "why" not in blocks, **blocks}
         sight = Sight(asked_us=self.now_us, compute=compute, stored=stored, gone=gone, blocks=Blocks(**known))  # type: ignore[arg-type]
         return self.tell(
-            NodeSeen(
+            events.NodeSeen(
                 at_us=self.now_us,
                 cluster=state.owner or ClusterId("nobody"),
                 node=state.node.id,
@@ -220,28 +205,30 @@ class Desk:
 
     def masters(self, name: str, error: str = "") -> Decision:
         """The masters of an MR-cluster answer, or they do not."""
-        return self.tell(MastersSeen(at_us=self.now_us, cluster=ClusterId(name), error=error))
+        return self.tell(events.MastersSeen(at_us=self.now_us, cluster=ClusterId(name), error=error))
 
     def drain(self, node: str, *, discard: bool = False, reason: str = "disk") -> Decision:
         """An operator takes a node out of service."""
         ask = f"drain-{node}"
-        return self.tell(DrainAsked(at_us=self.now_us, node=NodeId(node), reason=reason, discard=discard, ask=ask))
+        return self.tell(
+            events.DrainAsked(at_us=self.now_us, node=NodeId(node), reason=reason, discard=discard, ask=ask)
+        )
 
     def attempt(self, job: str, attempt: int = 1, **facts: object) -> Decision:
         """How an attempt of a job stands."""
         seen = Attempt(**facts)  # type: ignore[arg-type]
-        return self.tell(AttemptSeen(at_us=self.now_us, job=JobId(job), attempt=attempt, seen=seen))
+        return self.tell(events.AttemptSeen(at_us=self.now_us, job=JobId(job), attempt=attempt, seen=seen))
 
-    def job(self, job: str, progress: Progress, attempt: int = 1, **facts: object) -> Decision:
+    def job(self, job: str, progress: events.Progress, attempt: int = 1, **facts: object) -> Decision:
         """Something is seen of a job."""
         return self.tell(
-            JobObserved(at_us=self.now_us, job=JobId(job), attempt=attempt, progress=progress, **facts)  # type: ignore[arg-type]
+            events.JobObserved(at_us=self.now_us, job=JobId(job), attempt=attempt, progress=progress, **facts)  # type: ignore[arg-type]
         )
 
     def sample(self, **readings: Mapping[str, object]) -> Decision:
         """One round of readings: a reading's fields for each MR-cluster."""
         return self.tell(
-            Sampled(
+            events.Sampled(
                 at_us=self.now_us,
                 readings=tuple(Reading(cluster=ClusterId(c), **read) for c, read in readings.items()),  # type: ignore[arg-type]
             )
@@ -251,7 +238,7 @@ class Desk:
         """The timer goes off."""
         assert self.state.wake_us is not None
         self.now_s = self.state.wake_us / SECOND_US
-        return self.tell(Woke(at_us=self.now_us))
+        return self.tell(events.Woke(at_us=self.now_us))
 
     def wait(self, seconds: float) -> list[str]:
         """Time passes, and every timer goes off; the codes of all reasons that were given."""
@@ -271,7 +258,7 @@ class Desk:
         if demand:
             self.sample(**{c: {"tasks_waiting": tasks, "jobs_running": 1} for c, tasks in demand.items()})
         self.now_s = at_us / SECOND_US
-        self.tell(Woke(at_us=self.now_us))
+        self.tell(events.Woke(at_us=self.now_us))
         return self.said("tick")[0]
 
     def said(self, code: str) -> list[Facts]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fawkes.offline.analyser.fold import CLASSES, EVICT, GROUPS, HOUR_US, KINDS, SCHEDULE, Mask, State
 from fawkes.report import history
+from fawkes.store.base import Reader
 
 Row = dict[str, Any]
 
@@ -126,10 +127,6 @@ def _at_least(counts: NDArray[np.int32]) -> dict[int, int]:
 
 
 # --- How often nodes left the MR-clusters of a ledger: the preemptions that Fawkes itself makes
-
-
-if TYPE_CHECKING:
-    from fawkes.store.base import Reader
 
 
 def moved_rows(store: Reader) -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fawkes.base.errors import BrokenError
 from fawkes.base.units import show_duration
@@ -80,10 +79,6 @@ class ReadableModel:
 
 
 # --- Conservation laws of a simulated MR-cluster, whatever happens: slots, tasks and bytes are neither made nor lost
-
-
-if TYPE_CHECKING:
-    from fawkes.sim.hadoop.cluster import SimCluster
 
 
 def refuse_broken(cluster: SimCluster, now_us: int) -> None:

@@ -5,16 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from fawkes.base.units import SECOND_US
+from fawkes.core.values import events
 from fawkes.core.values.effects import CancelJob, Host, LookAtMasters, Membership, MoveMasters, StartJob
-from fawkes.core.values.events import (
-    CancelAsked,
-    Condition,
-    DrainAsked,
-    MastersSeen,
-    NodeObserved,
-    Progress,
-    UndrainAsked,
-)
 from fawkes.core.values.model import ClusterLife, JobId, JobLife, NodeLife, Role
 from fawkes.core.values.sight import AppLife, AppSeen, Compute, Launcher, Stored
 from tests.support.desk import Desk
@@ -74,7 +66,7 @@ def test_masters_that_answer_in_time_stay(when_s: float) -> None:
     desk = up()
     silence(desk)
     at(desk, when_s)
-    desk.tell(MastersSeen(at_us=desk.now_us, cluster=A))
+    desk.tell(events.MastersSeen(at_us=desk.now_us, cluster=A))
     at(desk, 1000)
     assert (cluster(desk).moving, begun(desk), cluster(desk).master) == (None, False, OLD)
 
@@ -94,11 +86,11 @@ def test_an_image_that_is_gone_is_not_waited_for() -> None:
     at(desk, SILENT_S)
     generation = desk.node(OLD).generation
     desk.tell(
-        NodeObserved(
+        events.NodeObserved(
             at_us=desk.now_us,
             node=OLD,
             generation=generation,
-            condition=Condition.FAILED,
+            condition=events.Condition.FAILED,
             error="its NameNode has no image",
             facts={"no_image": True},
         )
@@ -166,12 +158,12 @@ def test_masters_that_answer_the_look_stay() -> None:
 
 def test_without_another_core_node_they_wait_for_one() -> None:
     desk = up(2, count=3)
-    desk.tell(DrainAsked(at_us=desk.now_us, node=NEW, reason="x"))
+    desk.tell(events.DrainAsked(at_us=desk.now_us, node=NEW, reason="x"))
     lost(desk)
     assert not all_of(desk, LookAtMasters)
     assert "no other core node" in cluster(desk).alert
     assert "--discard-data" not in cluster(desk).alert, "the other node has blocks, and may serve again"
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=NEW))
+    desk.tell(events.UndrainAsked(at_us=desk.now_us, node=NEW))
     assert all_of(desk, LookAtMasters)
 
 
@@ -243,7 +235,7 @@ def test_tries_to_load_that_failed_while_masters_were_silent_do_not_count() -> N
     desk.failed("cluster:a")
     at(desk, 4)
     assert desk.state.pending["cluster:a"].tries > 1
-    desk.tell(MastersSeen(at_us=desk.now_us, cluster=A))
+    desk.tell(events.MastersSeen(at_us=desk.now_us, cluster=A))
     assert desk.state.pending["cluster:a"].tries == 1
 
 
@@ -357,7 +349,7 @@ def test_jobs_that_ran_begin_again_and_that_is_no_retry() -> None:
     assert (job.life, job.attempt, job.displaced) == (JobLife.STARTING, 2, 1)
     (start,) = (e for e in desk.last.effects if isinstance(e, StartJob))
     assert start.attempt == 2
-    desk.job("a-1", Progress.FAILED, attempt=2)
+    desk.job("a-1", events.Progress.FAILED, attempt=2)
     assert desk.said("job-failed"), "it had no retries, and the loss of the masters gave it none"
 
 
@@ -370,7 +362,7 @@ def test_a_job_that_has_succeeded_by_its_history_is_not_run_twice() -> None:
 
 def test_a_job_that_was_being_cancelled_is_cancelled() -> None:
     desk = at_work(up())
-    desk.tell(CancelAsked(at_us=desk.now_us, job=JobId("a-1")))
+    desk.tell(events.CancelAsked(at_us=desk.now_us, job=JobId("a-1")))
     assert all_of(desk, CancelJob)
     taken_over(desk)
     assert desk.said("job-cancelled")

@@ -5,18 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from fawkes.base.units import SECOND_US
+from fawkes.core.values import events
 from fawkes.core.values.effects import LookAtMasters, MoveMasters, StartJob
-from fawkes.core.values.events import (
-    Condition,
-    CopySeen,
-    DrainAsked,
-    MoveMastersAsked,
-    Progress,
-    ReleaseAsked,
-    RestoreAsked,
-    RetryAsked,
-    UndrainAsked,
-)
 from fawkes.core.values.model import ClusterId, ClusterLife, MoveCause, NodeId, NodeLife
 from tests.support.desk import Desk
 from tests.support.masters import (
@@ -50,7 +40,7 @@ def test_a_planned_move_waits_for_jobs_and_for_what_users_run() -> None:
     ask(desk, THIRD)
     desk.submit("a", 2)
     assert not all_of(desk, LookAtMasters)
-    desk.job("a-1", Progress.SUCCEEDED)
+    desk.job("a-1", events.Progress.SUCCEEDED)
     assert all_of(desk, LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, THIRD)]
     look(desk, old="answers", applications=[{"id": "application_9"}])
     assert not begun(desk)
@@ -94,7 +84,7 @@ def test_masters_that_are_lost_before_a_planned_move_are_lost_masters() -> None:
 
 def test_the_masters_leave_a_node_that_is_drained_and_it_leaves_after_them() -> None:
     desk = up(2, count=4)
-    desk.tell(DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan", ask="d"))
+    desk.tell(events.DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan", ask="d"))
     assert desk.refusal() == ""
     look(desk, old="answers")
     moved(desk)
@@ -106,9 +96,9 @@ def test_the_masters_leave_a_node_that_is_drained_and_it_leaves_after_them() -> 
 
 def test_an_undrain_calls_the_move_off() -> None:
     desk = at_work(up())
-    desk.tell(DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan"))
+    desk.tell(events.DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan"))
     assert cluster(desk).moving is not None
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=OLD))
+    desk.tell(events.UndrainAsked(at_us=desk.now_us, node=OLD))
     assert cluster(desk).moving is None
 
 
@@ -129,7 +119,7 @@ def test_where_masters_cannot_go(case: str) -> None:
 
 def test_who_cannot_be_asked_to_move_masters() -> None:
     desk = up()
-    desk.tell(MoveMastersAsked(at_us=desk.now_us, cluster=ClusterId("b"), ask="m"))
+    desk.tell(events.MoveMastersAsked(at_us=desk.now_us, cluster=ClusterId("b"), ask="m"))
     assert desk.refusal() == "no-such-cluster"
     ask(desk)
     ask(desk)
@@ -180,7 +170,7 @@ def test_living_masters_are_not_restored_and_a_dry_run_changes_nothing() -> None
     desk = up()
     restore(desk)
     assert desk.refusal() == "masters-answer"
-    desk.tell(RestoreAsked(at_us=desk.now_us, cluster=ClusterId("b"), ask="r"))
+    desk.tell(events.RestoreAsked(at_us=desk.now_us, cluster=ClusterId("b"), ask="r"))
     assert desk.refusal() == "no-such-cluster"
     lost(desk)
     before = cluster(desk)
@@ -198,20 +188,20 @@ def test_living_masters_are_not_restored_and_a_dry_run_changes_nothing() -> None
 
 def test_masters_that_are_not_copied_for_long_are_an_alert() -> None:
     desk = up()
-    desk.tell(CopySeen(at_us=desk.now_us, cluster=A, error="full"))
+    desk.tell(events.CopySeen(at_us=desk.now_us, cluster=A, error="full"))
     at(desk, 59)
     assert not cluster(desk).alert
     at(desk, 2)
     assert "not copied" in cluster(desk).alert
-    desk.tell(CopySeen(at_us=desk.now_us, cluster=A))
+    desk.tell(events.CopySeen(at_us=desk.now_us, cluster=A))
     assert (cluster(desk).alert, len(desk.said("copied-again"))) == ("", 1)
 
 
 def test_a_copy_that_works_again_in_time_is_no_news() -> None:
     desk = up()
-    desk.tell(CopySeen(at_us=desk.now_us, cluster=A, error="full"))
+    desk.tell(events.CopySeen(at_us=desk.now_us, cluster=A, error="full"))
     at(desk, 30)
-    desk.tell(CopySeen(at_us=desk.now_us, cluster=A))
+    desk.tell(events.CopySeen(at_us=desk.now_us, cluster=A))
     at(desk, 100)
     assert (cluster(desk).alert, desk.said("not-copied")) == ("", [])
 
@@ -221,7 +211,7 @@ def test_a_retry_looks_at_once() -> None:
     lost(desk)
     look(desk, copied_us=None)
     count = len(all_of(desk, LookAtMasters))
-    desk.tell(RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
+    desk.tell(events.RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
     assert len(all_of(desk, LookAtMasters)) == count + 1
 
 
@@ -229,7 +219,7 @@ def test_an_mr_cluster_that_is_given_up_moves_no_masters() -> None:
     desk = up()
     lost(desk)
     look(desk)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
+    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
     assert cluster(desk).life is ClusterLife.RETIRING
     assert not {KEY, "patience:a", "copy:a"} & set(desk.state.pending)
 
@@ -237,28 +227,28 @@ def test_an_mr_cluster_that_is_given_up_moves_no_masters() -> None:
 def test_a_release_of_lost_masters_says_that_they_are_lost_until_others_take_over() -> None:
     desk = up()
     lost(desk)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="e"))
+    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, ask="e"))
     assert desk.refusal() == "masters-lost"
     ask(desk)
     assert desk.refusal() == "masters-lost"
     look(desk)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="f"))
+    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, ask="f"))
     assert desk.refusal() == "masters-moving"
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="g", discard=True, force=True))
+    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, ask="g", discard=True, force=True))
     assert (desk.refusal(), cluster(desk).life) == ("", ClusterLife.RETIRING)
 
 
 def test_a_release_waits_for_masters_that_move() -> None:
     desk = up()
     ask(desk)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="e"))
+    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, ask="e"))
     assert desk.refusal() == "masters-moving"
 
 
 def test_a_move_to_a_node_that_is_lost_meanwhile_is_called_off() -> None:
     desk = up()
     ask(desk, NEW)
-    desk.see(NEW, Condition.LOST)
+    desk.see(NEW, events.Condition.LOST)
     refused(desk)
     at(desk, 5)
     assert ever(desk, "masters-stay") == [{"cluster": A, "node": NEW}]

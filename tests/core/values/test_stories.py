@@ -9,39 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.effects import (
-    ArmStandby,
-    Deploy,
-    Effect,
-    Host,
-    Load,
-    LookAtMasters,
-    Membership,
-    MoveMasters,
-    Retire,
-    Save,
-    StartJob,
-    Survey,
-)
-from fawkes.core.values.events import (
-    Condition,
-    CopySeen,
-    Done,
-    DrainAsked,
-    Event,
-    Failed,
-    MoveMastersAsked,
-    PauseAsked,
-    Progress,
-    ReleaseAsked,
-    RestoreAsked,
-    ResumeAsked,
-    RetryAsked,
-    ServiceSeen,
-    StandbySeen,
-    UndrainAsked,
-    WaitSeen,
-)
+from fawkes.core.values import effects, events
 from fawkes.core.values.lifecycle import WITH_MASTERS
 from fawkes.core.values.model import ClusterId, ClusterLife, Facts, NodeId, NodeLife, Promise, Role
 from fawkes.core.values.sight import Compute, SafeMode, Service, Stored
@@ -99,10 +67,19 @@ class Story:
         patience = {"masters_lost_us": 5 * SECOND_US, "copy_gap_us": 3600 * SECOND_US, "copy_us": SECOND_US}
         patience |= {"standby_us": SECOND_US, "unusable_us": 3 * SECOND_US, "late_us": SECOND_US}
         self.desk = Desk(len(NODES), how=how(growth=growth, deploy_attempts=2, **patience))
-        self.goals: dict[str, Effect] = {}
-        self.stages: list[Deploy | Load | Save | Retire | Survey | LookAtMasters | MoveMasters | ArmStandby] = []
+        self.goals: dict[str, effects.Effect] = {}
+        self.stages: list[
+            effects.Deploy
+            | effects.Load
+            | effects.Save
+            | effects.Retire
+            | effects.Survey
+            | effects.LookAtMasters
+            | effects.MoveMasters
+            | effects.ArmStandby
+        ] = []
         self.looked: dict[str, Facts] = {}
-        self.reached: list[Effect] = []
+        self.reached: list[effects.Effect] = []
         self.jobs = 0
         self.desk.survey = None
 
@@ -125,21 +102,31 @@ class Story:
         """Take the effects of the latest decision over; no stage goes on of what was given back."""
         for effect in self.desk.last.effects:
             self.goals[effect.key] = effect
-            if isinstance(effect, Deploy | Load | Save | Retire | Survey | LookAtMasters | MoveMasters | ArmStandby):
+            if isinstance(
+                effect,
+                effects.Deploy
+                | effects.Load
+                | effects.Save
+                | effects.Retire
+                | effects.Survey
+                | effects.LookAtMasters
+                | effects.MoveMasters
+                | effects.ArmStandby,
+            ):
                 self.stages.append(effect)
-            if isinstance(effect, MoveMasters):
+            if isinstance(effect, effects.MoveMasters):
                 self.safe(effect)
-            if isinstance(effect, ArmStandby):
+            if isinstance(effect, effects.ArmStandby):
                 self.one_at_a_time(effect)
         self.between()
         for goal in self.goals.values():
-            if isinstance(goal, Deploy | Load | Save) and goal.key in self.desk.state.pending:
+            if isinstance(goal, effects.Deploy | effects.Load | effects.Save) and goal.key in self.desk.state.pending:
                 assert self.desk.state.clusters[goal.cluster].life in WITH_MASTERS
         for cluster in self.desk.state.clusters.values():
             if cluster.life is ClusterLife.RETIRING:
                 self.stopped(cluster.id)
 
-    def safe(self, move: MoveMasters) -> None:
+    def safe(self, move: effects.MoveMasters) -> None:
         """Masters move only after a look that shows that the old ones cannot serve, and that there is data to go on."""
         look = self.looked[move.key]
         standby = self.desk.state.clusters[move.cluster].standby
@@ -158,7 +145,7 @@ class Story:
         assert look["old"] in ("stopped", "runs", "silent")
         assert (look.get("image") is True and not move.from_copy) or isinstance(look.get("copied_us"), int)
 
-    def one_at_a_time(self, effect: ArmStandby) -> None:
+    def one_at_a_time(self, effect: effects.ArmStandby) -> None:
         """Most nodes of a journal stay when it changes, and the second NameNode is beside the masters."""
         assert len(set(effect.before) & set(effect.standby.journal)) >= 2, effect
         assert effect.standby.node not in (None, effect.master), effect
@@ -168,13 +155,13 @@ class Story:
         """While masters move nobody is told anything but that, and no attempt begins."""
         moving = {c.id for c in self.desk.state.clusters.values() if c.moving is not None and c.moving.begun}
         for effect in self.desk.last.effects:
-            if isinstance(effect, StartJob | Membership):
+            if isinstance(effect, effects.StartJob | effects.Membership):
                 assert effect.cluster not in moving, effect
 
     def stopped(self, cluster: ClusterId) -> None:
         """Its latest stage was reached, or the world was told that it is not wanted any more."""
         goal = self.goals[f"cluster:{cluster}"]
-        assert isinstance(goal, Retire) or goal in self.reached, goal
+        assert isinstance(goal, effects.Retire) or goal in self.reached, goal
         pending = self.desk.state.pending.get(goal.key)
         assert pending is None or pending.effect == goal
 
@@ -198,27 +185,31 @@ class Story:
             desk.request(name, minimum, deploy_on_first_job=later, masters=promise)
         else:
             discard = draw(st.booleans())
-            desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=name, discard=discard, force=kind == "force", ask="l"))
+            desk.tell(
+                events.ReleaseAsked(at_us=desk.now_us, cluster=name, discard=discard, force=kind == "force", ask="l")
+            )
 
     def operate(self, draw: st.DrawFn) -> None:
         """Operators take nodes out of service and back, and stop all moves."""
         at_us, node = self.desk.now_us, NodeId(draw(st.sampled_from(NODES)))
         name = ClusterId(draw(st.sampled_from(NAMES)))
-        asks: tuple[Event, ...] = (
-            DrainAsked(at_us=at_us, node=node, reason="test", ask="d"),
-            DrainAsked(at_us=at_us, node=node, reason="test", discard=True, ask="d"),
-            RetryAsked(at_us=at_us, subject=node, ask="r"),
-            UndrainAsked(at_us=at_us, node=node, ask="u"),
-            MoveMastersAsked(at_us=at_us, cluster=name, to=draw(st.sampled_from((None, node))), now=True, ask="m"),
-            MoveMastersAsked(at_us=at_us, cluster=name, ask="m"),
-            RestoreAsked(at_us=at_us, cluster=name, ask="r"),
-            CopySeen(at_us=at_us, cluster=name, error=draw(st.sampled_from(("", "full")))),
-            StandbySeen(at_us=at_us, cluster=name, node=node, ready=draw(st.booleans()), error=draw(_ERRORS)),
-            WaitSeen(at_us=at_us, effect=f"cluster:{name}", version=1, waits_for="a daemon", since_us=0),
-            WaitSeen(at_us=at_us, effect=f"host:{node}", version=1, waits_for="a daemon", since_us=0),
-            ServiceSeen(at_us=at_us, cluster=name, service=draw(st.sampled_from(SERVICES))),
-            PauseAsked(at_us=at_us, reason="test"),
-            ResumeAsked(at_us=at_us),
+        asks: tuple[events.Event, ...] = (
+            events.DrainAsked(at_us=at_us, node=node, reason="test", ask="d"),
+            events.DrainAsked(at_us=at_us, node=node, reason="test", discard=True, ask="d"),
+            events.RetryAsked(at_us=at_us, subject=node, ask="r"),
+            events.UndrainAsked(at_us=at_us, node=node, ask="u"),
+            events.MoveMastersAsked(
+                at_us=at_us, cluster=name, to=draw(st.sampled_from((None, node))), now=True, ask="m"
+            ),
+            events.MoveMastersAsked(at_us=at_us, cluster=name, ask="m"),
+            events.RestoreAsked(at_us=at_us, cluster=name, ask="r"),
+            events.CopySeen(at_us=at_us, cluster=name, error=draw(st.sampled_from(("", "full")))),
+            events.StandbySeen(at_us=at_us, cluster=name, node=node, ready=draw(st.booleans()), error=draw(_ERRORS)),
+            events.WaitSeen(at_us=at_us, effect=f"cluster:{name}", version=1, waits_for="a daemon", since_us=0),
+            events.WaitSeen(at_us=at_us, effect=f"host:{node}", version=1, waits_for="a daemon", since_us=0),
+            events.ServiceSeen(at_us=at_us, cluster=name, service=draw(st.sampled_from(SERVICES))),
+            events.PauseAsked(at_us=at_us, reason="test"),
+            events.ResumeAsked(at_us=at_us),
         )
         self.desk.tell(draw(st.sampled_from(asks)))
 
@@ -230,19 +221,21 @@ class Story:
         at_us = self.desk.now_us
         if draw(st.sampled_from((True, True, False))):
             self.reached.append(stage)
-            facts = draw(st.sampled_from(SURVEYS)) if isinstance(stage, Survey) else {}
-            if isinstance(stage, LookAtMasters):
+            facts = draw(st.sampled_from(SURVEYS)) if isinstance(stage, effects.Survey) else {}
+            if isinstance(stage, effects.LookAtMasters):
                 self.found(stage, draw(st.sampled_from(LOOKS)))
                 return
-            self.desk.tell(Done(at_us=at_us, effect=stage.key, version=stage.version, facts=facts))
+            self.desk.tell(events.Done(at_us=at_us, effect=stage.key, version=stage.version, facts=facts))
         else:
             final, facts = draw(st.booleans()), {}
-            if isinstance(stage, MoveMasters):
+            if isinstance(stage, effects.MoveMasters):
                 facts = draw(st.sampled_from(FAILURES))
-            failed = Failed(at_us=at_us, effect=stage.key, version=stage.version, error="no", final=final, facts=facts)
+            failed = events.Failed(
+                at_us=at_us, effect=stage.key, version=stage.version, error="no", final=final, facts=facts
+            )
             self.desk.tell(failed)
 
-    def is_asked(self, stage: LookAtMasters) -> bool:
+    def is_asked(self, stage: effects.LookAtMasters) -> bool:
         """True if an answer to this look counts."""
         pending = self.desk.state.pending.get(stage.key)
         return pending is not None and pending.version == stage.version and pending.effect == stage
@@ -258,7 +251,7 @@ class Story:
         hosts_pending = sorted(key.removeprefix("host:") for key in desk.state.pending if key.startswith("host:"))
         node = draw(st.sampled_from(hosts_pending or NODES))
         generation = max(0, desk.node(node).generation - draw(st.sampled_from((0, 0, 0, 1))))
-        desk.see(node, draw(st.sampled_from(list(Condition))), "seen", generation)
+        desk.see(node, draw(st.sampled_from(list(events.Condition))), "seen", generation)
 
     def look(self, draw: st.DrawFn) -> None:
         """Masters say anything of one of their nodes, or do not answer at all."""
@@ -284,18 +277,18 @@ class Story:
             self.after()
             for _ in range(draw(st.integers(2, 8))):
                 looks = self.goals.get(f"masters:{name}")
-                if isinstance(looks, LookAtMasters) and self.is_asked(looks):
+                if isinstance(looks, effects.LookAtMasters) and self.is_asked(looks):
                     self.found(looks, draw(st.sampled_from(LOOKS)))
                     break
                 self.desk.wake()
                 self.after()
 
-    def found(self, look: LookAtMasters, facts: Facts) -> None:
+    def found(self, look: effects.LookAtMasters, facts: Facts) -> None:
         """A look ends."""
         facts = self.facts_of(facts)
         if self.is_asked(look):
             self.looked[look.key] = facts
-        self.desk.tell(Done(at_us=self.desk.now_us, effect=look.key, version=look.version, facts=facts))
+        self.desk.tell(events.Done(at_us=self.desk.now_us, effect=look.key, version=look.version, facts=facts))
 
     def follow(self, draw: st.DrawFn) -> None:
         """A second NameNode is seen to follow, or not to."""
@@ -303,7 +296,7 @@ class Story:
             if cluster.standby is not None and cluster.standby.node is not None:
                 ready, error = draw(st.booleans()), draw(_ERRORS)
                 at_us, node = self.desk.now_us, cluster.standby.node
-                self.desk.tell(StandbySeen(at_us=at_us, cluster=cluster.id, node=node, ready=ready, error=error))
+                self.desk.tell(events.StandbySeen(at_us=at_us, cluster=cluster.id, node=node, ready=ready, error=error))
                 self.after()
 
     def pass_time(self, draw: st.DrawFn) -> None:
@@ -318,10 +311,10 @@ class Story:
     def end(self) -> None:
         """Everything is given back, and from now on the world does what it is asked."""
         for node in NODES:
-            self.desk.tell(UndrainAsked(at_us=self.desk.now_us, node=NodeId(node)))
+            self.desk.tell(events.UndrainAsked(at_us=self.desk.now_us, node=NodeId(node)))
         for _ in range(MOST_STEPS):
             for name in list(self.desk.state.clusters):
-                self.desk.tell(ReleaseAsked(at_us=self.desk.now_us, cluster=name, discard=True, force=True))
+                self.desk.tell(events.ReleaseAsked(at_us=self.desk.now_us, cluster=name, discard=True, force=True))
                 self.after()
             goals = [goal for goal in self.goals.values() if goal.key in self.desk.state.pending]
             for goal in goals:
@@ -331,10 +324,10 @@ class Story:
             self.desk.wake()
             self.after()
 
-    def obey(self, goal: Effect) -> None:
+    def obey(self, goal: effects.Effect) -> None:
         """The world reaches a goal about a node."""
-        if isinstance(goal, Host):
-            condition = Condition.CLEAN if goal.role is None else Condition.SERVING
+        if isinstance(goal, effects.Host):
+            condition = events.Condition.CLEAN if goal.role is None else events.Condition.SERVING
             self.desk.see(goal.node, condition, "", goal.generation)
             self.after()
 
@@ -363,5 +356,5 @@ def test_whatever_happens_all_nodes_come_free(story: Story) -> None:
     assert {key.partition(":")[0] for key in state.pending} <= {"tick", "back"}
     # A job of an MR-cluster that is no more gives no answer that counts.
     for number in range(story.jobs):
-        story.desk.job(f"a-{number}", Progress.SUCCEEDED)
+        story.desk.job(f"a-{number}", events.Progress.SUCCEEDED)
         assert story.desk.codes() == ["late-answer"]

@@ -8,17 +8,7 @@ import pytest
 
 from fawkes.base.errors import DeadlineError, RefusedError
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.events import (
-    AttemptSeen,
-    ClockSeen,
-    Condition,
-    Done,
-    Event,
-    NodeObserved,
-    NodesSeen,
-    PauseAsked,
-    Woke,
-)
+from fawkes.core.values import events
 from fawkes.core.values.model import JobId, NodeId
 from fawkes.core.values.sight import Attempt
 from fawkes.live.base.mailbox import Mailbox
@@ -31,12 +21,12 @@ FAR_US = 4_000_000_000 * SECOND_US
 def test_an_older_time_is_moved_up() -> None:
     mailbox = Mailbox(Clock())
     for at_us in (5, 3, 7):
-        mailbox.post(Woke(at_us=at_us))
+        mailbox.post(events.Woke(at_us=at_us))
     mailbox.end()
     assert [mailbox.take(), mailbox.take(), mailbox.take(), mailbox.take()] == [
-        Woke(at_us=5),
-        Woke(at_us=5),
-        Woke(at_us=7),
+        events.Woke(at_us=5),
+        events.Woke(at_us=5),
+        events.Woke(at_us=7),
         None,
     ]
 
@@ -69,22 +59,22 @@ def test_a_clock_that_is_off_a_little_is_followed_at_once_and_is_no_news() -> No
 def test_a_clock_that_was_set_ahead_is_told_before_anything_has_the_new_time() -> None:
     wall, steady = [5_000_000_000], [0]
     mailbox = Mailbox(Clock(wall=lambda: wall[0], steady=lambda: steady[0]))
-    mailbox.tell(lambda at: Woke(at_us=at))
+    mailbox.tell(lambda at: events.Woke(at_us=at))
     wall[0] += 36_000 * 10**9
     steady[0] += 2 * 10**9
     # Its time was read before the clock was set.
-    mailbox.post(Woke(at_us=5_500_000))
+    mailbox.post(events.Woke(at_us=5_500_000))
     at_us = 36_005_000_000
     assert [mailbox.take() for _ in range(3)] == [
-        Woke(at_us=5_000_000),
-        ClockSeen(at_us=at_us, by_us=35_998_000_000, moved_us=35_998_000_000),
-        Woke(at_us=at_us),
+        events.Woke(at_us=5_000_000),
+        events.ClockSeen(at_us=at_us, by_us=35_998_000_000, moved_us=35_998_000_000),
+        events.Woke(at_us=at_us),
     ]
     wall[0] -= 36_000 * 10**9
     mailbox.look()
     mailbox.look()
     mailbox.end()
-    assert [mailbox.take(), mailbox.take()] == [ClockSeen(at_us=at_us, by_us=-36_000_000_000), None]
+    assert [mailbox.take(), mailbox.take()] == [events.ClockSeen(at_us=at_us, by_us=-36_000_000_000), None]
 
 
 def test_a_clock_that_is_set_while_the_ledger_is_full_is_told_afterwards() -> None:
@@ -93,11 +83,11 @@ def test_a_clock_that_is_set_while_the_ledger_is_full_is_told_afterwards() -> No
     mailbox.hold(RefusedError("full"))
     for _ in range(2):
         wall[0] += 18_000 * 10**9
-        mailbox.tell(lambda at: Woke(at_us=at))
+        mailbox.tell(lambda at: events.Woke(at_us=at))
     mailbox.release()
     mailbox.look()
-    assert mailbox.take() == Woke(at_us=5_000_000)
-    assert mailbox.take() == ClockSeen(at_us=36_005_000_000, by_us=36_000_000_000, moved_us=36_000_000_000)
+    assert mailbox.take() == events.Woke(at_us=5_000_000)
+    assert mailbox.take() == events.ClockSeen(at_us=36_005_000_000, by_us=36_000_000_000, moved_us=36_000_000_000)
 
 
 def test_between_two_runs_the_monotonic_clock_says_how_long_it_was() -> None:
@@ -134,7 +124,7 @@ def test_many_threads_post_in_order_of_time() -> None:
 
     def post_many() -> None:
         for _ in range(200):
-            mailbox.tell(lambda at: Woke(at_us=at))
+            mailbox.tell(lambda at: events.Woke(at_us=at))
 
     threads = [threading.Thread(target=post_many) for _ in range(8)]
     for thread in threads:
@@ -149,35 +139,35 @@ def test_many_threads_post_in_order_of_time() -> None:
     assert times == sorted(times)
 
 
-def _seen(at_us: int, node: str, condition: Condition, error: str = "") -> NodeObserved:
-    return NodeObserved(at_us=at_us, node=NodeId(node), generation=1, condition=condition, error=error)
+def _seen(at_us: int, node: str, condition: events.Condition, error: str = "") -> events.NodeObserved:
+    return events.NodeObserved(at_us=at_us, node=NodeId(node), generation=1, condition=condition, error=error)
 
 
-def _rest(mailbox: Mailbox) -> list[Event]:
+def _rest(mailbox: Mailbox) -> list[events.Event]:
     mailbox.end()
     return list(iter(mailbox.take, None))
 
 
 def test_a_held_mailbox_keeps_the_latest_of_each_fact_and_refuses_requests() -> None:
     mailbox = Mailbox(Clock())
-    mailbox.post(Woke(at_us=1))
+    mailbox.post(events.Woke(at_us=1))
     refusal = RefusedError("the disk is full")
     mailbox.hold(refusal)
     for at_us in range(2, 1002, 2):
-        mailbox.post(Woke(at_us=at_us))
-        mailbox.post(_seen(at_us + 1, "n1", Condition.LOST, f"since {at_us}"))
-    mailbox.post(_seen(2000, "n1", Condition.SERVING))
-    mailbox.post(_seen(2001, "n2", Condition.LOST))
-    mailbox.post(Done(at_us=2002, effect="deploy:a", version=1))
-    mailbox.post(Done(at_us=2003, effect="deploy:a", version=2))
+        mailbox.post(events.Woke(at_us=at_us))
+        mailbox.post(_seen(at_us + 1, "n1", events.Condition.LOST, f"since {at_us}"))
+    mailbox.post(_seen(2000, "n1", events.Condition.SERVING))
+    mailbox.post(_seen(2001, "n2", events.Condition.LOST))
+    mailbox.post(events.Done(at_us=2002, effect="deploy:a", version=1))
+    mailbox.post(events.Done(at_us=2003, effect="deploy:a", version=2))
     for at_us, exit_code in ((2004, None), (2005, 0)):
-        mailbox.post(AttemptSeen(at_us=at_us, job=JobId("j"), attempt=1, seen=Attempt(exit=exit_code)))
-    mailbox.post(_seen(2006, "n1", Condition.LOST, "again"))
+        mailbox.post(events.AttemptSeen(at_us=at_us, job=JobId("j"), attempt=1, seen=Attempt(exit=exit_code)))
+    mailbox.post(_seen(2006, "n1", events.Condition.LOST, "again"))
     with pytest.raises(RefusedError) as caught:
-        mailbox.post(PauseAsked(at_us=2007, reason="a visit"))
+        mailbox.post(events.PauseAsked(at_us=2007, reason="a visit"))
     assert caught.value is refusal is mailbox.refusal
     mailbox.release()
-    mailbox.post(PauseAsked(at_us=2008, reason="a visit"))
+    mailbox.post(events.PauseAsked(at_us=2008, reason="a visit"))
     assert [(event.at_us, type(event).__name__) for event in _rest(mailbox)] == [
         (1, "Woke"),
         (1000, "Woke"),
@@ -192,17 +182,17 @@ def test_a_held_mailbox_keeps_the_latest_of_each_fact_and_refuses_requests() -> 
 
 def test_news_of_nodes_that_have_come_by_now_are_taken_at_once_and_in_order() -> None:
     mailbox = Mailbox(Clock())
-    first, second, third = (_seen(at_us, f"n{at_us}", Condition.CLEAN) for at_us in (1, 2, 4))
-    for event in (first, second, Woke(at_us=3), third):
+    first, second, third = (_seen(at_us, f"n{at_us}", events.Condition.CLEAN) for at_us in (1, 2, 4))
+    for event in (first, second, events.Woke(at_us=3), third):
         mailbox.post(event)
-    assert mailbox.take() == NodesSeen(at_us=2, seen=(first, second))
+    assert mailbox.take() == events.NodesSeen(at_us=2, seen=(first, second))
     assert mailbox.at_work()[0] == "NodesSeen"
-    assert _rest(mailbox) == [Woke(at_us=3), third]
+    assert _rest(mailbox) == [events.Woke(at_us=3), third]
 
 
 def test_the_end_is_not_taken_for_news() -> None:
     mailbox = Mailbox(Clock())
-    mailbox.post(first := _seen(1, "n1", Condition.CLEAN))
+    mailbox.post(first := _seen(1, "n1", events.Condition.CLEAN))
     mailbox.end()
     assert [mailbox.take(), mailbox.take()] == [first, None]
 
@@ -248,7 +238,7 @@ def test_a_round_that_takes_long_is_never_beside_itself_and_does_not_pile_up() -
 def test_what_the_engine_works_on_is_known() -> None:
     mailbox = Mailbox(Clock())
     assert mailbox.at_work() == ("", 0.0)
-    mailbox.post(Woke(at_us=1))
+    mailbox.post(events.Woke(at_us=1))
     mailbox.take()
     kind, seconds = mailbox.at_work()
     assert (kind, seconds >= 0) == ("Woke", True)

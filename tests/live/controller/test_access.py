@@ -12,20 +12,8 @@ from hypothesis import strategies as st
 from fawkes.base.errors import ConfigError, RefusedError, UserError
 from fawkes.config.clusters.details import ClusterDetails, DataSet, JobDetails, Output
 from fawkes.config.settings.settings import AccessTable, load_settings
+from fawkes.core.values import events
 from fawkes.core.values.decision import Decision, PutCluster
-from fawkes.core.values.events import (
-    CancelAsked,
-    DownAsked,
-    DrainAsked,
-    Event,
-    PauseAsked,
-    ReleaseAsked,
-    Requested,
-    ResumeAsked,
-    RetryAsked,
-    Submitted,
-    UndrainAsked,
-)
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
 from fawkes.engine.ports import Entry
 from fawkes.live.controller.access import Access, Gate, Owners, Rank, access_of
@@ -43,14 +31,14 @@ OWN = Peer(1, OWN_UID, "fawkes")
 ROOT = Peer(1, 0, "root")
 
 
-def cluster(name: str, details: ClusterDetails | None = None, by: str = "alice") -> Requested:
+def cluster(name: str, details: ClusterDetails | None = None, by: str = "alice") -> events.Requested:
     plain = {} if details is None else details.plain()
-    return Requested(at_us=0, spec=ClusterSpec(id=ClusterId(name), min_nodes=1, details=plain), by=by)
+    return events.Requested(at_us=0, spec=ClusterSpec(id=ClusterId(name), min_nodes=1, details=plain), by=by)
 
 
-def job(where: str, details: JobDetails | None = None) -> Submitted:
+def job(where: str, details: JobDetails | None = None) -> events.Submitted:
     plain = (details or JobDetails(kind="class")).plain()
-    return Submitted(at_us=0, spec=JobSpec(id=JobId("j"), cluster=ClusterId(where), details=plain), by="x")
+    return events.Submitted(at_us=0, spec=JobSpec(id=JobId("j"), cluster=ClusterId(where), details=plain), by="x")
 
 
 @pytest.fixture
@@ -66,7 +54,7 @@ def gate(tmp_path: Path) -> Gate:
     return Gate(ACCESS, owners, tmp_path / "shared", own_uid=lambda: OWN_UID)
 
 
-def may(gate: Gate, peer: Peer, event: Event | None) -> bool:
+def may(gate: Gate, peer: Peer, event: events.Event | None) -> bool:
     try:
         gate.act(peer, "verb", event)
     except RefusedError:
@@ -101,19 +89,19 @@ def test_a_stranger_is_not_listened_to_and_told_why(gate: Gate) -> None:
 
 
 NODE = NodeId("node01")
-FOR_OPERATORS: list[Event | None] = [
-    DownAsked(at_us=0),
-    PauseAsked(at_us=0, reason="x"),
-    ResumeAsked(at_us=0),
-    DrainAsked(at_us=0, node=NODE, reason="x"),
-    UndrainAsked(at_us=0, node=NODE),
-    RetryAsked(at_us=0, subject="x"),
+FOR_OPERATORS: list[events.Event | None] = [
+    events.DownAsked(at_us=0),
+    events.PauseAsked(at_us=0, reason="x"),
+    events.ResumeAsked(at_us=0),
+    events.DrainAsked(at_us=0, node=NODE, reason="x"),
+    events.UndrainAsked(at_us=0, node=NODE),
+    events.RetryAsked(at_us=0, subject="x"),
     None,
 ]
 
 
 @pytest.mark.parametrize("event", FOR_OPERATORS, ids=lambda event: type(event).__name__)
-def test_what_concerns_the_pool_is_for_operators(gate: Gate, event: Event | None) -> None:
+def test_what_concerns_the_pool_is_for_operators(gate: Gate, event: events.Event | None) -> None:
     assert [may(gate, peer, event) for peer in (VIEWER, ALICE, OPERATOR, OWN, ROOT)] == [False, False, True, True, True]
 
 
@@ -122,11 +110,11 @@ def test_what_concerns_the_pool_is_for_operators(gate: Gate, event: Event | None
     [
         cluster("hers"),
         job("hers"),
-        ReleaseAsked(at_us=0, cluster=ClusterId("hers")),
+        events.ReleaseAsked(at_us=0, cluster=ClusterId("hers")),
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_a_user_acts_on_an_mr_cluster_of_his_own(gate: Gate, event: Event) -> None:
+def test_a_user_acts_on_an_mr_cluster_of_his_own(gate: Gate, event: events.Event) -> None:
     assert [may(gate, peer, event) for peer in (VIEWER, ALICE, BOB, OPERATOR)] == [False, True, False, True]
 
 
@@ -138,9 +126,9 @@ def test_a_job_is_cancelled_by_whom_its_mr_cluster_belongs_to() -> None:
     owners.learn(cluster("hers", by="alice"))
     gate = Gate(ACCESS, owners, Path("/nonexistent"), own_uid=lambda: OWN_UID)
     (known,) = desk.state.jobs
-    event = CancelAsked(at_us=0, job=known)
+    event = events.CancelAsked(at_us=0, job=known)
     assert [may(gate, peer, event) for peer in (ALICE, BOB, VIEWER, OPERATOR)] == [True, False, False, True]
-    assert not may(gate, ALICE, CancelAsked(at_us=0, job=JobId("unknown")))
+    assert not may(gate, ALICE, events.CancelAsked(at_us=0, job=JobId("unknown")))
 
 
 def test_a_new_name_is_anybodys(gate: Gate) -> None:
@@ -203,8 +191,8 @@ def test_a_user_names_no_file_that_only_the_controller_may_read(gate: Gate, tmp_
 def test_owners_are_read_from_requests_that_were_agreed_to() -> None:
     desk = Desk(10)
     desk.up("c-1")
-    agreed = next(entry for entry in desk.store.entries() if isinstance(entry.event, Requested))
-    assert isinstance(agreed.event, Requested)
+    agreed = next(entry for entry in desk.store.entries() if isinstance(entry.event, events.Requested))
+    assert isinstance(agreed.event, events.Requested)
     entries = [
         Entry(1, replace(agreed.event, by="alice"), agreed.decision),
         Entry(2, replace(agreed.event, by="mallory"), Decision()),
@@ -272,5 +260,5 @@ def test_a_token_never_acts_on_what_belongs_to_the_user_of_its_name(gate: Gate) 
     assert not may(gate, alice, job("hers"))
     assert may(gate, alice, cluster("new", by=alice.name))
     assert not may(gate, gate.holder(OWN, "alice", "viewer"), cluster("new"))
-    assert not may(gate, alice, PauseAsked(at_us=0, reason="x"))
-    assert may(gate, gate.holder(OWN, "olaf", "operator"), PauseAsked(at_us=0, reason="x"))
+    assert not may(gate, alice, events.PauseAsked(at_us=0, reason="x"))
+    assert may(gate, gate.holder(OWN, "olaf", "operator"), events.PauseAsked(at_us=0, reason="x"))

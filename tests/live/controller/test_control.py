@@ -21,19 +21,8 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import ConfigError, ElsewhereError, RefusedError
+from fawkes.core.values import events
 from fawkes.core.values.effects import Reply
-from fawkes.core.values.events import (
-    CancelAsked,
-    DownAsked,
-    DrainAsked,
-    Event,
-    PauseAsked,
-    ReleaseAsked,
-    Requested,
-    ResumeAsked,
-    Submitted,
-    UndrainAsked,
-)
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, Plain, Promise, Reason, Role
 from fawkes.live.controller.access import Access, Gate
 from fawkes.live.controller.control import ControlServer
@@ -67,7 +56,7 @@ class Controller:
         self.stopped_by.append(by)
         self.stopped.set()
 
-    def _post(self, event: Event) -> None:
+    def _post(self, event: events.Event) -> None:
         self.events.append(event)
         self.posted.set()
         if self._answer is not None:
@@ -156,7 +145,7 @@ ME = getpass.getuser()
         (
             "request",
             {"spec": CLUSTER},
-            Requested(
+            events.Requested(
                 at_us=1_000_000,
                 by=ME,
                 spec=ClusterSpec(
@@ -170,7 +159,7 @@ ME = getpass.getuser()
         (
             "request",
             {"spec": {"id": "c-1", "min_nodes": 3, "masters": "standby"}},
-            Requested(
+            events.Requested(
                 at_us=1_000_000,
                 by=ME,
                 spec=ClusterSpec(id=ClusterId("c-1"), min_nodes=3, masters=Promise.STANDBY),
@@ -179,7 +168,7 @@ ME = getpass.getuser()
         (
             "submit",
             {"spec": JOB},
-            Submitted(
+            events.Submitted(
                 at_us=1_000_000,
                 by=ME,
                 spec=JobSpec(
@@ -190,18 +179,18 @@ ME = getpass.getuser()
         (
             "release",
             {"cluster": "c-1", "discard": True},
-            ReleaseAsked(at_us=1_000_000, by=ME, cluster=ClusterId("c-1"), discard=True),
+            events.ReleaseAsked(at_us=1_000_000, by=ME, cluster=ClusterId("c-1"), discard=True),
         ),
-        ("down", {"force": True}, DownAsked(at_us=1_000_000, by=ME, force=True)),
-        ("cancel", {"job": "sort-1"}, CancelAsked(at_us=1_000_000, by=ME, job=JobId("sort-1"))),
-        ("pause", {"reason": "a talk"}, PauseAsked(at_us=1_000_000, by=ME, reason="a talk")),
-        ("resume", {}, ResumeAsked(at_us=1_000_000, by=ME)),
+        ("down", {"force": True}, events.DownAsked(at_us=1_000_000, by=ME, force=True)),
+        ("cancel", {"job": "sort-1"}, events.CancelAsked(at_us=1_000_000, by=ME, job=JobId("sort-1"))),
+        ("pause", {"reason": "a talk"}, events.PauseAsked(at_us=1_000_000, by=ME, reason="a talk")),
+        ("resume", {}, events.ResumeAsked(at_us=1_000_000, by=ME)),
         (
             "drain",
             {"node": "node03", "reason": "fan"},
-            DrainAsked(at_us=1_000_000, by=ME, node="node03", reason="fan"),  # type: ignore[arg-type]
+            events.DrainAsked(at_us=1_000_000, by=ME, node="node03", reason="fan"),  # type: ignore[arg-type]
         ),
-        ("undrain", {"node": "node03"}, UndrainAsked(at_us=1_000_000, by=ME, node="node03")),  # type: ignore[arg-type]
+        ("undrain", {"node": "node03"}, events.UndrainAsked(at_us=1_000_000, by=ME, node="node03")),  # type: ignore[arg-type]
     ],
 )
 def test_each_verb_becomes_its_event_with_who_asked(

@@ -10,46 +10,8 @@ from fawkes.base.units import SECOND_US
 from fawkes.cli.clusters.status import headlines
 from fawkes.core.state import alerts
 from fawkes.core.state.state import NO_TICK
+from fawkes.core.values import events
 from fawkes.core.values.decision import Decision, PutCluster
-from fawkes.core.values.events import (
-    EVENTS,
-    AttemptSeen,
-    CancelAsked,
-    ClockSeen,
-    Condition,
-    CopySeen,
-    Done,
-    DownAsked,
-    DrainAsked,
-    Event,
-    Failed,
-    GrowAsked,
-    HoldAsked,
-    JobObserved,
-    MastersSeen,
-    MoveMastersAsked,
-    NodeObserved,
-    NodeSeen,
-    NodesSeen,
-    PauseAsked,
-    PolicyText,
-    Progress,
-    ReleaseAsked,
-    Reloaded,
-    Requested,
-    RestoreAsked,
-    ResumeAsked,
-    RetryAsked,
-    Sampled,
-    ServiceSeen,
-    ShrinkAsked,
-    StandbySeen,
-    Submitted,
-    UndrainAsked,
-    UnholdAsked,
-    WaitSeen,
-    Woke,
-)
 from fawkes.core.values.model import (
     ClusterAlert,
     ClusterId,
@@ -188,46 +150,48 @@ def test_a_node_that_is_kept_out() -> None:
     assert row["back"] == "+00:00:00.000"
 
 
-def _seen(sight: Sight) -> NodeSeen:
-    return NodeSeen(at_us=1, cluster=A, node=NodeId("n1"), generation=1, sight=sight)
+def _seen(sight: Sight) -> events.NodeSeen:
+    return events.NodeSeen(at_us=1, cluster=A, node=NodeId("n1"), generation=1, sight=sight)
 
 
-def _attempt(seen: Attempt) -> AttemptSeen:
-    return AttemptSeen(at_us=1, job=JobId("j"), attempt=2, seen=seen)
+def _attempt(seen: Attempt) -> events.AttemptSeen:
+    return events.AttemptSeen(at_us=1, job=JobId("j"), attempt=2, seen=seen)
 
 
-WORDS: list[tuple[Event, str]] = [
+WORDS: list[tuple[events.Event, str]] = [
     (started(1, 7), "controller head:1, Fawkes 0.1.0, epoch 7"),
-    (Woke(at_us=1), "the timer"),
+    (events.Woke(at_us=1), "the timer"),
     (
-        Reloaded(at_us=1, settings=Settings(), policy=PolicyText("TD", "", "", ""), changed=("tau: 1 -> 2",), by="ann"),
+        events.Reloaded(
+            at_us=1, settings=Settings(), policy=events.PolicyText("TD", "", "", ""), changed=("tau: 1 -> 2",), by="ann"
+        ),
         "settings read again: tau: 1 -> 2 (by ann)",
     ),
-    (ClockSeen(at_us=1, by_us=36_000_000_000, moved_us=36_000_000_000), "the clock was set ahead by 10h00m"),
-    (ClockSeen(at_us=1, by_us=-90_000_000), "the clock was set back by 1m30s"),
+    (events.ClockSeen(at_us=1, by_us=36_000_000_000, moved_us=36_000_000_000), "the clock was set ahead by 10h00m"),
+    (events.ClockSeen(at_us=1, by_us=-90_000_000), "the clock was set back by 1m30s"),
     (
-        Sampled(at_us=1, readings=(Reading(cluster=A), Reading(cluster=ClusterId("b"), error="refused"))),
+        events.Sampled(at_us=1, readings=(Reading(cluster=A), Reading(cluster=ClusterId("b"), error="refused"))),
         "2 MR-clusters read; b: refused",
     ),
-    (Requested(at_us=1, spec=RUNNING.spec, by="ann"), "a (by ann)"),
-    (ReleaseAsked(at_us=1, cluster=A), "a"),
-    (DownAsked(at_us=1, by="ann"), "the whole pool (by ann)"),
-    (DownAsked(at_us=1, dry_run=True), "the whole pool, checked only"),
-    (Submitted(at_us=1, spec=JobSpec(id=JobId("j"), cluster=A), by="ann"), "j (by ann)"),
-    (CancelAsked(at_us=1, job=JobId("j"), by="ann"), "j (by ann)"),
-    (PauseAsked(at_us=1, reason="a visit"), "a visit"),
-    (ResumeAsked(at_us=1, by="bob"), "(by bob)"),
-    (DrainAsked(at_us=1, node=NodeId("n1"), reason="new disk", by="bob"), "n1: new disk (by bob)"),
+    (events.Requested(at_us=1, spec=RUNNING.spec, by="ann"), "a (by ann)"),
+    (events.ReleaseAsked(at_us=1, cluster=A), "a"),
+    (events.DownAsked(at_us=1, by="ann"), "the whole pool (by ann)"),
+    (events.DownAsked(at_us=1, dry_run=True), "the whole pool, checked only"),
+    (events.Submitted(at_us=1, spec=JobSpec(id=JobId("j"), cluster=A), by="ann"), "j (by ann)"),
+    (events.CancelAsked(at_us=1, job=JobId("j"), by="ann"), "j (by ann)"),
+    (events.PauseAsked(at_us=1, reason="a visit"), "a visit"),
+    (events.ResumeAsked(at_us=1, by="bob"), "(by bob)"),
+    (events.DrainAsked(at_us=1, node=NodeId("n1"), reason="new disk", by="bob"), "n1: new disk (by bob)"),
     (
-        DrainAsked(at_us=1, node=NodeId("n1"), reason="dead disk", discard=True, by="bob"),
+        events.DrainAsked(at_us=1, node=NodeId("n1"), reason="dead disk", discard=True, by="bob"),
         "n1: dead disk, its data is discarded (by bob)",
     ),
-    (UndrainAsked(at_us=1, node=NodeId("n1")), "n1"),
-    (RetryAsked(at_us=1, subject="n1", by="bob"), "n1 (by bob)"),
-    (HoldAsked(at_us=1, subject="n1", reason="a visit", by="bob"), "n1: a visit (by bob)"),
-    (UnholdAsked(at_us=1, subject="a", by="bob"), "a (by bob)"),
-    (GrowAsked(at_us=1, cluster=A, count=2, by="bob"), "a, 2 nodes (by bob)"),
-    (ShrinkAsked(at_us=1, cluster=A, node=NodeId("n1"), by="bob"), "a, n1 (by bob)"),
+    (events.UndrainAsked(at_us=1, node=NodeId("n1")), "n1"),
+    (events.RetryAsked(at_us=1, subject="n1", by="bob"), "n1 (by bob)"),
+    (events.HoldAsked(at_us=1, subject="n1", reason="a visit", by="bob"), "n1: a visit (by bob)"),
+    (events.UnholdAsked(at_us=1, subject="a", by="bob"), "a (by bob)"),
+    (events.GrowAsked(at_us=1, cluster=A, count=2, by="bob"), "a, 2 nodes (by bob)"),
+    (events.ShrinkAsked(at_us=1, cluster=A, node=NodeId("n1"), by="bob"), "a, n1 (by bob)"),
     (_seen(Sight(asked_us=1)), "n1: its masters do not report it"),
     (_seen(Sight(asked_us=1, compute=Compute.LOST, stored=Stored.DEAD)), "n1: NodeManager lost, DataNode dead"),
     (
@@ -238,35 +202,37 @@ WORDS: list[tuple[Event, str]] = [
         _seen(Sight(asked_us=1, stored=Stored.LEAVING, blocks=Blocks(why="no figures"))),
         "n1: DataNode leaving, its blocks are not known: no figures",
     ),
-    (MastersSeen(at_us=1, cluster=A), "the masters of a answer"),
-    (MastersSeen(at_us=1, cluster=A, error="refused"), "the masters of a do not answer: refused"),
-    (CopySeen(at_us=1, cluster=A), "the data of the masters of a is copied"),
-    (CopySeen(at_us=1, cluster=A, error="full"), "the data of the masters of a is not copied: full"),
+    (events.MastersSeen(at_us=1, cluster=A), "the masters of a answer"),
+    (events.MastersSeen(at_us=1, cluster=A, error="refused"), "the masters of a do not answer: refused"),
+    (events.CopySeen(at_us=1, cluster=A), "the data of the masters of a is copied"),
+    (events.CopySeen(at_us=1, cluster=A, error="full"), "the data of the masters of a is not copied: full"),
     (
-        WaitSeen(at_us=40_000_000, effect="cluster:a", version=1, waits_for="no NodeManager runs on n1", since_us=0),
+        events.WaitSeen(
+            at_us=40_000_000, effect="cluster:a", version=1, waits_for="no NodeManager runs on n1", since_us=0
+        ),
         "the current stage of a has waited for 40s: no NodeManager runs on n1",
     ),
-    (ServiceSeen(at_us=1, cluster=A, service=Service()), "a: HDFS not known"),
+    (events.ServiceSeen(at_us=1, cluster=A, service=Service()), "a: HDFS not known"),
     (
-        ServiceSeen(at_us=1, cluster=A, service=Service(safe_mode=SafeMode.OFF, storing=2, computing=0)),
+        events.ServiceSeen(at_us=1, cluster=A, service=Service(safe_mode=SafeMode.OFF, storing=2, computing=0)),
         "a: HDFS takes writes, 2 DataNodes in service, 0 NodeManagers",
     ),
     (
-        ServiceSeen(at_us=1, cluster=A, service=Service(safe_mode=SafeMode.LOW, manager="STANDBY")),
+        events.ServiceSeen(at_us=1, cluster=A, service=Service(safe_mode=SafeMode.LOW, manager="STANDBY")),
         "a: HDFS in safe mode (low), ResourceManager STANDBY",
     ),
     (
-        ServiceSeen(at_us=1, cluster=A, service=Service(unhealthy=("n1",), stopped=("root.default",), full=1)),
+        events.ServiceSeen(at_us=1, cluster=A, service=Service(unhealthy=("n1",), stopped=("root.default",), full=1)),
         "a: HDFS not known, 1 of them full, unhealthy: n1, stopped queues: root.default",
     ),
-    (StandbySeen(at_us=1, cluster=A, node=NodeId("n1"), ready=True), "the second NameNode of a can take over"),
+    (events.StandbySeen(at_us=1, cluster=A, node=NodeId("n1"), ready=True), "the second NameNode of a can take over"),
     (
-        StandbySeen(at_us=1, cluster=A, node=NodeId("n1"), ready=False, error="silent"),
+        events.StandbySeen(at_us=1, cluster=A, node=NodeId("n1"), ready=False, error="silent"),
         "the second NameNode of a cannot take over: silent",
     ),
-    (MoveMastersAsked(at_us=1, cluster=A, by="ann"), "a (by ann)"),
-    (MoveMastersAsked(at_us=1, cluster=A, to=NodeId("n2"), by="ann"), "a to n2 (by ann)"),
-    (RestoreAsked(at_us=1, cluster=A, by="ann"), "a (by ann)"),
+    (events.MoveMastersAsked(at_us=1, cluster=A, by="ann"), "a (by ann)"),
+    (events.MoveMastersAsked(at_us=1, cluster=A, to=NodeId("n2"), by="ann"), "a to n2 (by ann)"),
+    (events.RestoreAsked(at_us=1, cluster=A, by="ann"), "a (by ann)"),
     (_attempt(Attempt()), "j (attempt 2): launcher not known, applications not known"),
     (
         _attempt(
@@ -281,34 +247,37 @@ WORDS: list[tuple[Event, str]] = [
     ),
     (_attempt(Attempt(launcher=Launcher.RUNNING, applications=())), "j (attempt 2): launcher running, no application"),
     (
-        NodeObserved(at_us=1, node=NodeId("n1"), generation=1, condition=Condition.HELD, error="3 blocks"),
+        events.NodeObserved(
+            at_us=1, node=NodeId("n1"), generation=1, condition=events.Condition.HELD, error="3 blocks"
+        ),
         "n1 is held: 3 blocks",
     ),
     (
-        JobObserved(at_us=1, job=JobId("j"), attempt=2, progress=Progress.SUCCEEDED),
+        events.JobObserved(at_us=1, job=JobId("j"), attempt=2, progress=events.Progress.SUCCEEDED),
         "j (attempt 2) succeeded",
     ),
     (
-        NodesSeen(
+        events.NodesSeen(
             at_us=2,
             seen=tuple(
-                NodeObserved(at_us=at, node=NodeId(f"n{at}"), generation=1, condition=Condition.CLEAN) for at in (1, 2)
+                events.NodeObserved(at_us=at, node=NodeId(f"n{at}"), generation=1, condition=events.Condition.CLEAN)
+                for at in (1, 2)
             ),
         ),
         "n1 is clean; n2 is clean",
     ),
-    (Done(at_us=1, effect="cluster:a", version=1), "the current stage of a: done"),
-    (Failed(at_us=1, effect="cluster:a", version=1, error="no disk"), "the current stage of a: failed: no disk"),
+    (events.Done(at_us=1, effect="cluster:a", version=1), "the current stage of a: done"),
+    (events.Failed(at_us=1, effect="cluster:a", version=1, error="no disk"), "the current stage of a: failed: no disk"),
 ]
 
 
 @pytest.mark.parametrize(("event", "words"), WORDS, ids=lambda each: type(each).__name__)
-def test_events_in_words(event: Event, words: str) -> None:
+def test_events_in_words(event: events.Event, words: str) -> None:
     assert event_in_words(event) == words
 
 
 def test_every_kind_of_event_is_tried() -> None:
-    assert {type(event) for event, _ in WORDS} == set(EVENTS)
+    assert {type(event) for event, _ in WORDS} == set(events.EVENTS)
 
 
 def test_rows_are_plain_data(played: Reader) -> None:
@@ -331,12 +300,12 @@ def test_a_jump_of_the_clock_is_news_for_a_day() -> None:
     store.append(pool_started(2, how=settings(clock_jump_us=60 * SECOND_US)), desk.last)
     assert pool_row(store)["clock"] == ""
     desk.now_s = 36_000
-    jump = ClockSeen(at_us=desk.now_us, by_us=desk.now_us, moved_us=desk.now_us)
+    jump = events.ClockSeen(at_us=desk.now_us, by_us=desk.now_us, moved_us=desk.now_us)
     store.append(jump, desk.tell(jump))
     assert pool_row(store)["clock"] == "it was set ahead by 10h00m, seen at +10:00:00.000"
     assert "THE CLOCK JUMPED: it was set ahead by 10h00m" in "\n".join(headlines(pool_row(store)))
     desk.now_s += 90_000
-    woke = Woke(at_us=desk.now_us)
+    woke = events.Woke(at_us=desk.now_us)
     store.append(woke, desk.tell(woke))
     assert pool_row(store)["clock"] == ""
 
@@ -436,7 +405,7 @@ def test_since_when_a_second_name_node_can_take_over() -> None:
 
     def put(at_us: int, *, node: int = 1, since_us: int = 0, **seen: Any) -> list[dict[str, Any]]:
         state = replace(RUNNING, requested_us=since_us, standby=Standby(journal=journal, node=journal[1]))
-        event = StandbySeen(at_us=at_us * SECOND_US, cluster=A, node=journal[node], **seen)
+        event = events.StandbySeen(at_us=at_us * SECOND_US, cluster=A, node=journal[node], **seen)
         store.append(event, Decision((PutCluster(state),)))
         return standby_rows(store)
 

@@ -3,44 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil, inf
 from typing import cast
 
 import numba
 from numba import njit
 
-from fawkes.sim.hadoop.compiled import tasks
-from fawkes.sim.hadoop.compiled.flows import (
-    add_leg,
-    as_floats,
-    as_integers,
-    at_least_one,
-    compiled,
-    drop_legs,
-    leg_of,
-    next_us,
-    rate,
-    take_ended,
-)
+from fawkes.sim.hadoop.compiled import copies, leaving, tasks
+from fawkes.sim.hadoop.compiled.flows import as_floats, as_integers, compiled, drop_legs, leg_of, next_us, take_ended
 from fawkes.sim.hadoop.compiled.kept import folder
-from fawkes.sim.hadoop.compiled.layout import (
-    CLUSTER,
-    COPIES,
-    COPY,
-    CORE,
-    HEADER,
-    LEG,
-    NETWORK,
-    NODE,
-    NONE,
-    OWNER,
-    POOL,
-    STEP,
-    Array,
-)
-from fawkes.sim.hadoop.compiled.lists import free_owner, new_owner
-from fawkes.sim.hadoop.compiled.work import start_work
-from fawkes.sim.hadoop.flows import MILLI
+from fawkes.sim.hadoop.compiled.layout import COPY, HEADER, LEG, NONE, OWNER, STEP, Array
+from fawkes.sim.hadoop.compiled.lists import free_owner
 
 #: what `call` is asked for
 ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, STOP_TASKS, BUSY_US, COPY_DROPS = range(10)
@@ -118,15 +90,15 @@ def _answer(w: Array, f: Array, what: int, a: int, b: int, x: float, y: float) -
     if what == ADVANCE:
         return _advance(w, f, a, b)
     if what == BUSY_US:
-        return busy_us(w, f, a)
+        return leaving.busy_us(w, f, a)
     if what == LOAD:
-        return load(w, f, a, x)
+        return copies.load(w, f, a, x)
     if what == SAVE:
-        return save(w, f, a, x)
+        return copies.save(w, f, a, x)
     if what == EVACUATE:
-        return evacuate(w, f, a, x)
+        return copies.evacuate(w, f, a, x)
     if what == DAEMONS:
-        return start_daemons(w, f, a, x, y, b)
+        return copies.start_daemons(w, f, a, x, y, b)
     return _change(w, f, what, a, b)
 
 
@@ -151,84 +123,3 @@ def _kept() -> Callable[..., int]:
 
 _SIGNATURE = "int64(int64, int64, int64, int64, float64, float64)"
 call = _kept()
-
-
-# --- How long what computes on a node still lasts, as in fawkes.sim.hadoop.cluster
-
-
-@compiled
-def busy_us(w: Array, f: Array, n: int) -> int:
-    """How long the attempts on a node still run at the present rates; a second for one that waits for maps."""
-    longest, o = 1_000_000 if w[n + NODE.MASTERS] != NONE else 0, w[n + NODE.HEAD]
-    while o != NONE:
-        left_us = 0 if w[o + OWNER.LEFT] else 1_000_000
-        for leg in range(w[o + OWNER.USED]):
-            at = o + OWNER.LEG + leg * LEG.SIZE
-            p = w[at + LEG.POOL]
-            if p != NONE:
-                left_us = max(left_us, _left_us(w, f, p, f[at + LEG.ENDS_AT]))
-        longest = max(longest, left_us)
-        o = w[o + OWNER.NODE_NEXT]
-    return longest
-
-
-@compiled
-def _left_us(w: Array, f: Array, p: int, ends_at: float) -> int:
-    speed = rate(w, f, p)
-    if speed == 0.0 or speed == inf:
-        return 1
-    clock = f[p + POOL.CLOCK] + speed * (w[HEADER.NOW] - w[p + POOL.AT_US])
-    left_us: int = ceil((ends_at - clock) / speed)
-    return max(1, left_us)
-
-
-# --- Bytes from and to persistent storage, or off a node that leaves; daemons that start. As in sim.hadoop.machine
-
-
-@compiled
-def load(w: Array, f: Array, c: int, data_bytes: float) -> int:
-    """From persistent storage to core nodes, by as many streams as there are; the owner of the flows."""
-    nodes = max(1, w[c + CLUSTER.NODES + CORE])
-    copies = max(1, min(w[c + CLUSTER.REPLICATION], nodes))
-    each = data_bytes / nodes
-    o = new_owner(w, COPY, c, NONE)
-    first = w[c + CLUSTER.FIRST_POOL]
-    add_leg(w, f, o, w[HEADER.STORAGE], each, nodes * MILLI)
-    add_leg(w, f, o, first + NETWORK * POOL.SIZE, each, nodes * copies * MILLI)
-    add_leg(w, f, o, first, each * f[HEADER.OUTPUT_PASSES], nodes * copies * MILLI)
-    at_least_one(w, f, o, first)
-    return o
-
-
-@compiled
-def save(w: Array, f: Array, c: int, output_bytes: float) -> int:
-    """From core nodes to persistent storage, by as many streams as there are; the owner of the flows."""
-    nodes = max(1, w[c + CLUSTER.NODES + CORE])
-    each = output_bytes / nodes
-    o = new_owner(w, COPY, c, NONE)
-    first = w[c + CLUSTER.FIRST_POOL]
-    add_leg(w, f, o, w[HEADER.STORAGE], each, nodes * MILLI)
-    add_leg(w, f, o, first + NETWORK * POOL.SIZE, each, nodes * MILLI)
-    add_leg(w, f, o, first, each, nodes * MILLI)
-    at_least_one(w, f, o, first)
-    return o
-
-
-@compiled
-def evacuate(w: Array, f: Array, c: int, held_bytes: float) -> int:
-    """From a node that leaves to those that stay; the owner of the flows."""
-    o = new_owner(w, COPY, c, NONE)
-    first = w[c + CLUSTER.FIRST_POOL]
-    add_leg(w, f, o, first + COPIES * POOL.SIZE, held_bytes, MILLI)
-    add_leg(w, f, o, first, held_bytes, MILLI)
-    at_least_one(w, f, o, first)
-    return o
-
-
-@compiled
-def start_daemons(w: Array, f: Array, c: int, time_us: float, cpu_us: float, count: int) -> int:
-    """The daemons of so many nodes that come start; the owner of the flows."""
-    o = new_owner(w, COPY, c, NONE)
-    start_work(w, f, o, time_us, cpu_us, count)
-    at_least_one(w, f, o, w[c + CLUSTER.FIRST_POOL])
-    return o
