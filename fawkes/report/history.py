@@ -256,7 +256,7 @@ def balance(store: Reader) -> decision.PutTick | None:
 
 
 def rules(store: Reader) -> decision.PutRules | None:
-    """Which engine was in charge last, and by which settings; None before the first start."""
+    """The engine that was in charge last, and by which settings; None before the first start."""
     rules = _latest(store, decision.PutRules.__name__, decision.PutRules)
     return rules[0] if rules else None
 
@@ -318,13 +318,13 @@ def news_of_settings(store: Reader) -> tuple[int, Settings, Settings] | None:
 
 
 def paused(store: Reader) -> str:
-    """Why voluntary moves are stopped; empty when they are not."""
+    """The reason why voluntary moves are stopped; empty when they are not."""
     pauses = _latest(store, decision.PutPause.__name__, decision.PutPause)
     return pauses[0].reason if pauses else ""
 
 
 def clock(store: Reader) -> decision.PutClock | None:
-    """How the clock was set last, when that was a jump; None when it never was."""
+    """The last step of the clock, when that was a jump; None when it never was."""
     clocks = _latest(store, decision.PutClock.__name__, decision.PutClock)
     return clocks[0] if clocks and clocks[0].by_us else None
 

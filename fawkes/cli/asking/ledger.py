@@ -77,7 +77,7 @@ def silent() -> str:
 
 
 def silence(site: Site, held: Holder, as_of_us: int) -> str:
-    """Why the controller that holds the site cannot be relied on now; empty when it answers and goes on."""
+    """The reason why the controller that holds the site cannot be relied on now; empty when it answers and goes on."""
     now_us = time.time_ns() // 1000
     process = f"process {held.pid} on {held.host}"
     try:

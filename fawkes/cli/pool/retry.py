@@ -45,7 +45,7 @@ def retry(site: Site, name: str, dry_run: bool, output: str) -> None:
 
 
 def _standing(client: Client, name: str) -> dict[str, object]:
-    """How a node or an MR-cluster stands; UserError when there is neither of that name."""
+    """The standing of a node or an MR-cluster; UserError when there is neither of that name."""
     node = client.rows("nodes", node=name)
     cluster = [row for row in client.rows("clusters", cluster=name) if row["state"] != GONE]
     for row in [*node, *cluster]:

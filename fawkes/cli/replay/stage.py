@@ -113,7 +113,7 @@ def _check_names(jobs: Sequence[Submission]) -> None:
         seen.add(job.spec.id)
 
 
-# --- From what a job asks of the machine to a real job that asks just that
+# --- The way from a job's demands to a real job that asks just that
 
 
 #: what a load job runs on the master

@@ -260,7 +260,7 @@ def at_work(facts: Facts) -> list[str]:
 
 
 def objection(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: LookAtMasters, facts: Facts) -> str:
-    """Why the masters must not be moved on these facts; empty when they may.
+    """The reason why the masters must not be moved on these facts; empty when they may.
 
     A second NameNode that follows has everything, and shuts the old one out of the journal, stopped or not. It is
     waited for before anything else is tried.
@@ -290,7 +290,7 @@ def objection(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: 
 
 
 def _why_not_of_disk(draft: Draft, cluster: ClusterState, moving: MastersMove, facts: Facts) -> str:
-    """Why stopped masters must not be moved with what is on their disk; empty when they may."""
+    """The reason why stopped masters must not be moved with what is on their disk; empty when they may."""
     if not standby.is_ahead(cluster):
         return ""
     if moving.cause is not MoveCause.RESTORE and standby.journal_answers(cluster, facts):
@@ -325,7 +325,7 @@ def _no_copy(cluster: ClusterState, moving: MastersMove) -> str:
 
 
 def _why_no_copy(draft: Draft, cluster: ClusterState, moving: MastersMove, facts: Facts) -> str:
-    """Why a copy of what they knew must not be taken; empty when it may."""
+    """The reason why a copy of what they knew must not be taken; empty when it may."""
     copied_us = facts.get("copied_us")
     if not isinstance(copied_us, int):
         return _no_copy(cluster, moving)

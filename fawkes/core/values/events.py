@@ -282,7 +282,7 @@ class CopySeen(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSeen(_Event):
-    """How the masters of an MR-cluster see one of its nodes, of one generation; told when that has changed."""
+    """The view that masters have of one of their nodes, of one generation; told when that has changed."""
 
     cluster: ClusterId
     node: NodeId
@@ -324,7 +324,7 @@ class WaitSeen(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandbySeen(_Event):
-    """How the second NameNode of an MR-cluster and its journal stand; told when that has changed.
+    """The standing of the second NameNode of an MR-cluster and its journal; told when that has changed.
 
     ``ready``: it says that it is a standby that follows, on ``node``, and most nodes of the journal answer. ``error``
     says what is not whole, empty when all is: one node of the journal may be away while it is ready.
@@ -338,7 +338,7 @@ class StandbySeen(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeObserved(_Event):
-    """How the work on a node of one generation ended; ``error`` says why for held and failed."""
+    """The end of the work on a node of one generation; ``error`` says why for held and failed."""
 
     node: NodeId
     generation: int
@@ -359,7 +359,7 @@ class NodesSeen(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptSeen(_Event):
-    """How an attempt of a job stands; told when that has changed."""
+    """The standing of an attempt of a job; told when that has changed."""
 
     job: JobId
     attempt: int

@@ -126,7 +126,7 @@ class Reader(Protocol):
     """Brings what scripts on nodes print; `live.nodes.fleet.Fleet` is the real one."""
 
     def run(self, node: str, script: Script, deadline_s: float, *, sink: BinaryIO) -> Result:
-        """How the script ended, with its output in ``sink``; HostError, DeadlineError, or an OSError of the sink."""
+        """The end of the script, with its output in ``sink``; HostError, DeadlineError, or an OSError of the sink."""
 
 
 class LogKeeper:

@@ -41,7 +41,7 @@ class Copy(Protocol):
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """The place where it lies."""
 
     @property
     def copied_us(self) -> int:
@@ -69,7 +69,7 @@ class Carrier(Protocol):
         stdin: BinaryIO | None = None,
         sink: BinaryIO | None = None,
     ) -> Result:
-        """How the script ended; HostError when it could not be run to its end."""
+        """The end of the script; HostError when it could not be run to its end."""
 
 
 class Programs(Protocol):

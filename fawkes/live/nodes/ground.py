@@ -28,7 +28,7 @@ class Shell(Protocol):
     """Runs scripts on nodes; `live.ssh.Fleet` is the real one."""
 
     def run(self, node: str, script: Script, deadline_s: float) -> Result:
-        """How the script ended; HostError or DeadlineError when it could not be run to its end."""
+        """The end of the script; HostError or DeadlineError when it could not be run to its end."""
 
     def connect(self, node: str, address: str, port: int, limit_s: float) -> Connection:
         """A connection that the node opens for us; OSError when it does not."""

@@ -55,10 +55,10 @@ class Connection(Protocol):
         """Up to so many bytes, none at the end; OSError."""
 
     def settimeout(self, timeout: float | None) -> None:
-        """How long (s) each read may take."""
+        """The time that (s) each read may take."""
 
     def __enter__(self) -> Self:
-        """For a ``with`` block."""
+        """The connection, for a ``with`` block."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -126,7 +126,7 @@ def _at_least(counts: NDArray[np.int32]) -> dict[int, int]:
     return {times: int((counts >= times).sum()) for times in AT_LEAST}
 
 
-# --- How often nodes left the MR-clusters of a ledger: the preemptions that Fawkes itself makes
+# --- Counts of nodes that left the MR-clusters of a ledger: the preemptions that Fawkes itself makes
 
 
 def moved_rows(store: Reader) -> list[dict[str, Any]]:

@@ -237,7 +237,7 @@ class Start:
 
 
 def alone_us(starts: Sequence[Start], busy: Sequence[Start]) -> tuple[int, ...]:
-    """How long starts took that met no other one, and none of the tasks that were ``busy`` computing."""
+    """The time that starts took that met no other one, and none of the tasks that were ``busy`` computing."""
     return tuple(
         group[0].end_us - group[0].begin_us for group in _groups(starts) if len(group) == 1 and not _meets(group, busy)
     )

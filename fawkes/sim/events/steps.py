@@ -42,7 +42,7 @@ class Delays:
     look_us: int = 2 * SECOND_US
 
     def of(self, effect: effects.Effect) -> int:
-        """How long an effect takes that takes a given time."""
+        """The time that an effect takes that takes a given time."""
         match effect:
             case effects.Host():
                 return self.clean_us if effect.role is None else self.join_us

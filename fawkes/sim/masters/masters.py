@@ -239,7 +239,7 @@ class Masters:
         return True
 
     def end(self, effect: effects.MoveMasters, only_here: Mapping[NodeId, ClusterId]) -> tuple[str, Facts]:
-        """Why a move that has begun cannot end yet, or nothing and its facts."""
+        """The reason why a move that has begun cannot end yet, or nothing and its facts."""
         away = self.away.get(effect.cluster)
         if away is None or not away.moving:
             return self._why_not(effect) or f"{effect.old} answers: its masters stay", {"alive": True}

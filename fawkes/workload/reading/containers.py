@@ -17,7 +17,7 @@ class Packed(Protocol):
     """A stream that unpacks what it reads."""
 
     def read1(self, size: int, /) -> bytes:
-        """At most ``size`` bytes; none at the end."""
+        """Read at most ``size`` bytes; none at the end."""
 
 
 UNPACKED: tuple[tuple[bytes, str, Callable[[BinaryIO], Packed]], ...] = (

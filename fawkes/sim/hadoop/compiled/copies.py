@@ -11,7 +11,7 @@ from fawkes.sim.hadoop.flows import MILLI
 
 @compiled
 def load(w: Array, f: Array, c: int, data_bytes: float) -> int:
-    """From persistent storage to core nodes, by as many streams as there are; the owner of the flows."""
+    """Load from persistent storage to core nodes, by as many streams as there are; the owner of the flows."""
     nodes = max(1, w[c + CLUSTER.NODES + CORE])
     copies = max(1, min(w[c + CLUSTER.REPLICATION], nodes))
     each = data_bytes / nodes
@@ -26,7 +26,7 @@ def load(w: Array, f: Array, c: int, data_bytes: float) -> int:
 
 @compiled
 def save(w: Array, f: Array, c: int, output_bytes: float) -> int:
-    """From core nodes to persistent storage, by as many streams as there are; the owner of the flows."""
+    """Save from core nodes to persistent storage, by as many streams as there are; the owner of the flows."""
     nodes = max(1, w[c + CLUSTER.NODES + CORE])
     each = output_bytes / nodes
     o = new_owner(w, COPY, c, NONE)
@@ -40,7 +40,7 @@ def save(w: Array, f: Array, c: int, output_bytes: float) -> int:
 
 @compiled
 def evacuate(w: Array, f: Array, c: int, held_bytes: float) -> int:
-    """From a node that leaves to those that stay; the owner of the flows."""
+    """Copy from a node that leaves to those that stay; the owner of the flows."""
     o = new_owner(w, COPY, c, NONE)
     first = w[c + CLUSTER.FIRST_POOL]
     add_leg(w, f, o, first + COPIES * POOL.SIZE, held_bytes, MILLI)

@@ -1,4 +1,4 @@
-"""How long what computes on a node still lasts, as in fawkes.sim.hadoop.cluster."""
+"""The time for which what computes on a node still lasts, as in fawkes.sim.hadoop.cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fawkes.sim.hadoop.compiled.layout import HEADER, LEG, NODE, NONE, OWNER, PO
 
 @compiled
 def busy_us(w: Array, f: Array, n: int) -> int:
-    """How long the attempts on a node still run at the present rates; a second for one that waits for maps."""
+    """Time for which the attempts on a node still run at the present rates; a second for one that waits for maps."""
     longest, o = 1_000_000 if w[n + NODE.MASTERS] != NONE else 0, w[n + NODE.HEAD]
     while o != NONE:
         left_us = 0 if w[o + OWNER.LEFT] else 1_000_000
