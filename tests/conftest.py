@@ -1,5 +1,7 @@
 """Fixtures and rules for all tests."""
 
+from __future__ import annotations
+
 import gc
 import os
 import signal

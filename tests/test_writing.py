@@ -1,5 +1,7 @@
 """Files are written whole or not at all, and nothing but a regular file is ever replaced."""
 
+from __future__ import annotations
+
 import os
 import socket
 import stat

@@ -4,6 +4,8 @@ A path given by hand comes first, then the site's folder (``SITE/policies``) and
 from a user's home: what is there replaces nothing by accident. Names count without regard to capital letters.
 """
 
+from __future__ import annotations
+
 import difflib
 import hashlib
 import importlib.util

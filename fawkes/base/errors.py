@@ -15,6 +15,8 @@
     `- BrokenError         our defect: please report it                       exit 1
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from enum import IntEnum
 

@@ -4,6 +4,8 @@ A verb names its extras with `needs`, so that it ends before it has done anythin
 packages.
 """
 
+from __future__ import annotations
+
 import functools
 import importlib.util
 import sys

@@ -1,5 +1,7 @@
 """The place where Fawkes keeps its own files on the controller's machine, and what kind of thing a path may lead to."""
 
+from __future__ import annotations
+
 import os
 import stat
 from pathlib import Path

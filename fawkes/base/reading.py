@@ -4,6 +4,8 @@ A user's file may be anything: a pipe that nobody writes into, a device without 
 another encoding. Each of these ends with one ConfigError at once; nothing here blocks.
 """
 
+from __future__ import annotations
+
 import codecs
 import errno
 import os

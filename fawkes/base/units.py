@@ -4,6 +4,8 @@ Times and durations are integers in microseconds (``_us``), sizes integers in by
 ``1h30m``, ``50GB`` (powers of 1000) or ``128MiB`` (powers of 1024).
 """
 
+from __future__ import annotations
+
 import re
 from datetime import UTC, datetime
 

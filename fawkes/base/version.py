@@ -1,5 +1,7 @@
 """The version of Fawkes, and the folder that holds its code."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 __version__ = "0.2.0"

@@ -1,5 +1,7 @@
 """Writing the files that users name: whole or not at all, and never in the place of anything but a regular file."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import stat

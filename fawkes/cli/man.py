@@ -1,5 +1,7 @@
 """Manual pages in roff, made from the commands themselves: ``fawkes.1``, and one for each verb and its sub-verbs."""
 
+from __future__ import annotations
+
 import inspect
 import re
 import sys

@@ -1,5 +1,7 @@
 """The two things an engine needs: a world to act in and a store that remembers."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol

@@ -24,6 +24,8 @@
 # `find_group NAME`: `group` is how this node gives a lease a control group, `folder PATH` or `unit`, tried with a
 # process; empty, with the reason in `why`, if it does not.
 # `join_group`: what runs from here on is in the control group of the lease, if it has one.
+from __future__ import annotations
+
 PRELUDE = r"""
 scope=
 fact() { printf '@%s=%s\n' "$1" "$2"; }

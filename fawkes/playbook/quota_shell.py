@@ -20,6 +20,8 @@
 # `lift_all`: the same for every group of the MR-cluster, by name, and for what was stopped; the guard ends first.
 # With `keep=yes` processes stay in their groups, by which a wipe finds what sheds all its marks.
 # `guard`: waits until no limit was set for as long as the file `stamp` says, and lifts all. See playbooks/quota.py.
+from __future__ import annotations
+
 QUOTAS = r"""
 proc=/proc/self
 keep=

@@ -7,6 +7,8 @@ whether a job is ended when its deadline passes. Keyword parameters with default
 True`` says that the policy must know the work of each job, which only offline runs can tell.
 """
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,6 +5,8 @@ victim, in the order of the victims. The core follows the choices (`fawkes.core.
 queues, keeps promised times and caps kills, so that no policy can break either.
 """
 
+from __future__ import annotations
+
 from fawkes.core.preemption.values import Choose, Victim, checked
 from fawkes.core.values.events import PolicyText
 from fawkes.policy import load_policy, try_out

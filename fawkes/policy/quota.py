@@ -5,6 +5,8 @@ on the cores of a node, or on the nodes of the pool, in the order of the claims.
 (`fawkes.core.quota.supervisor`), so that no policy can give away more than there is.
 """
 
+from __future__ import annotations
+
 from fawkes.core.quota.supervisor import checked
 from fawkes.core.quota.values import Claim, Divide
 from fawkes.core.values.events import PolicyText

@@ -1,5 +1,7 @@
 """The model of Hadoop that a run takes: the readable one, or the compiled one where that is done sooner."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from fawkes.sim.hadoop.constants import Constants

@@ -1,5 +1,7 @@
 """Those who ask: MR-clusters and jobs of a workload, each at its time or when what it waits for has happened."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """Interfaces of all stores, in files or in memory; reports and commands know nothing else."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol

@@ -1,5 +1,7 @@
 """Checks that tell if a file is a ledger that can be trusted. Nothing here writes."""
 
+from __future__ import annotations
+
 import os
 import sqlite3
 import uuid

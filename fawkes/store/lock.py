@@ -1,5 +1,7 @@
 """One controller for each state folder: a lock that ends with the process that holds it."""
 
+from __future__ import annotations
+
 import fcntl
 import json
 import os

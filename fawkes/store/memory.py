@@ -1,5 +1,7 @@
 """A store in memory, for simulations and tests: the same answers as the ledger, gone with the process."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 

@@ -1,5 +1,7 @@
 """The names in a ledger, for the completion of a shell: at once, or none; nothing else of the store is imported."""
 
+from __future__ import annotations
+
 import sqlite3
 from contextlib import closing
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Opening the file of a ledger: to read it, to write to it, to look whether it is sound, or a new one."""
 
+from __future__ import annotations
+
 import os
 import sqlite3
 import time

@@ -1,5 +1,7 @@
 """The place where a ledger lies: what tells a state folder from a copy of it, which has the same content."""
 
+from __future__ import annotations
+
 import os
 import socket
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The state folder is its controller's alone: what is in it says more than other users should read or lock."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import pwd

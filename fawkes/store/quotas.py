@@ -5,6 +5,8 @@ period is the period before. Rows of more than an hour ago keep each tenth secon
 of the loop begins each stretch that can be decided again.
 """
 
+from __future__ import annotations
+
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Mapping

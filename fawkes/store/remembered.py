@@ -1,5 +1,7 @@
 """The state that a store leads to: its latest picture and the steps since."""
 
+from __future__ import annotations
+
 import logging
 
 from fawkes.core.clusters.picture import Picture, restored

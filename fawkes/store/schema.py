@@ -1,5 +1,7 @@
 """The tables of the ledger, and how a file of an older format becomes one of this format."""
 
+from __future__ import annotations
+
 import sqlite3
 from collections.abc import Callable, Sequence
 

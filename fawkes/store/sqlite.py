@@ -1,5 +1,7 @@
 """The ledger: one SQLite file in the state folder, one writer, any number of readers."""
 
+from __future__ import annotations
+
 import logging
 import os
 import sqlite3

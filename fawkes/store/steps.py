@@ -1,5 +1,7 @@
 """The steps of a ledger as they are stored: the latest each in a row, older ones in blocks; checked whenever read."""
 
+from __future__ import annotations
+
 import hashlib
 import lzma
 import sqlite3

@@ -1,5 +1,7 @@
 """Ids and dependencies of jobs that are copied, renamed or left out."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

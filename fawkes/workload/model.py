@@ -1,5 +1,7 @@
 """Jobs as traces and generators give them: when each comes, what it reads and writes, and what it waits for."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

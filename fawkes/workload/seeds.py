@@ -1,5 +1,7 @@
 """Random numbers, divided by purpose: what one part draws does not change what another one gets."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import random

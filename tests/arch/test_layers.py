@@ -1,5 +1,7 @@
 """Laws that import-linter cannot check: the folders beside the package, late imports, and the length of modules."""
 
+from __future__ import annotations
+
 import ast
 import re
 import subprocess

@@ -1,5 +1,7 @@
 """The live world has its times in one place, so that nobody waits, gives up or tries again by a number of their own."""
 
+from __future__ import annotations
+
 import ast
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Cases of inventories."""
 
+from __future__ import annotations
+
 import random
 
 from tests.bad_input.support import (

@@ -1,5 +1,7 @@
 """Good files with something wrong in them, as people and accidents make them: for tests that draw what and where."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

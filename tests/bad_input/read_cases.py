@@ -5,6 +5,8 @@ the exit code and a part of what is said on stderr, and either the whole ``text`
 and what stands there instead.
 """
 
+from __future__ import annotations
+
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path

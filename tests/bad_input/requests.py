@@ -1,5 +1,7 @@
 """Cases of MR-clusters and jobs."""
 
+from __future__ import annotations
+
 from tests.bad_input.support import JOB, REQUEST, SUBMIT, cluster, command, fifo, link
 
 CASES = (

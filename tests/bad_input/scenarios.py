@@ -1,5 +1,7 @@
 """Cases of scenarios."""
 
+from __future__ import annotations
+
 from tests.bad_input.support import (
     SCENARIO,
     SIMULATE,

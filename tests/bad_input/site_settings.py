@@ -1,5 +1,7 @@
 """Cases of fawkes.toml, and of options."""
 
+from __future__ import annotations
+
 from tests.bad_input.support import CHECK, command, fifo, folder, link
 
 CASES = (

@@ -1,5 +1,7 @@
 """Shared parts of all tests of bad input: a small site, one case of a table, and running `fawkes` in its folder."""
 
+from __future__ import annotations
+
 import contextlib
 import multiprocessing
 import os

@@ -1,5 +1,7 @@
 """Each case of the table ends with the right exit code and a line that names what is wrong, and leaves nothing."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import tempfile

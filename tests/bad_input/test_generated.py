@@ -1,5 +1,7 @@
 """Whatever becomes of a good file: a command that reads it works or says what is wrong, and leaves nothing."""
 
+from __future__ import annotations
+
 import tempfile
 from pathlib import Path
 

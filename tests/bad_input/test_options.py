@@ -1,5 +1,7 @@
 """Each number that an option takes has a least and a most."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import click

@@ -1,5 +1,7 @@
 """Cases of traces and whole sites."""
 
+from __future__ import annotations
+
 import gzip
 import json
 import random

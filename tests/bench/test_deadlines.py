@@ -1,5 +1,7 @@
 """The tables of the deadlines' show; the show itself needs a lab."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

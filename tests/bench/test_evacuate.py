@@ -1,5 +1,7 @@
 """The measurement of an evacuation reads facts from a ledger that worlds of today put there."""
 
+from __future__ import annotations
+
 from bench.evacuate import left
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import DrainAsked, Event, UndrainAsked

@@ -1,5 +1,7 @@
 """The measurement on real Hadoop reads facts from a ledger that worlds of today put there."""
 
+from __future__ import annotations
+
 from bench.hadoop import job_states
 from fawkes.core.values.model import JobLife
 from tests.support.pools import request, run, started, submit

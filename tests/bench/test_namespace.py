@@ -1,5 +1,7 @@
 """Images with more files: what stands in them is read back, and all else is where the summary says."""
 
+from __future__ import annotations
+
 import hashlib
 import struct
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The checks of the show of moving nodes, on the ledger of the same jobs in the simulated world."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from functools import cache
 

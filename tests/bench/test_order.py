@@ -3,6 +3,8 @@
 To record it anew: ``python -m bench.deadlines --show order``, and its column "live" to live-order.json.
 """
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

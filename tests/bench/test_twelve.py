@@ -1,5 +1,7 @@
 """The show of twelve tasks in the simulator: each policy wastes what it should, and tables and pictures say so."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from functools import cache
 

@@ -1,5 +1,7 @@
 """A site folder, a controller with a world of a few rows behind the real socket, and a way to run `fawkes`."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

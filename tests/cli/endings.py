@@ -1,5 +1,7 @@
 """Verbs that end in each way that a verb can end."""
 
+from __future__ import annotations
+
 import errno
 
 import click

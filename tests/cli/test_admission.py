@@ -1,5 +1,7 @@
 """`--admission` of simulate and compare: a row for each admission policy, and what became of deadlines."""
 
+from __future__ import annotations
+
 import csv
 import json
 from io import StringIO

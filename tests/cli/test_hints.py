@@ -1,5 +1,7 @@
 """Messages, help and docstrings name only commands and options that there are."""
 
+from __future__ import annotations
+
 import ast
 import re
 import shlex

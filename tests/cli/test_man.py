@@ -1,5 +1,7 @@
 """Manual pages: one for each verb, with all of its options, in a form that man accepts."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess

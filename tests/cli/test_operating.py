@@ -1,5 +1,7 @@
 """Operating a pool: pause, drain, down, env, logs and policies against a controller with a few rows."""
 
+from __future__ import annotations
+
 import json
 import os
 import stat

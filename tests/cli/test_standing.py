@@ -1,5 +1,7 @@
 """Lines of the reading commands about a job of which nothing has moved for long."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

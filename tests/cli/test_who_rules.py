@@ -1,5 +1,7 @@
 """The commands themselves, over SSH to a node of this machine: who may start, who is refused, and adopting."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import signal

@@ -1,5 +1,7 @@
 """Shared parts of the tests of configuration: a pool to check against, and the faults of a file."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple

@@ -1,5 +1,7 @@
 """Bad input through the whole command line: one clear message, exit code 2, and nothing done."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

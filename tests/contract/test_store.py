@@ -1,5 +1,7 @@
 """One contract for every store: what went in comes out, in order, and the same questions get the same answers."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -4,6 +4,8 @@ The cases of one world share an MR-cluster `c` that has `node01` for its core. E
 with generations of its own, as the core would count them.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace

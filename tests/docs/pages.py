@@ -1,5 +1,7 @@
 """The pages that users read, their blocks of shell commands, and the commands inside of their sentences."""
 
+from __future__ import annotations
+
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Every command that a page prints is one that Fawkes has: its verb, its options and its arguments."""
 
+from __future__ import annotations
+
 import importlib.util
 import re
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Decision records: each says since when it holds, and whether it still does."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Docstrings say what comes back: each begins with a noun or a verb, never with a question or a preposition."""
 
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 

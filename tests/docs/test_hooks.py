@@ -1,5 +1,7 @@
 """The hooks that the documentation shows, played with a fake sendmail and a fake scontrol."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 

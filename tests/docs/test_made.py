@@ -1,5 +1,7 @@
 """Statements of the documents about the code are true: their made parts are the same when they are made anew."""
 
+from __future__ import annotations
+
 import importlib
 import pkgutil
 import re

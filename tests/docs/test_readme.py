@@ -1,5 +1,7 @@
 """Links in README and in the pages lead somewhere."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 

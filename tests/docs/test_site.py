@@ -1,5 +1,7 @@
 """The site of the documents: every page has its place, and it is built and searched without a network."""
 
+from __future__ import annotations
+
 import os
 import re
 import subprocess

@@ -1,5 +1,7 @@
 """The tutorials as a reader would type them, and what their sentences promise."""
 
+from __future__ import annotations
+
 import json
 import os
 import socket

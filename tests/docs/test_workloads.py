@@ -1,5 +1,7 @@
 """docs/workloads.md stays true: its commands run one after another, its table is read, its formats are all of them."""
 
+from __future__ import annotations
+
 import re
 import shlex
 import shutil

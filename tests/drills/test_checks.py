@@ -1,5 +1,7 @@
 """The checks say what is wrong, and nothing when all is well."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from drills.blocks import Blocks

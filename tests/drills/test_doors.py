@@ -1,5 +1,7 @@
 """Answers at a door are read from a server, and judged by whether its MR-cluster wants tickets."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

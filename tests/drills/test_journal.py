@@ -1,5 +1,7 @@
 """The journal, from which a long run goes on, and the table made from it."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
 from pathlib import Path

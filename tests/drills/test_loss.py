@@ -1,5 +1,7 @@
 """Plans of lost masters: every case comes up, at moments of its own."""
 
+from __future__ import annotations
+
 from drills.loss import CASES, First, Killed, LossPlan, Phase, loss_plan_of, row_of
 from fawkes.core.values.model import Promise
 

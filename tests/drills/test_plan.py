@@ -1,5 +1,7 @@
 """Plans: the same from the same seed, sound, and together they try everything."""
 
+from __future__ import annotations
+
 import pytest
 
 from drills.plan import LIVES, OF_CONTROLLER, SPOTS, STORY_S, Plan, chance_of, plan_of, standby_plan_of, story_of

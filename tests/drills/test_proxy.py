@@ -1,5 +1,7 @@
 """The proxy's changes of answers."""
 
+from __future__ import annotations
+
 import json
 from random import Random
 

@@ -1,5 +1,7 @@
 """Drills in the simulator: nothing is lost, and a world in which something would be is caught."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

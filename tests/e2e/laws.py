@@ -1,5 +1,7 @@
 """Laws of the ledger of a whole folder of tests, with all restarts, crashes and failures in it."""
 
+from __future__ import annotations
+
 from contextlib import closing
 
 from fawkes.core.state.members import in_full

@@ -1,5 +1,7 @@
 """`fawkes demo` as a user types it, on real Hadoop; a shorter workload than that of `make demo`."""
 
+from __future__ import annotations
+
 import json
 import subprocess
 import sys

@@ -1,5 +1,7 @@
 """The masters' node and another part of the journal are lost: masters come back by a copy, and get a journal again."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import pytest

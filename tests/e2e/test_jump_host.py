@@ -1,5 +1,7 @@
 """A pool behind a jump host: data, a job, a drain, a lost jump host, and results, all through it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import pytest

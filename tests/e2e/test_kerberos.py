@@ -1,5 +1,7 @@
 """An MR-cluster with Kerberos, from request to release, and those who get nothing from it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 

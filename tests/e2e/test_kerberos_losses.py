@@ -3,6 +3,8 @@
 Tickets live for a few minutes here, so daemons and controller need several of them.
 """
 
+from __future__ import annotations
+
 import hashlib
 import shutil
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """An MR-cluster with Kerberos and a second NameNode: it comes up, and loses nothing with its masters' host."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import pytest

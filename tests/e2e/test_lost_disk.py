@@ -1,5 +1,7 @@
 """The masters' disk is lost with replication 1, right after users wrote: what is gone is named, or at least counted."""
 
+from __future__ import annotations
+
 import os
 import signal
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """An MR-cluster with a journal and a second NameNode: it comes up, works, and both NameNodes know all that there is."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any

@@ -1,5 +1,7 @@
 """Data from and to an HDFS outside of the pool: whole, spread, verified, and nothing is ever overwritten there."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, cast
 

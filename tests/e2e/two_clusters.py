@@ -5,6 +5,8 @@ of the eight hosts can move. A test that needs demand makes it (`RealSite.demand
 nothing moves. Tests may leave nodes wherever they are, but both MR-clusters running, and a controller.
 """
 
+from __future__ import annotations
+
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """Masters that answer what a test wants; a module may set up ``server`` in another way."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import pytest

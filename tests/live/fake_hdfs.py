@@ -3,6 +3,8 @@
 Checksums are computed chunk by chunk with the classic loop, not by the code under test. Faults are asked for by name.
 """
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import json

@@ -1,5 +1,7 @@
 """A site of three nodes that are folders of this machine behind a real SSH server, with files of a NameNode on one."""
 
+from __future__ import annotations
+
 import os
 import threading
 import time

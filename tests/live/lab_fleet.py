@@ -1,5 +1,7 @@
 """Run inside a lab with its site folder: a Fleet that is told by lines of JSON what to run, and answers likewise."""
 
+from __future__ import annotations
+
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor

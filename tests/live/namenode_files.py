@@ -1,5 +1,7 @@
 """The files of a NameNode as it would write them, without one: operations with a content of any bytes."""
 
+from __future__ import annotations
+
 import hashlib
 import struct
 import zlib

@@ -1,5 +1,7 @@
 """Parts of the live world that a test plays itself: nodes whose scripts it ends, a clock that it sets, own hands."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path

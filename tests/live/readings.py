@@ -1,5 +1,7 @@
 """Shared parts of the tests of readings: an MR-cluster to read, its applications and jobs, and their answers."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from fawkes.core.values.model import ClusterId, Reading

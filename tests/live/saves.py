@@ -1,5 +1,7 @@
 """An output in an HDFS in memory, and saving it."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """Shared parts of the tests of offline runs: small scenarios, and the catalogue of what came with Fawkes."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Runs offline from Python: the same as by the commands, and what the page and the notebook show."""
 
+from __future__ import annotations
+
 import json
 import re
 import subprocess

@@ -1,5 +1,7 @@
 """Sweeps and objectives from Python: the runs of `fawkes.compare`, kept, gone on with, and judged by two figures."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

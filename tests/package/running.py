@@ -1,5 +1,7 @@
 """Runs `fawkes` in a process of its own, with or without some packages."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys

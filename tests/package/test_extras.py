@@ -1,5 +1,7 @@
 """A controller needs no package of an extra; a command that needs some says which, and what to type."""
 
+from __future__ import annotations
+
 import json
 import re
 import shlex

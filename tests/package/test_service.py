@@ -1,5 +1,7 @@
 """The systemd unit: systemd takes it, it confines the controller, and it knows Fawkes's exit codes."""
 
+from __future__ import annotations
+
 import re
 import shutil
 import subprocess

@@ -1,5 +1,7 @@
 """CI types what README.md prints, so that the first commands of a stranger cannot drift from what is tried."""
 
+from __future__ import annotations
+
 import re
 import subprocess
 

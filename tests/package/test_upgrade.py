@@ -4,6 +4,8 @@
 middle of a run: three MR-clusters work, jobs run and wait, three nodes are leaving. It is never made anew.
 """
 
+from __future__ import annotations
+
 import lzma
 import os
 import shutil

@@ -1,5 +1,7 @@
 """The wheel and the source archive hold everything that a user needs, and nothing else."""
 
+from __future__ import annotations
+
 import re
 import subprocess
 import sys

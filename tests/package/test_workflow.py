@@ -1,5 +1,7 @@
 """The workflow file: what a fork runs is what the Makefile has, on the versions of Python that the package names."""
 
+from __future__ import annotations
+
 import re
 import tomllib
 from pathlib import Path

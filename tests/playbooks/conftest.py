@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Every task of every playbook, as `fab` finds it and with a context that records what it would run."""
 
+from __future__ import annotations
+
 import inspect
 import subprocess
 import sys

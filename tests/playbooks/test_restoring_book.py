@@ -1,5 +1,7 @@
 """Work on nodes before a restore: a copy unpacked and read beside everything else, blocks listed from disks."""
 
+from __future__ import annotations
+
 import base64
 import gzip
 import io

@@ -1,5 +1,7 @@
 """The first beginning of a journal and of a second NameNode on a node."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """Tasks that have to go, by the scripts that nodes get and the script of a container, with a stub for Java."""
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess

@@ -1,5 +1,7 @@
 """The admission policies that come with Fawkes, by the worked values of the dissertation (fact sheet 4.1, 18 to 33)."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Policy files of users: what is refused, what fails softly, memories, and the ones in docs/policies.md."""
 
+from __future__ import annotations
+
 import re
 import textwrap
 from pathlib import Path

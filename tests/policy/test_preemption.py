@@ -1,5 +1,7 @@
 """Preemption policies as files: found by name, checked, the same answers in a worker, and named when they are wrong."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 

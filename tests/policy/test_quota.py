@@ -1,5 +1,7 @@
 """Quota policies as files: found by name, checked, the same answers in a worker, and named when they are wrong."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import replace
 from pathlib import Path

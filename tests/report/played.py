@@ -4,6 +4,8 @@
 decides otherwise. ``python -m tests.report.played`` records it anew.
 """
 
+from __future__ import annotations
+
 import gzip
 import json
 from collections.abc import Iterable, Iterator

@@ -1,5 +1,7 @@
 """Stories for both models of Hadoop: nodes, jobs and copies that come and go on two MR-clusters."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any

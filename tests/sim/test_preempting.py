@@ -1,5 +1,7 @@
 """Tasks that have to go in a simulated world: the core decides as it does live, and policies differ in what is lost."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from functools import cache
 from typing import Any

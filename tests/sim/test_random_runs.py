@@ -1,5 +1,7 @@
 """Random runs: whatever is asked and whatever fails, the invariants hold and everything comes to an end."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
 from copy import deepcopy

@@ -1,5 +1,7 @@
 """The same script gives the same records, byte for byte, in another process and with another hash seed too."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import subprocess

@@ -1,5 +1,7 @@
 """A full disk holds a run up and changes nothing of it: each step is stored later, once, and the same."""
 
+from __future__ import annotations
+
 from random import Random
 
 import pytest

@@ -1,5 +1,7 @@
 """WKLD-A of the paper in small (facts, section 7.1): the points A to E can be seen, and again after any change."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import pytest

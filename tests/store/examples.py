@@ -1,5 +1,7 @@
 """Steps of a small ledger: two starts, an MR-cluster, a job, moves, ticks, samples."""
 
+from __future__ import annotations
+
 import shutil
 from dataclasses import replace
 from pathlib import Path

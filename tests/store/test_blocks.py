@@ -1,5 +1,7 @@
 """Older steps are packed into blocks: whoever reads notices nothing of it, and damage in them is refused."""
 
+from __future__ import annotations
+
 import signal
 import sqlite3
 import subprocess

@@ -1,5 +1,7 @@
 """Which journal a disk allows, and what the errors of SQLite mean."""
 
+from __future__ import annotations
+
 import sqlite3
 from pathlib import Path
 

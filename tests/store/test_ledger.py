@@ -1,5 +1,7 @@
 """The ledger survives kills and full disks, and refuses what it cannot trust without touching it."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sqlite3

@@ -1,5 +1,7 @@
 """The lock of a state folder says who holds it, and looking at it does not take it."""
 
+from __future__ import annotations
+
 import fcntl
 import os
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Marks that tell a ledger from its copy, and notes beside its steps."""
 
+from __future__ import annotations
+
 import shutil
 from contextlib import closing
 from pathlib import Path

@@ -1,5 +1,7 @@
 """A state folder and all that is in it are their controller's alone, from the first moment and after an upgrade."""
 
+from __future__ import annotations
+
 import os
 import pwd
 import stat

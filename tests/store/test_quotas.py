@@ -1,5 +1,7 @@
 """The record of quotas: what was stored comes back, is decided again alike, and gets thinner with time."""
 
+from __future__ import annotations
+
 import sqlite3
 from dataclasses import replace
 from pathlib import Path

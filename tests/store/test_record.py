@@ -1,5 +1,7 @@
 """Values of the core survive the way through plain data, and everything else is refused by name."""
 
+from __future__ import annotations
+
 import dataclasses
 import enum
 import itertools

@@ -1,5 +1,7 @@
 """Disks that get full and have room again, and writers that are killed: a sound ledger is taken for what it is."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import signal

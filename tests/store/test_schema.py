@@ -1,5 +1,7 @@
 """Ledgers of every released format can be opened, and a migration happens whole or not at all."""
 
+from __future__ import annotations
+
 import shutil
 import sqlite3
 from contextlib import closing

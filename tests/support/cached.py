@@ -1,5 +1,7 @@
 """A cache that has something by name alone: enough for all that asks whether it is there."""
 
+from __future__ import annotations
+
 from fawkes.playbook.criu.debian import Criu
 from fawkes.playbook.dist import manifest
 from fawkes.playbook.dist.cache import folder_of, wanted_manifest

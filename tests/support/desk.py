@@ -1,5 +1,7 @@
 """An engine whose world is silent: a test plays the world, one event after another, and looks at each decision."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

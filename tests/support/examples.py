@@ -1,5 +1,7 @@
 """Counts of examples of laws: a quarter in `make test`, all of them in `make nightly`."""
 
+from __future__ import annotations
+
 import os
 
 ALL = "FAWKES_ALL_EXAMPLES" in os.environ

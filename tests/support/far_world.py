@@ -4,6 +4,8 @@ Real nodes can only be reached from the controller's side of a lab, so the world
 `FarWorld` is the same world for whoever is outside.
 """
 
+from __future__ import annotations
+
 import logging
 import queue
 import subprocess

@@ -4,6 +4,8 @@
 Kerberos it is JSON with the names of `RealSite.key`.
 """
 
+from __future__ import annotations
+
 import hashlib
 import http.client
 import json

@@ -1,5 +1,7 @@
 """A transient-core node of MR-cluster a that leaves: node03, from its drain to its wipe, and what may go wrong."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """A pool whose masters are lost, looked at and moved by the test."""
 
+from __future__ import annotations
+
 from typing import TypeVar
 
 from fawkes.base.units import SECOND_US

@@ -3,6 +3,8 @@
 A lab has no network. What is fetched there works only where a cache has it already, and fails on a bare machine.
 """
 
+from __future__ import annotations
+
 import os
 import shlex
 import shutil

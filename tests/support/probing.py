@@ -1,5 +1,7 @@
 """Commands of `tests.support.inside` that go on while a test does something else."""
 
+from __future__ import annotations
+
 import json
 import subprocess
 import sys

@@ -1,5 +1,7 @@
 """A site on a lab whose MR-cluster ``alpha`` wants tickets: a KDC, people with keytabs, and what they ask it."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess

@@ -1,5 +1,7 @@
 """A store in memory whose disk is full now and then."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from fawkes.base.errors import FullError

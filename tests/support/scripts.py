@@ -1,5 +1,7 @@
 """Random runs: pools, settings, requests, jobs, faults and losses, from Hypothesis, so that a failing one shrinks."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path

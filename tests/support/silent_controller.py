@@ -3,6 +3,8 @@
 MR-clusters stay in the stage in which a test has put them, so that a test can kill, stop or cut it there.
 """
 
+from __future__ import annotations
+
 import os
 import resource
 import shutil

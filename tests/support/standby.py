@@ -1,5 +1,7 @@
 """A pool with an MR-cluster whose masters have a second NameNode, played by the test."""
 
+from __future__ import annotations
+
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ArmStandby, MoveMasters
 from fawkes.core.values.events import Done, Failed, StandbySeen

@@ -3,6 +3,8 @@
 Run inside of a lab (`Lab.popen`) with a folder: says ``ready``, and ends with its standard input.
 """
 
+from __future__ import annotations
+
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """A master in a test's own process: answers each path with the document that the test put there."""
 
+from __future__ import annotations
+
 import json
 import threading
 from collections.abc import Callable, Iterator

@@ -1,5 +1,7 @@
 """Command lines that pages and messages tell people to type, held against the command tree."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import zip_longest
 

@@ -1,5 +1,7 @@
 """Waits for conditions: what works comes nowhere near the limit, also on a machine that does ten other things."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from typing import TypeVar

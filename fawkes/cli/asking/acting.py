@@ -1,5 +1,7 @@
 """Shared parts of the acting commands: asking before something is lost, and acting on each of several."""
 
+from __future__ import annotations
+
 import math
 import sys
 import time

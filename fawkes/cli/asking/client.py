@@ -1,5 +1,7 @@
 """The commands' side of the control socket: asks the running controller and turns its answers into values or errors."""
 
+from __future__ import annotations
+
 import contextlib
 import http.client
 import json

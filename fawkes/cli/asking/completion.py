@@ -2,6 +2,8 @@
 takes long.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable
 from pathlib import Path

@@ -4,6 +4,8 @@ While the controller answers it is asked. Once it does not, the same question go
 done, and all else is named, with the next command.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from time import monotonic, sleep

@@ -1,5 +1,7 @@
 """`fawkes config`: the configuration of a node, and how it differs from what runs there and from Hadoop's defaults."""
 
+from __future__ import annotations
+
 import zipfile
 from pathlib import Path
 from typing import Any

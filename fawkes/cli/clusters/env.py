@@ -1,5 +1,7 @@
 """`fawkes env`: make `hadoop`, `yarn`, `pig` and `spark-submit` work on an MR-cluster from this machine."""
 
+from __future__ import annotations
+
 import ipaddress
 import os
 import shlex

@@ -1,5 +1,7 @@
 """`fawkes grow` and `fawkes shrink`: move nodes by hand."""
 
+from __future__ import annotations
+
 import click
 
 from fawkes.base.units import SECOND_US, counted

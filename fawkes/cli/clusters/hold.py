@@ -1,5 +1,7 @@
 """`fawkes hold` and `fawkes unhold`: keep balancing away from a node or an MR-cluster."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """`fawkes logs`: the logs of an MR-cluster's daemons and jobs."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

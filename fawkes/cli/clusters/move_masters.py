@@ -1,5 +1,7 @@
 """`fawkes move-masters`: bring the masters of an MR-cluster to another node."""
 
+from __future__ import annotations
+
 import click
 
 from fawkes.cli.asking import completion

@@ -1,5 +1,7 @@
 """`fawkes release`: give an MR-cluster back."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

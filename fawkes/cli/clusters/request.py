@@ -1,5 +1,7 @@
 """`fawkes request`: request MR-clusters."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """`fawkes restore`: an MR-cluster brought back from the kept copy of its masters' data."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

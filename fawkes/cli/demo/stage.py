@@ -1,5 +1,7 @@
 """The stage of a demo: a site folder of its own, a lab, and a controller in it; all of it ends with the demo."""
 
+from __future__ import annotations
+
 import contextlib
 import fcntl
 import json

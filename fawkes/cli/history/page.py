@@ -1,5 +1,7 @@
 """The page of a site beside its controller: `fawkes web` as a process of its own, started again when it ends."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys

@@ -1,5 +1,7 @@
 """`fawkes plan`: what the next tick would do."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import click

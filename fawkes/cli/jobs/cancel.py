@@ -1,5 +1,7 @@
 """`fawkes cancel`: take jobs back."""
 
+from __future__ import annotations
+
 import click
 
 from fawkes.base.errors import UserError

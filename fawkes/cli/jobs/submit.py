@@ -1,5 +1,7 @@
 """`fawkes submit`: put jobs into the queue of an MR-cluster."""
 
+from __future__ import annotations
+
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,5 +1,7 @@
 """`fawkes interference`: frameworks that share one cloud by resource offers, beside isolated MR-clusters."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Options that several verbs have, each with one help and one range."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar

@@ -1,5 +1,7 @@
 """`fawkes down`: stop for good."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any

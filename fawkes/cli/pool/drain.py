@@ -1,5 +1,7 @@
 """`fawkes drain`: take nodes out of service."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """`fawkes init`: example files for a new site, and the commands to type next."""
 
+from __future__ import annotations
+
 import errno
 import shlex
 import sys

@@ -1,5 +1,7 @@
 """`fawkes nodes`: each node, its owner, role and state, since when and why."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import click

@@ -1,5 +1,7 @@
 """`fawkes pause`: stop all voluntary moves."""
 
+from __future__ import annotations
+
 import click
 
 from fawkes.cli.asking.acting import dry_run_option, rehearse, tell

@@ -1,5 +1,7 @@
 """`fawkes policies`: the weighting, admission, quota and preemption policies, and where each comes from."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import click

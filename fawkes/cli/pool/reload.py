@@ -1,5 +1,7 @@
 """`fawkes reload`: settings and nodes without a restart."""
 
+from __future__ import annotations
+
 import click
 
 from fawkes.cli.asking.acting import tell

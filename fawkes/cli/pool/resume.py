@@ -1,5 +1,7 @@
 """`fawkes resume`: allow voluntary moves again."""
 
+from __future__ import annotations
+
 import click
 
 from fawkes.cli.asking.acting import dry_run_option, rehearse, tell

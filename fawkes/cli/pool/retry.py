@@ -1,5 +1,7 @@
 """`fawkes retry`: try again at once, after a repair."""
 
+from __future__ import annotations
+
 import difflib
 
 import click

@@ -1,5 +1,7 @@
 """`fawkes run`: the controller."""
 
+from __future__ import annotations
+
 import threading
 import time
 from collections.abc import Callable, Mapping

@@ -1,5 +1,7 @@
 """`fawkes undrain`: put nodes back into service."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

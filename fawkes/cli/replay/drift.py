@@ -1,5 +1,7 @@
 """The distance of a replay from its times: when each job should have come, came, and was begun by YARN."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -3,6 +3,8 @@
 A line says that something is about to be sent, the next one that the controller took it.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from dataclasses import asdict

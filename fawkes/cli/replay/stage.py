@@ -1,5 +1,7 @@
 """The requests of a scenario to live MR-clusters: first the MR-clusters and the data, then the jobs at their times."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

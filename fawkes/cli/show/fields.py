@@ -3,6 +3,8 @@
 JSON and CSV have the same keys. Which keys a table shows is in ``tables.py``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple

@@ -1,5 +1,7 @@
 """Tables that fit a terminal: columns go before a value is broken; only a sentence in the last column wraps."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

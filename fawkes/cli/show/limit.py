@@ -1,5 +1,7 @@
 """``--limit``: the newest rows of a long list, and a line that says how many there are."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -1,5 +1,7 @@
 """``-`` in the place of a file: standard input and standard output."""
 
+from __future__ import annotations
+
 import shutil
 import sys
 import tempfile

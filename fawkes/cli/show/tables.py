@@ -1,5 +1,7 @@
 """The keys that each table shows. The reference of rows is made from this list and from ``fields.py``."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final

@@ -1,5 +1,7 @@
 """Text from nodes, jobs and files, made harmless for terminals: the one place that sees to it."""
 
+from __future__ import annotations
+
 import os
 import re
 import sys

@@ -1,5 +1,7 @@
 """``clusters/NAME.toml``: an MR-cluster as it is asked for, checked against the inventory."""
 
+from __future__ import annotations
+
 import ipaddress
 import os
 import re

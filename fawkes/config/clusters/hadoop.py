@@ -1,5 +1,7 @@
 """Overrides of Hadoop's own configuration files, as administrators write them in the file of an MR-cluster."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated

@@ -1,5 +1,7 @@
 """Hadoop's keys that nobody overrides, because Fawkes relies on their values, and names that keys had before."""
 
+from __future__ import annotations
+
 _MEMBERS = "Fawkes writes the list of members"
 _MASTERS = "Fawkes itself decides where the masters are: see the key masters"
 _PLACES = "Fawkes asks Hadoop's usual ports at the data address of a node: see data_address in inventory.toml"

@@ -1,5 +1,7 @@
 """Kinds of values that several files share: durations, sizes, names, shares."""
 
+from __future__ import annotations
+
 import os
 import re
 import typing

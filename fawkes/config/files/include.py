@@ -1,5 +1,7 @@
 """Workloads that are made of others: the tables of a file behind those of the files that it includes."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any, TypeVar
 

@@ -1,5 +1,7 @@
 """The way from a TOML file to checked values, or to an error that names file, key, value and what would be right."""
 
+from __future__ import annotations
+
 import difflib
 import re
 import tomllib

@@ -1,5 +1,7 @@
 """Sets of names as HPC sites write them: ``node[01-10,12]``. The only place that knows ClusterShell."""
 
+from __future__ import annotations
+
 import ipaddress
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,5 +1,7 @@
 """Jobs of tasks: so many copies of a command, each with its index, by an ApplicationMaster of Fawkes's own."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The class that a jar starts by itself: `hadoop jar` then takes no other, and a class becomes the first argument."""
 
+from __future__ import annotations
+
 import re
 import zipfile
 import zlib

@@ -1,5 +1,7 @@
 """Job files: MR-jobs as they are submitted, checked before anything is sent."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Mapping

@@ -5,6 +5,8 @@ Both go into the configuration of the job's attempt, and win over the user's own
 cannot be seen before a job runs is a program that sets them itself in its code.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

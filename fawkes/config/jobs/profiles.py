@@ -1,5 +1,7 @@
 """Profiles of a site: ``profiles/NAME/VERSION.json``, found by ``NAME`` (the newest) or ``NAME:VERSION``."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterator

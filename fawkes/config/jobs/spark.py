@@ -1,5 +1,7 @@
 """Spark's settings: those by which an application fits into an MR-cluster, and what a job may not change of them."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Streams in job files: how many executors, in what time a batch is to be done, and when a monitor acts."""
 
+from __future__ import annotations
+
 from pydantic import Field
 
 from fawkes.base.units import SECOND_US

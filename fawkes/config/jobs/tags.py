@@ -1,5 +1,7 @@
 """A job's tags in YARN: Fawkes finds each attempt by one of its own, which a job's own tags must never replace."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

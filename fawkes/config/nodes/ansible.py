@@ -1,5 +1,7 @@
 """Ansible's inventories: the JSON of ``ansible-inventory --list``, asked for or read from a file."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import os

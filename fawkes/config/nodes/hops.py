@@ -1,5 +1,7 @@
 """``proxy_jump`` of the inventory, in OpenSSH's syntax: the hosts that SSH passes on its way to a node."""
 
+from __future__ import annotations
+
 import re
 from typing import Annotated, NamedTuple
 

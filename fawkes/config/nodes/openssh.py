@@ -1,5 +1,7 @@
 """The user's OpenSSH configuration, read when ``[ssh] config`` names it."""
 
+from __future__ import annotations
+
 import io
 import os
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """Output of other programs: ``ansible-inventory``, ``scontrol``, and ClusterShell's groups."""
 
+from __future__ import annotations
+
 import os
 import shlex
 import shutil

@@ -1,5 +1,7 @@
 """Slurm's nodes: the output of ``scontrol show node``, or the environment of an allocation."""
 
+from __future__ import annotations
+
 import json
 import os
 import re

@@ -4,6 +4,8 @@
 method at the pace of a laboratory.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import NamedTuple
 

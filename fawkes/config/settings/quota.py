@@ -1,5 +1,7 @@
 """``[quota]`` in ``fawkes.toml``: how the cores of nodes are divided among Spark applications with deadlines."""
 
+from __future__ import annotations
+
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator

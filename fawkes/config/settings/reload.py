@@ -1,5 +1,7 @@
 """Settings that are read again while the controller runs: what has changed, and what needs a restart."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum

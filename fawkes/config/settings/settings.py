@@ -1,5 +1,7 @@
 """``fawkes.toml``: what a site decides about deciding, as a preset with overriding keys."""
 
+from __future__ import annotations
+
 import math
 import os
 import re

@@ -1,5 +1,7 @@
 """``[web]`` in ``fawkes.toml``: where the page listens, and the tokens of those who may act through it."""
 
+from __future__ import annotations
+
 import hmac
 import os
 import ssl

@@ -1,5 +1,7 @@
 """MR-cluster files that name a Unix user: no two name the same one."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 

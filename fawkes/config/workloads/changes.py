@@ -1,5 +1,7 @@
 """``--set`` over a scenario: keys of its tables, put into these before they are checked."""
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """Scenarios of the interference study: a cloud, the demands of frameworks, and who comes when."""
 
+from __future__ import annotations
+
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -1,5 +1,7 @@
 """``[model]`` of a workload or scenario: what `fawkes simulate` takes for its model of Hadoop; live runs ignore it."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -3,6 +3,8 @@
 A workload without these tables is a scenario as it is.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """``workloads/NAME.toml``: MR-clusters and jobs that arrive over time, for a live run and for the simulator."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

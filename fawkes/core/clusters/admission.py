@@ -1,5 +1,7 @@
 """The global FIFO queue of MR-cluster requests, with shrink-to-admit (paper section 4.2.1)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from itertools import takewhile
 

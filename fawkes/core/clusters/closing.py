@@ -4,6 +4,8 @@ Users go on while masters answer slowly. So the verdict needs answers that are y
 are asked for again. What was agreed goes on without whoever asked for it, and through restarts of the controller.
 """
 
+from __future__ import annotations
+
 from fawkes.base.values import replace
 from fawkes.core.clusters import release
 from fawkes.core.state.draft import Draft

@@ -1,5 +1,7 @@
 """The life of an MR-cluster after its admission, from deploying to gone."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import cast
 

@@ -1,5 +1,7 @@
 """The due times of kept copies of an MR-cluster's masters: the second copy, a new image, and when they may go."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from fawkes.core.state import alerts

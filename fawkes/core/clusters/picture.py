@@ -1,5 +1,7 @@
 """A picture of the whole state as a value, from which it is made again: it bounds the replay of a ledger."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

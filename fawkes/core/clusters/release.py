@@ -4,6 +4,8 @@ What lies in HDFS and is declared nowhere is somebody's data all the same, and u
 own. So HDFS and YARN are surveyed first, right before outputs are saved; what is not known counts against an end.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from fawkes.base.values import replace

@@ -4,6 +4,8 @@ A host and the ResourceManager that go away together leave such tasks behind: th
 their containers, so that it cannot say that these are gone. Hadoop waits for the task timeout then, ten minutes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from fawkes.core.state.draft import Draft

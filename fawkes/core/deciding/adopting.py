@@ -3,6 +3,8 @@
 Nothing is free that is not known to be free, and nothing is begun, stopped or wiped because of an adoption.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

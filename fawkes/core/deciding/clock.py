@@ -4,6 +4,8 @@ The ledger's time never runs backwards, and follows the machine's clock when tha
 it: what waits for a deadline, is idle or rests is put off by as much time as nobody has seen pass.
 """
 
+from __future__ import annotations
+
 from fawkes.base.values import replace
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutClock, PutPending

@@ -1,5 +1,7 @@
 """The end of the work on a node, or none in time; and trying again at once."""
 
+from __future__ import annotations
+
 from fawkes.base.values import replace
 from fawkes.core.deciding import requests
 from fawkes.core.masters import masters

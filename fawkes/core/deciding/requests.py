@@ -1,5 +1,7 @@
 """Requests of users and operators: MR-clusters, their release, pauses, nodes out of and back into service."""
 
+from __future__ import annotations
+
 from fawkes.base.values import replace
 from fawkes.core.clusters import release
 from fawkes.core.masters import masters_to

@@ -4,6 +4,8 @@ A start asks before it changes anything, so that a copy, a restored backup or an
 is tried.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -5,6 +5,8 @@ another one, and it is not retired; a held node stays where it is. Lost nodes, c
 releases and what an operator does by hand go on.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from fawkes.base.values import replace

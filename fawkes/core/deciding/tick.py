@@ -1,5 +1,7 @@
 """One tick: windows, the policy, weights, discrimination, targets, and the verdict (design section 3)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt

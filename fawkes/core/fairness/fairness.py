@@ -4,6 +4,8 @@ Shares and weights are fractions of the capacity in service, times are seconds h
 units of the paper: D_i in share-seconds, the global discrimination and tau in share^2 s^2.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from math import fsum, sqrt
 

@@ -1,5 +1,7 @@
 """Whole nodes from weights (facts, section 3): water-filling between bounds, then the largest remainder."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import floor, fsum

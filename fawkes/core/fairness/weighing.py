@@ -1,5 +1,7 @@
 """Loads and costs of moves, from the ledger, for `core.worth`."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields

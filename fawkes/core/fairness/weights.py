@@ -1,5 +1,7 @@
 """The way from windows to weights (eq. 4): what policies answer, checked, and normalised."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum

@@ -5,6 +5,8 @@ in the slowdown. So a node that starts, tasks that are killed, bytes that are co
 held against each other. Values in, values out.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """The removal of what tasks have saved of themselves, and of notes for a stream, once the job needs neither."""
 
+from __future__ import annotations
+
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
 from fawkes.core.values.effects import ClearSaved

@@ -5,6 +5,8 @@ that goes in and out of safe mode each second is one alert. Jobs wait meanwhile,
 once. While Fawkes itself keeps writes away (masters that move, a save) nothing of this is judged.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 
 from fawkes.base.values import replace

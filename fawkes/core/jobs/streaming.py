@@ -5,6 +5,8 @@ the executors. So a batch in time has no queue, and a stream that is late has fu
 ScaleUp and ScaleIn are what readings of Spark can lead to.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from math import ceil, floor
 

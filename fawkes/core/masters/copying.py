@@ -1,5 +1,7 @@
 """Copies of the data of masters off their node, and the alert when that has not worked for too long."""
 
+from __future__ import annotations
+
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.events import CopySeen

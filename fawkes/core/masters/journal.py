@@ -5,6 +5,8 @@ a new one. It has all changes on its own disk meanwhile, so nothing that was ack
 answer for the time of a start: that is why no job of Fawkes and no application of a user may run then.
 """
 
+from __future__ import annotations
+
 from fawkes.base.values import replace
 from fawkes.core.jobs.displaced import rows
 from fawkes.core.state import alerts

@@ -5,6 +5,8 @@ names the client that wrote each: the client of a task is called after the attem
 the file is not. The log of the old NameNode names the files, where its disk still has it.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

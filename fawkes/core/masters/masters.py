@@ -5,6 +5,8 @@ nodes that store data have left them; and only from data that lacks little. Anyt
 Nothing in Hadoop fences a NameNode off: two of them would both take files.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from fawkes.base.values import replace

@@ -1,5 +1,7 @@
 """Orders of operators to the masters of an MR-cluster: that they go elsewhere, or come back from their copy."""
 
+from __future__ import annotations
+
 from fawkes.base.values import replace
 from fawkes.core.masters import masters, masters_begun, masters_to, standby
 from fawkes.core.state.draft import Draft

@@ -3,6 +3,8 @@
 From its begin on the masters are those on the new node, for everybody who asks the ledger.
 """
 
+from __future__ import annotations
+
 from fawkes.base.values import replace
 from fawkes.core.jobs import displaced, jobs
 from fawkes.core.masters import journal, lost_writes, masters_to, standby

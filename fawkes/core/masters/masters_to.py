@@ -1,5 +1,7 @@
 """The place where the masters of an MR-cluster go next, and whether anything holds them where they are."""
 
+from __future__ import annotations
+
 from fawkes.base.values import replace
 from fawkes.core.jobs import jobs
 from fawkes.core.masters import standby

@@ -5,6 +5,8 @@ So a takeover needs no proof about the old masters and no copy: only that the se
 the journal answers.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from fawkes.base.values import replace

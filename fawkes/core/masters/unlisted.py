@@ -1,5 +1,7 @@
 """A member that the masters have and their second NameNode does not: how long it is held up by that."""
 
+from __future__ import annotations
+
 from enum import Enum, auto
 
 from fawkes.base.units import SECOND_US

@@ -4,6 +4,8 @@ So the minimum that was promised is held at every moment, and the blocks have so
 is not replaced: it leaves with its MR-cluster.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 
 from fawkes.core.masters.standby import holds

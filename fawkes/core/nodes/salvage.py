@@ -4,6 +4,8 @@ A block counts as found when a node that answers has a replica of the same id, g
 takes any other replica for a damaged one. A block that was not found may be on a node that does not answer.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,5 +1,7 @@
 """The spread of an input set over the core nodes of an MR-cluster: is it even?"""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 
 from fawkes.base.units import show_bytes

@@ -3,6 +3,8 @@
 Only tasks of jobs that can be saved are asked about. YARN gives what becomes free to the job of the higher priority.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, inf
 

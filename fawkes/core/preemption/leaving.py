@@ -3,6 +3,8 @@
 Only tasks of jobs that can be saved are asked about; all others on the node are waited for, as its leave says.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

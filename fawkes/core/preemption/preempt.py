@@ -1,5 +1,7 @@
 """Algorithm 1: each task waits, is killed or is checkpointed (Li, section 3.3.1)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush

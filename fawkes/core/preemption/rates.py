@@ -4,6 +4,8 @@ A rate is memory by time, as a forecast reads it: so it has in it what no rate o
 programs that save less than their memory, increments, and images that are larger.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from math import inf

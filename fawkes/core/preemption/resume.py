@@ -1,5 +1,7 @@
 """Algorithm 2: a preempted task restarts, or goes on from its image here or on another node (Li, section 3.3.1)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum

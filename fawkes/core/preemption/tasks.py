@@ -1,5 +1,7 @@
 """Tasks as their nodes tell of them, and the answers and orders that they get."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -3,6 +3,8 @@
 Sizes are bytes, rates bytes a second, times seconds. None is a size, a rate or a time that is not known.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

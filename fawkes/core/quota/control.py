@@ -3,6 +3,8 @@
 Progress is in percent of the tasks of this executor, as in the paper. Nothing here knows how cores are set.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from math import sqrt
 

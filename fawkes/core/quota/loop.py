@@ -6,6 +6,8 @@ with less does less, and the others take its tasks. So a stage has one controlle
 requests its part of the cores (docs/decisions/quotas.md).
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, fsum

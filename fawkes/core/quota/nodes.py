@@ -1,5 +1,7 @@
 """Whole nodes among MR-clusters by the quota policies, and how long an MR-cluster rests between two moves."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, fsum, sqrt

@@ -1,5 +1,7 @@
 """Values of the inner loop: applications with deadlines, what their drivers say, and what it decides of them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,5 +1,7 @@
 """Parameters of quotas, and the values that planner, controllers and supervisors exchange (Baresi et al., Table 3)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil

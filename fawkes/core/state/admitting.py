@@ -4,6 +4,8 @@ The same values and rules serve a live MR-cluster, the simulator and a flat pool
 Sources: Dimopoulos 2018, chapters 4 (PYTHIA) and 5 (Justice).
 """
 
+from __future__ import annotations
+
 import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,6 +3,8 @@
 An MR-cluster has at most one alert of each kind. No alert takes the place of another one: the worst is shown first.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from itertools import pairwise
 

@@ -1,5 +1,7 @@
 """The time to wait before the next try."""
 
+from __future__ import annotations
+
 from fawkes.core.values.settings import Settings
 
 

@@ -1,5 +1,7 @@
 """The free node that is handed out next."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from heapq import merge
 

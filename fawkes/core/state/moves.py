@@ -1,5 +1,7 @@
 """The steps of one node: handed over, shrunk, undrained, cleaned, lost, kept out. Each writes its reason."""
 
+from __future__ import annotations
+
 from fawkes.base.values import replace
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft

@@ -1,5 +1,7 @@
 """Moves from targets: who gives which nodes, who gets which, in which order (paper sections 3.2, 4.2)."""
 
+from __future__ import annotations
+
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass

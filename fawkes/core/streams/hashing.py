@@ -1,5 +1,7 @@
 """Consistent hashing: keys and holders share one range, so a new holder takes only its own keys (Li, section 4.4.1)."""
 
+from __future__ import annotations
+
 from bisect import bisect
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

@@ -9,6 +9,8 @@
 | ScaleIn | the topology's queue falls or is empty, and all resources are under-used |
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 
 from fawkes.core.streams.values import (

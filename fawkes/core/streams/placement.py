@@ -1,5 +1,7 @@
 """Placement of a topology's tasks: those that send each other most share a process or a node (Li, section 4.4.3)."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum

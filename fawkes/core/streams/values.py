@@ -3,6 +3,8 @@
 Shares are parts of all that the workers have; queues are records that wait. None is a value that is not known.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf

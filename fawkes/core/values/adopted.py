@@ -1,5 +1,7 @@
 """A pool whose ledger is lost, as it was found: values, from the nodes and from the copies that are kept there."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,5 +1,7 @@
 """A decision: what changes in the ledger, what should be in the world, and why."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import get_args

@@ -1,5 +1,7 @@
 """The keys of what is pending: a kind and a name."""
 
+from __future__ import annotations
+
 from enum import StrEnum
 
 

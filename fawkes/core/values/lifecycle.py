@@ -1,5 +1,7 @@
 """Lives as tables: which step may follow which, and when it is taken. Anything else is a defect."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import TypeVar
 

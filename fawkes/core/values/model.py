@@ -4,6 +4,8 @@ All are immutable. Times are integers in microseconds since the epoch (`_us`), s
 is missing is None, never 0.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

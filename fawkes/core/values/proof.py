@@ -5,6 +5,8 @@ counter of missing blocks lags behind a node's death by many seconds. So each bl
 ``hdfs fsck``, and only replicas on nodes that HDFS has heard from a moment ago count.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """The settings that decisions depend on; `fawkes.config` reads them from files and presets."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,5 +1,7 @@
 """The tags by which YARN knows the jobs of Fawkes."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from fawkes.core.values.model import JobId, Plain

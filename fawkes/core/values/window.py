@@ -1,5 +1,7 @@
 """The window of a policy on one MR-cluster: its samples of the last period."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum

@@ -1,5 +1,7 @@
 """Work that takes longer than usual says what it waits for: a stage of an MR-cluster, a node that joins or is wiped."""
 
+from __future__ import annotations
+
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.events import WaitSeen

@@ -1,5 +1,7 @@
 """Jobs of which nothing has moved for long, and what they wait for: attempts in YARN, from reading to reading."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 

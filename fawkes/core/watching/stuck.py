@@ -5,6 +5,8 @@ MR-clusters. On YARN this is an MR-cluster whose ApplicationMasters hold all con
 gets one.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,6 +4,8 @@ Patience is a pending deadline (`Key.DOUBT`, `Key.SILENT`) with a time from the 
 restarted controller goes on waiting where the one before was. Facts that are not known begin and end nothing.
 """
 
+from __future__ import annotations
+
 from fawkes.base.values import replace
 from fawkes.core.jobs import service
 from fawkes.core.masters import masters

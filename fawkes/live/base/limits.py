@@ -7,6 +7,8 @@ in ``_S``, microseconds where it ends in ``_US``.
 
 # --- masters over HTTP and RPC
 
+from __future__ import annotations
+
 CONNECT_S = 3.0
 """To open a connection to a master."""
 DATANODE_S = 5.0

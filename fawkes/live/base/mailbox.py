@@ -1,5 +1,7 @@
 """The queue between the hands of the live world and the engine: events in the order of their times."""
 
+from __future__ import annotations
+
 import queue
 import threading
 import time

@@ -1,5 +1,7 @@
 """Files that the controller makes once for each MR-cluster and keeps, in a folder that only its user can read."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path

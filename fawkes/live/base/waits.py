@@ -4,6 +4,8 @@ What that means is decided in `core.late`. A wait is told again after twice the 
 for hours is no ledger full of it.
 """
 
+from __future__ import annotations
+
 import threading
 from dataclasses import dataclass
 

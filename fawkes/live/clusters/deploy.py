@@ -4,6 +4,8 @@ One with a journal has the JournalNodes up before the NameNode is formatted, and
 NameNode comes up beside, and holds nothing up.
 """
 
+from __future__ import annotations
+
 import logging
 import threading
 from collections.abc import Callable, Mapping

@@ -8,6 +8,8 @@ heard from the DataNode that runs on it now: the fresh one has taken the place o
 heard is decided in `core.proof`.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterable, Mapping
 

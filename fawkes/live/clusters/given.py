@@ -5,6 +5,8 @@ that comes back empty for one on which nothing was begun, and files that its Nam
 nothing was begun is noted as well: a folder that somebody has deleted says neither.
 """
 
+from __future__ import annotations
+
 import threading
 from dataclasses import dataclass
 from pathlib import Path

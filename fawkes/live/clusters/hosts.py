@@ -1,5 +1,7 @@
 """One node: the daemons of a role brought up until the masters know it, or everything stopped, wiped and verified."""
 
+from __future__ import annotations
+
 import logging
 import threading
 from collections.abc import Callable, Sequence

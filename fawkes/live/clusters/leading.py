@@ -1,5 +1,7 @@
 """Masters of an MR-cluster with a journal begin as standbys: they are made active where the ledger has the masters."""
 
+from __future__ import annotations
+
 import logging
 
 from fawkes.base.errors import FawkesError

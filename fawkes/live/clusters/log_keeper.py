@@ -4,6 +4,8 @@ They lie on the disk of the ledger, which must never be full because of them: th
 does not fit is not kept. Whatever goes wrong here is a FawkesError: the wipe goes on without logs.
 """
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import logging

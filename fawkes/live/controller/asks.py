@@ -1,5 +1,7 @@
 """Requests to a running controller: checked bodies that become events of the core, and a description of all."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields

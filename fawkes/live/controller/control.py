@@ -5,6 +5,8 @@ live world knows. Who may ask is decided by the kernel's word on who is at the o
 (`fawkes.live.controller.access`), never by what the body says.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import logging

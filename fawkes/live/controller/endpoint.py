@@ -5,6 +5,8 @@ and a command outside of them both see under the same name: in the state folder,
 ``control/`` when the site lets other users ask.
 """
 
+from __future__ import annotations
+
 import os
 import pwd
 import socket

@@ -1,5 +1,7 @@
 """Goals by key, worked on one at a time for each key; the latest goal wins, and no MR-cluster takes all hands."""
 
+from __future__ import annotations
+
 import logging
 import threading
 from collections import Counter

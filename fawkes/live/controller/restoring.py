@@ -4,6 +4,8 @@ The copy is read on the node that would get the masters, in a folder of its own.
 all members that answer. A block that was not found is not known to be gone: a node that is silent may have it.
 """
 
+from __future__ import annotations
+
 import logging
 import tarfile
 import tempfile

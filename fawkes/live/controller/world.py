@@ -1,5 +1,7 @@
 """The World of real nodes: effects become goals that hands reach over SSH, what they see becomes events."""
 
+from __future__ import annotations
+
 import logging
 import threading
 from collections.abc import Callable, Iterable

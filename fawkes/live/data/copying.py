@@ -1,5 +1,7 @@
 """Copies from the masters' node to the controller: what is new, whole operations alone, until nothing is missing."""
 
+from __future__ import annotations
+
 import base64
 import gzip
 import zlib

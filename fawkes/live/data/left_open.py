@@ -5,6 +5,8 @@ node of a block of it cannot leave the MR-cluster. A writer that is alive keeps 
 write on once its file was closed for it.
 """
 
+from __future__ import annotations
+
 import logging
 import re
 from collections.abc import Collection, Iterable, Iterator

@@ -4,6 +4,8 @@ A saved folder has a ``MANIFEST.sha256`` that ``sha256sum -c`` understands, and 
 No link is followed: see `live.safe_folder`.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import re

@@ -6,6 +6,8 @@ is there already is never overwritten: the same data is done, other data is refu
 A file that cannot be had keeps no other one from being saved. No link is followed here: see `live.safe_folder`.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import stat

@@ -1,5 +1,7 @@
 """Origins of input sets: folders of the controller's file system, and of an HDFS that it reaches by WebHDFS."""
 
+from __future__ import annotations
+
 import hashlib
 import stat
 from collections.abc import Iterable, Iterator

@@ -5,6 +5,8 @@ eight bytes of transaction, the content, and a CRC-32 of all that (Hadoop's FSEd
 written is padded with 0xFF.
 """
 
+from __future__ import annotations
+
 import re
 import struct
 import zlib

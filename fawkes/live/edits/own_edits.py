@@ -1,5 +1,7 @@
 """Edits that a NameNode has on its own disk, whatever its journal has: only from that it can begin a new journal."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from fawkes.core.values.model import ClusterId, NodeId

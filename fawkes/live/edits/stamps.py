@@ -8,6 +8,8 @@ A NameNode that can be no standby takes the counter of generation stamps from it
 Pure. The image is Hadoop's protobuf format (fsimage.proto: FileSummary, NameSystemSection).
 """
 
+from __future__ import annotations
+
 import struct
 import zlib
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Eyes on the nodes that belong to nobody: whether they answer. What follows is decided in `core.node_work`."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor

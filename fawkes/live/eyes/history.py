@@ -1,5 +1,7 @@
 """Applications in the JobHistory server of an MR-cluster: documents as they are, bounded in time and size."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any

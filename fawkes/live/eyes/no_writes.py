@@ -5,6 +5,8 @@ below the outputs are recovered before: what HDFS has acknowledged to a client i
 cannot write on. A client may come in between: then HDFS takes writes once more, for its file to be closed as well.
 """
 
+from __future__ import annotations
+
 import logging
 import math
 import threading

@@ -1,5 +1,7 @@
 """The part of an MR-cluster's set-up that eyes need; `hadoop.setup.Setup` is the real one."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Protocol
 

@@ -1,5 +1,7 @@
 """Room for the next job: looked for between the readings, so that a small job does not wait for one."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 

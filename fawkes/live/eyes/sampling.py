@@ -1,5 +1,7 @@
 """One round of readings over all MR-clusters that work; none waits for another's nodes."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace

@@ -4,6 +4,8 @@ Masters are asked with few and short questions; only what looks wrong is looked 
 decided in `core.service`.
 """
 
+from __future__ import annotations
+
 import logging
 import threading
 from collections.abc import Iterator, Mapping

@@ -4,6 +4,8 @@ The ResourceManager is asked after the ApplicationMaster. A container that has j
 same, so one look proves nothing; `core.strays` decides how long it must last.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Streams as the part of Fawkes in each driver tells of them, by its metrics through the ResourceManager."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from math import inf

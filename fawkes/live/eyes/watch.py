@@ -3,6 +3,8 @@
 A fact is told when it has changed; what masters do not say is told as not known, once.
 """
 
+from __future__ import annotations
+
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence

@@ -1,5 +1,7 @@
 """Time for which the tasks of an attempt ran, by the counters that Hadoop's JobHistory server keeps of each MR-job."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

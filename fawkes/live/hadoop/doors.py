@@ -5,6 +5,8 @@ reads two files of the configuration folder: the list of addresses, and the MR-c
 with each HTTP request.
 """
 
+from __future__ import annotations
+
 import ipaddress
 import secrets
 from collections.abc import Callable, Iterable

@@ -1,5 +1,7 @@
 """The configuration of a node: as Fawkes writes it, and as its daemons have it."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor

@@ -4,6 +4,8 @@ Everybody knows all three, whether masters run there or not. So nobody's configu
 them, but for the address of the JobHistory server.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

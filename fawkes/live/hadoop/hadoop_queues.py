@@ -1,5 +1,7 @@
 """The queues of an MR-cluster's YARN: one for everybody, and one for each job whose MR-jobs run in turn."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 _PREFIX = "yarn.scheduler.capacity"

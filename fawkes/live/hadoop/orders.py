@@ -1,5 +1,7 @@
 """Orders to the masters of an MR-cluster: over RPC by way of the master's own host, else by the client on it."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable
 from typing import NamedTuple

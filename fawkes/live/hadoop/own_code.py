@@ -1,5 +1,7 @@
 """Code of the site that takes part in a run: lines for people, before anything is done with it."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Iterator

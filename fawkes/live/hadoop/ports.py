@@ -1,5 +1,7 @@
 """The place where the daemons of an MR-cluster listen."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from fawkes.core.values.model import Role

@@ -1,5 +1,7 @@
 """The setup of one MR-cluster on its nodes: release, Java, configuration, daemons, commands, addresses."""
 
+from __future__ import annotations
+
 import logging
 import threading
 from collections.abc import Mapping, Sequence

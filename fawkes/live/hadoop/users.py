@@ -1,5 +1,7 @@
 """The Unix users that MR-clusters run as on the nodes: refused before any node is touched, if they cannot be."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 from fawkes.base.errors import UserError

@@ -1,5 +1,7 @@
 """Jobs of tasks on an MR-cluster: the command of an attempt, and the jar that goes along with it."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from fawkes.config.clusters.details import JobDetails, TaskArray

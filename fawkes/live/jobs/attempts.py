@@ -3,6 +3,8 @@
 Facts alone; `core.attempts` decides what they mean, for the jobs of users and for copies.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from fawkes.core.values.model import JobId

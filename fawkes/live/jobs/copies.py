@@ -5,6 +5,8 @@ what an earlier controller began is waited for. Its name has a dot, which no job
 may begin and how it ended is decided in `core.attempts`, as for a job.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from itertools import count

@@ -1,5 +1,7 @@
 """Causes of failed jobs, in the words of the task that ended one, of the ResourceManager, or of its client."""
 
+from __future__ import annotations
+
 import re
 import time
 from collections.abc import Iterable

@@ -1,5 +1,7 @@
 """The event log of a Spark application in HDFS: one file, or a folder of files that follow each other."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 

@@ -4,6 +4,8 @@ A job that begins again, or is tried again, finds the folder of its output in it
 of it is set aside in the staging folder of that application, which is Hadoop's own bookkeeping: nothing is deleted.
 """
 
+from __future__ import annotations
+
 import html
 import re
 from collections.abc import Mapping

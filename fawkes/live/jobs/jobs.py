@@ -3,6 +3,8 @@
 What that means is decided in `core.attempts`, which is also asked right before anything is begun.
 """
 
+from __future__ import annotations
+
 import logging
 import threading
 from collections.abc import Callable, Sequence

@@ -1,5 +1,7 @@
 """Tasks on a node that leaves: looked at, told to save themselves or to end, and followed until they are gone."""
 
+from __future__ import annotations
+
 import re
 import threading
 import time

@@ -1,5 +1,7 @@
 """Spark on an MR-cluster: the command of an attempt, the settings of users' own commands, what a driver says."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,7 @@
 """A certificate for the web servers of an MR-cluster with Kerberos: made by the controller, which accepts it alone."""
 
+from __future__ import annotations
+
 import datetime
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The principals that a keytab has keys for, read without Kerberos's own library, so that `fawkes check` needs none."""
 
+from __future__ import annotations
+
 import struct
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """Comparison of the nodes' time with that of this machine: Kerberos refuses tickets that seem to be of another time."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Collection
 

@@ -3,6 +3,8 @@
 They go into the configuration of one attempt on the master, which its user alone can read.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from pathlib import Path

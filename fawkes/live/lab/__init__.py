@@ -5,6 +5,8 @@ with up(LabSpec(hosts=3, site=Path("lab"))) as lab:
     lab.kill("node02")
 """
 
+from __future__ import annotations
+
 from fawkes.live.lab.lab import HostStatus, Lab, down, find, up
 from fawkes.live.lab.spec import LabSpec, name_of_site
 

@@ -1,5 +1,7 @@
 """The text of every file that a lab writes: for its hosts, and for the site folder that the rest of Fawkes reads."""
 
+from __future__ import annotations
+
 import os
 import pwd
 import tempfile

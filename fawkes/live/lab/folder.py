@@ -4,6 +4,8 @@ Not in the site folder, which may lie on a network file system or in a checkout,
 from anywhere.
 """
 
+from __future__ import annotations
+
 import fcntl
 import json
 import os

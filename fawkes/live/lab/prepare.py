@@ -1,5 +1,7 @@
 """The way from a user's wishes to a blueprint and the files that belong to it; nothing runs yet."""
 
+from __future__ import annotations
+
 import shutil
 import socket
 from collections.abc import Callable, Mapping

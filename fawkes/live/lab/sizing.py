@@ -1,5 +1,7 @@
 """The resources that each host of a lab may promise to Hadoop, so that all promises together fit into the machine."""
 
+from __future__ import annotations
+
 import os
 import re
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """The wishes of a user for a lab."""
 
+from __future__ import annotations
+
 import hashlib
 import re
 from dataclasses import asdict, dataclass

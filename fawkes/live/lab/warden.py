@@ -5,6 +5,8 @@ Started by `fawkes.live.lab.lab.up` with the file of a blueprint. It says on sta
 soon as that pipe ends, and all of the lab with it: a killed `lab up` leaves nothing.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import select

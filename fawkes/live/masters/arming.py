@@ -3,6 +3,8 @@
 Everything may be repeated. Nothing is formatted, and nothing is deleted: what is in the way is set aside.
 """
 
+from __future__ import annotations
+
 import base64
 import logging
 from collections.abc import Callable, Collection, Iterable

@@ -1,5 +1,7 @@
 """Steps on nodes that each change of masters or of their journal takes: configure, start daemons, wait for these."""
 
+from __future__ import annotations
+
 import logging
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -5,6 +5,8 @@ they serve. Each step may be repeated after a crash of the controller. Up to the
 after it all goes on. `Move`, `Takeover` and `JournalBegin` have the steps that differ.
 """
 
+from __future__ import annotations
+
 import logging
 import math
 import time

@@ -6,6 +6,8 @@ that the masters can start again without a journal. A configuration is written o
 the next try knows what the one that runs was started with.
 """
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace

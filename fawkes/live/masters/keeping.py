@@ -3,6 +3,8 @@
 Facts alone: how old a copy may be, and what follows when copying does not work, is the core's to judge.
 """
 
+from __future__ import annotations
+
 import logging
 import shutil
 import threading

@@ -1,5 +1,7 @@
 """Blocks on nodes that a kept copy does not know, and what logs say of them; see `core.lost_writes`."""
 
+from __future__ import annotations
+
 import base64
 import gzip
 import logging

@@ -3,6 +3,8 @@
 The point of no return is the mark in the NameNode's folder of the new node, written right before its NameNode starts.
 """
 
+from __future__ import annotations
+
 import logging
 import mmap
 from collections.abc import Callable, Collection, Iterable

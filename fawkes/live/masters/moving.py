@@ -1,5 +1,7 @@
 """The masters of an MR-cluster on another node. Whether and where to is decided in `core.masters`."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,5 +1,7 @@
 """Eyes on the second NameNode of each MR-cluster and on its journal. What follows is decided in `core.standby`."""
 
+from __future__ import annotations
+
 import logging
 import time
 from collections import deque

@@ -1,5 +1,7 @@
 """The means of a move of masters: the nodes, the copies, and how masters and members are at this moment."""
 
+from __future__ import annotations
+
 import logging
 import threading
 from collections.abc import Iterable

@@ -4,6 +4,8 @@ The point of no return is the journal: once the NameNode on the new node has tak
 write any more, whether it was stopped or not.
 """
 
+from __future__ import annotations
+
 import logging
 import math
 from collections.abc import Callable, Collection

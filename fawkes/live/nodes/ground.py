@@ -1,5 +1,7 @@
 """The base of every part of the live world: the pool's nodes, the right to change them, and a way to run scripts."""
 
+from __future__ import annotations
+
 import logging
 import os
 import re

@@ -1,5 +1,7 @@
 """Lines of a known_hosts file as OpenSSH reads them: a marker, names and patterns of hosts, and a key."""
 
+from __future__ import annotations
+
 import base64
 import binascii
 import hashlib

@@ -1,5 +1,7 @@
 """Daemons of an MR-cluster that do not run, by the word of their own node."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Sequence
 

@@ -1,5 +1,7 @@
 """CPU quotas of containers on many nodes at once: what is wanted goes there, what is in force comes back."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ bash opens the connection, and two `cat` copy the bytes. What we end is ended as
 direction alone. What the other side ends arrives as the end of its bytes.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import secrets

@@ -1,5 +1,7 @@
 """Files that go from the controller to the master before a job begins: its jar, its other files, its configuration."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath

@@ -5,6 +5,8 @@ CRCs of its blocks. Computing the same checksum from the bytes that were read or
 these bytes, without a second transfer. Python's zlib has CRC-32; CRC-32C comes from a small C library.
 """
 
+from __future__ import annotations
+
 import hashlib
 import re
 import struct

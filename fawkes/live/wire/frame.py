@@ -4,6 +4,8 @@ Login shells print banners, ``.bashrc`` files talk, and one shell serves many sc
 marks of a script is its own.
 """
 
+from __future__ import annotations
+
 from typing import BinaryIO
 
 _DIGITS = 12

@@ -5,6 +5,8 @@ MR-clusters with Kerberos are spoken to by SASL. Where a master refuses, `RpcErr
 command line client on the master instead. Message numbers are those of RpcHeader.proto and IpcConnectionContext.proto.
 """
 
+from __future__ import annotations
+
 import os
 import struct
 from dataclasses import dataclass

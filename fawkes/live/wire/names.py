@@ -1,5 +1,7 @@
 """Host names, and connections by them, with a time limit: the C library does not let go of a silent name server."""
 
+from __future__ import annotations
+
 import errno
 import ipaddress
 import socket

@@ -3,6 +3,8 @@
 Pure. ValueError for bytes that are cut short, and for fields of another kind.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 _NUMBER, _TEXT = 0, 2

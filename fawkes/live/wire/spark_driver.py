@@ -1,5 +1,7 @@
 """The REST of a Spark application's driver, through the ResourceManager: its stages and its executors."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Machines of a log by type (Table 1): what its machine events say, and writing them."""
 
+from __future__ import annotations
+
 import gzip
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -4,6 +4,8 @@ Evictions that are preemptions get a task of higher priority on their machine wi
 machines that have tasks of the same priority alone, and tasks of higher priority that come too late.
 """
 
+from __future__ import annotations
+
 import gzip
 import heapq
 from collections.abc import Mapping

@@ -3,6 +3,8 @@
 A line that is no event is skipped and counted. Times that go back and broken files end the reading.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress

@@ -1,5 +1,7 @@
 """The way from observations to constants: medians, and how far they could be off."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

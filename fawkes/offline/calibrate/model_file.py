@@ -1,5 +1,7 @@
 """The file of fitted constants: ``[model]`` for scenarios, ``[fitted]`` says from what and how sure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Constants that no record shows by itself: of some values, those by which the recorded jobs are missed least."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product

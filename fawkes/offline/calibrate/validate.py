@@ -1,5 +1,7 @@
 """The fit of constants to runs that they were not fitted on."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median

@@ -1,5 +1,7 @@
 """A recorded run beside a simulated one of the same scenario: the decisions in their order, and the times of jobs."""
 
+from __future__ import annotations
+
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher

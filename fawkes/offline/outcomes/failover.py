@@ -1,5 +1,7 @@
 """The cost of lost masters in one run, from its store: time without them, jobs that began again, work done in vain."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,5 +1,7 @@
 """The outcome of one run: figures of each MR-cluster and of all together, from its store."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

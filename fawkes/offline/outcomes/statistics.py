@@ -1,5 +1,7 @@
 """Rows of a grid as a table: medians over replays with intervals, and a verdict on pairs against a baseline."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

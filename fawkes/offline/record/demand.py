@@ -1,5 +1,7 @@
 """The demands of each recorded job on the machine, by the best that is known of it."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

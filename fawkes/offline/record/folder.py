@@ -1,5 +1,7 @@
 """The folder of a record: written whole or not at all, and refused when it is of another version or damaged."""
 
+from __future__ import annotations
+
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

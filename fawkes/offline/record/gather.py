@@ -1,5 +1,7 @@
 """Histories of recorded jobs, asked for one by one; what cannot be had is written down with its reason."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

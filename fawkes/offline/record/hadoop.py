@@ -4,6 +4,8 @@ A document has the JobHistory server's own names (``/ws/v1/history/mapreduce/job
 lost; these values are what the rest of Fawkes reads in it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast

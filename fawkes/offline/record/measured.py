@@ -1,5 +1,7 @@
 """Time that things took, as the steps of a ledger tell it: observations, one for each time that something was done."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

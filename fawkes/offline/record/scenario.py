@@ -1,5 +1,7 @@
 """A recorded span as the text of a scenario that asks for the same again."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

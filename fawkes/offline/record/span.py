@@ -1,5 +1,7 @@
 """A span of time in a ledger: who asked for what, under which rules, and what was left out."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,7 @@
 """Writing TOML: the standard library only reads it."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,5 +1,7 @@
 """The fidelity with which a recorded run is reproduced, in numbers and in one line that stands before any ranking."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

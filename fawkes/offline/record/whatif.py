@@ -1,5 +1,7 @@
 """A record under other policies and settings: first as it was, held against what happened, then all others."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,5 +1,7 @@
 """The code that made a row: a digest of all sources that decide and simulate."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterable
 from functools import cache

@@ -1,5 +1,7 @@
 """A grid of runs: policies x settings x replays, each run whole in a file of its own, so that it can be resumed."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

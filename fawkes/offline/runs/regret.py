@@ -4,6 +4,8 @@ A fixed division gives each MR-cluster its nodes as soon as it runs and never mo
 one beforehand, so the regret of a policy says how far it is from that. It is below 0 where moving helps.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

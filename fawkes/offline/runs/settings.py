@@ -1,5 +1,7 @@
 """Settings as the command line gives them: ``tau=5,10,20``."""
 
+from __future__ import annotations
+
 import itertools
 import re
 import tomllib

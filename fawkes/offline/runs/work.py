@@ -1,5 +1,7 @@
 """Many runs: in this process, on several, or on a Dask cluster; those that a folder has already are not run again."""
 
+from __future__ import annotations
+
 import multiprocessing
 import os
 import signal

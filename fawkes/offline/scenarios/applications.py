@@ -1,5 +1,7 @@
 """The way from what is known of a job to what it asks of the machine: bytes and processor time of each task."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter

@@ -3,6 +3,8 @@
 A trace says how long tasks take, or how many bytes they move; of processor time it knows nothing. The table has it.
 """
 
+from __future__ import annotations
+
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence

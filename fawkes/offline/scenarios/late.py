@@ -1,5 +1,7 @@
 """Jobs that come or end after the end of the run, or never start: one wrong number makes a run that cannot finish."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

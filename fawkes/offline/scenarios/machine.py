@@ -1,5 +1,7 @@
 """The machine that a scenario describes: its pool, and the constants of the model."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path

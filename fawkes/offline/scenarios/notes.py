@@ -1,5 +1,7 @@
 """Notes for readers of the figures: where the model does something else than a real pool would."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from fawkes.base.units import SECOND_US

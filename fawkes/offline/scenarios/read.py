@@ -1,5 +1,7 @@
 """The way from a scenario's file to a plan: the pool, the model's constants, and the jobs of its loads."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace

@@ -4,6 +4,8 @@ The mirror is one of this machine's own sources of packages. Debian signs its pa
 and the program of CRIU are pinned; its libraries are those of Debian's stable release, which security updates change.
 """
 
+from __future__ import annotations
+
 import os
 import platform
 import re

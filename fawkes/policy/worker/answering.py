@@ -5,6 +5,8 @@ and writes an answer for each. A call that takes more time on a processor ends t
 which the call stood to standard error: no code of Python could do that while a single step lasts.
 """
 
+from __future__ import annotations
+
 import faulthandler
 import json
 import pickle

@@ -1,5 +1,7 @@
 """Asks workers: processes without rights, one for each file, that can be ended when a call takes too much."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os

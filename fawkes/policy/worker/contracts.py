@@ -4,6 +4,8 @@ A question comes from us and is pickled. An answer comes from a process that ran
 is read as data alone.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial

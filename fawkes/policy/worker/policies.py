@@ -1,5 +1,7 @@
 """Policies as engines call them: ours in this process, all others in workers without rights."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ The kernel holds the process to it (seccomp and limits), so that it does not mat
 it gets hold of. No rights of root are needed.
 """
 
+from __future__ import annotations
+
 import ctypes
 import os
 import platform

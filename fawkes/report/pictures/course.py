@@ -1,5 +1,7 @@
 """The course of a run as plain step functions: nodes, waiting tasks and discrimination of each MR-cluster over time."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any

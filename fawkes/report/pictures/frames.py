@@ -1,5 +1,7 @@
 """A store as pandas frames, the same for live and simulated runs. Times are seconds since the first step, as floats."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any

@@ -1,5 +1,7 @@
 """The nodes that each MR-cluster held over time, as step functions."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """The rows of `fawkes status`, `nodes` and `jobs`, for who may read the ledger and for who asks a controller."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping
 from typing import Any

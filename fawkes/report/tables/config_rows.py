@@ -1,5 +1,7 @@
 """Rows about the configuration of a node: files, running daemons and Hadoop's defaults compared."""
 
+from __future__ import annotations
+
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 

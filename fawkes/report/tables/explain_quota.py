@@ -1,5 +1,7 @@
 """The course of a job under quotas, for `fawkes explain --job`: set point, progress, requested and given cores."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from fawkes.base.units import SECOND_US

@@ -1,5 +1,7 @@
 """A node as a row and in words: what it does, how its masters see it, and what it is waited for."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from fawkes.base.units import show_time

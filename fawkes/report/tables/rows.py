@@ -1,5 +1,7 @@
 """Nodes, MR-clusters, jobs and steps as rows: the same keys in every command, from the ledger or from a controller."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, cast

@@ -1,5 +1,7 @@
 """The waste of preemption, in words and as rows: the same in explanations, tables of runs, the page and its metrics."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Requests that act: passed on to whoever judges them, for the holder of a token, by a few threads of their own."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import math

@@ -1,5 +1,7 @@
 """The ASGI application of the page: it reads, passes on what holders of tokens ask for, and answers nobody else."""
 
+from __future__ import annotations
+
 import asyncio
 import hmac
 import logging

@@ -1,5 +1,7 @@
 """Answers of the page, made ready by one thread: however many ask, the ledger is read once."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Callable

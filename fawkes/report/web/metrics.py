@@ -1,5 +1,7 @@
 """`/metrics`: the figures of a pool as Prometheus collects them. What is not known has no sample, and is never 0."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,5 +1,7 @@
 """The page, served on this machine: limits for whoever is slow, silent or many."""
 
+from __future__ import annotations
+
 import asyncio
 import asyncio.constants
 import secrets

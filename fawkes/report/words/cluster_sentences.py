@@ -1,5 +1,7 @@
 """Sentences about MR-clusters and about how nodes are balanced among them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from fawkes.base.units import show_bytes

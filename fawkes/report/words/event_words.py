@@ -1,5 +1,7 @@
 """Events in a few words: what happened, by the names of the things that it happened to."""
 
+from __future__ import annotations
+
 from fawkes.base.units import counted, show_duration
 from fawkes.core.values import events
 from fawkes.core.values.sight import Attempt, Launcher, SafeMode, Service, Sight

@@ -1,5 +1,7 @@
 """Facts of reasons as text, and the parts of which the templates of sentences are made."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 

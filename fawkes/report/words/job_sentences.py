@@ -1,5 +1,7 @@
 """Sentences about jobs; those about admission show the numbers that it decided by."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from fawkes.core.preemption.values import Why

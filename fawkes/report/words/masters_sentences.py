@@ -1,5 +1,7 @@
 """Sentences about masters: lost, moved, restored, copied, followed by a second NameNode."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import cast
 

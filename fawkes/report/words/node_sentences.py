@@ -1,5 +1,7 @@
 """Sentences about nodes."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import cast
 

@@ -1,5 +1,7 @@
 """Promises of MR-clusters for the loss of their masters' disk, and where each comes from, in words."""
 
+from __future__ import annotations
+
 from typing import Final
 
 from fawkes.core.values.lifecycle import WITH_MASTERS

@@ -6,6 +6,8 @@ A template is a text with the facts' names in braces, or a function of the facts
 module has all others.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from typing import cast

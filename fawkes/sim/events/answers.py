@@ -1,5 +1,7 @@
 """Answers of simulated masters and nodes, as the facts that a world posts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 
 from fawkes.base.values import replace

@@ -4,6 +4,8 @@ A node writes one image after another, at the rate of its disk or of its network
 its own is written, and reads it back before it goes on.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """Delays and faults that the simulated world is given, and the steps on its heap."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 

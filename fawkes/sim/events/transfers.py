@@ -1,5 +1,7 @@
 """Transfers at shared rates: data that comes, goes and leaves nodes, and daemons that start."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf

@@ -1,5 +1,7 @@
 """Traffic over the link between two sites: blocks without a replica near, map output, replicas of what is written."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 
 from fawkes.core.values.model import Role

@@ -5,6 +5,8 @@ happened before, on any policy and in any process. No logarithm is taken on the 
 library to the next.
 """
 
+from __future__ import annotations
+
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache

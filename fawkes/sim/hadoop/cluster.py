@@ -1,5 +1,7 @@
 """One simulated MR-cluster: tasks of jobs, first come first served, on the slots of its nodes, at shared rates."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Iterable
 from typing import Literal

@@ -4,6 +4,8 @@ Rates are bytes a second of one node. The paper's platform (DAS-4) is the defaul
 `fawkes calibrate` writes such a table for a site.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from math import inf
 

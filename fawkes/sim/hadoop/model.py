@@ -3,6 +3,8 @@
 Both come to the same results: times, ties and counters are equal, not near.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol

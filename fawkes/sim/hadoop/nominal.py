@@ -1,5 +1,7 @@
 """The time that the tasks of a job take when each has what it asks for, all streams of the machine to itself."""
 
+from __future__ import annotations
+
 from fawkes.base.units import SECOND_US
 from fawkes.sim.hadoop.constants import Constants
 from fawkes.sim.hadoop.profile import Profile

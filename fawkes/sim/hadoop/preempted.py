@@ -1,5 +1,7 @@
 """Jobs with priorities and tasks that can be saved, as nodes and masters tell of them; other jobs cost nothing here."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 
 from fawkes.core.values.sight import Work

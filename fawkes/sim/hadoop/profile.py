@@ -1,5 +1,7 @@
 """The demands of a job on the machine: its tasks, their times and their bytes, as the model of Hadoop needs them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -4,6 +4,8 @@ While they are away nothing of their MR-cluster begins, and nobody learns what e
 own node go on with what was there. Masters on another node read what the last copy has, or the disk of the old ones.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 

@@ -4,6 +4,8 @@ A NameNode writes each edit to most nodes of its journal, so it cannot go on wit
 over only if it follows and most of the journal answers; nothing that was acknowledged is lost then.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

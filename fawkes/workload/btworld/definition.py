@@ -3,6 +3,8 @@
 What is a fact and what is reconstruction stands beside each number in ``workflow.toml``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,7 @@
 """BTWorld as a workload: MR-jobs with sizes for the simulator, tables of jobs for a live MR-cluster."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -5,6 +5,8 @@ each job as many copies are taken as keep the load: the rate of jobs is ``concen
 the same seed the jobs are those that Hadoop's own tool takes.
 """
 
+from __future__ import annotations
+
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

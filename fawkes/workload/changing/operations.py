@@ -1,5 +1,7 @@
 """Operations on workloads: each takes traces and gives one, and changes nothing else."""
 
+from __future__ import annotations
+
 import math
 import random
 from collections.abc import Callable, Sequence

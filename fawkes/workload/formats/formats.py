@@ -1,5 +1,7 @@
 """The format of a workload, by its content, and reading it."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Callable, Sequence

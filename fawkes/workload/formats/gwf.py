@@ -4,6 +4,8 @@ The columns are WorkflowID, JobID, SubmitTime, RunTime, NProcs, ReqNProcs, Depen
 are seconds, -1 is unknown. Dependencies are ids of jobs of the same workflow, with spaces between them.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

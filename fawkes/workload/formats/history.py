@@ -5,6 +5,8 @@ The first line says ``Avro-Json`` or ``Avro-Binary`` (Hadoop 3 writes the second
 line, or as Avro's bytes. A folder of them, such as that of a JobHistory server, is a workload as well.
 """
 
+from __future__ import annotations
+
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence

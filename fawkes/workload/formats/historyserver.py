@@ -1,5 +1,7 @@
 """The jobs that a JobHistory server knows, by its REST interface (/ws/v1/history/mapreduce)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

@@ -4,6 +4,8 @@ One JSON object for each job, one after another, with its tasks and their attemp
 unknown.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

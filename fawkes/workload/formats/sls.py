@@ -4,6 +4,8 @@ One JSON object for each job, one after another; times are milliseconds from the
 ``count`` repeat a job or a container. An object with ``num.nodes`` describes the nodes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -4,6 +4,8 @@ Format: https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. Times are sec
 with ``;`` are comments, of which ``; Key: value`` describe the log.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -10,6 +10,8 @@ full     id, name, bytes of map input, of shuffle, of reduce output, submit time
 The sampled form has no durations: how long a job runs is for a model to say.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import replace

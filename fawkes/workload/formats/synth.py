@@ -8,6 +8,8 @@ As in Hadoop, ``reservation`` is the chance that a job has a deadline, which is 
 (seconds) after its submission; in the old form ``chance_of_reservation``, ``deadline_factor_avg`` and ``dur_avg``.
 """
 
+from __future__ import annotations
+
 import math
 import random
 from collections.abc import Mapping, Sequence

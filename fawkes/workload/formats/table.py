@@ -4,6 +4,8 @@ Comment lines (the first one is ``# fawkes jobs 1``, the others ``# key: value``
 An empty field is unknown. Times are seconds with up to six decimals, ``after`` has ids with spaces between them.
 """
 
+from __future__ import annotations
+
 import csv
 import io
 import re

@@ -4,6 +4,8 @@ A trace is a folder with ``tasks/schema-1.0/*.parquet``; one of these files alon
 milliseconds, -1 is unknown. pyarrow reads Parquet: it belongs to the extra ``offline``.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime

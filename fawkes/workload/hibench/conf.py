@@ -7,6 +7,8 @@ nothing to stand for, HiBench leaves out what refers to it. A key with stars ren
 many. A reference to nothing is an error here; HiBench takes an empty text and goes on.
 """
 
+from __future__ import annotations
+
 import csv
 import re
 from collections.abc import Mapping

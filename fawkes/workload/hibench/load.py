@@ -4,6 +4,8 @@
 source in `fawkes.workload.making.classes`, or here.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

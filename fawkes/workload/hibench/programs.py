@@ -1,5 +1,7 @@
 """HiBench's programs as jobs of a live MR-cluster: tables as those of ``[[job]]``, data first, then the program."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

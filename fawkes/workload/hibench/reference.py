@@ -4,6 +4,8 @@ Each function gets the folder of a program's input and that of its output, as th
 with the output in a line, or an empty text.
 """
 
+from __future__ import annotations
+
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """HiBench's report of its runs: the line of a run in the present form and in that of HiBench 2.2, written and read."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """An application in a file: its MR-jobs as ratios of bytes, for loads of scenarios."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated, Literal
 

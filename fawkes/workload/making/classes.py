@@ -5,6 +5,8 @@ its profiles), or RECONSTRUCTION, our choice where both are silent. The choices 
 together in ``Reconstruction``.
 """
 
+from __future__ import annotations
+
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

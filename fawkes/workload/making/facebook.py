@@ -5,6 +5,8 @@ sizes, in 28 groups (k-means; jobs without shuffle by themselves), each with its
 tests/workload/data/SOURCES.md.
 """
 
+from __future__ import annotations
+
 import random
 from dataclasses import replace
 from itertools import accumulate

@@ -3,6 +3,8 @@
 Another maker is a function that returns a Trace, and one entry here.
 """
 
+from __future__ import annotations
+
 import importlib
 import inspect
 from collections.abc import Callable, Mapping

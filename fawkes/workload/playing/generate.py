@@ -4,6 +4,8 @@ A data set is a folder ``NAME`` with ``manifest.json`` and the files in ``data``
 renamed into it, so that a folder of that name is always whole; one that fits what is wanted is used again.
 """
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import functools

@@ -4,6 +4,8 @@ What is asked for has an id that stays, so a request whose answer was lost is as
 then refuses it because it is there already. So a player outlives restarts of the controller.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

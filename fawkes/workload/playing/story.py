@@ -9,6 +9,8 @@ D  the second works by now: the first shrinks again, for the second's share
 E  the first and the second are gone, and the third grows to all nodes
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,5 +1,7 @@
 """Wordcount without Hadoop: what a Wordcount that an MR-cluster ran and saved must have come out as."""
 
+from __future__ import annotations
+
 from collections import Counter
 from pathlib import Path
 

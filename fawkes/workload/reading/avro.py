@@ -3,6 +3,8 @@
 Specification: https://avro.apache.org/docs/1.11.1/specification/ (binary encoding).
 """
 
+from __future__ import annotations
+
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,5 +1,7 @@
 """Files that hold other files, or tables of bytes: recognised by their first bytes, unpacked here or named."""
 
+from __future__ import annotations
+
 import bz2
 import gzip
 import lzma

@@ -1,5 +1,7 @@
 """Files that a workload is written to: packed when their name ends in .gz."""
 
+from __future__ import annotations
+
 import contextlib
 import gzip
 from collections.abc import Iterator

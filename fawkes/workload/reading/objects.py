@@ -1,5 +1,7 @@
 """JSON objects one after another in one file, as Rumen and SLS write them, each in its turn."""
 
+from __future__ import annotations
+
 import codecs
 import json
 import re

@@ -1,5 +1,7 @@
 """Requests, releases and jobs: the commands against a controller that answers over the real socket."""
 
+from __future__ import annotations
+
 import json
 import os
 import pwd

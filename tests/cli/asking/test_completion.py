@@ -1,5 +1,7 @@
 """Shell completion: verbs, and the names of the site; nothing, and silently, where there is no site."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys

@@ -1,5 +1,7 @@
 """Verbs that wait, beside a controller that is killed, stopped or cut off: 0 only for what the ledger has."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from contextlib import closing

@@ -1,5 +1,7 @@
 """`fawkes config` and the warning of `fawkes env`, against a controller that answers what a test puts there."""
 
+from __future__ import annotations
+
 import json
 import zipfile
 from collections.abc import Callable, Iterator

@@ -1,5 +1,7 @@
 """`fawkes restore`: what would come back is shown, the name is asked for, and only then anything is begun."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

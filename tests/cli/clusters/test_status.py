@@ -1,5 +1,7 @@
 """Lines below the table of `fawkes status`."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

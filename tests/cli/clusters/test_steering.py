@@ -1,5 +1,7 @@
 """`fawkes plan`, `hold`, `grow`, `shrink` and `--dry-run`, against the core itself behind the real socket."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,5 +1,7 @@
 """How a run is judged, on the real core in the simulated world."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The demo gets all that its lab will need before there is a lab."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

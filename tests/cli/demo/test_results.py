@@ -1,5 +1,7 @@
 """Results of programs, held against the same computation here: the right ones, and the words for the others."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """The story of `make demo`: its five points happen in the model of a lab, on machines of several speeds."""
 
+from __future__ import annotations
+
 import re
 import tomllib
 from contextlib import nullcontext

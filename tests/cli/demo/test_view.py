@@ -1,5 +1,7 @@
 """The view of a run while it goes on."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import pty

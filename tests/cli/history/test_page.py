@@ -1,5 +1,7 @@
 """The page beside a controller: started again when it ends, ended with the controller, however that ends."""
 
+from __future__ import annotations
+
 import os
 import select
 import subprocess

@@ -1,5 +1,7 @@
 """`fawkes record` and `fawkes whatif`: a ledger becomes a folder, and the folder answers for other policies."""
 
+from __future__ import annotations
+
 import csv
 import json
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Records of jobs whose tasks can be saved, and `fawkes whatif --preemption` about them."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import replace
 from pathlib import Path

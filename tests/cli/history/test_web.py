@@ -1,5 +1,7 @@
 """`fawkes web` of a site with ``[web]``, as a process: tokens act over the controller's real socket, by their roles."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil

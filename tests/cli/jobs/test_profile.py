@@ -1,5 +1,7 @@
 """`fawkes profile`, and jobs that use profiles: what is kept, what people see, and what is refused."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """`fawkes analyse`: rows for people and programs, skipped lines, a folder, a ledger, and what it refuses."""
 
+from __future__ import annotations
+
 import csv
 import gzip
 import json

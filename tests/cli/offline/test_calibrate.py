@@ -1,5 +1,7 @@
 """`fawkes calibrate`: constants in a file, and errors of another record by them."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """`fawkes compare`: a table over replays, rows in a folder, and going on with what is there."""
 
+from __future__ import annotations
+
 import csv
 import json
 import re

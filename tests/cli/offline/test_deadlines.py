@@ -1,5 +1,7 @@
 """Deadlines as the reading commands show them, from the ledger of a run under an admission policy."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from dataclasses import replace

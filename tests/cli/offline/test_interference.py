@@ -1,5 +1,7 @@
 """`fawkes interference`: rows for people and programs, a folder whole or not at all, and what it refuses."""
 
+from __future__ import annotations
+
 import csv
 import json
 from io import StringIO

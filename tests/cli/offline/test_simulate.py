@@ -1,5 +1,7 @@
 """`fawkes simulate`: what it prints, and a folder that is a site of its own, whole or not at all."""
 
+from __future__ import annotations
+
 import csv
 import json
 from io import StringIO

@@ -1,5 +1,7 @@
 """`fawkes check` against an SSH server in this process."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

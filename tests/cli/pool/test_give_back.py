@@ -1,5 +1,7 @@
 """Nodes of a Slurm allocation go back before its end, and nothing is discarded for that."""
 
+from __future__ import annotations
+
 import threading
 import time
 from collections.abc import Callable, Mapping

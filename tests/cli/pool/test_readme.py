@@ -1,5 +1,7 @@
 """README stays true: its three ways in are typed as they are printed, as far as they go without nodes."""
 
+from __future__ import annotations
+
 import json
 import re
 import shlex

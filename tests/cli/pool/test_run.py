@@ -1,5 +1,7 @@
 """Lines of `fawkes run` on stderr: about shadow mode, and about its progress."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import click

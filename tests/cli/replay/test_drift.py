@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

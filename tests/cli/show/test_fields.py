@@ -1,5 +1,7 @@
 """Every verb's table on a terminal of 80 columns: with usual values nothing goes, with the worst nothing breaks."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 from typing import Any

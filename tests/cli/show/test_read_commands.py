@@ -1,5 +1,7 @@
 """The reading commands on the ledger of a run of the real engine, and on ledgers that nobody should trust."""
 
+from __future__ import annotations
+
 import csv
 import json
 import os

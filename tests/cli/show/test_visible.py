@@ -1,5 +1,7 @@
 """Text from nodes is shown as text: no character of it reaches the terminal as a command."""
 
+from __future__ import annotations
+
 import unicodedata
 
 from hypothesis import given

@@ -1,5 +1,7 @@
 """`fawkes workload`: what it prints and writes, and what it says of bad input."""
 
+from __future__ import annotations
+
 import csv
 import gzip
 import json

@@ -1,5 +1,7 @@
 """A workload that includes others: what is taken of them, and what is said when they do not fit."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

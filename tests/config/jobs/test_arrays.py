@@ -1,5 +1,7 @@
 """Jobs of tasks in job files: the containers of their tasks, what cannot go along, what the simulator knows."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

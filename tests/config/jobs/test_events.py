@@ -1,5 +1,7 @@
 """Profiles out of event logs that Spark wrote: what stages took, runs that tried again, and logs that are damaged."""
 
+from __future__ import annotations
+
 import io
 import json
 from collections.abc import Callable, Mapping

@@ -1,5 +1,7 @@
 """Grants of CPUs: the properties that keep them, and the jobs for which nothing can."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """Profiles of a site as files, and jobs that use them."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

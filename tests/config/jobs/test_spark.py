@@ -1,5 +1,7 @@
 """Jobs of kind "spark": what their files may say, and the settings that come out."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

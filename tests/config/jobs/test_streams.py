@@ -1,5 +1,7 @@
 """Jobs of kind "stream": what their files may say, and the settings that come out."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """A job's own tags stand beside Fawkes's, by which the job is found again after a crash."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

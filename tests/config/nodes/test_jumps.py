@@ -1,5 +1,7 @@
 """``proxy_jump``, tables of jump hosts, and the OpenSSH configuration that an inventory asks for."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """``[quota]``: its defaults, its ranges, and keys that do not fit together."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

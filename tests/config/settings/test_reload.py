@@ -1,5 +1,7 @@
 """Settings that are read again: which keys count at once, which after a restart, and what is said of them."""
 
+from __future__ import annotations
+
 from dataclasses import fields
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """``[web]`` and the file of tokens: what is taken, and what is refused with file and key, and without a secret."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """The tables of a scenario: the example of docs/reference/scenario.md, and what can be wrong before there is a pool."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 

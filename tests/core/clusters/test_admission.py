@@ -1,5 +1,7 @@
 """The global queue (paper 4.2.1): FIFO, shrink to admit, never below minimums, infeasible requests, dormant ones."""
 
+from __future__ import annotations
+
 from collections import Counter
 from dataclasses import replace
 from random import Random

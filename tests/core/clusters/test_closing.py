@@ -1,5 +1,7 @@
 """The whole pool is given back: every MR-cluster or none, then the end of control."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

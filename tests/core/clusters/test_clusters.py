@@ -1,5 +1,7 @@
 """The life of an MR-cluster: its stages and their answers, failures, members, readings, idleness, release."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

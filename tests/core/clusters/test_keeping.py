@@ -1,5 +1,7 @@
 """When the second copy and a new image of the masters' data are due."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import pytest

@@ -1,5 +1,7 @@
 """A picture of a state is the state: whatever follows is decided alike."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.core.clusters.picture import Picture, picture, restored

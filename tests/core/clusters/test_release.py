@@ -3,6 +3,8 @@
 One that loads has an HDFS that takes writes: it is surveyed and saved before.
 """
 
+from __future__ import annotations
+
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Deploy, Effect, Host, Load, Reply, Retire, Save
 from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, Progress, ReleaseAsked, UndrainAsked

@@ -1,5 +1,7 @@
 """Somebody only asks whether an MR-cluster could be released: the answer is the real one, and nothing is done."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.core.values.events import Done, ReleaseAsked

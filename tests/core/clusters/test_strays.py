@@ -1,5 +1,7 @@
 """Tasks that lost their containers: when they are ended, and when nothing is known of them."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

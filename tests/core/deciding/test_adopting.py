@@ -1,5 +1,7 @@
 """A pool whose ledger is lost: which MR-clusters go on. Nothing is free, stopped or wiped that is not known."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

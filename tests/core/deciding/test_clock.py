@@ -1,5 +1,7 @@
 """Jumps of the clock: nothing expires, retires or ends a quarantine by them; all durations are as without them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

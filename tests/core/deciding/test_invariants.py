@@ -1,5 +1,7 @@
 """The invariants notice what they are there for: each sound thing is spoilt once."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 

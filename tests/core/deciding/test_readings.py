@@ -1,5 +1,7 @@
 """From readings to samples: jobs that users give to YARN themselves are seen, and are not nothing."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """Settings that change while the controller runs."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The rule over a pool: the table of docs/decisions/who-rules.md, and laws for any leases."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """Holds and moves by hand: what balancing leaves alone, what an operator may move, and what is foreseen."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """Ticks: each verdict, damping, budgets, targets, reconfigurations, and what the facts of a tick say."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

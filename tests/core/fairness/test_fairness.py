@@ -1,5 +1,7 @@
 """Equations 1 to 3, the meaning of tau, and the two cases in which it is exceeded with nothing to do."""
 
+from __future__ import annotations
+
 import math
 
 import pytest

@@ -1,5 +1,7 @@
 """Whole nodes from weights: water-filling between bounds, largest remainder, ties by id; the minimum from the data."""
 
+from __future__ import annotations
+
 import math
 
 import pytest

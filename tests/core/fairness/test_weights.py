@@ -1,5 +1,7 @@
 """Equation 4, and what happens to answers that are none."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Moves that pay: the laws of gains and costs, and what a tick does and says with them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

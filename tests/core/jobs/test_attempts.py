@@ -1,5 +1,7 @@
 """The outcome of an attempt: the whole truth table by a second formulation, and its meaning for a job."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import NamedTuple

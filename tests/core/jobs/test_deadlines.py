@@ -1,5 +1,7 @@
 """Deadlines under an admission policy: who is let in, with how many CPUs, who is dropped or killed, what is learned."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """The queue of MR-jobs: release, retries, time limits, cancellation in each life, late answers, w^J and s^J."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

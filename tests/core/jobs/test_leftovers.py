@@ -1,5 +1,7 @@
 """The removal of what tasks have saved when their job ends without needing it."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

@@ -1,5 +1,7 @@
 """Priorities of jobs: who leaves the queue first, and who does not wait for the tasks of others."""
 
+from __future__ import annotations
+
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,5 +1,7 @@
 """Service to users: reports of masters become an alert and its end, and jobs wait meanwhile."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

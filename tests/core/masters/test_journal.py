@@ -1,5 +1,7 @@
 """An MR-cluster that gave its journal up gets a new one: at which moment, on which nodes, and what else happens."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

@@ -1,5 +1,7 @@
 """Writes that a kept copy lacked: blocks by their writers, and how they are told."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, cast
 

@@ -1,5 +1,7 @@
 """Where masters go when they are lost, what holds them back, and what becomes of jobs."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import pytest

@@ -1,5 +1,7 @@
 """Masters that are asked to move, leave with their node, or come back from a copy; and how their copies are seen."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import pytest

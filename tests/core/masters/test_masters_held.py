@@ -1,5 +1,7 @@
 """Lost masters that the settings leave alone, and moves that do not come to their end: an operator decides."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import pytest

@@ -1,5 +1,7 @@
 """The second NameNode of an MR-cluster: when it takes over, and what goes on."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

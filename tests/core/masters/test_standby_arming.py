@@ -1,5 +1,7 @@
 """The second NameNode of an MR-cluster and its journal: how they are brought up again."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.core.values.effects import ArmStandby, Host, LookAtMasters

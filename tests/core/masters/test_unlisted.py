@@ -1,5 +1,7 @@
 """A member that the second NameNode does not list waits, is restarted once, and then serves all the same."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.core.masters.unlisted import RESTART_US, SERVES_US, Unlisted, unlisted

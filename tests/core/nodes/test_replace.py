@@ -1,5 +1,7 @@
 """A core node that goes out of service while its MR-cluster runs: another takes over first, and nothing is missing."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

@@ -1,5 +1,7 @@
 """Which files come back: the law of what was found, and the cases that a NameNode tells apart."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """The spread of input over the core nodes."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

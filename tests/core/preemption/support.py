@@ -1,5 +1,7 @@
 """Parts that tests of preemption share: bundled policies, tasks and devices at 100 MB/s."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from fawkes.core.preemption.values import Choose, Device, Medium, Task

@@ -1,5 +1,7 @@
 """The account of slot time: wasted, useful and not known add up to what was used, whatever the ledger says."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """An important job takes room from less important tasks: who is asked, how many go, and when nobody does."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

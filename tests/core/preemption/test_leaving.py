@@ -1,5 +1,7 @@
 """Tasks of nodes that leave: who is looked at, what each is told, and what is said of how it went."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

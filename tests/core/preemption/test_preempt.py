@@ -1,5 +1,7 @@
 """Algorithm 1: tables of values, and laws of every answer."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from math import inf
 

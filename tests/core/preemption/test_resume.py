@@ -1,5 +1,7 @@
 """Algorithm 2, and the accounts of waste."""
 
+from __future__ import annotations
+
 from math import inf
 
 import pytest

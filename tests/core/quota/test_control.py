@@ -1,5 +1,7 @@
 """The PI controller by the golden traces and margins of the fact sheet (1.6)."""
 
+from __future__ import annotations
+
 import cmath
 from math import atan, degrees, pi, sqrt
 

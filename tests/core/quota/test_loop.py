@@ -1,5 +1,7 @@
 """The inner loop: applications that are played against it, and laws of every period."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

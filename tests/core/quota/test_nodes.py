@@ -1,5 +1,7 @@
 """Whole nodes among MR-clusters by the same policies, and no move that is soon turned back."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 

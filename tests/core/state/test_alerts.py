@@ -1,5 +1,7 @@
 """Alerts have kinds, also when an earlier version of Fawkes stored them without."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations

@@ -1,5 +1,7 @@
 """Membership documents: constant in the ledger, complete in the world."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 

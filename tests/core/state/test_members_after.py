@@ -1,5 +1,7 @@
 """Orders to masters about a node after it has left, and masters that take a node for leaving that is not."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.core.values.effects import Membership

@@ -1,5 +1,7 @@
 """Consistent hashing of keys over holders (K26)."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.core.streams.hashing import migration, ring_of

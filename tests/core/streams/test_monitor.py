@@ -1,5 +1,7 @@
 """The congestion monitor: which action is due when (K24, K25), and what holds for all courses of readings."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise

@@ -1,5 +1,7 @@
 """Placement of tasks by traffic, with a cap on CPU (K28)."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.core.streams.placement import Channel, Topology, Worker, by_channel, place, round_robin

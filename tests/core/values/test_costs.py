@@ -1,5 +1,7 @@
 """The cost of a node event does not grow with the MR-clusters of the pool: counted, not timed."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -2,6 +2,8 @@
 and goes. Grants fit, do not change and are learned from once; the ledger gives the same decisions again.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import pytest

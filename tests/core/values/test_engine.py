@@ -1,5 +1,7 @@
 """The one loop: decided, checked, stored, applied, begun, in this order; nothing of it when a decision is unsound."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """Nodes that are held with their data: lost while they left, proven elsewhere later, given up, refused at the wipe."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """Keys of what is pending, and the one rule for how long to wait before the next try."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

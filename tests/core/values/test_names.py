@@ -1,5 +1,7 @@
 """An MR-cluster whose name another had before: answers about the other are not about it."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.core.clusters.picture import Picture, picture, restored

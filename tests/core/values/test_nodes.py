@@ -1,5 +1,7 @@
 """The life of a node: joins that fail, losses, drains by operators, quarantine, data that must not be lost."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

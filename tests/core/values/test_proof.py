@@ -1,5 +1,7 @@
 """Are the blocks of a node safe elsewhere? Tables and laws of the proof; nothing that stores is wiped without one."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """Copies of values with other fields: as Python's own, for every class of values that the core has."""
 
+from __future__ import annotations
+
 import dataclasses
 import importlib
 from dataclasses import dataclass, field, is_dataclass

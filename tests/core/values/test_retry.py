@@ -1,5 +1,7 @@
 """`fawkes retry`: what waits for its next try is tried at once."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

@@ -1,5 +1,7 @@
 """A shadow run looks, decides, says what it would have done, and changes nothing."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

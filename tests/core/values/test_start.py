@@ -1,5 +1,7 @@
 """An engine starts, again, with another inventory, after a crash: everything under way is said once more."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

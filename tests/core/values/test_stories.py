@@ -4,6 +4,8 @@
 twice or never, masters say anything of a node or are silent, and an MR-cluster is given back at any moment of its life.
 """
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

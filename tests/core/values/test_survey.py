@@ -1,5 +1,7 @@
 """HDFS and YARN are surveyed before an MR-cluster ends: undeclared data and foreign applications hold it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from itertools import pairwise
 

@@ -1,5 +1,7 @@
 """The view of a policy on one MR-cluster. A missing reading is missing, never 0."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Work that has waited for the same thing for long says so; whatever else is waited for, or was, is no alert."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

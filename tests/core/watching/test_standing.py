@@ -1,5 +1,7 @@
 """Causes for which a job waits when nothing of it moves: the table, and since when."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

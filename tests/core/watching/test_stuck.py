@@ -1,5 +1,7 @@
 """Work that stands still: the rule, and the alert of an MR-cluster that it raises and ends."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import pytest

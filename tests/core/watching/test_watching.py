@@ -1,5 +1,7 @@
 """The meaning of a node's sight: missing and lost, drained, safe to stop. Facts in, judgement out."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

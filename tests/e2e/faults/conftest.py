@@ -1,5 +1,7 @@
 """Whoever fails, is refused or breaks in on two MR-clusters: `tests/e2e/two_clusters.py` says what the tests share."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import pytest

@@ -1,5 +1,7 @@
 """Two controllers for one pool: the second one is refused, and a copied folder takes over only when somebody asks."""
 
+from __future__ import annotations
+
 import shutil
 import sqlite3
 import subprocess

@@ -1,5 +1,7 @@
 """Processes, hosts and cables fail; operators stop things. Nobody gets an unclean node, no block is lost."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.core.values.model import ClusterLife, JobLife, NodeLife, Role

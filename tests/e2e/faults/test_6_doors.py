@@ -3,6 +3,8 @@
 The whole matrix is `python -m drills doors`.
 """
 
+from __future__ import annotations
+
 import pytest
 
 from drills.doors import matrix

@@ -1,5 +1,7 @@
 """YARN never runs more tasks of a job than an admission policy granted it, also when the controller is killed."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

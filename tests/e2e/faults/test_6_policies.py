@@ -1,5 +1,7 @@
 """A policy of one's own on the live system, one that breaks, and a controller that only watches."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import pytest

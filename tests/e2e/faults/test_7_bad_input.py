@@ -1,5 +1,7 @@
 """Errors of an MR-cluster that show only on the nodes: it is given up, with the reason, and leaves nothing."""
 
+from __future__ import annotations
+
 import shutil
 from collections.abc import Iterator
 

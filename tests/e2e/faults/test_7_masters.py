@@ -1,5 +1,7 @@
 """Masters move and die: users keep their data, and the output of each job is there once."""
 
+from __future__ import annotations
+
 from typing import Any, cast
 
 import pytest

@@ -1,5 +1,7 @@
 """The whole ledger of all tests before: failures, refused controllers, policies that broke."""
 
+from __future__ import annotations
+
 import pytest
 
 from tests.e2e.laws import assert_decided_again, assert_one_owner, assert_whole, explained_moves

@@ -1,5 +1,7 @@
 """An Ansible inventory of a lab, read by a real `ansible-inventory`: its hosts become the pool."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """An allocation of a real Slurm becomes a pool, and goes back before Slurm takes it."""
 
+from __future__ import annotations
+
 import random
 import re
 import shlex

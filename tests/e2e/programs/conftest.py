@@ -5,6 +5,8 @@ the tests that were asked for look at is run: two queries and one program in `ma
 `make drills`.
 """
 
+from __future__ import annotations
+
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -3,6 +3,8 @@
 `make drills` runs the whole workflow (test_btworld_whole.py).
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

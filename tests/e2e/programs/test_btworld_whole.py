@@ -1,5 +1,7 @@
 """The whole workflow on real Pig, each query held against pandas; all that can fail has happened in ``ran``."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.workload.btworld.definition import workflow

@@ -3,6 +3,8 @@
 `make nightly` runs it, `make drills` runs all of them (test_hibench_all.py).
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

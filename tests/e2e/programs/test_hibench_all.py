@@ -1,5 +1,7 @@
 """HiBench's programs on real Hadoop, held against independent computations; what can fail has happened in ``ran``."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

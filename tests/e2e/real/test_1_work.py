@@ -1,5 +1,7 @@
 """Real jobs on MR-clusters that grow and shrink meanwhile; their results are compared with what was counted here."""
 
+from __future__ import annotations
+
 import re
 import subprocess
 from collections import Counter

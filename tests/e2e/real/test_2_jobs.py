@@ -1,5 +1,7 @@
 """Jobs of all kinds, good ones and bad ones, in the queue of one MR-cluster."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

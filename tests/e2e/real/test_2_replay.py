@@ -1,5 +1,7 @@
 """Jobs of traces as load jobs: they do what the trace says, once, whoever is killed meanwhile."""
 
+from __future__ import annotations
+
 import json
 import signal
 import subprocess

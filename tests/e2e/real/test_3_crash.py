@@ -1,5 +1,7 @@
 """The controller is killed in the middle of things; started again it finishes them, and nothing has happened twice."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.core.values.model import ClusterLife, JobLife, NodeLife, Reason, Role

@@ -1,5 +1,7 @@
 """The whole ledger of all tests before, and the end: what is at stake is told, saved and verified, nodes are wiped."""
 
+from __future__ import annotations
+
 import hashlib
 import shutil
 from concurrent.futures import ThreadPoolExecutor

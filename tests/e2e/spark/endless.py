@@ -1,5 +1,7 @@
 """A program that never ends by itself."""
 
+from __future__ import annotations
+
 import time
 
 from pyspark.sql import SparkSession  # type: ignore[import-not-found]

@@ -1,5 +1,7 @@
 """Helpers of the tests of Spark: jobs, the results that must come out, and words of the history server."""
 
+from __future__ import annotations
+
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path

@@ -4,6 +4,8 @@
 minutes, and 600 for the long show.
 """
 
+from __future__ import annotations
+
 import os
 import time
 from collections.abc import Iterator

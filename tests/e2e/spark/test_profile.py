@@ -1,5 +1,7 @@
 """Profiles on real YARN: an application is run once, and its profile gives the next run one executor on each node."""
 
+from __future__ import annotations
+
 import json
 import shutil
 from collections.abc import Iterator

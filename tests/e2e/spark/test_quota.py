@@ -1,5 +1,7 @@
 """CPU quotas on real YARN: an application is steered to its deadline, and no limit outlives its controller."""
 
+from __future__ import annotations
+
 import json
 import shutil
 from collections.abc import Iterator

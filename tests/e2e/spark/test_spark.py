@@ -1,5 +1,7 @@
 """Spark on an MR-cluster that grows and shrinks under it: one application, with the right result; and what fails."""
 
+from __future__ import annotations
+
 import ast
 import json
 import shlex

@@ -3,6 +3,8 @@
 With a folder as last argument every fourth round keeps its counts there: what is lost later costs no more than that.
 """
 
+from __future__ import annotations
+
 import sys
 import time
 from collections.abc import Iterable, Iterator

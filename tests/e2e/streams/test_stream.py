@@ -1,5 +1,7 @@
 """A stream through its load on real Hadoop and Spark, alone and beside tasks that are saved for it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
 

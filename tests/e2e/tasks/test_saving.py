@@ -1,5 +1,7 @@
 """Tasks that save themselves on real Hadoop: their nodes leave, and they go on elsewhere without a gap."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Jobs of tasks on real Hadoop: results, retries, failures, lost nodes, a lost ApplicationMaster."""
 
+from __future__ import annotations
+
 import shlex
 from collections import Counter
 from collections.abc import Iterator

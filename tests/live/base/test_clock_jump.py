@@ -1,5 +1,7 @@
 """The machine's clock is stepped by ten hours both ways under an engine that takes its events from a real mailbox."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

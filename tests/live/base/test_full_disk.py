@@ -1,5 +1,7 @@
 """A controller whose ledger's disk gets full, played with the commands: it says so, waits, and goes on."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil

@@ -1,5 +1,7 @@
 """Hooks: what they are given, how long they may take, and what they can never do to anybody."""
 
+from __future__ import annotations
+
 import json
 import logging
 import os

@@ -1,5 +1,7 @@
 """Refusals by a node's lease, as the world reports them: one node alone, or another controller that is in charge."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

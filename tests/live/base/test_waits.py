@@ -1,5 +1,7 @@
 """A wait of work is reported when it has lasted, and again after twice the time."""
 
+from __future__ import annotations
+
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import WaitSeen
 from fawkes.live.base import limits

@@ -1,5 +1,7 @@
 """A deployment that is called off: no step begins any more, wherever it was."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """The note of where a move has put the masters' data."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 

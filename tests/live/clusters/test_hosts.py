@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import json
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence

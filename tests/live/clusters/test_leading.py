@@ -1,5 +1,7 @@
 """Masters with a journal are made active where the ledger has them, in their order, and nowhere else."""
 
+from __future__ import annotations
+
 import json
 import threading
 from collections.abc import Iterator

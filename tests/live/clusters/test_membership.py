@@ -1,5 +1,7 @@
 """Lists of members: who gets a new one, in which order, and what happens when a worker is not reached."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace

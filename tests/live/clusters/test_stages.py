@@ -1,5 +1,7 @@
 """Saving the outputs of an MR-cluster, from the goal to its facts, against an HDFS in memory."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace

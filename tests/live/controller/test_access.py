@@ -1,5 +1,7 @@
 """Access: by rank, by whose MR-cluster it is, and by whose files a request names."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from dataclasses import replace

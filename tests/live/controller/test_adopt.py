@@ -1,5 +1,7 @@
 """Adopting a pool, on nodes with real leases and kept copies: what is found, who is refused, what is written."""
 
+from __future__ import annotations
+
 import stat
 from collections.abc import Callable
 from contextlib import closing

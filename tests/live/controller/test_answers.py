@@ -1,5 +1,7 @@
 """Answers of a controller to the commands, from a run in the simulated world."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

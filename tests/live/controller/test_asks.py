@@ -1,5 +1,7 @@
 """The description of the API: a validator takes it, it has all verbs and queries, and answers are as it says."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast

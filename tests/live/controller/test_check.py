@@ -1,5 +1,7 @@
 """`fawkes check` on hosts of a lab that have one fault each."""
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess

@@ -1,5 +1,7 @@
 """The controller's socket, for real: a server with a core that answers at once, and whoever talks to it."""
 
+from __future__ import annotations
+
 import contextlib
 import getpass
 import http.client

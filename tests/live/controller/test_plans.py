@@ -1,5 +1,7 @@
 """A site's files that are read again for a controller that works."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

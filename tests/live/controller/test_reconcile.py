@@ -1,5 +1,7 @@
 """The latest goal of a key wins; a key is never worked on twice at once."""
 
+from __future__ import annotations
+
 import threading
 from collections import Counter
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """The look before a restore against real Hadoop: its image, its edits, its blocks on disks."""
 
+from __future__ import annotations
+
 import os
 import re
 import shutil

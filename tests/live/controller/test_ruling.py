@@ -1,5 +1,7 @@
 """The rule over real leases and real ledgers: copies, backups, empty folders, two at once."""
 
+from __future__ import annotations
+
 import shutil
 from collections.abc import Callable
 from contextlib import closing

@@ -1,5 +1,7 @@
 """An HDFS in memory, a site whose masters' data is kept, and a place for what is saved."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
 

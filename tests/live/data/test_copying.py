@@ -1,5 +1,7 @@
 """The controller's copy of the masters' data: whatever the NameNode does, and wherever a crash cuts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

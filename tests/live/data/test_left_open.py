@@ -1,5 +1,7 @@
 """Open files whose writers have ended."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.live.data.left_open import OpenFile, of_ended

@@ -1,5 +1,7 @@
 """Input sets into HDFS: whole, even, verified, and begun again wherever it was cut short."""
 
+from __future__ import annotations
+
 import random
 import threading
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """A folder below which no link is followed."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path

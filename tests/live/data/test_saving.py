@@ -1,5 +1,7 @@
 """Outputs to persistent storage: whole, verified, never over other data."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import shutil

@@ -1,5 +1,7 @@
 """A save is not led astray: neither by names of HDFS nor by links on the disk."""
 
+from __future__ import annotations
+
 import contextlib
 import shutil
 from collections.abc import Iterator

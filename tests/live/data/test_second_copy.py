@@ -1,5 +1,7 @@
 """The second copy of the masters' data, on another node: always what the controller's was, or not noted at all."""
 
+from __future__ import annotations
+
 import io
 import tarfile
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """Where input sets come from."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Where the operations of an edit log end, and which files make a namespace."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """The image of a NameNode as XML: in pieces of any length, cut short, damaged, and with names that XML cannot have."""
 
+from __future__ import annotations
+
 import gzip
 from collections.abc import Iterable
 

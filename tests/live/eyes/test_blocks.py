@@ -1,5 +1,7 @@
 """Blocks on nodes by HDFS, from reports that were recorded from Hadoop 3.5.0."""
 
+from __future__ import annotations
+
 import copy
 import json
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Free nodes are looked at, and told of when they stop answering and when they answer again."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Histories that the controller reads for `fawkes record`, from a server with canned documents."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

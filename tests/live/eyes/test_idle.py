@@ -1,5 +1,7 @@
 """A node that drains is free early when only Spark runs on its MR-cluster and it has no container; never by a guess."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

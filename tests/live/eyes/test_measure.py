@@ -1,5 +1,7 @@
 """Readings of an MR-cluster, from recorded answers and from masters that fail in every way."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

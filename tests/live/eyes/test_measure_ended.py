@@ -1,5 +1,7 @@
 """Jobs and tasks that are done: each application that has ended counts once, whatever is asked and forgotten."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """Room for the next job: looked for until there is some, and never taken for granted."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterator
 from typing import Any

@@ -1,5 +1,7 @@
 """All MR-clusters are read at once: each in its own thread, none waits for another."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any

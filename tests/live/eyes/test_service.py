@@ -1,5 +1,7 @@
 """Reports of masters on writes and applications, and how often a change of them is posted."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

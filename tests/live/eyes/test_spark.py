@@ -1,5 +1,7 @@
 """Tasks of Spark applications, by their drivers; without an answer by their containers, and never none."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

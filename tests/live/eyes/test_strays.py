@@ -1,5 +1,7 @@
 """Tasks that lost their containers: found by an ApplicationMaster and its ResourceManager, and ended."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

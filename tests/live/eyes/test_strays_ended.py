@@ -1,5 +1,7 @@
 """Tasks without a container are ended: those alone that stray to this moment."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.errors import FawkesError

@@ -1,5 +1,7 @@
 """Data in HDFS that nobody declared, and running applications that are not ours."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,7 @@
 """Tasks of jobs of tasks, by the list of applications alone: their number, the part that is done, their containers."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

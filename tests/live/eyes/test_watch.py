@@ -1,5 +1,7 @@
 """Which facts about members are told, when they are told again, and what the masters are asked for them."""
 
+from __future__ import annotations
+
 import json
 import threading
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,7 @@
 """The work of a job by the counters of Hadoop, from servers with canned documents."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Keys, and the lists of those who may speak to daemons."""
 
+from __future__ import annotations
+
 import ipaddress
 from pathlib import Path
 from typing import Any

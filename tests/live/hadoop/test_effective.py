@@ -1,5 +1,7 @@
 """The configuration of a node as it is written and as its daemons have it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any

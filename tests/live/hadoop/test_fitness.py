@@ -1,5 +1,7 @@
 """Problems of a host, judged from what was seen of it."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import dataclasses
 import subprocess
 import xml.etree.ElementTree as ET

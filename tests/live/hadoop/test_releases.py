@@ -1,5 +1,7 @@
 """A release that the controller's cache lacks is refused before anything is admitted, with the command to type."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterator
 from pathlib import Path

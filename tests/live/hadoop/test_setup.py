@@ -1,5 +1,7 @@
 """The command, the files and the configuration of a job's attempt."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any

@@ -1,5 +1,7 @@
 """The command of an attempt of a job of tasks: a client on the master, with our tag, the files and the description."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import PurePosixPath
 

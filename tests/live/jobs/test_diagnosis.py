@@ -1,5 +1,7 @@
 """Which words of a failed job are told, where there are many."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.core.values.sight import Cause

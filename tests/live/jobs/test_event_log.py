@@ -1,5 +1,7 @@
 """Event logs of Spark applications in HDFS: which files they are, and what of them is sent."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import pytest

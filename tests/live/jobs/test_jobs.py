@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import threading
 from pathlib import PurePosixPath
 from typing import Any

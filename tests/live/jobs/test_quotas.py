@@ -1,5 +1,7 @@
 """Quotas of real executors: a driver that answers over HTTP, nodes that are told, and a record of it all."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace

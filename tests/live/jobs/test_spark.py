@@ -1,5 +1,7 @@
 """The command of a Spark application, and what its driver says when it fails."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

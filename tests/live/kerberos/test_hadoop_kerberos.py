@@ -1,5 +1,7 @@
 """Hadoop's configuration with Kerberos: the settings that it adds, and those that nobody can take away."""
 
+from __future__ import annotations
+
 import re
 from pathlib import PurePosixPath
 

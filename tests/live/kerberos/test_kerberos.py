@@ -1,5 +1,7 @@
 """Faults of a site's Kerberos are reported before any node is touched; tickets are of a real KDC."""
 
+from __future__ import annotations
+
 import base64
 import socket
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Keytabs are read as MIT's programs write them; whatever else is in the file is an error that names it."""
 
+from __future__ import annotations
+
 import contextlib
 import struct
 

@@ -1,5 +1,7 @@
 """Secrets of jobs: named in the job file, read when the job begins, and in no value that is stored or shown."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

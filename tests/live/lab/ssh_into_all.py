@@ -1,5 +1,7 @@
 """Run inside a lab with its site folder: log in to every host by name, strictly, and print what each says of itself."""
 
+from __future__ import annotations
+
 import json
 import sys
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Shared parts of the tests of the lab: commands on hosts, waiting for a condition, traces that a lab could leave."""
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess

@@ -1,5 +1,7 @@
 """Power failures, pauses, cut cables."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import pytest

@@ -1,5 +1,7 @@
 """A lab that is up: what its hosts are like, and commands inside."""
 
+from __future__ import annotations
+
 import csv
 import json
 import signal

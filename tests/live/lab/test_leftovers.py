@@ -1,5 +1,7 @@
 """Traces of a lab: nothing but its site folder stays, however it ends."""
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess

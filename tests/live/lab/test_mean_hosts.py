@@ -3,6 +3,8 @@
 What Fawkes needs works all the same, or `fawkes check` says that it will not.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import sys

@@ -1,5 +1,7 @@
 """Labs with more than one network: jump hosts, a network for data, two sites."""
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """An MR-cluster with its own Unix user on a node: what a hostile job of that user cannot do, and what a wipe finds."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 from pathlib import PurePosixPath

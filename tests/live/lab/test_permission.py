@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import errno
 import os
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Labs of users without rights. Root becomes one by a user namespace that knows a single user."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys

@@ -1,5 +1,7 @@
 """Where the SSH server comes from. apt-get and dpkg are stand-ins here; the other tests' labs use the real ones."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from pathlib import Path

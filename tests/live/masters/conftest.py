@@ -1,5 +1,7 @@
 """An MR-cluster with a journal on nodes that are folders of this machine."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
 

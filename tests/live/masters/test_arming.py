@@ -1,5 +1,7 @@
 """A second NameNode and its journal brought up again, on nodes that are folders of this machine."""
 
+from __future__ import annotations
+
 import shutil
 
 import pytest

@@ -1,5 +1,7 @@
 """The list of a node's blocks: whole, or no list at all."""
 
+from __future__ import annotations
+
 import gzip
 
 import pytest

@@ -1,5 +1,7 @@
 """An MR-cluster without a journal gets one, on nodes that are folders of this machine."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

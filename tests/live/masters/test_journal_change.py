@@ -1,5 +1,7 @@
 """A node of a journal is replaced, on nodes that are folders of this machine."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.errors import FawkesError, HostError

@@ -1,5 +1,7 @@
 """The keeper: who is told of copies and when, the last data of stopped masters, a copy on its way to other nodes."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from dataclasses import replace

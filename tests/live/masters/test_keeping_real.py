@@ -1,5 +1,7 @@
 """The masters' data of a real NameNode and ResourceManager: copied while they work, and what others start with."""
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess

@@ -1,5 +1,7 @@
 """Moves of masters on nodes that are folders of this machine: real scripts, sleeping daemons, a server that answers."""
 
+from __future__ import annotations
+
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

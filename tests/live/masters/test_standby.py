@@ -1,5 +1,7 @@
 """Looks at a second NameNode and its journal: what is told, and when."""
 
+from __future__ import annotations
+
 from typing import cast
 
 import pytest

@@ -1,5 +1,7 @@
 """Takeovers on nodes that are folders of this machine: real scripts, sleeping daemons, orders over RPC."""
 
+from __future__ import annotations
+
 import shutil
 from dataclasses import replace
 

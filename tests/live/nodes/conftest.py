@@ -1,5 +1,7 @@
 """An SSH server of a test's own, and a key that opens it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
 

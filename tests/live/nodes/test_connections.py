@@ -1,5 +1,7 @@
 """Connections to a host: those that it opens for us, and more of them where its sshd allows few sessions on one."""
 
+from __future__ import annotations
+
 import io
 import socket
 import threading

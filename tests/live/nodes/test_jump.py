@@ -1,5 +1,7 @@
 """Nodes behind jump hosts: one connection to each, and what is told when one of them cannot be used."""
 
+from __future__ import annotations
+
 import json
 import socket
 import threading

@@ -1,5 +1,7 @@
 """`fawkes check` of real hosts behind a real jump host."""
 
+from __future__ import annotations
+
 import json
 import subprocess
 import sys

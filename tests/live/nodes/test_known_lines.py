@@ -1,5 +1,7 @@
 """Lines of known_hosts mean what OpenSSH takes them for; the programs of OpenSSH are asked the same."""
 
+from __future__ import annotations
+
 import re
 import subprocess
 from collections.abc import Iterator

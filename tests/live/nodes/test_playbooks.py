@@ -1,5 +1,7 @@
 """A site's own playbooks: read when its settings name them, refused when they could not do their work, shown."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """Former masters that nobody could stop: a controller that is started again goes on to keep them out."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from fawkes.config.clusters.details import ClusterDetails

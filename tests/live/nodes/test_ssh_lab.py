@@ -1,5 +1,7 @@
 """The SSH layer on hosts of their own: real sshd, real login shells, power failures, cut cables."""
 
+from __future__ import annotations
+
 import json
 import subprocess
 import sys

@@ -1,5 +1,7 @@
 """HDFS's checksum of a file, computed here."""
 
+from __future__ import annotations
+
 import hashlib
 import random
 

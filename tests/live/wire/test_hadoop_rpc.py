@@ -1,5 +1,7 @@
 """Orders over Hadoop's RPC: what is sent, and what each answer means."""
 
+from __future__ import annotations
+
 import socket
 import struct
 import threading

@@ -1,5 +1,7 @@
 """Answers of ResourceManager and NameNode that were recorded from Hadoop 3.5.0."""
 
+from __future__ import annotations
+
 import copy
 import json
 from typing import Any

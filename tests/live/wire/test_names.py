@@ -1,5 +1,7 @@
 """Host names, when nobody says which address they have."""
 
+from __future__ import annotations
+
 import socket
 import threading
 

@@ -1,5 +1,7 @@
 """Protobuf messages: what is written is read again, and nothing that is cut short is believed."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

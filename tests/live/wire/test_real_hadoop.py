@@ -1,5 +1,7 @@
 """Readings, loads, saves and the question of safety against real Hadoop."""
 
+from __future__ import annotations
+
 import random
 import subprocess
 import threading

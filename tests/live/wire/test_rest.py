@@ -1,5 +1,7 @@
 """Documents over HTTP from servers that are slow, wrong or gone."""
 
+from __future__ import annotations
+
 import gzip
 import math
 import socket

@@ -1,5 +1,7 @@
 """HTTPS with the servers of an MR-cluster: just its own certificate is accepted, and deadlines hold as without."""
 
+from __future__ import annotations
+
 import ssl
 import threading
 from collections.abc import Iterator

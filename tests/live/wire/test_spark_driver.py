@@ -1,5 +1,7 @@
 """The REST of a Spark driver: what is asked for, and what is no answer."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

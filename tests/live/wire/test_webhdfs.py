@@ -1,5 +1,7 @@
 """The file system of an MR-cluster over WebHDFS, against one in memory."""
 
+from __future__ import annotations
+
 import gzip
 import socket
 import threading

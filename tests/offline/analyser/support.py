@@ -1,5 +1,7 @@
 """Logs of task events for tests: lines by hand, and reading them."""
 
+from __future__ import annotations
+
 import gzip
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The 5-second rule, waste and repeats on logs by hand, and that batches do not matter."""
 
+from __future__ import annotations
+
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,5 +1,7 @@
 """Machine events: types of machines, and files that are none."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """Logs with known figures: the analyser finds these again, whatever they are, and those of the thesis."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np

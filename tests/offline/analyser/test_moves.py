@@ -1,5 +1,7 @@
 """Nodes that left MR-clusters, counted from a ledger."""
 
+from __future__ import annotations
+
 from collections import Counter
 
 from fawkes.offline.analyser.tables import moved_rows

@@ -1,5 +1,7 @@
 """Reading task events: dirty lines are counted with their place, broken logs end with a reason."""
 
+from __future__ import annotations
+
 import gzip
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """From observations to constants."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """The file of fitted constants: read back as it was, and true to what it was fitted on."""
 
+from __future__ import annotations
+
 import tomllib
 from dataclasses import replace
 from pathlib import Path

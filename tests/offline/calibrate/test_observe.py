@@ -1,5 +1,7 @@
 """Observations of each constant in records, from simulated runs with canned histories."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

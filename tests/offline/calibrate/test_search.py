@@ -1,5 +1,7 @@
 """Constants that no record shows by itself are found by simulating with several values of them."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Starts of tasks: their time alone, and the cost of a crowd of them on the cores."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

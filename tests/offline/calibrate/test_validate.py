@@ -1,5 +1,7 @@
 """How well constants predict a run: by themselves alone, and what is said of it."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 

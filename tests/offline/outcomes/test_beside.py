@@ -1,5 +1,7 @@
 """A recorded run beside a simulated one; here both are simulated."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from itertools import pairwise
 

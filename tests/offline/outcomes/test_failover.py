@@ -1,5 +1,7 @@
 """The cost of lost masters in an offline run: time without them, jobs that began again, tasks done in vain."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """Frames as files: a plain reader keeps every policy, and ours gives the frame back."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pandas as pd

@@ -1,5 +1,7 @@
 """A run in the simulated world as if it had been recorded live: sleep jobs on a few nodes, and its ledger as a site."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

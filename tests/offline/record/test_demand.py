@@ -1,5 +1,7 @@
 """The demands of a recorded job, by the best that is known of it."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

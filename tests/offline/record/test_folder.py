@@ -1,5 +1,7 @@
 """A record: whole or not at all, the same run again, and refused when it cannot be trusted."""
 
+from __future__ import annotations
+
 import json
 import shutil
 import sqlite3

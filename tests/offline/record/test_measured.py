@@ -1,5 +1,7 @@
 """Delays in a ledger: those that the simulated world was told."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from fawkes.base.units import SECOND_US

@@ -1,5 +1,7 @@
 """Settings of a ledger, written as keys of fawkes.toml, are the same settings again."""
 
+from __future__ import annotations
+
 import tomllib
 from dataclasses import fields
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Contents of a record that is taken from a ledger: the jobs, and those that are skipped, with the reason."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

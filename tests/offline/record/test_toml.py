@@ -1,5 +1,7 @@
 """Values that are written as TOML are read back as the same."""
 
+from __future__ import annotations
+
 import tomllib
 from typing import Any
 

@@ -1,5 +1,7 @@
 """When a run counts as reproduced, and what is said of it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 import pytest

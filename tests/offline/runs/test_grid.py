@@ -1,5 +1,7 @@
 """Grids: the same rows however they are run, resumed after an interrupt, and refused where they do not belong."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal

@@ -1,5 +1,7 @@
 """Regret: the search for the best fixed division, runs under one, and the regret of each policy."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

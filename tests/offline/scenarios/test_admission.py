@@ -1,5 +1,7 @@
 """Offline runs under admission policies: who meets deadlines, what an oracle is told, and policies that fail."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Input that would give a hang or a plain row: outlier times, lost masters, lost copies, rigid jobs."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 

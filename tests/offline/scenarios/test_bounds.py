@@ -1,5 +1,7 @@
 """A policy answers in a process of its own: the same answers, and an end to a call that takes too much."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 

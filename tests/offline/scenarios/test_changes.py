@@ -1,5 +1,7 @@
 """`--set` over a scenario: its model, its pool and its MR-clusters, as if the file said so."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

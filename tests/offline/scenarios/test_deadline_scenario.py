@@ -1,5 +1,7 @@
 """The bundled scenario of deadlines, and the admission policy that docs/policies.md writes for it."""
 
+from __future__ import annotations
+
 import re
 from functools import cache
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Demands of tasks on the machine as a table, and what their starts add to it."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 

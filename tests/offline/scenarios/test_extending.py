@@ -1,5 +1,7 @@
 """The worked example of an application in docs/applications.md, as a reader would try it."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 

@@ -6,6 +6,8 @@ instant, and the full simulator one for each event, as live. It learns the work 
 job's end begins, and the flat pool before: policies that learn are compared where no job waits at such an end.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any

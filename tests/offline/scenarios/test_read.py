@@ -1,5 +1,7 @@
 """Scenario files as plans, and what is wrong with them."""
 
+from __future__ import annotations
+
 import shutil
 from dataclasses import fields
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Rigid jobs beside an idle MR-cluster: they get the nodes that they need, or the end says what they wait for."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

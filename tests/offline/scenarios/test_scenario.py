@@ -1,5 +1,7 @@
 """`simulate()`: jobs succeed, decisions come again, the same bytes each time, and what never ends is told."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys

@@ -1,5 +1,7 @@
 """ApplicationMasters that fill an MR-cluster, in the simulated world: an alert, a reason, and an end that names it."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

@@ -4,6 +4,8 @@ After a change: ``fawkes paper --chapter NAME --out DIR``, and DIR/NAME's index.
 docs/paper/NAME.
 """
 
+from __future__ import annotations
+
 import csv
 from collections.abc import Iterable
 from dataclasses import asdict, replace

@@ -1,5 +1,7 @@
 """CRIU out of packages: the mirror, what is refused, and an archive that has all that the program needs."""
 
+from __future__ import annotations
+
 import hashlib
 import platform
 import tarfile

@@ -1,5 +1,7 @@
 """Admission policies of users answer in workers as those that came with Fawkes do in the process."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

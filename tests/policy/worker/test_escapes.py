@@ -3,6 +3,8 @@
 The text of each passes the check of policy files, which is for mistakes. What holds is the process without rights.
 """
 
+from __future__ import annotations
+
 import os
 import socket
 import threading

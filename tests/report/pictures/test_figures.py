@@ -1,5 +1,7 @@
 """Pictures: the bytes depend on the data alone, and what is drawn is what was held."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import subprocess

@@ -1,5 +1,7 @@
 """Frames of a run: one shape for live and simulated stores."""
 
+from __future__ import annotations
+
 from collections import Counter
 from dataclasses import replace
 from itertools import islice

@@ -1,5 +1,7 @@
 """Pictures of whole runs: what is drawn is what was read, and the points beside it are those of the lines."""
 
+from __future__ import annotations
+
 import json
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The style of all figures: what a journal's production editor would send back."""
 
+from __future__ import annotations
+
 import re
 from io import BytesIO
 from itertools import combinations

@@ -1,5 +1,7 @@
 """Configurations that differ: what counts as a difference, and what is not known."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.report.tables.config_rows import against_daemons, against_defaults, values_of

@@ -1,5 +1,7 @@
 """Explanations that an administrator would accept, of a run of the real engine."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """The fate of a job, with the numbers behind it."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.errors import UserError

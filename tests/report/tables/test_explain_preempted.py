@@ -1,5 +1,7 @@
 """The account of tasks that had to go, in the explanation of their job."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import pytest

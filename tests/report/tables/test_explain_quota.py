@@ -1,5 +1,7 @@
 """The course of a job under quotas in lines and curves."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

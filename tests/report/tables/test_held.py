@@ -1,5 +1,7 @@
 """A node whose data is waited for, as people see it: rows, health, explanation; and that it passes."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Rows for tables and programs: health, and every kind of event in a few words."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,7 @@
 """The waste of preemption, in words and as rows; not known is a value of its own."""
 
+from __future__ import annotations
+
 from fawkes.core.preemption.account import Account
 from fawkes.core.preemption.waste import Waste
 from fawkes.report.tables.waste_rows import TASKS, WASTE, waste_in_words, waste_row

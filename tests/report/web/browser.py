@@ -1,5 +1,7 @@
 """A real Chromium without a window, driven by its own chromedriver over WebDriver."""
 
+from __future__ import annotations
+
 import base64
 import re
 import shutil

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from tests.report.conftest import played, played_ledger
 
 __all__ = ["played", "played_ledger"]

@@ -3,6 +3,8 @@
 The pool at work is that run, ended in its middle.
 """
 
+from __future__ import annotations
+
 import sys
 import tempfile
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """`fawkes web` as a process of its own, on a free port."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
 from collections.abc import Callable, Iterator

@@ -1,5 +1,7 @@
 """Requests that act: who is let through, what is refused before anybody is asked, and a controller that hangs."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterator
 from pathlib import Path

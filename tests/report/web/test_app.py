@@ -1,5 +1,7 @@
 """Requests to the page: who is let in, what is refused, and answers that are the rows of the commands."""
 
+from __future__ import annotations
+
 import json
 import re
 import threading

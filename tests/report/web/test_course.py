@@ -1,5 +1,7 @@
 """Curves of the page: the same however a ledger is read, bounded, and equal to the rows of the commands."""
 
+from __future__ import annotations
+
 from collections import Counter
 
 from hypothesis import given

@@ -1,5 +1,7 @@
 """/metrics: what is known, under names that Prometheus, the alert rules and the dashboard agree on."""
 
+from __future__ import annotations
+
 import json
 import re
 import shutil

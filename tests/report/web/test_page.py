@@ -1,5 +1,7 @@
 """The page in a real Chromium draws what the ledger says. Skipped where chromium or chromium-driver is missing."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Series: bounded, with their end, their peak and their gaps; the same however the points came."""
 
+from __future__ import annotations
+
 from hypothesis import given
 from hypothesis import strategies as st
 

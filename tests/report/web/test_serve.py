@@ -1,5 +1,7 @@
 """Clients that are slow, silent, many or malformed get nothing, and everybody else is answered."""
 
+from __future__ import annotations
+
 import select
 import socket
 import ssl

@@ -1,5 +1,7 @@
 """Every reason that the core can give has a sentence."""
 
+from __future__ import annotations
+
 import ast
 import json
 import string

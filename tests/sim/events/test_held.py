@@ -1,5 +1,7 @@
 """Nodes that lose their power at each moment of their leave: what only they have is never wiped, and nothing hangs."""
 
+from __future__ import annotations
+
 from collections import Counter
 from functools import cache
 

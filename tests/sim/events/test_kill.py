@@ -3,6 +3,8 @@
 Interrupted work is the normal case: the end must be as good as the end of the run that was never interrupted.
 """
 
+from __future__ import annotations
+
 import copy
 import os
 from collections.abc import Iterator

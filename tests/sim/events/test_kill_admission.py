@@ -1,5 +1,7 @@
 """Kill at every step under an admission policy: no job is let in twice for an attempt, and none teaches it twice."""
 
+from __future__ import annotations
+
 import copy
 import os
 from collections import Counter

@@ -1,5 +1,7 @@
 """A simulated MR-cluster whose HDFS takes no writes for a while: jobs wait, and their attempts are not used up."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.base.units import SECOND_US

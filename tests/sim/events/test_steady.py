@@ -1,5 +1,7 @@
 """The preset `steady`: confirmations, settling, a budget of moves for each window, no flapping."""
 
+from __future__ import annotations
+
 import random
 from collections import Counter
 from collections.abc import Iterable

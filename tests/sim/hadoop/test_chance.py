@@ -1,5 +1,7 @@
 """Chances of tasks: fixed numbers, a mean of one, and nothing drawn where nothing is asked for."""
 
+from __future__ import annotations
+
 from statistics import fmean, pstdev
 
 import pytest

@@ -1,5 +1,7 @@
 """The model of an MR-cluster: waves, phases, what a leaving node costs, and the paper's figures for Sort."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from math import ceil
 from statistics import fmean

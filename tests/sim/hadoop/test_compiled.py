@@ -1,5 +1,7 @@
 """The compiled model against the readable one: equal events of tasks, equal ends, equal readings."""
 
+from __future__ import annotations
+
 import copy
 from collections import Counter
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """The laws of conservation: they hold in random stories and whole runs, and each break of one is seen."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 

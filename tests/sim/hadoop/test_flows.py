@@ -1,5 +1,7 @@
 """Shared rates: against a plain recomputation of everybody's share at every event, and by laws."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from math import ceil, inf
 

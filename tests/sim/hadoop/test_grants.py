@@ -1,5 +1,7 @@
 """Grants of CPUs in the model of Hadoop: no more tasks at once, and no job that stands still for its own reduces."""
 
+from __future__ import annotations
+
 from collections import Counter
 from dataclasses import replace
 

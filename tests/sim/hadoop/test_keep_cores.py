@@ -1,5 +1,7 @@
 """Cores that copies and second NameNodes take: none unless asked for, else for each MR-cluster."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from math import inf
 

@@ -1,5 +1,7 @@
 """Which model of Hadoop is taken, and where the compiled one is kept."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

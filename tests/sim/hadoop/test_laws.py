@@ -1,5 +1,7 @@
 """Laws of the model of Hadoop that hold whatever its constants are: no machine gives anything away."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import fields, replace
 from typing import Any

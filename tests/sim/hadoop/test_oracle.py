@@ -1,5 +1,7 @@
 """An independent oracle: the same jobs in SimPy, task by task as its processes, where sharing is simple."""
 
+from __future__ import annotations
+
 from collections.abc import Generator
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,7 @@
 """The compiled model takes the same rate as the readable one, also where it leaves divisions out."""
 
+from __future__ import annotations
+
 from math import inf
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The simulated world beyond the contract of both worlds: faults, silence, losses, the leavings of a dead engine."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

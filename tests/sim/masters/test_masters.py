@@ -1,5 +1,7 @@
 """Masters of simulated MR-clusters that die: what stands still, who takes over, what is lost, in both models."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable
 

@@ -3,6 +3,8 @@
 With a second NameNode the death of one node at a time loses no write.
 """
 
+from __future__ import annotations
+
 import os
 from collections import Counter
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """Masters with a second NameNode in the simulated world: takeovers that lose nothing, journals that are mended."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import importlib.util
 import sys
 from pathlib import Path

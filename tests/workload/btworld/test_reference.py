@@ -1,5 +1,7 @@
 """The reference is simple enough to be counted by hand."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pandas as pd

@@ -1,5 +1,7 @@
 """Whatever stands in a file: jobs, or one error that names the file; never something else."""
 
+from __future__ import annotations
+
 import gzip
 import json
 from pathlib import Path

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -4,6 +4,8 @@ Those of HiBench 7 and 8 read their configuration by a script that begins with `
 /dev/stderr by its name, which cuts a file; talk on standard output; start a monitor by another script of Python.
 """
 
+from __future__ import annotations
+
 import os
 import subprocess
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """workloads/prepare.sh and verify.sh with a `hadoop` that keeps HDFS in a folder."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys

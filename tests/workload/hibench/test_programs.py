@@ -1,5 +1,7 @@
 """The programs without Hadoop: data, mappers and reducers as Streaming runs them, held against numpy and scipy."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
 from pathlib import Path

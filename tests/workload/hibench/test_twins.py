@@ -1,5 +1,7 @@
 """HiBench's programs for Spark, run by Spark on this machine alone, against a computation of our own."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys

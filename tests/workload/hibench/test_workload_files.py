@@ -1,5 +1,7 @@
 """workloads/btworld-small.toml and workloads/hibench-small.toml: what they submit is what ``programs`` gives."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """The story of WKLD-A, told by the real core in the simulated world."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

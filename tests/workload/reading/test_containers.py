@@ -1,5 +1,7 @@
 """Files that hold other files are unpacked or named by their first bytes, and never read by half."""
 
+from __future__ import annotations
+
 import bz2
 import gzip
 import io

@@ -1,5 +1,7 @@
 """The eight applications of xSpark's Table 2: their data is as it should be, and a wrong result ends them."""
 
+from __future__ import annotations
+
 import importlib.util
 import os
 import subprocess

@@ -4,6 +4,8 @@ Only the standard library, so that it starts in a few milliseconds. It joins the
 handle PIDFD, passes signals on, and ends as the command ends; when it is killed, so is the command.
 """
 
+from __future__ import annotations
+
 import ctypes
 import os
 import signal

@@ -1,5 +1,7 @@
 """Building one host: a process becomes the first of new namespaces, dresses them up and turns into sshd."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal

@@ -1,5 +1,7 @@
 """A KDC for a lab, of Debian's packages krb5-kdc and krb5-admin-server: a realm that ends with its folder."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess

@@ -3,6 +3,8 @@
 Each function raises OSError with the kernel's error number, as the functions of ``os`` do.
 """
 
+from __future__ import annotations
+
 import ctypes
 import os
 from pathlib import Path

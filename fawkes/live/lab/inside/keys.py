@@ -1,5 +1,7 @@
 """SSH keys of a lab: one for the controller, one for each host. No ssh-keygen needed."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 

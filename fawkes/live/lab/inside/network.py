@@ -1,5 +1,7 @@
 """The wires of a lab: bridges, and a pair of virtual Ethernet ports for each cable. All by netlink."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

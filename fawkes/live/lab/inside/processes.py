@@ -3,6 +3,8 @@
 SIGSTOP instead of a freezer cgroup: see docs/decisions/lab.md.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 import time

@@ -3,6 +3,8 @@
 Installing the package would start a service on the machine itself; unpacking it changes nothing outside the cache.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import shutil

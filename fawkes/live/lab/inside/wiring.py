@@ -4,6 +4,8 @@ On each network the nearest machine on the controller's side of it has the addre
 jump host on the way. Nobody routes, so only that machine reaches what is behind it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise

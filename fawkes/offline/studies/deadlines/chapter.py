@@ -1,5 +1,7 @@
 """The deadline chapter: its runs are made or read, judged by rules, and written as a page."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path

@@ -5,6 +5,8 @@ is within half and twice the reported gain: the traces are not public, and a twi
 repeated jobs.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 

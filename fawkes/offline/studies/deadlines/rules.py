@@ -4,6 +4,8 @@ A row has the name, the statement with our reading in brackets, the check (a qua
 that it depends on, the models in which it must not hold, and what would refute it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 

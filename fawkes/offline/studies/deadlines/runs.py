@@ -1,5 +1,7 @@
 """Chapters 4 and 5 of the dissertation on deadlines: which runs its tables, figures and statements need."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from fawkes.offline.studies.flat.deadlines import TYPES, VARIABLE

@@ -1,5 +1,7 @@
 """Verdicts of the deadline chapter: the rules on the printed algorithms, on other readings, and on refuting models."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 

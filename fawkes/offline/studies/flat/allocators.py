@@ -1,5 +1,7 @@
 """Allocators of the study: an admission policy by name or file, with the values of its options."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

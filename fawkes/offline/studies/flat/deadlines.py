@@ -1,5 +1,7 @@
 """Deadlines of the study: D = x T, where T is a job's shortest runtime and x is drawn as one of seven types says."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches

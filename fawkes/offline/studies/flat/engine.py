@@ -1,5 +1,7 @@
 """Runs of the compiled pool: arrays in, an outcome out. The compiled code is kept on disk."""
 
+from __future__ import annotations
+
 import platform
 import sys
 from collections.abc import Callable

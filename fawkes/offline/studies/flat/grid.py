@@ -3,6 +3,8 @@
 An interrupted grid continues where it stopped. Runs of other code, or of a policy that has changed, are made anew.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence

@@ -1,5 +1,7 @@
 """Metrics of the study: jobs and work by their ends, Jain's index, means with intervals, Welch's test."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt

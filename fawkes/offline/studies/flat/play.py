@@ -1,5 +1,7 @@
 """One run of the study: the compiled pool for the bundled policies, the readable one for all others."""
 
+from __future__ import annotations
+
 from fawkes.base.catalog import Catalog, Found, Kind, Origin
 from fawkes.core.state.admitting import Admission
 from fawkes.offline.studies.flat.allocators import KINDS, Allocator, settings_of

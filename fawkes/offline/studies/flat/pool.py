@@ -4,6 +4,8 @@ At one instant jobs that end leave first, then late jobs are ended, then new job
 pass of admission follows. A job with ``a`` CPUs and work ``w`` runs for ``w / a``.
 """
 
+from __future__ import annotations
+
 import heapq
 from dataclasses import dataclass, field
 from math import inf, nan

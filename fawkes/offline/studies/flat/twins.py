@@ -4,6 +4,8 @@ What the twins do not have: bursts, a daily cycle, repeated jobs, and likeness o
 dissertation gives no numbers for these.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """The course of a run: what each framework held and did at each moment, and what came of it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -4,6 +4,8 @@ All of this was committed before the chapter's experiments were run. The text ha
 (the figures are images), so only orders, states and ratios are judged.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Final
 

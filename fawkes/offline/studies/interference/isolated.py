@@ -4,6 +4,8 @@ It is run by the simulator, decided by the code that decides live. A task has it
 in the study, and each node runs `[isolated] slots` of them at once.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Container
 from dataclasses import replace
 

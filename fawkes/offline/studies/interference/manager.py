@@ -3,6 +3,8 @@
 A discrete-event simulation without a clock: the same study gives the same course.
 """
 
+from __future__ import annotations
+
 import heapq
 import random
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """The page of chapter 3: statements with verdicts, the deadlock in a picture, and the same loads under each manager."""
 
+from __future__ import annotations
+
 import base64
 from dataclasses import asdict
 from html import escape

@@ -1,5 +1,7 @@
 """Outcomes of the study's runs, as rows for tables and curves for pictures."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 from fawkes.base.units import SECOND_US

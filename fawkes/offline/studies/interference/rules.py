@@ -1,5 +1,7 @@
 """Statements of chapter 3 with the rule of each: exact states and orders where the text gives no seconds."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial

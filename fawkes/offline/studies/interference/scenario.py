@@ -1,5 +1,7 @@
 """Scenario files of the study: a cloud, the demands of frameworks, and who comes when. From TOML to checked values."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

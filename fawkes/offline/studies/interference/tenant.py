@@ -1,5 +1,7 @@
 """A framework at work: its executors on slaves, its jobs, and what it would take of an offer."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 from fawkes.core.watching.stuck import Standing

@@ -4,6 +4,8 @@ Such a module has ``make(out, quick=..., pictures=..., run=..., say=...)``, whic
 into ``out`` and returns the verdicts, and ``missing(out, quick=...)``, which says how many runs that takes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 CHAPTERS: Mapping[str, str] = {

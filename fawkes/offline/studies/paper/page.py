@@ -1,5 +1,7 @@
 """The paper's page: what was run and how it came out, with the refuting models and the sweep."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial

@@ -1,5 +1,7 @@
 """Single runs, and their rows that are kept from one call to the next."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Callable, Iterable

@@ -1,5 +1,7 @@
 """All experiments in the paper's order, and the sets of runs that pages are made of."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from itertools import product
 

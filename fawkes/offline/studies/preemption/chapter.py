@@ -1,5 +1,7 @@
 """The chapter on preemption: its cases are run, judged by rules that were fixed before, and written as a page."""
 
+from __future__ import annotations
+
 from fawkes.offline.studies.preemption import fixed
 from fawkes.offline.studies.preemption.cases import MODELS
 from fawkes.offline.studies.preemption.experiments.energy import ENERGY

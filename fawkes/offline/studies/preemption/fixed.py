@@ -4,6 +4,8 @@ All of this was committed before the chapter's runs were made. The thesis has no
 in numbers, so orders, directions and a few levels are judged.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 

@@ -1,5 +1,7 @@
 """Workloads of the chapter: jobs with their arrivals, priorities and tasks, drawn from a seed."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random

@@ -1,5 +1,7 @@
 """The chapter on quotas: its cases are run, judged by rules that were fixed before, and written as a page."""
 
+from __future__ import annotations
+
 from fawkes.offline.studies.quota import fixed
 from fawkes.offline.studies.quota.cases import MODELS
 from fawkes.offline.studies.quota.experiments.alone import ALONE

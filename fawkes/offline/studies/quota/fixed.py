@@ -4,6 +4,8 @@ All of this was committed before the chapter's runs were made. The paper has no 
 stages but PageRank's nine, and no figures in numbers, so errors, ratios, signs and orders are judged.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from math import log
 from typing import Final, NamedTuple

@@ -1,5 +1,7 @@
 """Tasks of a stage: how long each is, and how an executor with a quota goes through its part of them."""
 
+from __future__ import annotations
+
 import heapq
 from bisect import bisect_right
 from collections.abc import Sequence

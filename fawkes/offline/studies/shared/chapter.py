@@ -1,5 +1,7 @@
 """Chapters of statements: their cases are run, judged by rules that were fixed before, and written as a page."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Statements of a chapter: each with its cases, its rule and what would refute it, and experiments made of them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

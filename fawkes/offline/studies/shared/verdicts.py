@@ -1,5 +1,7 @@
 """Verdicts: what a paper says, what came out, whether a rule that was fixed before holds, and whether it could fail."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,5 +1,7 @@
 """Cases of the chapter: a load, how the stream changes its size, the batch jobs beside it, and models that refute."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from fawkes.offline.studies.streams import fixed

@@ -1,5 +1,7 @@
 """The chapter on elastic streams: its cases are run, judged by rules that were fixed before, and written as a page."""
 
+from __future__ import annotations
+
 from fawkes.offline.studies.shared.chapter import Chapter
 from fawkes.offline.studies.streams import fixed
 from fawkes.offline.studies.streams.cases import MODELS

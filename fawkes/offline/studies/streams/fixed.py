@@ -4,6 +4,8 @@ All of this was committed before the chapter's runs were made. The thesis has no
 throughput, latency and energy are judged by their order alone.
 """
 
+from __future__ import annotations
+
 from typing import Final
 
 SEEDS: Final = (1,)

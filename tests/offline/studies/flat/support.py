@@ -1,5 +1,7 @@
 """Small sets of jobs and runs of them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

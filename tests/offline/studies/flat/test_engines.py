@@ -1,5 +1,7 @@
 """The compiled pool against the readable one, which asks the policies' own files: the same ends, times and measures."""
 
+from __future__ import annotations
+
 import inspect
 from math import inf
 

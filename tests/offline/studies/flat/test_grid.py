@@ -1,5 +1,7 @@
 """Grids and `fawkes deadlines`: all combinations, resumed, and refused before anything runs."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Tables of jobs, twins, deadlines and allocators: what they are, and what is refused with file and key."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Jain's index, equality, Welch's test, intervals and idle groups (statements 34 to 36)."""
 
+from __future__ import annotations
+
 from math import inf
 
 import numpy as np

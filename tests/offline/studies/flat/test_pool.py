@@ -1,5 +1,7 @@
 """The numbered statements of the study (fact sheet 4.1) on the readable pool, which asks the policies' own files."""
 
+from __future__ import annotations
+
 from math import inf
 
 import numpy as np

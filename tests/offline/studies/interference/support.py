@@ -1,5 +1,7 @@
 """Parts that the tests of the study share: the clouds of Table 3.1, jobs, and the oracle's admission."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Laws of every run: resources are conserved, all work is done, and the same study gives the same course."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

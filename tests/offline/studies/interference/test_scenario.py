@@ -1,5 +1,7 @@
 """Scenario files: what comes with Fawkes is sound, and what is wrong is named with file and key."""
 
+from __future__ import annotations
+
 import tomllib
 from pathlib import Path
 from typing import Any

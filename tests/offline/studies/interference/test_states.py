@@ -1,5 +1,7 @@
 """The exact states that chapter 3 reports: shares, turns, the deadlock, and how each remedy cures it."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,7 @@
 """Rows as the paper has them, written by hand: on these the rule of every statement holds."""
 
+from __future__ import annotations
+
 from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs, sets
 from fawkes.offline.studies.paper.runs import Run

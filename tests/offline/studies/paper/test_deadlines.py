@@ -4,6 +4,8 @@ After a change: ``fawkes paper --chapter deadlines --out DIR``, and DIR/deadline
 pictures to docs/paper/deadlines.
 """
 
+from __future__ import annotations
+
 import csv
 import json
 from dataclasses import asdict

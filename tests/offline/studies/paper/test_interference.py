@@ -1,5 +1,7 @@
 """The page of chapter 3 under docs/paper is what the code makes now, and its verdicts can fail."""
 
+from __future__ import annotations
+
 from collections import Counter
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Section 6 on one simulated MR-cluster."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,7 @@
 """The page says of each verdict what would refute it."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -4,6 +4,8 @@ After a change of the model: ``fawkes paper --out DIR``, and its index.md, rows.
 docs/paper.
 """
 
+from __future__ import annotations
+
 import csv
 import json
 from dataclasses import asdict

@@ -1,5 +1,7 @@
 """Each statement can be refuted: its rule holds on rows as the paper has them, and not where an effect is missing."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.offline.runs.work import Row

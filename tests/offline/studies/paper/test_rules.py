@@ -1,5 +1,7 @@
 """Verdicts from rows that are written by hand: rules that can fail, runs that were not made, runs that failed."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.offline.runs.work import Row

@@ -1,5 +1,7 @@
 """Rows that are kept: whole or not at all, and made once."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

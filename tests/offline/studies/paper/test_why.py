@@ -1,5 +1,7 @@
 """Reasons for "differs" are printed when their check passes, and only then."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.offline.runs.work import Row

@@ -1,5 +1,7 @@
 """Inputs that the experiments of the paper hold equal between policies."""
 
+from __future__ import annotations
+
 from fawkes.offline.studies.paper.experiments.macro import Replay, scenario_of
 from fawkes.offline.studies.paper.judging.fixed import Model
 

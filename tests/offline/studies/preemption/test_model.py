@@ -1,5 +1,7 @@
 """The model of slots and devices: the closed forms of two jobs, laws of every run, and drawn workloads."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """The model of stages: tasks at a shared speed, laws of every run, and nodes that come and go."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

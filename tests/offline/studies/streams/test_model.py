@@ -1,5 +1,7 @@
 """The model of streams: what its rescales cost, and laws of cores and records in every run."""
 
+from __future__ import annotations
+
 import pytest
 
 from fawkes.offline.studies.streams import fixed

@@ -1,5 +1,7 @@
 """An experiment of the paper: its runs, its statements with all that is known of each, its rules and its exhibits."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 

@@ -1,5 +1,7 @@
 """6.1: half of the nodes of an MR-cluster are transient or transient-core, and so hold no input."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import pandas as pd

@@ -1,5 +1,7 @@
 """Section 7: WKLD-A to E under a policy, decided by the engine that runs live, and what came out as plain figures."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -1,5 +1,7 @@
 """Section 6: one MR-cluster of the model by itself, without a controller."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache

@@ -1,5 +1,7 @@
 """7.1: WKLD-A, the points A to E of the nodes over time."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """6.4: nodes leave an MR-cluster, idle or at the start of a job."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from itertools import product
 

@@ -1,5 +1,7 @@
 """6.2: an MR-cluster on two sites."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from itertools import product
 

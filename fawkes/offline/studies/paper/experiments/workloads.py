@@ -1,5 +1,7 @@
 """Section 5: the applications and workloads of Tables 1 and 2, and tau (5.3)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from itertools import product
 from statistics import median

@@ -5,6 +5,8 @@ alone), the times of the applications in ``fawkes.offline.scenarios.applications
 ``classes.Reconstruction``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

@@ -4,6 +4,8 @@ Each lacks one effect and is the same otherwise. Some change constants or assump
 outcome of another run: a policy that never moves nodes comes out as the baseline None.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from math import inf

@@ -1,5 +1,7 @@
 """Energy: half of a machine's watts without work, and the rest by its use (3.2.3.4, 3.4.3.1)."""
 
+from __future__ import annotations
+
 import pandas as pd
 
 from fawkes.offline.studies.preemption import fixed

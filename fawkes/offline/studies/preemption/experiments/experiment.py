@@ -1,5 +1,7 @@
 """Rows of the chapter's cases, as its rules read them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean

@@ -1,5 +1,7 @@
 """3.2.3.3 and 3.3.2.1: a day with three priorities, as in Google's trace."""
 
+from __future__ import annotations
+
 import pandas as pd
 
 from fawkes.offline.studies.preemption import fixed

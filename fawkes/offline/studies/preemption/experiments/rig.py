@@ -1,5 +1,7 @@
 """3.2.3.4 and 3.3.2.2: two jobs on one slot, over the bandwidth of the medium; and the formula of Algorithm 1."""
 
+from __future__ import annotations
+
 import pandas as pd
 
 from fawkes.core.preemption.values import Task, seconds, total

@@ -1,5 +1,7 @@
 """The trap of Algorithm 1 (not in the thesis): long queues of dumps make it kill the same tasks again and again."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pandas as pd

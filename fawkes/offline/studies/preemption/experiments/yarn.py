@@ -1,5 +1,7 @@
 """3.4.3: forty jobs with 7,000 tasks on YARN, under seven policies."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pandas as pd

@@ -1,5 +1,7 @@
 """7.1: applications alone, with deadlines of 1.0, 1.2 and 1.4 times the time on all cores (Table 4, Figures 4, 8)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,5 +1,7 @@
 """Table 1, the planner's example, and the statements on tuning, by the code that controls."""
 
+from __future__ import annotations
+
 from math import atan, degrees, sqrt
 
 import pandas as pd

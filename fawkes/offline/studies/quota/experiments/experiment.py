@@ -1,5 +1,7 @@
 """Rows of the chapter's cases, as its rules read them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from statistics import fmean
 from typing import Any

@@ -1,5 +1,7 @@
 """Beyond the paper: a node that joins late, and one that is lost, while quotas hold the deadline (X8 to X10)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial

@@ -1,5 +1,7 @@
 """7.1.1 and 7.3: skewed data, and profiles of other data (group-by, x1.2; Table 5)."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from statistics import stdev
 

@@ -1,5 +1,7 @@
 """7.2: three applications on the same nodes under five strategies (Tables 6, 8 and 9)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from itertools import product
 

@@ -1,5 +1,7 @@
 """4.6.2: batch jobs beside the stream, with 80 % and 20 % of the cores promised, lent while they are idle."""
 
+from __future__ import annotations
+
 import pandas as pd
 
 from fawkes.offline.studies.shared.page import Exhibit

@@ -1,5 +1,7 @@
 """Figures of the chapter's cases, as its rules and tables read them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 

@@ -1,5 +1,7 @@
 """4.6.2.2: an hour of alternating load; batch tasks that lose their cores are killed or saved."""
 
+from __future__ import annotations
+
 import pandas as pd
 
 from fawkes.offline.studies.shared.page import Exhibit

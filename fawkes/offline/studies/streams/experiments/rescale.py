@@ -1,5 +1,7 @@
 """4.2 and 4.6.1: a stream alone whose load rises and falls; restart against elastic."""
 
+from __future__ import annotations
+
 import pandas as pd
 
 from fawkes.offline.studies.shared.page import Exhibit

@@ -1,5 +1,7 @@
 """4.4.1 and 4.4.3: keys that move when a holder comes, and traffic over the network by placement. No runs."""
 
+from __future__ import annotations
+
 import pandas as pd
 
 from fawkes.core.streams.hashing import migration, ring_of
