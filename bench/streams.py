@@ -234,7 +234,7 @@ def live(folder: Path, checkpoint: str, say: Say) -> None:
             for name in BATCH:
                 job = {**_TASKS, "tasks": 3, "command": "sh count.sh", "files": ["count.sh"], "checkpoint": checkpoint}
                 _submit(client, site, MINE, name, job)
-            until("the end of the load", lambda: _has_passed(_course(site)))
+            until("the end of the load", lambda: _has_passed(_course(site)) or _ended(site, STREAM))
             _submit(client, site, OTHER, "late", {**_TASKS, "tasks": 30, "command": "sleep 12", "memory": "256MiB"})
             until("all jobs to end", lambda: _ended(site, STREAM, "late", *BATCH))
             app = next(job.application for job in _jobs(site) if job.id == STREAM)
