@@ -64,9 +64,9 @@ def _end(data: bytes, at: int, transaction: int) -> int | None:
     """The place where the operation at ``at`` ends; None when it is not whole, or not that transaction."""
     if at + _FRAME.size > len(data):
         return None
-    _, length, found = _FRAME.unpack_from(data, at)
+    _, length, number = _FRAME.unpack_from(data, at)
     check_at: int = at + 1 + length
-    if found != transaction or not _LEAST_LENGTH <= length <= _MOST_LENGTH or check_at + _SUM.size > len(data):
+    if number != transaction or not _LEAST_LENGTH <= length <= _MOST_LENGTH or check_at + _SUM.size > len(data):
         return None
     if zlib.crc32(memoryview(data)[at:check_at]) != _SUM.unpack_from(data, check_at)[0]:
         return None
@@ -98,13 +98,13 @@ def image_name(transaction: int) -> str:
 
 def segments(names: Iterable[str]) -> list[Segment]:
     """The segments among the names of files, by their first transaction; a finished one counts before an open one."""
-    found: dict[int, Segment] = {}
+    by_first: dict[int, Segment] = {}
     for name in names:
         if match := _FINAL.fullmatch(name):
-            found[int(match[1])] = Segment(int(match[1]), int(match[2]))
+            by_first[int(match[1])] = Segment(int(match[1]), int(match[2]))
         elif match := _OPEN.fullmatch(name):
-            found.setdefault(int(match[1]), Segment(int(match[1]), None))
-    return [found[first] for first in sorted(found)]
+            by_first.setdefault(int(match[1]), Segment(int(match[1]), None))
+    return [by_first[first] for first in sorted(by_first)]
 
 
 def newest_image(names: Collection[str]) -> int | None:
@@ -147,8 +147,8 @@ def origin(version: str) -> Origin | None:
     values: Mapping[str, str] = dict(
         line.split("=", 1) for line in version.splitlines() if "=" in line and not line.startswith("#")
     )
-    found = [values.get(key, "") for key in ("clusterID", "namespaceID", "cTime", "blockpoolID")]
-    return Origin(*found) if all(found) else None
+    parts = [values.get(key, "") for key in ("clusterID", "namespaceID", "cTime", "blockpoolID")]
+    return Origin(*parts) if all(parts) else None
 
 
 class DivergedError(ValueError):

@@ -239,9 +239,9 @@ class CopyFolder:
                 fetch(file)
                 file.flush()
                 os.fsync(file.fileno())
-            found = md5_of(new)
-            if found != checksum.partition(" ")[0]:
-                raise KeepError(f"{name} did not arrive whole: its MD5 is {found}, not {checksum}")
+            md5 = md5_of(new)
+            if md5 != checksum.partition(" ")[0]:
+                raise KeepError(f"{name} did not arrive whole: its MD5 is {md5}, not {checksum}")
             with self._writing():
                 new.rename(self.path / name)
                 write_private(self.path / f"{name}.md5", f"{checksum}\n".encode())
@@ -329,14 +329,14 @@ class CopyFolder:
         self.copied_us = copied_us if isinstance(copied_us, int) else None
         for part in self._folder.rglob(f".*{PART}"):
             part.unlink()
-        found = {path.name: path for path in self.path.iterdir()}
-        sizes = {name: path.stat().st_size for name, path in found.items() if name.startswith(("fsimage_", "edits_"))}
+        paths = {path.name: path for path in self.path.iterdir()}
+        sizes = {name: path.stat().st_size for name, path in paths.items() if name.startswith(("fsimage_", "edits_"))}
         for segment in edit_log.segments(sizes):
             if segment.last is None:
-                sizes[segment.name], self._last[segment.first] = whole(found[segment.name], segment.first)
+                sizes[segment.name], self._last[segment.first] = whole(paths[segment.name], segment.first)
                 if not sizes[segment.name]:
                     del sizes[segment.name]
-                    found[segment.name].unlink()
+                    paths[segment.name].unlink()
             else:
                 self._last[segment.first] = segment.last
         self.sizes = sizes
@@ -419,9 +419,9 @@ def whole(path: Path, first: int) -> tuple[int, int]:
         size = len(header)
         while piece := file.read(_CHUNK):
             held += piece
-            found = edit_log.operations(held, last)
-            size, last, held = size + found.size, found.last, held[found.size :]
-            if held and not found.torn:
+            read = edit_log.operations(held, last)
+            size, last, held = size + read.size, read.last, held[read.size :]
+            if held and not read.torn:
                 break
     return (size, last) if last >= first else (0, last)
 

@@ -137,21 +137,21 @@ class Takeover(Handover):
         """The part that goes on, and every file: nothing that was acknowledged is missing."""
         addresses = self._setup.masters(self._cluster)
         everyone = masters.all_applications(addresses, Deadline.after(limits.ANSWER_S), tag="")
-        known = [one for one in everyone if is_ours(one)]
-        told = [one for one in known if not one.ended] + [one for one in known if one.ended][-TOLD:]
+        known = [app for app in everyone if is_ours(app)]
+        newest = [app for app in known if not app.ended] + [app for app in known if app.ended][-TOLD:]
         self._pair.report_blocks(self._cluster, self._storing(self._reached))
         # Applications go on, and so do users' clients: only of those that have ended it is known that nobody writes on.
-        files = self._files(addresses, [one.id for one in everyone if one.ended])
+        files = self._files(addresses, [app.id for app in everyone if app.ended])
         return {
             "txid": self._pair.namenode(self._cluster, self._to).txid,
             "copied_us": None,
             "reached": sorted(self._reached),
             **files,
-            "known": [_row(one) for one in told],
-            "finished": [one.id for one in told if one.succeeded],
+            "known": [_row(app) for app in newest],
+            "finished": [app.id for app in newest if app.succeeded],
             "ended": [],
         }
 
 
-def _row(one: Application) -> Plain:
-    return {"id": one.id, "tags": list(one.tags)}
+def _row(app: Application) -> Plain:
+    return {"id": app.id, "tags": list(app.tags)}

@@ -196,13 +196,13 @@ class Application:
 def resource_manager_nodes(masters: MasterAddresses, deadline: Deadline) -> dict[str, ComputeNode]:
     """Every NodeManager that the ResourceManager has heard of; the live one where a host has several."""
     url = f"{masters.resource_manager}/ws/v1/cluster/nodes"
-    found: dict[str, ComputeNode] = {}
+    by_name: dict[str, ComputeNode] = {}
     for row in listed(get_json(url, deadline, key=masters.key), "nodes", "node", url):
         node = _compute_node(row)
         name = masters.name(node.host)
-        if name not in found or _rank(node.state) < _rank(found[name].state):
-            found[name] = node
-    return found
+        if name not in by_name or _rank(node.state) < _rank(by_name[name].state):
+            by_name[name] = node
+    return by_name
 
 
 def _compute_node(row: Mapping[str, Any]) -> ComputeNode:
@@ -268,15 +268,15 @@ def volumes(masters: MasterAddresses, deadline: Deadline) -> dict[str, Volumes]:
     """The volumes of HDFS for each storage type; UnreadableError when a figure is missing."""
     bean = namenode_bean(masters, "BlockStats", deadline)
     rows = bean.get("StorageTypeStats")
-    found = {}
+    by_name = {}
     for row in rows if isinstance(rows, list) else ():
         value = row.get("value") if isinstance(row, Mapping) else None
         figures = value if isinstance(value, Mapping) else {}
         total, free = count(figures.get("capacityTotal")), count(figures.get("capacityRemaining"))
         if total is None or free is None:
             raise UnreadableError(masters.namenode, "the NameNode does not report the size of its volumes")
-        found[str(row["key"]) if "key" in row else ""] = Volumes(total, free)
-    return found
+        by_name[str(row["key"]) if "key" in row else ""] = Volumes(total, free)
+    return by_name
 
 
 def namenode_bean(masters: MasterAddresses, name: str, deadline: Deadline) -> Mapping[str, Any]:
@@ -292,12 +292,12 @@ def namenode_bean(masters: MasterAddresses, name: str, deadline: Deadline) -> Ma
 def embedded(bean: Mapping[str, Any], key: str) -> dict[str, dict[str, Any]]:
     """An attribute that is itself JSON in a string; one that is not there is no empty list."""
     try:
-        found = json.loads(bean[key])
+        rows = json.loads(bean[key])
     except (KeyError, TypeError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(row, dict) for row in found.values()):
+        rows = None
+    if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
         raise UnreadableError(str(bean.get("name", "")), f"{key} is not a list of nodes")
-    return found
+    return rows
 
 
 def applications(
@@ -322,7 +322,7 @@ def applications(
     if finished_since_us is not None:
         params["finishedTimeBegin"] = str(max(1, finished_since_us // 1000))
     rows = listed(get_json(url, deadline, params, key=masters.key), "apps", "app", url)
-    return tuple(sorted(map(_application, rows), key=lambda found: (found.started_us, found.id)))
+    return tuple(sorted(map(_application, rows), key=lambda app: (app.started_us, app.id)))
 
 
 def all_applications(masters: MasterAddresses, deadline: Deadline, *, tag: str) -> tuple[Application, ...]:
@@ -332,10 +332,10 @@ def all_applications(masters: MasterAddresses, deadline: Deadline, *, tag: str) 
     must be active before and after the list, and the same process both times.
     """
     before = _active_since(masters, deadline)
-    found = applications(masters, deadline, tag=tag)
+    apps = applications(masters, deadline, tag=tag)
     if _active_since(masters, deadline) != before:
         raise UnreadableError(masters.resource_manager, "the ResourceManager was restarted in between")
-    return found
+    return apps
 
 
 def _resource_manager(masters: MasterAddresses, deadline: Deadline) -> Mapping[str, Any]:

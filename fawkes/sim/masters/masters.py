@@ -111,8 +111,8 @@ class Masters:
         master = self.node(cluster)
         copied_us = now_us - now_us % self.copy_us if self.copy_us else now_us
         away = self.away[cluster] = Away(None if emptied else master, copied_us)
-        found = self.clusters.get(cluster)
-        for node in [] if found is None else list(found.nodes):
+        known = self.clusters.get(cluster)
+        for node in [] if known is None else list(known.nodes):
             if not leaving(document, node):
                 away.nodes[node] = None
                 self.clusters[cluster].drain(node)
@@ -120,10 +120,10 @@ class Masters:
     def serve(self, cluster: ClusterId, document: object, sites: Mapping[NodeId, str]) -> Away | None:
         """They serve again: nodes compute; what waited, and what ended meanwhile, is for the caller. None: they did."""
         away = self.away.pop(cluster, None)
-        found = self.clusters.get(cluster)
+        known = self.clusters.get(cluster)
         if away is not None and (master := self.node(cluster)) is not None:
             self.second.serves(cluster, master)
-        for node in () if away is None or found is None else away.nodes:
+        for node in () if away is None or known is None else away.nodes:
             hosted = self.hosts.get(node)
             mine = hosted is not None and hosted.cluster == cluster
             if hosted is not None and mine and node not in self.gone and not leaving(document, node):

@@ -135,14 +135,14 @@ class Standbys:
         if pair is None:
             return f"{effect.cluster} has no journal"
         journal, node = effect.standby.journal, effect.standby.node
-        answering = {one for one in journal if self._answers(effect.cluster, one)}
+        answering = {member for member in journal if self._answers(effect.cluster, member)}
         pair.running |= pair.filled & answering
         if not pair.most:
             return NO_JOURNAL
         if not masters_serve:
             return "its masters do not answer"
-        needed = [*(one for one in journal if one not in pair.standby.journal), *([] if node is None else [node])]
-        if silent := [one for one in needed if one not in answering]:
+        needed = [*(at for at in journal if at not in pair.standby.journal), *([] if node is None else [node])]
+        if silent := [member for member in needed if member not in answering]:
             return f"no answer from {silent[0]}"
         # A folder that is empty gets the files of another one, of which there are most.
         pair.filled = (pair.filled | answering) & set(journal)
@@ -156,7 +156,7 @@ class Standbys:
         journal = set(effect.standby.journal)
         if not masters_serve:
             return "its masters do not answer"
-        if silent := sorted(one for one in journal if not self._answers(effect.cluster, one)):
+        if silent := sorted(member for member in journal if not self._answers(effect.cluster, member)):
             return f"no answer from {silent[0]}"
         self.pairs[effect.cluster] = Pair(effect.standby, set(journal), set(journal))
         return ""

@@ -109,34 +109,34 @@ class Pool:
         while self._due and self._due[0][1] < self._next and self._due[0][1] not in self._active:
             heapq.heappop(self._due)
         coming = float(self._jobs.submit_s[self._next]) if self._next < len(self._jobs) else inf
-        ends = min((one.finish_s for one in self._active.values()), default=inf)
+        ends = min((job.finish_s for job in self._active.values()), default=inf)
         return min(coming, ends, self._due[0][0] if self._due else inf)
 
     # --- what happens at an instant
 
     def _end(self, now: float) -> bool:
-        over = [one for one in self._active.values() if one.finish_s <= now]
-        for one in sorted(over, key=lambda each: (each.finish_s, each.number)):
-            met = one.finish_s <= one.due_s + TOLERANCE_S
-            self._consumed[one.number] = one.work_s
-            self._leave(one, one.finish_s, MET if met else MISSED)
-            self._learn(one, met=met, killed=False)
+        over = [job for job in self._active.values() if job.finish_s <= now]
+        for job in sorted(over, key=lambda each: (each.finish_s, each.number)):
+            met = job.finish_s <= job.due_s + TOLERANCE_S
+            self._consumed[job.number] = job.work_s
+            self._leave(job, job.finish_s, MET if met else MISSED)
+            self._learn(job, met=met, killed=False)
         return bool(over)
 
     def _end_late(self, now: float) -> bool:
         any_ended = False
         while self._due and self._due[0][0] <= now:
-            one = self._active.get(heapq.heappop(self._due)[1])
-            if one is None or (one.granted and one.finish_s <= one.due_s + TOLERANCE_S):
+            job = self._active.get(heapq.heappop(self._due)[1])
+            if job is None or (job.granted and job.finish_s <= job.due_s + TOLERANCE_S):
                 continue
-            if not self._asked(lambda one=one: self._policy.late(self._seen(one, now), self._memory)):
+            if not self._asked(lambda job=job: self._policy.late(self._seen(job, now), self._memory)):
                 continue
             any_ended = True
-            if one.granted:
-                self._consumed[one.number] = one.work_s - (one.left_s - one.granted * (now - one.since_s))
-            self._leave(one, now, KILLED if one.granted else DROPPED)
-            if one.granted:
-                self._learn(one, met=False, killed=True)
+            if job.granted:
+                self._consumed[job.number] = job.work_s - (job.left_s - job.granted * (now - job.since_s))
+            self._leave(job, now, KILLED if job.granted else DROPPED)
+            if job.granted:
+                self._learn(job, met=False, killed=True)
         return any_ended
 
     def _submit(self, now: float) -> bool:
@@ -153,55 +153,55 @@ class Pool:
             any_new = True
         return any_new
 
-    def _leave(self, one: _Active, at_s: float, end: int) -> None:
-        self._ends[one.number], self._finish[one.number], self._start[one.number] = end, at_s, one.start_s
-        self._granted[one.number] = one.granted
-        self.free += one.granted
-        del self._active[one.number]
-        self.story.append((at_s, {MET: "met", MISSED: "missed", KILLED: "killed", DROPPED: "dropped"}[end], one.number))
+    def _leave(self, job: _Active, at_s: float, end: int) -> None:
+        self._ends[job.number], self._finish[job.number], self._start[job.number] = end, at_s, job.start_s
+        self._granted[job.number] = job.granted
+        self.free += job.granted
+        del self._active[job.number]
+        self.story.append((at_s, {MET: "met", MISSED: "missed", KILLED: "killed", DROPPED: "dropped"}[end], job.number))
 
     # --- the policy
 
     def _admit(self, now: float) -> None:
-        queue = Queue([self._seen(one, now) for one in self._active.values()], self.capacity, self.free)
+        queue = Queue([self._seen(job, now) for job in self._active.values()], self.capacity, self.free)
         for verdict in self._asked(lambda: checked(queue, self._policy.admit(queue, self._memory))):
-            one = self._active[int(verdict.job)]
+            job = self._active[int(verdict.job)]
             if verdict.drop:
-                self._leave(one, now, DROPPED)
-            elif verdict.cpus > one.granted:
-                self._grant(one, verdict, now)
+                self._leave(job, now, DROPPED)
+            elif verdict.cpus > job.granted:
+                self._grant(job, verdict, now)
 
-    def _grant(self, one: _Active, verdict: Verdict, now: float) -> None:
-        self.free -= verdict.cpus - one.granted
-        if one.granted:
-            one.left_s -= one.granted * (now - one.since_s)
+    def _grant(self, job: _Active, verdict: Verdict, now: float) -> None:
+        self.free -= verdict.cpus - job.granted
+        if job.granted:
+            job.left_s -= job.granted * (now - job.since_s)
         else:
-            one.start_s = now
-            self.story.append((now, "started", one.number))
-        one.since_s, one.granted, one.why = now, verdict.cpus, dict(verdict.why)
-        one.finish_s = now + max(0.0, one.left_s) / one.granted
+            job.start_s = now
+            self.story.append((now, "started", job.number))
+        job.since_s, job.granted, job.why = now, verdict.cpus, dict(verdict.why)
+        job.finish_s = now + max(0.0, job.left_s) / job.granted
 
-    def _learn(self, one: _Active, *, met: bool, killed: bool) -> None:
+    def _learn(self, job: _Active, *, met: bool, killed: bool) -> None:
         done = Done(
-            tasks=one.tasks,
-            deadline_s=one.deadline_s if one.deadline_s < inf else None,
-            work_s=one.work_s if not killed or self._knows_killed else None,
-            granted=one.granted,
+            tasks=job.tasks,
+            deadline_s=job.deadline_s if job.deadline_s < inf else None,
+            work_s=job.work_s if not killed or self._knows_killed else None,
+            granted=job.granted,
             total=self.capacity,
             met=met,
             killed=killed,
-            why=one.why,
+            why=job.why,
         )
         self._memory = self._asked(lambda: self._policy.learn(done, self._memory))
 
-    def _seen(self, one: _Active, now: float) -> Job:
+    def _seen(self, job: _Active, now: float) -> Job:
         return Job(
-            str(one.number),
-            one.tasks,
-            one.deadline_s if one.deadline_s < inf else None,
-            now - one.submit_s,
-            one.granted,
-            one.work_s if self._policy.needs_work else None,
+            str(job.number),
+            job.tasks,
+            job.deadline_s if job.deadline_s < inf else None,
+            now - job.submit_s,
+            job.granted,
+            job.work_s if self._policy.needs_work else None,
         )
 
     def _asked(self, ask: Any) -> Any:
@@ -241,10 +241,10 @@ class _Meter:
             self._sample_s += SAMPLE_S
 
     def _sample(self, active: dict[int, _Active]) -> None:
-        if not any(one.granted for one in active.values()):
+        if not any(job.granted for job in active.values()):
             return
-        held = [one.granted for one in active.values()]
-        demands = [max_cpus(one.tasks, self._capacity) for one in active.values()]
+        held = [job.granted for job in active.values()]
+        demands = [max_cpus(job.tasks, self._capacity) for job in active.values()]
         parts = [min(1.0, cpus / demand) for cpus, demand in zip(held, demands, strict=True)]
         self._samples.append((self._sample_s, jain(parts), equality(held, demands)))
 
@@ -272,8 +272,8 @@ class _Meter:
         for at, fairness, equal in self._samples:
             days.setdefault(int(at // BATCH_S), []).append((fairness, equal))
         means = [
-            mean_of([one[1 + which] for one in self._samples],
-                    [sum(one[which] for one in day) / len(day) for day in days.values()])
+            mean_of([sample[1 + which] for sample in self._samples],
+                    [sum(sample[which] for sample in day) / len(day) for day in days.values()])
             for which in (0, 1)
         ]  # fmt: skip
         idle = tuple(

@@ -71,14 +71,14 @@ def isolated(scenario: Scenario, catalog: Catalog) -> tuple[list[Row], list[Curv
             hint="Make it smaller, or give [cloud] more slaves",
         )
     file, base = str(scenario.file), scenario.file.parent
-    found = catalog.find(Kind.POLICY, table.policy, base=base, file=file, key="isolated.policy")
-    settings = settings_of(_SETTINGS, file=file, base=base, catalog=catalog, policy=found)
+    policy = catalog.find(Kind.POLICY, table.policy, base=base, file=file, key="isolated.policy")
+    settings = settings_of(_SETTINGS, file=file, base=base, catalog=catalog, policy=policy)
     constants = replace(PLAIN, slots=table.slots)
     run = Run(
         name=study.name,
         nodes=pool_of(study.cloud.slaves),
         settings=settings.core,
-        policy=policy_text(found.title, str(found.path), found.text()),
+        policy=policy_text(policy.title, str(policy.path), policy.text()),
         wishes=(),
         constants=constants,
         limit_us=study.limit_us,
@@ -88,7 +88,7 @@ def isolated(scenario: Scenario, catalog: Catalog) -> tuple[list[Row], list[Curv
 
 
 def _demand(name: str, scenario: Scenario) -> Demand:
-    jobs = [one for one in scenario.study.jobs if one.framework == name]
+    jobs = [job for job in scenario.study.jobs if job.framework == name]
     spec = ClusterSpec(id=ClusterId(name), min_nodes=scenario.isolated.min_nodes, replication=1)
     return Demand(spec=spec, once_running=tuple(each for job in jobs for each in _stages(job)))
 
@@ -104,24 +104,24 @@ def _stages(job: Job) -> list[Coming]:
             tasks_estimated=False,
             details={"profile": {"maps": stage.tasks, "map_us": stage.task_us}},
         )
-        coming.append(Coming(at_us=job.at_us, spec=spec, after=tuple(one.spec.id for one in coming[-1:])))
+        coming.append(Coming(at_us=job.at_us, spec=spec, after=tuple(before.spec.id for before in coming[-1:])))
     return coming
 
 
 def _begun_us(store: Reader, name: str) -> int:
-    cluster = next(one for one in history.clusters(store) if one.id == name)
+    cluster = next(state for state in history.clusters(store) if state.id == name)
     return cluster.active_us or 0
 
 
 def _row(store: Reader, name: str, scenario: Scenario) -> Row:
     begun_us = _begun_us(store, name)
-    jobs = [one for one in history.jobs(store) if one.cluster == name]
-    ends = [one.finished_us for one in jobs if one.finished_us is not None]
-    starts = [one.started_us for one in jobs if one.started_us is not None]
+    jobs = [job for job in history.jobs(store) if job.cluster == name]
+    ends = [job.finished_us for job in jobs if job.finished_us is not None]
+    starts = [job.started_us for job in jobs if job.started_us is not None]
     return Row(
         manager=FAWKES,
         framework=name,
-        at_s=min(one.at_us for one in scenario.study.jobs if one.framework == name) / SECOND_US,
+        at_s=min(job.at_us for job in scenario.study.jobs if job.framework == name) / SECOND_US,
         first_task_s=(min(starts) - begun_us) / SECOND_US if starts else None,
         finished_s=(max(ends) - begun_us) / SECOND_US if len(ends) == len(jobs) else None,
         stuck_s=_stuck_us(store, name) / SECOND_US,
@@ -146,7 +146,7 @@ def _curves(store: Reader, names: list[str], scenario: Scenario) -> list[Curve]:
     """CPUs of the nodes that each MR-cluster has, and those of them with a task, up to the end of the last job."""
     cpus, slots = scenario.study.cloud.slave.cpu_milli / 1000, scenario.isolated.slots
     zero_us = min(_begun_us(store, name) for name in names)
-    last_us = max(one.finished_us or 0 for one in history.jobs(store))
+    last_us = max(job.finished_us or 0 for job in history.jobs(store))
     held: dict[str, Points] = {name: [] for name in names}
     used: dict[str, Points] = {name: [] for name in names}
     for entry in store.entries(kinds=(Sampled.__name__,)):

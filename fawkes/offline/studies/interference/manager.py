@@ -73,7 +73,7 @@ class _Run:
             if self.study.remedy is Remedy.REVOKE:
                 self._watch_shares()
             self._note()
-        return Course(self.study, tuple(self.moments), {name: self._ended(one) for name, one in self.tenants.items()})
+        return Course(self.study, tuple(self.moments), {name: self._ended(each) for name, each in self.tenants.items()})
 
     def _completions(self) -> list[Job]:
         arrivals: list[Job] = []
@@ -134,7 +134,7 @@ class _Run:
         """Offer the free resources of these slaves to the framework with the least share, the rest to the next."""
         left = [tenant for tenant in self.tenants.values() if tenant.wants]
         while left:
-            tenant = min(left, key=lambda one: (dominant_share(one.held, self.total), one.order))
+            tenant = min(left, key=lambda each: (dominant_share(each.held, self.total), each.order))
             taken = [self._take(tenant, slave, tenant.accepts(slave, self.free[slave])) for slave in slaves]
             if not any(taken):
                 left.remove(tenant)
@@ -252,12 +252,12 @@ class _Run:
         Those above theirs lose executors. A framework that runs nothing also gets from those that are just at theirs.
         """
         fair = self._fair
-        at_fair = [one for one in self.tenants.values() if not tenant.running and self._share(one) >= fair]
-        for slave in [slave for slave, one in tenant.executors.items() if not one.busy]:
+        at_fair = [other for other in self.tenants.values() if not tenant.running and self._share(other) >= fair]
+        for slave in [slave for slave, executor in tenant.executors.items() if not executor.busy]:
             self._give_back(tenant, slave)
         while self._below(tenant):
-            givers = [one for one in self.tenants.values() if one in at_fair or self._share(one) > fair]
-            options = [found for slave in range(len(self.free)) if (found := self._option(tenant, slave, givers))]
+            givers = [other for other in self.tenants.values() if other in at_fair or self._share(other) > fair]
+            options = [option for slave in range(len(self.free)) if (option := self._option(tenant, slave, givers))]
             if not options:
                 return
             _, slave, victims = min(options, key=lambda option: option[:2])
@@ -277,13 +277,13 @@ class _Run:
         """A slave that would have room: how many tasks that ends, the slave, and whose they are."""
         if slave in tenant.executors:
             return None
-        victims = [one for one in givers if one is not tenant and slave in one.executors]
+        victims = [giver for giver in givers if giver is not tenant and slave in giver.executors]
         room = self.free[slave]
-        for one in victims:
-            room = room.plus(one.framework.on_slave(one.executors[slave].slots))
+        for giver in victims:
+            room = room.plus(giver.framework.on_slave(giver.executors[slave].slots))
         if not tenant.accepts(slave, room):
             return None
-        return sum(one.executors[slave].busy for one in victims), slave, victims
+        return sum(giver.executors[slave].busy for giver in victims), slave, victims
 
     def _revoke(self, tenant: Tenant, slave: int) -> None:
         for task in self.tasks.get(slave, []):
@@ -303,8 +303,8 @@ class _Run:
         for active in self.queue:
             queued[active.job.framework] += active.waiting
         shares = {
-            name: Share(one.held, one.used, one.standing if not queued[name] else _with(one.standing, queued[name]))
-            for name, one in self.tenants.items()
+            name: Share(each.held, each.used, each.standing if not queued[name] else _with(each.standing, queued[name]))
+            for name, each in self.tenants.items()
         }
         self.moments.append(Moment(self.now_us, shares))
 
