@@ -193,11 +193,13 @@ class Ailing(Watcher):
     def __init__(self, folder: Path, goes_on: threading.Event | None) -> None:
         super().__init__(folder)
         self._goes_on, self._ails = goes_on, False
+        self.hangs = threading.Event()
 
     def look(self) -> Look:
         if self._ails and self._goes_on is None:
             raise ZeroDivisionError("a figure")
         if self._ails and self._goes_on is not None:
+            self.hangs.set()
             assert self._goes_on.wait(60)
         look = super().look()
         self._ails = not look.reading
@@ -210,8 +212,11 @@ def test_a_ledger_that_takes_for_ever_is_not_answered_with_old_figures(
     monkeypatch.setattr(app, "LOOK_EVERY_S", 0.0)
     monkeypatch.setattr(app, "SILENT_S", 0.2)
     goes_on = threading.Event()
-    with TestClient(application(Ailing(played_ledger, goes_on), key="", hosts=["testserver"])) as client:
+    ailing = Ailing(played_ledger, goes_on)
+    with TestClient(application(ailing, key="", hosts=["testserver"])) as client:
         paths = ("/api/state", "/api/course", "/metrics")
+        # A first look that was slow would be over when the others are asked for.
+        assert ailing.hangs.wait(60)
         while not client.get("/api/state").text.startswith("The ledger"):
             pass
         assert {client.get(path).status_code for path in paths} == {503}
