@@ -32,12 +32,11 @@ from fawkes.cli.demo.stage import controller_of, lab_of
 from fawkes.config.site.site import Site
 from fawkes.core.quota.sight import Course
 from fawkes.core.values.decision import PutJob
-from fawkes.core.values.lifecycle import ENDED_JOBS
-from fawkes.core.values.model import JobState
+from fawkes.core.values.model import JobLife, JobState
 from fawkes.live.lab import LabSpec
 from fawkes.playbook.dist import pieces
 from fawkes.report import history
-from fawkes.report.words.sentences import sentence
+from fawkes.report.words.sentences import sentence, why_ended
 from fawkes.store.quotas import QuotaReader
 from fawkes.store.sqlite import LedgerReader
 
@@ -140,8 +139,8 @@ class Pool:
     def row(self, name: str) -> Row:
         """The row of a job that has ended; FawkesError for one that did not succeed."""
         job, courses = self.jobs()[name], self.courses(name)
-        if job.finished_us is None or job.life not in ENDED_JOBS or job.why:
-            raise FawkesError(f"{name} is {job.life}: {job.why}")
+        if job.finished_us is None or job.life is not JobLife.SUCCEEDED:
+            raise FawkesError(f"{name} is {job.life}: {why_ended(job)}")
         given = [course.given for _, course in courses if course.given is not None and course.stage]
         off = [
             abs(course.set_point - course.progress)

@@ -8,6 +8,7 @@ import pytest
 
 from fawkes.core.values.model import JobLife, JobState, Reason
 from fawkes.playbook.dist import pieces
+from fawkes.report.words.sentences import why_ended
 from tests.support.site import RealSite
 
 pytestmark = pytest.mark.hadoop
@@ -147,7 +148,7 @@ def test_each_failure_says_why(running: RealSite, ended: dict[str, JobState]) ->
     assert ended["too-long"].stop == Reason("over-limit")
     rows = running.rows("jobs", "beta", "--state", "failed")
     shown = {row["job"]: row["why"] for row in rows if row["job"] in ended}
-    assert shown == {name: job.why for name, job in ended.items() if job.life is JobLife.FAILED}
+    assert shown == {name: why_ended(job) for name, job in ended.items() if job.life is JobLife.FAILED}
 
 
 def test_each_failure_says_where_its_log_is(running: RealSite, ended: dict[str, JobState]) -> None:
