@@ -304,7 +304,7 @@ _COLUMNS = {
 
 
 def table(rows: Iterable[Row]) -> str:
-    """As Markdown; seconds."""
+    """The table in Markdown; times in seconds."""
     heads = [
         "policy",
         "",

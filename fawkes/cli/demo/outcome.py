@@ -171,7 +171,7 @@ _SUCCESS = "_SUCCESS"
 Place = Callable[[str], Path | None]
 """From a folder in HDFS to where its files are here: saved at the end, or where they came from; None for neither."""
 Found = tuple[str, str]
-"""What was compared, and what is wrong with it."""
+"""The thing that was compared, and what is wrong with it."""
 
 
 @dataclass(frozen=True)

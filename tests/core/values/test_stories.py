@@ -62,6 +62,18 @@ _ERRORS = st.sampled_from(("", "it ended"))
 MOST_STEPS = 200
 
 
+Stage = (
+    effects.Deploy
+    | effects.Load
+    | effects.Save
+    | effects.Retire
+    | effects.Survey
+    | effects.LookAtMasters
+    | effects.MoveMasters
+    | effects.ArmStandby
+)
+
+
 class Story:
     """A desk, and what its world has been asked for so far: the latest goal of each key, and all answers it owes."""
 
@@ -70,16 +82,7 @@ class Story:
         patience |= {"standby_us": SECOND_US, "unusable_us": 3 * SECOND_US, "late_us": SECOND_US}
         self.desk = Desk(len(NODES), how=how(growth=growth, deploy_attempts=2, **patience))
         self.goals: dict[str, effects.Effect] = {}
-        self.stages: list[
-            effects.Deploy
-            | effects.Load
-            | effects.Save
-            | effects.Retire
-            | effects.Survey
-            | effects.LookAtMasters
-            | effects.MoveMasters
-            | effects.ArmStandby
-        ] = []
+        self.stages: list[Stage] = []
         self.looked: dict[str, Facts] = {}
         self.reached: list[effects.Effect] = []
         self.jobs = 0
@@ -104,17 +107,7 @@ class Story:
         """Take the effects of the latest decision over; no stage goes on of what was given back."""
         for effect in self.desk.last.effects:
             self.goals[effect.key] = effect
-            if isinstance(
-                effect,
-                effects.Deploy
-                | effects.Load
-                | effects.Save
-                | effects.Retire
-                | effects.Survey
-                | effects.LookAtMasters
-                | effects.MoveMasters
-                | effects.ArmStandby,
-            ):
+            if isinstance(effect, Stage):
                 self.stages.append(effect)
             if isinstance(effect, effects.MoveMasters):
                 self.safe(effect)
