@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fawkes.base.errors import HostError
@@ -62,8 +62,8 @@ class Bench(PlayedGround, PlayedSetup):
         """The hands of a controller that has just started."""
         return Jobs(self, self.clusters, self, self.mailbox, NoUpload())
 
-    def yarn(self, *states: str) -> None:
-        """Sets the applications that the ResourceManager knows, by their states."""
+    def yarn(self, *states: str, diagnostics: Sequence[str] = ()) -> None:
+        """Sets the applications that the ResourceManager knows, by their states, and the diagnostics of the first."""
         rows = [
             {
                 "id": f"application_1_{n}",
@@ -76,6 +76,8 @@ class Bench(PlayedGround, PlayedSetup):
             }
             for n, state in enumerate(states, 1)
         ]
+        for row, text in zip(rows, diagnostics, strict=False):
+            row["diagnostics"] = text
         self.master.answers[APPS] = {"apps": {"app": rows} if rows else None}
 
     def recovered(self, **info: object) -> None:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, fields
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption.tasks import rows_of
 from fawkes.core.preemption.waste import Waste
-from fawkes.core.values.events import Done, Event, Sampled
+from fawkes.core.values.events import AttemptSeen, Done, Event, Sampled
 from fawkes.core.values.model import ClusterId, Facts, Reading, Reason
 from fawkes.core.values.sight import Resumes
-from fawkes.core.values.tags import job_of
+from fawkes.core.values.tags import job_of, tag_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +129,8 @@ class Accounts:
             for reading in event.readings:
                 if not reading.error:
                     self._read(reading, event.at_us)
+        elif isinstance(event, AttemptSeen):
+            self._ended(event)
         elif isinstance(event, Done) and "tasks" in event.facts:
             for row in rows_of(event.facts):
                 job = self._jobs.get(row.job.lower())
@@ -138,6 +140,13 @@ class Accounts:
             if reason.code == "task-went":
                 cluster = ClusterId(str(reason.facts.get("cluster", "")))
                 self._job(str(reason.facts.get("job")), cluster).went(reason.facts, event.at_us)
+
+    def _ended(self, event: AttemptSeen) -> None:
+        """Believe the last words of ApplicationMasters rather than what was seen of their tasks."""
+        job = self._jobs.get(event.job.lower())
+        said = [app.resumes for app in event.seen.applications or () if app.resumes is not None]
+        if job is not None and said:
+            job.told[tag_of(event.job, event.attempt)] = sum(said, Resumes())
 
     def _read(self, reading: Reading, at_us: int) -> None:
         """Read the counts: between two readings their mean of tasks ran; a job that has just come or gone had none."""

@@ -39,19 +39,24 @@ def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], slots: int |
     claimant = min((job for job in busy if lacking[job.id]), key=lambda job: job.place, default=None)
     if claimant is None or not any(job.spec.saves and _gives_way(job, claimant) for job in busy):
         return
-    nodes = {
-        state.node.id: state.generation
-        for state in draft.nodes_of(cluster.id)
-        if state.life is NodeLife.SERVING and draft.pending(Key.TASKS.of(state.node.id)) is None
-    }
-    if nodes:
-        priority = _priority(claimant)
-        effect = ClaimTasks(cluster.id, claimant.order, claimant.id, priority, lacking[claimant.id], nodes)
+    serving = [state for state in draft.nodes_of(cluster.id) if state.life is NodeLife.SERVING]
+    orders = {state.node.id: draft.pending(Key.TASKS.of(state.node.id)) for state in serving}
+    nodes = {state.node.id: state.generation for state in serving if orders[state.node.id] is None}
+    slots = lacking[claimant.id] - sum(map(_going, orders.values()))
+    if nodes and slots > 0:
+        effect = ClaimTasks(cluster.id, claimant.order, claimant.id, _priority(claimant), slots, nodes)
         draft.act(effect, within_us=draft.settings.membership_us, version=claimant.order)
+
+
+def _going(pending: PutPending | None) -> int:
+    """The tasks that were ordered to go, and of which nobody has heard yet that they have gone."""
+    return len(pending.effect.orders) if pending is not None and isinstance(pending.effect, PreemptTasks) else 0
 
 
 def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int, slots: int | None) -> int:
     """The containers that a job waits for, as far as that is known; the first is that of its ApplicationMaster.
+
+    One that has a container asks for others only when it is up: what became free before would go to other jobs.
 
     A stream may claim its guaranteed share of the MR-cluster, and no more. An executor takes as many slots as are where
     there is room for it.
@@ -80,10 +85,7 @@ def _priority(claimant: JobState) -> int:
 
 
 def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None:
-    """The nodes told of their tasks, or did not; either way the next claim comes after a while.
-
-    By then what became free shows in the readings: a claim that came sooner would take the same room twice.
-    """
+    """The nodes told of their tasks, or did not; either way the next claim comes after a while."""
     pending = draft.pending(event.effect)
     effect = None if pending is None else pending.effect
     if pending is None or pending.version != event.version or not isinstance(effect, ClaimTasks):
@@ -95,7 +97,7 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
 
 
 def late(draft: Draft, pending: PutPending) -> None:
-    """Nobody answered, or enough time has passed since the latest claim."""
+    """Nobody answered, or enough time has passed since the latest claim, or since the latest of its tasks went."""
     draft.settle(pending.key)
 
 

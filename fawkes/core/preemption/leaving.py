@@ -76,8 +76,8 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
     if pending is None or pending.version != event.version or not isinstance(effect, LookAtTasks | PreemptTasks):
         draft.say("late-answer", effect=event.effect, version=event.version)
         return
-    drains = draft.node(effect.node).life is NodeLife.DRAINING
-    told = effect.told
+    life, told = draft.node(effect.node).life, effect.told
+    drains = life is NodeLife.DRAINING
     if isinstance(event, Failed):
         if drains:
             draft.settle(pending.key)
@@ -93,6 +93,9 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
             _order(draft, order)
             return
     draft.settle(pending.key)
+    if life is NodeLife.SERVING:
+        # A claim that came before what became free shows in the readings would take the same room twice.
+        draft.expect(Key.CLAIM.of(effect.cluster), draft.settings.doubt_us)
     if drains:
         # A task may not have been there yet.
         look = LookAtTasks(effect.node, effect.cluster, effect.generation, told)

@@ -164,15 +164,42 @@ class AppLife(StrEnum):
     FAILED = "failed"
 
 
+@dataclass(frozen=True, slots=True)
+class Resumes:
+    """Tasks that an attempt of a job has resumed so far: ``count`` went on from what they had saved.
+
+    Before that they waited ``waited_us`` for a container, and read it in ``restored_us``. ``lost_us`` is the run time
+    of tasks that ended because their node left, without an order.
+    """
+
+    count: int = 0
+    waited_us: int = 0
+    restored_us: int = 0
+    lost_us: int = 0
+
+    def __add__(self, other: Resumes) -> Resumes:
+        """The sums of both."""
+        return Resumes(
+            self.count + other.count,
+            self.waited_us + other.waited_us,
+            self.restored_us + other.restored_us,
+            self.lost_us + other.lost_us,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppSeen:
-    """An application that carries the tag of an attempt; times are YARN's own."""
+    """An application that carries the tag of an attempt; times are YARN's own.
+
+    ``resumes`` is the last word of an ApplicationMaster about tasks that had been saved; None where it said nothing.
+    """
 
     id: str
     life: AppLife
     started_us: int | None = None
     finished_us: int | None = None
     said: str = ""
+    resumes: Resumes | None = None
 
 
 class Cause(StrEnum):
@@ -202,29 +229,6 @@ class Stray:
 def application_of(attempt: str) -> str:
     """The application that an attempt of a task belongs to, by Hadoop's name of the attempt."""
     return "_".join(("application", *attempt.split("_")[1:3]))
-
-
-@dataclass(frozen=True, slots=True)
-class Resumes:
-    """Tasks that an attempt of a job has resumed so far: ``count`` went on from what they had saved.
-
-    Before that they waited ``waited_us`` for a container, and read it in ``restored_us``. ``lost_us`` is the run time
-    of tasks that ended because their node left, without an order.
-    """
-
-    count: int = 0
-    waited_us: int = 0
-    restored_us: int = 0
-    lost_us: int = 0
-
-    def __add__(self, other: Resumes) -> Resumes:
-        """The sums of both."""
-        return Resumes(
-            self.count + other.count,
-            self.waited_us + other.waited_us,
-            self.restored_us + other.restored_us,
-            self.lost_us + other.lost_us,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -404,7 +404,7 @@ def _work(live: Iterable[Application], tasks: Mapping[str, Tasks], nodes: Collec
 
 
 def _work_of(app: Application, tag: str, tasks: Tasks, nodes: Iterable[ComputeNode]) -> Work:
-    master = app.state == RUNNING and bool(app.master)
+    master = bool(app.master)
     if master and tasks.progress is None:
         return Work(tag=tag, application=app.id, master=True)
     stream, size_mb = tasks.stream, _tagged(app, _EXECUTOR_MB)

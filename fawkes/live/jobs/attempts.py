@@ -5,10 +5,11 @@ Facts alone; `core.attempts` decides what they mean, for the jobs of users and f
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from fawkes.core.values.model import JobId
-from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Cause, Launcher
+from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Cause, Launcher, Resumes
 from fawkes.core.values.tags import tag_of
 from fawkes.live.base import limits
 from fawkes.live.hadoop.setup import Setup
@@ -19,6 +20,9 @@ from fawkes.live.nodes.playbooks import job as book
 from fawkes.live.wire import masters
 from fawkes.live.wire.masters import Application
 from fawkes.live.wire.rest import Deadline, UnreadableError
+
+#: the last words of the ApplicationMaster of a job of tasks (java-tasks/Spec.java)
+_CAME_BACK = re.compile(r"Tasks that went on: (\d+), after (\d+) ms without a container and (\d+) ms of reading")
 
 
 def see(
@@ -78,7 +82,19 @@ def _application(app: Application) -> AppSeen:
     if app.ended:
         life = AppLife.SUCCEEDED if app.succeeded else AppLife.FAILED
     said = app.diagnostics.strip().partition("\n")[0] if life is AppLife.FAILED else ""
-    return AppSeen(id=app.id, life=life, started_us=app.started_us or None, finished_us=app.finished_us, said=said)
+    return AppSeen(
+        id=app.id,
+        life=life,
+        started_us=app.started_us or None,
+        finished_us=app.finished_us,
+        said=said,
+        resumes=_resumes(app) if app.ended else None,
+    )
+
+
+def _resumes(app: Application) -> Resumes | None:
+    match = _CAME_BACK.search(app.diagnostics)
+    return Resumes(int(match[1]), int(match[2]) * 1000, int(match[3]) * 1000) if match else None
 
 
 def _lost_sight(stderr: str, application: str) -> bool:

@@ -31,8 +31,8 @@ def work_of(jobs: Collection[SimJob]) -> tuple[Work, ...] | None:
         Work(
             tag=tag_of(*job.attempt),
             application=f"application_{job.attempt[0]}_{job.attempt[1]}",
-            master=job.ready,
-            waiting=job.tasks_waiting,
+            master=job.ready or job.master is not None or bool(job.steps),
+            waiting=job.tasks_waiting if job.ready else None,
             running=len(job.running),
             done=job.maps_done + job.reduces_done,
             resumes=job.resumes,

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption.account import Account, Accounts
-from fawkes.core.values.events import Done, Event, Sampled, Woke
-from fawkes.core.values.model import ClusterId, Reading, Reason
-from fawkes.core.values.sight import Resumes, Work
+from fawkes.core.values.events import AttemptSeen, Done, Event, Sampled, Woke
+from fawkes.core.values.model import ClusterId, JobId, Reading, Reason
+from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Resumes, Work
 
 A = ClusterId("a")
 
@@ -83,6 +83,14 @@ def test_a_node_tells_when_a_saved_task_ran_again() -> None:
 def test_a_row_without_a_resume_of_that_task_tells_nothing(row: Event) -> None:
     told = account((10, went("saved")), row)
     assert (told.waiting_s, told.waste.restoring_s, told.unseen) == (0.0, 0.0, 1)
+
+
+def test_the_last_word_of_an_applicationmaster_counts_more_than_what_was_seen_of_its_tasks() -> None:
+    last = Resumes(2, 7 * SECOND_US, 3 * SECOND_US)
+    app = AppSeen(id="application_1_1", life=AppLife.SUCCEEDED, resumes=last)
+    end = AttemptSeen(at_us=200 * SECOND_US, job=JobId("a-1"), attempt=1, seen=Attempt(applications=(app,)))
+    told = account((10, went("saved")), (11, went("saved", index=2)), seen(100, 50, 5), end)
+    assert (told.waiting_s, told.waste.restoring_s, told.unseen) == (7.0, 3.0, 0)
 
 
 def test_the_model_tells_of_its_resumes_by_readings() -> None:

@@ -80,6 +80,7 @@ def orders(desk: Desk) -> dict[str, dict[str, bool]]:
         ({"waiting": 0}, None),
         ({"waiting": None}, None),
         ({"waiting": None, "master": False}, 1),
+        ({"waiting": 1, "master": False}, 1),
     ],
 )
 def test_a_claim_is_for_the_room_that_is_lacking(how: dict[str, Any], slots: int | None) -> None:
@@ -151,6 +152,26 @@ def test_a_node_with_orders_under_way_is_left_alone() -> None:
     desk.wait(60)
     (claim,) = see(desk)
     assert set(claim.nodes) == {"node01"}
+
+
+@pytest.mark.parametrize(("waiting", "slots"), [(3, [1]), (2, [])])
+def test_tasks_that_are_on_their_way_are_not_claimed_again(waiting: int, slots: list[int]) -> None:
+    desk = desk_of()
+    see(desk, 3)
+    desk.answer(KEY, tasks=[row(0), row(2)])
+    desk.wait(60)
+    assert [claim.slots for claim in see(desk, waiting)] == slots
+
+
+def test_room_that_became_free_just_now_is_not_claimed_again() -> None:
+    desk = desk_of()
+    see(desk, 3)
+    desk.answer(KEY, tasks=[row(0), row(2)])
+    desk.now_s += 60
+    desk.answer("tasks:node01", left={"container_0": ["saved", 5, 5], "container_2": ["saved", 5, 5]})
+    assert see(desk) == []
+    desk.wait(60)
+    assert [claim.slots for claim in see(desk)] == [3]
 
 
 def test_nodes_that_do_not_answer_are_asked_again_later() -> None:

@@ -58,12 +58,8 @@ def test_one_reading_of_a_working_cluster(server: Server) -> None:
         masters=1,
         work=(
             Work(tag="fawkes-a", application=ONE, master=True, waiting=1, running=4, done=6, progress=60.0),
-            *(
-                Work(
-                    tag=f"fawkes-{name}", application=f"{ONE[:-1]}{number}", waiting=1, running=0, done=0, progress=0.0
-                )
-                for name, number in (("b", 2), ("c", 3))
-            ),
+            Work(tag="fawkes-b", application=f"{ONE[:-1]}2", master=True),
+            Work(tag="fawkes-c", application=f"{ONE[:-1]}3", waiting=1, running=0, done=0, progress=0.0),
         ),
     )
 
@@ -228,6 +224,13 @@ def test_an_application_without_an_applicationmaster_is_one_task(server: Server,
     reading = read(server)
     assert (reading.jobs_waiting, reading.tasks_waiting, reading.tasks_running) == (1, 1, 0)
     assert [path for path, _ in server.asked if path.startswith("/proxy/")] == []
+
+
+@pytest.mark.parametrize(("host", "waits"), [("", 1), ("h4:8042", None)])
+def test_an_applicationmaster_that_has_a_container_waits_for_none(server: Server, host: str, waits: int | None) -> None:
+    server.answers[APPS] = live(app(state="ACCEPTED", amHostHttpAddress=host, applicationTags="fawkes-a"))
+    (work,) = read(server).work or ()
+    assert (work.master, work.waiting) == (bool(host), waits)
 
 
 def test_other_frameworks_count_by_their_containers(server: Server) -> None:

@@ -11,7 +11,7 @@ from fawkes.config.clusters.details import ClusterDetails, JobDetails
 from fawkes.core.values.effects import StartJob
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
-from fawkes.core.values.sight import AppLife, Attempt, Launcher
+from fawkes.core.values.sight import AppLife, Attempt, Launcher, Resumes
 from fawkes.live.jobs import half_done
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.upload import streaming_words
@@ -261,6 +261,16 @@ def test_a_failed_job_says_what_its_task_said(master: Stub) -> None:
     (seen,) = bench.seen()
     why = "Task failed task_1_1_m_000007: java.io.FileNotFoundException: Path is not a file: /words/more"
     assert seen.words == why
+
+
+@pytest.mark.parametrize("state", ["FINISHED", "FAILED"])
+def test_the_last_words_of_an_applicationmaster_say_how_tasks_went_on(master: Stub, state: str) -> None:
+    bench = Bench(master)
+    bench.begin()
+    words = "Tasks that went on: 2, after 7000 ms without a container and 31 ms of reading what was saved"
+    bench.yarn(state, "FINISHED", diagnostics=["task 1 failed\n" + words])
+    (seen,) = bench.seen()
+    assert [app.resumes for app in seen.applications or ()] == [Resumes(2, 7_000_000, 31_000), None]
 
 
 def test_a_job_without_an_application_says_what_its_client_said(master: Stub) -> None:

@@ -38,7 +38,12 @@ class Store:
         """The oldest first."""
         return sorted((self.top / "out/_saved/0").glob("[!._]*"), key=lambda path: path.stat().st_mtime_ns)
 
-    def run(self, verb: str, container: str) -> int:
+    @property
+    def told(self) -> list[list[str]]:
+        """The words of each file that says of a container when its task went on."""
+        return [path.name.split("-") for path in (self.top / "out/_saved/_resumed").glob("[!.]*")]
+
+    def run(self, verb: str, container: str, saved: str = "yes") -> int:
         """The exit code of the program of a container."""
         (self.top / container).mkdir(exist_ok=True)
         xml = "<property><name>fawkes.tasks.output</name><value>{}</value></property>".format(self.top / "out")
@@ -48,7 +53,7 @@ class Store:
         done = subprocess.run(
             [*java, "fawkes.tasks.Image", verb],
             cwd=self.top / container,
-            env={**os.environ, "CONTAINER_ID": container, "FAWKES_TASK_INDEX": "0"},
+            env={**os.environ, "CONTAINER_ID": container, "FAWKES_TASK_INDEX": "0", "FAWKES_TASK_SAVED": saved},
             capture_output=True,
             text=True,
             check=False,
@@ -131,6 +136,17 @@ def test_what_is_of_no_use_goes_with_all_that_it_needs(store: Store) -> None:
     assert store.load("fourth") == AGAIN
     assert store.run("drop", "fourth") == 0
     assert store.images == []
+
+
+@pytest.mark.parametrize("verb", ["drop", "leave"])
+def test_when_a_task_went_on_is_told_unless_it_ran_in_between_or_begins_again(store: Store, verb: str) -> None:
+    assert (store.run("load", "fourth"), store.told) == (0, [])
+    assert store.run("load", "fifth", saved="just") == 0
+    ((container, imaged_ms, took_ms),) = store.told
+    assert (container, int(imaged_ms)) == ("fifth", store.images[-1].stat().st_mtime_ns // 10**6)
+    assert int(took_ms) > 0
+    store.run(verb, "fifth")
+    assert (store.told, bool(store.images)) == ([], verb == "leave")
 
 
 def spoil(image: Path) -> None:

@@ -8,6 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -41,13 +43,16 @@ public final class Image {
 
     private final FileSystem fs;
     private final Configuration conf;
+    private final Spec spec;
+    private final String container = System.getenv(ApplicationConstants.Environment.CONTAINER_ID.name());
     private final Path folder;
 
     private Image(Configuration conf) throws IOException {
         this.conf = conf;
         this.fs = FileSystem.get(conf);
         int index = Integer.parseInt(System.getenv("FAWKES_TASK_INDEX"));
-        this.folder = fs.makeQualified(new Spec(conf).saved(index));
+        this.spec = new Spec(conf);
+        this.folder = fs.makeQualified(spec.saved(index));
     }
 
     public static void main(String[] args) throws IOException {
@@ -56,6 +61,8 @@ public final class Image {
             image.save();
         } else if (args[0].equals("drop")) {
             image.drop();
+        } else if (args[0].equals("leave")) {
+            image.spec.beginsAgain(image.fs, image.container);
         } else if (!image.load()) {
             System.exit(NONE);
         }
@@ -63,7 +70,6 @@ public final class Image {
 
     /** A new image is visible only when it is whole; those that it does not need go afterwards. */
     private void save() throws IOException {
-        String container = System.getenv(ApplicationConstants.Environment.CONTAINER_ID.name());
         Path own = new Path(folder, "_" + container);
         List<Path> chain = Files.exists(NAME) ? chain(images(), Files.readString(NAME)) : List.of();
         String digest = digest(FILE);
@@ -92,6 +98,7 @@ public final class Image {
         for (Path image : images) {
             if (putTogether(chain(images, digestIn(image)))) {
                 Files.writeString(NAME, digestIn(image));
+                tell(fs.getFileStatus(image).getModificationTime());
                 return true;
             }
             System.err.println("the image " + image + " or one that it needs is damaged: it is removed");
@@ -100,8 +107,21 @@ public final class Image {
         return false;
     }
 
+    /** A task whose node died has run since its image: for how long nobody knows, so nothing is said of that. */
+    private void tell(long imagedMs) {
+        Instant began = ProcessHandle.current().info().startInstant().orElse(null);
+        if ("just".equals(System.getenv("FAWKES_TASK_SAVED")) && began != null) {
+            try {
+                spec.goesOn(fs, container, imagedMs, Duration.between(began, Instant.now()).toMillis());
+            } catch (IOException error) {
+                System.err.println("nobody will know when this task went on: " + error);
+            }
+        }
+    }
+
     /** What was loaded goes: it is whole, and of no use to anybody. */
     private void drop() throws IOException {
+        spec.beginsAgain(fs, container);
         fs.delete(folder, true);
         Files.delete(NAME);
     }

@@ -73,6 +73,9 @@ public final class Master {
     private final int[] failures;
     private final int[] kills;
     private final boolean[] imaged;
+    /** True for a task that has saved itself just now, and has not run since. */
+    private final boolean[] away;
+
     private int done;
     private String failure;
 
@@ -95,6 +98,7 @@ public final class Master {
         this.failures = new int[spec.count];
         this.kills = new int[spec.count];
         this.imaged = spec.imaged(fs);
+        this.away = new boolean[spec.count];
         for (FileStatus file : fs.listStatus(staging)) {
             resources.put(file.getPath().getName(), Client.resource(file));
         }
@@ -140,14 +144,26 @@ public final class Master {
             }
             Thread.sleep(HEARTBEAT_MS);
         }
+        String lastWords = spec.saves() ? cameBack() : "";
         if (failure == null) {
             spec.complete(fs);
-            yarn.unregisterApplicationMaster(FinalApplicationStatus.SUCCEEDED, "", "");
+            yarn.unregisterApplicationMaster(FinalApplicationStatus.SUCCEEDED, lastWords, "");
         } else {
-            yarn.unregisterApplicationMaster(FinalApplicationStatus.FAILED, failure, "");
+            yarn.unregisterApplicationMaster(FinalApplicationStatus.FAILED, failure + "\n" + lastWords, "");
         }
         // Before, another attempt of this ApplicationMaster could still need them.
         fs.delete(staging, true);
+    }
+
+    /** Empty when HDFS does not say: that is no reason to do anything again. */
+    private String cameBack() {
+        try {
+            ContainerId own = ContainerId.fromString(System.getenv(ApplicationConstants.Environment.CONTAINER_ID.name()));
+            return spec.cameBack(fs, own.getApplicationAttemptId().getApplicationId());
+        } catch (IOException error) {
+            System.err.println("nobody will know how tasks went on: " + error);
+            return "";
+        }
     }
 
     /** Ask for as many containers as there are tasks that may begin. */
@@ -184,7 +200,9 @@ public final class Master {
                 "FAWKES_TASK_ATTEMPT", Integer.toString(starts[index]),
                 "FAWKES_TASK_KILLS", Integer.toString(kills[index]),
                 "FAWKES_TASK_SAVES", spec.saves() ? spec.checkpoint : "",
-                "FAWKES_TASK_SAVED", spec.saves() && (imaged[index] || starts[index] > 1) ? "yes" : "");
+                "FAWKES_TASK_SAVED",
+                away[index] ? "just" : spec.saves() && (imaged[index] || starts[index] > 1) ? "yes" : "");
+        away[index] = false;
         String command = "/bin/sh ./" + Spec.SCRIPT
                 + " 1>" + ApplicationConstants.LOG_DIR_EXPANSION_VAR + "/stdout"
                 + " 2>" + ApplicationConstants.LOG_DIR_EXPANSION_VAR + "/stderr";
@@ -210,6 +228,7 @@ public final class Master {
             done++;
         } else if (NOT_ITS_FAULT.contains(exit) || exit == SAVED || exit == LEFT) {
             kills[task.index] += exit == LEFT ? 1 : 0;
+            away[task.index] = exit == SAVED;
             again.add(task.index);
         } else {
             failed(task, "with exit code " + exit, status.getDiagnostics());

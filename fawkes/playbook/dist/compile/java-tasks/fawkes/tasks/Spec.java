@@ -6,6 +6,8 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.yarn.api.ApplicationConstants;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /** The description of a job of tasks, and the folder of its results: a folder for each task that has ended well. */
@@ -66,6 +68,47 @@ final class Spec {
     /** The folder of the images of a task: what was saved of it when it had to leave a node. */
     Path saved(int index) {
         return new Path(new Path(output, "_saved"), Integer.toString(index));
+    }
+
+    /** Each container whose task went on has an empty file here, until the job ends: {@link #cameBack}. */
+    private Path resumed() {
+        return new Path(new Path(output, "_saved"), "_resumed");
+    }
+
+    /** A task that was saved goes on in a container: its image came into being at a time, and was got within another. */
+    void goesOn(FileSystem fs, String container, long imagedMs, long tookMs) throws IOException {
+        fs.create(new Path(resumed(), container + "-" + imagedMs + "-" + tookMs), true).close();
+    }
+
+    /** It did not go on there. */
+    void beginsAgain(FileSystem fs, String container) throws IOException {
+        for (FileStatus file : told(fs, container + "-*")) {
+            fs.delete(file.getPath(), false);
+        }
+    }
+
+    /** The tasks of an application that went on, and in which times; when is told by the NameNode's clock alone. */
+    String cameBack(FileSystem fs, ApplicationId own) throws IOException {
+        int count = 0;
+        long waitedMs = 0;
+        long gotMs = 0;
+        for (FileStatus file : told(fs, "*")) {
+            String[] words = file.getPath().getName().split("-");
+            ContainerId container = ContainerId.fromString(words[0]);
+            if (container.getApplicationAttemptId().getApplicationId().equals(own)) {
+                long tookMs = Long.parseLong(words[2]);
+                count++;
+                gotMs += tookMs;
+                waitedMs += Math.max(0, file.getModificationTime() - tookMs - Long.parseLong(words[1]));
+            }
+        }
+        return "Tasks that went on: " + count + ", after " + waitedMs + " ms without a container and " + gotMs
+                + " ms of reading what was saved";
+    }
+
+    private FileStatus[] told(FileSystem fs, String names) throws IOException {
+        FileStatus[] files = fs.globStatus(new Path(resumed(), names));
+        return files == null ? new FileStatus[0] : files;
     }
 
     /** Attempts of tasks write here; the last step of each is to rename its folder to that of the result. */
