@@ -29,8 +29,7 @@ def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], slots: int |
     It lacks room if nothing of it has moved since the reading before: what is free, YARN gives it sooner than that.
     The MR-cluster has so many ``slots``.
     """
-    key = Key.CLAIM.of(cluster.id)
-    if not draft.settings.preemption or draft.pending(key) is not None:
+    if not draft.settings.preemption:
         return
     # The batches of a stream go on while it lacks executors.
     rows = {row.tag: row for row in work if row.since_us < draft.at_us or row.stream is not None}
@@ -39,6 +38,9 @@ def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], slots: int |
     claimant = min((job for job in busy if lacking[job.id]), key=lambda job: job.place, default=None)
     if claimant is None or not any(job.spec.saves and _gives_way(job, claimant) for job in busy):
         return
+    pending = draft.pending(Key.CLAIM.of(cluster.id))
+    if pending is not None and not _shows(draft, pending, rows[tag_of(claimant.id, claimant.attempt)]):
+        return
     serving = [state for state in draft.nodes_of(cluster.id) if state.life is NodeLife.SERVING]
     orders = {state.node.id: draft.pending(Key.TASKS.of(state.node.id)) for state in serving}
     nodes = {state.node.id: state.generation for state in serving if orders[state.node.id] is None}
@@ -46,6 +48,15 @@ def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], slots: int |
     if nodes and slots > 0:
         effect = ClaimTasks(cluster.id, claimant.order, claimant.id, _priority(claimant), slots, nodes)
         draft.act(effect, within_us=draft.settings.membership_us, version=claimant.order)
+
+
+def _shows(draft: Draft, pending: PutPending, row: Work) -> bool:
+    """True if what the latest claim made free shows: the claimant got something since its tasks went.
+
+    Of a stream something moves all the time.
+    """
+    went_us = pending.deadline_us - draft.settings.doubt_us
+    return pending.effect is None and row.stream is None and row.since_us > went_us
 
 
 def _going(pending: PutPending | None) -> int:

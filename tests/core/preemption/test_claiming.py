@@ -174,6 +174,16 @@ def test_room_that_became_free_just_now_is_not_claimed_again() -> None:
     assert [claim.slots for claim in see(desk)] == [3]
 
 
+def test_a_claimant_that_has_got_room_claims_what_it_lacks_at_once() -> None:
+    desk = desk_of()
+    see(desk, None, master=False)
+    desk.answer(KEY, tasks=[row(0)])
+    desk.now_s += 1
+    desk.answer("tasks:node01", left={"container_0": ["saved", 5, 5]})
+    assert see(desk, None, master=False) == []
+    assert [claim.slots for claim in see(desk, 3)] == [3]
+
+
 def test_nodes_that_do_not_answer_are_asked_again_later() -> None:
     desk = desk_of()
     see(desk)

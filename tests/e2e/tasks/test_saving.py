@@ -201,8 +201,8 @@ def test_an_important_job_gets_room_from_tasks_that_go_on_later(site: RealSite) 
     assert site.ledger.jobs["low"].life is JobLife.RUNNING
     claimed = [reason for reason in reasons(site, "task-must-go") if reason.facts.get("claimant") == "urgent"]
     assert {reason.facts["job"] for reason in claimed} == {"low"}
-    # None for its ApplicationMaster, and none that came back too early and had to go again.
-    assert len(claimed) == len({reason.facts["index"] for reason in claimed}) <= 4
+    # Two for its ApplicationMaster, which is as large; and none came back too early and had to go again.
+    assert len(claimed) == len({reason.facts["index"] for reason in claimed}) <= 6
     (low,) = site.until_ended("low")
     assert (low.life, low.attempt, low.why) == (JobLife.SUCCEEDED, 1, ""), site.story()
 
