@@ -64,7 +64,7 @@ drills: ready
 
 # Long runs on real Hadoop: the paper's micro-experiments in small, calibrating and judging (on another day: judging alone),
 # live pairs, deadlines (20 to 40 minutes each), Spark applications under CPU quotas (an hour; root, and control groups of v1),
-# twelve tasks under each preemption policy (15 minutes; root).
+# twelve tasks under each preemption policy (15 minutes; root), and a Spark application of ten minutes whose nodes come and go.
 TRUST := build/trust
 shows: ready
 	@$(BIN)/fawkes dist get 3.5.0
@@ -77,6 +77,7 @@ shows: ready
 	$(BIN)/python -m bench.ontime
 	$(BIN)/python -m bench.twelve
 	$(BIN)/python -m bench.streams
+	FAWKES_SHOW_S=600 $(BIN)/pytest -s tests/e2e/spark/test_leaving.py -k two_grows
 
 # Wheel and source archive in dist/, checked and tried in empty environments; packages come from the index that pip uses.
 release: $(VENV)/ready

@@ -34,7 +34,7 @@ scratch = ["/scratch"]
 LEAVES = ("never", "1h", "instant")
 ROUNDS, TASKS, SECONDS = 4, 24, 3
 #: what a round takes while nodes come and go
-ROUND_S = 18.0
+ROUND_S = 14.0
 
 
 @pytest.fixture(scope="module")
