@@ -22,6 +22,9 @@ from fawkes.core.values.model import ClusterState, JobState, NodeId, NodeLife
 from fawkes.core.values.sight import Work
 from fawkes.core.values.tags import tag_of
 
+_MASTER_US = 5 * SECOND_US
+"""YARN takes seconds to give an ApplicationMaster a container for which there is room; 3 to 4 were seen."""
+
 
 def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], slots: int | None) -> None:
     """Ask the nodes, by a new reading, about tasks that could go for the most important job that lacks room.
@@ -83,7 +86,7 @@ def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int, slots: int | Non
         executors = max(0, min(state.told, state.entitled or 0) - row.stream.executors)
         each = 1.0 if slots is None or row.stream.room is None else slots / (row.stream.room or inf)
         return ceil(executors * each)
-    return (row.waiting or 0) if row.master else 1
+    return (row.waiting or 0) if row.master else int(at_us - row.since_us >= _MASTER_US)
 
 
 def _gives_way(job: JobState, claimant: JobState) -> bool:

@@ -42,11 +42,13 @@ def desk_of(policy: str = "adaptive", *, saves: bool = True, priority: int = 5) 
     return desk
 
 
-def see(desk: Desk, waiting: int | None = 3, *, master: bool = True, moves: bool = False) -> list[ClaimTasks]:
+def see(
+    desk: Desk, waiting: int | None = 3, *, master: bool = True, moves: bool = False, every_s: int = 1
+) -> list[ClaimTasks]:
     """Two readings by which the second job waits for so many containers; the claims that follow."""
     before = len(desk.world.effects)
     for running in (0, int(moves)):
-        desk.now_s += 1
+        desk.now_s += every_s
         rows = (
             Work(tag=tag_of(JobId("a-1"), 1), application="app-1", master=True, waiting=0, running=8),
             Work(tag=tag_of(JobId("a-2"), 1), application="app-2", master=master, waiting=waiting, running=running),
@@ -79,8 +81,9 @@ def orders(desk: Desk) -> dict[str, dict[str, bool]]:
         ({"waiting": 3, "moves": True}, None),
         ({"waiting": 0}, None),
         ({"waiting": None}, None),
-        ({"waiting": None, "master": False}, 1),
-        ({"waiting": 1, "master": False}, 1),
+        ({"waiting": None, "master": False, "every_s": 5}, 1),
+        ({"waiting": 1, "master": False, "every_s": 5}, 1),
+        ({"waiting": 1, "master": False, "every_s": 4}, None),
     ],
 )
 def test_a_claim_is_for_the_room_that_is_lacking(how: dict[str, Any], slots: int | None) -> None:
@@ -176,7 +179,7 @@ def test_room_that_became_free_just_now_is_not_claimed_again() -> None:
 
 def test_a_claimant_that_has_got_room_claims_what_it_lacks_at_once() -> None:
     desk = desk_of()
-    see(desk, None, master=False)
+    see(desk, None, master=False, every_s=5)
     desk.answer(KEY, tasks=[row(0)])
     desk.now_s += 1
     desk.answer("tasks:node01", left={"container_0": ["saved", 5, 5]})
