@@ -113,11 +113,12 @@ def _in_order(claims: Sequence[Claim], portions: Sequence[Portion]) -> list[tupl
 def _whole_quanta(
     given: Mapping[str, float], order: Sequence[tuple[Claim, Portion]], cores: float, quantum: float
 ) -> dict[str, float]:
-    """Quotas as the nearest whole quanta; an excess is taken from the last ones (resolution 13)."""
-    counts = {each: round(part / quantum) for each, part in given.items()}
-    excess = sum(counts.values()) - int(cores / quantum + TOLERANCE)
+    """Quotas as the least and the nearest whole quanta; an excess is taken from the last ones (resolution 13)."""
+    least = {claim.id: claim.least for claim, _ in order}
+    counts = {each: round((part - least[each]) / quantum) for each, part in given.items()}
+    excess = sum(counts.values()) - int((cores - fsum(least.values())) / quantum + TOLERANCE)
     for claim, _ in reversed(order):
         taken = max(0, min(excess, counts[claim.id]))
         counts[claim.id] -= taken
         excess -= taken
-    return {each: quanta(count, quantum) for each, count in counts.items()}
+    return {each: quanta(least[each] / quantum + count, quantum) for each, count in counts.items()}

@@ -257,13 +257,17 @@ executors_seen = st.lists(st.sampled_from(["n1", "n2", "n3"]), max_size=3, uniqu
     st.lists(st.tuples(st.one_of(st.none(), stages_seen), executors_seen, st.integers(0, 20)), min_size=1, max_size=8),
     st.sampled_from(["edf_all", "edf_pure", "edf_prop", "proportional", "speed", "weights"]),
     st.sampled_from([0.0, 0.5, 1.0]),
+    st.sampled_from([0.05, 1.0]),
 )
 def test_laws_of_every_period(
-    history: list[tuple[list[StageSeen] | None, list[str], int]], policy: str, gamma: float
+    history: list[tuple[list[StageSeen] | None, list[str], int]], policy: str, gamma: float, quantum: float
 ) -> None:
-    """Quotas fit their node, are whole quanta and never 0; a stored state decides as the one that was stored does."""
+    """Quotas fit their node, also one smaller than a quantum, and are never below the least.
+
+    A stored state decides as the one that was stored does.
+    """
     profile = (stage("0 a"), stage("1 b", "0 a", rate=None), stage("2 c"))
-    rules = replace(RULES, parameters=replace(LIVE, gamma=gamma))
+    rules = replace(RULES, parameters=replace(LIVE, gamma=gamma, quantum=quantum))
     nodes = {NodeId("n1"): 1.5, NodeId("n2"): 0.4, NodeId("n3"): None}
     divide, room, now_us = quota(policy), Room(), 0
     for stages, names, passed_s in history:
@@ -280,7 +284,7 @@ def test_laws_of_every_period(
         for node, quotas in period.quotas.items():
             limits = [cores for cores in quotas.values() if cores is not None]
             assert sum(limits) <= (nodes[node] or 0.0) + 1e-9
-            assert all(cores > 0 for cores in limits)
+            assert all(cores >= LIVE.least for cores in limits)
         room = period.room
 
 
