@@ -181,6 +181,19 @@ def test_a_node_that_does_not_answer_is_recorded_and_told_again(bench: Bench) ->
     assert ("does not answer" in second.unset, second.given) == (True, None)
 
 
+def test_an_executor_on_a_node_that_leaves_is_told_nothing_and_nobody_counts_on_its_quota(bench: Bench) -> None:
+    bench.period()
+    cluster = bench.quotas._clusters.get(ClusterId("c"))
+    assert cluster is not None
+    bench.quotas._clusters._put(replace(cluster, members={NodeId("node01"): cluster.members[NodeId("node01")]}))
+    for _ in range(2):
+        assert set(bench.period()) == {CONTAINERS[0]}
+    bench.quotas.close()
+    with closing(QuotaReader(bench.folder)) as reader:
+        course = [course for _, course in reader.courses("j")][-1]
+    assert (course.unset, course.given) == ("node02 is no member of c", None)
+
+
 @pytest.mark.parametrize(
     ("wanted", "said", "why"),
     [
