@@ -328,14 +328,19 @@ def test_groups_of_version_2_are_made_where_the_cpu_controller_is(
     assert (group / "cpu.max").read_text() == "max 100000\n"
 
 
-def test_processes_that_cannot_be_moved_are_denied_and_not_gone(
-    container: Container, lease: Lease, none: PurePosixPath, v2: Path
+@pytest.mark.parametrize("full", [False, True])
+def test_a_container_that_gets_no_group_or_cannot_enter_it_is_denied_and_not_gone(
+    container: Container, lease: Lease, none: PurePosixPath, v2: Path, *, full: bool
 ) -> None:
     ok(quota.limit(lease, {}, proc=none))
-    (v2 / f"fawkes:{lease.pool}:node01:alpha:quota" / ONE / "cgroup.procs").mkdir(parents=True)
+    group = v2 / f"fawkes:{lease.pool}:node01:alpha:quota" / ONE
+    if full:
+        group.touch()
+    else:
+        (group / "cgroup.procs").mkdir(parents=True)
     facts = ok(quota.limit(lease, {ONE: 5}, proc=none))
     assert quotas(facts) == {ONE: "denied"}
-    assert facts[f"why.{ONE}"] == "its processes cannot be moved into a group"
+    assert facts[f"why.{ONE}"] == ("File exists" if full else "its processes cannot be moved into a group")
 
 
 def test_without_control_groups_processes_are_stopped_and_go_on_and_none_stays_stopped(
