@@ -16,7 +16,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.base.values import replace
 from fawkes.core.quota import control
 from fawkes.core.quota.planner import Held, mean_rate, plan_stage
-from fawkes.core.quota.profile import records_of
+from fawkes.core.quota.profile import name_of, records_of
 from fawkes.core.quota.sight import (
     Application,
     ApplicationSeen,
@@ -122,6 +122,10 @@ def _look(
         heard_us=now_us,
         executors=seen.executors,
         written={**before.written, **{each.id: each.written for each in seen.stages}},
+        learned={
+            **before.learned,
+            **{name_of(each.id): each.done / each.run_s for each in seen.stages if each.done and each.run_s},
+        },
     )
     active = {(each.id, each.attempt) for each in seen.stages if each.active}
     app = replace(app, steered=tuple(each for each in app.steered if (each.stage, each.attempt) in active))
@@ -150,6 +154,8 @@ def _begin(
     # A stage that runs again was submitted before, and still takes its part of the time.
     waiting = [each for each in app.goal.profile.stages if each.id == stage.id or each.id not in app.submitted]
     records = records_of(app.goal.profile, stage, app.written, app.goal.size)
+    if stage.rate is None and (learned := app.learned.get(name_of(stage.id))):
+        stage, records = replace(stage, rate=learned), float(seen.tasks)
     left = max(0, seen.tasks - seen.done)
     plan = plan_stage(
         stage,

@@ -67,6 +67,11 @@ def stage_id(number: int, name: str) -> str:
     return f"{number} {before}{at}{place.rpartition('/')[2]}"
 
 
+def name_of(stage: str) -> str:
+    """The name in a stage's id, which stages of the same line of a program share, such as those of a loop."""
+    return stage.partition(" ")[2]
+
+
 def profile_of(plain: Mapping[str, object], file: str) -> Profile:
     """A profile out of plain data; ConfigError names the file and the key of what is missing or wrong."""
     name, stages = plain.get("name"), plain.get("stages")

@@ -30,6 +30,7 @@ class StageSeen:
     """An attempt of a stage by its driver; ``id`` is number and name, as in a profile.
 
     ``done`` are tasks that have ended well, ``written`` the records that it wrote so far, also for its shuffle.
+    ``run_s`` is the time that all its tasks took, once it is not active.
     """
 
     id: str
@@ -38,6 +39,7 @@ class StageSeen:
     done: int = 0
     written: float = 0.0
     active: bool = False
+    run_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,7 @@ class Way(StrEnum):
     BETWEEN = "between"
     """None of its stages is active: it gets the least quota."""
     NO_RATE = "no-rate"
-    """A stage of the profile has no rate, so that it gets all cores."""
+    """A stage of the profile has no rate, and none was learned yet, so that it gets all cores."""
     LATE = "late"
     """The time of a stage had passed before it began, so that it gets all cores."""
     OTHER_SHAPE = "other-shape"
@@ -110,7 +112,8 @@ class Application:
     """The state of the loop for an application between two periods.
 
     ``submitted`` are the stages that were seen to begin, ``written`` the records of those that have ended, and
-    ``heard_us`` when its driver was heard last. ``other_shape`` says how it differs from its profile.
+    ``heard_us`` when its driver was heard last. ``learned`` are the tasks that a core does in a second, by the names of
+    stages that have ended. ``other_shape`` says how it differs from its profile.
     """
 
     goal: Goal
@@ -119,6 +122,7 @@ class Application:
     submitted: tuple[str, ...] = ()
     steered: tuple[Steered, ...] = ()
     written: Mapping[str, float] = field(default_factory=dict)
+    learned: Mapping[str, float] = field(default_factory=dict)
     other_shape: str = ""
 
 

@@ -82,13 +82,15 @@ def _stage(row: Mapping[str, Any], url: str) -> StageSeen:
     tasks, done = count(row.get("numTasks")), count(row.get("numCompletedIndices"))
     if number is None or attempt is None or tasks is None or done is None:
         raise UnreadableError(url, "a stage has no number, no tasks or no progress")
+    active = row.get("status") == _ACTIVE
     return StageSeen(
         id=stage_id(number, str(row.get("name", ""))),
         attempt=attempt,
         tasks=max(1, tasks),
         done=done,
         written=float(sum(count(row.get(name)) or 0 for name in _WRITES)),
-        active=row.get("status") == _ACTIVE,
+        active=active,
+        run_s=0.0 if active else (count(row.get("executorRunTime")) or 0) / 1000,
     )
 
 

@@ -160,6 +160,16 @@ def test_what_an_application_gets_when_it_cannot_be_controlled() -> None:
     assert ways(replace(seen, stages=(ended,))) == (Way.BETWEEN, {"j-n1": 0.05, "j-n2": 0.05})
 
 
+@pytest.mark.parametrize(("name", "way", "cores"), [("a", Way.CONTROLLED, 2.5), ("b", Way.NO_RATE, 4.0)])
+def test_a_rate_that_is_missing_is_learned_when_a_stage_of_the_same_line_has_ended(
+    name: str, way: Way, cores: float
+) -> None:
+    """400 tasks of a second in 99 s are 5 cores, of which each of two executors gets a half; a loop has such stages."""
+    seen = App(goal(stage("0 a", rate=None), stage(f"1 {name}", "0 a", rate=None), due_s=199)).seen()
+    stages = (StageSeen(id="0 a", tasks=400, done=400, run_s=400), StageSeen(id=f"1 {name}", tasks=400, active=True))
+    assert ways(replace(seen, stages=stages), now_s=100) == (way, {"j-n1": cores, "j-n2": cores})
+
+
 def test_a_driver_that_says_nothing_keeps_its_cores_for_a_while_and_then_has_no_limit() -> None:
     seen = App(goal(stage("0 a"))).seen()
     first = step(Room(), look(US, seen), quota("edf_pure"), RULES)

@@ -33,7 +33,11 @@ def answers(server: Server, stages: object, executors: object) -> None:
 
 
 def test_stages_and_executors_of_a_driver(server: Server) -> None:
-    rows = [stage(3, done=5), stage(2, "COMPLETE", 8, shuffleWriteRecords=70, outputRecords=2), stage(4, "PENDING")]
+    rows = [
+        stage(3, done=5, executorRunTime=900),
+        stage(2, "COMPLETE", 8, shuffleWriteRecords=70, outputRecords=2, executorRunTime=4500),
+        stage(4, "PENDING"),
+    ]
     answers(
         server,
         rows,
@@ -41,7 +45,7 @@ def test_stages_and_executors_of_a_driver(server: Server) -> None:
     )
     said = DriverReader(APP).look(server.masters(), Deadline.after(5))
     assert said.stages == (
-        StageSeen(id="2 map at words.py:2", tasks=8, done=8, written=72.0),
+        StageSeen(id="2 map at words.py:2", tasks=8, done=8, written=72.0, run_s=4.5),
         StageSeen(id="3 map at words.py:3", tasks=8, done=5, active=True),
     )
     assert said.executors == (ExecutorSeen(container=CONTAINER, node=NodeId("node02"), slots=2),)
