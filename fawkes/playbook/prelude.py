@@ -144,7 +144,7 @@ find_group() {
             return
         fi
         scope_of "$1"
-        seen=$(timeout 10 $scope cat /proc/self/cgroup 2>&1)
+        seen=$(timeout 10 $scope cat /proc/self/cgroup 2>&1) || seen=${seen:-it does not answer within 10 s}
         scope=
         case $seen in
             *"0::"*"/$1:"*) group=unit ;;

@@ -73,8 +73,9 @@ find_quota() {
     if [ -d /run/systemd/system ]; then
         me=$(id -u)
         mount_v2=$(group_mounts | head -n 1)
-        if [ "$me" = 0 ]; then manager=system.slice; else manager=user.slice/user-$me.slice/user@$me.service; fi
-        if [ "$group" = unit ] && has_word cpu "$mount_v2/$manager/cgroup.controllers"; then
+        manager=$mount_v2
+        [ "$me" = 0 ] || manager=$mount_v2/user.slice/user-$me.slice/user@$me.service
+        if [ "$group" = unit ] && has_word cpu "$manager/cgroup.controllers"; then
             quota="v2 unit"; mount=$mount_v2; top=/
             return
         fi
@@ -85,10 +86,16 @@ find_quota() {
     quota=stop
     user_name=$(id -un); me=$(id -u)
     if [ -d /run/systemd/system ] && has_word cpu "$mount_v2/cgroup.controllers"; then
-        [ "$me" != 0 ] || return 0
-        why="mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory pids\\n'"
-        why="$why >/etc/systemd/system/user@.service.d/fawkes.conf && systemctl daemon-reload"
-        why="as root there: $why && loginctl enable-linger $user_name && systemctl restart user@$me"
+        grant="loginctl enable-linger $user_name"
+        if ! has_word cpu "$manager/cgroup.controllers"; then
+            more="mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory pids\\n'"
+            more="$more >/etc/systemd/system/user@.service.d/fawkes.conf && systemctl daemon-reload"
+            grant="$more && $grant && systemctl restart user@$me"
+        elif [ -e "/var/lib/systemd/linger/$user_name" ]; then
+            grant=
+        fi
+        # Else `find_group` has said why there is no scope.
+        [ "$me" = 0 ] || [ -z "$grant" ] || why="as root there: $grant"
     elif [ -n "$mount_v1" ] && [ "$me" = 0 ]; then
         why="as root there: mount -o remount,rw $mount_v1"
     elif [ -n "$mount_v1" ]; then

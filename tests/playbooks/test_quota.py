@@ -6,11 +6,13 @@ The containers sleep: what a limit does to a busy one is measured by `python -m 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -25,19 +27,32 @@ from tests.support.own_group import own_cpu_group, own_group
 from tests.support.waiting import wait_for
 
 ONE, OTHER = "container_1700000000000_0001_01_000002", "container_e7_1700000000000_0002_01_000003"
-LIMIT_S = 30.0
+#: tests on a slow machine take longer than the guard of a node waits
+limit, renew = (partial(script, lifetime_s=600) for script in (quota.limit, quota.renew))
 #: a parent, a child with the marks, and one that has shed them
 TREE = "sleep 1000 & env -i sh -c 'sleep 1000; :' & wait"
 
 
+def _limits_below(folder: Path) -> bool:
+    """True if groups of version 2 below can limit CPU time: the root's can, and those of a group without processes."""
+    there = {name: folder / f"cgroup.{name}" for name in ("controllers", "subtree_control", "type")}
+    has_cpu = there["subtree_control" if there["type"].exists() else "controllers"]
+    return has_cpu.exists() and "cpu" in has_cpu.read_text().split() and os.access(folder, os.W_OK)
+
+
 def _limiting() -> tuple[str, Path] | None:
-    """The version of control groups that limits CPU time on this machine, and our own group; None without any."""
-    two = own_group()
-    if two is not None and "cpu" in (two / "cgroup.controllers").read_text().split():
-        own, version = two, "v2"
-    else:
-        own, version = own_cpu_group() or Path("/nowhere"), "v1"
-    return (version, own) if os.access(own, os.W_OK) else None
+    """The version of control groups that limits CPU time on this machine, and where groups are made; None without any.
+
+    Systemd, where groups are units, is tested with scopes.
+    """
+    if Path("/run/systemd/system").is_dir():
+        return None
+    own = own_group() or Path("/")
+    for folder in (own, *own.parents):
+        if _limits_below(folder):
+            return "v2", folder
+    one = own_cpu_group()
+    return ("v1", one) if one is not None and os.access(one, os.W_OK) else None
 
 
 VERSION, OWN = _limiting() or ("", Path())
@@ -107,6 +122,13 @@ def base(lease: Lease) -> Path:
     return OWN / f"fawkes:{lease.pool}:node01:{lease.cluster}:quota"
 
 
+def home() -> Path:
+    """The group that containers start in, as this process is in it."""
+    found = own_group() if VERSION == "v2" else OWN
+    assert found is not None
+    return found
+
+
 def limits(group: Path) -> tuple[int, int]:
     """The amount, -1 without a limit, and the period in the kernel's microseconds."""
     if VERSION == "v2":
@@ -131,7 +153,7 @@ def quotas(facts: Facts) -> dict[str, str]:
 def test_a_container_with_all_its_processes_gets_a_group_and_a_limit_that_is_read_back(
     container: Container, lease: Lease
 ) -> None:
-    facts = ok(quota.limit(lease, {ONE: 25, OTHER: 10}))
+    facts = ok(limit(lease, {ONE: 25, OTHER: 10}))
     assert (facts["quota"], quotas(facts)) == (VERSION, {ONE: "25", OTHER: "gone"})
     group = base(lease) / ONE
     assert limits(group) == (5000, 20_000)
@@ -144,7 +166,7 @@ def test_a_container_with_all_its_processes_gets_a_group_and_a_limit_that_is_rea
         (250, "250", (50_000, 20_000)),
         (None, "max", (-1, 20_000)),
     ):
-        assert quotas(ok(quota.limit(lease, {ONE: wanted}))) == {ONE: told}
+        assert quotas(ok(limit(lease, {ONE: wanted}))) == {ONE: told}
         assert limits(group) == kernel
 
 
@@ -153,17 +175,17 @@ def test_a_renewal_sets_the_same_while_nothing_is_new_and_else_says_that_a_limit
     container: Container, lease: Lease
 ) -> None:
     def due(right: Lease = lease, name: str = ONE, hundredths: int = 5) -> bool:
-        facts = ok(quota.renew(right, {name: hundredths}))
+        facts = ok(renew(right, {name: hundredths}))
         return dict(facts) == {"due": "yes"}
 
     assert due(), "there is no guard"
-    ok(quota.limit(lease, {ONE: 25}))
+    ok(limit(lease, {ONE: 25}))
     group = base(lease) / ONE
     for wanted, told, kernel in ((5, "5", 1000), (150, "150", 30_000), (None, "max", -1), (30, "30", 6000)):
-        facts = ok(quota.renew(lease, {ONE: wanted, OTHER: None}))
+        facts = ok(renew(lease, {ONE: wanted, OTHER: None}))
         assert (facts["quota"], quotas(facts)) == (VERSION, {ONE: told, OTHER: "max"})
         assert limits(group) == (kernel, 20_000)
-    assert quota.renew(lease, {ONE: 5}).brief, "it starts no process, so that a watch would cost more than it does"
+    assert renew(lease, {ONE: 5}).brief, "it starts no process, so that a watch would cost more than it does"
     assert due(hundredths=4), "its period of the kernel is another"
     others: list[dict[str, Any]] = [{"epoch": 4}, {"controller": "c2"}, {"generation": 2}, {"pool": "x"}, {"node": "n"}]
     assert all(due(replace(lease, **other)) for other in others)
@@ -171,10 +193,10 @@ def test_a_renewal_sets_the_same_while_nothing_is_new_and_else_says_that_a_limit
     limit_by_hand(base(lease), 40000)
     assert due(hundredths=50)
     assert not due(hundredths=40)
-    assert dict(ok(quota.renew(lease, {ONE: 30}, lifetime_s=0))) == {"due": "yes"}, "its time had passed meanwhile"
+    assert dict(ok(renew(lease, {ONE: 30}, lifetime_s=0))) == {"due": "yes"}, "its time had passed meanwhile"
     (Path(lease.folders.quotas) / "scanned").write_text("0\n")
     assert due(), "a look for strays"
-    ok(quota.limit(lease, {ONE: 30}))
+    ok(limit(lease, {ONE: 30}))
     guard = int(Path(lease.folders.quotas, "guard").read_text().split()[0])
     os.kill(guard, signal.SIGKILL)
     wait_for(due, "the end of the guard")
@@ -187,32 +209,32 @@ def test_a_renewal_sets_the_same_while_nothing_is_new_and_else_says_that_a_limit
 def test_a_stray_process_is_brought_into_the_group_and_a_dead_container_is_gone(
     container: Container, lease: Lease
 ) -> None:
-    ok(quota.limit(lease, {ONE: 25}))
+    ok(limit(lease, {ONE: 25}))
     stray = Container(lease)
     Path(lease.folders.quotas, "scanned").unlink()  # as after some seconds
-    ok(quota.limit(lease, {ONE: 25}))
+    ok(limit(lease, {ONE: 25}))
     assert members(base(lease) / ONE) == container.tree | stray.tree
     for each in (stray, container):
         each.end()
     wait_for(lambda: not members(base(lease) / ONE), "the end of the container")
-    assert quotas(ok(quota.limit(lease, {ONE: 25}))) == {ONE: "gone"}
+    assert quotas(ok(limit(lease, {ONE: 25}))) == {ONE: "gone"}
     assert not (base(lease) / ONE).exists()
 
 
 @limiting
 def test_the_guard_lifts_all_limits_when_no_more_are_set(container: Container, lease: Lease) -> None:
-    ok(quota.limit(lease, {ONE: 5}, lifetime_s=60))
-    ok(quota.limit(lease, {ONE: 5}, lifetime_s=0.3))
+    ok(limit(lease, {ONE: 5}))
+    ok(limit(lease, {ONE: 5}, lifetime_s=0.3))
     wait_for(lambda: not base(lease).exists(), "the guard to lift the limits")
     wait_for(lambda: not Path(lease.folders.quotas).exists(), "the end of the guard")
     assert container.process.poll() is None
-    assert container.tree <= members(OWN), "processes go back to the group that they came from"
+    assert container.tree <= members(home()), "processes go back to the group that they came from"
 
 
 @limiting
 def test_a_lift_takes_everything_back_also_after_the_guard_was_killed(container: Container, lease: Lease) -> None:
     for killed in (False, True):
-        ok(quota.limit(lease, {ONE: 5}, lifetime_s=60))
+        ok(limit(lease, {ONE: 5}))
         guard = int(Path(lease.folders.quotas, "guard").read_text().split()[0])
         if killed:
             os.kill(guard, signal.SIGKILL)
@@ -232,11 +254,11 @@ def test_a_limit_needs_no_lock_but_the_lease(container: Container, lease: Lease)
     ) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
-        assert quotas(ok(quota.limit(lease, {ONE: 25}))) == {ONE: "25"}
+        assert quotas(ok(limit(lease, {ONE: 25}))) == {ONE: "25"}
         assert holder.stdin is not None
         holder.stdin.close()
     ok(leases.close(lease))
-    refused = sh(quota.limit(lease, {ONE: 50}))
+    refused = sh(limit(lease, {ONE: 50}))
     assert refused.exit == Exit.CLOSED
     assert limits(base(lease) / ONE) == (5000, 20_000), "its guard lifts that soon"
     ok(node.wipe(lease, grace_s=0.1))
@@ -257,24 +279,24 @@ def test_a_limit_needs_no_lock_but_the_lease(container: Container, lease: Lease)
 def test_whoever_does_not_hold_the_node_limits_and_lifts_nothing(
     lease: Lease, other: dict[str, Any], code: Exit
 ) -> None:
-    for script in (quota.limit(replace(lease, **other), {ONE: 5}), quota.lift(replace(lease, **other))):
+    for script in (limit(replace(lease, **other), {ONE: 5}), quota.lift(replace(lease, **other))):
         assert sh(script).exit == code
     assert not Path(lease.folders.quotas).exists()
 
 
 def test_a_free_node_and_a_damaged_lease_are_refused(lease_of: LeaseOf) -> None:
     lease = lease_of()
-    assert sh(quota.limit(lease, {})).exit == Exit.NOT_TAKEN
+    assert sh(limit(lease, {})).exit == Exit.NOT_TAKEN
     ok(leases.take(lease))
     Path(lease.work_dir, "lease").write_text("garbage\n")
-    assert sh(quota.limit(lease, {})).exit == Exit.DAMAGED
+    assert sh(limit(lease, {})).exit == Exit.DAMAGED
 
 
 @pytest.mark.skipif(VERSION != "v1", reason="version 2 takes a limit beyond that of the group above")
 def test_a_limit_that_the_kernel_refuses_is_denied_with_its_reason(container: Container, lease: Lease) -> None:
-    ok(quota.limit(lease, {ONE: 5}))
+    ok(limit(lease, {ONE: 5}))
     limit_by_hand(base(lease), 10000)
-    facts = ok(quota.limit(lease, {ONE: 50, OTHER: 5}))
+    facts = ok(limit(lease, {ONE: 50, OTHER: 5}))
     assert quotas(facts) == {ONE: "denied", OTHER: "gone"}
     assert facts[f"why.{ONE}"] in ("Invalid argument", "I/O error")
     assert limits(base(lease) / ONE) == (1000, 20_000)
@@ -283,14 +305,14 @@ def test_a_limit_that_the_kernel_refuses_is_denied_with_its_reason(container: Co
 @limiting
 def test_groups_that_vanish_are_made_again(container: Container, lease: Lease) -> None:
     group = base(lease) / ONE
-    ok(quota.limit(lease, {ONE: 5}))
+    ok(limit(lease, {ONE: 5}))
     for vanished in (group, base(lease)):
         for pid in members(group):
-            (OWN / "cgroup.procs").write_text(str(pid))
+            (home() / "cgroup.procs").write_text(str(pid))
         group.rmdir()
         if vanished == base(lease):
             vanished.rmdir()
-        assert quotas(ok(quota.limit(lease, {ONE: 20}))) == {ONE: "20"}
+        assert quotas(ok(limit(lease, {ONE: 20}))) == {ONE: "20"}
         assert members(group) == container.tree
         assert limits(group) == (4000, 20_000)
 
@@ -316,14 +338,14 @@ def test_groups_of_version_2_are_made_where_the_cpu_controller_is(
     # The session's own group cannot limit CPU time: the next one above can.
     group = v2 / f"fawkes:{lease.pool}:node01:alpha:quota" / ONE
     for wanted, kernel in ((5, "1000 20000\n"), (150, "30000 20000\n"), (None, "max 100000\n")):
-        facts = ok(quota.limit(lease, {ONE: wanted}, proc=none))
+        facts = ok(limit(lease, {ONE: wanted}, proc=none))
         assert facts["quota"] == "v2"
         assert quotas(facts) == {ONE: "max" if wanted is None else str(wanted)}
         assert (group / "cpu.max").read_text() == kernel
     assert (v2 / "cgroup.subtree_control").read_text() == "+cpu\n"
     assert (group.parent / "cgroup.subtree_control").read_text() == "+cpu\n"
     assert int((group / "cgroup.procs").read_text()) in container.tree
-    ok(quota.limit(lease, {ONE: 5}, proc=none))
+    ok(limit(lease, {ONE: 5}, proc=none))
     ok(quota.lift(lease))
     assert (group / "cpu.max").read_text() == "max 100000\n"
 
@@ -332,13 +354,13 @@ def test_groups_of_version_2_are_made_where_the_cpu_controller_is(
 def test_a_container_that_gets_no_group_or_cannot_enter_it_is_denied_and_not_gone(
     container: Container, lease: Lease, none: PurePosixPath, v2: Path, *, full: bool
 ) -> None:
-    ok(quota.limit(lease, {}, proc=none))
+    ok(limit(lease, {}, proc=none))
     group = v2 / f"fawkes:{lease.pool}:node01:alpha:quota" / ONE
     if full:
         group.touch()
     else:
         (group / "cgroup.procs").mkdir(parents=True)
-    facts = ok(quota.limit(lease, {ONE: 5}, proc=none))
+    facts = ok(limit(lease, {ONE: 5}, proc=none))
     assert quotas(facts) == {ONE: "denied"}
     assert facts[f"why.{ONE}"] == ("File exists" if full else "its processes cannot be moved into a group")
 
@@ -347,7 +369,7 @@ def test_without_control_groups_processes_are_stopped_and_go_on_and_none_stays_s
     container: Container, lease: Lease, none: PurePosixPath
 ) -> None:
     busy = Container(lease, OTHER, "while :; do :; done", 1)
-    facts = ok(quota.limit(lease, {ONE: 1, OTHER: 1, f"{ONE}3": 50}, proc=none, lifetime_s=60))
+    facts = ok(limit(lease, {ONE: 1, OTHER: 1, f"{ONE}3": 50}, proc=none))
     assert (facts["quota"], quotas(facts)) == ("stop", {ONE: "1", OTHER: "1", f"{ONE}3": "gone"})
     state = Path(lease.folders.quotas, f"stop.{ONE}")
     assert {int(line.split()[0]) for line in state.read_text().splitlines()[1:]} == container.tree
@@ -355,13 +377,15 @@ def test_without_control_groups_processes_are_stopped_and_go_on_and_none_stays_s
     busy.end()
     # Sleeping processes use nothing, so that the guard stops them for a moment only: here they are stopped for it.
     for end in ("lift", "killed", "expired"):
-        ok(quota.limit(lease, {ONE: 1}, proc=none, lifetime_s=0.5 if end == "expired" else 60))
+        ok(limit(lease, {ONE: 1}, proc=none))
         guard = int(Path(lease.folders.quotas, "guard").read_text().split()[0])
         if end == "killed":
             os.kill(guard, signal.SIGKILL)
         for pid in container.tree:
             os.kill(pid, signal.SIGSTOP)
-        if end != "expired":
+        if end == "expired":
+            Path(lease.folders.quotas, "stamp").write_text("0 0\n")
+        else:
             ok(quota.lift(lease))
         wait_for(lambda: container.states == {"S"}, f"a container that goes on ({end})")
         wait_for(lambda: not Path(lease.folders.quotas).exists(), f"the end of the guard ({end})")
@@ -373,7 +397,7 @@ def test_a_wipe_leaves_no_group_no_guard_and_no_process(lease: Lease, none: Pure
     container = Container(lease)
     tree = container.tree
     proc = none if stop else PurePosixPath("/proc/self")
-    assert quotas(ok(quota.limit(lease, {ONE: 1}, proc=proc, lifetime_s=60))) == {ONE: "1"}
+    assert quotas(ok(limit(lease, {ONE: 1}, proc=proc))) == {ONE: "1"}
     if stop:
         for pid in tree:
             os.kill(pid, signal.SIGSTOP)
@@ -397,7 +421,7 @@ def test_a_wipe_leaves_no_group_no_guard_and_no_process(lease: Lease, none: Pure
 
 def test_a_limit_that_meets_a_wipe_leaves_nothing(container: Container, lease: Lease) -> None:
     """It had looked at the lease before the MR-cluster was told to leave."""
-    script = quota.limit(lease, {ONE: 5}, lifetime_s=60)
+    script = limit(lease, {ONE: 5})
     close = f"sed -i s/^closed=.*/closed=1/ '{lease.work_dir}/lease'\n"
     refused = sh(replace(script, text=script.text.replace('look "$@"\n', f'look "$@"\n{close}')))
     assert refused.exit == Exit.CLOSED
@@ -429,6 +453,38 @@ def test_a_check_says_what_an_administrator_has_to_do(
     assert (facts["quota"], facts["why"]) == ("stop", why)
 
 
+@pytest.mark.parametrize(
+    ("controllers", "lingers", "grant"),
+    [
+        ("memory pids", False, "mkdir -p .*Delegate=cpu .* && loginctl enable-linger al && systemctl restart user@7"),
+        ("memory pids", True, "mkdir -p .*Delegate=cpu .* && systemctl restart user@7"),
+        ("cpu memory pids", False, "loginctl enable-linger al"),
+        ("cpu memory pids", True, None),
+    ],
+)
+def test_a_check_names_what_systemd_does_not_grant_a_user_yet(
+    lease: Lease, none: PurePosixPath, tmp_path: Path, controllers: str, grant: str | None, *, lingers: bool
+) -> None:
+    manager = tmp_path / "user.slice/user-7.slice/user@7.service"
+    manager.mkdir(parents=True)
+    (tmp_path / "cgroup.controllers").write_text("cpu memory pids\n")
+    (manager / "cgroup.controllers").write_text(f"{controllers}\n")
+    if lingers:
+        (tmp_path / "linger").mkdir()
+        (tmp_path / "linger/al").touch()
+    functions = quota_functions()
+    text = functions.text.replace("/run/systemd/system", "/").replace("/var/lib/systemd", str(tmp_path))
+    stand_ins = 'group_mounts() { echo {root}; }; id() { if [ "$1" = -u ]; then echo 7; else echo al; fi; }\n'
+    look = (
+        "work=; my_cluster=\n{functions}\n"
+        + stand_ins
+        + 'proc={proc}; group=; why=no-scope; find_quota trial; fact why "$why"'
+    )
+    values = {"functions": replace(functions, text=text), "proc": none, "root": tmp_path}
+    facts = ok(reading(look, **values))  # type: ignore[arg-type]
+    assert re.fullmatch("no-scope" if grant is None else f"as root there: {grant}", facts["why"])
+
+
 @limiting
 def test_a_check_says_how_a_node_limits_and_leaves_nothing(lease: Lease) -> None:
     facts = ok(node.check(lease.work_dir))
@@ -439,4 +495,4 @@ def test_a_check_says_how_a_node_limits_and_leaves_nothing(lease: Lease) -> None
 @pytest.mark.parametrize("bad", [{"container_1; reboot": 5}, {"job_1": 5}, {ONE: -1}], ids=str)
 def test_a_bad_wish_is_refused_before_anything_is_sent(lease: Lease, bad: dict[str, int]) -> None:
     with pytest.raises(UserError):
-        quota.limit(lease, bad)
+        limit(lease, bad)

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from fawkes.playbook import Exit, Facts, Lease, Script, read_facts
-from playbooks import hadoop, job, node
+from playbooks import hadoop, job, node, quota
 from playbooks import lease as leases
 from tests.playbooks.conftest import LeaseOf, Ran
 from tests.support.own_group import own_group
@@ -209,6 +209,24 @@ def test_daemons_are_in_a_scope_and_those_of_others_are_left_alone(
     assert machine.ok(node.wipe(lease, grace_s=0.1))["killed"] == "1"
     assert (runs(first), runs(second)) == (False, True)
     assert machine.ok(node.wipe(other, grace_s=0.1))["killed"] == "1"
+
+
+@pytest.mark.skipif(not systemd_runs(), reason="systemd does not run here, or gives this user no scopes")
+def test_cpu_time_is_limited_in_a_scope_of_its_own(lease_of: LeaseOf, tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    lease = prepared(machine, lease_of())
+    machine.ok(job.start(lease, "j", 1, ["/usr/bin/env", "CONTAINER_ID=container_1", "/bin/sleep", "4242"]))
+    asked = {"container_1": 25}
+    facts = machine.ok(quota.limit(lease, asked))
+    assert (facts["quota"], facts["quota.container_1"]) == ("v2", "25")
+    assert machine.ok(quota.renew(lease, asked))["quota.container_1"] == "25"
+    (limited,) = [pid for pid in machine.ok(node.verify(lease)).all("process") if "container_1" in groups_of(int(pid))]
+    group = Path(f"/sys/fs/cgroup{groups_of(int(limited)).strip().removeprefix('0::')}")
+    assert (group / "cpu.max").read_text() == "5000 20000\n"
+    machine.ok(quota.lift(lease))
+    assert ":quota" not in groups_of(int(limited))
+    machine.ok(node.wipe(lease, grace_s=0.1))
+    assert not group.parent.exists()
 
 
 def test_a_check_says_that_leases_get_scopes(machine: Machine, lease_of: LeaseOf) -> None:
