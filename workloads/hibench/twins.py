@@ -4,6 +4,7 @@ A job file gives the words, of which the last is the number of files of a result
 
 wordcount INPUT OUTPUT FILES
 sort      INPUT OUTPUT FILES
+terasort  INPUT OUTPUT FILES
 pagerank  INPUT OUTPUT PAGES ITERATIONS FILES           OUTPUT/sorted-ITERATIONS
 kmeans    INPUT OUTPUT ITERATIONS COUNT DIMENSIONS CLUSTERS K SEED FILES
                                                         OUTPUT/centres-ITERATIONS and OUTPUT/samples; needs data.py
@@ -31,6 +32,14 @@ def sort(lines: Lines, output: str, files: int) -> None:
     """The records by key, through all files."""
     records = lines.map(lambda line: tuple(line.split("\t", 1))).sortByKey(numPartitions=files)
     records.map("\t".join).saveAsTextFile(output)
+
+
+def terasort(records: Lines, output: str, files: int) -> None:
+    """The records of TeraGen by key, through all files. Each ends with byte 255, which ends the lines of this text."""
+    ordered = records.sortBy(lambda record: record[:10], numPartitions=files)
+    rows = ordered.map(lambda record: (record.removesuffix(b"\xff"),)).toDF("record binary")
+    writer = rows.selectExpr("cast(record as string)").write
+    writer.option("encoding", "ISO-8859-1").option("lineSep", "\xff").text(output)
 
 
 def pagerank(lines: Lines, output: str, pages: int, iterations: int, files: int) -> None:
@@ -76,8 +85,11 @@ def main(name: str, read: str, output: str, *numbers: str) -> None:
     from pyspark.sql import SparkSession  # type: ignore[import-not-found]
 
     spark = SparkSession.builder.appName(name).getOrCreate()
-    program: Any = {"wordcount": wordcount, "sort": sort, "pagerank": pagerank, "kmeans": kmeans}[name]
-    program(spark.sparkContext.textFile(read), output, *map(int, numbers))
+    programs = {"wordcount": wordcount, "sort": sort, "terasort": terasort, "pagerank": pagerank, "kmeans": kmeans}
+    program: Any = programs[name]
+    context = spark.sparkContext
+    rows = context.binaryRecords(read, 100) if name == "terasort" else context.textFile(read)
+    program(rows, output, *map(int, numbers))
     spark.stop()
 
 

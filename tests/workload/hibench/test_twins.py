@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,6 +24,7 @@ SAMPLES = "--count 500 --dimensions 6 --clusters 3 --seed 4"
 CASES: dict[str, tuple[str, str, Callable[[Path, Path, Path], str]]] = {
     "wordcount": ("words --size 60000", "3", lambda read, written, first: reference.wordcount(read, written)),
     "sort": ("records --size 40000", "3", lambda read, written, first: reference.sort(read, written)),
+    "terasort": ("", "3", lambda read, written, first: reference.terasort(read, written)),
     "pagerank": ("links --count 300", "300 3 2", lambda read, written, first: reference.pagerank(read, written, 3)),
     "kmeans": (
         f"samples {SAMPLES}",
@@ -37,12 +39,21 @@ def made_first(place: Path) -> Path:
     return made(folder() / "data.py", f"centres {SAMPLES} --k 4", place)
 
 
+def records(place: Path) -> Path:
+    """Two files of records as TeraGen writes them: any ten bytes first, 255 last."""
+    place.mkdir()
+    for number, file in enumerate(("part-m-00000", "part-m-00001")):
+        keys = [random.Random(1000 * number + row).randbytes(99) for row in range(500)]
+        (place / file).write_bytes(b"".join(key + b"\xff" for key in keys))
+    return place
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_twin_computes_what_its_mr_job_computes(name: str, tmp_path: Path) -> None:
     pieces.provide(pieces.of_name("spark"))
     home = Path(cached_spark(SPARK).root)
     data, numbers, wrong = CASES[name]
-    read = made(folder() / "data.py", f"{data} --parts 2", tmp_path / "in")
+    read = made(folder() / "data.py", f"{data} --parts 2", tmp_path / "in") if data else records(tmp_path / "in")
     argv: list[str | Path] = [home / "bin/spark-submit", "--master", "local[2]", "--py-files", folder() / "data.py"]
     words: list[str | Path] = [folder() / "twins.py", name, read, tmp_path / "out", *numbers.split()]
     env = {**os.environ, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
