@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 PACKAGE = Path(__file__).parents[1]

@@ -121,7 +121,9 @@ def test_the_papers_are_of_this_version() -> None:
     (latest, day) = re.findall(r"^## \[?(\d[\w.]*)\]? - (\S+)$", changes, re.MULTILINE)[0]
     paper = (ROOT / "CITATION.cff").read_text()
     cited = dict(re.findall(r'^(version|date-released|license): "(.*)"$', paper, re.MULTILINE))
-    assert latest == __version__ == cited["version"]
+    # Between two releases the version is that of the next one, under development.
+    assert latest == cited["version"]
+    assert __version__ == latest or (__version__ > latest and ".dev" in __version__ and "## [Unreleased]" in changes)
     assert cited["date-released"] == day
     assert cited["license"] == "Apache-2.0"
     assert "Version 2.0, January 2004" in (ROOT / "LICENSE").read_text()
