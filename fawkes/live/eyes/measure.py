@@ -48,7 +48,7 @@ TASKS = "FAWKES"
 """Jobs of tasks: their ApplicationMaster is Fawkes's own."""
 _OF_STAGE = ("stageId", "numTasks", "numActiveTasks", "numCompletedIndices")
 _COUNT = re.compile(r"tasks-(\d{1,9})")
-_EXECUTOR_MB = re.compile(r"executor-(\d{1,9})")
+_CONTAINER_MB = re.compile(r"(?:executor|container)-(\d{1,9})")
 _STAGES = "status=active&status=pending&status=complete"
 
 #: What users and their jobs do, by the NameNode's own counters. Looking (listings, states of files) is left out: the
@@ -135,7 +135,8 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
     _count_ended(masters, memory, deadline)
     # Whoever ended while the masters were asked does not run as well.
     live = [app for app in live if app.id not in memory.counted]
-    tasks = {app.id: _in_slots(app, tasks[app.id], target.task_mb) for app in live if app.id in tasks}
+    tasks = {app.id: tasks[app.id] for app in live if app.id in tasks}
+    in_slots = [_in_slots(app, tasks[app.id], target.task_mb) for app in live if app.id in tasks]
     memory.tasks = {name: done for name, done in memory.tasks.items() if name in tasks}
     waiting = [app for app in live if app.id in tasks and not tasks[app.id].started]
     used, total = slots(nodes.values(), target.task_mb, target.task_vcores)
@@ -144,9 +145,9 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
         cluster=target.cluster,
         jobs_waiting=len(waiting),
         jobs_running=len(tasks) - len(waiting),
-        tasks_waiting=sum(counted.waiting for counted in tasks.values()),
-        tasks_running=sum(counted.running for counted in tasks.values()),
-        tasks_ready=sum(counted.ready for counted in tasks.values()),
+        tasks_waiting=sum(counted.waiting for counted in in_slots),
+        tasks_running=sum(counted.running for counted in in_slots),
+        tasks_ready=sum(counted.ready for counted in in_slots),
         waiting_tags=tuple(sorted(t for app in waiting for t in app.tags if t.startswith(OWN_TAGS))),
         slots_used=used,
         slots_total=total,
@@ -174,7 +175,8 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
 def tasks_ready(target: Target, deadline: Deadline) -> int:
     """The tasks of an MR-cluster that lack nothing but room, as in a reading; UnreadableError while nobody tells."""
     live = applications(target.masters, deadline, states=LIVE_STATES)
-    return sum(counted.ready for counted in _tasks(target.masters, live, Memory(), deadline).values())
+    tasks = _tasks(target.masters, live, Memory(), deadline)
+    return sum(_in_slots(app, tasks[app.id], target.task_mb).ready for app in live if app.id in tasks)
 
 
 def slots(nodes: Iterable[ComputeNode], task_mb: int, task_vcores: int) -> tuple[int, int]:
@@ -274,11 +276,13 @@ def _ask_driver(masters: MasterAddresses, app: Application, deadline: Deadline) 
 
 
 def _in_slots(app: Application, tasks: Tasks, task_mb: int) -> Tasks:
-    """The tasks of an application; an executor of a stream counts for as many slots as its memory has."""
-    each = _tagged(app, _EXECUTOR_MB) / max(1, task_mb)
-    if tasks.stream is None or not each:
+    """The tasks of an application in slots: executors of streams, and tasks of jobs of tasks, count by their memory."""
+    sized = app.kind in (SPARK, TASKS) and app.state == RUNNING
+    each = _tagged(app, _CONTAINER_MB) / max(1, task_mb) if sized else 0.0
+    if not each:
         return tasks
-    return replace(tasks, waiting=ceil(tasks.waiting * each), running=ceil(tasks.running * each))
+    waiting, running, ready = (ceil(count * each) for count in (tasks.waiting, tasks.running, tasks.ready))
+    return replace(tasks, waiting=waiting, running=running, ready=ready)
 
 
 def _asks_for_room(masters: MasterAddresses, app: Application, deadline: Deadline) -> bool:
@@ -407,7 +411,7 @@ def _work_of(app: Application, tag: str, tasks: Tasks, nodes: Iterable[ComputeNo
     master = bool(app.master)
     if master and tasks.progress is None:
         return Work(tag=tag, application=app.id, master=True)
-    stream, size_mb = tasks.stream, _tagged(app, _EXECUTOR_MB)
+    stream, size_mb = tasks.stream, _tagged(app, _CONTAINER_MB)
     if stream is not None and size_mb:
         stream = replace(stream, room=sum(node.memory_mb // size_mb for node in nodes if node.state == RUNNING))
     return Work(

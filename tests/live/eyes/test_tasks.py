@@ -35,6 +35,17 @@ def test_what_neither_runs_nor_has_ended_waits(server: Server, row: dict[str, An
     assert [work.opaque for work in reading.work or ()] == [True]
 
 
+@pytest.mark.parametrize(("memory_mb", "each"), [(256, 1), (512, 2), (640, 2.5), (128, 0.5)])
+def test_tasks_are_demand_by_their_memory_and_work_by_their_number(
+    server: Server, memory_mb: int, each: float
+) -> None:
+    server.answers[APPS] = live(tasks(5, 0.0, "tasks-12", f"container-{memory_mb}"))
+    reading = read(server)
+    # A slot has 256 MB.
+    assert (reading.tasks_waiting, reading.tasks_running, reading.tasks_ready) == (8 * each, 4 * each, 8 * each)
+    assert [(work.waiting, work.running) for work in reading.work or ()] == [(8, 4)]
+
+
 @pytest.mark.parametrize("tags", [(), ("tasks-",), ("tasks-x",), ("tasks-0",)])
 def test_without_their_number_containers_count(server: Server, tags: tuple[str, ...]) -> None:
     row = tasks(4, 50.0, *tags)

@@ -138,6 +138,7 @@ public final class Client {
     private void describe(ApplicationSubmissionContext context, Map<String, LocalResource> resources, Path staging) {
         Set<String> tags = new HashSet<>(Arrays.asList(conf.getTrimmedStrings("mapreduce.job.tags")));
         tags.add("tasks-" + spec.count);
+        tags.add("container-" + spec.memoryMb);
         context.setApplicationName(spec.name);
         context.setApplicationType("FAWKES");
         context.setApplicationTags(tags);
