@@ -122,9 +122,10 @@ def _look(
         heard_us=now_us,
         executors=seen.executors,
         written={**before.written, **{each.id: each.written for each in seen.stages}},
+        # The first of a line had all cores: under a quota tasks take longer than a core needs for them.
         learned={
+            **{name_of(each.id): each.done / each.run_s for each in reversed(seen.stages) if each.done and each.run_s},
             **before.learned,
-            **{name_of(each.id): each.done / each.run_s for each in seen.stages if each.done and each.run_s},
         },
     )
     active = {(each.id, each.attempt) for each in seen.stages if each.active}

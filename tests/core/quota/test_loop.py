@@ -170,6 +170,13 @@ def test_a_rate_that_is_missing_is_learned_when_a_stage_of_the_same_line_has_end
     assert ways(replace(seen, stages=stages), now_s=100) == (way, {"j-n1": cores, "j-n2": cores})
 
 
+def test_what_a_stage_took_under_a_quota_is_not_learned() -> None:
+    seen = App(goal(*(stage(f"{number} a", rate=None) for number in range(3)), due_s=199)).seen()
+    ended = (StageSeen(id="0 a", tasks=400, done=400, run_s=400), StageSeen(id="1 a", tasks=9, done=9, run_s=90))
+    stages = (*ended, StageSeen(id="2 a", tasks=400, active=True))
+    assert ways(replace(seen, stages=stages), now_s=100) == (Way.CONTROLLED, {"j-n1": 2.5, "j-n2": 2.5})
+
+
 def test_a_driver_that_says_nothing_keeps_its_cores_for_a_while_and_then_has_no_limit() -> None:
     seen = App(goal(stage("0 a"))).seen()
     first = step(Room(), look(US, seen), quota("edf_pure"), RULES)

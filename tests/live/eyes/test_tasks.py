@@ -36,9 +36,7 @@ def test_what_neither_runs_nor_has_ended_waits(server: Server, row: dict[str, An
 
 
 @pytest.mark.parametrize(("memory_mb", "each"), [(256, 1), (512, 2), (640, 2.5), (128, 0.5)])
-def test_tasks_are_demand_by_their_memory_and_work_by_their_number(
-    server: Server, memory_mb: int, each: float
-) -> None:
+def test_tasks_are_demand_by_their_memory_and_work_by_their_number(server: Server, memory_mb: int, each: float) -> None:
     server.answers[APPS] = live(tasks(5, 0.0, "tasks-12", f"container-{memory_mb}"))
     reading = read(server)
     # A slot has 256 MB.
