@@ -65,7 +65,7 @@ def decide(
     elif isinstance(event, events.Seen):
         _seen(draft, event)
     else:
-        _asked(draft, event)
+        _requested(draft, event)
     _go_on(draft)
     return draft.finish()
 
@@ -251,7 +251,7 @@ def _only_answer(draft: Draft, event: events.Event) -> None:
         draft.reply(ask, Reason("shadow", {"asked": type(event).__name__}))
 
 
-def _asked(draft: Draft, event: events.Event) -> None:
+def _requested(draft: Draft, event: events.Event) -> None:
     match event:
         case events.Requested():
             requests.requested(draft, event)
@@ -276,7 +276,7 @@ def _asked(draft: Draft, event: events.Event) -> None:
 def _steered(draft: Draft, event: events.Event) -> None:
     match event:
         case events.MoveMastersAsked() | events.RestoreAsked():
-            masters_asked.asked(draft, event)
+            masters_asked.move_or_restore(draft, event)
         case events.HoldAsked() | events.UnholdAsked():
             steering.hold(draft, event)
         case events.GrowAsked() | events.ShrinkAsked():

@@ -42,23 +42,23 @@ def _follow(draft: Draft, job: JobState, spec: StreamSpec, seen: StreamSeen, rea
         # Nothing follows from that action, so that the next one need not wait for it.
         monitor, step = replace(monitor, action=state.monitor.action, action_s=state.monitor.action_s), None
     entitled = state.entitled if seen.room is None else max(spec.least, floor(spec.guarantee * seen.room))
-    told = _allowed(needs, state.told, entitled, ready)
-    claims = min(told, entitled) if entitled is not None else 0
+    allowed = _allowed(needs, state.told, entitled, ready)
+    claims = min(allowed, entitled) if entitled is not None else 0
     since_us = (state.lacking_us or draft.at_us) if seen.executors < claims else None
     new = replace(state, monitor=monitor, needs=needs, entitled=entitled, lacking_us=since_us)
-    if told != state.told:
-        code = "stream-gives-back" if told < needs else "stream-takes-back" if step is None else "stream-steered"
-        numbers = {"executors": told, "before": state.told, "needs": needs, "waiting": ready or 0}
+    if allowed != state.told:
+        code = "stream-gives-back" if allowed < needs else "stream-takes-back" if step is None else "stream-steered"
+        numbers = {"executors": allowed, "before": state.told, "needs": needs, "waiting": ready or 0}
         known = {} if entitled is None else {"entitled": entitled}
         draft.say(code, job=job.id, cluster=job.cluster, error="" if step is None else step.reason, **numbers, **known)
-        new = replace(new, told=told, orders=state.orders + 1)
-        effect = SteerStream(job.id, job.cluster, job.attempt, told, new.orders)
+        new = replace(new, told=allowed, orders=state.orders + 1)
+        effect = SteerStream(job.id, job.cluster, job.attempt, allowed, new.orders)
         draft.act(effect, within_us=draft.settings.membership_us, version=new.orders)
     if new != state or job.stream is None:
         draft.put_job(replace(job, stream=new))
 
 
-def _allowed(needs: int, told: int, entitled: int | None, ready: int | None) -> int:
+def _allowed(needs: int, current: int, entitled: int | None, ready: int | None) -> int:
     """The executors that a stream may have: more than its guarantee only where nobody is known to wait.
 
     Where that is not known it keeps what it has, and gets no more than the guarantee.
@@ -66,8 +66,8 @@ def _allowed(needs: int, told: int, entitled: int | None, ready: int | None) -> 
     if ready == 0:
         return needs
     if entitled is None:
-        return min(needs, told)
-    return min(needs, entitled if ready else max(entitled, told))
+        return min(needs, current)
+    return min(needs, entitled if ready else max(entitled, current))
 
 
 def reading_of(seen: StreamSeen, spec: StreamSpec, at_us: int) -> StreamReading:

@@ -159,11 +159,11 @@ def _in_short(cluster: ClusterState, said: Facts) -> str:
 
 def _ended(draft: Draft, cluster: ClusterState, ended: Iterable[Plain]) -> list[Plain]:
     """The jobs that have ended by the ledger, of applications that were at work by the copy."""
-    found: list[Plain] = []
+    names: list[Plain] = []
     waiting = {job.lower() for job in draft.view.jobs_of(cluster.id)}
     for row in ended:
         tags = row.get("tags") if isinstance(row, Mapping) else None
         name = job_of(tags) if isinstance(tags, list | tuple) else ""
         if name and name not in waiting and draft.view.had_job(cluster.id, JobId(name)):
-            found.append(name)
-    return found
+            names.append(name)
+    return names

@@ -185,8 +185,8 @@ def answered(draft: Draft, cluster: ClusterState, pending: PutPending, event: Do
         masters_begun.journal_answered(draft, cluster, moving, pending, event)
     elif isinstance(pending.effect, ArmStandby):
         standby.answered(draft, cluster, pending, pending.effect, event)
-        if (found := draft.cluster(cluster.id)) is not None and isinstance(event, Done):
-            masters_to.go_on(draft, found)
+        if (current := draft.cluster(cluster.id)) is not None and isinstance(event, Done):
+            masters_to.go_on(draft, current)
     elif moving is None:
         draft.settle(pending.key)
     elif isinstance(pending.effect, LookAtMasters):
@@ -222,8 +222,8 @@ def _looked(
         draft.say("masters-answer", cluster=cluster.id)
         masters_to.stay(draft, cluster)
         return
-    elif moving.planned and not moving.now and cluster.standby is None and (found := at_work(event.facts)):
-        why = f"waits for applications that users run: {', '.join(found)}"
+    elif moving.planned and not moving.now and cluster.standby is None and (applications := at_work(event.facts)):
+        why = f"waits for applications that users run: {', '.join(applications)}"
     else:
         why = objection(draft, cluster, moving, effect, event.facts)
     if not why and moving.cause is MoveCause.JOURNAL:
@@ -255,10 +255,10 @@ _NAMED = 5
 
 def at_work(facts: Facts) -> list[str]:
     """The applications that hold a planned move, by id; those that copy data for Fawkes do not."""
-    found = facts.get("applications")
-    if not isinstance(found, Sequence) or isinstance(found, str):
+    rows = facts.get("applications")
+    if not isinstance(rows, Sequence) or isinstance(rows, str):
         return ["which ones is not known"]
-    return [str(row.get("id") if isinstance(row, Mapping) else row) for row in found if not is_copy(row)][:_NAMED]
+    return [str(row.get("id") if isinstance(row, Mapping) else row) for row in rows if not is_copy(row)][:_NAMED]
 
 
 def objection(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: LookAtMasters, facts: Facts) -> str:

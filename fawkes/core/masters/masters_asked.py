@@ -10,7 +10,7 @@ from fawkes.core.values.keys import Key
 from fawkes.core.values.model import ClusterLife, ClusterState, MastersMove, MoveCause, NodeId, NodeLife, Reason
 
 
-def asked(draft: Draft, event: MoveMastersAsked | RestoreAsked) -> None:
+def move_or_restore(draft: Draft, event: MoveMastersAsked | RestoreAsked) -> None:
     """An operator wants the masters elsewhere, or back from their copy."""
     if isinstance(event, MoveMastersAsked):
         _move_asked(draft, event)

@@ -72,7 +72,7 @@ class _Job:
     unknown: int = 0
     away: dict[int, int] = field(default_factory=dict)
     seen: Resumes = field(default_factory=Resumes)
-    told: dict[str, Resumes] = field(default_factory=dict)
+    reported: dict[str, Resumes] = field(default_factory=dict)
 
     def went(self, facts: Facts, at_us: int) -> None:
         """A task that had an order is gone, or was done before; what nobody heard or measured is not known."""
@@ -96,7 +96,7 @@ class _Job:
 
     def account(self) -> Account:
         """The account, in seconds."""
-        resumes = sum(self.told.values(), Resumes()) if self.told else self.seen
+        resumes = sum(self.reported.values(), Resumes()) if self.reported else self.seen
         wasted_us = self.killed_us + resumes.lost_us + self.dumping_us + resumes.restored_us
         useful_us = max(0.0, self.used_us - wasted_us - self.unknown_us) if self.measured else 0.0
         return Account(
@@ -146,7 +146,7 @@ class Accounts:
         job = self._jobs.get(event.job.lower())
         said = [app.resumes for app in event.seen.applications or () if app.resumes is not None]
         if job is not None and said:
-            job.told[tag_of(event.job, event.attempt)] = sum(said, Resumes())
+            job.reported[tag_of(event.job, event.attempt)] = sum(said, Resumes())
 
     def _read(self, reading: Reading, at_us: int) -> None:
         """Read the counts: between two readings their mean of tasks ran; a job that has just come or gone had none."""
@@ -157,7 +157,7 @@ class Accounts:
             if name and work.running is not None:
                 now[name] = now.get(name, 0) + work.running
             if name and work.resumes is not None:
-                self._job(name, reading.cluster).told[work.tag] = work.resumes
+                self._job(name, reading.cluster).reported[work.tag] = work.resumes
         for name in now | before:
             job = self._job(name, reading.cluster)
             job.measured = True

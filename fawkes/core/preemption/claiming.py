@@ -146,6 +146,6 @@ def _order(
     """Nothing was promised for a time, so that tasks get twice what they should need, and a minute at least."""
     ready_s = max((answer.ready_s or 0.0 for answer in answers), default=0.0)
     within_us = max(draft.settings.membership_us, round(2 * ready_s * SECOND_US))
-    told = tuple(order.container for order in orders)
-    order = PreemptTasks(node, effect.cluster, effect.nodes[node], tuple(orders), within_us, told)
+    containers = tuple(order.container for order in orders)
+    order = PreemptTasks(node, effect.cluster, effect.nodes[node], tuple(orders), within_us, containers)
     draft.act(order, within_us=within_us + draft.settings.membership_us, version=order.generation)

@@ -76,7 +76,7 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
     if pending is None or pending.version != event.version or not isinstance(effect, LookAtTasks | PreemptTasks):
         draft.say("late-answer", effect=event.effect, version=event.version)
         return
-    life, told = draft.node(effect.node).life, effect.told
+    life, decided = draft.node(effect.node).life, effect.told
     drains = life is NodeLife.DRAINING
     if isinstance(event, Failed):
         if drains:
@@ -88,7 +88,7 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
     if isinstance(effect, PreemptTasks):
         _went(draft, effect, event.facts)
     elif preempt is not None:
-        order, told = _judged(draft, effect, rows_of(event.facts), preempt)
+        order, decided = _judged(draft, effect, rows_of(event.facts), preempt)
         if order is not None:
             _order(draft, order)
             return
@@ -98,7 +98,7 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
         draft.expect(Key.CLAIM.of(effect.cluster), draft.settings.doubt_us)
     if drains:
         # A task may not have been there yet.
-        look = LookAtTasks(effect.node, effect.cluster, effect.generation, told)
+        look = LookAtTasks(effect.node, effect.cluster, effect.generation, decided)
         draft.later(PutPending(look.key, look.generation, draft.at_us, look, pending.tries))
 
 
@@ -131,10 +131,10 @@ def _judged(
         say(draft, new[container], answer, effect.cluster)
         if answer.action in GOES:
             orders.append(order_of(new[container], answer))
-    told = (*effect.told, *new)
+    decided = (*effect.told, *new)
     if not orders:
-        return None, told
-    return PreemptTasks(effect.node, effect.cluster, effect.generation, tuple(orders), left_us, told), told
+        return None, decided
+    return PreemptTasks(effect.node, effect.cluster, effect.generation, tuple(orders), left_us, decided), decided
 
 
 def _went(draft: Draft, effect: PreemptTasks, facts: Facts) -> None:

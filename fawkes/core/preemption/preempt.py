@@ -96,9 +96,9 @@ class _Course:
     left: int
     answers: dict[str, Answer] = field(default_factory=dict)
 
-    def run(self, asked: Sequence[_Asked]) -> dict[str, Answer]:
+    def run(self, candidates: Sequence[_Asked]) -> dict[str, Answer]:
         capped = []
-        for each in self._in_order(asked):
+        for each in self._in_order(candidates):
             if self.left <= 0:
                 break
             answer = self._answer(each)
@@ -112,14 +112,14 @@ class _Course:
                 self.answers[each.task.id] = Answer(Action.KILL, Why.CAP, 0.0)
         return self.answers
 
-    def _in_order(self, asked: Sequence[_Asked]) -> Iterator[_Asked]:
+    def _in_order(self, candidates: Sequence[_Asked]) -> Iterator[_Asked]:
         """Lower priorities first, unless nodes leave; then the smallest ``first`` with the queue of its node."""
         leaves = self.need.cause is Cause.LEAVES
 
         def level(each: _Asked) -> int:
             return 0 if leaves else each.task.priority
 
-        for _, group in groupby(sorted(asked, key=level), level):
+        for _, group in groupby(sorted(candidates, key=level), level):
             nodes: dict[str, list[_Asked]] = {}
             for each in group:
                 nodes.setdefault(each.task.node, []).append(each)

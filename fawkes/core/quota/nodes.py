@@ -84,9 +84,9 @@ def tell_nodes(
         {c: targets[c] for c in held}, held, before.last, now_s=now_s, settle_s=settle_s,
         nodes=left - sum(targets[c] for c in known if c not in held), bounds=limits,
     )  # fmt: skip
-    told = {**targets, **rested}
-    moved = {c: Move(now_s, told[c] - nodes) for c, nodes in held.items() if told[c] != nodes}
-    return Told({**need, **told}, {c: move for c, move in {**before.last, **moved}.items() if c in known})
+    sizes = {**targets, **rested}
+    moved = {c: Move(now_s, sizes[c] - nodes) for c, nodes in held.items() if sizes[c] != nodes}
+    return Told({**need, **sizes}, {c: move for c, move in {**before.last, **moved}.items() if c in known})
 
 
 def settling_s(parameters: Parameters, join_s: float | None) -> float:

@@ -120,7 +120,7 @@ def by_channel(topology: Topology, placement: Placement) -> dict[Channel, float]
     """Records a second through each class of channels."""
     sums = dict.fromkeys(Channel, 0.0)
     for (source, sink), rate in topology.links.items():
-        one, other = placement[source], placement[sink]
-        near = Channel.NODE if one.node == other.node else Channel.NETWORK
-        sums[Channel.PROCESS if one == other else near] += rate
+        sender, receiver = placement[source], placement[sink]
+        near = Channel.NODE if sender.node == receiver.node else Channel.NETWORK
+        sums[Channel.PROCESS if sender == receiver else near] += rate
     return sums
