@@ -117,7 +117,7 @@ class Catalog:
         names = ", ".join(known.name for known in by_name.values()) or "none"
         advice = f"Did you mean {by_name[near[0]].name!r}? " if near else ""
         hint = f"{advice}Known: {names}; or give the path of a {_SUFFIX[kind]} file"
-        raise _error(f"there is no {_one(kind)} {name!r}", file, key, hint)
+        raise _error(f"there is no {_singular(kind)} {name!r}", file, key, hint)
 
     def came_with_fawkes(self, file: Found) -> bool:
         """True if a file is the one that came with Fawkes, or its unchanged copy found by name.
@@ -134,7 +134,7 @@ class Catalog:
         if is_file(path) and path.suffix == _SUFFIX[kind]:
             return Found(kind, path.stem, path, Origin.GIVEN)
         what = "is not a file" if not is_file(path) else f"is not a {_SUFFIX[kind]} file"
-        raise _error(f"{str(path)!r} {what}", file, key, f"Give the path of a {_one(kind)}, or a name")
+        raise _error(f"{str(path)!r} {what}", file, key, f"Give the path of a {_singular(kind)}, or a name")
 
     def _folders(self, kind: Kind) -> Iterator[tuple[Origin, Path]]:
         if self.site is not None:
@@ -164,7 +164,7 @@ def load_module(file: Found) -> ModuleType:
     except Exception as error:
         del sys.modules[name]
         raise UserError(
-            f"this {_one(file.kind)} cannot be loaded: {type(error).__name__}: {error}", where=str(file.path)
+            f"this {_singular(file.kind)} cannot be loaded: {type(error).__name__}: {error}", where=str(file.path)
         ) from error
     return module
 
@@ -178,7 +178,7 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
             key = path.stem.casefold()
             if key in files:
                 raise UserError(
-                    f"two files are {_one(kind)} {path.stem!r}: {files[key]} and {path}",
+                    f"two files are {_singular(kind)} {path.stem!r}: {files[key]} and {path}",
                     where=str(folder),
                     hint="Rename one of them",
                 )
@@ -186,7 +186,7 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
     return files
 
 
-def _one(kind: Kind) -> str:
+def _singular(kind: Kind) -> str:
     return _NAMED.get(kind, kind.value.removesuffix("s"))
 
 

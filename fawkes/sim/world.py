@@ -94,7 +94,7 @@ class SimWorld:
     starts: dict[JobAttempt, int] = field(default_factory=dict)
     now_us: int = 0
     masters: Masters = field(init=False)
-    _told: deque[Event] = field(default_factory=deque)
+    _news: deque[Event] = field(default_factory=deque)
     _transfers: Transfers = field(init=False)
     _model: Model = field(init=False)
     _heap: Heap = field(default_factory=Heap)
@@ -137,7 +137,7 @@ class SimWorld:
     def next_event(self) -> Event | None:
         """The next event of the heap, or the news of all nodes at one time; None at the end of the run."""
         news = list[NodeObserved | NodeSeen]()
-        while not self._told:
+        while not self._news:
             end_us = self.now_us if news else self.until_us
             heap_us = self._heap.next_us(end_us + 1)
             if self._hadoop_goes_on(min(heap_us, end_us)):
@@ -150,10 +150,10 @@ class SimWorld:
             if isinstance(event, NodeObserved | NodeSeen):
                 news.append(event)
             elif event is not None:
-                self._told.appendleft(event)
+                self._news.appendleft(event)
         if news:
             return in_one(news)
-        return self._told.popleft() if self._told else None
+        return self._news.popleft() if self._news else None
 
     def start(self, effects: Iterable[Effect]) -> None:
         """Take the goals over; a newer one of the same key replaces the older."""
@@ -203,7 +203,7 @@ class SimWorld:
         while left._hadoop_goes_on(back_us):
             pass
         left.now_us = left._model.now_us = back_us
-        left._told.clear()
+        left._news.clear()
         left._heap = self._heap.left(back_us, back_us + left.delays.sample_us)
         for cluster in left.masters.second.pairs:
             left._look_at_second(cluster)
@@ -344,7 +344,7 @@ class SimWorld:
         for late in away.ended:
             self._tell(late)
         if not moved:
-            self._told.extend(ended(attempt, end, self.now_us) for attempt, end in away.cut.items())
+            self._news.extend(ended(attempt, end, self.now_us) for attempt, end in away.cut.items())
 
     def _read(self, cluster: ClusterId) -> Reading:
         error = self.faults("read", cluster)
@@ -507,7 +507,7 @@ class SimWorld:
         if restarts:
             self._serve(effect.cluster)
         if self.masters.node(effect.cluster) == effect.node and effect.cluster not in self.masters.away:
-            self._told.append(MastersSeen(at_us=self.now_us, cluster=effect.cluster))
+            self._news.append(MastersSeen(at_us=self.now_us, cluster=effect.cluster))
         return observed(effect, self.now_us, Condition.SERVING)
 
     def _wipe(self, effect: Host) -> Event | None:
@@ -592,9 +592,9 @@ class SimWorld:
                 if end.attempt in self.clusters[name].ended:
                     away.ended.append(end)
                     return
-            self._told.append(ended(end.attempt, end.end, self.now_us))
+            self._news.append(ended(end.attempt, end.end, self.now_us))
             self.script(self.users.job_ended(end.attempt[0], self.now_us))
             return
         assert isinstance(end.of, steps.Copied)
         if (event := self._copied(end.of)) is not None:
-            self._told.append(event)
+            self._news.append(event)

@@ -117,7 +117,7 @@ def _says(path: Path, log: int, *, alone: bool) -> tuple[int, int]:
     ways = [*(["mode=ro&immutable=1"] if alone else []), *(["mode=ro"] if log else [])]
     for way in ways:
         try:
-            return _asked(path, way)
+            return _header(path, way)
         except sqlite3.Error as error:
             if way == ways[-1]:
                 if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
@@ -126,7 +126,7 @@ def _says(path: Path, log: int, *, alone: bool) -> tuple[int, int]:
     raise damaged(path, "it has no header")
 
 
-def _asked(path: Path, how: str) -> tuple[int, int]:
+def _header(path: Path, how: str) -> tuple[int, int]:
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)) as connection:
         # A file that is shorter than its header says would not even tell whose it is.
         connection.execute("PRAGMA writable_schema = ON")

@@ -90,12 +90,12 @@ class LedgerReader:
 
     def entry(self, seq: int) -> Entry | None:
         """The step of that number; None when there is none."""
-        row = self._ask(lambda: self._steps.one(seq))
+        row = self._ask(lambda: self._steps.step(seq))
         return None if row is None else self._entry(row)
 
     def last_seq(self) -> int:
         """The number of the last step; 0 when there is none."""
-        return int(self._one("SELECT seq FROM head")[0])
+        return int(self._row("SELECT seq FROM head")[0])
 
     def seq_at(self, at_us: int) -> int:
         """The number of the last step before that time; 0 when there is none."""
@@ -217,7 +217,7 @@ class LedgerReader:
                 hint="Use the version that wrote it; its number is in the last `Started`",
             ) from None
 
-    def _one(self, query: str, *values: object) -> tuple[Any, ...]:
+    def _row(self, query: str, *values: object) -> tuple[Any, ...]:
         row = self._ask(lambda: self._db.execute(query, values).fetchone())
         if row is None:
             raise steps.damaged(self.path, "a table is empty that must not be")
@@ -254,7 +254,7 @@ class Ledger(LedgerReader):
             health.check_header(self.path)
             self._ask(lambda: opening.check(self.path))
             self._db = self._ask(lambda: opening.open_to_write(self.path, durable=durable))
-            seq, digest = self._one("SELECT seq, digest FROM head")
+            seq, digest = self._row("SELECT seq, digest FROM head")
             self._steps = steps.Steps(self._db, self.path)
             self._folded: int | None = self._ask(self._steps.folded)
         except BaseException:

@@ -96,7 +96,7 @@ class Steps:
         self._has_blocks = blocks
         self._blocks: dict[int, list[Row]] = {}
 
-    def one(self, seq: int) -> Row | None:
+    def step(self, seq: int) -> Row | None:
         """The step of that number, checked; None when there is none."""
         return next(self.after(seq - 1, last=seq), None) if seq > 0 else None
 

@@ -25,7 +25,7 @@ _MOST_BYTES = 4 * MIB
 
 def own_tags(properties: Mapping[str, str], args: Sequence[str]) -> list[str]:
     """The tags that a job names itself, in its properties and its arguments."""
-    texts = [properties.get(TAGS, ""), *(match[2] for _, match in _found(args))]
+    texts = [properties.get(TAGS, ""), *(match[2] for _, match in _tag_arguments(args))]
     return [tag.strip() for text in texts for tag in text.split(",") if tag.strip()]
 
 
@@ -40,7 +40,7 @@ def tagged_args(args: Sequence[str], tag: str) -> list[str]:
     What is given as an argument wins over the configuration, so ours would be lost there.
     """
     words = list(args)
-    for index, match in _found(args):
+    for index, match in _tag_arguments(args):
         words[index] = f"{match[1] or ''}{TAGS}={_with(match[2], tag)}"
     return words
 
@@ -62,7 +62,7 @@ def file_sets_tags(path: Path) -> int | None:
     return None if b"\0" in data else sets_tags(data.decode("utf-8", "replace"))
 
 
-def _found(args: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
+def _tag_arguments(args: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
     """The arguments that set tags: in one word, or behind a flag of their own."""
     for index, word in enumerate(args):
         match = _FLAG.fullmatch(word)

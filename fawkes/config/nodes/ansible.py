@@ -115,9 +115,9 @@ class _Host:
     def words(self) -> Words:
         """The keys of the host from its variables ``ansible_*`` and ``fawkes_*``; all others are ignored."""
         self._refuse_unfit()
-        found = {key: next(filter(self.variables.__contains__, words), "") for key, words in _WORDS.items()}
-        found |= {word.removeprefix(_OWN): word for word in self.variables if word.startswith(_OWN)}
-        taken = {key: (word, self._value(key, word)) for key, word in found.items() if word}
+        names = {key: next(filter(self.variables.__contains__, words), "") for key, words in _WORDS.items()}
+        names |= {word.removeprefix(_OWN): word for word in self.variables if word.startswith(_OWN)}
+        taken = {key: (word, self._value(key, word)) for key, word in names.items() if word}
         for word in filter(self.variables.__contains__, _ARGUMENTS):
             if jump := self._jump(word):
                 taken.setdefault("proxy_jump", (word, jump))  # as with ssh, the first one counts

@@ -164,7 +164,7 @@ class InventoryFile(Strict):
 class _Member:
     """A node of a group. ``said`` is what ``[ssh]`` and the group say about all of its nodes.
 
-    ``told`` is what another tool says about this node alone.
+    ``sourced`` is what another tool says about this node alone.
     """
 
     name: str
@@ -172,7 +172,7 @@ class _Member:
     said: Mapping[str, Any]
     address: str
     data_address: str
-    told: NodeTable
+    sourced: NodeTable
 
 
 def load_inventory(path: Path, *, need_keys: bool = True) -> Inventory:
@@ -241,12 +241,12 @@ def _members(file: InventoryFile, source: Source | None, faults: Faults) -> dict
             faults.add(f"two groups are named {group.name!r}", key, "Give each group a name of its own")
         groups.add(group.name)
         names = _expanded(group.nodes, f"{key}.nodes", faults, source.group if source else clustershell_group)
-        told = [source.table(name, NodeTable) if source else NodeTable() for name in names]
-        own = tuple(table.address or name for name, table in zip(names, told, strict=True))
-        own_data = tuple(table.data_address or "" for table in told)
+        sourced = [source.table(name, NodeTable) if source else NodeTable() for name in names]
+        own = tuple(table.address or name for name, table in zip(names, sourced, strict=True))
+        own_data = tuple(table.data_address or "" for table in sourced)
         addresses = _paired(group.address, names, own, f"{key}.address", faults)
         data = _paired(group.data_address, names, own_data, f"{key}.data_address", faults)
-        for name, address, data_address, table in zip(names, addresses, data, told, strict=True):
+        for name, address, data_address, table in zip(names, addresses, data, sourced, strict=True):
             other = spelled.setdefault(name.lower(), name)
             if other != name:
                 what = f"{name!r} is the same host as {other!r}, for names of hosts have no case"
@@ -320,7 +320,7 @@ class _Reach:
         self._folder = folder
         self._openssh = openssh
         self._ways = Ways({name: self._own(_said(table)) for name, table in file.jump.items()}, self._said, openssh)
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def of(self, name: str, faults: Faults) -> dict[str, Any]:
         """The address, user, port, key and jump host of a node; what is wrong goes to ``faults``."""
@@ -332,11 +332,12 @@ class _Reach:
         try:
             jump = self._ways.last(name, said.get("proxy_jump"), user, key)
         except WayError as error:
-            own, group = self._file.node.get(name), member.group
-            written = any(table and table.proxy_jump is not None for table in (own, group, self._file.ssh, member.told))
+            group = member.group
+            tables = self._file.node.get(name), group, self._file.ssh, member.sourced
+            written = any(table and table.proxy_jump is not None for table in tables)
             place = _place(self._file, name, group.name, "proxy_jump") if written else "ssh.config"
-            if f"{place}: {error}" not in self._told:
-                self._told.add(f"{place}: {error}")
+            if f"{place}: {error}" not in self._reported:
+                self._reported.add(f"{place}: {error}")
                 faults.add(str(error), place, error.hint)
         return {"address": said["address"], "user": user, "port": said.get("port", 22), "key": key, "jump": jump}
 
@@ -356,7 +357,7 @@ class _Reach:
         if member is None:
             return None
         own = self._file.node.get(name)
-        said = {**_said(member.told), **member.said, "address": member.address, **(_said(own) if own else {})}
+        said = {**_said(member.sourced), **member.said, "address": member.address, **(_said(own) if own else {})}
         said = self._own(said)
         return said if self._openssh is None else self._openssh.complete(said, jumps=True)
 
@@ -376,7 +377,7 @@ def _nodes(
             faults.add(f"{name!r} is a node of the pool", f"jump.{name}", hint)
     for name, member in members.items():
         own, group = file.node.get(name), member.group.name
-        if own is not None or member.told.model_fields_set:
+        if own is not None or member.sourced.model_fields_set:
             common = _common(member, own, faults)
         elif group in shared:
             common = shared[group]
@@ -390,7 +391,7 @@ def _nodes(
 
 def _common(member: _Member, own: NodeTable | None, faults: Faults) -> dict[str, Any]:
     """All of a node but its name and its way: the same for each node of a group without a table of its own."""
-    said = {**_said(member.told), **member.said, **(_said(own) if own else {})}
+    said = {**_said(member.sourced), **member.said, **(_said(own) if own else {})}
     for key in ("cores", "memory", "disk", "work_dir"):
         if said.get(key) is None:
             faults.add(f"node {member.name!r} has no {key!r}", f"group[{member.group.name}].{key}", _give(key))
@@ -406,7 +407,7 @@ def _common(member: _Member, own: NodeTable | None, faults: Faults) -> dict[str,
         "work_dir": said["work_dir"],
         "software_dir": said.get("software_dir", f"{said['work_dir']}/dist"),
         "java_home": said.get("java_home"),
-        "attributes": member.told.attributes | member.group.attributes | (own.attributes if own else {}),
+        "attributes": member.sourced.attributes | member.group.attributes | (own.attributes if own else {}),
     }
 
 
@@ -421,7 +422,7 @@ def _said(table: Strict) -> dict[str, Any]:
 
 def _data_address(member: _Member, own: NodeTable | None, address: str, faults: Faults) -> str:
     """Hadoop's address of a node; it follows SSH's ``address`` unless it is given."""
-    tables = {f"node.{member.name}": own, f"from[{member.name}]": member.told}
+    tables = {f"node.{member.name}": own, f"from[{member.name}]": member.sourced}
     said = {f"{place}.{key}": getattr(table, key, None) for place, table in tables.items() for key in _ADDRESSES}
     for place, text in said.items():
         if text is not None and not is_host_name(text):

@@ -44,7 +44,7 @@ class OpenSsh:
         self.faults = Faults(path)
         self.known_hosts: set[Path | None] = set()
         """The UserKnownHostsFile of each host that was asked for; None for a host without one."""
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._config = _Config()
         text = read_text(path, hint=_NO_FILE)
         for number, line in enumerate(text.splitlines(), 1):
@@ -118,8 +118,8 @@ class OpenSsh:
             self._add(_NO_EXEC, place, _NOT_READ["include"][1])
 
     def _add(self, what: str, place: str, hint: str) -> None:
-        if (what, place) not in self._told:
-            self._told.add((what, place))
+        if (what, place) not in self._reported:
+            self._reported.add((what, place))
             self.faults.add(what, place, hint)
 
 

@@ -90,9 +90,10 @@ class Source:
         try:
             return check(model, {key: value for key, (_, value) in words.items()}, file=self.place)
         except ConfigError as error:
-            for one in error.errors if isinstance(error, ManyConfigError) else [error]:
-                key, dot, rest = one.key.partition(".")
-                self.faults.add(one.what, f"{cut(name)}.{words[key][0] if key in words else key}{dot}{rest}", one.hint)
+            for each in error.errors if isinstance(error, ManyConfigError) else [error]:
+                key, dot, rest = each.key.partition(".")
+                word = words[key][0] if key in words else key
+                self.faults.add(each.what, f"{cut(name)}.{word}{dot}{rest}", each.hint)
             return model()
 
     def group(self, name: str) -> Collection[str]:

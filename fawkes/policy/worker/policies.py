@@ -81,7 +81,7 @@ ConfigError names file and line of what is wrong with the text."""
 class _Apart:
     """An admission policy that answers in a worker."""
 
-    asked: Asked
+    question: Asked
     bounds: WorkerLimits
     needs_work: bool
 
@@ -96,7 +96,7 @@ class _Apart:
         return bool(self._call("late", job, memory, f"for the job {job.id}, which is late"))
 
     def _call(self, function: str, what: object, memory: Memory, where: str) -> Any:
-        return call(self.asked, self.bounds, function, (what, memory), where)
+        return call(self.question, self.bounds, function, (what, memory), where)
 
 
 def admission_loader(bounds: WorkerLimits) -> Callable[[PolicyText, Mapping[str, Plain]], Admission]:

@@ -198,9 +198,9 @@ class Page:
         """A server-sent event for each piece of news: the number of the newest step."""
         if self.streams >= MOST_STREAMS:
             return _plain(HTTPStatus.SERVICE_UNAVAILABLE, "Too many pages are open")
-        return StreamingResponse(self._told(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+        return StreamingResponse(self._steps(), media_type="text/event-stream", headers={"cache-control": "no-store"})
 
-    async def _told(self) -> AsyncIterator[bytes]:
+    async def _steps(self) -> AsyncIterator[bytes]:
         self.streams += 1
         known = -1
         try:

@@ -28,22 +28,22 @@ def _data(facts: Facts) -> str:
 
 def _shrink(facts: Facts) -> str:
     text = "{node} ({role}) leave{s} {cluster}, which holds {held} nodes and should have {target}"
-    return text + _asked(facts) + _data(facts)
+    return text + _operator(facts) + _data(facts)
 
 
-def _asked(facts: Facts) -> str:
+def _operator(facts: Facts) -> str:
     """The operator behind a move by hand; nothing for a move of balancing."""
     return (", as {by} asked" if facts["by"] else ", as an operator asked") if "by" in facts else ""
 
 
 def _grow(facts: Facts) -> str:
     text = "{node} join{s} {cluster} as {role}: {cluster} held {held} nodes and should have {target}"
-    return text + _asked(facts)
+    return text + _operator(facts)
 
 
 def _undrain(facts: Facts) -> str:
     text = "{node} stay{s} with {cluster} after all: {cluster} held {held} nodes and should have {target}"
-    return text + _asked(facts) + "; nodes that are still leaving come back first"
+    return text + _operator(facts) + "; nodes that are still leaving come back first"
 
 
 def _shrink_to_admit(facts: Facts) -> str:

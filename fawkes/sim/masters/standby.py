@@ -24,7 +24,7 @@ class Pair:
     """The second NameNode of an MR-cluster and its journal, where they should be by ``standby``.
 
     JournalNodes run on ``running`` nodes; the folders of ``filled`` ones have the journal. The second NameNode has a
-    folder to start from on ``image`` and follows on ``follower``. ``told`` is what was told last.
+    folder to start from on ``image`` and follows on ``follower``. ``reported`` is what was told last.
     """
 
     standby: Standby
@@ -32,7 +32,7 @@ class Pair:
     filled: set[NodeId] = field(default_factory=set)
     image: NodeId | None = None
     follower: NodeId | None = None
-    told: tuple[NodeId, bool, str] | None = None
+    reported: tuple[NodeId, bool, str] | None = None
 
     @property
     def most(self) -> bool:
@@ -165,9 +165,9 @@ class Standbys:
         """The news of a second NameNode; None when nothing has changed."""
         pair = self.pairs.get(cluster)
         seen = None if pair is None else pair.sight()
-        if pair is None or seen is None or seen == pair.told:
+        if pair is None or seen is None or seen == pair.reported:
             return None
-        pair.told = seen
+        pair.reported = seen
         node, ready, error = seen
         return StandbySeen(at_us=now_us, cluster=cluster, node=node, ready=ready, error=error)
 
@@ -179,5 +179,5 @@ class Standbys:
 def without_memory(pairs: Mapping[ClusterId, Pair]) -> dict[ClusterId, Pair]:
     """The pairs as a new controller finds them: it tells everything afresh."""
     for pair in pairs.values():
-        pair.told = None
+        pair.reported = None
     return dict(pairs)

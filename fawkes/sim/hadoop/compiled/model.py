@@ -135,7 +135,7 @@ class CompiledModel:
     def task_events(self) -> list[TaskEvent]:
         """The starts and ends of attempts so far; none unless they are kept."""
         self._empty_log()
-        return list(self._told(np.concatenate(self._log).tolist() if self._log else []))
+        return list(self._events_of(np.concatenate(self._log).tolist() if self._log else []))
 
     def _empty_log(self) -> None:
         if not self._keep_events:
@@ -146,7 +146,7 @@ class CompiledModel:
             self._log.append(words[at : at + count * LOG_ROW].reshape(count, LOG_ROW).copy())
             words[HEADER.LOGGED] = 0
 
-    def _told(self, rows: list[list[int]]) -> Iterator[TaskEvent]:
+    def _events_of(self, rows: list[list[int]]) -> Iterator[TaskEvent]:
         for at_us, cluster, job, number, node, what in rows:
             name, of, kind = self._clusters[cluster].id, self._job_names[job], "reduce" if what % 2 else "map"
             yield TaskEvent(at_us, name, *of, kind, number, self.node_names[node], _WHAT[what // 2])  # type: ignore[arg-type]
