@@ -118,7 +118,7 @@ class Deployer:
         members = self._membership.members(document)
         scripts = {n: hadoop.refresh(self._lease(cluster, n), members) for n in cluster.namenodes}
         self._ground.all_well(self._ground.run_on(scripts, "writing the members"))
-        self._membership.told(cluster, self._membership.documents(cluster, members))
+        self._membership.started_with(cluster, self._membership.documents(cluster, members))
 
     def _start(self, cluster: LiveCluster) -> None:
         """All daemons at once, but those that must wait."""

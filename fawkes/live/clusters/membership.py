@@ -45,7 +45,7 @@ class MembershipKeeper:
         #: whose turn it is to tell masters: what an older look allows must not be told after that of a newer one
         self._turns: defaultdict[ClusterId, threading.Lock] = defaultdict(threading.Lock)
         self._former = FormerNodes()
-        self._told: dict[ClusterId, dict[str, str]] = {}
+        self._sent: dict[ClusterId, dict[str, str]] = {}
         self._kept: dict[ClusterId, str] = {}
         #: second NameNodes that were not told of the newest list
         self._behind: set[ClusterId] = set()
@@ -79,14 +79,14 @@ class MembershipKeeper:
         """Tell the masters what is news to them, one after the other: the names of that."""
         with self._turn(name):
             # Who had the turn before may have told more than was known when this one was asked for.
-            cluster, told = self._clusters.get(name), list[str]()
+            cluster, sent = self._clusters.get(name), list[str]()
             while cluster is not None:
                 self._need_standing(name)
                 effect = _document(cluster)
                 self._look_for_former(cluster, effect)
-                told += self._tell_in_turn(cluster, effect)
+                sent += self._tell_in_turn(cluster, effect)
                 cluster = self._outdated(cluster)
-            return list(dict.fromkeys(told))
+            return list(dict.fromkeys(sent))
 
     def _outdated(self, written: LiveCluster) -> LiveCluster | None:
         """The MR-cluster as it is now if its nodes take other connections than were just written; else None.
@@ -108,7 +108,7 @@ class MembershipKeeper:
         members = self.members(effect)
         documents = self.documents(cluster, members)
         with self._lock:
-            known = self._told.get(effect.cluster, {})
+            known = self._sent.get(effect.cluster, {})
         names = [name for name, listed in _READERS.items() if any(known.get(f) != documents[f] for f in listed)]
         if not names:
             return names
@@ -119,11 +119,11 @@ class MembershipKeeper:
             workers = thread.submit(self._tell_workers, cluster) if "doors" in names else None
             self._refresh(cluster, members, names)
             with self._lock:
-                self._told[effect.cluster] = {name: text for name, text in documents.items() if name != LIST}
+                self._sent[effect.cluster] = {name: text for name, text in documents.items() if name != LIST}
             if workers is not None:
                 workers.result()
         with self._lock:
-            self._told[effect.cluster] = documents
+            self._sent[effect.cluster] = documents
         return names
 
     def equip(self) -> None:
@@ -182,13 +182,13 @@ class MembershipKeeper:
     def forget(self, cluster: ClusterId) -> None:
         """Notes that the masters may know something else: the next document is sent in full."""
         with self._lock:
-            self._told.pop(cluster, None)
+            self._sent.pop(cluster, None)
 
-    def told(self, cluster: LiveCluster, files: dict[str, str]) -> None:
+    def started_with(self, cluster: LiveCluster, files: dict[str, str]) -> None:
         """The first masters of an MR-cluster are started with these lists."""
         self._former.trust(cluster.id, ((node, member.generation) for node, member in cluster.members.items()))
         with self._lock:
-            self._told[cluster.id] = files
+            self._sent[cluster.id] = files
 
     def members(self, effect: Membership) -> hadoop.Members:
         """The document as addresses; HDFS takes nobody back whose former data it may count (`former.py`)."""
@@ -240,7 +240,7 @@ class MembershipKeeper:
         if self._clusters.moving(cluster.id) is not None:
             return
         with self._lock:
-            known, behind = self._told.get(cluster.id, {}).get(LIST), cluster.id in self._behind
+            known, behind = self._sent.get(cluster.id, {}).get(LIST), cluster.id in self._behind
         if behind:
             self._tell_second(cluster, self.members(_document(cluster)))
         if cluster.ready and known != self._setup.doors_list(cluster):

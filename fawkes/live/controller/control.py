@@ -153,7 +153,7 @@ class ControlServer:
         """
         checked = read_body(verb, body)
         self.gate.act(peer, verb, checked.event(0, peer.name, ""))
-        return self._asked(verb, checked.event, peer)
+        return self._reply_to(verb, checked.event, peer)
 
     def reload(self, peer: Peer, *, dry_run: bool = False) -> Reply:
         """Read the settings again: the core's answer, or what it would be told.
@@ -166,9 +166,9 @@ class ControlServer:
         news = self._reread()
         if dry_run or not (news.changed or news.restart):
             return Reply("", None, {"changed": list(news.changed), "restart": list(news.restart)})
-        return self._asked("reload", news.event, peer)
+        return self._reply_to("reload", news.event, peer)
 
-    def _asked(self, verb: str, make: Callable[[int, str, str], Event], peer: Peer) -> Reply:
+    def _reply_to(self, verb: str, make: Callable[[int, str, str], Event], peer: Peer) -> Reply:
         ask = uuid.uuid4().hex
         answer: Future[Reply] = Future()
         with self._lock:

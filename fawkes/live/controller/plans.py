@@ -155,14 +155,14 @@ def reread_plan(started: Plan, engine: Engine) -> News:
     new = plan(started.site, shadow=started.shadow, preset=preset, policy=policy)
     rules = engine.view.rules
     now = started.settings.core if rules is None else rules.settings
-    found = reread(now, started.settings, new.settings)
-    texts = [*found.changed]
+    reloaded = reread(now, started.settings, new.settings)
+    texts = [*reloaded.changed]
     was = engine.policies
     kinds = ("policy", "admission", "preemption")
     for kind, old, text in zip(kinds, was, (new.policy, new.admission, new.preemption), strict=True):
         if old is not None and text is not None and (old.name, old.sha256) != (text.name, text.sha256):
             texts += [f"{kind}: the text of {text.name} has changed"] * (old.name == text.name)
-    restart = [*found.restart]
+    restart = [*reloaded.restart]
     nodes, moved, waiting = _nodes(engine.view, new.inventory.nodes)
     texts += moved
     restart += waiting
@@ -170,7 +170,7 @@ def reread_plan(started: Plan, engine: Engine) -> News:
     restart += ["playbooks/"] * (new.playbooks != started.playbooks and "playbooks" not in restart)
     now_nodes = nodes if moved else None
     policies = (new.policy, new.admission, new.preemption)
-    return News(found.settings, *policies, tuple(texts), tuple(restart), now_nodes)
+    return News(reloaded.settings, *policies, tuple(texts), tuple(restart), now_nodes)
 
 
 # --- Policies of a site, loaded and tried once as the controller will ask them: those of a user in a worker

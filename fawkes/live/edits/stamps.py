@@ -56,8 +56,8 @@ class _Image:
 def stamps_of(image: bytes | mmap) -> Stamps:
     """The counters in an image; ValueError for what is none, or is compressed in a way that is not known."""
     parts = _parts(image)
-    found = dict(_fields(parts.counters))
-    generation, block = found.get(3), found.get(5)
+    counters = dict(_fields(parts.counters))
+    generation, block = counters.get(3), counters.get(5)
     if not isinstance(generation, int) or not isinstance(block, int):
         raise ValueError("the image does not say which blocks were given out")
     return Stamps(generation, block, parts.layout)

@@ -261,9 +261,9 @@ def _ask_master(masters: MasterAddresses, app: Application, deadline: Deadline) 
 
 def _ask_driver(masters: MasterAddresses, app: Application, deadline: Deadline) -> Tasks | None:
     """The tasks of a Spark application by its driver, through the ResourceManager; None without an answer."""
-    if STREAM in app.tags and (told := stream_seen(masters, app.id, deadline)) is not None:
+    if STREAM in app.tags and (stream := stream_seen(masters, app.id, deadline)) is not None:
         # None of its executors holds up the next job, and none is ever done: a stream never ends.
-        return Tasks(max(0, told.wanted - told.executors), told.executors, progress=0.0, stream=told)
+        return Tasks(max(0, stream.wanted - stream.executors), stream.executors, progress=0.0, stream=stream)
     url = f"{masters.resource_manager}/proxy/{app.id}/api/v1/applications/{app.id}/stages"
     try:
         stages = get_json(f"{url}?{_STAGES}", deadline, key=masters.key)

@@ -64,7 +64,7 @@ class Sampling:
         readings: list[Reading] = []
         targets: list[Target] = []
         for key in keys:
-            target = self._found(key)
+            target = self._target(key)
             if isinstance(target, Reading):
                 readings.append(target)
             else:
@@ -79,7 +79,7 @@ class Sampling:
         """Ask nobody any more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _found(self, key: tuple[ClusterId, NodeId]) -> Target | Reading:
+    def _target(self, key: tuple[ClusterId, NodeId]) -> Target | Reading:
         """The place where to read, or why not; what failed is asked for again the next time."""
         known = self._known[key]
         if not known.done():

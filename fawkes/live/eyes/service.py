@@ -160,7 +160,7 @@ class _Eye:
 
     lock: threading.Lock
     ready: bool = False
-    told: object = None
+    reported: object = None
     next_us: int = 0
     look: Future[None] | None = None
 
@@ -211,7 +211,7 @@ class ServiceWatch:
             seen = read(self._setup.masters(cluster), room, Deadline.after(limits.MASTERS_S))
             if cluster.ready != eye.ready:
                 # What was told of daemons that came up is forgotten by the core.
-                eye.ready, eye.told, at_once = cluster.ready, None, True
+                eye.ready, eye.reported, at_once = cluster.ready, None, True
             self._tell(cluster.id, eye, seen, at_once=at_once)
         except FawkesError as error:
             # Without a ticket nothing can be asked: nothing is known then.
@@ -223,9 +223,9 @@ class ServiceWatch:
         """Tell what has changed; masters that say nothing at all are told by `Watch`."""
         with eye.lock:
             now_us = self._mailbox.clock.now_us()
-            if seen == Service() or _essence(seen) == eye.told or (now_us < eye.next_us and not at_once):
+            if seen == Service() or _essence(seen) == eye.reported or (now_us < eye.next_us and not at_once):
                 return
             # A NameNode that says nothing yet is about to: what it says first must not wait.
             quiet_us = limits.SERVICE_TOLD_US if seen.safe_mode else 0
-            eye.told, eye.next_us = _essence(seen), now_us + quiet_us
+            eye.reported, eye.next_us = _essence(seen), now_us + quiet_us
             self._mailbox.tell(lambda at: ServiceSeen(at_us=at, cluster=cluster, service=seen))

@@ -73,12 +73,12 @@ class _SilentError(Exception):
 class _Eye:
     """The looks at one MR-cluster. ``masters`` was told of these last; no report is due before ``report_us``.
 
-    ``asked`` are nodes with a late heartbeat, which are asked which of their daemons do not run.
+    ``answers`` are those of nodes with a late heartbeat, which are asked which of their daemons do not run.
     """
 
-    told: dict[NodeId, _Told] = field(default_factory=dict)
+    reported: dict[NodeId, _Told] = field(default_factory=dict)
     masters: _Masters | None = None
-    asked: dict[NodeId, Future[tuple[str, ...] | None]] = field(default_factory=dict)
+    answers: dict[NodeId, Future[tuple[str, ...] | None]] = field(default_factory=dict)
     report_us: int = 0
     round: int = 0
     look: Future[None] | None = None
@@ -148,7 +148,7 @@ class Watch:
             storing, computing = _ask(addresses)
         except _SilentError as error:
             # What was told is in doubt: it is told anew when they answer.
-            eye.told.clear()
+            eye.reported.clear()
             if eye.masters is None or eye.masters.silent != error.which:
                 self._tell_masters(cluster.id, eye, _Masters(error.which), str(error))
             gone = self._gone(cluster, cluster.master, (NAMENODE, RESOURCE_MANAGER)) or ()
@@ -172,7 +172,7 @@ class Watch:
         for node, member in cluster.members.items():
             # Where the masters were told something else while they answered, this is no answer to what is wanted now.
             if now is not None and now.members.get(node) == member:
-                self._tell(cluster.id, node, eye.told[node], sights[node])
+                self._tell(cluster.id, node, eye.reported[node], sights[node])
 
     def _daemons_gone(self, cluster: LiveCluster, eye: _Eye, storing: Storage) -> Mapping[NodeId, tuple[str, ...]]:
         """The daemons that do not run on members with a late heartbeat, as these said since the last look.
@@ -182,26 +182,26 @@ class Watch:
         late = {node for node in cluster.members if is_late(storing.nodes.get(node))}
         gone: dict[NodeId, tuple[str, ...]] = {}
         for node in late:
-            answer, last = eye.asked.get(node), eye.told.get(node)
+            answer, last = eye.answers.get(node), eye.reported.get(node)
             before = last.sight.gone if last is not None and last.sight is not None else ()
             gone[node] = (answer.result() if answer is not None and answer.done() else None) or before
             if answer is None or answer.done():
-                eye.asked[node] = self._askers.submit(self._gone, cluster, node, _WORKERS)
-        for node in set(eye.asked) - late:
-            del eye.asked[node]
+                eye.answers[node] = self._askers.submit(self._gone, cluster, node, _WORKERS)
+        for node in set(eye.answers) - late:
+            del eye.answers[node]
         return gone
 
     def _keep(self, cluster: LiveCluster, eye: _Eye) -> None:
         """A member with another goal is told of from the beginning, one that leaves with each new list."""
         for node, member in cluster.members.items():
-            known = eye.told.get(node)
+            known = eye.reported.get(node)
             if known is None or known.member != member:
-                eye.told[node] = _Told(member, cluster.version)
+                eye.reported[node] = _Told(member, cluster.version)
             elif known.version != cluster.version and member.goal is not Goal.SERVING:
                 # A wipe that was not proven, or a lost node that is back: what was told before that is forgotten.
                 known.sight, known.version = None, cluster.version
-        for gone in set(eye.told) - set(cluster.members):
-            del eye.told[gone]
+        for gone in set(eye.reported) - set(cluster.members):
+            del eye.reported[gone]
 
     def _look_at_blocks(
         self, cluster: LiveCluster, eye: _Eye, sights: dict[NodeId, Sight], storing: Storage, asked_us: int
@@ -209,17 +209,19 @@ class Watch:
         """Add the blocks of those that leave with data: a report at first and when HDFS has let them go."""
         leaving = [n for n, m in cluster.members.items() if m.goal is not Goal.SERVING and m.role is not Role.TRANSIENT]
         wanted = [n for n in leaving if sights[n].stored in (Stored.LEFT, *UNHEARD)]
-        wanted += [n for n in leaving if n not in wanted and not _has_report(eye.told[n]) and sights[n].stored in HEARD]
+        wanted += [
+            n for n in leaving if n not in wanted and not _has_report(eye.reported[n]) and sights[n].stored in HEARD
+        ]
         if wanted and asked_us >= eye.report_us:
             reports = self._report(self._setup.masters(cluster), storing, wanted, asked_us)
             ended_us = self._mailbox.clock.now_us()
             eye.report_us = ended_us + (limits.REPORT_PART - 1) * (ended_us - asked_us)
             for node in wanted:
-                eye.told[node].report = reports[node]
+                eye.reported[node].report = reports[node]
                 sights[node] = replace(sights[node], blocks=reports[node])
         for node in leaving:
             if sights[node].blocks is None:
-                last = eye.told[node].report
+                last = eye.reported[node].report
                 # Why there was no report stays so until one is asked for again.
                 counts = replace(blocks.counts(storing, node), why=last.why if last is not None else "")
                 sights[node] = replace(sights[node], blocks=counts)

@@ -210,7 +210,7 @@ class Releases:
 
 def _yours(wanted: Piece) -> str:
     """The advice for the administrator when a piece could not be fetched."""
-    return f"Run `fawkes dist get {wanted.asked}` as the user that runs the controller"
+    return f"Run `fawkes dist get {wanted.argument}` as the user that runs the controller"
 
 
 def _needed(event: Event, view: State) -> tuple[Piece, ...]:

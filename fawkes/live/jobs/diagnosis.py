@@ -110,10 +110,10 @@ def driver_error(masters: MasterAddresses, application: Application, deadline: D
 
 def python_error(lines: Iterable[str]) -> str:
     """The exception at the end of the last traceback in a log; empty without one."""
-    found, inside = "", False
+    error, inside = "", False
     for line in lines:
         if line.startswith("Traceback (most recent call last)"):
             inside = True
         elif inside and line and not line[0].isspace():
-            found, inside = line.strip(), False
-    return found
+            error, inside = line.strip(), False
+    return error

@@ -56,7 +56,7 @@ class _Watched:
     single: bool = False
     began: bool = False
     cancelled: bool = False
-    told: Attempt | None = None
+    reported: Attempt | None = None
     looks: int = 0
     latest: int = 0
 
@@ -252,13 +252,13 @@ class Jobs:
 
         A look that began before the one that was told is history: by it nothing was begun that runs by now.
         """
-        if seen.launcher is Launcher.FINISHED and seen.exit != 0 and seen != job.told:
+        if seen.launcher is Launcher.FINISHED and seen.exit != 0 and seen != job.reported:
             # Without this the next attempt would begin, and fail as this one, before anybody knows why.
             self._look_now(job.cluster)
         with self._lock:
-            if self._watched.get(job.job) is not job or look < job.latest or (seen == job.told and not again):
+            if self._watched.get(job.job) is not job or look < job.latest or (seen == job.reported and not again):
                 return
-            job.told, job.latest = seen, look
+            job.reported, job.latest = seen, look
             job.began = job.began or seen.launcher not in (Launcher.ABSENT, Launcher.UNBORN, Launcher.NOT_KNOWN)
             self._mailbox.tell(lambda at: AttemptSeen(at_us=at, job=job.job, attempt=job.attempt, seen=seen))
         verdict = judge(seen, began=job.began, cancelling=job.cancelled, lasted=False)

@@ -111,10 +111,10 @@ class Quotas:
         self._shared_cores = shared_cores
         self._now_us = now_us
         self._room = Room()
-        self._told = Told()
+        self._sizes = Told()
         self._stood: tuple[Room, Mapping[NodeId, float | None]] = (self._room, {})
         self._readers: dict[tuple[JobId, int], DriverReader] = {}
-        self._asked: dict[tuple[JobId, int], Future[ApplicationSeen]] = {}
+        self._answers: dict[tuple[JobId, int], Future[ApplicationSeen]] = {}
         self._read: dict[tuple[JobId, int], Goal | None] = {}
         self._cores = _NodeCores(setup)
         self._own = ThreadPoolExecutor(max_workers=1, thread_name_prefix="quotas")
@@ -142,11 +142,11 @@ class Quotas:
         bounds = {c: Bounds(spec.min_nodes, max(spec.min_nodes, spec.max_nodes or pool)) for c, spec in specs.items()}
         rest_s = settling_s(self._rules.parameters, self._view.took_s(NodeLife.JOINING))
         try:
-            self._told = tell_nodes(self._told, room, nodes, bounds, pool, self._divide, rest_s, self._now_us())
+            self._sizes = tell_nodes(self._sizes, room, nodes, bounds, pool, self._divide, rest_s, self._now_us())
         except Exception:
             _log.exception("the quota policy cannot divide nodes: how many each MR-cluster needs is not known")
             return {}
-        return self._told.nodes
+        return self._sizes.nodes
 
     def close(self) -> None:
         """Begin no more periods; the nodes lift their limits by themselves."""
@@ -210,12 +210,12 @@ class Quotas:
         """The answers of all drivers. A slow one is not waited for: its answer counts in a later period."""
         keys = {(goal.job, goal.attempt): goal for goal in goals}
         self._readers = {key: reader for key, reader in self._readers.items() if key in keys}
-        self._asked = {key: answer for key, answer in self._asked.items() if key in keys}
+        self._answers = {key: answer for key, answer in self._answers.items() if key in keys}
         for key, goal in keys.items():
-            if key not in self._asked:
-                self._asked[key] = self._drivers.submit(self._look, goal, clusters.get(goal.cluster))
-        done, _ = wait(self._asked.values(), timeout=self._rules.parameters.period_s * _PART)
-        answered = {key: self._asked.pop(key).result() for key in keys if self._asked[key] in done}
+            if key not in self._answers:
+                self._answers[key] = self._drivers.submit(self._look, goal, clusters.get(goal.cluster))
+        done, _ = wait(self._answers.values(), timeout=self._rules.parameters.period_s * _PART)
+        answered = {key: self._answers.pop(key).result() for key in keys if self._answers[key] in done}
         late = "its driver has not answered yet"
         return [answered.get(key) or ApplicationSeen(goal=goal, why=late) for key, goal in keys.items()]
 
@@ -253,12 +253,12 @@ class _NodeCores:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._known: dict[NodeId, int] = {}
-        self._asked = Deadline.after(0)
+        self._due = Deadline.after(0)
 
     def of(self, clusters: Iterable[LiveCluster], nodes: Collection[NodeId]) -> Mapping[NodeId, int]:
         """The cores by node; those of nodes that no ResourceManager has named yet are missing."""
-        if self._asked.left() <= 0 or not self._known.keys() >= set(nodes):
-            self._asked = Deadline.after(limits.NODE_CORES_S)
+        if self._due.left() <= 0 or not self._known.keys() >= set(nodes):
+            self._due = Deadline.after(limits.NODE_CORES_S)
             for cluster in clusters:
                 self._ask(cluster)
         return self._known

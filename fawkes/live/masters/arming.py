@@ -104,7 +104,7 @@ class Arming(Change):
 
     def _away(self, nodes: Iterable[NodeId]) -> list[NodeId]:
         seen = self._pair.journal(self._cluster, nodes)
-        return [at for at, found in seen.items() if not isinstance(found, JournalNode)]
+        return [at for at, journal in seen.items() if not isinstance(journal, JournalNode)]
 
     def _begin_journal_node(self, at: NodeId) -> bool:
         """Start a JournalNode; one without a journal gets the files of another part first. False: it cannot be yet."""
@@ -191,11 +191,11 @@ class Arming(Change):
         """True if it is a standby that has what the first one had a moment ago, and knows where blocks are."""
         try:
             before = self._pair.namenode(self._cluster, first or self._effect.master)
-            found = self._pair.namenode(self._cluster, second)
+            follower = self._pair.namenode(self._cluster, second)
         except UnreadableError as error:
             _log.debug("%s: %s", self._cluster.id, error)
             return False
-        return found.follows(before) and found.txid >= before.txid
+        return follower.follows(before) and follower.txid >= before.txid
 
     # -- nodes
 

@@ -87,7 +87,7 @@ class Keeper:
         self.given = GivenNotes(folder)
         self._lock = threading.Lock()
         self._known: dict[ClusterId, _Kept] = {}
-        self._told: dict[ClusterId, _Told] = {}
+        self._reported: dict[ClusterId, _Told] = {}
         self._holds: Counter[ClusterId] = Counter()
         self._closed = False
         self._copier = Copier(ground, fleet, mailbox.clock.now_us)
@@ -183,7 +183,7 @@ class Keeper:
             self.given.remove(cluster)
             kept_copy.remove(self._folder / cluster)
             self._known.pop(cluster, None)
-            self._told.pop(cluster, None)
+            self._reported.pop(cluster, None)
 
     def clear(self, needed: Callable[[ClusterId], bool]) -> None:
         """Remove the copies of MR-clusters for which ``needed`` is false, whichever run has made them."""
@@ -250,7 +250,7 @@ class Keeper:
         if cluster.copy_on is None:
             self._tell(cluster.id, "second", "")
         elif snapshot is not None and self._rules.second_due(snapshot.copied_us, kept.second.noted_us):
-            self._begin(lambda one: self._push(one, kept, snapshot), cluster)
+            self._begin(lambda cluster: self._push(cluster, kept, snapshot), cluster)
         # A second NameNode makes images by itself, and Hadoop takes none from anybody else then.
         if self._setup is not None and cluster.standby is None and self._image_due(cluster, kept):
             self._begin(self._checkpoint, cluster)
@@ -306,11 +306,11 @@ class Keeper:
     def _tell(self, cluster: ClusterId, which: str, problem: str) -> None:
         """Post how copying works, when that is news."""
         with self._lock:
-            told = self._told.setdefault(cluster, _Told())
-            told.problems[which] = problem
-            error = "; ".join(filter(None, told.problems.values()))
-            news = told.error is None or bool(told.error) != bool(error)
-            told.error = error
+            reported = self._reported.setdefault(cluster, _Told())
+            reported.problems[which] = problem
+            error = "; ".join(filter(None, reported.problems.values()))
+            news = reported.error is None or bool(reported.error) != bool(error)
+            reported.error = error
         if news:
             _log.info("%s: copies of the masters' data: %s", cluster, error or "they work")
             self._mailbox.tell(lambda at: CopySeen(at_us=at, cluster=cluster, error=error))

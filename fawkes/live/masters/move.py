@@ -266,44 +266,44 @@ class Move(Handover):
         of others is set aside, for it would be in the way of the job that begins again.
         """
         known = masters.all_applications(addresses, Deadline.after(limits.ANSWER_S), tag="")
-        newest = [one for one in known if is_ours(one)][-TOLD:]
-        finished = [one.id for one in newest if one.succeeded or self._has_finished(addresses, one)]
+        newest = [app for app in known if is_ours(app)][-TOLD:]
+        finished = [app.id for app in newest if app.succeeded or self._has_finished(addresses, app)]
         ended: list[Plain] = []
-        for one in (one for one in known if not one.ended):
-            if one.id not in finished:
-                ended.append({"id": one.id, "name": one.name, "user": one.user, **_tags(one)})
-                self._set_aside(addresses, one)
-            self._kill(one)
-        return list(finished), ended, [one.id for one in known]
+        for app in (app for app in known if not app.ended):
+            if app.id not in finished:
+                ended.append({"id": app.id, "name": app.name, "user": app.user, **_tags(app)})
+                self._set_aside(addresses, app)
+            self._kill(app)
+        return list(finished), ended, [app.id for app in known]
 
-    def _set_aside(self, addresses: MasterAddresses, one: Application) -> None:
+    def _set_aside(self, addresses: MasterAddresses, app: Application) -> None:
         """Set the output of a job aside that begins again; where that fails the job will say what is in its way."""
-        if not is_ours(one) or one.kind != _MAPREDUCE:
+        if not is_ours(app) or app.kind != _MAPREDUCE:
             return
         try:
             hdfs = Hdfs.of(addresses, patience_s=limits.ORDER_S)
-            if aside := half_done.set_aside(hdfs, half_done.staging(one, self._setup.settings(self._cluster))):
-                _log.info("%s: the unfinished output of %s is in %s", self._cluster.id, one.id, aside)
+            if aside := half_done.set_aside(hdfs, half_done.staging(app, self._setup.settings(self._cluster))):
+                _log.info("%s: the unfinished output of %s is in %s", self._cluster.id, app.id, aside)
         except FawkesError as error:
-            _log.warning("%s: the unfinished output of %s is still there: %s", self._cluster.id, one.id, error)
+            _log.warning("%s: the unfinished output of %s is still there: %s", self._cluster.id, app.id, error)
 
-    def _has_finished(self, addresses: MasterAddresses, one: Application) -> bool:
+    def _has_finished(self, addresses: MasterAddresses, app: Application) -> bool:
         """True if an application succeeded that was cut off, or was ended by an earlier try."""
-        if one.kind != _MAPREDUCE or (one.ended and one.state != "KILLED"):
+        if app.kind != _MAPREDUCE or (app.ended and app.state != "KILLED"):
             return False
-        if history.succeeded(addresses, one.id, Deadline.after(limits.ANSWER_S)):
+        if history.succeeded(addresses, app.id, Deadline.after(limits.ANSWER_S)):
             return True
-        return half_done.committed(Hdfs.of(addresses), half_done.staging(one, self._setup.settings(self._cluster)))
+        return half_done.committed(Hdfs.of(addresses), half_done.staging(app, self._setup.settings(self._cluster)))
 
-    def _kill(self, one: Application) -> None:
+    def _kill(self, app: Application) -> None:
         cluster = self._cluster
-        order = self._setup.kill_order(cluster, one.id)
-        self._give("kill", order, lambda: self._setup.kill_argv(cluster, one.id))
+        order = self._setup.kill_order(cluster, app.id)
+        self._give("kill", order, lambda: self._setup.kill_argv(cluster, app.id))
 
 
-def _tags(one: Application) -> dict[str, Plain]:
+def _tags(app: Application) -> dict[str, Plain]:
     """The tags by which the ledger knows whose job it was."""
-    return {"tags": list(one.tags)} if is_ours(one) else {}
+    return {"tags": list(app.tags)} if is_ours(app) else {}
 
 
 # --- Changes of a kept copy after which its NameNode gives out no number again; see `live.stamps`

@@ -41,9 +41,9 @@ class Course:
 
 @dataclass(slots=True)
 class _Eye:
-    """The looks at one MR-cluster; ``told`` is what was told last, without its words."""
+    """The looks at one MR-cluster; ``reported`` is what was told last, without its words."""
 
-    told: tuple[NodeId, bool, frozenset[tuple[str, NodeId]]] | None = None
+    reported: tuple[NodeId, bool, frozenset[tuple[str, NodeId]]] | None = None
     course: Course = field(default_factory=Course)
     look: Future[None] | None = None
 
@@ -96,8 +96,8 @@ class StandbyWatch:
             # Something else is wanted by now: this is no answer to it.
             return
         essence = (second, ready, frozenset(problems))
-        if essence != eye.told:
-            eye.told = essence
+        if essence != eye.reported:
+            eye.reported = essence
             error = "; ".join(f"the {part} on {node} {how}" for (part, node), how in problems.items())
             _log.info("%s: its second NameNode %s: %s", cluster.id, "is ready" if ready else "is not ready", error)
             self._mailbox.tell(

@@ -344,7 +344,7 @@ def test_masters_that_hang_hold_up_no_lists_but_their_own() -> None:
 
 def leaving(keep: MembershipKeeper) -> list[str]:
     """The DataNodes that the masters were told to keep out of service."""
-    return keep._told[C]["dfs.exclude"].split()
+    return keep._sent[C]["dfs.exclude"].split()
 
 
 def test_a_member_that_joins_with_data_serves_hdfs_once_its_own_datanode_was_heard(clock: SimpleNamespace) -> None:
@@ -354,7 +354,7 @@ def test_a_member_that_joins_with_data_serves_hdfs_once_its_own_datanode_was_hea
     keep = keeper(place)
     keep.apply(effect(2, MASTER, WORKER, NEW))
     assert leaving(keep) == ["10.0.0.3"]
-    assert "10.0.0.3" in keep._told[C]["dfs.include"], "else its DataNode would be turned away"
+    assert "10.0.0.3" in keep._sent[C]["dfs.include"], "else its DataNode would be turned away"
     # The former DataNode, of 3 s ago; then the last that was heard of it; then it has gone.
     for now_s, seen in ((1000.5, former(3)), (1002.0, former(2)), (1003.0, StorageNode("", DEAD)), (1004.0, None)):
         clock.now_s, place.shows = now_s, {} if seen is None else {NEW: seen}

@@ -162,7 +162,7 @@ def test_a_slow_driver_is_not_waited_for_and_its_answer_counts_later(
     monkeypatch.setattr(quotas, "_PART", 0.1)
     bench.server.answers[STAGES] = drips([stage(3, done=0)], drops=40)
     assert bench.period() == first
-    (answer,) = bench.quotas._asked.values()
+    (answer,) = bench.quotas._answers.values()
     answer.result(timeout=60)
     bench.period()
     bench.quotas.close()
