@@ -470,16 +470,16 @@ fact written {version}
         exclude=Folders.YARN_EXCLUDE,
         leaving=[f"{address}={seconds}" for address, seconds in sorted(members.leaving.items())],
         moves=moves,
-        after=None if commands is None else _told(lease, commands, env or {}),
+        after=None if commands is None else _refresh(lease, commands, env or {}),
     )
 
 
 def order(lease: Lease, commands: Mapping[str, Sequence[str]], env: Mapping[str, str]) -> Script:
     """Run commands that tell the masters something, all at once; facts and exit code as for `refresh`."""
-    return changing(lease, ":", after=_told(lease, commands, env))
+    return changing(lease, ":", after=_refresh(lease, commands, env))
 
 
-def _told(lease: Lease, commands: Mapping[str, Sequence[str]], env: Mapping[str, str]) -> Script:
+def _refresh(lease: Lease, commands: Mapping[str, Sequence[str]], env: Mapping[str, str]) -> Script:
     """Run the commands, all at once; without the node's lock, for each is a JVM."""
     runs = Script.join(
         Script.of(

@@ -29,7 +29,7 @@ def provide_releases(client: Client, needs: Iterable[tuple[Piece, ...]], *, fetc
         return
     there = set(known["releases"])
     for needed in needs:
-        lacking = [piece for piece in needed if piece.asked not in there]
+        lacking = [piece for piece in needed if piece.argument not in there]
         if not lacking:
             continue
         if not fetch or known["folder"] != str(dist_dir()):
@@ -38,4 +38,4 @@ def provide_releases(client: Client, needs: Iterable[tuple[Piece, ...]], *, fetc
         note(f"the cache lacks {titles}: fetching it once (a release takes about 110 MB; --no-fetch forbids it)")
         with progress(lacking[0].title) as step:
             pieces.provide(lacking, say=step)
-        there |= {piece.asked for piece in lacking}
+        there |= {piece.argument for piece in lacking}

@@ -85,7 +85,7 @@ def list_(output: str) -> None:
 
     rows = [
         {
-            "version": release.wanted.asked,
+            "version": release.wanted.argument,
             "jars": release.jars,
             "bytes": release.size_bytes,
             "java_range": release.java,
@@ -119,7 +119,7 @@ def check(release: str | None, output: str) -> None:
         raise UserError("the cache has no release", where=str(cache.dist_dir()), hint="`fawkes dist get` fetches one")
     looks = [cache.look(wanted) for wanted in pins]
     rows = [
-        {"version": looked.wanted.asked, "file": fault.path, "fault": fault.what}
+        {"version": looked.wanted.argument, "file": fault.path, "fault": fault.what}
         for looked in looks
         for fault in looked.faults
     ]

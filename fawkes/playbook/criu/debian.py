@@ -48,7 +48,7 @@ class Criu:
 
     version: str
     digest: str
-    asked: str = "criu"
+    argument: str = "criu"
 
     @property
     def title(self) -> str:

@@ -37,7 +37,7 @@ _WEB_APPS = ("datanode", "hdfs", "journal", "router", "secondary")
 Wanted = Pin | PigPin | SparkPin
 
 BESIDE: Mapping[str, PigPin | SparkPin] = MappingProxyType(
-    {pin.asked: pin for pin in (PIG_PINS[DEFAULT_PIG], SPARK_PINS[DEFAULT_SPARK])}
+    {pin.argument: pin for pin in (PIG_PINS[DEFAULT_PIG], SPARK_PINS[DEFAULT_SPARK])}
 )
 """The software that Fawkes gets besides Hadoop, by its name for `fawkes dist get`."""
 
@@ -170,7 +170,7 @@ def _absent(wanted: Wanted) -> UserError:
     return UserError(
         f"{wanted.title} is not in the cache (or is incomplete there, or was made by another version of Fawkes)",
         where=str(folder_of(wanted)),
-        hint=f"`fawkes dist get {wanted.asked}` makes it",
+        hint=f"`fawkes dist get {wanted.argument}` makes it",
     )
 
 

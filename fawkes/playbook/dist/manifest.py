@@ -45,7 +45,7 @@ class Pinned:
         return f"{self.software} {self.version}"
 
     @property
-    def asked(self) -> str:
+    def argument(self) -> str:
         """The argument of `fawkes dist get`."""
         return self.software.lower()
 

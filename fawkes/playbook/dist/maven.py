@@ -79,7 +79,7 @@ def _run(argv: list[str], say: Say, deadline_s: float) -> None:
     if expired.is_set():
         raise DeadlineError(f"Maven did not finish within {deadline_s:g} s", hint="Look at its mirror and proxy")
     if status != 0:
-        raise FawkesError(f"Maven failed (exit {status}): {_told(heard)}", hint=_advice(heard))
+        raise FawkesError(f"Maven failed (exit {status}): {_cause(heard)}", hint=_advice(heard))
 
 
 @contextlib.contextmanager
@@ -114,7 +114,7 @@ def _end(maven: subprocess.Popen[str]) -> None:
             os.killpg(maven.pid, signal.SIGKILL)
 
 
-def _told(heard: list[str]) -> str:
+def _cause(heard: list[str]) -> str:
     """The cause: the artifact that could not be had, and why; else Maven's first complaints, or the last that it said."""
     errors = [line for line in heard if line.startswith("[ERROR]") and not _EMPTY_TALK.match(line)]
     lines = [line.removesuffix(" -> [Help 1]") for line in errors[:_SHOWN_LINES] or heard[-_SHOWN_LINES:]]

@@ -21,9 +21,9 @@ Piece = Wanted | JavaCode | Criu
 
 STREAM = "stream"
 """The kind of jobs that need the part of streams."""
-COMPILED = {code.asked: code for code in (DOORS, SECURE_IO, LOAD, TASKS)}
+COMPILED = {code.argument: code for code in (DOORS, SECURE_IO, LOAD, TASKS)}
 """The pieces that are compiled, by their names for `fawkes dist get`."""
-_ALONE: Mapping[str, Piece] = {**COMPILED, **BESIDE, CRIU.asked: CRIU, STREAMS.asked: STREAMS}
+_ALONE: Mapping[str, Piece] = {**COMPILED, **BESIDE, CRIU.argument: CRIU, STREAMS.argument: STREAMS}
 
 
 def of_name(name: str) -> tuple[Piece, ...]:
@@ -47,8 +47,8 @@ def of_cluster(
 
 def of_job(kind: str, checkpoint: str = "") -> tuple[Piece, ...]:
     """The pieces that a job of this kind, whose tasks are saved like this, needs besides those of its MR-cluster."""
-    if kind == TASKS.asked:
-        return (TASKS, CRIU) if checkpoint == CRIU.asked else (TASKS,)
+    if kind == TASKS.argument:
+        return (TASKS, CRIU) if checkpoint == CRIU.argument else (TASKS,)
     if kind == STREAM:
         return (BESIDE[STREAMS.against], STREAMS)
     return (BESIDE[kind],) if kind in BESIDE else ()
@@ -71,7 +71,7 @@ def place_of(piece: Piece) -> Path:
 def there() -> list[str]:
     """The names, as `fawkes dist get` takes them, of all pieces that the cache has."""
     known: list[Piece] = [*PINS.values(), *BESIDE.values(), *COMPILED.values(), CRIU, STREAMS]
-    return [piece.asked for piece in known if is_there(piece)]
+    return [piece.argument for piece in known if is_there(piece)]
 
 
 def provide(
@@ -97,8 +97,8 @@ def provide(
 def command(missing: Sequence[Piece], needed: Sequence[Piece]) -> str:
     """The commands to type for the missing ones of the pieces that are needed together."""
     release = next((piece for piece in needed if isinstance(piece, Pin)), None)
-    alone = {*BESIDE, CRIU.asked, STREAMS.asked}
-    ours = [piece.asked for piece in missing if piece.asked in alone]
-    others = [piece.asked for piece in missing if piece.asked not in alone]
-    names = [*([release.asked] if release is not None and others else others), *ours]
+    alone = {*BESIDE, CRIU.argument, STREAMS.argument}
+    ours = [piece.argument for piece in missing if piece.argument in alone]
+    others = [piece.argument for piece in missing if piece.argument not in alone]
+    names = [*([release.argument] if release is not None and others else others), *ours]
     return " and ".join(f"`fawkes dist get {name}`" for name in names)

@@ -49,7 +49,7 @@ class Pin(Pinned):
     borrowed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
-    def asked(self) -> str:
+    def argument(self) -> str:
         """The argument of `fawkes dist get`."""
         return self.version
 

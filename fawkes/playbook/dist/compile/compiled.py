@@ -28,13 +28,13 @@ _ONE_AT_A_TIME = threading.Lock()
 class JavaCode:
     """Java of ours: the folder of its sources, what people call it, the name of its jar and of its cache folder.
 
-    ``asked`` is its name for `fawkes dist get`; ``flags`` are further flags of the compiler. It is compiled against the
+    ``argument`` is its name for `fawkes dist get`; ``flags`` are further flags of the compiler. It is compiled against the
     software ``against`` of the cache, or else against Hadoop.
     """
 
     sources: Path
     title: str
-    asked: str
+    argument: str
     jar: str
     folder: str
     flags: Sequence[str] = ()
@@ -49,7 +49,7 @@ class JavaCode:
 DOORS = JavaCode(
     sources=Path(__file__).parent / "java",
     title="the door keepers of the daemons",
-    asked="doors",
+    argument="doors",
     jar="fawkes-doors.jar",
     folder="doors",
     # A guarded socket stands beside Java's own sockets, in a package that Java does not show to everybody.
@@ -60,7 +60,7 @@ DOORS = JavaCode(
 SECURE_IO = JavaCode(
     sources=Path(__file__).parent / "java-kerberos",
     title="the additions for MR-clusters with Kerberos",
-    asked="kerberos",
+    argument="kerberos",
     jar="fawkes-secure-io.jar",
     folder="secure-io",
 )
@@ -70,7 +70,7 @@ and edits with the keys of their MR-cluster (the decision record on Kerberos say
 LOAD = JavaCode(
     sources=Path(__file__).parent / "java-load",
     title="the load jobs",
-    asked="load",
+    argument="load",
     jar="fawkes-load.jar",
     folder="load",
 )
@@ -79,7 +79,7 @@ LOAD = JavaCode(
 TASKS = JavaCode(
     sources=Path(__file__).parent / "java-tasks",
     title="the ApplicationMaster for jobs of tasks",
-    asked="tasks",
+    argument="tasks",
     jar="fawkes-tasks.jar",
     folder="tasks",
 )
@@ -88,7 +88,7 @@ TASKS = JavaCode(
 STREAMS = JavaCode(
     sources=Path(__file__).parent / "java-streams",
     title="the part of streams that is in Spark's driver",
-    asked="streams",
+    argument="streams",
     jar="fawkes-streams.jar",
     folder="streams",
     against="spark",
