@@ -20,7 +20,7 @@ from fawkes.config.jobs.jobs import job_of
 from fawkes.config.site.site import Site
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import JobLife, JobState
-from fawkes.offline.scenarios.plan import asked
+from fawkes.offline.scenarios.plan import with_demands
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
@@ -110,8 +110,8 @@ def ended(site: Site, mix: Sequence[Plan], policy: str) -> list[JobState]:
 
     def look() -> list[JobState]:
         with closing(LedgerReader(site.state_dir)) as ledger:
-            found = [job for job in history.jobs(ledger) if job.id in names]
-        return found if all(job.life in ENDED_JOBS for job in found) else []
+            jobs = [job for job in history.jobs(ledger) if job.id in names]
+        return jobs if all(job.life in ENDED_JOBS for job in jobs) else []
 
     return until("all jobs to end", look)
 
@@ -138,8 +138,8 @@ def _outcome(job: JobState) -> str:
 
 def _spans(client: Client, job: JobState) -> Iterable[tuple[int, int]]:
     """When each task of a job ran, in milliseconds, as far as the JobHistory server knows."""
-    asked = {"cluster": job.cluster, "job": job.id, "attempt": str(job.attempt), "application": job.application}
-    for document in client.stream("history", **asked):
+    query = {"cluster": job.cluster, "job": job.id, "attempt": str(job.attempt), "application": job.application}
+    for document in client.stream("history", **query):
         for task in document.get("tasks", ()):
             begin, end = task.get("startTime", 0), task.get("finishTime", 0)
             if 0 < begin <= end:
@@ -154,11 +154,11 @@ def most_at_once(spans: Sequence[tuple[int, int]]) -> int:
 def until(what: str, look: Callable[[], T]) -> T:
     """The first answer that is true; DeadlineError after 420 s."""
     limit = time.monotonic() + _LIMIT_S
-    while not (found := look()):
+    while not (answer := look()):
         if time.monotonic() > limit:
             raise DeadlineError(f"waited {_LIMIT_S:.0f} s for {what}")
         time.sleep(_LOOK_S)
-    return found
+    return answer
 
 
 # --- the same jobs offline
@@ -190,7 +190,7 @@ def run_of(text: str) -> Reader:
         path = Path(folder) / "mix.toml"
         path.write_text(text)
         read = read_plan(Site(Path(folder)), catalog, str(path), None)
-        return simulate(asked(read.scenario(catalog, policy=None, changes={}), read.demands))
+        return simulate(with_demands(read.scenario(catalog, policy=None, changes={}), read.demands))
 
 
 def toml(table: Mapping[str, object]) -> str:
@@ -201,17 +201,17 @@ def toml(table: Mapping[str, object]) -> str:
 # --- tables
 
 
-def tables(found: Sequence[Row]) -> str:
+def tables(rows: Sequence[Row]) -> str:
     """As Markdown: a line for each policy, then one for each job."""
     lines = ["| policy | met | missed | dropped | killed | wasted task-seconds |", "|---|---|---|---|---|---|"]
-    for policy in dict.fromkeys(row.policy for row in found):
-        of_policy = [row for row in found if row.policy == policy]
+    for policy in dict.fromkeys(row.policy for row in rows):
+        of_policy = [row for row in rows if row.policy == policy]
         counts = Counter(row.outcome for row in of_policy)
         cells = [policy, *(counts[name] for name in ("met", "missed", "dropped", "killed")), _wasted(of_policy)]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     lines += ["", "| policy | MR-cluster | job | outcome | CPUs granted | most tasks at once | task-seconds |"]
     lines.append("|---|---|---|---|---|---|---|")
-    for row in found:
+    for row in rows:
         cells = [row.policy, row.cluster, row.job, row.outcome, _granted(row), _known(row.at_once)]
         lines.append(f"| {' | '.join(map(str, [*cells, _known(row.work_s)]))} |")
     return "\n".join(lines) + "\n"
@@ -222,9 +222,9 @@ def _granted(row: Row) -> str:
     return str(row.granted or ("none" if row.outcome == "dropped" else "all"))
 
 
-def _wasted(found: Sequence[Row]) -> str:
+def _wasted(rows: Sequence[Row]) -> str:
     """What ran for jobs that did not end in time; with a + where Hadoop kept no history of one that ran."""
-    late = [row for row in found if row.outcome in ("missed", "killed")]
+    late = [row for row in rows if row.outcome in ("missed", "killed")]
     more = "+" if any(row.work_s is None for row in late) else ""
     return f"{sum(row.work_s or 0.0 for row in late):.0f}{more}"
 

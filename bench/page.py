@@ -22,7 +22,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.config.site.site import Site
 from fawkes.core.values.decision import PutNode
 from fawkes.core.values.events import Woke
-from fawkes.offline.scenarios.plan import asked
+from fawkes.offline.scenarios.plan import with_demands
 from fawkes.offline.scenarios.read import plan_named
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
@@ -111,7 +111,7 @@ def write_week(folder: Path) -> None:
     catalog = Catalog(site=folder)
     plan = plan_named(Site(folder), catalog, file)
     with closing(Ledger(Site(folder).state_dir, durable=False)) as ledger:
-        simulate(asked(plan.scenario(catalog), plan.demands), ledger)
+        simulate(with_demands(plan.scenario(catalog), plan.demands), ledger)
 
 
 def week(folder: Path) -> Mapping[str, Sequence[float]]:
@@ -179,7 +179,7 @@ def beside(folder: Path) -> Mapping[str, list[float]]:
             time.sleep(_REST_S)
             controller, page = (100 * (_busy_s(pid) - was) / _REST_S for pid, was in zip(pids, before, strict=True))
             began_us = time.time_ns() // 1000
-            times = sorted(_asked(port))
+            times = sorted(_answer_times(port))
         finally:
             run.terminate()
     with closing(LedgerReader(folder / "state")) as reader:
@@ -192,7 +192,7 @@ def beside(folder: Path) -> Mapping[str, list[float]]:
     return {"late_ms": late, **{key: [value] for key, value in {**measured, "p99_ms": slow}.items()}}
 
 
-def _asked(port: int) -> list[float]:
+def _answer_times(port: int) -> list[float]:
     """The times (s) of the answers to so many requests a second; each tenth goes on to the controller."""
     times: list[float] = []
     each_s = _THREADS / _RATE

@@ -24,7 +24,7 @@ from fawkes.core.values.effects import StartJob
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
 from fawkes.offline.scenarios.applications import job_spec_of
 from fawkes.offline.scenarios.load import Coming, Demand, coming
-from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.plan import Plan, with_demands
 from fawkes.offline.scenarios.scenario import Scenario, pool_of, simulate
 from fawkes.sim.engines import Engine, compile_now, model_of
 from fawkes.sim.hadoop.compiled.kept import is_kept
@@ -106,13 +106,13 @@ def _rigid(rounds: int, say: Say) -> list[Figure]:
 
 
 def _growth(rounds: int, say: Say) -> list[Figure]:
-    found = []
+    figures = []
     for tasks, nodes in _SIZES:
         runs = [_fresh(f"size {tasks} {nodes}", say) for _ in range(rounds)]
         what = f"{tasks:,} tasks on {nodes:,} nodes, without decisions"
         for key, unit, says in (("event_ns", "ns", "an event"), ("join_us", "us", "a node joins")):
-            found.append(Figure(group=GROUP, what=f"{what}: {says}", unit=unit, ours=[run[key] for run in runs]))
-    return found
+            figures.append(Figure(group=GROUP, what=f"{what}: {says}", unit=unit, ours=[run[key] for run in runs]))
+    return figures
 
 
 def _there(variable: str, what: str, say: Say) -> bool:
@@ -129,8 +129,8 @@ def _fresh(name: str, say: Say) -> dict[str, float]:
     say(f"simulator: {name}")
     command = [sys.executable, "-m", "bench.simulator", *name.split()]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
 
 
 # --- in the fresh process
@@ -138,7 +138,7 @@ def _fresh(name: str, say: Say) -> dict[str, float]:
 
 def _scenario(demands: tuple[Demand, ...], nodes: int, settings: Mapping[str, Any] = _SETTINGS) -> Scenario:
     plan = Plan(name="bench", nodes=pool_of(nodes), settings=settings, demands=demands, file="bench")
-    return asked(plan.scenario(_CATALOG), demands)
+    return with_demands(plan.scenario(_CATALOG), demands)
 
 
 def _demand(name: str, min_nodes: int, jobs: tuple[Coming, ...]) -> Demand:

@@ -26,7 +26,7 @@ from fawkes.offline.runs.folder import refuse_present, write_run
 from fawkes.offline.runs.grid import Grid, GridFolder, Memory, grid_of, run_cell
 from fawkes.offline.runs.settings import admission_named, policies_named
 from fawkes.offline.runs.work import Row, finish, in_this_process, on_dask, on_processes
-from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.plan import Plan, with_demands
 from fawkes.offline.scenarios.read import plan_named
 from fawkes.offline.scenarios.scenario import simulate as run_scenario
 from fawkes.report.pictures import frames
@@ -189,7 +189,7 @@ def simulate(
     policy_file = None if policy is None else catalog.find(Kind.POLICY, policy)
     chosen = plan.scenario(catalog, policy=policy_file, changes=said.settings)
     plan = plan.with_references(chosen)
-    ready = asked(chosen, plan.demands)
+    ready = with_demands(chosen, plan.demands)
     tasks: list[TaskEvent] | None = [] if ready.keeps_tasks else None
     store = run_scenario(ready, tasks=tasks)
     return Run(plan, chosen.policy.name, store, outcome_of(store, tasks, with_losses=bool(plan.losses)))

@@ -98,8 +98,8 @@ def sweep(
     catalog = Catalog(site=folder.root)
     variants = _variants(settings, catalog)
     plans = partial(plan_named, folder, catalog, scenario, seed)
-    found, spread_us = policies_named(catalog, policies), spread_of(spread)
-    grid = grid_of(plans, catalog, found, variants, replays=replays, spread_us=spread_us)
+    chosen, spread_us = policies_named(catalog, policies), spread_of(spread)
+    grid = grid_of(plans, catalog, chosen, variants, replays=replays, spread_us=spread_us)
     return Sweep(grid.name, finished(grid, processes, dask, out, progress), variants, plans({}).notes)
 
 

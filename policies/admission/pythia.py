@@ -14,8 +14,8 @@ def admit(queue: Queue, memory: Memory, bootstrap: int = 2, priority: str = "req
         if completed < bootstrap:
             return Ask(most, partial=True, why={"bootstrap": completed})
         factor = queue_factor(job)
-        asked = whole_cpus(fraction * factor * most)
-        return Ask(asked, why={"fraction": fraction, "queue_factor": factor})
+        cpus = whole_cpus(fraction * factor * most)
+        return Ask(cpus, why={"fraction": fraction, "queue_factor": factor})
 
     return by_request(queue, request, priority)
 

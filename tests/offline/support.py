@@ -11,7 +11,7 @@ from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import ClusterId, ClusterSpec
 from fawkes.offline.scenarios.load import Coming, Demand, coming
-from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.plan import Plan, with_demands
 from fawkes.offline.scenarios.scenario import Scenario, pool_of
 from fawkes.workload.making.classes import GB
 from fawkes.workload.model import TraceJob
@@ -59,7 +59,7 @@ def ready(plan: Plan, policy: str | None = None, **changes: Any) -> Scenario:
     """A scenario as `fawkes simulate` runs it."""
     policy_found = None if policy is None else CATALOG.find(Kind.POLICY, policy)
     chosen = plan.scenario(CATALOG, policy=policy_found, changes=changes)
-    return asked(chosen, plan.with_references(chosen).demands)
+    return with_demands(chosen, plan.with_references(chosen).demands)
 
 
 def limited(scenario: Scenario, seconds: int) -> Scenario:

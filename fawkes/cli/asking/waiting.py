@@ -57,7 +57,7 @@ def wait_for(
             left_s = ALIVE_S if end_s is None else max(1.0, min(ALIVE_S, end_s - monotonic()))
             client.timeout_s = left_s
             try:
-                seen = wait.asked()
+                seen = wait.answer()
                 silent_since_s = None
             except (NoControllerError, HungUpError, SilentError) as error:
                 silent_since_s = silent_since_s or monotonic()
@@ -95,13 +95,13 @@ class _Wait(Generic[T]):
 
     def __init__(self, client: Client, look: Callable[[], T | None], what: str, then: str, ends: bool) -> None:
         self._client, self._look, self._what, self._then, self._ends = client, look, what, then, ends
-        self._told = ""
+        self._trouble = ""
         self._next_s = 0.0
         self._seen: T | None = None
         self._rows: list[Row] = []
         self._unknown = ""
 
-    def asked(self) -> T | None:
+    def answer(self) -> T | None:
         """The answer by the controller; None while it has none."""
         self._seen = self._look()
         if self._seen is not None and not self._ends:
@@ -136,8 +136,8 @@ class _Wait(Generic[T]):
         what = f"the time limit ended before {self._what}"
         if silent_since_s is not None:
             return self._gave_up(f"{what}, and the controller does not answer")
-        if self._told:
-            return DeadlineError(f"{what}: {self._told}", hint="`fawkes status` shows its progress")
+        if self._trouble:
+            return DeadlineError(f"{what}: {self._trouble}", hint="`fawkes status` shows its progress")
         return DeadlineError(what, hint="The controller continues with it; `fawkes status` shows its progress")
 
     def silent(self, since_s: float) -> DeadlineError:
@@ -163,9 +163,9 @@ class _Wait(Generic[T]):
 
     def _tell(self, text: str) -> None:
         """Say what is wrong with the controller if that is news, and that it is over."""
-        if text != self._told:
+        if text != self._trouble:
             warn(text or "the controller decides again")
-        self._told = text
+        self._trouble = text
 
 
 def _runs(client: Client) -> bool | None:

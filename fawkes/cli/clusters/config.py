@@ -39,7 +39,7 @@ def config() -> None:
 @click.pass_obj
 def render(site: Site, cluster: str, node: str | None, only: str | None) -> None:
     """Print the files that Fawkes writes for NODE now (default: the node of the masters); secrets are hidden."""
-    files = _asked(site, cluster, node)["files"]
+    files = _configuration(site, cluster, node)["files"]
     if only is not None and only not in files:
         raise UserError(f"there is no file {only!r}", where="--file", hint=f"There are: {', '.join(files)}")
     for name in files if only is None else [only]:
@@ -63,24 +63,24 @@ def diff(site: Site, cluster: str, node: str | None, from_defaults: bool, output
     """
     from fawkes.report.tables.config_rows import against_daemons, against_defaults, values_of
 
-    answer = _asked(site, cluster, node, **({} if from_defaults else {"running": "yes"}))
+    answer = _configuration(site, cluster, node, **({} if from_defaults else {"running": "yes"}))
     files = {name: values_of(text) for name, text in answer["files"].items() if name.endswith(".xml")}
     defaults = _defaults(Path(answer["release_dir"]))
     if from_defaults:
         show(list(against_defaults(files, defaults)), TABLES["config diff --defaults"], output)
         return
-    told = {name: has for name, has in answer["running"].items() if has is not None}
-    rows = list(against_daemons(files, told, answer["reads"], defaults))
+    running = {name: has for name, has in answer["running"].items() if has is not None}
+    rows = list(against_daemons(files, running, answer["reads"], defaults))
     if rows or output != TABLE:
         show(rows, TABLES["config diff"], output)
-    elif told:
-        note(f"{', '.join(told)} on {answer['node']}: as Fawkes writes it")
-    if silent := sorted(answer["running"].keys() - told.keys()):
+    elif running:
+        note(f"{', '.join(running)} on {answer['node']}: as Fawkes writes it")
+    if silent := sorted(answer["running"].keys() - running.keys()):
         hint = f"`fawkes nodes` and `fawkes logs {cluster} --node {answer['node']}` show what is wrong"
         raise FawkesError(f"how {', '.join(silent)} runs is not known: no answer", where=answer["node"], hint=hint)
 
 
-def _asked(site: Site, cluster: str, node: str | None, **parameters: str) -> Any:
+def _configuration(site: Site, cluster: str, node: str | None, **parameters: str) -> Any:
     client = Client(site)
     the_cluster(client, cluster)
     return client.get("config", cluster=cluster, **({} if node is None else {"node": node}), **parameters)

@@ -79,7 +79,7 @@ def _look(site: Site, board: Board, cluster: str | None, everything: bool) -> tu
     return {**board("pool")[0], **_said(site), "unanswered": silent()}, wanted
 
 
-def _asked(site: Site, name: str, **parameters: str) -> Any:
+def _answer(site: Site, name: str, **parameters: str) -> Any:
     """The answer of a running controller; None when it does not answer."""
     if silent():
         return None
@@ -91,7 +91,7 @@ def _asked(site: Site, name: str, **parameters: str) -> Any:
 
 def _said(site: Site) -> Row:
     """The reason why the ledger cannot be written, empty if it can or if that is unknown, and a line about the page."""
-    row = _asked(site, "ledger") or {"trouble": ""}
+    row = _answer(site, "ledger") or {"trouble": ""}
     return {"trouble": str(row["trouble"]), "page": page_line(site, row.get("page"))}
 
 
@@ -110,7 +110,7 @@ def _masters_lines(site: Site, rows: Sequence[Row], seconds: Sequence[Row]) -> l
     """Place where masters are, the age of the copies of their data if a controller runs, and the second NameNode."""
     lines = []
     for row in (row for row in rows if row["masters_on"] is not None):
-        known = _asked(site, "copies", cluster=row["cluster"]) or []
+        known = _answer(site, "copies", cluster=row["cluster"]) or []
         lines.append(copy_line(row, known))
         if row["journal"] is not None:
             lines.append(standby_line(row, [seen for seen in seconds if seen["cluster"] == row["cluster"]]))

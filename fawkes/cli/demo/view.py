@@ -40,11 +40,11 @@ def news(entry: Entry, known: set[str] | None = None) -> list[str]:
         if reason.code not in _QUIET and (reason.code != "tick" or reason.facts.get("verdict") in MOVING)
     ]
     errors = [error for reason in reasons if isinstance(error := reason.facts.get("error"), str) and len(error) > _LONG]
-    return [_told_once(line.text, errors, known) for line in lines_of(reasons)]
+    return [_without_repeats(line.text, errors, known) for line in lines_of(reasons)]
 
 
-def _told_once(text: str, errors: list[str], known: set[str]) -> str:
-    """A line without the errors that were told before; those that it has are told now."""
+def _without_repeats(text: str, errors: list[str], known: set[str]) -> str:
+    """A line without the errors that were shown before; those that it has are shown now."""
     for error in {*errors, *known}:
         if f": {error}" not in text:
             continue

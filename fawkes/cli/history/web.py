@@ -102,7 +102,7 @@ def _acting(site: Site, table: WebTable) -> Acting:
     from fawkes.live.controller.asks import described
     from fawkes.report.web.acting import STATUSES, Acting
 
-    return Acting(Tokens(site.root / table.tokens), lambda *asked: passed(site, *asked), described("/api", *STATUSES))
+    return Acting(Tokens(site.root / table.tokens), lambda *call: passed(site, *call), described("/api", *STATUSES))
 
 
 def passed(site: Site, method: str, path: str, body: bytes | None, token: Token) -> Passed:

@@ -118,7 +118,7 @@ def _cells(
     from fawkes.offline.studies.flat.allocators import parsed, split
     from fawkes.offline.studies.flat.deadlines import TYPES, type_named
     from fawkes.offline.studies.flat.grid import OWN, cells, dated, jobs_of
-    from fawkes.offline.studies.flat.play import check, found_policy
+    from fawkes.offline.studies.flat.play import check, policy_named
     from fawkes.offline.studies.flat.twins import TWINS
 
     name = trace.upper() if trace.upper() in TWINS else trace
@@ -126,7 +126,7 @@ def _cells(
     names = []
     for text in split(allocators):
         allocator = parsed(text)
-        policy_file = found_policy(allocator, catalog)
+        policy_file = policy_named(allocator, catalog)
         check(allocator, policy_file)
         names.append(text if "/" in allocator.policy else text.replace(allocator.policy, policy_file.title, 1))
     own = jobs_of(name, 1, count).deadline_s is not None

@@ -106,7 +106,7 @@ def simulate(
     from fawkes.offline.runs.folder import PARTS_OF_A_RUN, refuse_present, write_run
     from fawkes.offline.runs.settings import admission_named, values_of
     from fawkes.offline.scenarios.notes import CopyNote, copies_note, nobody_note, struck_nobody
-    from fawkes.offline.scenarios.plan import asked
+    from fawkes.offline.scenarios.plan import with_demands
     from fawkes.offline.scenarios.scenario import simulate as run
 
     if out is not None:
@@ -123,7 +123,7 @@ def simulate(
         plan = plan.with_references(chosen)
         step("reference times")
         copies = CopyNote(plan.losses)
-        ready = replace(asked(chosen, plan.demands), check=check)
+        ready = replace(with_demands(chosen, plan.demands), check=check)
         tasks: list[TaskEvent] | None = [] if ready.keeps_tasks else None
         store = run(ready, watch=copies, tasks=tasks)
         step(chosen.policy.name)

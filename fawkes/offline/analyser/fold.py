@@ -146,12 +146,12 @@ def _settle(state: State, there: Rows, latest_us: int, count: int) -> State:
 
 def _preempted(victims: Rows, there: Rows) -> Mask:
     """True for each eviction that is followed by a task of higher priority on its machine, within the window."""
-    found = np.zeros(len(victims.task), bool)
+    preempted = np.zeros(len(victims.task), bool)
     machines = np.unique(victims.machine)
     at = np.flatnonzero((there.kind == SCHEDULE) & (there.machine != NOWHERE))
     place = np.minimum(np.searchsorted(machines, there.machine[at]), len(machines) - 1)
     if not len(machines):
-        return found
+        return preempted
     here = machines[place] == there.machine[at]
     at, place = at[here], place[here]
     # A code orders schedules by machine, then by their place in the log, which is an order by time too.
@@ -165,8 +165,8 @@ def _preempted(victims: Rows, there: Rows) -> Mask:
     levels = victims.group // CLASSES
     for level in np.unique(levels):
         which, higher = levels == level, codes[priority > level]
-        found[which] = np.searchsorted(higher, behind[which]) > np.searchsorted(higher, first[which])
-    return found
+        preempted[which] = np.searchsorted(higher, behind[which]) > np.searchsorted(higher, first[which])
+    return preempted
 
 
 class _Attempts(NamedTuple):

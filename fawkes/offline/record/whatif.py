@@ -20,7 +20,7 @@ from fawkes.offline.runs.grid import Grid, GridFolder, Memory, run_cell
 from fawkes.offline.runs.grid import grid_of as all_of
 from fawkes.offline.runs.work import Row, Runner, finish
 from fawkes.offline.scenarios.demands import KnownDemands
-from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.plan import Plan, with_demands
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import Scenario, simulate
 
@@ -58,7 +58,7 @@ def question_of(record: Record, catalog: Catalog, model: ModelTable | None = Non
 def verdict_of(question: Question, bounds: ModelBounds) -> ModelVerdict:
     """The recorded policy and settings, simulated once, beside what happened."""
     record = question.record
-    store = simulate(asked(question.recorded, question.plan.demands))
+    store = simulate(with_demands(question.recorded, question.plan.demands))
     with record.ledger() as ledger:
         both = beside(ledger, store, record.span.times)
     return ModelVerdict(
@@ -118,12 +118,12 @@ def preemption_variants(
 ) -> dict[str, Mapping[str, Any]]:
     """Each variant under each preemption policy that is named, with commas, or all; UserError for a wrong name."""
     every = names.strip().casefold() == "all"
-    found = (
+    policies = (
         catalog.all(Kind.PREEMPTION) if every else [catalog.find(Kind.PREEMPTION, n.strip()) for n in names.split(",")]
     )
     return {
         f"{PREEMPTION}{policy.title} {label}".strip(): {**changes, "preemption": str(policy.path.resolve())}
-        for policy in found
+        for policy in policies
         for label, changes in variants.items()
     }
 

@@ -64,11 +64,11 @@ def write_demands(path: Path, demands: Mapping[str, Asked]) -> None:
         saving = _SAVING if any(demand.checkpoint or demand.priority for demand in demands.values()) else ()
         rows.writerow((*COLUMNS, *saving))
         for job, demand in sorted(demands.items()):
-            told, more = (
+            given, more = (
                 ["" if (value := getattr(demand, name)) is None else value for name in names]
                 for names in (_TOLD, saving)
             )
-            rows.writerow([job, demand.known, *told, *(getattr(demand.profile, name) for name in _FIGURES), *more])
+            rows.writerow([job, demand.known, *given, *(getattr(demand.profile, name) for name in _FIGURES), *more])
 
 
 def read_demands(path: Path) -> dict[str, Asked]:

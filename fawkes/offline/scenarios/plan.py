@@ -124,17 +124,17 @@ class Plan:
         return replace(self, demands=referenced(self.demands, reference_times(scenario, wanted)))
 
 
-def asked(scenario: Scenario, demands: Sequence[Demand]) -> Scenario:
+def with_demands(scenario: Scenario, demands: Sequence[Demand]) -> Scenario:
     """The scenario with these demands as its wishes, whose jobs say what its admission policy must know.
 
     ConfigError when that policy cannot be loaded.
     """
     if scenario.admission is not None:
-        demands = told(demands, scenario.admission, scenario)
+        demands = for_admission(demands, scenario.admission, scenario)
     return replace(scenario, wishes=wishes(demands, scenario.settings.idle_us))
 
 
-def told(demands: Sequence[Demand], policy: PolicyText, scenario: Scenario) -> tuple[Demand, ...]:
+def for_admission(demands: Sequence[Demand], policy: PolicyText, scenario: Scenario) -> tuple[Demand, ...]:
     """The jobs as an admission policy meets them: with their work for an oracle; rigid ones keep no grant."""
     admission = admission_loader(scenario.bounds)(policy, scenario.settings.admission_parameters)
 
@@ -153,7 +153,7 @@ def shaken_scenario(
 ) -> Scenario:
     """The scenario of one replay: the same for each policy that meets it."""
     chances = rng(seed, "tasks", str(replay)).getrandbits(63)
-    return asked(replace(scenario, seed=chances), shaken(demands, seed, replay, spread_us))
+    return with_demands(replace(scenario, seed=chances), shaken(demands, seed, replay, spread_us))
 
 
 def paper_plan(name: str, seed: int | None = None, changes: Mapping[str, Any] = {}) -> Plan:

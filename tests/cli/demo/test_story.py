@@ -18,7 +18,7 @@ from fawkes.config.settings.presets import DEMO
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterLife
 from fawkes.offline.runs.folder import copied
-from fawkes.offline.scenarios.plan import asked
+from fawkes.offline.scenarios.plan import with_demands
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report.history import jobs
@@ -56,7 +56,7 @@ def played(machine: str, folder: Path) -> Reader:
     file = folder / "story.toml"
     file.write_text(on(machine))
     plan = read_plan(Site(folder), Catalog(), str(file), None)
-    return simulate(asked(plan.scenario(Catalog()), plan.demands))
+    return simulate(with_demands(plan.scenario(Catalog()), plan.demands))
 
 
 @pytest.mark.parametrize("machine", MACHINES)

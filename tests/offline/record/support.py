@@ -15,7 +15,7 @@ from fawkes.offline.record.scenario import Platform
 from fawkes.offline.record.span import recorded_span, span_of
 from fawkes.offline.runs.folder import copied
 from fawkes.offline.scenarios.load import Coming, Demand
-from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.plan import Plan, with_demands
 from fawkes.offline.scenarios.scenario import pool_of, simulate
 from fawkes.sim.hadoop.constants import DAS4
 from fawkes.store.base import Writer
@@ -70,7 +70,7 @@ def run(demands: Sequence[Demand] | None = None, settings: Mapping[str, Any] = S
     """The store of a run with every step."""
     facts: dict[str, Any] = {"nodes": pool_of(8), "constants": CONSTANTS} | more
     plan = Plan(name="live", settings=settings, demands=tuple(demands or two()), file="live", **facts)
-    return simulate(asked(plan.scenario(CATALOG), plan.demands))
+    return simulate(with_demands(plan.scenario(CATALOG), plan.demands))
 
 
 def site_of(store: Writer, folder: Path) -> Path:

@@ -22,7 +22,7 @@ from fawkes.offline.record.scenario import Platform
 from fawkes.offline.record.verdict import ModelBounds
 from fawkes.offline.record.whatif import question_of, verdict_of
 from fawkes.offline.scenarios.demands import KnownDemands, read_demands
-from fawkes.offline.scenarios.plan import asked
+from fawkes.offline.scenarios.plan import with_demands
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
@@ -120,7 +120,7 @@ def test_an_admission_policy_comes_back_with_its_parameters_and_the_jobs_it_ende
     assert scenario.admission is not None
     assert rules.admission is not None
     assert scenario.admission.sha256 == rules.admission.sha256
-    again = simulate(asked(scenario, plan.demands))
+    again = simulate(with_demands(scenario, plan.demands))
     assert {job.id: job.life.value for job in history.jobs(again)} == lives
 
 

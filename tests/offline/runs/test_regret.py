@@ -13,7 +13,7 @@ from fawkes.core.values.model import ClusterId
 from fawkes.offline.runs.grid import Grid, run_cell
 from fawkes.offline.runs.regret import Best, Division, best_of, bounds, capped, fixed, regrets, search, slowdown_of
 from fawkes.offline.runs.work import in_this_process
-from fawkes.offline.scenarios.plan import asked
+from fawkes.offline.scenarios.plan import with_demands
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
 from fawkes.report.pictures.steps import held, totals
@@ -82,7 +82,7 @@ def test_under_a_fixed_division_nobody_gets_more_and_nothing_moves_back() -> Non
     least, _, total = bounds(scenario, plan.demands)
     division = {c: count + n for n, (c, count) in enumerate(sorted(least.items()))}
     assert sum(division.values()) <= total
-    store = simulate(asked(fixed(scenario, division), capped(plan.demands, division)))
+    store = simulate(with_demands(fixed(scenario, division), capped(plan.demands, division)))
     for name, points in totals(held(store)).items():
         assert max(count for _, count in points) == division[ClusterId(name)]
     assert not [move for move in history.moves(store) if move.source and move.target]

@@ -10,7 +10,7 @@ import pytest
 from fawkes.base.catalog import Catalog
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import JobLife
-from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.plan import Plan, with_demands
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
@@ -48,7 +48,7 @@ def test_the_documented_application_has_its_jobs(plan: Plan) -> None:
 @pytest.mark.slow
 def test_the_documented_scenario_runs(plan: Plan) -> None:
     scenario = plan.scenario(Catalog())
-    jobs = history.jobs(simulate(asked(scenario, plan.demands)))
+    jobs = history.jobs(simulate(with_demands(scenario, plan.demands)))
     assert len(jobs) == 52
     assert {job.life for job in jobs} == {JobLife.SUCCEEDED}
 

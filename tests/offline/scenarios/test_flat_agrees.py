@@ -21,7 +21,7 @@ from fawkes.core.values.decision import PutJob
 from fawkes.core.values.events import Requested
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobLife, JobSpec
 from fawkes.offline.scenarios.load import Coming, Demand
-from fawkes.offline.scenarios.plan import Plan, asked
+from fawkes.offline.scenarios.plan import Plan, with_demands
 from fawkes.offline.scenarios.scenario import pool_of, simulate
 from fawkes.offline.studies.flat.jobs import Jobs
 from fawkes.offline.studies.flat.pool import Pool
@@ -93,7 +93,7 @@ def full(rows: Sequence[Job], policy: str, options: dict[str, Any]) -> list[Told
     }  # fmt: skip
     demand = Demand(spec=spec, from_start=come)
     plan = Plan(name="flat", nodes=pool_of(NODES), settings=said, demands=(demand,), constants=PLAIN, delays=AT_ONCE)
-    store = simulate(asked(plan.scenario(CATALOG), plan.demands))
+    store = simulate(with_demands(plan.scenario(CATALOG), plan.demands))
     assert any(isinstance(entry.event, Requested) for entry in store.entries())
     events: list[Told] = []
     for entry in store.entries():

@@ -10,7 +10,7 @@ from fawkes.base.catalog import Catalog
 from fawkes.base.errors import DeadlineError
 from fawkes.config.site.site import Site
 from fawkes.offline.outcomes.outcome import outcome_of
-from fawkes.offline.scenarios.plan import asked
+from fawkes.offline.scenarios.plan import with_demands
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.store.base import Writer
@@ -41,7 +41,7 @@ def run(folder: Path, processors: int, settings: str = "") -> Writer:
     (folder / "gang.toml").write_text(SCENARIO.format(settings=settings))
     catalog = Catalog(site=folder)
     plan = read_plan(Site(folder), catalog, str(folder / "gang.toml"))
-    return simulate(asked(plan.scenario(catalog), plan.demands))
+    return simulate(with_demands(plan.scenario(catalog), plan.demands))
 
 
 @pytest.mark.parametrize("settings", ["", 'preset = "paper"'])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import NodeId
-from fawkes.offline.scenarios.plan import asked, paper_plan
+from fawkes.offline.scenarios.plan import paper_plan, with_demands
 from fawkes.offline.scenarios.scenario import Scenario, pool_of, simulate
 from fawkes.sim.events.steps import Loss
 from fawkes.sim.hadoop.constants import DAS4
@@ -107,7 +107,7 @@ def test_runs_with_moves_sites_and_lost_nodes_write_the_same_records(growth: str
 @pytest.mark.nightly
 def test_a_workload_of_the_paper_writes_the_same_records() -> None:
     plan = paper_plan("WKLD-D")
-    scenario = asked(plan.scenario(CATALOG), plan.demands)
+    scenario = with_demands(plan.scenario(CATALOG), plan.demands)
     assert text_of(replace(scenario, engine="compiled")) == text_of(replace(scenario, engine="readable"))
 
 

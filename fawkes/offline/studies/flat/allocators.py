@@ -87,14 +87,14 @@ def parsed(text: str) -> Allocator:
 
 def split(text: str) -> list[str]:
     """The allocators in a list with commas between them; commas inside brackets belong to options."""
-    found, depth = [""], 0
+    parts, depth = [""], 0
     for letter in text:
         depth += (letter == "[") - (letter == "]")
         if letter == "," and depth <= 0:
-            found.append("")
+            parts.append("")
         else:
-            found[-1] += letter
-    return [one.strip() for one in found]
+            parts[-1] += letter
+    return [part.strip() for part in parts]
 
 
 def _value(text: str) -> Value:

@@ -18,9 +18,9 @@ def _fixed(x: float) -> Draw:
     return lambda chance, count: np.full(count, x)
 
 
-def _either(one: float, other: float, part: float) -> Draw:
-    """``one`` for so large a part of the jobs, ``other`` for the rest."""
-    return lambda chance, count: np.where(chance.random(count) < part, one, other)
+def _either(first: float, second: float, part: float) -> Draw:
+    """``first`` for so large a part of the jobs, ``second`` for the rest."""
+    return lambda chance, count: np.where(chance.random(count) < part, first, second)
 
 
 def _between(low: float, high: float) -> Draw:

@@ -57,7 +57,7 @@ def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> FlatOutcome
         ends=ends, finish=finish, start=start, granted=granted, consumed=consumed,
         since=np.zeros(count), left=np.zeros(count), share=np.ones(count),
         waiting=whole(), running=whole(), running_at=whole() - 1, filling=whole(), filling_at=whole() - 1,
-        held=np.zeros(count), asks=whole(2 * count), asked=whole(), keys=np.zeros(count),
+        held=np.zeros(count), asks=whole(2 * count), wanted=whole(), keys=np.zeros(count),
         m=meters, batches=batches, sums=np.zeros((int(most.max(initial=0)) + 1, 2), np.int64),
         idle_since=np.zeros((len(GROUPS), capacity // min(GROUPS) + 1)), idle_counts=idle_counts,
     )  # fmt: skip
@@ -122,8 +122,8 @@ def _kept() -> _Code:
 
 def compile_pool() -> None:
     """See to it that the compiled pool is on disk, for processes to come; half a minute where it is not."""
-    one = np.ones(1)
-    jobs = Jobs("one", np.zeros(1), np.ones(1, np.int64), one, deadline_s=one)
+    ones = np.ones(1)
+    jobs = Jobs("one", np.zeros(1), np.ones(1, np.int64), ones, deadline_s=ones)
     run_compiled(jobs, 1, Allocator("BASELINE"))
 
 

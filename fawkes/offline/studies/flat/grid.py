@@ -25,7 +25,7 @@ from fawkes.offline.studies.flat.deadlines import CAPACITY, with_deadlines
 from fawkes.offline.studies.flat.engine import compile_pool, digest_of_text
 from fawkes.offline.studies.flat.jobs import Jobs, read_jobs
 from fawkes.offline.studies.flat.metrics import ENDS, GROUPS, mean_of_plain, welch
-from fawkes.offline.studies.flat.play import found_policy, is_compiled, play
+from fawkes.offline.studies.flat.play import is_compiled, play, policy_named
 from fawkes.offline.studies.flat.twins import TWINS, twin
 
 OWN = "own"
@@ -99,9 +99,9 @@ def dated(cell: Cell) -> Jobs:
 def run_cell(site: Path | None, cell: Cell) -> Row:
     """One run as plain values: the cell, what made it, and its metrics. FawkesError names the run."""
     catalog, allocator = Catalog(site=site), parsed(cell.allocator)
-    found = found_policy(allocator, catalog)
+    policy = policy_named(allocator, catalog)
     try:
-        outcome = play(dated(cell), cell.capacity, allocator, found)
+        outcome = play(dated(cell), cell.capacity, allocator, policy)
     except UserError:
         raise
     except FawkesError as error:
@@ -134,10 +134,10 @@ class CellFolder:
 
     def _file(self, cell: Cell) -> Path:
         allocator = parsed(cell.allocator)
-        found = found_policy(allocator, self._catalog)
-        code = sources(compiled=is_compiled(found))
+        policy = policy_named(allocator, self._catalog)
+        code = sources(compiled=is_compiled(policy))
         table = "" if cell.trace.upper() in TWINS else _digest_of_file(Path(cell.trace))
-        return self.folder / f"{digest_of_text(json.dumps([asdict(cell), code, found.text(), table]))}.json"
+        return self.folder / f"{digest_of_text(json.dumps([asdict(cell), code, policy.text(), table]))}.json"
 
 
 @cache
@@ -179,14 +179,14 @@ def summary(rows: Iterable[Row], reference: str = "REACTIVE") -> list[dict[str, 
     for row in rows:
         cell = row["cell"]
         groups.setdefault((cell["trace"], cell["kind"], cell["capacity"], cell["allocator"]), []).append(row)
-    found = []
+    means = []
     for (trace, kind, capacity, allocator), runs in groups.items():
         fair = mean_of_plain(runs[0]["fairness"])
         other = groups.get((trace, kind, capacity, reference))
         test = None
         if other is not None and allocator != reference:
             test = welch(fair, mean_of_plain(other[0]["fairness"]))
-        found.append(
+        means.append(
             {
                 "trace": Path(trace).name,
                 "deadlines": kind,
@@ -207,7 +207,7 @@ def summary(rows: Iterable[Row], reference: str = "REACTIVE") -> list[dict[str, 
                 **{f"jobs_{end}": _mean(runs, end) for end in ENDS[1:]},
             }
         )
-    return found
+    return means
 
 
 def _sampled(runs: Sequence[Row], key: str) -> float | None:

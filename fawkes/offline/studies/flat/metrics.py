@@ -37,7 +37,7 @@ def equality(granted: ArrayLike, demands: ArrayLike) -> float:
     amounts, classes = np.asarray(granted, dtype=np.float64), np.asarray(demands)
     if not len(amounts):
         return 0.0
-    each = [(classes == one).sum() * jain(amounts[classes == one]) for one in np.unique(classes)]
+    each = [(classes == demand).sum() * jain(amounts[classes == demand]) for demand in np.unique(classes)]
     return float(sum(each)) / len(amounts)
 
 
@@ -91,16 +91,16 @@ class Welch:
     p: float
 
 
-def welch(one: Mean, other: Mean) -> Welch | None:
+def welch(first: Mean, second: Mean) -> Welch | None:
     """Welch's test of two means; None where a side has fewer than two samples or neither varies."""
     from scipy.stats import t as student
 
-    if min(one.count, other.count) < 2 or one.variance + other.variance == 0:
+    if min(first.count, second.count) < 2 or first.variance + second.variance == 0:
         return None
-    a, b = one.variance / one.count, other.variance / other.count
-    t = (one.mean - other.mean) / sqrt(a + b)
+    a, b = first.variance / first.count, second.variance / second.count
+    t = (first.mean - second.mean) / sqrt(a + b)
     part = a / (a + b)
-    df = 1 / (part**2 / (one.count - 1) + (1 - part) ** 2 / (other.count - 1))
+    df = 1 / (part**2 / (first.count - 1) + (1 - part) ** 2 / (second.count - 1))
     return Welch(t, df, float(2 * student.sf(abs(t), df)))
 
 
@@ -155,6 +155,6 @@ class FlatOutcome:
             "utilisation": self.utilisation,
             "fairness": self.fairness.plain(),
             "equality": self.equality.plain(),
-            "idle": {str(one.size): {"existence": one.existence, "intervals": one.intervals,
-                                     "longer": list(one.longer)} for one in self.idle},
+            "idle": {str(group.size): {"existence": group.existence, "intervals": group.intervals,
+                                       "longer": list(group.longer)} for group in self.idle},
         }  # fmt: skip

@@ -11,39 +11,39 @@ from fawkes.offline.studies.flat.pool import Pool
 from fawkes.policy.worker.policies import load_admission, policy_text
 
 
-def found_policy(allocator: Allocator, catalog: Catalog) -> Found:
+def policy_named(allocator: Allocator, catalog: Catalog) -> Found:
     """The file of an allocator's policy; UserError when there is none."""
     return catalog.find(Kind.ADMISSION, allocator.policy)
 
 
-def is_compiled(found: Found) -> bool:
+def is_compiled(policy: Found) -> bool:
     """True if the compiled pool knows this policy: it came with Fawkes."""
-    ours = found.origin is Origin.BUNDLED or Catalog().came_with_fawkes(found)
-    return ours and found.title.upper() in KINDS
+    ours = policy.origin is Origin.BUNDLED or Catalog().came_with_fawkes(policy)
+    return ours and policy.title.upper() in KINDS
 
 
-def admission_of(found: Found, allocator: Allocator) -> Admission:
+def admission_of(policy: Found, allocator: Allocator) -> Admission:
     """The policy with the allocator's options; ConfigError names a wrong option, or what is wrong in the file."""
-    text = policy_text(found.title, str(found.path), found.text())
+    text = policy_text(policy.title, str(policy.path), policy.text())
     return load_admission(text, allocator.options)
 
 
-def check(allocator: Allocator, found: Found) -> None:
+def check(allocator: Allocator, policy: Found) -> None:
     """Refuse wrong options before anything runs: UserError or ConfigError."""
-    if is_compiled(found):
+    if is_compiled(policy):
         settings_of(allocator, 1)
     else:
-        admission_of(found, allocator)
+        admission_of(policy, allocator)
 
 
-def play(jobs: Jobs, capacity: int, allocator: Allocator, found: Found, *, readable: bool = False) -> FlatOutcome:
+def play(jobs: Jobs, capacity: int, allocator: Allocator, policy: Found, *, readable: bool = False) -> FlatOutcome:
     """Share so many CPUs among jobs with deadlines; ``readable``: by the policy's own file, whatever it is.
 
     UserError or ConfigError for a policy that cannot be run, or that fails.
     """
-    if is_compiled(found) and not readable:
+    if is_compiled(policy) and not readable:
         from fawkes.offline.studies.flat.engine import run_compiled
 
         return run_compiled(jobs, capacity, allocator)
-    policy = admission_of(found, allocator)
-    return Pool(jobs, capacity, policy, knows_killed=allocator.teaches_killed_work, origin=str(found.path)).run()
+    admission = admission_of(policy, allocator)
+    return Pool(jobs, capacity, admission, knows_killed=allocator.teaches_killed_work, origin=str(policy.path)).run()

@@ -129,7 +129,7 @@ class Pool:
             job = self._active.get(heapq.heappop(self._due)[1])
             if job is None or (job.granted and job.finish_s <= job.due_s + TOLERANCE_S):
                 continue
-            if not self._asked(lambda job=job: self._policy.late(self._seen(job, now), self._memory)):
+            if not self._answer(lambda job=job: self._policy.late(self._seen(job, now), self._memory)):
                 continue
             any_ended = True
             if job.granted:
@@ -164,7 +164,7 @@ class Pool:
 
     def _admit(self, now: float) -> None:
         queue = Queue([self._seen(job, now) for job in self._active.values()], self.capacity, self.free)
-        for verdict in self._asked(lambda: checked(queue, self._policy.admit(queue, self._memory))):
+        for verdict in self._answer(lambda: checked(queue, self._policy.admit(queue, self._memory))):
             job = self._active[int(verdict.job)]
             if verdict.drop:
                 self._leave(job, now, DROPPED)
@@ -192,7 +192,7 @@ class Pool:
             killed=killed,
             why=job.why,
         )
-        self._memory = self._asked(lambda: self._policy.learn(done, self._memory))
+        self._memory = self._answer(lambda: self._policy.learn(done, self._memory))
 
     def _seen(self, job: _Active, now: float) -> Job:
         return Job(
@@ -204,7 +204,7 @@ class Pool:
             job.work_s if self._policy.needs_work else None,
         )
 
-    def _asked(self, ask: Any) -> Any:
+    def _answer(self, ask: Any) -> Any:
         try:
             return ask()
         except Exception as error:

@@ -63,7 +63,7 @@ class Course:
 
     def at(self, at_us: int) -> Moment:
         """The state at a time: that of the last moment not after it."""
-        return next(one for one in reversed(self.moments) if one.at_us <= at_us)
+        return next(moment for moment in reversed(self.moments) if moment.at_us <= at_us)
 
     def stuck_spans(self, framework: str) -> list[tuple[int, int]]:
         """The spans in which the work of a framework stood still."""

@@ -19,7 +19,7 @@ from fawkes.core.values.events import Sampled
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec
 from fawkes.core.watching.stuck import standing_of, stands_still
 from fawkes.offline.scenarios.load import Coming, Demand
-from fawkes.offline.scenarios.plan import asked
+from fawkes.offline.scenarios.plan import with_demands
 from fawkes.offline.scenarios.scenario import Scenario as Run
 from fawkes.offline.scenarios.scenario import pool_of, simulate
 from fawkes.offline.studies.interference.rows import FAWKES, MANAGERS, Curve, Points, Row, played
@@ -83,7 +83,7 @@ def isolated(scenario: Scenario, catalog: Catalog) -> tuple[list[Row], list[Curv
         constants=constants,
         limit_us=study.limit_us,
     )
-    store = simulate(asked(run, [_demand(name, scenario) for name in names]))
+    store = simulate(with_demands(run, [_demand(name, scenario) for name in names]))
     return [_row(store, name, scenario) for name in names], _curves(store, names, scenario)
 
 

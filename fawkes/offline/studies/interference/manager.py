@@ -149,7 +149,7 @@ class _Run:
         """Waiting tasks take the free slots that their framework holds."""
         for slave, executor in tenant.executors.items():
             while executor.busy < executor.slots:
-                active = next((one for one in tenant.current if one.waiting), None)
+                active = next((stage for stage in tenant.current if stage.waiting), None)
                 if active is None:
                     return
                 active.waiting -= 1

@@ -54,7 +54,7 @@ def publish_interference(folder: Path, *, pictures: bool = True) -> list[RuleVer
     """Write the chapter's page into a folder, with its tables and picture beside it; its verdicts."""
     folder.mkdir(parents=True, exist_ok=True)
     admission = _oracle()
-    found = list(judge(admission))
+    verdicts = list(judge(admission))
     rows: list[dict[str, object]] = []
     drawn = b""
     for name in bundled():
@@ -65,13 +65,12 @@ def publish_interference(folder: Path, *, pictures: bool = True) -> list[RuleVer
             cpus = scenario.study.cloud.total.cpu_milli / 1000
             write_picture(folder / f"{NAME}-{name}", shares_over_time(curves, cpus, scenario.title))
             drawn = (folder / f"{NAME}-{name}.png").read_bytes()
-    verdicts = pd.DataFrame([asdict(one) for one in found])
     table = pd.DataFrame(rows)
-    write_frame(folder / f"{NAME}-verdicts", verdicts)
+    write_frame(folder / f"{NAME}-verdicts", pd.DataFrame([asdict(verdict) for verdict in verdicts]))
     write_frame(folder / f"{NAME}-rows", table)
-    (folder / f"{NAME}.md").write_text(_markdown(found, table, pictured=bool(drawn)), "utf-8")
-    (folder / f"{NAME}.html").write_text(_html(found, table, drawn), "utf-8")
-    return found
+    (folder / f"{NAME}.md").write_text(_markdown(verdicts, table, pictured=bool(drawn)), "utf-8")
+    (folder / f"{NAME}.html").write_text(_html(verdicts, table, drawn), "utf-8")
+    return verdicts
 
 
 def _oracle() -> Admission:
@@ -79,9 +78,9 @@ def _oracle() -> Admission:
     return load_admission(policy_text("ORACLE", path.name, path.read_text("utf-8")), {})
 
 
-def _verdict_table(found: list[RuleVerdict]) -> pd.DataFrame:
+def _verdict_table(verdicts: list[RuleVerdict]) -> pd.DataFrame:
     return pd.DataFrame(
-        [(one.name, one.section, one.published, one.ours, one.verdict, one.refuted_by) for one in found],
+        [(rule.name, rule.section, rule.published, rule.ours, rule.verdict, rule.refuted_by) for rule in verdicts],
         columns=["verdict of", "section", "the dissertation", "here", "verdict", "would be refuted by"],
     )
 
@@ -94,24 +93,28 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
-def _counted(found: list[RuleVerdict]) -> str:
-    kinds = dict.fromkeys(one.verdict for one in found)
-    counts = ", ".join(f"{sum(one.verdict == kind for one in found)} {kind}" for kind in kinds)
-    return f"{len(found)} statements: {counts}."
+def _counted(verdicts: list[RuleVerdict]) -> str:
+    kinds = dict.fromkeys(rule.verdict for rule in verdicts)
+    counts = ", ".join(f"{sum(rule.verdict == kind for rule in verdicts)} {kind}" for kind in kinds)
+    return f"{len(verdicts)} statements: {counts}."
 
 
-def _reasons(found: list[RuleVerdict]) -> list[str]:
-    return [f"Why {one.name} differs: {_WHY[one.name]}" for one in found if one.verdict == DIFFERS and one.name in _WHY]
+def _reasons(verdicts: list[RuleVerdict]) -> list[str]:
+    return [
+        f"Why {rule.name} differs: {_WHY[rule.name]}"
+        for rule in verdicts
+        if rule.verdict == DIFFERS and rule.name in _WHY
+    ]
 
 
-def _markdown(found: list[RuleVerdict], table: pd.DataFrame, *, pictured: bool) -> str:
+def _markdown(verdicts: list[RuleVerdict], table: pd.DataFrame, *, pictured: bool) -> str:
     picture = [f"![The deadlock of Figure 3.6 and what cures it]({NAME}-{_DRAWN}.png)\n"] if pictured else []
     parts = [
         f"# {_TITLE}\n",
         f"Made by `fawkes paper`. {_HOW}\n",
-        f"{_counted(found)}\n",
-        pipes(_verdict_table(found)) + "\n",
-        *(f"{reason}\n" for reason in _reasons(found)),
+        f"{_counted(verdicts)}\n",
+        pipes(_verdict_table(verdicts)) + "\n",
+        *(f"{reason}\n" for reason in _reasons(verdicts)),
         "## The deadlock, and what cures it\n",
         *picture,
         "## The same load under each manager\n",
@@ -121,13 +124,13 @@ def _markdown(found: list[RuleVerdict], table: pd.DataFrame, *, pictured: bool) 
     return "\n".join(parts) + "\n"
 
 
-def _html(found: list[RuleVerdict], table: pd.DataFrame, drawn: bytes) -> str:
+def _html(verdicts: list[RuleVerdict], table: pd.DataFrame, drawn: bytes) -> str:
     picture = base64.b64encode(drawn).decode()
     parts = [
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(_TITLE)}</title>",
-        f"<h1>{escape(_TITLE)}</h1><p>Made by fawkes paper. {escape(_HOW)}</p><p>{escape(_counted(found))}</p>",
-        _verdict_table(found).to_html(index=False),
-        *(f"<p>{escape(reason)}</p>" for reason in _reasons(found)),
+        f"<h1>{escape(_TITLE)}</h1><p>Made by fawkes paper. {escape(_HOW)}</p><p>{escape(_counted(verdicts))}</p>",
+        _verdict_table(verdicts).to_html(index=False),
+        *(f"<p>{escape(reason)}</p>" for reason in _reasons(verdicts)),
         f'<h2>The deadlock, and what cures it</h2><img alt="" src="data:image/png;base64,{picture}">' if drawn else "",
         f"<h2>The same load under each manager</h2><p>{escape(_FAWKES)}</p>",
         _shown(table).to_html(index=False),

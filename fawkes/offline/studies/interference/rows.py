@@ -59,21 +59,21 @@ def rows_of(course: Course) -> list[Row]:
     return [
         Row(
             manager=MANAGERS[course.study.remedy],
-            framework=one.framework,
-            at_s=one.registered_us / SECOND_US,
-            first_task_s=None if one.first_us is None else one.first_us / SECOND_US,
-            finished_s=None if one.finished_us is None else one.finished_us / SECOND_US,
-            stuck_s=one.stuck_us / SECOND_US,
-            lost_tasks=one.lost_tasks,
-            dropped_jobs=len(one.dropped),
+            framework=end.framework,
+            at_s=end.registered_us / SECOND_US,
+            first_task_s=None if end.first_us is None else end.first_us / SECOND_US,
+            finished_s=None if end.finished_us is None else end.finished_us / SECOND_US,
+            stuck_s=end.stuck_us / SECOND_US,
+            lost_tasks=end.lost_tasks,
+            dropped_jobs=len(end.dropped),
         )
-        for one in course.ended.values()
+        for end in course.ended.values()
     ]
 
 
 def curves_of(course: Course) -> list[Curve]:
     """The curves of each framework."""
-    found = []
+    curves = []
     for name in course.ended:
         held, used = [], []
         for moment in course.moments:
@@ -82,5 +82,5 @@ def curves_of(course: Course) -> list[Curve]:
                 held.append((moment.at_us / SECOND_US, share.held.cpu_milli / 1000))
                 used.append((moment.at_us / SECOND_US, share.used.cpu_milli / 1000))
         stuck = [(since / SECOND_US, until / SECOND_US) for since, until in course.stuck_spans(name)]
-        found.append(Curve(MANAGERS[course.study.remedy], name, held, used, stuck))
-    return found
+        curves.append(Curve(MANAGERS[course.study.remedy], name, held, used, stuck))
+    return curves

@@ -35,7 +35,7 @@ class Runs:
         return Study(
             name=cloud,
             cloud=replace(made, offers=self.offers),
-            frameworks=tuple(self._framework(one) for one in frameworks),
+            frameworks=tuple(self._framework(framework) for framework in frameworks),
             jobs=jobs,
             remedy=self.remedy,
             patience_us=fixed.PATIENCE_US,
@@ -49,9 +49,9 @@ class Runs:
         """The time that a job takes without others."""
         return _took(self.course(cloud, replace(job, at_us=0)), job.framework)
 
-    def _framework(self, one: Framework) -> Framework:
-        executor = one.executor._replace(cpu_milli=round(one.executor.cpu_milli * self.executors))
-        return replace(one, executor=executor) if one.mode is Mode.FINE else one
+    def _framework(self, framework: Framework) -> Framework:
+        executor = framework.executor._replace(cpu_milli=round(framework.executor.cpu_milli * self.executors))
+        return replace(framework, executor=executor) if framework.mode is Mode.FINE else framework
 
 
 def job(
@@ -82,8 +82,8 @@ def _first(course: Course, framework: str) -> int:
     return course.study.limit_us if first is None else first
 
 
-def _same(one: float, other: float) -> bool:
-    return abs(one - other) <= fixed.SAME * max(one, other)
+def _same(first: float, second: float) -> bool:
+    return abs(first - second) <= fixed.SAME * max(first, second)
 
 
 def _s(us: float) -> str:
@@ -106,8 +106,8 @@ def table(runs: Runs) -> Found:
     right = 0
     for (cloud, name), rows in wanted.items():
         study = runs.study(cloud)
-        found = most_used(study.framework(name), study.cloud, 3 if name == "storm" else None)
-        right += sum(one == other for one, other in zip(found, rows, strict=True))
+        bundles = most_used(study.framework(name), study.cloud, 3 if name == "storm" else None)
+        right += sum(bundle == expected for bundle, expected in zip(bundles, rows, strict=True))
     return f"{right} of 18 bundles", right == 18
 
 
@@ -117,8 +117,8 @@ def bayes(runs: Runs) -> Found:
         name="bayes", framework="spark-fine", at_us=0, stages=(Stage(1, fixed.TASK_US), Stage(40, fixed.TASK_US))
     )
     course = runs.course("dev", staged)
-    before = {one.shares["spark-fine"].running for one in course.moments if one.at_us < fixed.TASK_US}
-    after = max(one.shares["spark-fine"].running for one in course.moments)
+    before = {moment.shares["spark-fine"].running for moment in course.moments if moment.at_us < fixed.TASK_US}
+    after = max(moment.shares["spark-fine"].running for moment in course.moments)
     return f"{max(before)} task, then up to {after}", before == {1} and after == 6
 
 
@@ -266,7 +266,7 @@ def _cured(runs: Runs, remedy: Remedy) -> Found:
     hadoop = job("hadoop", 40, deadline_us=3 * 60 * SECOND_US)
     course = _two(replace(runs, remedy=remedy), "dev", spark, hadoop).course
     stuck_us = course.ended["spark-fine"].stuck_us + course.ended["hadoop"].stuck_us
-    ends = {name: one.finished_us for name, one in course.ended.items()}
+    ends = {name: end.finished_us for name, end in course.ended.items()}
     said = f"stands still for {_s(stuck_us)}; ends: " + ", ".join(
         f"{name} {'never' if end is None else _s(end)}" for name, end in ends.items()
     )
@@ -335,11 +335,12 @@ def judge(admission: Admission) -> Iterator[RuleVerdict]:
     """All verdicts: "reproduced" when the rule holds and fails on the refuting model, which else "cannot fail"."""
     plain, others = Runs(admission), models(admission)
     bare = cache(partial(_cured, plain, Remedy.NONE))
-    for one in STATEMENTS:
-        ours, holds = one.rule(plain)
+    for statement in STATEMENTS:
+        ours, holds = statement.rule(plain)
         there, passed = "no model", list[bool]()
-        if one.against is not None:
-            there, still = bare() if one.against == "none" else one.rule(others[one.against])
+        if statement.against is not None:
+            there, still = bare() if statement.against == "none" else statement.rule(others[statement.against])
             passed = [still]
         verdict = after_models(REPRODUCED if holds else DIFFERS, passed)
-        yield RuleVerdict(one.name, one.section, one.published, ours, verdict, f"{one.refuted_by} ({there})")
+        refuted = f"{statement.refuted_by} ({there})"
+        yield RuleVerdict(statement.name, statement.section, statement.published, ours, verdict, refuted)

@@ -122,16 +122,16 @@ def _based(said: dict[str, Any], path: Path, base: str) -> dict[str, Any]:
 def _refuse_too_large(study: Study, faults: Faults) -> None:
     """An executor that fits on no slave would wait for ever."""
     cloud = study.cloud.slave
-    for one in study.frameworks:
-        needs = one.on_slave(1)
-        if one.fits(cloud) and one.floor.within(cloud):
+    for framework in study.frameworks:
+        needs = framework.on_slave(1)
+        if framework.fits(cloud) and framework.floor.within(cloud):
             continue
-        part = "floor" if one.fits(cloud) else "executor"
-        needed = one.floor if one.fits(cloud) else needs
-        what = "the least offer" if one.fits(cloud) else "an executor with one task"
+        part = "floor" if framework.fits(cloud) else "executor"
+        needed = framework.floor if framework.fits(cloud) else needs
+        what = "the least offer" if framework.fits(cloud) else "an executor with one task"
         faults.add(
             f"{what} needs {_shown(needed)}, and a slave has {_shown(cloud)}",
-            f"framework.{one.name}.{part}",
+            f"framework.{framework.name}.{part}",
             "Make it smaller, or give [cloud] larger slaves",
         )
 
@@ -154,8 +154,8 @@ def _study(table: InterferenceTable, name: str, seed: int | None) -> Study:
             offers=Offers(cloud.offers),
             seed=cloud.seed if seed is None else seed,
         ),
-        frameworks=tuple(_framework(key, one) for key, one in table.framework.items()),
-        jobs=tuple(_job(number, one) for number, one in enumerate(table.job, 1)),
+        frameworks=tuple(_framework(key, row) for key, row in table.framework.items()),
+        jobs=tuple(_job(number, row) for number, row in enumerate(table.job, 1)),
         remedy=Remedy.NONE,
         patience_us=table.patience_us,
         limit_us=table.limit_us,
@@ -179,7 +179,7 @@ def _framework(name: str, table: FrameworkTable) -> Framework:
 
 
 def _job(number: int, table: JobTable) -> Job:
-    stages = tuple(Stage(one.tasks, one.task_time_us) for one in table.stages)
+    stages = tuple(Stage(stage.tasks, stage.task_time_us) for stage in table.stages)
     return Job(
         name=f"{table.framework}-{number}",
         framework=table.framework,

@@ -168,7 +168,7 @@ class Study:
 
     def framework(self, name: str) -> Framework:
         """The framework of that name."""
-        return next(one for one in self.frameworks if one.name == name)
+        return next(framework for framework in self.frameworks if framework.name == name)
 
 
 def most_used(framework: Framework, cloud: Cloud, workers: int | None = None) -> tuple[Bundle, Bundle, Bundle]:

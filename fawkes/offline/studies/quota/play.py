@@ -37,7 +37,7 @@ def strategy(name: str) -> Divide:
 
 def stage_lengths(case: Case, arrival: Arrival, seed: int, skew: float | None) -> list[list[float]]:
     """Lengths of the tasks of each stage of an application, over all nodes; on all cores they take ``work_s``."""
-    app, model, found = APPLICATIONS[arrival.app], MODELS[case.model], []
+    app, model, lengths = APPLICATIONS[arrival.app], MODELS[case.model], []
     for place, part in enumerate(app.parts):
         tasks = model.tasks or app.tasks
         narrow = place == app.narrow and model.narrow
@@ -47,9 +47,9 @@ def stage_lengths(case: Case, arrival: Arrival, seed: int, skew: float | None) -
         # A narrow stage takes its part of the time although it cannot use all cores.
         mean_s = seconds if narrow else seconds * fixed.CORES / tasks
         skewed = skew if place == len(app.parts) - 1 and model.skewed else None
-        found.append(lengths_of(seed, arrival.app, place, tasks * fixed.NODES, mean_s, skewed))
-    scale = arrival.work_s * model.work / sum(map(full_s, found))
-    return [[length * scale for length in stage] for stage in found]
+        lengths.append(lengths_of(seed, arrival.app, place, tasks * fixed.NODES, mean_s, skewed))
+    scale = arrival.work_s * model.work / sum(map(full_s, lengths))
+    return [[length * scale for length in stage] for stage in lengths]
 
 
 def dealt(lengths: Sequence[float], nodes: int) -> list[list[float]]:

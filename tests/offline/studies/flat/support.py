@@ -12,7 +12,7 @@ from fawkes.base.catalog import Catalog, Found, Origin
 from fawkes.offline.studies.flat.allocators import Allocator, parsed
 from fawkes.offline.studies.flat.jobs import Jobs
 from fawkes.offline.studies.flat.metrics import ENDS, FlatOutcome
-from fawkes.offline.studies.flat.play import found_policy, play
+from fawkes.offline.studies.flat.play import play, policy_named
 
 ROOT = Path(__file__).parents[4]
 CATALOG = Catalog(bundled=ROOT)
@@ -28,7 +28,7 @@ def jobs_of(*rows: Row) -> Jobs:
 
 
 def policy(name: str) -> Found:
-    return replace(found_policy(Allocator(name), CATALOG), origin=Origin.BUNDLED)
+    return replace(policy_named(Allocator(name), CATALOG), origin=Origin.BUNDLED)
 
 
 def run(jobs: Jobs, capacity: int, allocator: str, *, readable: bool = True) -> FlatOutcome:

@@ -231,10 +231,10 @@ def test_a_policy_that_asks_for_too_many_cpus_is_refused(tmp_path) -> None:  # t
         "def admit(queue, memory):\n    return [Verdict(job.id, cpus=queue.total + 5) for job in queue.jobs]\n\n"
         "def learn(done, memory):\n    return None\n\ndef late(job, memory):\n    return False\n"
     )
-    from fawkes.offline.studies.flat.play import found_policy
+    from fawkes.offline.studies.flat.play import policy_named
 
     allocator = parsed(str(file))
-    found = found_policy(allocator, CATALOG)
+    found = policy_named(allocator, CATALOG)
     assert not is_compiled(found)
     with pytest.raises(ConfigError, match="CPUs") as error:
         play(jobs_of((0, 1, 1, 10.0)), 4, allocator, found)

@@ -7,9 +7,9 @@ from fawkes.sim.hadoop.compiled.flows import compiled
 
 
 @compiled
-def before(keys: Floats, one: int, other: int) -> bool:
-    """True if ``one`` comes before ``other``: by key; jobs with equal keys by their submission."""
-    return bool(keys[one] < keys[other] or (keys[one] == keys[other] and one < other))
+def before(keys: Floats, job: int, other: int) -> bool:
+    """True if ``job`` comes before ``other``: by key; jobs with equal keys by their submission."""
+    return bool(keys[job] < keys[other] or (keys[job] == keys[other] and job < other))
 
 
 @compiled

@@ -66,7 +66,7 @@ class Pool(NamedTuple):
     held: Floats
     #: of one pass of admission: jobs, what they ask for and their keys
     asks: Ints
-    asked: Ints
+    wanted: Ints
     keys: Floats
     m: Floats
     recent: Floats
@@ -250,14 +250,14 @@ def _fill(p: Pool, now: float) -> None:
             job = p.asks[changed + at]
             if p.held[job] < p.most[job]:
                 p.n[FILLING] = push(p.filling, p.filling_at, p.held, p.n[FILLING], job)
-            if not p.asked[job]:
-                p.asked[job] = 1
+            if not p.wanted[job]:
+                p.wanted[job] = 1
                 p.asks[changed + kept] = job
                 kept += 1
         changed += kept
     for at in range(changed):
         job = p.asks[at]
-        p.asked[job] = 0
+        p.wanted[job] = 0
         _grant(p, job, int(p.held[job]), now)
         if not p.s[TOP_UP] and p.filling_at[job] >= 0:
             p.n[FILLING] = remove(p.filling, p.filling_at, p.held, p.n[FILLING], job)
@@ -309,7 +309,7 @@ def _drop_and_ask(p: Pool, now: float) -> None:
         if bootstrap:
             p.share[job] = 1.0
         if cpus <= total or (bootstrap and total >= 1):
-            p.asks[fits], p.asked[fits] = job, cpus
+            p.asks[fits], p.wanted[fits] = job, cpus
             p.keys[fits] = left_s if priority == _TTD else float(fits) if priority == _FIFO else cpus / left_s
             fits += 1
     p.n[WAITING] = kept
@@ -326,19 +326,19 @@ def _offer(p: Pool, fits: int, bootstrap: bool, now: float) -> bool:
     while fits and p.n[FREE] > 0:
         best, kept = -1, 0
         for at in range(fits):
-            if p.asked[at] > p.n[FREE] and not bootstrap:
+            if p.wanted[at] > p.n[FREE] and not bootstrap:
                 continue
-            p.asks[kept], p.asked[kept], p.keys[kept] = p.asks[at], p.asked[at], p.keys[at]
+            p.asks[kept], p.wanted[kept], p.keys[kept] = p.asks[at], p.wanted[at], p.keys[at]
             if best < 0 or p.keys[kept] < p.keys[best]:
                 best = kept
             kept += 1
         fits = kept
         if best < 0:
             break
-        _grant(p, p.asks[best], min(p.asked[best], p.n[FREE]), now)
+        _grant(p, p.asks[best], min(p.wanted[best], p.n[FREE]), now)
         any_granted = True
         for at in range(best, fits - 1):
-            p.asks[at], p.asked[at], p.keys[at] = p.asks[at + 1], p.asked[at + 1], p.keys[at + 1]
+            p.asks[at], p.wanted[at], p.keys[at] = p.asks[at + 1], p.wanted[at + 1], p.keys[at + 1]
         fits -= 1
     return any_granted
 

@@ -51,7 +51,7 @@ class Replay:
     replay: int = 0
 
 
-def scenario_of(asked: Replay, model: Model) -> Scenario:
+def scenario_of(run: Replay, model: Model) -> Scenario:
     """The scenario; jobs come when their MR-cluster has loaded its data. Chances of tasks are those of the replay."""
     choice = replace(
         model.reconstruction,
@@ -59,42 +59,42 @@ def scenario_of(asked: Replay, model: Model) -> Scenario:
         span_us=round(model.reconstruction.span_us * model.factor("span")),
     )
     return Scenario(
-        name=asked.workload,
-        nodes=pool_of(NODES[asked.workload]),
-        settings=_settings(asked),
-        policy=_policy(asked.policy),
-        wishes=tuple(_wishes(asked, choice, model)),
+        name=run.workload,
+        nodes=pool_of(NODES[run.workload]),
+        settings=_settings(run),
+        policy=_policy(run.policy),
+        wishes=tuple(_wishes(run, choice, model)),
         constants=model.constants,
         limit_us=LIMIT_US,
-        seed=rng(SEED, "tasks", str(asked.replay)).getrandbits(63),
+        seed=rng(SEED, "tasks", str(run.replay)).getrandbits(63),
     )
 
 
-def _settings(asked: Replay) -> Settings:
+def _settings(run: Replay) -> Settings:
     table = {
         "preset": "paper",
-        "period": PERIODS[asked.workload],
-        "growth": asked.growth,
-        "tau": asked.tau,
+        "period": PERIODS[run.workload],
+        "growth": run.growth,
+        "tau": run.tau,
         # After T without tasks an MR-cluster is removed (3.1). Over hours with pauses that would be its end.
-        "idle_time": "period" if asked.workload in BATCHES else "never",
+        "idle_time": "period" if run.workload in BATCHES else "never",
     }
     return settings_of(table, file="paper", base=Path(), catalog=_OURS).core
 
 
 def _policy(name: str) -> PolicyText:
-    found = _OURS.find(Kind.POLICY, name)
-    return policy_text(found.title, found.origin.value, found.text())
+    policy = _OURS.find(Kind.POLICY, name)
+    return policy_text(policy.title, policy.origin.value, policy.text())
 
 
-def _wishes(asked: Replay, choice: Reconstruction, model: Model) -> Iterable[Wish]:
-    for load in workload(asked.workload, SEED, choice):
+def _wishes(run: Replay, choice: Reconstruction, model: Model) -> Iterable[Wish]:
+    for load in workload(run.workload, SEED, choice):
         cluster = ClusterId(load.cluster)
         details = {"data": [{"size_bytes": model.data_bytes or load.data_bytes}]}
         yield Wish(
             event=Requested(at_us=load.requested_us, spec=ClusterSpec(id=cluster, min_nodes=MIN_NODES, details=details))
         )
-        for job in _as_many(_shaken(asked, load), model.jobs.get(load.cluster, 1.0)):
+        for job in _as_many(_shaken(run, load), model.jobs.get(load.cluster, 1.0)):
             asks = profile(job, model)
             plain = job_spec_of(job, load.cluster, reference_us(model.constants, asks))
             details_of = {"profile": {name: getattr(asks, name) for name in asks.__dataclass_fields__}}
@@ -111,15 +111,15 @@ def _as_many(jobs: tuple[TraceJob, ...], factor: float) -> tuple[TraceJob, ...]:
     return jobs[:wanted] + tuple(replace(job, id=f"{job.id}-again") for job in jobs[: max(0, wanted - len(jobs))])
 
 
-def _shaken(asked: Replay, load: ClassLoad) -> tuple[TraceJob, ...]:
+def _shaken(run: Replay, load: ClassLoad) -> tuple[TraceJob, ...]:
     """The jobs with times that count from the moment in which their MR-cluster works."""
     jobs = tuple(replace(job, submit_us=job.submit_us - load.requested_us) for job in load.jobs)
-    if not asked.replay:
+    if not run.replay:
         return jobs
-    return perturbed(jobs, rng(SEED, asked.workload, load.cluster, f"replay {asked.replay}"), SHAKE_US[asked.workload])
+    return perturbed(jobs, rng(SEED, run.workload, load.cluster, f"replay {run.replay}"), SHAKE_US[run.workload])
 
 
-def play(asked: Replay, model: Model) -> dict[str, Any]:
+def play(run: Replay, model: Model) -> dict[str, Any]:
     """The outcome of a replay, as plain values; times in seconds since the start of the run.
 
     ``clusters``: for each its first submission, when its last job ended, the time between them, jobs, means of the
@@ -128,7 +128,7 @@ def play(asked: Replay, model: Model) -> dict[str, Any]:
     well.
     """
     store = MemoryStore()
-    simulate(scenario_of(asked, model), store)
+    simulate(scenario_of(run, model), store)
     jobs = history.jobs(store)
     clusters = {
         str(state.id): {
@@ -139,17 +139,17 @@ def play(asked: Replay, model: Model) -> dict[str, Any]:
         for state in history.clusters(store)
     }
     moves = [tick.at_us / SECOND_US for tick in history.ticks(store) if tick.moved]
-    end_s = max(float(one["ended_s"]) for one in clusters.values())
-    found: dict[str, Any] = {
+    end_s = max(float(cluster["ended_s"]) for cluster in clusters.values())
+    outcome: dict[str, Any] = {
         "clusters": clusters,
         "makespan_s": end_s,
         "reconfigurations": len(moves),
         "moves_s": moves,
         "movable_c1": _movable(store, "c-1", float(clusters["c-1"]["begun_s"]), float(clusters["c-1"]["ended_s"])),
     }
-    if not asked.replay:
-        found["course"] = course_of(store).plain()
-    return found
+    if not run.replay:
+        outcome["course"] = course_of(store).plain()
+    return outcome
 
 
 def _of_jobs(jobs: list[JobState]) -> dict[str, Any]:

@@ -75,18 +75,18 @@ class Bench:
         while self.flows.next_us() is not None:
             for flow in self.flows.end():
                 cluster, owner = flow.owner
-                found = cluster.flow_ended(owner, flow)
-                if isinstance(found, Copy) and found not in self._seen:
-                    self._seen.add(found)
+                done = cluster.flow_ended(owner, flow)
+                if isinstance(done, Copy) and done not in self._seen:
+                    self._seen.add(done)
                     wait_us = next_look_us(self.flows.now_us, self._look_us) - self.flows.now_us
                     machine = cluster.machine
-                    found.flows.update(machine.begin(machine.start(wait_us, 0), (cluster, found)))
-                elif found is not None:
-                    yield found
+                    done.flows.update(machine.begin(machine.start(wait_us, 0), (cluster, done)))
+                elif done is not None:
+                    yield done
 
-    def submit(self, name: str, asked: Profile) -> None:
+    def submit(self, name: str, job: Profile) -> None:
         """A job begins now."""
-        spec = JobSpec(id=JobId(name), cluster=_C, details={"profile": asdict(asked)})
+        spec = JobSpec(id=JobId(name), cluster=_C, details={"profile": asdict(job)})
         self.cluster.submit(StartJob(spec.id, _C, 1, spec))
 
     def run(self, jobs: Sequence[Profile]) -> float:
@@ -95,9 +95,9 @@ class Bench:
         number, first = left.pop(0)
         self.submit(str(number), first)
         end_us = 0
-        for found in self.over():
-            if isinstance(found, Copy):
-                self.cluster.leave(found.of)
+        for done in self.over():
+            if isinstance(done, Copy):
+                self.cluster.leave(done.of)
                 continue
             end_us = self.flows.now_us
             if left:
@@ -123,8 +123,8 @@ def jobs_of(code: str, nodes: int, model: Model) -> list[Profile]:
 
 def chances(once: Callable[[int], float], seeds: Sequence[int] = CHANCES) -> dict[str, Any]:
     """``seconds`` is the mean over the seeds of the tasks' chances, ``each_s`` with each of them."""
-    found = [once(seed) for seed in seeds]
-    return {"seconds": fmean(found), "each_s": found}
+    each_s = [once(seed) for seed in seeds]
+    return {"seconds": fmean(each_s), "each_s": each_s}
 
 
 def application_s(
@@ -156,9 +156,9 @@ def removal_idle_s(model: Model, removed: int, together: bool) -> dict[str, floa
     first = left if together else left[:1]
     left = left[len(first) :]
     bench.evacuate(first, IDLE_BYTES)
-    for found in bench.over():
-        if isinstance(found, Copy):
-            bench.cluster.leave(found.of)
+    for done in bench.over():
+        if isinstance(done, Copy):
+            bench.cluster.leave(done.of)
             times.append((bench.flows.now_us - began) / SECOND_US)
             if left:
                 began = bench.flows.now_us
@@ -176,6 +176,6 @@ def removal_busy_s(model: Model, app: str, removed: int, seed: int = CHANCES[0])
 
 
 @cache
-def reference_us(constants: Constants, asked: Profile) -> int:
+def reference_us(constants: Constants, job: Profile) -> int:
     """Alone on a static MR-cluster of 10 nodes, in microseconds (facts, section 7): the mean over the seeds."""
-    return round(fmean(Bench(constants, MIN_NODES, seed=seed).run([asked]) for seed in CHANCES) * SECOND_US)
+    return round(fmean(Bench(constants, MIN_NODES, seed=seed).run([job]) for seed in CHANCES) * SECOND_US)

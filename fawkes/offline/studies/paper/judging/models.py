@@ -33,7 +33,7 @@ def _constants(**changes: object) -> Model:
 
 def _without_limit(*kinds: str) -> dict[str, float]:
     """All rates of these parts of the machine, without a limit."""
-    names = [one.name for one in fields(Constants) if one.name.endswith("bytes_s")]
+    names = [constant.name for constant in fields(Constants) if constant.name.endswith("bytes_s")]
     return {name: inf for name in names if name.startswith(kinds)}
 
 

@@ -42,7 +42,8 @@ def _table(study: Study) -> Found:
     """Each strategy of Table 1; in the model `by-weights` all of them divide by equal weights."""
     off = {
         name: max(
-            abs(one - other) for one, other in zip(_given(name if not study.model else "weights"), row, strict=True)
+            abs(ours - published)
+            for ours, published in zip(_given(name if not study.model else "weights"), row, strict=True)
         )
         for name, row in _TABLE_1.items()
     }
@@ -65,7 +66,7 @@ def _planner(study: Study) -> Found:
         )  # fmt: skip
         due.append(plan.deadline_s)
         spent_s += plan.deadline_s
-    right = all(abs(one - other) < 1e-3 for one, other in zip(due, (23.529, 41.051, 55.419), strict=True))
+    right = all(abs(ours - published) < 1e-3 for ours, published in zip(due, (23.529, 41.051, 55.419), strict=True))
     return ", ".join(f"{each:.3f} s" for each in due), right
 
 

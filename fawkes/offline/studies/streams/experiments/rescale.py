@@ -40,8 +40,8 @@ def _course(study: Study) -> pd.DataFrame:
     """Records a second over time, every tenth second."""
     rows = zip(study.each(ELASTIC)[0]["course"], study.each(DEFAULT)[0]["course"], strict=True)
     return pd.DataFrame(
-        {"at_s": one["at_s"], "arriving": one["rate"], "elastic": one["served"], "default": other["served"]}
-        for one, other in list(rows)[::10]
+        {"at_s": row["at_s"], "arriving": row["rate"], "elastic": row["served"], "default": default["served"]}
+        for row, default in list(rows)[::10]
     )
 
 
