@@ -68,14 +68,14 @@ _ROUNDS = {
 
 def main() -> int:
     """Exit 0; with --strict 1 when a target is missed."""
-    asked = _arguments()
+    arguments = _arguments()
     signal.signal(signal.SIGTERM, _stop)
     errors = Console(stderr=True, highlight=False)
     say: Say = lambda text: errors.print(f"[dim]{text}[/]")  # noqa: E731
     began = machine.load()
     say(f"load average {began:.2f}" + ("" if began <= machine.BUSY else ": others are at work, read the ratios only"))
     try:
-        figures = _measure(asked.parts, asked.rounds, asked.gigabytes, say)
+        figures = _measure(arguments.parts, arguments.rounds, arguments.gigabytes, say)
     except KeyboardInterrupt:
         say("interrupted; everything was taken down")
         return 130
@@ -83,11 +83,11 @@ def main() -> int:
         errors.print(f"[red]{error}[/]")
         return error.exit_status
     facts = {**machine.facts(), "load average": f"{began:.2f} before, {machine.load():.2f} after"}
-    _show(figures, facts, as_json=asked.json)
-    if asked.write is not None:
-        asked.write.write_text(_document(figures, facts))
+    _show(figures, facts, as_json=arguments.json)
+    if arguments.write is not None:
+        arguments.write.write_text(_document(figures, facts))
     missed = [figure.what for figure in figures if figure.met is False]
-    return ExitStatus.FAILED if asked.strict and missed else ExitStatus.DONE
+    return ExitStatus.FAILED if arguments.strict and missed else ExitStatus.DONE
 
 
 def _arguments() -> argparse.Namespace:
@@ -100,12 +100,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print all rounds as JSON")
     parser.add_argument("--strict", action="store_true", help="end with 1 when a target is missed")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table as Markdown")
-    asked = parser.parse_args()
-    unknown = sorted(set(asked.parts) - set(PARTS))
+    arguments = parser.parse_args()
+    unknown = sorted(set(arguments.parts) - set(PARTS))
     if unknown:
         parser.error(f"there is no part {unknown[0]!r}: choose from {', '.join(PARTS)}")
-    asked.parts = asked.parts or list(PARTS)
-    return asked
+    arguments.parts = arguments.parts or list(PARTS)
+    return arguments
 
 
 def _count(text: str) -> int:
@@ -158,8 +158,8 @@ def _measure(parts: Sequence[str], rounds: int | None, gigabytes: float, say: Sa
 
 def _of_module(part: str, rounds: int | None, say: Say) -> list[Figure]:
     """The figures of the module that has the name of the part."""
-    found: list[Figure] = import_module(f"bench.{part}").figures(rounds or _ROUNDS[part], say)
-    return found
+    figures: list[Figure] = import_module(f"bench.{part}").figures(rounds or _ROUNDS[part], say)
+    return figures
 
 
 def _show(figures: Sequence[Figure], facts: dict[str, str], *, as_json: bool) -> None:

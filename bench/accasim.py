@@ -31,13 +31,13 @@ print(json.dumps(time.process_time() - began))
 
 def python(say: Say) -> Path:
     """The Python of an environment with AccaSim; FawkesError when it cannot be made."""
-    found = _VENV / "bin" / "python"
-    if not found.exists():
+    program = _VENV / "bin" / "python"
+    if not program.exists():
         say(f"making {_VENV.name} with {NAME}")
         run_or_fail(_VENV, sys.executable, "-m", "venv", str(_VENV))
         (_VENV / ".gitignore").write_text("*\n")
-        run_or_fail(_VENV, str(found), "-m", "pip", "install", "--quiet", "accasim==1.1.3")
-    return found
+        run_or_fail(_VENV, str(program), "-m", "pip", "install", "--quiet", "accasim==1.1.3")
+    return program
 
 
 def run(python: Path, log: Path, nodes: int, say: Say) -> float:

@@ -49,8 +49,8 @@ def figures(rounds: int, say: Say) -> list[Figure]:
     small = [_fresh("small", say) for _ in range(rounds)]
     ledger = [_fresh("ledger", say) for _ in range(rounds)]
 
-    def values(found: list[dict[str, float]], key: str) -> list[float]:
-        return [one[key] for one in found]
+    def values(runs: list[dict[str, float]], key: str) -> list[float]:
+        return [run[key] for run in runs]
 
     of_large = "1,000 MR-clusters on 100,000 nodes"
     of_small = "10 MR-clusters on 100 nodes"
@@ -91,8 +91,8 @@ def figures(rounds: int, say: Say) -> list[Figure]:
 def _fresh(name: str, say: Say) -> dict[str, float]:
     say(f"core: {name}")
     done = subprocess.run([sys.executable, "-m", "bench.core", name], stdout=subprocess.PIPE, check=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
 
 
 # --- in the fresh process
@@ -178,10 +178,10 @@ class Bench:
 
     def readings(self, demand: Mapping[ClusterId, int]) -> tuple[Reading, ...]:
         """What all masters say, transient nodes with what lies on them and who runs there included."""
-        found = []
+        readings = []
         for c in self.ids:
             nodes = sorted(self.state.nodes_of(c))
-            found.append(
+            readings.append(
                 Reading(
                     cluster=c,
                     jobs_waiting=1,
@@ -198,7 +198,7 @@ class Bench:
                     node_masters=dict.fromkeys(nodes[:2], 1),
                 )
             )
-        return tuple(found)
+        return tuple(readings)
 
     def step(self, event: Event) -> tuple[Decision, float]:
         """One turn of the engine without storing and acting: what was decided, and how long that took.
@@ -242,22 +242,22 @@ def large() -> dict[str, float]:
     """The seconds of three ticks and of a round of readings; the peak memory, all of the preparation included."""
     bench = Bench(*_LARGE, settings(tau=0.0))
     demand = equal(bench)
-    found: dict[str, float] = {}
-    _, found["sampled"] = bench.step(sampled(bench, demand, _tick_due(bench).at_us - _READ_US))
-    decision, found["first"] = bench.step(_tick_due(bench))
+    measured: dict[str, float] = {}
+    _, measured["sampled"] = bench.step(sampled(bench, demand, _tick_due(bench).at_us - _READ_US))
+    decision, measured["first"] = bench.step(_tick_due(bench))
     assert _moved(decision) == _LARGE[1] // 2, _moved(decision)
     _serve(bench, decision)
     del decision
     _read_on(bench, demand)
-    decision, found["still"] = bench.step(_tick_due(bench))
+    decision, measured["still"] = bench.step(_tick_due(bench))
     assert _moved(decision) == 0, _moved(decision)
     for i, c in enumerate(bench.ids):
         demand[c] = 104 if i % 2 else 96
     _read_on(bench, demand)
-    decision, found["moves"] = bench.step(_tick_due(bench))
+    decision, measured["moves"] = bench.step(_tick_due(bench))
     assert _moved(decision) == 2000, _moved(decision)
-    found["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / _MB
-    return found
+    measured["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / _MB
+    return measured
 
 
 def _serve(bench: Bench, decision: Decision) -> None:

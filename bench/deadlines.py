@@ -46,7 +46,7 @@ MIX = (
 
 def rows(policies: Sequence[str], say: Say) -> list[Row]:
     """All jobs under each policy, on one lab; FawkesError when the lab or a controller fails."""
-    found: list[Row] = []
+    rows: list[Row] = []
     with TemporaryDirectory(prefix="fawkes-deadlines-") as folder:
         site = Site(Path(folder) / "lab")
         with lab_of(LabSpec(hosts=HOSTS, site=site.root, nodemanager_memory_bytes=_NODE_BYTES), say) as lab:
@@ -59,8 +59,8 @@ def rows(policies: Sequence[str], say: Say) -> list[Row]:
                     ready(client, site, CLUSTERS)
                     say(f"deadlines: {policy}")
                     play(client, MIX, policy, time.monotonic(), say)
-                    found += [row_of(client, policy, job) for job in ended(site, MIX, policy)]
-    return found
+                    rows += [row_of(client, policy, job) for job in ended(site, MIX, policy)]
+    return rows
 
 
 def main() -> int:
@@ -69,14 +69,14 @@ def main() -> int:
     parser.add_argument("--show", choices=SHOWS, default="all", help="which of them (all)")
     parser.add_argument("--policies", default=",".join(POLICIES), help="admission policies of the mix, with commas")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables as Markdown")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     say: Say = lambda said: print(said, file=sys.stderr)  # noqa: E731
-    shows = SHOWS if asked.show == "all" else (asked.show,)
+    shows = SHOWS if arguments.show == "all" else (arguments.show,)
     parts: list[str] = []
     failed = False
     try:
         if "mix" in shows:
-            parts.append(tables(rows(asked.policies.split(","), say)))
+            parts.append(tables(rows(arguments.policies.split(","), say)))
         if "need" in shows:
             seen = need.run(say)
             parts.append(need.document(seen))
@@ -90,8 +90,8 @@ def main() -> int:
         return error.exit_status
     text = "\n".join(parts)
     print(text)
-    if asked.write is not None:
-        asked.write.write_text(text)
+    if arguments.write is not None:
+        arguments.write.write_text(text)
     return ExitStatus.FAILED if failed else ExitStatus.DONE
 
 

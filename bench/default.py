@@ -45,11 +45,11 @@ def run(scenarios: Path, override: Mapping[str, str], item: str) -> Row:
             changes = {"preset": preset, **(override if arm == "steady" else {})}
             scenario = plan.scenario(catalog, policy=catalog.find(Kind.POLICY, policy), changes=changes)
             replay = shaken_scenario(scenario, plan.demands, seed=plan.seed, replay=1, spread_us=_SPREAD_US)
-            found = outcome_of(simulate(replay))
+            outcome = outcome_of(simulate(replay))
             row[arm] = {
-                "slowdown": found.slowdown_mean or 0.0,
-                "makespan": found.makespan_s,
-                "moves": found.reconfigurations,
+                "slowdown": outcome.slowdown_mean or 0.0,
+                "makespan": outcome.makespan_s,
+                "moves": outcome.reconfigurations,
             }
     except FawkesError as error:
         return {**row, "error": str(error)}

@@ -55,19 +55,19 @@ def figures(rounds: int, gigabytes: float, say: Say) -> list[Figure]:
             site = Site(lab.site)
             site.settings_file.write_text(SETTINGS)
             site.clusters_dir.mkdir()
-            found = [_Round(lab, site, f"evacuate-{number + 1}", size, say).run() for number in range(rounds)]
-    told = f"a transient-core node with {show_bytes(size)} leaves"
+            runs = [_Round(lab, site, f"evacuate-{number + 1}", size, say).run() for number in range(rounds)]
+    subject = f"a transient-core node with {show_bytes(size)} leaves"
     return [
         Figure(
             group=_GROUP,
-            what=f"{told}, until its DataNode may stop",
+            what=f"{subject}, until its DataNode may stop",
             unit="s",
-            ours=[one["safe"] for one in found],
-            other=[one["left"] for one in found],
+            ours=[run["safe"] for run in runs],
+            other=[run["left"] for run in runs],
             than="HDFS's own decommission",
             at_most_times=_TIMES,
         ),
-        Figure(group=_GROUP, what=f"{told}, until it is clean", unit="s", ours=[one["clean"] for one in found]),
+        Figure(group=_GROUP, what=f"{subject}, until it is clean", unit="s", ours=[run["clean"] for run in runs]),
     ]
 
 
@@ -95,7 +95,7 @@ class _Round:
             ours, theirs = story.until("two transient-core nodes to serve", lambda: self._grown(client))
             self._master = next(row["node"] for row in client.rows("nodes") if row["master"])
             client.post("pause", {"reason": "bench"})
-            found = self._by_fawkes(client, story, ours)
+            spans_s = self._by_fawkes(client, story, ours)
             self._hdfs("clear", theirs)
             client.post("undrain", {"node": ours})
             client.post("resume", {})
@@ -103,13 +103,13 @@ class _Round:
             client.post("pause", {"reason": "bench"})
             self._hdfs("fill", theirs, str(self._size))
         # Now nobody but HDFS itself acts: the MR-cluster goes on without a controller.
-        found["left"] = self._by_hdfs(theirs)
+        spans_s["left"] = self._by_hdfs(theirs)
         with controller(self._lab, self._site) as story:
             client = Client(self._site)
             client.post("release", {"cluster": self._cluster, "discard": True, "force": True})
             story.until("the end of the MR-cluster", lambda: gone(client, self._cluster))
             client.post("resume", {})
-        return found
+        return spans_s
 
     def _grown(self, client: Client) -> list[str] | None:
         """The two transient-core nodes, once they serve."""
@@ -135,7 +135,7 @@ class _Round:
         return (int(stamps["left"]) - int(stamps["began"])) / 1000
 
     def _hdfs(self, what: str, node: str, *more: str) -> str:
-        user = next(one.user for one in self._site.inventory().nodes if one.name == self._master)
+        user = next(node.user for node in self._site.inventory().nodes if node.name == self._master)
         addresses = (self._address[self._master], self._address[node])
         return self._exec(sys.executable, "-m", "bench.hdfs", what, *addresses, user, *more)
 

@@ -30,14 +30,14 @@ def figures(rounds: int, say: Say) -> list[Figure]:
     say("flat pool: compiling, once")
     compile_pool()
     jobs = f"{TWINS['TR2'].jobs:,} jobs of TR2's twin on {_CAPACITY:,} CPUs, {_KIND}"
-    found = []
+    results = []
     for name in ALLOCATORS:
         runs = [_fresh(name, say) for _ in range(rounds)]
-        found += [
+        results += [
             Figure(group=GROUP, what=f"{jobs}: {name}", unit="s", ours=[run["s"] for run in runs], at_most=60),
             Figure(group=GROUP, what="... peak memory", unit="MB", ours=[run["mb"] for run in runs], at_most=1000),
         ]
-    return [*found, _grid(say)]
+    return [*results, _grid(say)]
 
 
 def _grid(say: Say) -> Figure:
@@ -54,8 +54,8 @@ def _grid(say: Say) -> Figure:
 def _fresh(name: str, say: Say) -> dict[str, float]:
     say(f"flat pool: {name}")
     done = subprocess.run([sys.executable, "-m", "bench.flat", name], stdout=subprocess.PIPE, check=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
 
 
 def main(name: str) -> dict[str, float]:

@@ -105,40 +105,40 @@ def _figures(rounds: _Rounds) -> list[Figure]:
             group=GROUP,
             what=what,
             unit="s",
-            ours=[one[key] for one in rows],
-            other=[one[key] for one in rounds.bare],
+            ours=[run[key] for run in rows],
+            other=[run[key] for run in rounds.bare],
             than="bare script",
             at_most_times=at_most_times,
         )
 
     ours, kerberos = rounds.ours, rounds.kerberos
-    found = [
+    figures = [
         figure("accepted", "an MR-cluster of 3, from the request to the first job accepted", ours, _TIMES),
         figure("ready", "... of which until all daemons serve", ours),
         figure("submitting", "... of which until the job is with YARN", ours),
         figure("accepted", "the same with Kerberos; the script's has none", kerberos, _TIMES_KERBEROS),
         figure("ready", "... of which until all daemons serve", kerberos),
     ]
-    found += [
+    figures += [
         Figure(
             group=GROUP,
             what="the same with a second NameNode and a journal on the three nodes",
             unit="s",
-            ours=[one["accepted"] for one in rounds.standby],
-            other=[one["accepted"] for one in ours],
+            ours=[run["accepted"] for run in rounds.standby],
+            other=[run["accepted"] for run in ours],
             than="with kept copies",
         ),
         Figure(
             group=GROUP,
             what="... until that NameNode can take over",
             unit="s",
-            ours=[one["follows"] for one in rounds.standby],
+            ours=[run["follows"] for run in rounds.standby],
         ),
     ]
     if "grown" in ours[0]:
-        found.append(figure("grown", "growing by 4 transient nodes at once, until all serve", ours, _TIMES))
-        found.append(figure("grown", "the same with Kerberos; the script's has none", kerberos, _TIMES_KERBEROS))
-    return found
+        figures.append(figure("grown", "growing by 4 transient nodes at once, until all serve", ours, _TIMES))
+        figures.append(figure("grown", "the same with Kerberos; the script's has none", kerberos, _TIMES_KERBEROS))
+    return figures
 
 
 def _rounds(lab: Lab, folder: Path, rounds: int, say: Say, *, grow: bool) -> _Rounds:
@@ -205,7 +205,7 @@ class _Script:
         """Deploy, grow if asked, clean up; the seconds of each."""
         try:
             stamps = self._stamps("deploy.sh", self._root, MASTER, self._address, *CORE)
-            found = {
+            spans_s = {
                 "accepted": stamps["accepted"] - stamps["began"],
                 "ready": stamps["ready"] - stamps["began"],
                 "submitting": stamps["accepted"] - stamps["ready"],
@@ -215,8 +215,8 @@ class _Script:
                 time.sleep(_REST_S)
                 total = str(len(CORE) + len(GROWN))
                 stamps = self._stamps("grow.sh", self._root, MASTER, self._address, total, *GROWN)
-                found["grown"] = stamps["running"] - stamps["began"]
-            return found
+                spans_s["grown"] = stamps["running"] - stamps["began"]
+            return spans_s
         finally:
             self._sh("clean.sh", self._root, f"FAWKES_CLUSTER={_BARE}", *CORE, *GROWN)
 
@@ -252,17 +252,17 @@ def _fawkes(lab: Lab, site: Site, name: str, *, grow: bool) -> Times:
         story.until("the end of the first job", lambda: story.succeeded(name))
         requested, accepted = story.requested(name), story.accepted(name)
         ready = story.done(f"cluster:{name}")
-        found = {"accepted": accepted - requested, "ready": ready - requested, "submitting": accepted - ready}
+        spans_s = {"accepted": accepted - requested, "ready": ready - requested, "submitting": accepted - ready}
         if spec.masters is Promise.STANDBY:
-            found["follows"] = story.until("its second NameNode", lambda: story.follows(name)) - requested
+            spans_s["follows"] = story.until("its second NameNode", lambda: story.follows(name)) - requested
         if grow:
             time.sleep(_REST_S)
             client.post("resume", {})
             serving = story.until("four nodes to serve", lambda: story.serving(name))
-            found["grown"] = max(serving) - story.grew(name)
+            spans_s["grown"] = max(serving) - story.grew(name)
         client.post("release", {"cluster": name, "discard": True, "force": True})
         story.until("the end of the MR-cluster", lambda: gone(client, name))
-        return found
+        return spans_s
 
 
 def gone(client: Client, name: str) -> bool:
@@ -388,8 +388,8 @@ def controller(lab: Lab, site: Site) -> Iterator[Story]:
 def until(what: str, look: Callable[[], T | None]) -> T:
     """What ``look`` returns as soon as it is something true; DeadlineError when that takes too long."""
     limit = time.monotonic() + _LIMIT_S
-    while not (found := look()):
+    while not (answer := look()):
         if time.monotonic() > limit:
             raise DeadlineError(f"waited {_LIMIT_S:.0f} s for {what}")
         time.sleep(_LOOK_EVERY_S)
-    return found
+    return answer

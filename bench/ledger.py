@@ -66,24 +66,24 @@ def figures(rounds: int, say: Say) -> list[Figure]:
             group=GROUP,
             what="opening it and making the state, the last controller having come to its end",
             unit="s",
-            ours=[one["seconds"] for one in clean],
+            ours=[run["seconds"] for run in clean],
             at_most=5,
         ),
         Figure(
             group=GROUP,
             what="the same after a kill",
             unit="s",
-            ours=[one["seconds"] for one in killed],
+            ours=[run["seconds"] for run in killed],
             at_most=5,
         ),
         Figure(
             group=GROUP,
             what="the same after a power cut: every page is looked at, none is in memory",
             unit="s",
-            ours=[one["seconds"] for one in power],
+            ours=[run["seconds"] for run in power],
             at_most=5,
         ),
-        Figure(group=GROUP, what="its peak memory", unit="MB", ours=[one["peak_mb"] for one in power]),
+        Figure(group=GROUP, what="its peak memory", unit="MB", ours=[run["peak_mb"] for run in power]),
         Figure(group=GROUP, what="`fawkes status`, its Python included", unit="s", ours=status, at_most=2),
     ]
 
@@ -203,8 +203,8 @@ def _fresh(name: str, site: Path, say: Say) -> dict[str, float]:
         _forget(file)
     command = [sys.executable, "-m", "bench.ledger", str(site / "state")]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
 
 
 def _forget(file: Path) -> None:

@@ -131,9 +131,9 @@ class _Bench:
                 return first.keys() >= {"write", "nodes", "put"}
 
             until("HDFS, YARN and a put", all_there)
-        found = Away(moved - decided, first["write"] - decided, first["nodes"] - decided, first["put"] - decided)
-        self._say(f"masters: {found}")
-        return found
+        away = Away(moved - decided, first["write"] - decided, first["nodes"] - decided, first["put"] - decided)
+        self._say(f"masters: {away}")
+        return away
 
     @contextmanager
     def _probe(self) -> Iterator[Path]:
@@ -237,16 +237,16 @@ def _table(planned: Away, lost: Away, large: Away, kept: float, size: int, files
         return Figure(group=GROUP, what=what, unit="s", ours=[value], at_most=at_most)
 
     image_s = _KEPT_S + size / _BYTES_A_SECOND
-    found: list[Figure] = []
+    figures: list[Figure] = []
     cases = (
         ("a planned move of masters", planned, _KEPT_S),
         ("masters on a lost host, from a kept copy", lost, _KEPT_S),
         (f"the same with {files:,} files (an image of {size / 1e6:.0f} MB)", large, image_s),
     )
     for what, away, hdfs_s in cases:
-        found.append(line(f"{what}: from the decision until HDFS takes writes", away.hdfs, hdfs_s))
-        found.append(line("... until YARN has its NodeManagers", away.yarn, _YARN_S if away is not large else None))
-        found.append(line("... until a client's put has ended", away.put, _PUT_S if away is not large else None))
-        found.append(line("... until the move has ended", away.moved))
-    found.append(line(f"a controller's start, until it has copied an image of {size / 1e6:.0f} MB", kept))
-    return found
+        figures.append(line(f"{what}: from the decision until HDFS takes writes", away.hdfs, hdfs_s))
+        figures.append(line("... until YARN has its NodeManagers", away.yarn, _YARN_S if away is not large else None))
+        figures.append(line("... until a client's put has ended", away.put, _PUT_S if away is not large else None))
+        figures.append(line("... until the move has ended", away.moved))
+    figures.append(line(f"a controller's start, until it has copied an image of {size / 1e6:.0f} MB", kept))
+    return figures

@@ -32,8 +32,8 @@ def _write(address: str, key: str, number: int) -> int:
 
 
 def _nodes(address: str, key: str, _: int) -> int:
-    found = json.loads(_ask(f"http://{address}:8088/ws/v1/cluster/nodes?states=RUNNING", key))["nodes"]
-    return len(found["node"]) if found else 0
+    nodes = json.loads(_ask(f"http://{address}:8088/ws/v1/cluster/nodes?states=RUNNING", key))["nodes"]
+    return len(nodes["node"]) if nodes else 0
 
 
 def _watch(what: str, address: str, key: str, look: Callable[[str, str, int], int]) -> None:

@@ -82,7 +82,7 @@ def rows(say: Say) -> list[Row]:
     """All experiments, on a lab of their own."""
     plan = read_plan(Site(Path()), Catalog(), LIKE_LAB)
     constants = replace(plan.constants, network_bytes_s=NETWORK, disk_bytes_s=DISK, decommission_us=SECOND_US)
-    found: list[Row] = []
+    rows: list[Row] = []
     with TemporaryDirectory(prefix="fawkes-micro-") as folder:
         site = Site(Path(folder) / "lab")
         with lab_of(LabSpec(hosts=HOSTS, site=site.root, rate_bytes=NETWORK), say) as lab:
@@ -91,30 +91,30 @@ def rows(say: Say) -> list[Row]:
                 pool = Pool(client, site, say)
                 with pool.cluster("core", 2 * CORE, 2 * CORE, "TR") as cluster:
                     constants = replace(constants, slots=cluster.slots())
-                    found += _told(_core(cluster, constants), say)
+                    rows += _reported(_core(cluster, constants), say)
                 with pool.cluster("tr", CORE, HOSTS, "TR") as cluster:
-                    found += _told(_grown(cluster, "TR", constants), say)
+                    rows += _reported(_grown(cluster, "TR", constants), say)
                 with pool.cluster("tc", CORE, HOSTS, "TC") as cluster:
-                    found += _told(_grown(cluster, "TC", constants), say)
-                    found += _told(_removed(cluster, constants, plan.delays), say)
-    return found
+                    rows += _reported(_grown(cluster, "TC", constants), say)
+                    rows += _reported(_removed(cluster, constants, plan.delays), say)
+    return rows
 
 
-def _told(found: Iterator[Row], say: Say) -> Iterator[Row]:
+def _reported(rows: Iterator[Row], say: Say) -> Iterator[Row]:
     """Each row as soon as it is there, which is minutes before the next."""
-    for row in found:
+    for row in rows:
         say(f"{row.section} {row.what}: {row.live_s:.1f} s, simulated {row.simulated_s:.1f} s")
         yield row
 
 
-def table(found: Sequence[Row]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """As Markdown; behind each time is what part it is of that of the first row of the same jobs."""
     lines = [
         "| section | experiment | live | simulated | the paper |",
         "|---|---|---|---|---|",
     ]
     first: dict[str, Row] = {}
-    for row in found:
+    for row in rows:
         base = first.setdefault(row.what.partition(",")[0], row)
         live = f"{row.live_s:.1f} s ({row.live_s / base.live_s:.2f})"
         simulated = f"{row.simulated_s:.1f} s ({row.simulated_s / base.simulated_s:.2f})"
@@ -166,15 +166,15 @@ def _removals(constants: Constants, others: int) -> list[float]:
     bench = Bench(constants, CORE, others, SIMULATED["TC"])
     left = list(bench.others)
     bench.evacuate(left[:1], HELD_BYTES)
-    found = []
+    times = []
     for copy in bench.over():
         assert isinstance(copy, Copy)
-        found.append(bench.flows.now_us / SECOND_US)
+        times.append(bench.flows.now_us / SECOND_US)
         bench.cluster.leave(copy.of)
         left.pop(0)
         if left:
             bench.evacuate(left[:1], HELD_BYTES)
-    return found
+    return times
 
 
 # --- an MR-cluster in the lab
@@ -291,11 +291,11 @@ class Cluster:
     def wait(self, what: str, look: Callable[[], Any]) -> Any:
         """What ``look`` returns once that is true; DeadlineError after some minutes."""
         limit = time.monotonic() + _LIMIT_S
-        while not (found := look()):
+        while not (answer := look()):
             if time.monotonic() > limit:
                 raise DeadlineError(f"waited {_LIMIT_S:.0f} s for {self.name} {what}")
             time.sleep(_LOOK_S)
-        return found
+        return answer
 
     def _serving(self) -> list[dict[str, Any]]:
         nodes = self.pool.client.rows("nodes")
@@ -310,15 +310,15 @@ def main() -> int:
     """Measure, print the table, and write it to a file if one is named."""
     parser = argparse.ArgumentParser(prog="python -m bench.micro", description=__doc__)
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table as Markdown")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     try:
         text = table(rows(lambda said: print(said, file=sys.stderr)))
     except FawkesError as error:
         print(error, file=sys.stderr)
         return error.exit_status
     print(text)
-    if asked.write is not None:
-        asked.write.write_text(text)
+    if arguments.write is not None:
+        arguments.write.write_text(text)
     return 0
 
 

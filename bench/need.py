@@ -105,12 +105,12 @@ def _played(lab: Lab, site: Site, say: Say) -> Seen:
         explained[f"{waiting}, after the kill"] = _explain(site, waiting)
         play(client, AFTER, POLICY, began_s, say)
         jobs = ended(site, MIX, POLICY)
-        found = [row_of(client, POLICY, job) for job in jobs]
+        rows = [row_of(client, POLICY, job) for job in jobs]
     for job in jobs:
         if job.life is JobLife.DROPPED:
             explained[f"{job.id}, which was dropped"] = _explain(site, job.id)
     with closing(LedgerReader(site.state_dir)) as ledger:
-        return Seen(found, moves(ledger), explained, checks(ledger, found))
+        return Seen(rows, moves(ledger), explained, checks(ledger, rows))
 
 
 def _waiting(site: Site) -> str:

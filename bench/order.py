@@ -49,7 +49,7 @@ Orders = Mapping[str, list[str]]
 
 def orders(entries: Iterable[Entry]) -> Orders:
     """The orders of a ledger; a job counts as started when it was first seen to run."""
-    found: dict[str, list[str]] = {"admitted": [], "started": [], "dropped": []}
+    jobs: dict[str, list[str]] = {"admitted": [], "started": [], "dropped": []}
     for entry in entries:
         happened = [
             (kind, str(reason.facts["job"]))
@@ -64,9 +64,9 @@ def orders(entries: Iterable[Entry]) -> Orders:
         ]
         for kind, job in happened:
             name = job.removeprefix(f"{POLICY}-{CLUSTER}-")
-            if name not in found[kind]:
-                found[kind].append(name)
-    return found
+            if name not in jobs[kind]:
+                jobs[kind].append(name)
+    return jobs
 
 
 def offline() -> Orders:

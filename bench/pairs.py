@@ -58,7 +58,7 @@ class Pair:
     before: str
     after: str
     verdict: str
-    told: float
+    change: float
     seen: float
     line: str
 
@@ -94,10 +94,10 @@ def pairs(folder: Path, workload: str, policies: Sequence[str]) -> Iterator[Pair
         record = str(folder / f"{workload}-{before}")
         options = ("--policies", f"{before},{after}", "--replays", str(REPLAYS), "-o", "json")
         # Exit code 4: ranked, but not reproduced, and then every verdict is that nobody can tell.
-        told = json.loads(_fawkes(Site(folder), "whatif", record, *options, good=(0, ExitStatus.PARTIAL)))
-        row = next(one for one in told["rows"] if one["policy"] == after)
+        answer = json.loads(_fawkes(Site(folder), "whatif", record, *options, good=(0, ExitStatus.PARTIAL)))
+        row = next(row for row in answer["rows"] if row["policy"] == after)
         seen = _slowdown(folder, workload, after) / _slowdown(folder, workload, before) - 1
-        yield Pair(workload, before, after, row["verdict"], row["change"], seen, told["line"])
+        yield Pair(workload, before, after, row["verdict"], row["change"], seen, answer["line"])
 
 
 def _slowdown(folder: Path, workload: str, policy: str) -> float:
@@ -106,14 +106,15 @@ def _slowdown(folder: Path, workload: str, policy: str) -> float:
     return fmean(row["slowdown"] for row in rows)
 
 
-def table(found: Sequence[Pair]) -> str:
+def table(pairs: Sequence[Pair]) -> str:
     """The pairs as a table in Markdown, with the honesty line of each record below."""
     lines = ["| workload | from | to | told | by | seen | right |", "| --- | --- | --- | --- | --- | --- | --- |"]
-    for one in found:
-        right = "yes" if one.right else "NO"
-        cells = (one.workload, one.before, one.after, one.verdict, f"{one.told:+.1%}", f"{one.seen:+.1%}", right)
+    for pair in pairs:
+        right = "yes" if pair.right else "NO"
+        shares = f"{pair.change:+.1%}", f"{pair.seen:+.1%}"
+        cells = (pair.workload, pair.before, pair.after, pair.verdict, *shares, right)
         lines.append(f"| {' | '.join(cells)} |")
-    said = {f"{one.workload} under {one.before}": one.line for one in found}
+    said = {f"{pair.workload} under {pair.before}": pair.line for pair in pairs}
     return "\n".join([*lines, "", *(f"- {name}: {line}" for name, line in said.items())])
 
 
@@ -143,22 +144,22 @@ def main() -> int:
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help="scenarios of workloads/, with commas")
     parser.add_argument("--policies", default=",".join(POLICIES), help="two or more, with commas")
     parser.add_argument("--model", type=Path, default=_MODEL, help="constants, as `fawkes calibrate` writes them")
-    asked: Any = parser.parse_args()
-    folder, policies = asked.folder.absolute(), asked.policies.split(",")
+    arguments: Any = parser.parse_args()
+    folder, policies = arguments.folder.absolute(), arguments.policies.split(",")
     folder.mkdir(parents=True, exist_ok=True)
-    found: list[Pair] = []
+    compared: list[Pair] = []
     runs: list[str] = []
     try:
-        for workload in asked.workloads.split(","):
+        for workload in arguments.workloads.split(","):
             for policy in policies:
-                run(folder, workload, policy, asked.model.absolute(), lambda said: print(said, file=sys.stderr))
-            found += pairs(folder, workload, policies)
+                run(folder, workload, policy, arguments.model.absolute(), lambda said: print(said, file=sys.stderr))
+            compared += pairs(folder, workload, policies)
             runs.append(seen(folder, workload, policies))
     except FawkesError as error:
         print(error, file=sys.stderr)
         return error.exit_status
-    print("\n\n".join([table(found), *runs]))
-    return 0 if all(one.right for one in found) else 1
+    print("\n\n".join([table(compared), *runs]))
+    return 0 if all(pair.right for pair in compared) else 1
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def figures(rounds: int, say: Say) -> list[Figure]:
     ]
     need = Need(cause=Cause.LEAVES, within_s=_WITHIN_S)
     what = f"deciding for {_NODES:,} nodes with {_TASKS} tasks each"
-    found = []
+    results = []
     for name in ("kill", "checkpoint", "adaptive"):
         say(f"preemption: {name}")
         choose, seconds = policy_of(name), []
@@ -37,8 +37,8 @@ def figures(rounds: int, say: Say) -> list[Figure]:
             began = time.perf_counter()
             decide(tasks, devices, need, choose)
             seconds.append(time.perf_counter() - began)
-        found.append(Figure(group=GROUP, what=f"{what}: {name}", unit="s", ours=seconds, at_most=1))
-    return [*found, _workload(say)]
+        results.append(Figure(group=GROUP, what=f"{what}: {name}", unit="s", ours=seconds, at_most=1))
+    return [*results, _workload(say)]
 
 
 def _workload(say: Say) -> Figure:

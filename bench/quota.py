@@ -48,19 +48,19 @@ def figures(rounds: int, say: Say) -> list[Figure]:
             done = lab.exec(inside, cwd=_PROJECT, stderr=None)
     if done.returncode != 0:
         raise FawkesError("the measurement inside of the lab failed", hint="The reason stands above")
-    found: dict[str, list[float]] = json.loads(done.stdout)
-    late = sorted(found["in force"])[max(0, -(-rounds * 95 // 100) - 1)]
+    measured: dict[str, list[float]] = json.loads(done.stdout)
+    late = sorted(measured["in force"])[max(0, -(-rounds * 95 // 100) - 1)]
     what = f"from a decision until all quotas of {HOSTS} hosts are read back"
     cost = f"processor of a node, {1 / _PERIOD_S:.0f} settings a second for {_COST_S:.0f} s, with the guard"
     return [
-        Figure(group=GROUP, what=what, unit="ms", ours=found["in force"]),
+        Figure(group=GROUP, what=what, unit="ms", ours=measured["in force"]),
         Figure(group=GROUP, what=f"{what}: 95 % of the rounds", unit="ms", ours=[late], at_most=_IN_FORCE_MS),
         Figure(
             group=GROUP,
             what=cost,
             unit="% of a core",
-            ours=found["cost"],
-            other=found["nothing"],
+            ours=measured["cost"],
+            other=measured["nothing"],
             than="scripts that do nothing",
             at_most=_PERCENT,
         ),
@@ -69,7 +69,7 @@ def figures(rounds: int, say: Say) -> list[Figure]:
                 group=GROUP,
                 what=f"a busy container under {hundredths / 100:g} core: off by",
                 unit="cores",
-                ours=found[f"off {hundredths}"],
+                ours=measured[f"off {hundredths}"],
                 at_most=_OFF_CORES,
             )
             for hundredths in _SHARES
@@ -183,15 +183,15 @@ def _measure(site: Path, rounds: int) -> dict[str, list[float]]:
             for number in range(CONTAINERS):
                 nodes.start(name, _container(number), _IDLE)
         sleep(_SETTLE_S)
-        found = {"in force": _in_force(nodes, rounds)}
+        measured = {"in force": _in_force(nodes, rounds)}
         print("quota: what it costs a node", file=sys.stderr, flush=True)
-        found["nothing"] = [_cost(nodes, lambda name, _: nodes.fleet.run(name, Script(":"), _DEADLINE_S))]
-        found["cost"] = [_cost(nodes, nodes.again)]
+        measured["nothing"] = [_cost(nodes, lambda name, _: nodes.fleet.run(name, Script(":"), _DEADLINE_S))]
+        measured["cost"] = [_cost(nodes, nodes.again)]
         nodes.start(nodes.names[1], _container(CONTAINERS), _BUSY)
         for hundredths in _SHARES:
             print(f"quota: the share under {hundredths / 100:g} core", file=sys.stderr, flush=True)
-            found[f"off {hundredths}"] = [_off(nodes, hundredths)]
-    return found
+            measured[f"off {hundredths}"] = [_off(nodes, hundredths)]
+    return measured
 
 
 if __name__ == "__main__":

@@ -40,11 +40,11 @@ def figures(rounds: int, say: Say) -> list[Figure]:
         swim = _swim(swim, given)
         _write_swf(swf)
         _write_rumen(rumen, _rumen_source(given))
-        found = {name: [_fresh(name, path, say) for _ in range(rounds)] for name, path in
+        measured = {name: [_fresh(name, path, say) for _ in range(rounds)] for name, path in
                  (("swim", swim), ("swf", swf), ("rumen", rumen), ("json", rumen))}  # fmt: skip
 
     def values(name: str, key: str) -> list[float]:
-        return [one[key] for one in found[name]]
+        return [run[key] for run in measured[name]]
 
     megabytes = RUMEN_BYTES // _MB
     return [
@@ -71,9 +71,9 @@ def figures(rounds: int, say: Say) -> list[Figure]:
 
 
 def _swim(path: Path, given: str | None) -> Path:
-    found = sorted(Path(given).rglob("FB-2009*_0.tsv")) if given else []
-    if found:
-        return found[0]
+    files = sorted(Path(given).rglob("FB-2009*_0.tsv")) if given else []
+    if files:
+        return files[0]
     write(like_facebook(FACEBOOK_JOBS), path, "swim")
     return path
 
@@ -86,16 +86,16 @@ def _write_swf(path: Path) -> None:
         for number in range(1, SWF_JOBS + 1):
             at += chance.randint(0, 60)
             run, processors, user = chance.randint(1, 99_999), chance.randint(1, 512), chance.randint(1, 300)
-            asked = 3600 * chance.randint(1, 48)
+            limit = 3600 * chance.randint(1, 48)
             out.write(
-                f"{number} {at} {chance.randint(0, 9999)} {run} {processors} {run} -1 {processors} {asked} -1 1 "
+                f"{number} {at} {chance.randint(0, 9999)} {run} {processors} {run} -1 {processors} {limit} -1 1 "
                 f"{user} 1 {user % 40} 1 -1 -1 -1\n"
             )
 
 
 def _rumen_source(given: str | None) -> bytes:
-    found = sorted(Path(given).rglob("folder-input-trace.json.gz")) if given else []
-    return gzip.decompress((found[0] if found else _DATA / "rumen-5jobs.json.gz").read_bytes())
+    files = sorted(Path(given).rglob("folder-input-trace.json.gz")) if given else []
+    return gzip.decompress((files[0] if files else _DATA / "rumen-5jobs.json.gz").read_bytes())
 
 
 def _write_rumen(path: Path, jobs: bytes) -> None:
@@ -111,9 +111,9 @@ def _fresh(name: str, path: Path, say: Say) -> dict[str, float]:
     done = subprocess.run(
         [sys.executable, "-m", "bench.readers", name, str(path)], capture_output=True, text=True, check=True
     )
-    found: dict[str, float] = json.loads(done.stdout)
-    say(f"readers: {name} {found['seconds']:.2f} s")
-    return found
+    measured: dict[str, float] = json.loads(done.stdout)
+    say(f"readers: {name} {measured['seconds']:.2f} s")
+    return measured
 
 
 # --- in the fresh process

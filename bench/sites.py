@@ -106,22 +106,22 @@ def rows(say: Say, links: list[str]) -> Iterator[Row]:
                     # the first half of the hosts is the first site
                     near = pool.names[:CORE]
                     both = pool.names[CORE : CORE + CORE // 2] + pool.names[-CORE // 2 :]
-                    with pool.on(near, "one", _CLUSTER) as one, pool.on(both, "two", _CLUSTER) as two:
-                        at_link = replace(constants, site_bytes_s=link, slots=one.slots())
+                    with pool.on(near, "one", _CLUSTER) as single, pool.on(both, "two", _CLUSTER) as double:
+                        at_link = replace(constants, site_bytes_s=link, slots=single.slots())
                         for app in _RUN:
-                            yield _row(lab, app, name, one, two, at_link)
+                            yield _row(lab, app, name, single, double, at_link)
 
 
-def _row(lab: Lab, app: str, link: str, one: Cluster, two: Cluster, constants: Constants) -> Row:
-    for cluster in (one, two):
+def _row(lab: Lab, app: str, link: str, single: Cluster, double: Cluster, constants: Constants) -> Row:
+    for cluster in (single, double):
         _run(cluster, f"{app}-data", _PREPARE[app])
     one_s, two_s, crossed = list[float](), list[float](), list[float]()
     for number in range(1, ROUNDS + 1):
-        one_s.append(_run(one, f"{app}-{number}", _RUN[app]))
+        one_s.append(_run(single, f"{app}-{number}", _RUN[app]))
         before = _crossed(lab)
-        two_s.append(_run(two, f"{app}-{number}", _RUN[app]))
+        two_s.append(_run(double, f"{app}-{number}", _RUN[app]))
         crossed.append(_crossed(lab) - before)
-        two.pool.say(f"over the link: {crossed[-1] / MB:.1f} MB")
+        double.pool.say(f"over the link: {crossed[-1] / MB:.1f} MB")
     simulated_s = (_simulated(app, constants, 1), _simulated(app, constants, 2))
     # over a link so narrow nothing else takes time
     narrow = replace(constants, site_bytes_s=_NARROW)
@@ -150,19 +150,19 @@ def _simulated(app: str, constants: Constants, sites: int) -> float:
     return bench.run([profile_of_job(replace(job, maps=MAPS))])
 
 
-def table(found: list[Row]) -> str:
+def table(rows: list[Row]) -> str:
     """As Markdown: medians, and on two sites how much more that is."""
     lines = [
         "| job | link | live: one site | two sites | simulated: one site | two sites | the paper | over the link |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for row in found:
-        one, two, (plain, simulated) = median(row.one_s), median(row.two_s), row.simulated_s
+    for row in rows:
+        single, double, (plain, simulated) = median(row.one_s), median(row.two_s), row.simulated_s
         cells = [
             APPLICATIONS[row.app].name,
             row.link,
             _each(row.one_s),
-            f"{_each(row.two_s)}, {two / one - 1:+.0%}",
+            f"{_each(row.two_s)}, {double / single - 1:+.0%}",
             f"{plain:.1f} s",
             f"{simulated:.1f} s, {simulated / plain - 1:+.0%}",
             _PAPER[row.app] if row.link == next(iter(LINKS)) else "",
@@ -180,13 +180,13 @@ def main() -> int:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.sites", description=__doc__)
     parser.add_argument("--link", choices=list(LINKS), action="append", help="only this link, named as in the table")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        found = list(rows(lambda said: print(said, file=sys.stderr), asked.link or list(LINKS)))
+        measured = list(rows(lambda said: print(said, file=sys.stderr), arguments.link or list(LINKS)))
     except FawkesError as error:
         print(error, file=sys.stderr)
         return error.exit_status
-    print(table(found))
+    print(table(measured))
     return 0
 
 

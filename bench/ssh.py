@@ -42,13 +42,13 @@ def figures(rounds: int, say: Say) -> list[Figure]:
             done = lab.exec(inside, cwd=_PROJECT, stderr=None)
     if done.returncode != 0:
         raise FawkesError("the measurement inside of the lab failed", hint="The reason stands above")
-    found: dict[str, list[float]] = json.loads(done.stdout)
+    times: dict[str, list[float]] = json.loads(done.stdout)
 
     def against(kind: str, other: str, than: str, faster: float) -> Figure:
-        ours = found[f"fleet {kind}"]
+        ours = times[f"fleet {kind}"]
         what = f"{kind} connections"
         return Figure(
-            group=GROUP, what=what, unit="s", ours=ours, other=found[other], than=than, at_least_faster=faster
+            group=GROUP, what=what, unit="s", ours=ours, other=times[other], than=than, at_least_faster=faster
         )
 
     return [
@@ -57,8 +57,8 @@ def figures(rounds: int, say: Say) -> list[Figure]:
         against("kept", "clush new", "clush, which keeps none by itself", _KEPT_FASTER),
         against("kept", "clush kept", "clush, with ControlPersist set for it", _KEPT_FASTER),
         against("kept", "ansible kept", "Ansible, with its ControlPersist", _KEPT_FASTER),
-        Figure(group=GROUP, what="new connections, a Python process of its own", unit="s", ours=found["process new"]),
-        Figure(group=CHECK_GROUP, what="all hosts fit", unit="s", ours=found["check"]),
+        Figure(group=GROUP, what="new connections, a Python process of its own", unit="s", ours=times["process new"]),
+        Figure(group=CHECK_GROUP, what="all hosts fit", unit="s", ours=times["check"]),
     ]
 
 
@@ -136,12 +136,12 @@ class _Ours:
 
 def _measure(site: Path, programs: Path, folder: Path, rounds: int) -> dict[str, list[float]]:
     ours = _Ours(site)
-    found: dict[str, list[float]] = {}
+    times: dict[str, list[float]] = {}
 
     def time(name: str, do: Callable[[], object]) -> None:
         began = monotonic()
         do()
-        found.setdefault(name, []).append(monotonic() - began)
+        times.setdefault(name, []).append(monotonic() - began)
 
     with ours.fleet() as kept:
         others = _Others(site, programs, folder)
@@ -160,7 +160,7 @@ def _measure(site: Path, programs: Path, folder: Path, rounds: int) -> dict[str,
             time("fleet kept", lambda: ours.true(kept))
             time("clush kept", lambda: others.clush(others.kept_by_clush()))
             time("ansible kept", lambda: others.ansible(others.kept()))
-    return found
+    return times
 
 
 if __name__ == "__main__":

@@ -90,12 +90,12 @@ class _Bench:
                 there = len(_read(path))
                 until("puts after the takeover", lambda: sum(not p.failed for p in _read(path)[there:]) >= _PUTS)
                 # Before its end, which fails a put.
-                found = _read(path)
+                puts = _read(path)
             finally:
                 client.terminate()
         self._lab.start(old)
-        self._say(f"standby: longest gap {longest_gap_s(found):.1f} s; failed: {[p.failed for p in found if p.failed]}")
-        return found
+        self._say(f"standby: longest gap {longest_gap_s(puts):.1f} s; failed: {[p.failed for p in puts if p.failed]}")
+        return puts
 
     def _empty_and_restart(self, host: str) -> None:
         ssh = ["ssh", "-F", str(self._site.root / "ssh_config"), "-o", "BatchMode=yes", host, _EMPTY]

@@ -273,9 +273,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.streams", description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("build/streams"), help="ledgers, pictures (build/streams)")
     parser.add_argument("--checkpoint", choices=("own", "none"), action="append", help="both unless one is named")
-    asked = parser.parse_args()
-    for checkpoint in asked.checkpoint or ("own", "none"):
-        folder = asked.folder.absolute() / checkpoint
+    arguments = parser.parse_args()
+    for checkpoint in arguments.checkpoint or ("own", "none"):
+        folder = arguments.folder.absolute() / checkpoint
         try:
             if not (folder / LEDGER).exists():
                 live(folder, checkpoint, lambda said: print(said, file=sys.stderr))

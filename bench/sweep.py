@@ -33,16 +33,16 @@ _KINDS = {
 
 def figures(rounds: int, say: Say) -> list[Figure]:
     """Measure; each kind in ``rounds`` pairs of fresh processes, the runs alone beside it."""
-    found = []
+    results = []
     for kind, what in _KINDS.items():
         bare, with_ = [], []
         for _ in range(rounds):
             bare.append(_fresh("alone", kind, say))
             with_.append(_fresh(kind, kind, say))
-        found.append(
+        results.append(
             Figure(group=GROUP, what=what, unit="s", ours=with_, other=bare, than="the runs alone", at_most_times=1.1)
         )
-    return found
+    return results
 
 
 def _fresh(name: str, kind: str, say: Say) -> float:

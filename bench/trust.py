@@ -30,7 +30,7 @@ _SETTINGS = 'preset = "demo"\npolicy = "TD"\nsample_every = "4s"\nidle_time = "1
 def recorded(folder: Path, names: Sequence[str], say: Say) -> list[Path]:
     """A record of each workload of ``names``, as `fawkes record` writes it; FawkesError when a command fails."""
     site = Site(folder / "lab")
-    found = []
+    records = []
     with lab_of(LabSpec(hosts=HOSTS, site=site.root), say) as lab:
         site.settings_file.write_text(_SETTINGS)
         with controller_of(lab, site):
@@ -38,11 +38,11 @@ def recorded(folder: Path, names: Sequence[str], say: Say) -> list[Path]:
                 since = datetime.now(UTC).isoformat(timespec="seconds").removesuffix("+00:00")
                 say(f"trust: {name}")
                 _fawkes(site, "replay", name, "--out", str(folder / f"replay-{name}"))
-                found.append(folder / name)
-                _fawkes(site, "record", "--since", since, "--out", str(found[-1]))
+                records.append(folder / name)
+                _fawkes(site, "record", "--since", since, "--out", str(records[-1]))
                 for cluster in WORKLOADS[name]:
                     _fawkes(site, "release", cluster, "--yes", "--wait", "--discard-data")
-    return found
+    return records
 
 
 def judged(records: list[Path], model: Path) -> str:
@@ -69,16 +69,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.trust", description=__doc__)
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the records and the model in a new folder")
     parser.add_argument("--model", type=Path, metavar="FILE", help="judge these constants; fit nothing")
-    asked = parser.parse_args()
-    if asked.model is not None and not asked.model.is_file():
-        parser.error(f"there is no file {asked.model}: --keep DIR makes DIR/model.toml")
+    arguments = parser.parse_args()
+    if arguments.model is not None and not arguments.model.is_file():
+        parser.error(f"there is no file {arguments.model}: --keep DIR makes DIR/model.toml")
     try:
-        if asked.keep is not None:
-            asked.keep.mkdir(parents=True)
-            print(_table(asked.keep.absolute(), asked.model))
+        if arguments.keep is not None:
+            arguments.keep.mkdir(parents=True)
+            print(_table(arguments.keep.absolute(), arguments.model))
         else:
             with TemporaryDirectory(prefix="fawkes-trust-") as folder:
-                print(_table(Path(folder), asked.model))
+                print(_table(Path(folder), arguments.model))
     except (FawkesError, OSError) as error:
         print(error, file=sys.stderr)
         return error.exit_status if isinstance(error, FawkesError) else 1

@@ -373,10 +373,10 @@ def main() -> int:
     )
     parser.add_argument("--policies", default=",".join(POLICIES), help="preemption policies, with commas")
     parser.add_argument("--offline", action="store_true", help="without the lab")
-    asked = parser.parse_args()
-    folder, policies = asked.folder.absolute(), asked.policies.split(",")
+    arguments = parser.parse_args()
+    folder, policies = arguments.folder.absolute(), arguments.policies.split(",")
     try:
-        if not asked.offline and not (folder / LEDGER).exists():
+        if not arguments.offline and not (folder / LEDGER).exists():
             live(folder, policies, lambda said: print(said, file=sys.stderr))
         places: list[tuple[str, Callable[[str], Reader]]] = [("simulated", offline)]
         with ExitStack() as stack:

@@ -31,20 +31,20 @@ _DEADLINE_US = 10**12
 
 def figures(rounds: int, say: Say) -> list[Figure]:
     """Measure; ``rounds`` fresh processes for each policy."""
-    found = []
+    results = []
     for policy in ADMISSIONS:
         runs = [_fresh(policy, say) for _ in range(rounds)]
         for key, event in (("submit_ms", "a job is submitted"), ("read_ms", "a reading")):
             what = f"1,000 jobs wait under {policy}: {event}"
-            found.append(Figure(group=GROUP, what=what, unit="ms", ours=[run[key] for run in runs], at_most=10))
-    return found
+            results.append(Figure(group=GROUP, what=what, unit="ms", ours=[run[key] for run in runs], at_most=10))
+    return results
 
 
 def _fresh(policy: str, say: Say) -> dict[str, float]:
     say(f"core: 1,000 jobs wait under {policy}")
     done = subprocess.run([sys.executable, "-m", "bench.waiting", policy], stdout=subprocess.PIPE, check=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
 
 
 # --- in the fresh process

@@ -51,8 +51,8 @@ class Folder:
 
     def row(self, item: str) -> Row | None:
         """The row of a scenario, if this code has made it."""
-        found = stamp_of(self.folder / f"{item}.json")
-        return found if found is not None and found.get("code") == self.code else None
+        stamp = stamp_of(self.folder / f"{item}.json")
+        return stamp if stamp is not None and stamp.get("code") == self.code else None
 
     def keep(self, item: str, row: Row) -> None:
         """Store a row, whole."""
@@ -110,10 +110,10 @@ def _run(scenarios: Path, divisions: int, item: str) -> Row:
 def _outcome(plan: Plan, catalog: Catalog, arm: str, replay: int) -> tuple[float, int]:
     policy, pays = ARMS[arm]
     scenario = plan.scenario(catalog, policy=catalog.find(Kind.POLICY, policy), changes={"moves_must_pay": pays})
-    found = outcome_of(
+    outcome = outcome_of(
         simulate(shaken_scenario(scenario, plan.demands, seed=plan.seed, replay=replay, spread_us=_SPREAD_US))
     )
-    return found.slowdown_mean or 0.0, found.reconfigurations
+    return outcome.slowdown_mean or 0.0, outcome.reconfigurations
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,19 +148,19 @@ def judged(row: Row) -> Judged:
 
 def table(rows: Sequence[Row]) -> str:
     """Markdown: each named scenario, the drawn ones by pool and preset, and those that are not as they are to be."""
-    found = [judged(row) for row in rows if "error" not in row]
-    named = [one for one in found if one.row["drawn"] is None]
-    drawn = [one for one in found if one.row["drawn"] is not None]
+    judgements = [judged(row) for row in rows if "error" not in row]
+    named = [each for each in judgements if each.row["drawn"] is None]
+    drawn = [each for each in judgements if each.row["drawn"] is not None]
     head = "| {} | None | EQ | TD | TD, paying | moves TD | moves paying | to best of None, EQ | regret |\n"
     rule = "|---|---|---|---|---|---|---|---|---|\n"
-    text = head.format("scenario") + rule + "".join(_line(one) for one in named) if named else ""
+    text = head.format("scenario") + rule + "".join(_line(each) for each in named) if named else ""
     if drawn:
         text += "\n| drawn | scenarios | > 2 % worse | mean | most | TD gains in | kept < 95 % | kept of all gains |"
         text += " median regret TD | with it |\n|---|---|---|---|---|---|---|---|---|---|\n"
         for label, part in _parts(drawn).items():
             text += _summary(label, part)
-        missed = sorted((one for one in drawn if not one.holds), key=lambda one: -one.worse)
-        text += "\n" + head.format("drawn, not as it is to be") + rule + "".join(_line(one) for one in missed)
+        missed = sorted((each for each in drawn if not each.holds), key=lambda each: -each.worse)
+        text += "\n" + head.format("drawn, not as it is to be") + rule + "".join(_line(each) for each in missed)
     for row in rows:
         if "error" in row:
             text += f"\n{row['name']}: {row['error']}\n"
@@ -169,37 +169,37 @@ def table(rows: Sequence[Row]) -> str:
 
 def _parts(drawn: Sequence[Judged]) -> dict[str, list[Judged]]:
     parts = {"all": list(drawn)}
-    for one in drawn:
-        facts = one.row["drawn"]
+    for each in drawn:
+        facts = each.row["drawn"]
         sites = "two sites" if facts["sites"] > 1 else "one site"
         label = "lab" if facts["pool"] == "lab" else f"{facts['preset']}, {sites}"
-        parts.setdefault(label, []).append(one)
+        parts.setdefault(label, []).append(each)
     return parts
 
 
-def _line(one: Judged) -> str:
-    row, means = one.row, one.row["slowdown"]
+def _line(each: Judged) -> str:
+    row, means = each.row, each.row["slowdown"]
     cells = [row["name"], *(f"{means[arm]:.2f}" for arm in ARMS)]
-    cells += [f"{row['moves']['TD']:.0f}", f"{row['moves']['TD, paying']:.0f}", f"{one.worse:+.1%}"]
-    return f"| {' | '.join([*cells, '-' if one.regret is None else f'{one.regret:+.1%}'])} |\n"
+    cells += [f"{row['moves']['TD']:.0f}", f"{row['moves']['TD, paying']:.0f}", f"{each.worse:+.1%}"]
+    return f"| {' | '.join([*cells, '-' if each.regret is None else f'{each.regret:+.1%}'])} |\n"
 
 
 def _summary(label: str, part: Sequence[Judged]) -> str:
-    gains = [one for one in part if one.kept is not None]
-    kept = sum(one.gain * (one.kept or 0) for one in gains) / sum(one.gain for one in gains) if gains else None
-    both = [one for one in part if one.regret is not None]
-    plain = [one.row["first"]["TD"] / one.row["fixed"] - 1 for one in both]
+    gains = [each for each in part if each.kept is not None]
+    kept = sum(each.gain * (each.kept or 0) for each in gains) / sum(each.gain for each in gains) if gains else None
+    both = [each for each in part if each.regret is not None]
+    plain = [each.row["first"]["TD"] / each.row["fixed"] - 1 for each in both]
     cells = [
         label,
         str(len(part)),
-        str(sum(one.worse > WORSE for one in part)),
-        f"{fmean(one.worse for one in part):+.1%}",
-        f"{max(one.worse for one in part):+.1%}",
+        str(sum(each.worse > WORSE for each in part)),
+        f"{fmean(each.worse for each in part):+.1%}",
+        f"{max(each.worse for each in part):+.1%}",
         str(len(gains)),
-        str(sum((one.kept or 0) < KEPT for one in gains)),
+        str(sum((each.kept or 0) < KEPT for each in gains)),
         "-" if kept is None else f"{kept:.0%}",
         f"{median(plain):+.1%}" if plain else "-",
-        f"{median(one.regret or 0 for one in both):+.1%}" if both else "-",
+        f"{median(each.regret or 0 for each in both):+.1%}" if both else "-",
     ]
     return f"| {' | '.join(cells)} |\n"
 
