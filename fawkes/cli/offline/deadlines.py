@@ -139,9 +139,9 @@ def _cells(
     cpus = [_cpus(word.strip()) for word in capacity.split(",")]
     # The jobs of a table are the same with each seed; so are its own deadlines.
     numbers = range(1, 2 if kinds == [OWN] else seeds + 1)
-    found_cells = cells(name, numbers, kinds, cpus, names, basis=basis, peak=peak, jobs=count)
-    dated(found_cells[0])
-    return found_cells
+    planned = cells(name, numbers, kinds, cpus, names, basis=basis, peak=peak, jobs=count)
+    dated(planned[0])
+    return planned
 
 
 def _cpus(text: str) -> int:

@@ -70,12 +70,12 @@ def whatif(
     opened = open_record(record)
     # The policy of the record counts as one of its site, and is among all of them.
     catalog = Catalog(site=record)
-    policies_found = chosen(catalog, policies)
+    chosen_policies = chosen(catalog, policies)
     variants = variants_under(catalog, admission, settings)
     if preemption is not None:
         variants = answers.preemption_variants(catalog, preemption, variants)
     question = answers.question_of(opened, catalog)
-    grid = answers.grid_of(question, catalog, policies_found, variants, replays=replays, spread_us=spread)
+    grid = answers.grid_of(question, catalog, chosen_policies, variants, replays=replays, spread_us=spread)
     count = jobs or os.cpu_count() or 1
     with progress("whatif", 1 + len(grid.cells)) as step:
         verdict = answers.verdict_of(question, ModelBounds(job_bound, makespan_bound))

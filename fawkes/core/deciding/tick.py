@@ -96,8 +96,8 @@ def _unasked(
     windows: Mapping[ClusterId, Window], readable: Mapping[ClusterId, Window], last: PutTick
 ) -> dict[ClusterId, Plain]:
     """The policy's memory of MR-clusters that it was not asked about, because nothing was read of them."""
-    asked_about = {c for c, window in readable.items() if window.samples}
-    return {c: kept for c, kept in last.memory.items() if c in windows and c not in asked_about}
+    weighed = {c for c, window in readable.items() if window.samples}
+    return {c: kept for c, kept in last.memory.items() if c in windows and c not in weighed}
 
 
 def _balance(

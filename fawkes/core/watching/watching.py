@@ -273,7 +273,7 @@ def doubted_for_long(draft: Draft, name: str) -> None:
     if state.life is NodeLife.SERVING and (trouble := _trouble(state, sight)):
         lost(draft, state, ", ".join(trouble))
     elif state.life is NodeLife.SERVING and _should_leave(sight):
-        _told_again(draft, state, "is not serving")
+        _order_again(draft, state, "is not serving")
     elif state.life is NodeLife.DRAINING:
         _drain_doubted(draft, state, sight)
     elif state.life is NodeLife.EVACUATING:
@@ -285,12 +285,12 @@ def _drain_doubted(draft: Draft, state: NodeState, sight: Sight) -> None:
     if sight.compute is Compute.ABSENT:
         drained(draft, state)
     elif sight.compute is Compute.RUNNING:
-        _told_again(draft, state, "is not draining")
+        _order_again(draft, state, "is not draining")
 
 
 def _evacuation_doubted(draft: Draft, state: NodeState, sight: Sight) -> None:
     if sight.stored is Stored.IN_SERVICE:
-        _told_again(draft, state, "is not evacuating")
+        _order_again(draft, state, "is not evacuating")
     elif sight.stored in UNHEARD:
         why = _not_safe(state, sight)
         gone = lost(draft, state, f"it died while it was leaving, and {why}")
@@ -305,7 +305,7 @@ def _why_held(draft: Draft, state: NodeState, sight: Sight) -> str:
     return never or _not_safe(state, sight)
 
 
-def _told_again(draft: Draft, state: NodeState, what: str) -> None:
+def _order_again(draft: Draft, state: NodeState, what: str) -> None:
     draft.say("told-again", node=state.node.id, cluster=state.owner, what=what)
     if state.owner is not None:
         draft.touch(state.owner, afresh=True)

@@ -98,7 +98,7 @@ class Line:
         self.close()
 
 
-def answer_one(listener: socket.socket, do: Callable[[str, str], Any]) -> None:
+def answer_next(listener: socket.socket, do: Callable[[str, str], Any]) -> None:
     """Take one request from the listening socket and answer it with what ``do(verb, host)`` returns or raises."""
     connection, _ = listener.accept()
     connection.settimeout(_LIMIT_S)

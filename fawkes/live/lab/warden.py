@@ -21,7 +21,7 @@ from typing import Any
 
 from fawkes.base.errors import FawkesError, HostError, UserError
 from fawkes.live.lab.blueprint import CONTROL, SSHD_LOG, Blueprint
-from fawkes.live.lab.control import COMMIT, answer_one, error_as_data, refusal_as_data
+from fawkes.live.lab.control import COMMIT, answer_next, error_as_data, refusal_as_data
 from fawkes.live.lab.files import SSH_PORT
 from fawkes.live.lab.inside import kernel, processes
 from fawkes.live.lab.inside.host import begin
@@ -257,7 +257,7 @@ def _serve(warden: Warden, listener: socket.socket) -> None:
             os.read(wake_read, 4096)
             warden.reap()
         if listener.fileno() in ready:
-            answer_one(listener, warden.do)
+            answer_next(listener, warden.do)
 
 
 def main(blueprint_file: str, lock: int) -> None:

@@ -29,7 +29,7 @@ def says_times(details: Facts) -> bool:
     return timed or bool(details.get("sleep") or details.get("profile"))
 
 
-def asked_of(job: JobState, applications: Sequence[Application], slots: float | None) -> Asked:
+def demand_of(job: JobState, applications: Sequence[Application], slots: float | None) -> Asked:
     """The demand of a job that succeeded.
 
     ``applications`` are those of its last attempt as Hadoop's history has them, ``slots`` what its MR-cluster had. Of a

@@ -13,7 +13,7 @@ from fawkes.base.errors import RefusedError, UserError
 from fawkes.base.version import __version__
 from fawkes.config.workloads.model import read_model
 from fawkes.core.values.model import JobLife, JobState
-from fawkes.offline.record.demand import asked_of
+from fawkes.offline.record.demand import demand_of
 from fawkes.offline.record.hadoop import Application, applications_in
 from fawkes.offline.record.measured import seen_in
 from fawkes.offline.record.scenario import DEMANDS_FILE, JOBS_FILE, MODEL_FILE, Platform, scenario_text
@@ -86,7 +86,7 @@ def write_record(
         say("histories")
         demands: dict[str, Asked] = {}
         for job in recorded.jobs:
-            demands[job.id] = asked_of(job, applications.get(job.id, ()), recorded.slots.get(job.id))
+            demands[job.id] = demand_of(job, applications.get(job.id, ()), recorded.slots.get(job.id))
         write_demands(draft / DEMANDS_FILE, demands)
         table.write(_trace(recorded, demands), draft / JOBS_FILE)
         _write_scenario(draft, ledger, recorded, platform, model)

@@ -16,7 +16,7 @@ def event_in_words(event: events.Event) -> str:
         said = words(event)
         if said is not None:
             return said
-    return _asked_in_words(event)
+    return _request_in_words(event)
 
 
 def _seen_in_words(event: events.Event) -> str | None:
@@ -100,7 +100,7 @@ def _attempt_in_words(seen: Attempt) -> str:
     return f"{launcher}{code}, {applications}" + _after_colon(seen.refused or seen.error or seen.words)
 
 
-def _asked_in_words(event: events.Event) -> str:
+def _request_in_words(event: events.Event) -> str:
     what, by = _subject(event), getattr(event, "by", "")
     return " ".join(part for part in (what, f"(by {by})" if by else "") if part)
 

@@ -12,7 +12,7 @@ import pytest
 
 from fawkes.base.errors import BrokenError, FawkesError, HostError, RefusedError, UserError
 from fawkes.live.lab.blueprint import CONTROL
-from fawkes.live.lab.control import Line, NoWardenError, answer_one, error_as_data, error_from_data
+from fawkes.live.lab.control import Line, NoWardenError, answer_next, error_as_data, error_from_data
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def warden(folder: Path, do: Callable[[str, str], Any]) -> Iterator[None]:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"/proc/self/fd/{handle}/{CONTROL}")
         listener.listen()
-        thread = threading.Thread(target=answer_one, args=(listener, do))
+        thread = threading.Thread(target=answer_next, args=(listener, do))
         thread.start()
         yield
         thread.join(10)

@@ -9,7 +9,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState
-from fawkes.offline.record.demand import asked_of
+from fawkes.offline.record.demand import demand_of
 from fawkes.offline.record.hadoop import Application
 from fawkes.offline.scenarios.demands import KnownDemands
 from fawkes.sim.hadoop.profile import Profile
@@ -35,7 +35,7 @@ JAR = JobSpec(id=JobId("jar"), cluster=ClusterId("c"), tasks=10, tasks_estimated
 
 def test_a_sleep_job_says_it_itself() -> None:
     spec = sleep_job("s", "c", maps=3, map_s=7, reduces=2, reduce_s=1)
-    demand = asked_of(job(spec, 100), [application(9, 9)], 4.0)
+    demand = demand_of(job(spec, 100), [application(9, 9)], 4.0)
     assert demand.known is KnownDemands.SPEC
     assert demand.profile == Profile(maps=3, map_us=7 * S, reduces=2, reduce_us=S)
     assert (demand.told_tasks, demand.told_bytes) == (5, 0)
@@ -45,12 +45,12 @@ def test_a_load_job_says_its_bytes_and_hadoop_its_processor_time() -> None:
     profile = Profile(maps=4, map_read_bytes=100, reduces=2, map_output_bytes=10, output_bytes=7)
     spec = replace(JAR, details={"kind": "script", "profile": {name: getattr(profile, name) for name in FIELDS}})
     said = application(4, 2, CPU_MILLISECONDS=(8000, 3000), HDFS_BYTES_READ=(999, 0))
-    demand = asked_of(job(spec, 100), [said], 4.0)
+    demand = demand_of(job(spec, 100), [said], 4.0)
     assert demand.known is KnownDemands.HISTORY
     assert demand.profile == replace(profile, map_cpu_us=2 * S, reduce_cpu_us=1_500_000)
-    assert asked_of(job(spec, 100), [], 4.0).known is KnownDemands.SPEC
+    assert demand_of(job(spec, 100), [], 4.0).known is KnownDemands.SPEC
     asleep = replace(JAR, details={"kind": "script", "profile": {"maps": 3, "map_us": S}})
-    assert asked_of(job(asleep, 100), [said], 4.0).profile == Profile(maps=3, map_us=S)
+    assert demand_of(job(asleep, 100), [said], 4.0).profile == Profile(maps=3, map_us=S)
 
 
 def test_counters_are_divided_by_tasks() -> None:
@@ -62,7 +62,7 @@ def test_counters_are_divided_by_tasks() -> None:
         MAP_OUTPUT_MATERIALIZED_BYTES=(80, 0),
         HDFS_BYTES_WRITTEN=(0, 60),
     )
-    demand = asked_of(job(JAR, 100), [said], 4.0)
+    demand = demand_of(job(JAR, 100), [said], 4.0)
     assert demand.known is KnownDemands.HISTORY
     assert demand.profile == Profile(
         maps=4,
@@ -77,12 +77,12 @@ def test_counters_are_divided_by_tasks() -> None:
 
 def test_what_maps_write_alone_is_their_output() -> None:
     said = application(4, 0, HDFS_BYTES_WRITTEN=(400, 0), MAP_OUTPUT_MATERIALIZED_BYTES=(80, 0))
-    profile = asked_of(job(JAR, 100), [said], None).profile
+    profile = demand_of(job(JAR, 100), [said], None).profile
     assert (profile.output_bytes, profile.map_output_bytes, profile.reduces) == (100, 0, 0)
 
 
 def test_several_applications_are_taken_as_one() -> None:
-    profile = asked_of(job(JAR, 100), [application(4, 1, CPU_MILLISECONDS=(4000, 0)), application(1, 0)], None).profile
+    profile = demand_of(job(JAR, 100), [application(4, 1, CPU_MILLISECONDS=(4000, 0)), application(1, 0)], None).profile
     assert (profile.maps, profile.reduces, profile.map_cpu_us) == (5, 1, 800_000)
 
 
@@ -99,7 +99,7 @@ def test_several_applications_are_taken_as_one() -> None:
 def test_without_a_history_tasks_fill_the_run_time(
     changes: dict[str, Any], run_s: float, slots: float | None, maps: int, map_s: float
 ) -> None:
-    demand = asked_of(job(replace(JAR, **changes), run_s), [], slots)
+    demand = demand_of(job(replace(JAR, **changes), run_s), [], slots)
     assert (demand.known, demand.profile.maps) == (KnownDemands.LEDGER, maps)
     assert demand.profile.map_us == int(map_s * S)
     assert demand.told_tasks == (None if changes.get("tasks_estimated") else 10)

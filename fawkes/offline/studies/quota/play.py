@@ -299,9 +299,9 @@ class Play:
 
     def _advance(self, now_s: float, until_s: float) -> None:
         for app in self._active():
-            self._advance_one(app, now_s, until_s)
+            self._advance_app(app, now_s, until_s)
 
-    def _advance_one(self, app: _Running, now_s: float, until_s: float) -> None:
+    def _advance_app(self, app: _Running, now_s: float, until_s: float) -> None:
         """Let an application go on; stages that end make room for the next ones at once."""
         while app.end_s is None and now_s < until_s - _EPSILON_S:
             spare = []

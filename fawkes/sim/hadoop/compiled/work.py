@@ -42,8 +42,8 @@ def work(w: Array, f: Array, o: int) -> None:
     else:
         _work_fetch(w, f, o)
     if not w[o + OWNER.STARTS]:
-        told_us = w[HEADER.TASK_END_US] if phase in (MAP, REDUCE) else 0
-        f[o + OWNER.TAIL] = f[HEADER.SERIAL] * (f[HEADER.TOGETHER] - f[HEADER.LONGEST]) + told_us
+        end_us = w[HEADER.TASK_END_US] if phase in (MAP, REDUCE) else 0
+        f[o + OWNER.TAIL] = f[HEADER.SERIAL] * (f[HEADER.TOGETHER] - f[HEADER.LONGEST]) + end_us
     at_least_one(w, f, o, w[w[o + OWNER.CLUSTER] + CLUSTER.FIRST_POOL])
 
 
