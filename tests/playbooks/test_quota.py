@@ -28,7 +28,7 @@ from tests.support.waiting import wait_for
 
 ONE, OTHER = "container_1700000000000_0001_01_000002", "container_e7_1700000000000_0002_01_000003"
 #: tests on a slow machine take longer than the guard of a node waits
-limit, renew = (partial(script, lifetime_s=600) for script in (quota.limit, quota.renew))
+limit, renew = partial(quota.limit, lifetime_s=600), partial(quota.renew, lifetime_s=600)
 #: a parent, a child with the marks, and one that has shed them
 TREE = "sleep 1000 & env -i sh -c 'sleep 1000; :' & wait"
 
