@@ -294,7 +294,7 @@ class RealSite:
 
         self.until(f"{life} of {', '.join(clusters)}", reached)
 
-    def until_ended(self, *jobs: str) -> list[JobState]:
+    def until_ended(self, *jobs: str, limit_s: float = LIMIT_S) -> list[JobState]:
         """Wait until jobs have ended, however."""
 
         def ended() -> list[JobState] | None:
@@ -302,7 +302,7 @@ class RealSite:
             there = [job for job in states if job is not None and job.life in ENDED_JOBS]
             return there if len(there) == len(jobs) else None
 
-        return self.until(f"the end of {', '.join(jobs)}", ended)
+        return self.until(f"the end of {', '.join(jobs)}", ended, limit_s=limit_s)
 
     def serving(self, cluster: str, role: Role) -> list[str]:
         """The nodes that serve an MR-cluster in a role, as of the last look."""

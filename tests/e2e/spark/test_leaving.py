@@ -79,7 +79,7 @@ def move(site: RealSite, verb: str, count: int, serving: int) -> None:
 
 def ended(site: RealSite, name: str) -> None:
     """Wait until an application has ended: the first attempt of its job, and the only one."""
-    (job,) = site.until_ended(name)
+    (job,) = site.until_ended(name, limit_s=SHOW_S + 300)
     assert (job.life, job.attempt, job.why) == (JobLife.SUCCEEDED, 1, ""), site.story()
     (application,) = site.applications("s", name)
     assert application["finalStatus"] == "SUCCEEDED"
