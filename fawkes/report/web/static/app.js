@@ -7,7 +7,7 @@ import { $, el } from "/static/parts.js";
 const ROLES = [["core", "core"], ["transient_core", "transient-core (TC)"], ["transient", "transient (TR)"], ["leaving", "leaving"], ["lost", "lost"], ["free", "free"]];
 const LAYERS = [["core", "core"], ["transient_core", "transient-core"], ["transient", "transient"], ["leaving", "leaving"]];
 const SILENT_MS = 40000, COURSE_EVERY_MS = 4000;
-let state = null, course = null, courseAt = 0, later = 0, figures = new Map(), chosen = { node: null, job: null }, heard = Date.now(), asking = false, again = false;
+let state = null, course = null, courseAt = 0, later = 0, figures = new Map(), chosen = { node: null, job: null }, heard = Date.now(), asking = false, again = false, newest = 0;
 
 const known = (value, digits = 0) => (value === null || value === undefined ? "–" : Number(value).toFixed(digits));
 const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(0)} %`);
@@ -180,6 +180,8 @@ async function follow() {
   document.body.dataset.course = course.seq;
   courseAt = state.reading === undefined ? Date.now() : 0;
   drawFigures();
+  // The first curves were asked for beside the first state, and may be older.
+  if (course.seq < state.seq) later = setTimeout(refresh, COURSE_EVERY_MS);
 }
 
 async function refresh() {
@@ -196,7 +198,7 @@ async function refresh() {
       draw();
       if (chosen.node !== null) await drawLife();
       if (chosen.job !== null) await drawJob();
-    } while (again);
+    } while (again || state.seq < newest);
   } catch (error) {
     banner(`The page cannot be read: ${error.message}. What is shown is old.`);
   } finally {
@@ -220,11 +222,11 @@ $("jobs").addEventListener("click", (event) => {
   drawJob();
 });
 const stream = new EventSource("/api/stream");
-stream.onmessage = () => { heard = Date.now(); refresh(); };
+// The first message comes at once. Asking twice would draw all of it twice.
+stream.onmessage = (event) => { heard = Date.now(); newest = Number(event.data); refresh(); };
 // At once, and not after a silence: asking fails, and the page says that it is old.
-stream.onerror = () => refresh();
+stream.onerror = () => { newest = 0; refresh(); };
 setInterval(() => { if (Date.now() - heard > SILENT_MS) banner("`fawkes web` does not answer. What is shown is old."); }, 5000);
-refresh();
 panel(() => {
   const names = (of, key) => (state?.[of] ?? []).filter(there).map((row) => row[key]);
   const [clusters, nodes] = [names("clusters", "cluster"), names("nodes", "node")];
