@@ -32,9 +32,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.disable()
 
 #: folders whose files share a lab
-SHARE_A_LAB = ("tests/e2e/programs/", "tests/e2e/real/", "tests/e2e/faults/", "tests/live/lab/")
+SHARE_A_LAB = ("tests/e2e/programs/", "tests/e2e/real/", "tests/live/lab/")
 #: what takes longest begins first: no worker has nothing to do while another one has a long way to go
-LONGEST_FIRST = ("tests/e2e/real/", "tests/e2e/faults/", "tests/contract/", "tests/e2e/", "tests/live/")
+LONGEST_FIRST = ("tests/e2e/real/", "tests/contract/", "tests/e2e/", "tests/live/")
 
 
 class ByLab(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

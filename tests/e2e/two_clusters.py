@@ -1,4 +1,4 @@
-"""One lab, one ledger and two MR-clusters for all tests of a folder, which run in the order of their files.
+"""One lab, one ledger and two MR-clusters for all tests of `real/`, which run in the order of their files.
 
 `alpha` (Hadoop 3.5.0) grows by transient nodes, `beta` (3.4.2) by transient-core nodes. Each has two core nodes; four
 of the eight hosts can move. A test that needs demand makes it (`RealSite.demand`) and takes it back; without demand

@@ -1,4 +1,4 @@
-"""Work and its end on two MR-clusters: `tests/e2e/two_clusters.py` says what the tests share."""
+"""Work, faults and the end on two MR-clusters: `tests/e2e/two_clusters.py` says what the tests share."""
 
 from __future__ import annotations
 

@@ -128,6 +128,7 @@ def test_a_core_node_that_an_operator_drains_is_replaced_and_no_byte_is_lost(sit
     assert site.ledger.jobs["writer"].life is JobLife.RUNNING
     site.on(str(master), "touch /tmp/enough")
     assert [job.life for job in site.until_ended("writer")] == [JobLife.SUCCEEDED]
+    site.on(str(master), "rm /tmp/enough")
     site.hdfs("beta", "remove", "/output/core/open")
     assert {folder: site.hdfs("beta", "digests", folder) for folder in before} == before
     (taken,) = site.until("what was told of it", lambda: site.ledger.reasons("takes-over", after=began))
@@ -155,6 +156,7 @@ def test_hdfs_without_writes_is_red_and_a_job_waits_until_it_takes_them(site: Re
     site.on(str(site.ledger.clusters["alpha"].master), "touch /tmp/open-again")
     done = site.until_ended("closes-hdfs", "waits-for-writes")
     assert [(job.life, job.attempt) for job in done] == [(JobLife.SUCCEEDED, 1)] * 2, [job.why for job in done]
+    site.on(str(site.ledger.clusters["alpha"].master), "rm /tmp/open-again")
     (row,) = (row for row in site.rows("status", "alpha") if row["cluster"] == "alpha")
     assert row["health"] == "green"
     site.until_settled()
