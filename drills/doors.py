@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -36,6 +37,8 @@ _NOBODY = 65534
 #: hosts of a lab see the machine's own, and no environment of a project
 _PYTHON = "/usr/bin/python3"
 _LIMIT_S = 120.0
+#: mostly they wait for a connection that says nothing
+_AT_A_TIME = 4
 _PROBE = Path(__file__).with_name("probe.py")
 
 _LISTENERS = r"""
@@ -115,16 +118,20 @@ def matrix(site: RealSite, own: str, other: str, outside: str, *, kerberos: bool
     cluster = site.ledger.clusters[own]
     proxies = {cluster.master, None if cluster.standby is None else cluster.standby.node}
     stranger = min(site.state.nodes_of(ClusterId(other)))
-    doors = [door for node in nodes for door in listeners(site, node)]
-    got: dict[Door, dict[str, str]] = {door: {} for door in doors}
     friends = {node: min((n for n in nodes if n != node), key=lambda n: n in proxies) for node in nodes}
-    for node, friend in friends.items():
-        mine = [door for door in doors if door.host == node]
-        for place, host in ((OWN, friend), (OTHER, stranger), (OUTSIDE, outside)):
-            for door, what in zip(mine, from_host(site, host, _targets(site, mine)), strict=True):
-                got[door][place] = what
-        for door, what in zip(mine, from_controller(site, _targets(site, mine)), strict=True):
-            got[door][LOCAL] = what
+    with ThreadPoolExecutor(_AT_A_TIME) as threads:
+        doors_of = dict(zip(nodes, threads.map(partial(listeners, site), nodes), strict=True))
+        answers = {}
+        for node, friend in friends.items():
+            targets = _targets(site, doors_of[node])
+            for place, host in ((OWN, friend), (OTHER, stranger), (OUTSIDE, outside)):
+                answers[node, place] = threads.submit(from_host, site, host, targets)
+            answers[node, LOCAL] = threads.submit(from_controller, site, targets)
+    doors = [door for node in nodes for door in doors_of[node]]
+    got: dict[Door, dict[str, str]] = {door: {} for door in doors}
+    for (node, place), answer in answers.items():
+        for door, what in zip(doors_of[node], answer.result(), strict=True):
+            got[door][place] = what
     proxied = [door for door in doors if door.daemon == _MASTER_OF_JOB and friends[NodeId(door.host)] in proxies]
     return [Tried(door, got[door], kerberos and door not in proxied) for door in doors]
 

@@ -247,26 +247,19 @@ def test_a_node_that_stores_gives_its_blocks_away_before_it_is_clean(cluster: Be
     wipe(cluster, goal)
 
 
-def test_a_node_that_stores_is_wiped_with_a_proof_that_is_asked_for_right_before(cluster: Bench) -> None:
+def test_how_a_leaving_node_stands_is_told_as_often_as_wanted_and_a_proof_is_asked_for_right_before_it_is_wiped(
+    cluster: Bench,
+) -> None:
+    """A new controller starts the effects under way once more, and knows what was told before they ended or not."""
     goal = serve(cluster, "node03", Role.TRANSIENT_CORE)
-    leave(cluster, goal, Goal.DRAINING)
-    leave(cluster, goal, Goal.EVACUATING)
+    for wish in (Goal.DRAINING, Goal.EVACUATING):
+        leave(cluster, goal, wish)
+        leave(cluster, goal, wish)
     clean = replace(goal, role=None, proof=Proof(()))
     after = cluster.start(clean)
     cluster.seen(clean, events.Condition.CLEAN, after=after)
     document = cluster.membership(node03=None)
     cluster.done(document, after=cluster.start(document))
-
-
-@pytest.mark.parametrize("wish", [Goal.DRAINING, Goal.EVACUATING])
-def test_how_a_leaving_node_stands_is_told_again_when_it_is_asked_for_again(cluster: Bench, wish: Goal) -> None:
-    """A new controller starts the effects under way once more, and knows what was told before they ended or not."""
-    goal = serve(cluster, "node03", Role.TRANSIENT_CORE)
-    leave(cluster, goal, Goal.DRAINING)
-    if wish is Goal.EVACUATING:
-        leave(cluster, goal, wish)
-    leave(cluster, goal, wish)
-    wipe(cluster, goal)
 
 
 def test_facts_about_a_node_are_as_young_as_they_say(cluster: Bench) -> None:
@@ -277,24 +270,20 @@ def test_facts_about_a_node_are_as_young_as_they_say(cluster: Bench) -> None:
         assert max(asked_us) <= event.at_us, event
 
 
-def test_what_is_so_already_is_confirmed_again(cluster: Bench) -> None:
-    goal = serve(cluster, "node02")
-    cluster.seen(goal, events.Condition.SERVING, after=cluster.start(goal))
-    document = cluster.membership()
-    cluster.done(document, after=cluster.start(document))
-    cluster.done(document, after=cluster.start(document))
-    clean = wipe(cluster, goal)
-    cluster.seen(clean, events.Condition.CLEAN, after=cluster.start(clean))
+@pytest.fixture(scope="module")
+def served(cluster: Bench) -> Host:
+    """The goal of a node that serves, by its second hand-over or a later one."""
+    next(cluster.generations[NodeId("node02")])
+    return serve(cluster, "node02")
 
 
-def test_a_node_that_was_leaving_stays_when_that_is_the_newer_goal(cluster: Bench) -> None:
-    goal = serve(cluster, "node02")
+def test_a_node_that_was_leaving_stays_when_that_is_the_newer_goal(cluster: Bench, served: Host) -> None:
+    goal = served
     leaving = cluster.membership(node02=Member(Goal.DRAINING, Role.TRANSIENT, goal.generation, 0))
     staying = cluster.membership(node02=Member(Goal.SERVING, Role.TRANSIENT, goal.generation))
     after = cluster.start(leaving, staying, goal)
     cluster.done(staying, after=after)
     cluster.seen(goal, events.Condition.SERVING, after=after)
-    wipe(cluster, goal)
 
 
 def test_a_newer_goal_replaces_the_older(cluster: Bench) -> None:
@@ -315,14 +304,20 @@ def test_a_newer_goal_replaces_the_older(cluster: Bench) -> None:
     assert [e for e in served if e.node == "node03"] == []
 
 
-def test_a_goal_of_an_older_hand_over_is_refused(cluster: Bench) -> None:
-    old = Host(NodeId("node02"), C, Role.TRANSIENT, next(cluster.generations[NodeId("node02")]))
-    goal = serve(cluster, "node02")
-    after = cluster.start(Host(old.node, C, None, old.generation))
-    assert cluster.seen(old, events.Condition.FAILED, after=after).error
+def test_a_goal_of_an_older_hand_over_is_refused(cluster: Bench, served: Host) -> None:
+    old = replace(served, role=None, generation=served.generation - 1)
+    assert cluster.seen(old, events.Condition.FAILED, after=cluster.start(old)).error
     # It went on serving all the same.
-    cluster.seen(goal, events.Condition.SERVING, after=cluster.start(goal))
-    wipe(cluster, goal)
+    cluster.seen(served, events.Condition.SERVING, after=cluster.start(served))
+
+
+def test_what_is_so_already_is_confirmed_again(cluster: Bench, served: Host) -> None:
+    cluster.seen(served, events.Condition.SERVING, after=cluster.start(served))
+    document = cluster.membership()
+    cluster.done(document, after=cluster.start(document))
+    cluster.done(document, after=cluster.start(document))
+    clean = wipe(cluster, served)
+    cluster.seen(clean, events.Condition.CLEAN, after=cluster.start(clean))
 
 
 def test_a_host_that_does_not_answer_is_a_failure_with_a_reason(cluster: Bench) -> None:

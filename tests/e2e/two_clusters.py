@@ -18,8 +18,8 @@ from tests.support.site import BLOCKERS, RealSite, real_site
 
 SETTINGS = """
 preset = "demo"
-period = "10s"
-sample_every = "2s"
+period = "5s"
+sample_every = "1s"
 release_every = "1s"
 idle_time = "never"
 quarantine = "30s"

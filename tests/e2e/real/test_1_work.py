@@ -155,7 +155,7 @@ def test_the_nodes_agree_with_the_ledger(story: Story) -> None:
 def test_a_move_is_explained(story: Story) -> None:
     text = story.site.fawkes("explain", "--last")
     assert "The discrimination exceeds the threshold: nodes will move" in text
-    assert re.search(r"Global discrimination \(raw\) [\d.]+ against tau 0\.278", text), text
+    assert re.search(r"Global discrimination \(raw\) [\d.]+ against tau 0\.069", text), text
     assert re.search(r"node[\d\[\],-]+ (\(transient(-core)?\) leave|join)s? (alpha|beta)", text), text
     with closing(LedgerReader(story.site.site.state_dir)) as ledger:
         latest = [history.moves(ledger, node)[-1] for node in story.site.hosts if history.moves(ledger, node)]
@@ -185,7 +185,7 @@ def test_a_tick_in_which_nothing_moved_is_explained(story: Story) -> None:
     text = site.fawkes("explain", str(still[-1]))
     assert text.startswith(f"Tick {still[-1]}, ")
     assert "The policy TD measures 0 everywhere, so weights are undefined: all keep their nodes" in text
-    assert re.search(r"Policy TD over the last 10 s; 8 nodes in service", text), text
+    assert re.search(r"Policy TD over the last 5 s; 8 nodes in service", text), text
 
 
 @pytest.mark.nightly

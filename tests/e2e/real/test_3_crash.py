@@ -9,7 +9,17 @@ from tests.support.site import LIMIT_S, RealSite, differences
 
 pytestmark = pytest.mark.hadoop
 
-NAP = 'kind = "sleep"\nmaps = 2\nmap_time = "{seconds}s"\nreduces = 0\n'
+NAP = 'kind = "sleep"\nmaps = 2\nmap_time = "1s"\nreduces = 0\n'
+GO = "/tmp/go"
+#: runs until it gets a word
+LONG = f"""
+kind = "streaming"
+mapper = "sh -c 'until [ -e {GO} ]; do sleep 0.2; done; cat'"
+reducer = "cat"
+input = "/records"
+output = "/output/{{id}}"
+properties = {{ "mapreduce.job.reduces" = "0" }}
+"""
 ONE = """
 min_nodes = 1
 replication = 1
@@ -49,14 +59,14 @@ def test_in_the_middle_of_a_grow_while_a_job_starts_and_another_runs(site: RealS
     # Otherwise alpha may have nothing left to grow by.
     with site.demand("beta"):
         site.until_serving("beta", Role.TRANSIENT_CORE, 4)
-    site.fawkes("submit", "alpha", site.job("runs-on", NAP.format(seconds=90)))
+    site.fawkes("submit", "alpha", site.job("runs-on", LONG))
     site.until("the job to run", lambda: site.ledger.jobs["runs-on"].life is JobLife.RUNNING)
     with site.demand("alpha"):
         site.until(
             "nodes on their way to alpha",
             lambda: any(n.life is NodeLife.JOINING and n.owner == "alpha" for n in site.state.nodes.values()),
         )
-        site.fawkes("submit", "beta", site.job("starts", NAP.format(seconds=1)))
+        site.fawkes("submit", "beta", site.job("starts", NAP))
         site.until("the other job to start", lambda: site.ledger.jobs["starts"].life is JobLife.STARTING)
         site.kill()
         site.until(
@@ -65,7 +75,11 @@ def test_in_the_middle_of_a_grow_while_a_job_starts_and_another_runs(site: RealS
         )
         site.run()
         site.until_serving("alpha", Role.TRANSIENT, 4)
+        for host in site.hosts:
+            site.on(host, f"touch {GO}")
         first, second = site.until_ended("runs-on", "starts")
+        for host in site.hosts:
+            site.on(host, f"rm {GO}")
         assert (first.life, first.attempt, second.life, second.attempt) == (JobLife.SUCCEEDED, 1) * 2
         for name, cluster in (("runs-on", "alpha"), ("starts", "beta")):
             (application,) = site.applications(cluster, name)
@@ -139,7 +153,7 @@ def test_given_back_while_it_is_deployed_and_while_it_loads(site: RealSite) -> N
     site.write("clusters/gamma.toml", ONE)
     begin = site.now()
     site.fawkes("request", "delta", "gamma")
-    site.fawkes("submit", "gamma", site.job("never", NAP.format(seconds=1)))
+    site.fawkes("submit", "gamma", site.job("never", NAP))
     refused = site.command("release", "gamma", "--yes", code=6)
     assert "gamma has jobs that have not ended (never)" in refused.stderr
     (core,) = site.until(
