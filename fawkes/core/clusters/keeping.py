@@ -31,6 +31,20 @@ class KeepRules:
         return edits_bytes > self.edits_bytes and rested
 
 
+#: the ledger is on the same disk as the first copy, and must always find room
+LEFT_FREE_BYTES = 256 << 20
+
+
+def fits(free_bytes: int, size_bytes: int) -> bool:
+    """True if the controller's disk has room for so much more of a copy."""
+    return free_bytes - size_bytes >= LEFT_FREE_BYTES
+
+
+def outgrows(looks: int) -> bool:
+    """True if so many looks in one round all found more edits (gigabytes): the rest comes with the next round."""
+    return looks >= 300
+
+
 def is_torn(looks: int) -> bool:
     """True if so many looks in a row found the same operation half written: nobody writes the rest of it."""
     return looks > 5

@@ -12,6 +12,8 @@ from fawkes.core.values.keys import Key
 from fawkes.core.values.model import ClusterState, Facts, JobLife, JobState, Plain
 from fawkes.core.values.tags import tag_of
 
+NEWEST = 500
+"""The number of ended applications from which fates are told: those of running jobs are among the newest."""
 _OWN = "its masters were lost, and a command of its own is not begun a second time by itself"
 
 

@@ -1,4 +1,4 @@
-"""The fitness of a host, by what `fawkes check` has seen of it."""
+"""The fitness of a host, by what was seen of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from fawkes.base.units import SECOND_US
 
 _CLOCK_US = _SHELL_US = SECOND_US
+MOST_SKEW_US = 300 * SECOND_US
+"""How far two clocks may differ for Kerberos, by the default of every Kerberos (clockskew)."""
+#: HDFS fills no volume to the last byte
+_SPARE = 1.02
 #: one start of a shell may be late under load
 _SHELLS = 3
 #: a disk with less than this share free, or less than so many bytes, is full
@@ -20,6 +24,16 @@ _FEW_INODES = 1000
 def clock_differs(off_us: int) -> bool:
     """True if a host's clock is so far from the controller's that times of both cannot be compared."""
     return abs(off_us) > _CLOCK_US
+
+
+def tickets_fail(off_us: int) -> bool:
+    """True if a host's clock is so far from the controller's that Kerberos refuses its tickets."""
+    return abs(off_us) > MOST_SKEW_US
+
+
+def stored_bytes(size_bytes: int, replicas: int) -> int:
+    """The room that data needs on the disks of an MR-cluster."""
+    return int(size_bytes * replicas * _SPARE)
 
 
 def shell_is_slow(took_us: int) -> bool:

@@ -71,8 +71,6 @@ FIGURES_S = 20.0
 """Figures of a JournalNode, until they are new: they are some seconds old, and never from later."""
 EDITS_S = 30.0
 """A look at new edits of a NameNode, with one piece of them as the answer."""
-EDIT_LOOKS = 300
-"""Looks in one round of copying: more edits than that (gigabytes) come with the next round."""
 IMAGE_S = 900.0
 """A whole image, or a whole copy, from a node or to it."""
 PUSH_S = 60.0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from fawkes.core.clusters.keeping import is_torn
+from fawkes.core.clusters.keeping import is_torn, outgrows
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.base import limits
 from fawkes.live.edits import edit_log
@@ -89,8 +89,9 @@ class Copier:
 
     def _follow(self, copy: CopyFolder, cluster: ClusterId, folders: Folders, node: NodeId) -> Brought:
         place, limit, torn, changed = _next(copy), self._pieces.get(cluster, _PIECE_BYTES), 0, False
-        came = 0
-        for _ in range(limits.EDIT_LOOKS):
+        came = looks = 0
+        while not outgrows(looks):
+            looks += 1
             seen = self._look(copy, folders, node, place, limit)
             self._check(copy, seen, cluster, node)
             before, bytes_before = dict(copy.sizes), copy.edits_bytes()

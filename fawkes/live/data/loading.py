@@ -17,6 +17,7 @@ from time import sleep
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.base.units import SECOND_US, show_bytes
 from fawkes.core.nodes.spread import skew_of, uneven
+from fawkes.core.watching.fit import stored_bytes
 from fawkes.live.base import limits
 from fawkes.live.data.sources import Source, SourceFile, fingerprint
 from fawkes.live.wire.crc import HdfsDigest, Kind
@@ -32,8 +33,6 @@ LOADED = "loaded"
 UNFINISHED = "unfinished"
 
 _LOADING = "_fawkes_loading"
-#: HDFS fills no volume to the last byte.
-_SPARE = 1.02
 
 
 class StoppedError(FawkesError):
@@ -193,7 +192,7 @@ class LoadRun:
     def _check_room(self, size: int) -> None:
         """COLD has no fallback: without room on ARCHIVE volumes a write would fail in the middle."""
         free = _volumes_of(self.masters, self.storage_type)
-        need = int(size * self.replication * _SPARE)
+        need = stored_bytes(size, self.replication)
         if need > free.free_bytes:
             raise FawkesError(
                 f"the data needs {show_bytes(need)} ({self.replication} replicas), but only "

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fawkes.base.errors import FawkesError
+from fawkes.core.clusters.keeping import LEFT_FREE_BYTES, fits
 from fawkes.core.values.model import ClusterId
 from fawkes.live.edits import edit_log
 from fawkes.live.edits.edit_log import Origin, Segment
@@ -35,8 +36,6 @@ BEFORE = ".before"
 """What the name of a copy that was set aside ends with."""
 FETCHED = ".fetched"
 """The end of the name of a copy that is being fetched from a node; the name begins with a dot."""
-#: the ledger is on the same disk, and must always find room
-_LEAVE_FREE_BYTES = 256 << 20
 _STATE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 
 
@@ -355,11 +354,11 @@ class CopyFolder:
             private_folder(folder)
 
     def _check_room(self, size: int) -> None:
-        if self._free(self._folder) - size < _LEAVE_FREE_BYTES:
+        if not fits(self._free(self._folder), size):
             raise KeepError(
                 f"the disk has no room for {size} bytes more of the copy",
                 where=str(self._folder),
-                hint=f"Free some: {_LEAVE_FREE_BYTES >> 20} MB must stay free for the ledger",
+                hint=f"Free some: {LEFT_FREE_BYTES >> 20} MB must stay free for the ledger",
             )
 
     @contextmanager

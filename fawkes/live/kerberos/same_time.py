@@ -6,13 +6,11 @@ import time
 from collections.abc import Collection
 
 from fawkes.base.errors import HostError
-from fawkes.base.units import SECOND_US, show_duration
+from fawkes.base.units import show_duration
 from fawkes.core.values.model import NodeId
+from fawkes.core.watching.fit import MOST_SKEW_US, tickets_fail
 from fawkes.live.nodes.ground import Ground
 from fawkes.playbook import reading
-
-LIMIT_US = 300 * SECOND_US
-"""How far two clocks may differ: the default of every Kerberos (clockskew)."""
 
 _CLOCK = "fact clock_ns $(date +%s%N)"
 
@@ -20,7 +18,7 @@ _CLOCK = "fact clock_ns $(date +%s%N)"
 def check_clocks(ground: Ground, nodes: Collection[NodeId]) -> None:
     """Read the clocks of nodes, all at once; changes nothing there.
 
-    HostError for the first, by name, that is off by more than ``LIMIT_US`` or does not answer.
+    HostError for the first, by name, that is off by more than Kerberos takes, or does not answer.
     """
     before = time.time_ns()
     answers = ground.run_on({node: reading(_CLOCK) for node in nodes}, "reading the clock")
@@ -38,12 +36,12 @@ def ahead_us(theirs_ns: int, before_ns: int, after_ns: int) -> int:
 
 def wrong_clock(node: str, off_us: int) -> HostError | None:
     """The error for a node whose clock is ``off_us`` ahead of ours; None when Kerberos takes that."""
-    if abs(off_us) <= LIMIT_US:
+    if not tickets_fail(off_us):
         return None
     side = "ahead of" if off_us > 0 else "behind"
     return HostError(
         f"its clock is {show_duration(abs(off_us))} {side} this machine's, and Kerberos takes at most "
-        f"{show_duration(LIMIT_US)}",
+        f"{show_duration(MOST_SKEW_US)}",
         host=node,
         hint="Let chrony or ntpd set both",
     )

@@ -39,8 +39,6 @@ _log = logging.getLogger(__name__)
 #: an address that no DataNode has: the report is not about one that leaves
 _NOBODY = "-"
 _MASTERS = ("namenode", "resourcemanager", "historyserver")
-TOLD = 500
-"""So many applications that have ended are told: those of running jobs are among the newest."""
 
 
 class Handover(Change, ABC):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fawkes.base.errors import FawkesError, HostError
+from fawkes.core.jobs.displaced import NEWEST
 from fawkes.core.values.effects import MoveMasters
 from fawkes.core.values.model import Facts, NodeId, Plain
 from fawkes.live.base import limits
@@ -23,7 +24,7 @@ from fawkes.live.edits.stamps import leap_of
 from fawkes.live.eyes import history
 from fawkes.live.eyes.measure import is_ours
 from fawkes.live.jobs import half_done
-from fawkes.live.masters.handover import TOLD, Handover
+from fawkes.live.masters.handover import Handover
 from fawkes.live.masters.lost_writes import find, named
 from fawkes.live.masters.succession import GoneError, Means, Standing, StayError, UntouchedError
 from fawkes.live.nodes.clusters import LiveCluster
@@ -266,7 +267,7 @@ class Move(Handover):
         of others is set aside, for it would be in the way of the job that begins again.
         """
         known = masters.all_applications(addresses, Deadline.after(limits.ANSWER_S), tag="")
-        newest = [app for app in known if is_ours(app)][-TOLD:]
+        newest = [app for app in known if is_ours(app)][-NEWEST:]
         finished = [app.id for app in newest if app.succeeded or self._has_finished(addresses, app)]
         ended: list[Plain] = []
         for app in (app for app in known if not app.ended):

@@ -14,12 +14,13 @@ from dataclasses import replace
 
 from fawkes.base.errors import HostError
 from fawkes.base.units import SECOND_US
+from fawkes.core.jobs.displaced import NEWEST
 from fawkes.core.values.effects import MoveMasters
 from fawkes.core.values.model import Facts, NodeId, Plain
 from fawkes.live.base import limits
 from fawkes.live.eyes.measure import is_ours
 from fawkes.live.hadoop import ha
-from fawkes.live.masters.handover import TOLD, Handover
+from fawkes.live.masters.handover import Handover
 from fawkes.live.masters.succession import Means, StayError
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.playbooks import hadoop, moving
@@ -138,7 +139,7 @@ class Takeover(Handover):
         addresses = self._setup.masters(self._cluster)
         everyone = masters.all_applications(addresses, Deadline.after(limits.ANSWER_S), tag="")
         known = [app for app in everyone if is_ours(app)]
-        newest = [app for app in known if not app.ended] + [app for app in known if app.ended][-TOLD:]
+        newest = [app for app in known if not app.ended] + [app for app in known if app.ended][-NEWEST:]
         self._pair.report_blocks(self._cluster, self._storing(self._reached))
         # Applications go on, and so do users' clients: only of those that have ended it is known that nobody writes on.
         files = self._files(addresses, [app.id for app in everyone if app.ended])

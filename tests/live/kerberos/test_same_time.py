@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from fawkes.base.errors import HostError
 from fawkes.core.values.model import NodeId
-from fawkes.live.kerberos.same_time import LIMIT_US, ahead_us, check_clocks, wrong_clock
+from fawkes.core.watching.fit import MOST_SKEW_US
+from fawkes.live.kerberos.same_time import ahead_us, check_clocks, wrong_clock
 from fawkes.live.nodes.ssh import Result
 from fawkes.playbook import Script
 from tests.support.local_nodes import LocalFleet, node_of
@@ -62,6 +63,6 @@ def test_the_way_there_is_never_taken_for_a_wrong_clock(before: int, took: int, 
 
 
 @pytest.mark.slow
-@given(st.integers(-3 * LIMIT_US, 3 * LIMIT_US))
+@given(st.integers(-3 * MOST_SKEW_US, 3 * MOST_SKEW_US))
 def test_just_more_than_the_limit_is_wrong(off_us: int) -> None:
-    assert (wrong_clock("node01", off_us) is not None) == (abs(off_us) > LIMIT_US)
+    assert (wrong_clock("node01", off_us) is not None) == (abs(off_us) > MOST_SKEW_US)

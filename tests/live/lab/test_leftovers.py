@@ -65,7 +65,12 @@ MOMENTS = {
 }
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+#: before there is anything to run, and while there is; `make nightly` has all moments
+_ALWAYS = ("keys made", "first host begun", "state written")
+_MOMENTS = [pytest.param(each, marks=[] if each in _ALWAYS else [pytest.mark.nightly]) for each in MOMENTS]
+
+
+@pytest.mark.parametrize("moment", _MOMENTS)
 def test_a_killed_up_leaves_nothing(tmp_path: Path, moment: str) -> None:
     site = tmp_path / "lab"
     folder = LabFolder(spec_at(site).name)

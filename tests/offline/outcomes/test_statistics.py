@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import pytest
@@ -84,14 +85,17 @@ def test_what_no_job_tells_is_left_out() -> None:
     assert (only["slowdown_mean"], only["replays"], only["p"]) == (3.0, 2, None)
 
 
+@cache
+def figures(keys: tuple[tuple[str, int], ...]) -> dict[str, Row]:
+    """The figures of each policy, of rows in this order."""
+    rows = [row(policy, n, (n * 7 % 5) + (1.0 if policy == "TD" else 2.5)) for policy, n in keys]
+    return {of_policy["policy"]: of_policy for of_policy in table_of(rows, "None")}
+
+
 @pytest.mark.slow
 @given(st.permutations([("TD", n) for n in range(6)] + [("None", n) for n in range(6)]))
 def test_the_order_of_rows_changes_no_figure(order: list[tuple[str, int]]) -> None:
-    def figures(keys: Sequence[tuple[str, int]]) -> dict[str, Row]:
-        rows = [row(policy, n, (n * 7 % 5) + (1.0 if policy == "TD" else 2.5)) for policy, n in keys]
-        return {of_policy["policy"]: of_policy for of_policy in table_of(rows, "None")}
-
-    assert figures(order) == figures(sorted(order))
+    assert figures(tuple(order)) == figures(tuple(sorted(order)))
 
 
 def test_the_frame_has_a_row_for_each_run_with_figures_of_each_mr_cluster() -> None:
