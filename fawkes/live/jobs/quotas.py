@@ -181,12 +181,12 @@ class Quotas:
         self._stood = (period.room, nodes)
         wanted = _wanted(period, clusters)
         answers = self._nodes.set(wanted, limits.QUOTAS_S) if wanted else {}
-        told = {each for _, _, quotas in wanted.values() for each in quotas}
+        limited = {each for _, _, quotas in wanted.values() for each in quotas}
         self._unset = {
             executor.container: f"{executor.node} is no member of {app.goal.cluster}"
             for app in period.room.applications.values()
             for executor in app.executors
-            if executor.container not in told
+            if executor.container not in limited
         } | {each: why for node, answer in answers.items() for each, why in _not_in_force(answer, wanted[node][2])}
         self._record.append(before, look, period)
         return period
