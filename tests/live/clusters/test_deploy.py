@@ -81,7 +81,7 @@ class FakeMembership(MembershipKeeper):
     def documents(self, *_: object, **__: object) -> dict[str, str]:
         return {}
 
-    def told(self, *_: object, **__: object) -> None:
+    def started_with(self, *_: object, **__: object) -> None:
         """Nobody is told."""
 
 
