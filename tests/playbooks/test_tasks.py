@@ -239,7 +239,7 @@ def test_an_image_that_is_gone_lets_the_task_begin_again(start: Start, app: Path
     assert "it begins again" in said
 
 
-@pytest.mark.parametrize(("code", "calls"), [(86, ["load", "drop"]), (87, ["load"])])
+@pytest.mark.parametrize(("code", "calls"), [(86, ["load", "drop"]), (87, ["load", "leave"])])
 def test_an_image_that_cannot_be_used_goes_and_the_task_begins_again(
     start: Start, app: Path, code: int, calls: list[str]
 ) -> None:
