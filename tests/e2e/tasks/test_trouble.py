@@ -186,7 +186,7 @@ def in_shell(site: RealSite, *commands: str) -> str:
 
 def images(site: RealSite, name: str) -> dict[int, list[str]]:
     """The paths of the whole images of each task of a job."""
-    paths = [path for path in site.hdfs("t", "sizes", f"/out/{name}/_saved") if "/_container" not in path]
+    paths = [path for path in site.hdfs("t", "sizes", f"/out/{name}/_saved") if "/_" not in path.partition("_saved")[2]]
     return {int(path.split("/")[-2]): [path] for path in paths}
 
 
