@@ -62,7 +62,7 @@ _PARTS = {Kind.POLICY: ("", "weighting")}
 
 
 @dataclass(frozen=True)
-class Found:
+class CatalogFile:
     """One file with its name, its origin, and the files of the same name that it hides."""
 
     kind: Kind
@@ -89,20 +89,20 @@ class Catalog:
     site: Path | None = None
     bundled: Path | None = None
 
-    def all(self, kind: Kind) -> tuple[Found, ...]:
+    def all(self, kind: Kind) -> tuple[CatalogFile, ...]:
         """Everything of a kind by name, hidden files left out; UserError for two of a name in one place."""
         places = [(origin, _files(folder, kind)) for origin, folder in self._folders(kind)]
-        by_name: dict[str, Found] = {}
+        by_name: dict[str, CatalogFile] = {}
         for origin, files in places:
             for key, path in files.items():
                 first = by_name.get(key)
                 if first is None:
-                    by_name[key] = Found(kind, path.stem, path, origin)
+                    by_name[key] = CatalogFile(kind, path.stem, path, origin)
                 elif not path.samefile(first.path):
-                    by_name[key] = Found(kind, first.name, first.path, first.origin, (*first.hides, path))
+                    by_name[key] = CatalogFile(kind, first.name, first.path, first.origin, (*first.hides, path))
         return tuple(by_name[key] for key in sorted(by_name))
 
-    def find(self, kind: Kind, name: str, *, base: Path | None = None, file: str = "", key: str = "") -> Found:
+    def find(self, kind: Kind, name: str, *, base: Path | None = None, file: str = "", key: str = "") -> CatalogFile:
         """The one of that name or at that path (relative to ``base``, by default the current folder).
 
         When there is none: ConfigError with ``file`` and ``key`` if these say where the name stands, else
@@ -119,7 +119,7 @@ class Catalog:
         hint = f"{advice}Known: {names}; or give the path of a {_SUFFIX[kind]} file"
         raise _error(f"there is no {_singular(kind)} {name!r}", file, key, hint)
 
-    def came_with_fawkes(self, file: Found) -> bool:
+    def came_with_fawkes(self, file: CatalogFile) -> bool:
         """True if a file is the one that came with Fawkes, or its unchanged copy found by name.
 
         A checkout is a site as well for whoever calls an installed Fawkes there.
@@ -129,10 +129,10 @@ class Catalog:
             return False
         return file.path.samefile(ours) or (file.origin is Origin.SITE and file.text() == read_text(ours))
 
-    def _given(self, kind: Kind, name: str, base: Path, file: str, key: str) -> Found:
+    def _given(self, kind: Kind, name: str, base: Path, file: str, key: str) -> CatalogFile:
         path = base / os.path.expanduser(name)
         if is_file(path) and path.suffix == _SUFFIX[kind]:
-            return Found(kind, path.stem, path, Origin.GIVEN)
+            return CatalogFile(kind, path.stem, path, Origin.GIVEN)
         what = "is not a file" if not is_file(path) else f"is not a {_SUFFIX[kind]} file"
         raise _error(f"{str(path)!r} {what}", file, key, f"Give the path of a {_singular(kind)}, or a name")
 
@@ -149,7 +149,7 @@ def bundled_dir(kind: Kind, package: Path | None = None) -> Path:
     return inside if (inside / kind.value).is_dir() else package.parent
 
 
-def load_module(file: Found) -> ModuleType:
+def load_module(file: CatalogFile) -> ModuleType:
     """The Python file as a module of its own, off ``sys.path``; UserError with line when it cannot be loaded."""
     digest = hashlib.sha256(str(file.path.resolve()).encode()).hexdigest()[:12]
     name = f"fawkes_{file.kind.value}.{file.path.stem}_{digest}"

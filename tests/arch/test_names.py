@@ -23,6 +23,8 @@ def empty_names(source: str) -> set[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.MatchAs | ast.MatchStar):
             names.append(node.name)
+        elif isinstance(node, ast.ClassDef):
+            names.append(node.name.lower())
         elif isinstance(node, ast.arg):
             names.append(node.arg)
         elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -40,7 +42,8 @@ def test_names_say_which_thing_they_hold() -> None:
 @pytest.mark.parametrize(
     "source",
     ["found = 1", "self._found = 1", "x = [found for found in y]", "found: int", "def f(found): ...",
-     "def _found(): ...", "async def found(): ...", "match x:\n    case [found, *y]: ...", "lambda found: 1"],
+     "def _found(): ...", "async def found(): ...", "match x:\n    case [found, *y]: ...", "lambda found: 1",
+     "class found: ..."],
 )  # fmt: skip
 def test_each_kind_of_name_is_looked_at(source: str) -> None:
     assert empty_names(source) == {"found"}

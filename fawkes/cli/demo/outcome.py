@@ -170,7 +170,7 @@ _SUCCESS = "_SUCCESS"
 
 Place = Callable[[str], Path | None]
 """From a folder in HDFS to where its files are here: saved at the end, or where they came from; None for neither."""
-Found = tuple[str, str]
+Checked = tuple[str, str]
 """The thing that was compared, and what is wrong with it."""
 
 
@@ -202,7 +202,7 @@ def _place(cluster: ClusterSpec, path: str) -> Path | None:
     return None
 
 
-def _example(details: JobDetails, place: Place) -> Iterator[Found]:
+def _example(details: JobDetails, place: Place) -> Iterator[Checked]:
     program, text = details.args[0] if details.args else "", _TEXT in details.args
     if details.release_jar != "examples" or program not in _EXAMPLES or (program == "sort" and not text):
         return
@@ -211,7 +211,7 @@ def _example(details: JobDetails, place: Place) -> Iterator[Found]:
         yield f"what {program} wrote", _wrong(partial(_EXAMPLES[program], read, written), written)
 
 
-def _pagerank(details: JobDetails, place: Place) -> Iterator[Found]:
+def _pagerank(details: JobDetails, place: Place) -> Iterator[Checked]:
     match shlex.split(details.command):
         case ["sh", "pagerank.sh", source, target, _, iterations, *_]:
             read, written = place(source), place(target)
@@ -220,13 +220,13 @@ def _pagerank(details: JobDetails, place: Place) -> Iterator[Found]:
                 yield f"ranks of {iterations} iterations", _wrong(compare)
 
 
-def _kmeans(details: JobDetails, place: Place) -> Iterator[Found]:
+def _kmeans(details: JobDetails, place: Place) -> Iterator[Checked]:
     match shlex.split(details.command):
         case ["sh", "kmeans.sh", source, target, iterations, "python3", "data.py", *words]:
             yield from _centres(place(source), place(target), int(iterations), words)
 
 
-def _centres(read: Path | None, written: Path | None, iterations: int, words: Sequence[str]) -> Iterator[Found]:
+def _centres(read: Path | None, written: Path | None, iterations: int, words: Sequence[str]) -> Iterator[Checked]:
     if read is not None and written is not None:
         with TemporaryDirectory(prefix="fawkes-") as first:
             program = [sys.executable, str(hibench_folder() / "data.py"), *words, "--out", first]
@@ -235,7 +235,7 @@ def _centres(read: Path | None, written: Path | None, iterations: int, words: Se
             yield f"centres of {iterations} iterations", _wrong(compare)
 
 
-def _twin(details: JobDetails, place: Place) -> Iterator[Found]:
+def _twin(details: JobDetails, place: Place) -> Iterator[Checked]:
     """The result of one of HiBench's programs for Spark."""
     if Path(details.python).name != "twins.py":
         return
@@ -253,7 +253,7 @@ def _twin(details: JobDetails, place: Place) -> Iterator[Found]:
         yield f"what {program} wrote", _wrong(compare, whole)
 
 
-def _btworld(details: JobDetails, place: Place) -> Iterator[Found]:
+def _btworld(details: JobDetails, place: Place) -> Iterator[Checked]:
     said = dict(word.partition("=")[::2] for word in details.args if "=" in word)
     raw, sets = place(said.get("raw", "")), place(said.get("sets", ""))
     if Path(details.pig).name != "btworld.pig" or raw is None or sets is None:

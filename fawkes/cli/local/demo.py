@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.base.catalog import Catalog, Found, Kind, Origin
+from fawkes.base.catalog import Catalog, CatalogFile, Kind, Origin
 from fawkes.base.errors import ExitStatus, FawkesError
 from fawkes.base.extras import needs
 from fawkes.base.units import SECOND_US
@@ -94,7 +94,7 @@ class _Phases:
         self.took_s[name] = round(time.monotonic() - began, 1)
 
 
-def _read(workload: str) -> tuple[Found, WorkloadTable]:
+def _read(workload: str) -> tuple[CatalogFile, WorkloadTable]:
     """The workload's file, as far as it can be checked without hosts."""
     from fawkes.config.files.include import load_including
     from fawkes.config.workloads.workloads import WorkloadTable
@@ -103,7 +103,7 @@ def _read(workload: str) -> tuple[Found, WorkloadTable]:
     return workload_file, load_including(WorkloadTable, workload_file.path)
 
 
-def _settings(site: Site, workload_file: Found, table: WorkloadTable, policy: str | None) -> None:
+def _settings(site: Site, workload_file: CatalogFile, table: WorkloadTable, policy: str | None) -> None:
     """fawkes.toml with the settings of the workload; a policy in a file is named by its whole path."""
     from fawkes.cli.demo.stage import write_settings
 
@@ -134,7 +134,7 @@ def _provide(table: WorkloadTable) -> None:
     pieces.provide([piece for each in needs for piece in each], say=note)
 
 
-def _run(site: Site, workload_file: Found, spec: LabSpec, keep: bool, phases: _Phases) -> tuple[Workload, str]:
+def _run(site: Site, workload_file: CatalogFile, spec: LabSpec, keep: bool, phases: _Phases) -> tuple[Workload, str]:
     """Everything from the first host to the last; the workload as it was played, and why it was not played to its end.
 
     So what happened until then can still be told.
@@ -166,7 +166,7 @@ def _run(site: Site, workload_file: Found, spec: LabSpec, keep: bool, phases: _P
     return workload, ""
 
 
-def _prepared(site: Site, workload_file: Found) -> Workload:
+def _prepared(site: Site, workload_file: CatalogFile) -> Workload:
     from fawkes.config.workloads.workloads import load_workload
     from fawkes.workload.playing.play import with_data
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fawkes.base.catalog import Catalog, Found, Kind
+from fawkes.base.catalog import Catalog, CatalogFile, Kind
 from fawkes.base.errors import UserError
 from fawkes.base.extras import needs
 from fawkes.cli.offline.options import comparison_options, jobs_option, out_option, seed_option
@@ -103,7 +103,7 @@ def compare(
         note(f"picture of the nodes under each policy: {picture}")
 
 
-def chosen(catalog: Catalog, names: str) -> list[Found]:
+def chosen(catalog: Catalog, names: str) -> list[CatalogFile]:
     """The policies that are named, with commas between them, or all; UserError for one that is not there."""
     from fawkes.offline.runs.settings import policies_named
 
@@ -142,7 +142,7 @@ def _grid(
     site: Site,
     catalog: Catalog,
     name: str,
-    policies: list[Found],
+    policies: list[CatalogFile],
     variants: Mapping[str, Mapping[str, Any]],
     replays: int,
     spread_us: int,

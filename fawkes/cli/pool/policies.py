@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from fawkes.base.catalog import Catalog, Found, Kind
+from fawkes.base.catalog import Catalog, CatalogFile, Kind
 from fawkes.cli.show.show import output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
@@ -35,7 +35,7 @@ def policies(site: Site, output: str) -> None:
     show(rows, TABLES["policies"], output)
 
 
-def _row(policy_file: Found, kind: str) -> dict[str, Any]:
+def _row(policy_file: CatalogFile, kind: str) -> dict[str, Any]:
     return {
         "policy": policy_file.name,
         "kind": kind,
@@ -46,7 +46,7 @@ def _row(policy_file: Found, kind: str) -> dict[str, Any]:
     }
 
 
-def _summary(policy_file: Found) -> str | None:
+def _summary(policy_file: CatalogFile) -> str | None:
     """The first line of a policy's own text; its code is not run for that."""
     import ast
 

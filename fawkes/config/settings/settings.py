@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
-from fawkes.base.catalog import Catalog, Found, Kind
+from fawkes.base.catalog import Catalog, CatalogFile, Kind
 from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US, duration_us, show_duration
 from fawkes.config.files.fields import (
@@ -337,19 +337,19 @@ class SiteSettings:
 
     core: Settings
     ssh: SshLimits
-    policy: Found
+    policy: CatalogFile
     keep_logs_bytes: int
     keep_every_us: int
     keep: KeepRules
     access: AccessTable
     playbooks: tuple[str, ...]
-    admission: Found | None = None
+    admission: CatalogFile | None = None
     kerberos: KerberosSite | None = None
     hooks: HooksTable = NO_HOOKS
     web: WebTable | None = None
     quota: QuotaRules = RULES
-    quota_policy: Found | None = None
-    preemption: Found | None = None
+    quota_policy: CatalogFile | None = None
+    preemption: CatalogFile | None = None
 
     @property
     def share_error(self) -> float:
@@ -397,7 +397,7 @@ def settings_of(
     base: Path,
     catalog: Catalog,
     key: str = "",
-    policy: Found | None = None,
+    policy: CatalogFile | None = None,
 ) -> SiteSettings:
     """The settings that a table says (``key`` is its place in ``file``); a policy's path is relative to ``base``."""
     faults = Faults(file, key)
@@ -442,7 +442,7 @@ def settings_of(
 
 def _admission(
     table: SettingsFile, said: Mapping[str, Any], base: Path, catalog: Catalog, faults: Faults
-) -> Found | None:
+) -> CatalogFile | None:
     """The admission policy; None for the queue of Fawkes itself, which a file ``fifo`` of the site replaces."""
     place = faults.place("admission")
     policy_file = catalog.find(Kind.ADMISSION, table.admission, base=base, file=faults.file, key=place)

@@ -56,7 +56,7 @@ def decide(
     queues = {node: device.queue_s for node, device in devices.items()}
     course = _Course(need, queues, cap, room_bytes, len(tasks) if need.slots is None else need.slots)
     pairs = enumerate(zip(concerned, victims, choices, strict=True))
-    return answers | course.run([_Asked(place, *each) for place, each in pairs])
+    return answers | course.run([_Choice(place, *each) for place, each in pairs])
 
 
 def victim_of(task: Task, device: Device, cause: Cause) -> Victim:
@@ -72,7 +72,7 @@ def victim_of(task: Task, device: Device, cause: Cause) -> Victim:
     )  # fmt: skip
 
 
-class _Asked(NamedTuple):
+class _Choice(NamedTuple):
     """A victim with its task, its place in the question, and the policy's choice."""
 
     place: int
@@ -96,7 +96,7 @@ class _Course:
     left: int
     answers: dict[str, Answer] = field(default_factory=dict)
 
-    def run(self, candidates: Sequence[_Asked]) -> dict[str, Answer]:
+    def run(self, candidates: Sequence[_Choice]) -> dict[str, Answer]:
         capped = []
         for each in self._in_order(candidates):
             if self.left <= 0:
@@ -112,15 +112,15 @@ class _Course:
                 self.answers[each.task.id] = Answer(Action.KILL, Why.CAP, 0.0)
         return self.answers
 
-    def _in_order(self, candidates: Sequence[_Asked]) -> Iterator[_Asked]:
+    def _in_order(self, candidates: Sequence[_Choice]) -> Iterator[_Choice]:
         """Lower priorities first, unless nodes leave; then the smallest ``first`` with the queue of its node."""
         leaves = self.need.cause is Cause.LEAVES
 
-        def level(each: _Asked) -> int:
+        def level(each: _Choice) -> int:
             return 0 if leaves else each.task.priority
 
         for _, group in groupby(sorted(candidates, key=level), level):
-            nodes: dict[str, list[_Asked]] = {}
+            nodes: dict[str, list[_Choice]] = {}
             for each in group:
                 nodes.setdefault(each.task.node, []).append(each)
             for own in nodes.values():
@@ -134,11 +134,11 @@ class _Course:
                 if own:
                     heappush(heap, (*self._cost(own[-1]), node))
 
-    def _cost(self, each: _Asked) -> tuple[float, int]:
+    def _cost(self, each: _Choice) -> tuple[float, int]:
         cost = total(each.choice.first, self.queues[each.task.node])
         return (inf if cost is None else cost, each.place)
 
-    def _answer(self, each: _Asked) -> Answer:
+    def _answer(self, each: _Choice) -> Answer:
         within_s = self.need.within_s
         if each.choice.action == WAIT:
             late = within_s is not None and within_s <= 0
@@ -149,7 +149,7 @@ class _Course:
             return self._save(each)
         return Answer(Action.WAIT, Why.CAP) if capped else Answer(Action.KILL, refusal, 0.0)
 
-    def _refusal(self, each: _Asked, capped: bool) -> Why | None:
+    def _refusal(self, each: _Choice, capped: bool) -> Why | None:
         """The reason why a task is not saved; None if it is."""
         end_s = total(self.queues[each.task.node], each.victim.dump_s)
         if each.choice.action == KILL and not capped:
@@ -170,7 +170,7 @@ class _Course:
     def _fits(self, size: float | None) -> bool:
         return size is not None and size <= self.room
 
-    def _save(self, each: _Asked) -> Answer:
+    def _save(self, each: _Choice) -> Answer:
         node = each.task.node
         self.queues[node] = total(self.queues[node], each.victim.dump_s)
         if self.room < inf:

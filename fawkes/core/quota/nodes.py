@@ -47,7 +47,7 @@ class Move(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NodeNeeds:
     """The nodes that each MR-cluster should have by its plans (None: not known), and the last change of each."""
 
     nodes: Mapping[ClusterId, int | None] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Told:
 
 
 def tell_nodes(
-    before: Told,
+    before: NodeNeeds,
     room: Room,
     cores: Mapping[NodeId, float | None],
     bounds: Mapping[ClusterId, Bounds],
@@ -63,7 +63,7 @@ def tell_nodes(
     divide: Divide,
     settle_s: float,
     now_us: int,
-) -> Told:
+) -> NodeNeeds:
     """The nodes that eq. 6 gives each MR-cluster of ``bounds``; when they are more than the pool has, their shares.
 
     An MR-cluster without applications under quotas is told 0, and its minimum is kept for it. While the need of one is
@@ -73,7 +73,7 @@ def tell_nodes(
     need = {c: planned_nodes(room, c, cores, pool) for c in bounds}
     known = {c: nodes for c, nodes in need.items() if nodes is not None and apps[c]}
     if len(known) < sum(map(bool, apps.values())):
-        return Told(need, before.last)
+        return NodeNeeds(need, before.last)
     left = pool - sum(bound.least for c, bound in bounds.items() if c not in known)
     shares = share_nodes([_claim(c, apps[c], known[c], bounds[c], now_us) for c in known], left, divide)
     targets = {c: shares[c] for c in known}
@@ -86,7 +86,7 @@ def tell_nodes(
     )  # fmt: skip
     sizes = {**targets, **rested}
     moved = {c: Move(now_s, sizes[c] - nodes) for c, nodes in held.items() if sizes[c] != nodes}
-    return Told({**need, **sizes}, {c: move for c, move in {**before.last, **moved}.items() if c in known})
+    return NodeNeeds({**need, **sizes}, {c: move for c, move in {**before.last, **moved}.items() if c in known})
 
 
 def settling_s(parameters: Parameters, join_s: float | None) -> float:

@@ -61,7 +61,7 @@ class _Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked(_Event):
+class _Request(_Event):
     """A request: ``by`` is who asks, ``ask`` is what the answer goes to."""
 
     by: str = ""
@@ -95,7 +95,7 @@ class Started(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reloaded(_Asked):
+class Reloaded(_Request):
     """The settings, policies and nodes of a running controller are others from now on.
 
     ``changed`` says how, in words; ``restart`` are keys that have changed and keep their old values until a restart.
@@ -132,14 +132,14 @@ class Sampled(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Requested(_Asked):
+class Requested(_Request):
     """Somebody asks for an MR-cluster."""
 
     spec: ClusterSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseAsked(_Asked):
+class ReleaseAsked(_Request):
     """Somebody gives an MR-cluster back; ``discard`` gives up its data, ``force`` ends what runs on it.
 
     ``dry_run``: the answer says whether this would be refused, and nothing is done.
@@ -152,7 +152,7 @@ class ReleaseAsked(_Asked):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DownAsked(_Asked):
+class DownAsked(_Request):
     """Somebody gives the whole pool back: every MR-cluster, all or none; see `ReleaseAsked` for the flags."""
 
     discard: bool = False
@@ -161,40 +161,40 @@ class DownAsked(_Asked):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submitted(_Asked):
+class Submitted(_Request):
     """Somebody hands in a job."""
 
     spec: JobSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CancelAsked(_Asked):
+class CancelAsked(_Request):
     """Somebody takes a job back."""
 
     job: JobId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PauseAsked(_Asked):
+class PauseAsked(_Request):
     """An operator stops all voluntary moves."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeAsked(_Asked):
+class ResumeAsked(_Request):
     """An operator allows voluntary moves again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryAsked(_Asked):
+class RetryAsked(_Request):
     """An operator has repaired something: what waits for the next try of this node or MR-cluster is tried now."""
 
     subject: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrainAsked(_Asked):
+class DrainAsked(_Request):
     """An operator takes a node out of service; ``discard``: the data on it, which HDFS waits for, is given up."""
 
     node: NodeId
@@ -203,14 +203,14 @@ class DrainAsked(_Asked):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UndrainAsked(_Asked):
+class UndrainAsked(_Request):
     """An operator puts a node back into service."""
 
     node: NodeId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HoldAsked(_Asked):
+class HoldAsked(_Request):
     """An operator keeps balancing away from a node or an MR-cluster, until ``until_us``; 0: until `UnholdAsked`."""
 
     subject: str
@@ -219,14 +219,14 @@ class HoldAsked(_Asked):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnholdAsked(_Asked):
+class UnholdAsked(_Request):
     """An operator ends a hold."""
 
     subject: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GrowAsked(_Asked):
+class GrowAsked(_Request):
     """An operator gives an MR-cluster ``count`` nodes, or this ``node``.
 
     It is held until ``until_us``, or balancing would take them back; 0: no hold comes with it.
@@ -239,7 +239,7 @@ class GrowAsked(_Asked):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShrinkAsked(_Asked):
+class ShrinkAsked(_Request):
     """An operator takes ``count`` nodes of an MR-cluster, or this ``node``; see `GrowAsked` for the hold."""
 
     cluster: ClusterId
@@ -249,7 +249,7 @@ class ShrinkAsked(_Asked):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoveMastersAsked(_Asked):
+class MoveMastersAsked(_Request):
     """An operator wants the masters of an MR-cluster on another of its core nodes.
 
     ``to`` None: any. ``now``: running jobs are not waited for; they are begun again.
@@ -261,7 +261,7 @@ class MoveMastersAsked(_Asked):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreAsked(_Asked):
+class RestoreAsked(_Request):
     """An operator brings an MR-cluster back from its kept copy, on a core node of it; whatever the copy lacks is lost.
 
     ``dry_run``: only whether that is possible is answered.

@@ -120,7 +120,7 @@ def _keep_pictures(ledger: Ledger, last: int, clock: Clock) -> Callable[[int, St
     return keep
 
 
-class Told:
+class HeardLedger:
     """A ledger whose steps somebody hears of once they are stored."""
 
     def __init__(self, ledger: Ledger, hear: Callable[[Event, Decision], None]) -> None:
@@ -241,7 +241,7 @@ class Controller:
             if not self._plan.shadow:
                 self._hooks.step(state, event, decision)
 
-        engine = Engine(world, Told(ledger, hear), load_weighting, state, keep, load_admission, load_preemption)
+        engine = Engine(world, HeardLedger(ledger, hear), load_weighting, state, keep, load_admission, load_preemption)
         control = self._control(engine, world, state, setup, fleet, stages, restorer)
         self._control_server = control
         stack.callback(control.close)

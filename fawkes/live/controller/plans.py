@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from fawkes.base.catalog import Found
+from fawkes.base.catalog import CatalogFile
 from fawkes.base.errors import ConfigError
 from fawkes.base.version import __version__
 from fawkes.config.nodes.inventory import Inventory, InventoryNode
@@ -38,7 +38,7 @@ class Plan:
     policy: PolicyText
     shadow: bool
     access: Access
-    playbooks: tuple[Found, ...]
+    playbooks: tuple[CatalogFile, ...]
     notes: tuple[str, ...]
     admission: PolicyText | None = None
     given: tuple[str | None, str | None] = (None, None)
@@ -180,7 +180,7 @@ _PARAMETERS = "admission_parameters"
 _PAGE = "The page `policies` says what a policy must answer"
 
 
-def read_policy(policy_file: Found, settings: Settings, *, bounds: WorkerLimits = USUAL) -> PolicyText:
+def read_policy(policy_file: CatalogFile, settings: Settings, *, bounds: WorkerLimits = USUAL) -> PolicyText:
     """The weighting policy of a file; ConfigError when it cannot be loaded, or answers nothing of use."""
     text = policy_text(policy_file.title, str(policy_file.path), policy_file.text())
     try:
@@ -190,7 +190,9 @@ def read_policy(policy_file: Found, settings: Settings, *, bounds: WorkerLimits 
     return text
 
 
-def read_admission(policy_file: Found, settings: Settings, *, file: str, bounds: WorkerLimits = USUAL) -> PolicyText:
+def read_admission(
+    policy_file: CatalogFile, settings: Settings, *, file: str, bounds: WorkerLimits = USUAL
+) -> PolicyText:
     """The admission policy of a file; ``file`` has its parameters.
 
     ConfigError for one that cannot be loaded, and for one that must know the work of jobs: in a live pool nobody does.
@@ -211,17 +213,17 @@ def read_admission(policy_file: Found, settings: Settings, *, file: str, bounds:
     return text
 
 
-def read_quota(policy_file: Found) -> PolicyText:
+def read_quota(policy_file: CatalogFile) -> PolicyText:
     """The quota policy of a file; ConfigError when it cannot be loaded, or answers nothing of use."""
     return _read(policy_file, load_quota)
 
 
-def read_preemption(policy_file: Found) -> PolicyText:
+def read_preemption(policy_file: CatalogFile) -> PolicyText:
     """The preemption policy of a file; ConfigError when it cannot be loaded, or answers nothing of use."""
     return _read(policy_file, load_preemption)
 
 
-def _read(policy_file: Found, load: Callable[[PolicyText], object]) -> PolicyText:
+def _read(policy_file: CatalogFile, load: Callable[[PolicyText], object]) -> PolicyText:
     text = policy_text(policy_file.title, str(policy_file.path), policy_file.text())
     try:
         load(text)

@@ -40,7 +40,7 @@ _COMPUTE = {
 
 
 @dataclass(slots=True)
-class _Told:
+class _LastReport:
     """The latest report of a member with this goal, and its time; ``report`` is the last answer about its blocks.
 
     ``version`` is that of the list of members: with each new one something may have been decided about who leaves.
@@ -76,7 +76,7 @@ class _Eye:
     ``answers`` are those of nodes with a late heartbeat, which are asked which of their daemons do not run.
     """
 
-    reported: dict[NodeId, _Told] = field(default_factory=dict)
+    reported: dict[NodeId, _LastReport] = field(default_factory=dict)
     masters: _Masters | None = None
     answers: dict[NodeId, Future[tuple[str, ...] | None]] = field(default_factory=dict)
     report_us: int = 0
@@ -196,7 +196,7 @@ class Watch:
         for node, member in cluster.members.items():
             known = eye.reported.get(node)
             if known is None or known.member != member:
-                eye.reported[node] = _Told(member, cluster.version)
+                eye.reported[node] = _LastReport(member, cluster.version)
             elif known.version != cluster.version and member.goal is not Goal.SERVING:
                 # A wipe that was not proven, or a lost node that is back: what was told before that is forgotten.
                 known.sight, known.version = None, cluster.version
@@ -242,7 +242,7 @@ class Watch:
             lambda at: MastersSeen(at_us=at, cluster=cluster, error=error, silent=now.silent, gone=now.gone)
         )
 
-    def _tell(self, cluster: ClusterId, node: NodeId, last: _Told, sight: Sight) -> None:
+    def _tell(self, cluster: ClusterId, node: NodeId, last: _LastReport, sight: Sight) -> None:
         waits = _has_report(last) and sight.blocks is not None and not sight.blocks.asked_us
         same = last.sight is not None and (sight.stored is Stored.LEFT or sight.stored is last.sight.stored)
         if waits and same and sight.stored in (Stored.LEFT, *UNHEARD):
@@ -275,7 +275,7 @@ def is_late(node: StorageNode | None) -> bool:
     return node is not None and node.alive and (node.silent_s is None or node.silent_s >= limits.UNHEARD_S)
 
 
-def _has_report(last: _Told) -> bool:
+def _has_report(last: _LastReport) -> bool:
     return last.report is not None and last.report.known
 
 

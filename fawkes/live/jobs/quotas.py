@@ -22,7 +22,7 @@ from fawkes.config.jobs.profiles import keep
 from fawkes.config.jobs.spark import KIND
 from fawkes.core.fairness.targets import Bounds
 from fawkes.core.quota.loop import node_cores, step, teachers
-from fawkes.core.quota.nodes import Told, settling_s, tell_nodes
+from fawkes.core.quota.nodes import NodeNeeds, settling_s, tell_nodes
 from fawkes.core.quota.profile import profile_of
 from fawkes.core.quota.sight import ApplicationSeen, Goal, Look, Period, Room
 from fawkes.core.quota.values import Divide, QuotaRules
@@ -111,7 +111,7 @@ class Quotas:
         self._shared_cores = shared_cores
         self._now_us = now_us
         self._room = Room()
-        self._sizes = Told()
+        self._sizes = NodeNeeds()
         self._stood: tuple[Room, Mapping[NodeId, float | None]] = (self._room, {})
         self._readers: dict[tuple[JobId, int], DriverReader] = {}
         self._answers: dict[tuple[JobId, int], Future[ApplicationSeen]] = {}

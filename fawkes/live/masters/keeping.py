@@ -52,7 +52,7 @@ class _Kept:
 
 
 @dataclass(slots=True)
-class _Told:
+class _CopyNews:
     """The last news of the copies of an MR-cluster, and the fault of each of them now."""
 
     error: str | None = None
@@ -87,7 +87,7 @@ class Keeper:
         self.given = GivenNotes(folder)
         self._lock = threading.Lock()
         self._known: dict[ClusterId, _Kept] = {}
-        self._reported: dict[ClusterId, _Told] = {}
+        self._reported: dict[ClusterId, _CopyNews] = {}
         self._holds: Counter[ClusterId] = Counter()
         self._closed = False
         self._copier = Copier(ground, fleet, mailbox.clock.now_us)
@@ -306,7 +306,7 @@ class Keeper:
     def _tell(self, cluster: ClusterId, which: str, problem: str) -> None:
         """Post how copying works, when that is news."""
         with self._lock:
-            reported = self._reported.setdefault(cluster, _Told())
+            reported = self._reported.setdefault(cluster, _CopyNews())
             reported.problems[which] = problem
             error = "; ".join(filter(None, reported.problems.values()))
             news = reported.error is None or bool(reported.error) != bool(error)

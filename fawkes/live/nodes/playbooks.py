@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fawkes.base.catalog import Catalog, Found, Kind, Origin, load_module
+from fawkes.base.catalog import Catalog, CatalogFile, Kind, Origin, load_module
 from fawkes.base.errors import ConfigError, RefusedError
 from fawkes.base.reading import is_file
 
@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 
-def site_playbooks(names: Iterable[str], root: Path, file: Path) -> tuple[Found, ...]:
+def site_playbooks(names: Iterable[str], root: Path, file: Path) -> tuple[CatalogFile, ...]:
     """The files of a site that replace ours, as its settings name them.
 
     ConfigError with file and key for a name that is none of ours, or without a file; RefusedError for a file that
@@ -75,7 +75,7 @@ def site_playbooks(names: Iterable[str], root: Path, file: Path) -> tuple[Found,
         if what:
             raise ConfigError(what, file=str(file), key="playbooks", hint=hint)
         _check_owner(place)
-        playbooks.append(Found(Kind.PLAYBOOK, name, place, Origin.SITE))
+        playbooks.append(CatalogFile(Kind.PLAYBOOK, name, place, Origin.SITE))
     return tuple(playbooks)
 
 
@@ -86,7 +86,7 @@ def unused(names: Iterable[str], root: Path) -> tuple[Path, ...]:
 
 
 @contextmanager
-def played(playbooks: Iterable[Found]) -> Iterator[None]:
+def played(playbooks: Iterable[CatalogFile]) -> Iterator[None]:
     """Play these files in the place of ours, until the end of the ``with``.
 
     UserError when one cannot be loaded, ConfigError when it lacks something that ours has.
@@ -118,7 +118,7 @@ def _check_owner(place: Path) -> None:
             )
 
 
-def _check_complete(playbook: Found, module: ModuleType) -> None:
+def _check_complete(playbook: CatalogFile, module: ModuleType) -> None:
     """Refuses a playbook without a function or a parameter that the live world uses: it would fail within a step."""
     for name, ours in vars(_ours[playbook.name]).items():
         if name.startswith("_") or getattr(ours, "__module__", None) != _ours[playbook.name].__name__:

@@ -10,7 +10,7 @@ from typing import Any
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import Facts, JobSpec, JobState
 from fawkes.offline.record.hadoop import Application
-from fawkes.offline.scenarios.demands import Asked, KnownDemands
+from fawkes.offline.scenarios.demands import JobDemand, KnownDemands
 from fawkes.sim.hadoop.constants import DAS4
 from fawkes.sim.hadoop.profile import Profile, profile_of
 
@@ -29,7 +29,7 @@ def says_times(details: Facts) -> bool:
     return timed or bool(details.get("sleep") or details.get("profile"))
 
 
-def demand_of(job: JobState, applications: Sequence[Application], slots: float | None) -> Asked:
+def demand_of(job: JobState, applications: Sequence[Application], slots: float | None) -> JobDemand:
     """The demand of a job that succeeded.
 
     ``applications`` are those of its last attempt as Hadoop's history has them, ``slots`` what its MR-cluster had. Of a
@@ -42,7 +42,7 @@ def demand_of(job: JobState, applications: Sequence[Application], slots: float |
         known, profile = KnownDemands.HISTORY, _by_history(applications)
     else:
         known, profile = KnownDemands.LEDGER, _by_time(job, slots)
-    return Asked(
+    return JobDemand(
         profile=profile,
         known=known,
         told_tasks=None if spec.tasks_estimated else spec.tasks,

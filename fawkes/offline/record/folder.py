@@ -19,7 +19,7 @@ from fawkes.offline.record.measured import seen_in
 from fawkes.offline.record.scenario import DEMANDS_FILE, JOBS_FILE, MODEL_FILE, Platform, scenario_text
 from fawkes.offline.record.span import RecordedSpan, Span
 from fawkes.offline.runs.folder import stamp_of, whole, write_json
-from fawkes.offline.scenarios.demands import Asked, KnownDemands, write_demands
+from fawkes.offline.scenarios.demands import JobDemand, KnownDemands, write_demands
 from fawkes.store.sqlite import LEDGER_FILE, LedgerReader
 from fawkes.workload.formats import table
 from fawkes.workload.model import Trace, TraceJob
@@ -84,7 +84,7 @@ def write_record(
         say("ledger")
         applications = _write_histories(draft, recorded, histories, missing)
         say("histories")
-        demands: dict[str, Asked] = {}
+        demands: dict[str, JobDemand] = {}
         for job in recorded.jobs:
             demands[job.id] = demand_of(job, applications.get(job.id, ()), recorded.slots.get(job.id))
         write_demands(draft / DEMANDS_FILE, demands)
@@ -164,13 +164,13 @@ def _write_histories(
     return applications
 
 
-def _trace(recorded: RecordedSpan, demands: Mapping[str, Asked]) -> Trace:
+def _trace(recorded: RecordedSpan, demands: Mapping[str, JobDemand]) -> Trace:
     jobs = tuple(_row(job, demands[job.id], recorded.span.since_us) for job in recorded.jobs)
     header = {"from": f"fawkes record, pool {recorded.rules.pool}"}
     return Trace(source=recorded.rules.pool, jobs=tuple(sorted(jobs, key=lambda job: job.submit_us)), header=header)
 
 
-def _row(job: JobState, demand: Asked, since_us: int) -> TraceJob:
+def _row(job: JobState, demand: JobDemand, since_us: int) -> TraceJob:
     profile = demand.profile
     by_time = demand.known is not KnownDemands.HISTORY
     return TraceJob(
@@ -218,7 +218,7 @@ def _write_scenario(
 
 
 def _said(
-    ledger: LedgerReader, recorded: RecordedSpan, demands: Mapping[str, Asked], missing: Mapping[str, str]
+    ledger: LedgerReader, recorded: RecordedSpan, demands: Mapping[str, JobDemand], missing: Mapping[str, str]
 ) -> dict[str, Any]:
     span = recorded.span
     return {

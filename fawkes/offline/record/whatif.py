@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fawkes.base.catalog import Catalog, Found, Kind
+from fawkes.base.catalog import Catalog, CatalogFile, Kind
 from fawkes.config.site.site import Site
 from fawkes.config.workloads.changes import Changes
 from fawkes.config.workloads.model import ModelTable
@@ -73,7 +73,7 @@ def verdict_of(question: Question, bounds: ModelBounds) -> ModelVerdict:
 def grid_of(
     question: Question,
     catalog: Catalog,
-    policies: Sequence[Found],
+    policies: Sequence[CatalogFile],
     variants: Mapping[str, Mapping[str, Any]],
     *,
     replays: int,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fawkes.base.catalog import Catalog, Found
+from fawkes.base.catalog import Catalog, CatalogFile
 from fawkes.base.errors import BrokenError, ConfigError, DeadlineError, FawkesError, RefusedError, UserError
 from fawkes.base.version import __version__
 from fawkes.config.workloads.changes import Changes, divided
@@ -99,7 +99,7 @@ class Grid:
 def grid_of(
     plan_with: Callable[[Changes], Plan],
     catalog: Catalog,
-    policies: Sequence[Found],
+    policies: Sequence[CatalogFile],
     variants: Mapping[str, Mapping[str, Any]],
     *,
     replays: int,

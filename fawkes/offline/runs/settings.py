@@ -8,13 +8,13 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fawkes.base.catalog import Catalog, Found, Kind, Origin
+from fawkes.base.catalog import Catalog, CatalogFile, Kind, Origin
 from fawkes.base.errors import UserError
 
 
-def policies_named(catalog: Catalog, names: Iterable[str], *, where: str = "") -> list[Found]:
+def policies_named(catalog: Catalog, names: Iterable[str], *, where: str = "") -> list[CatalogFile]:
     """The policies of these names or files, or of one; UserError for one that is not there, or is named twice."""
-    policies: dict[str, Found] = {}
+    policies: dict[str, CatalogFile] = {}
     for name in [names] if isinstance(names, str) else names:
         policy = catalog.find(Kind.POLICY, name)
         if policy.title in policies:

@@ -29,7 +29,7 @@ class KnownDemands(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class JobDemand:
     """The demand of a job's tasks, without their starts.
 
     ``told_tasks`` and ``told_bytes`` are its demand as it was submitted, which is all that a controller knows while it
@@ -57,7 +57,7 @@ _SAVING = ("memory_mb", "priority", "checkpoint")
 _CHECKPOINTS = ("", "own", "criu")
 
 
-def write_demands(path: Path, demands: Mapping[str, Asked]) -> None:
+def write_demands(path: Path, demands: Mapping[str, JobDemand]) -> None:
     """The table as CSV, by job; the same values give the same bytes."""
     with path.open("w", encoding="utf-8", newline="") as out:
         rows = csv.writer(out, lineterminator="\n")
@@ -71,7 +71,7 @@ def write_demands(path: Path, demands: Mapping[str, Asked]) -> None:
             rows.writerow([job, demand.known, *given, *(getattr(demand.profile, name) for name in _FIGURES), *more])
 
 
-def read_demands(path: Path) -> dict[str, Asked]:
+def read_demands(path: Path) -> dict[str, JobDemand]:
     """The demand of each job; ConfigError names file and line of what is wrong."""
     text = read_text(path, most=_MOST_BYTES, hint="`fawkes record` writes it")
     try:
@@ -82,7 +82,7 @@ def read_demands(path: Path) -> dict[str, Asked]:
         raise ConfigError(
             "does not have the expected columns", file=str(path), key="line 1", hint=f"They are {','.join(COLUMNS)}"
         )
-    demands: dict[str, Asked] = {}
+    demands: dict[str, JobDemand] = {}
     for line, row in enumerate(rows[1:], 2):
         if row and row[0] in demands:
             raise ConfigError(f"the job {row[0]!r} appears twice", file=str(path), key=f"line {line}")
@@ -90,7 +90,7 @@ def read_demands(path: Path) -> dict[str, Asked]:
     return demands
 
 
-def _read(row: Sequence[str], columns: Sequence[str], path: Path, line: int) -> Asked:
+def _read(row: Sequence[str], columns: Sequence[str], path: Path, line: int) -> JobDemand:
     try:
         if len(row) != len(columns):
             raise ValueError(f"has {len(row)} fields, but there are {len(columns)} columns")
@@ -109,7 +109,7 @@ def _read(row: Sequence[str], columns: Sequence[str], path: Path, line: int) -> 
         if figures["maps"] + figures["reduces"] < 1:
             raise ValueError("has no task")
         known = {name: values[name] for name in _TOLD}
-        return Asked(
+        return JobDemand(
             profile=Profile(**figures),
             known=KnownDemands(row[1]),
             **known,
@@ -127,14 +127,14 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def with_demands(jobs: Iterable[Coming], known: Mapping[str, Asked]) -> tuple[Coming, ...]:
+def with_demands(jobs: Iterable[Coming], known: Mapping[str, JobDemand]) -> tuple[Coming, ...]:
     """The jobs with what the table says of them; one that it does not have stays as it is."""
     return tuple(
         job if job.spec.id not in known else replace(job, spec=_asking(job.spec, known[job.spec.id])) for job in jobs
     )
 
 
-def _asking(spec: JobSpec, demand: Asked) -> JobSpec:
+def _asking(spec: JobSpec, demand: JobDemand) -> JobSpec:
     spec = _with_profile(spec, demand.profile)
     if demand.checkpoint:
         array = {"checkpoint": demand.checkpoint, "memory_mb": demand.memory_mb}

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from fawkes.base.catalog import Catalog, Found
+from fawkes.base.catalog import Catalog, CatalogFile
 from fawkes.base.errors import ConfigError
 from fawkes.config.clusters.clusters import cluster_spec
 from fawkes.config.settings.settings import settings_of
@@ -61,7 +61,9 @@ class Plan:
     bounds: WorkerLimits = USUAL
     notes: tuple[str, ...] = ()
 
-    def scenario(self, catalog: Catalog, *, policy: Found | None = None, changes: Mapping[str, Any] = {}) -> Scenario:
+    def scenario(
+        self, catalog: Catalog, *, policy: CatalogFile | None = None, changes: Mapping[str, Any] = {}
+    ) -> Scenario:
         """The scenario under a policy (default: that of the settings) and with changed settings, without wishes.
 
         ConfigError names the key that is wrong, in the file or in ``--set``.
@@ -88,7 +90,7 @@ class Plan:
             bounds=self.bounds,
         )
 
-    def _admission(self, policy: Found, settings: Settings, place: str) -> PolicyText:
+    def _admission(self, policy: CatalogFile, settings: Settings, place: str) -> PolicyText:
         """The admission policy, loaded once; ConfigError names the file, or the parameter in ``place``."""
         text = policy_text(policy.title, str(policy.path), policy.text())
         try:
@@ -99,7 +101,7 @@ class Plan:
             raise ConfigError(error.what, file=place, key=error.key, hint=error.hint) from None
         return text
 
-    def _preemption(self, policy: Found | None) -> PolicyText | None:
+    def _preemption(self, policy: CatalogFile | None) -> PolicyText | None:
         """The preemption policy, loaded once; ConfigError names the file."""
         if policy is None:
             return None

@@ -56,7 +56,7 @@ USUAL = WorkerLimits()
 """Those where nobody gives others."""
 
 
-class Asked(NamedTuple):
+class PolicyFile(NamedTuple):
     """A file that answers: what kind it is of, its text, and the site's parameters for it."""
 
     kind: str
@@ -220,7 +220,7 @@ class _Workers(threading.local):
     def __init__(self) -> None:
         self._known: dict[object, _Worker] = {}
 
-    def of(self, bounds: WorkerLimits, question: Asked) -> _Worker:
+    def of(self, bounds: WorkerLimits, question: PolicyFile) -> _Worker:
         """The one in which the file answers, started when there is none that could; the oldest ends for it."""
         # A process that was forked off this one has the same pipes in its hands.
         key = os.getpid(), bounds, question.key
@@ -241,7 +241,7 @@ class _Workers(threading.local):
 _workers = _Workers()
 
 
-def load(question: Asked, bounds: WorkerLimits) -> Any:
+def load(question: PolicyFile, bounds: WorkerLimits) -> Any:
     """Load a file in its worker: what it says of itself, as plain data.
 
     ConfigError when it is not of its kind, or takes too much while it is loaded.
@@ -257,7 +257,7 @@ def load(question: Asked, bounds: WorkerLimits) -> Any:
         raise ConfigError(f"the policy {policy.name} cannot be loaded: {error}", file=policy.origin) from None
 
 
-def call(question: Asked, bounds: WorkerLimits, function: str, arguments: tuple[Any, ...], where: str) -> Any:
+def call(question: PolicyFile, bounds: WorkerLimits, function: str, arguments: tuple[Any, ...], where: str) -> Any:
     """The answer of a function of the file to arguments that were packed; raises what the function raises.
 
     A call that takes more than the bounds raises TimeoutError or MemoryError with its line; ``where`` says in it

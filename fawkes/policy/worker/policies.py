@@ -22,7 +22,7 @@ from fawkes.policy import compile_policy, policy_text, probe
 from fawkes.policy.admission import compile_admission
 from fawkes.policy.preemption import compile_preemption
 from fawkes.policy.quota import compile_quota
-from fawkes.policy.worker.asking import USUAL, Asked, WorkerLimits, call, load
+from fawkes.policy.worker.asking import USUAL, PolicyFile, WorkerLimits, call, load
 from fawkes.policy.worker.contracts import ADMISSION, PREEMPTION, QUOTA, WEIGHTING, packed
 
 __all__ = [
@@ -59,7 +59,7 @@ def loader(bounds: WorkerLimits) -> Callable[[PolicyText, Settings], Measure]:
     def load_within(policy: PolicyText, settings: Settings) -> Measure:
         if is_own(policy.text):
             return compile_policy(policy, settings, own=True)
-        question = Asked(WEIGHTING, policy, settings.policy_parameters)
+        question = PolicyFile(WEIGHTING, policy, settings.policy_parameters)
         load(question, bounds)
 
         def measure(window: Window, memory: Plain) -> tuple[Any, Plain]:
@@ -81,7 +81,7 @@ ConfigError names file and line of what is wrong with the text."""
 class _Apart:
     """An admission policy that answers in a worker."""
 
-    question: Asked
+    question: PolicyFile
     bounds: WorkerLimits
     needs_work: bool
 
@@ -105,7 +105,7 @@ def admission_loader(bounds: WorkerLimits) -> Callable[[PolicyText, Mapping[str,
     def load_within(policy: PolicyText, parameters: Mapping[str, Plain]) -> Admission:
         if is_own(policy.text):
             return compile_admission(policy, parameters, own=True)
-        question = Asked(ADMISSION, policy, parameters)
+        question = PolicyFile(ADMISSION, policy, parameters)
         return _Apart(question, bounds, bool(load(question, bounds)))
 
     return load_within
@@ -119,17 +119,17 @@ def load_quota(policy: PolicyText, bounds: WorkerLimits = USUAL) -> Divide:
     """The quota policy of a text, made callable as `loader` does weighting policies."""
     if is_own(policy.text):
         return compile_quota(policy, own=True)
-    return _apart(Asked(QUOTA, policy, {}), bounds, "divide", "claims")
+    return _apart(PolicyFile(QUOTA, policy, {}), bounds, "divide", "claims")
 
 
 def load_preemption(policy: PolicyText, bounds: WorkerLimits = USUAL) -> Choose:
     """The preemption policy of a text, made callable as `loader` does weighting policies."""
     if is_own(policy.text):
         return compile_preemption(policy, own=True)
-    return _apart(Asked(PREEMPTION, policy, {}), bounds, "preempt", "victims")
+    return _apart(PolicyFile(PREEMPTION, policy, {}), bounds, "preempt", "victims")
 
 
-def _apart(question: Asked, bounds: WorkerLimits, function: str, noun: str) -> Callable[[Sequence[Any]], Any]:
+def _apart(question: PolicyFile, bounds: WorkerLimits, function: str, noun: str) -> Callable[[Sequence[Any]], Any]:
     """A policy of one function on a list, which answers in a worker."""
     load(question, bounds)
     return lambda values: call(question, bounds, function, (values,), f"for {len(values)} {noun}")

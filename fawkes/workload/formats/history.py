@@ -43,7 +43,7 @@ def read(path: Path) -> Trace:
     """
     there = files(path)
     collected = Collected(path, names=[str(file.relative_to(path)) for file in there] if path.is_dir() else [])
-    jobs: list[_Told] = []
+    jobs: list[_FileJob] = []
     for number, file in enumerate(there, 1):
         try:
             story = _story(file)
@@ -53,7 +53,7 @@ def read(path: Path) -> Trace:
                 raise
             collected.drop("that cannot be read", number)
             continue
-        jobs.append(_Told(job, number, story.state))
+        jobs.append(_FileJob(job, number, story.state))
     # Files stand in the order of their names, which is not that of the jobs.
     for history in sorted(_once(jobs, collected), key=lambda history: history.job.submit_us):
         if history.state != SUCCEEDED:
@@ -69,7 +69,7 @@ def files(path: Path) -> list[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _FileJob:
     """A job as one file tells it: the number of the file, and how the job ended ("" if it had not)."""
 
     job: TraceJob
@@ -83,12 +83,12 @@ class _Told:
         return self.state == SUCCEEDED, bool(self.state), known_values, -self.number
 
 
-def _once(jobs: Sequence[_Told], collected: Collected) -> list[_Told]:
+def _once(jobs: Sequence[_FileJob], collected: Collected) -> list[_FileJob]:
     """Each job once.
 
     A server has a job in two folders for a moment, and each ApplicationMaster of a job leaves a file.
     """
-    best: dict[tuple[str, int], _Told] = {}
+    best: dict[tuple[str, int], _FileJob] = {}
     for history in jobs:
         key = (history.job.id, history.job.submit_us)
         other = best.get(key)

@@ -36,7 +36,7 @@ def read(path: Path, *, seed: int | None = None) -> Trace:
     ConfigError names the key that is missing or wrong.
     """
     line, said = next(objects(path), (1, {}))
-    keys = _Asked(path, line)
+    keys = _Keys(path, line)
     count = keys.whole(said, "num_jobs")
     if count > _MOST_JOBS:
         raise keys.wrong("num_jobs", f"is more than {_MOST_JOBS:,}")
@@ -55,7 +55,7 @@ def read(path: Path, *, seed: int | None = None) -> Trace:
     return collected.trace(form=_FORM, header=header)
 
 
-class _Asked:
+class _Keys:
     """Takes keys out of tables of the file, and says which one is wrong."""
 
     def __init__(self, path: Path, line: int) -> None:
@@ -118,7 +118,7 @@ class _Asked:
         return chance.choices(range(len(tables)), weights)[0]
 
 
-def _job(keys: _Asked, workloads: Sequence[Plain], seed: int, number: int) -> TraceJob:
+def _job(keys: _Keys, workloads: Sequence[Plain], seed: int, number: int) -> TraceJob:
     chance = rng(seed, "SYNTH", str(number))
     workload = workloads[keys.chosen(workloads, "workloads", "workload_weight", chance)]
     classes = keys.list_of(workload, "job_classes")
@@ -138,7 +138,7 @@ def _job(keys: _Asked, workloads: Sequence[Plain], seed: int, number: int) -> Tr
     )
 
 
-def _deadline_us(keys: _Asked, kind: Plain, chance: random.Random) -> int | None:
+def _deadline_us(keys: _Keys, kind: Plain, chance: random.Random) -> int | None:
     """The deadline of a job; None when it has none. It has chances of its own: the rest of a file's jobs stays."""
     new = "tasks" in kind
     needed = ("reservation", "deadline_factor") if new else ("chance_of_reservation", "deadline_factor_avg", "dur_avg")
@@ -158,14 +158,14 @@ def _deadline_us(keys: _Asked, kind: Plain, chance: random.Random) -> int | None
     return deadline_us
 
 
-def _time_us(keys: _Asked, workload: Plain, chance: random.Random) -> int:
+def _time_us(keys: _Keys, workload: Plain, chance: random.Random) -> int:
     times = keys.list_of(workload, "time_distribution")
     at = keys.chosen(times, "time_distribution", "weight", chance)
     start, end = (keys.whole(times[row], "time") for row in (at, min(at + 1, len(times) - 1)))
     return (start + (chance.randrange(end - start) if end > start else 0)) * SECOND_US
 
 
-def _tasks(keys: _Asked, kind: Plain, name: str, chance: random.Random) -> list[float]:
+def _tasks(keys: _Keys, kind: Plain, name: str, chance: random.Random) -> list[float]:
     """The seconds of each task of a kind; both the present form (``tasks``) and the old one are understood."""
     if "tasks" in kind:
         times: list[float] = []
@@ -179,12 +179,12 @@ def _tasks(keys: _Asked, kind: Plain, name: str, chance: random.Random) -> list[
     return [_spread(keys, kind, f"{letter}time", chance) for _ in range(count)]
 
 
-def _spread(keys: _Asked, kind: Plain, key: str, chance: random.Random) -> float:
+def _spread(keys: _Keys, kind: Plain, key: str, chance: random.Random) -> float:
     mean = keys.number(kind, f"{key}_avg", 0.0)
     return _lognormal(keys, f"{key}_stddev", mean, keys.number(kind, f"{key}_stddev", 0.0), chance)
 
 
-def _drawn(keys: _Asked, sample: object, key: str, chance: random.Random) -> float:
+def _drawn(keys: _Keys, sample: object, key: str, chance: random.Random) -> float:
     """A value of a sample: ``{val}``, ``{val, std, dist}`` or ``{discrete, weights}``; a number is itself."""
     if not isinstance(sample, dict):
         return keys.number({key: sample}, key)
@@ -199,7 +199,7 @@ def _drawn(keys: _Asked, sample: object, key: str, chance: random.Random) -> flo
     return _lognormal(keys, key, mean, deviation, chance)
 
 
-def _lognormal(keys: _Asked, key: str, mean: float, deviation: float, chance: random.Random) -> float:
+def _lognormal(keys: _Keys, key: str, mean: float, deviation: float, chance: random.Random) -> float:
     if not mean or not deviation:
         return mean
     try:

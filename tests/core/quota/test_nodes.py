@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fawkes.core.fairness.targets import Bounds
 from fawkes.core.quota.loop import step
-from fawkes.core.quota.nodes import Move, Told, settled, settling_s, share_nodes, tell_nodes
+from fawkes.core.quota.nodes import Move, NodeNeeds, settled, settling_s, share_nodes, tell_nodes
 from fawkes.core.quota.sight import ApplicationSeen, Look, Room
 from fawkes.core.quota.values import Claim, Parameters, QuotaRules
 from fawkes.core.values.model import ClusterId, NodeId
@@ -133,8 +133,8 @@ def room_of(due_s: Mapping[str, float], cores: Mapping[NodeId, float | None] = C
     return step(Room(), Look(at_us=0, seen=tuple(seen), nodes=cores), quota("edf_pure"), QuotaRules()).room
 
 
-def told(due_s: Mapping[str, float], pool: int, policy: str = "edf_pure", before: Told | None = None) -> Told:
-    return tell_nodes(before or Told(), room_of(due_s), CORES, ONE, pool, quota(policy), 60.0, 0)
+def told(due_s: Mapping[str, float], pool: int, policy: str = "edf_pure", before: NodeNeeds | None = None) -> NodeNeeds:
+    return tell_nodes(before or NodeNeeds(), room_of(due_s), CORES, ONE, pool, quota(policy), 60.0, 0)
 
 
 @pytest.mark.parametrize(
@@ -153,14 +153,14 @@ def test_mr_clusters_get_what_their_plans_need_or_their_shares(pool: int, policy
 def test_nothing_is_divided_while_a_need_is_not_known() -> None:
     room = room_of({"a": 20, "b": 40})
     known = {NodeId("n1"): 4.0}
-    before = Told({ClusterId("a"): 2}, {ClusterId("a"): Move(0, 2)})
-    assert tell_nodes(before, room, known, ONE, 6, quota("edf_pure"), 60.0, 0) == Told(
+    before = NodeNeeds({ClusterId("a"): 2}, {ClusterId("a"): Move(0, 2)})
+    assert tell_nodes(before, room, known, ONE, 6, quota("edf_pure"), 60.0, 0) == NodeNeeds(
         {ClusterId("a"): None, ClusterId("b"): None, ClusterId("c"): 0}, before.last
     )
 
 
 def test_an_mr_cluster_that_grew_is_not_told_to_shrink_before_it_has_settled() -> None:
-    grown = told({"a": 20, "b": 40}, 6, before=Told({ClusterId("a"): 2, ClusterId("b"): 3}))
+    grown = told({"a": 20, "b": 40}, 6, before=NodeNeeds({ClusterId("a"): 2, ClusterId("b"): 3}))
     assert {c: move.nodes for c, move in grown.last.items()} == {"a": 2, "b": -2}
     turned = told({"a": 40, "b": 20}, 6, before=grown)
     assert turned.nodes == grown.nodes
@@ -169,7 +169,7 @@ def test_an_mr_cluster_that_grew_is_not_told_to_shrink_before_it_has_settled() -
 
 
 def test_the_jobs_of_an_mr_cluster_that_ended_leave_no_rest() -> None:
-    grown = told({"a": 20, "b": 40}, 6, before=Told({ClusterId("a"): 2, ClusterId("b"): 3}))
+    grown = told({"a": 20, "b": 40}, 6, before=NodeNeeds({ClusterId("a"): 2, ClusterId("b"): 3}))
     assert told({"b": 40}, 6, before=grown).nodes == {"a": 0, "b": 1, "c": 0}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.base.catalog import Catalog, Found, Kind, Origin
+from fawkes.base.catalog import Catalog, CatalogFile, Kind, Origin
 from fawkes.base.errors import ConfigError
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import Plain
@@ -22,10 +22,10 @@ def measure(window):
 """
 
 
-def found(folder: Path, body: str) -> Found:
+def found(folder: Path, body: str) -> CatalogFile:
     path = folder / "own.py"
     path.write_text(POLICY.format(body=body))
-    return Found(Kind.POLICY, "own", path, Origin.GIVEN)
+    return CatalogFile(Kind.POLICY, "own", path, Origin.GIVEN)
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_an_admission_policy_that_computes_for_ever_is_refused(tmp_path: Path) -
     path.write_text(text.replace("    return None", "    return sum(range(10 ** 15))"))
     with pytest.raises(ConfigError, match=r"own\.py: .*took more than 0.5 s on a processor"):
         plans.read_admission(
-            Found(Kind.ADMISSION, "own", path, Origin.GIVEN),
+            CatalogFile(Kind.ADMISSION, "own", path, Origin.GIVEN),
             settings(),
             file="fawkes.toml",
             bounds=WorkerLimits(time_s=0.5),

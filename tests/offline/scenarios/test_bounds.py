@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.base.catalog import Found, Kind
+from fawkes.base.catalog import CatalogFile, Kind
 from fawkes.base.errors import ConfigError
 from fawkes.core.fairness.weights import Measure
 from fawkes.core.values.events import PolicyText
@@ -65,7 +65,7 @@ samples = st.lists(
 @pytest.mark.parametrize("found", CATALOG.all(Kind.POLICY), ids=lambda found: found.title)
 @settings(max_examples=20, deadline=None)
 @given(samples=samples, before=st.booleans())
-def test_the_answer_is_that_of_the_same_process(found: Found, samples: list[Sample], before: bool) -> None:
+def test_the_answer_is_that_of_the_same_process(found: CatalogFile, samples: list[Sample], before: bool) -> None:
     text = policy_text(found.title, str(found.path), found.text())
     ours, theirs = compile_policy(text, Settings()), loader(WorkerLimits())(text, Settings())
     first, *rest = samples

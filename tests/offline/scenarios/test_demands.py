@@ -14,7 +14,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import ClusterId, JobId, JobSpec
 from fawkes.offline.scenarios.demands import (
     COLUMNS,
-    Asked,
+    JobDemand,
     KnownDemands,
     read_demands,
     with_demands,
@@ -27,7 +27,7 @@ COUNTS = st.integers(0, 10**15)
 PROFILES = st.builds(Profile, maps=st.integers(1, 10**6), reduces=COUNTS, map_us=COUNTS, map_cpu_us=COUNTS,
                      output_bytes=COUNTS)  # fmt: skip
 ASKED = st.builds(
-    Asked,
+    JobDemand,
     profile=PROFILES,
     known=st.sampled_from(KnownDemands),
     told_tasks=st.none() | st.integers(1, 10**6),
@@ -38,7 +38,7 @@ ASKED = st.builds(
 
 @pytest.mark.slow
 @given(st.dictionaries(st.from_regex(r"[a-z0-9]{1,9}", fullmatch=True), ASKED, max_size=4))
-def test_a_table_is_read_back(tmp_path_factory: pytest.TempPathFactory, asked: dict[str, Asked]) -> None:
+def test_a_table_is_read_back(tmp_path_factory: pytest.TempPathFactory, asked: dict[str, JobDemand]) -> None:
     path = tmp_path_factory.mktemp("demands") / "demands.csv"
     write_demands(path, asked)
     assert read_demands(path) == asked
@@ -75,7 +75,7 @@ def test_a_job_of_the_table_has_its_profile_and_is_told_what_was_told() -> None:
     come = jobs("a", 2)
     profile = Profile(maps=7, map_us=SECOND_US)
     asking = with_demands(
-        come, {"a-0": Asked(profile=profile, known=KnownDemands.HISTORY, told_bytes=5, reference_us=9)}
+        come, {"a-0": JobDemand(profile=profile, known=KnownDemands.HISTORY, told_bytes=5, reference_us=9)}
     )
     first, second = asking[0].spec, asking[1].spec
     assert profile_of(first) == profile

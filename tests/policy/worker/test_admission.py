@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.base.catalog import Catalog, Found, Kind
+from fawkes.base.catalog import Catalog, CatalogFile, Kind
 from fawkes.base.errors import ConfigError
 from fawkes.core.state.admitting import Admission, Done, Job, Queue, checked
 from fawkes.policy.worker.policies import load_admission, policy_text
@@ -44,7 +44,7 @@ def late(job, memory): return job.id == "a"
 """
 
 
-def apart(policy: Found) -> Admission:
+def apart(policy: CatalogFile) -> Admission:
     """A policy that came with Fawkes, made somebody else's by a comment."""
     return load_admission(policy_text(policy.title, "x.py", policy.text() + "# mine\n"), {})
 
@@ -52,7 +52,7 @@ def apart(policy: Found) -> Admission:
 @pytest.mark.parametrize("file", FOUND, ids=lambda file: file.title)
 @settings(max_examples=15, deadline=None)
 @given(queue=st.lists(jobs, max_size=6), ended=st.lists(dones, max_size=4))
-def test_the_answers_are_those_of_the_same_process(file: Found, queue: list[Job], ended: list[Done]) -> None:
+def test_the_answers_are_those_of_the_same_process(file: CatalogFile, queue: list[Job], ended: list[Done]) -> None:
     ours = load_admission(policy_text(file.title, "x.py", file.text()), {})
     theirs = apart(file)
     assert ours.needs_work == theirs.needs_work

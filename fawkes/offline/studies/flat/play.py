@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fawkes.base.catalog import Catalog, Found, Kind, Origin
+from fawkes.base.catalog import Catalog, CatalogFile, Kind, Origin
 from fawkes.core.state.admitting import Admission
 from fawkes.offline.studies.flat.allocators import KINDS, Allocator, settings_of
 from fawkes.offline.studies.flat.jobs import Jobs
@@ -11,24 +11,24 @@ from fawkes.offline.studies.flat.pool import Pool
 from fawkes.policy.worker.policies import load_admission, policy_text
 
 
-def policy_named(allocator: Allocator, catalog: Catalog) -> Found:
+def policy_named(allocator: Allocator, catalog: Catalog) -> CatalogFile:
     """The file of an allocator's policy; UserError when there is none."""
     return catalog.find(Kind.ADMISSION, allocator.policy)
 
 
-def is_compiled(policy: Found) -> bool:
+def is_compiled(policy: CatalogFile) -> bool:
     """True if the compiled pool knows this policy: it came with Fawkes."""
     ours = policy.origin is Origin.BUNDLED or Catalog().came_with_fawkes(policy)
     return ours and policy.title.upper() in KINDS
 
 
-def admission_of(policy: Found, allocator: Allocator) -> Admission:
+def admission_of(policy: CatalogFile, allocator: Allocator) -> Admission:
     """The policy with the allocator's options; ConfigError names a wrong option, or what is wrong in the file."""
     text = policy_text(policy.title, str(policy.path), policy.text())
     return load_admission(text, allocator.options)
 
 
-def check(allocator: Allocator, policy: Found) -> None:
+def check(allocator: Allocator, policy: CatalogFile) -> None:
     """Refuse wrong options before anything runs: UserError or ConfigError."""
     if is_compiled(policy):
         settings_of(allocator, 1)
@@ -36,7 +36,9 @@ def check(allocator: Allocator, policy: Found) -> None:
         admission_of(policy, allocator)
 
 
-def play(jobs: Jobs, capacity: int, allocator: Allocator, policy: Found, *, readable: bool = False) -> FlatOutcome:
+def play(
+    jobs: Jobs, capacity: int, allocator: Allocator, policy: CatalogFile, *, readable: bool = False
+) -> FlatOutcome:
     """Share so many CPUs among jobs with deadlines; ``readable``: by the policy's own file, whatever it is.
 
     UserError or ConfigError for a policy that cannot be run, or that fails.

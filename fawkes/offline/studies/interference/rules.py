@@ -16,7 +16,7 @@ from fawkes.offline.studies.interference.scenario import load_cloud
 from fawkes.offline.studies.interference.values import Framework, Job, Mode, Offers, Remedy, Stage, Study, most_used
 from fawkes.offline.studies.shared.verdicts import DIFFERS, REPRODUCED, RuleVerdict, after_models, percent
 
-Found = tuple[str, bool]
+Finding = tuple[str, bool]
 """The outcome in words, and whether the rule holds."""
 
 
@@ -93,7 +93,7 @@ def _s(us: float) -> str:
 # --- the rules
 
 
-def table(runs: Runs) -> Found:
+def table(runs: Runs) -> Finding:
     """Each row of Table 3.1 from the parameters of the frameworks."""
     wanted = {
         ("dev", "hadoop"): ((1000, 980), (2000, 2816), (12000, 16896)),
@@ -111,7 +111,7 @@ def table(runs: Runs) -> Found:
     return f"{right} of 18 bundles", right == 18
 
 
-def bayes(runs: Runs) -> Found:
+def bayes(runs: Runs) -> Finding:
     """Fine-grained Spark starts one executor for a stage of one task, the others after it."""
     staged = Job(
         name="bayes", framework="spark-fine", at_us=0, stages=(Stage(1, fixed.TASK_US), Stage(40, fixed.TASK_US))
@@ -140,7 +140,7 @@ def _two(runs: Runs, cloud: str, first: Job, second: Job) -> Two:
     return Two(course, _end(course, first.framework), _first(course, second.framework))
 
 
-def two_coarse(runs: Runs) -> Found:
+def two_coarse(runs: Runs) -> Finding:
     """Whichever comes first keeps its single-tenant time; the other one starts after it."""
     said, held = [], True
     pair = (job("spark-coarse", 120, fixed.SPARK_TASK_US), job("hadoop", 120, fixed.HADOOP_TASK_US))
@@ -151,7 +151,7 @@ def two_coarse(runs: Runs) -> Found:
     return "; ".join(said), held
 
 
-def delayed(runs: Runs) -> Found:
+def delayed(runs: Runs) -> Finding:
     """True if, behind Hadoop by 10 s, coarse Spark ends first at 1 GB alone."""
     won = []
     for size, tasks in fixed.INPUTS.items():
@@ -164,7 +164,7 @@ def delayed(runs: Runs) -> Found:
     return f"Spark ends first at {', '.join(won) or 'no input'}", won == ["1 GB"]
 
 
-def gap(runs: Runs) -> Found:
+def gap(runs: Runs) -> Finding:
     """15 GB: Spark alone is more than 160 s faster; behind Hadoop it ends more than 85 s after it."""
     hadoop = job("hadoop", 120, fixed.HADOOP_TASK_US)
     spark = job("spark-coarse", 120, fixed.SPARK_TASK_US, fixed.DELAYED_US)
@@ -175,13 +175,13 @@ def gap(runs: Runs) -> Found:
     return f"alone {_s(faster_us)} faster, behind Hadoop {_s(slower_us)} slower", held
 
 
-def hadoop_blocks(runs: Runs) -> Found:
+def hadoop_blocks(runs: Runs) -> Finding:
     """Hadoop first: fine-grained Spark starts once Hadoop has ended."""
     two = _two(runs, "prod", job("hadoop", 120), job("spark-fine", 120))
     return f"Hadoop ends at {_s(two.end_us)}, Spark's first task starts at {_s(two.start_us)}", two.blocked
 
 
-def hadoop_faster(runs: Runs) -> Found:
+def hadoop_faster(runs: Runs) -> Finding:
     """Fine-grained Spark first on the production cloud: 12 and 12 CPUs, Spark never stops, Hadoop ends first."""
     course, spark, start_us = _two(runs, "prod", job("spark-fine", 120), job("hadoop", 120))
     hadoop, settled = _end(course, "hadoop"), course.at(start_us).shares
@@ -192,7 +192,7 @@ def hadoop_faster(runs: Runs) -> Found:
     return said, even and never and hadoop < spark
 
 
-def deadlock(runs: Runs) -> Found:
+def deadlock(runs: Runs) -> Finding:
     """5 GB on the development cloud: Spark holds 6 CPUs and no task, Hadoop holds 6; Spark goes on after Hadoop."""
     course = _two(runs, "dev", job("spark-fine", 40), job("hadoop", 40)).course
     spans = course.stuck_spans("spark-fine")
@@ -210,14 +210,14 @@ def deadlock(runs: Runs) -> Found:
     return said, state and until
 
 
-def small_input(runs: Runs) -> Found:
+def small_input(runs: Runs) -> Finding:
     """The same with 1 GB: no deadlock."""
     course = _two(runs, "dev", job("spark-fine", 8), job("hadoop", 8)).course
     stuck_us = course.ended["spark-fine"].stuck_us
     return f"Spark stands still for {_s(stuck_us)}", stuck_us == 0
 
 
-def beside_storm(runs: Runs) -> Found:
+def beside_storm(runs: Runs) -> Finding:
     """Batch work beside Storm is slower by the reported part at 5 and 15 GB, and not at 1 GB."""
     said, held = [], True
     for cloud, (least, most) in fixed.BESIDE_STORM.items():
@@ -230,7 +230,7 @@ def beside_storm(runs: Runs) -> Found:
     return ", ".join(said), held
 
 
-def storm_first(runs: Runs) -> Found:
+def storm_first(runs: Runs) -> Finding:
     """Storm keeps its three workers whatever batch work comes."""
     courses = [
         _two(runs, cloud, _STORM, job(batch, 120)).course
@@ -241,7 +241,7 @@ def storm_first(runs: Runs) -> Found:
     return f"workers that run: {sorted(running)}", running == {3}
 
 
-def batch_first(runs: Runs) -> Found:
+def batch_first(runs: Runs) -> Finding:
     """Coarse-grained batch work first: Storm starts once that has ended."""
     said, held = [], True
     for batch in ("hadoop", "spark-coarse"):
@@ -251,7 +251,7 @@ def batch_first(runs: Runs) -> Found:
     return "; ".join(said), held
 
 
-def fine_then_storm(runs: Runs) -> Found:
+def fine_then_storm(runs: Runs) -> Finding:
     """Fine-grained Spark first: Storm is blocked on the development cloud and gets some on the production cloud."""
     on = {cloud: _two(runs, cloud, job("spark-fine", 120), _STORM) for cloud in ("dev", "prod")}
     said = ", ".join(
@@ -260,7 +260,7 @@ def fine_then_storm(runs: Runs) -> Found:
     return said, on["dev"].blocked and not on["prod"].blocked
 
 
-def _cured(runs: Runs, remedy: Remedy) -> Found:
+def _cured(runs: Runs, remedy: Remedy) -> Finding:
     """The deadlock's load: Spark stands still for no longer than a task, and both have a task in each task length."""
     spark = job("spark-fine", 40, deadline_us=5 * 60 * SECOND_US)
     hadoop = job("hadoop", 40, deadline_us=3 * 60 * SECOND_US)
@@ -280,7 +280,7 @@ class Statement:
     name: str
     section: str
     published: str
-    rule: Callable[[Runs], Found]
+    rule: Callable[[Runs], Finding]
     refuted_by: str
     against: str | None
 

@@ -9,7 +9,7 @@ from typing import Any
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.verdicts import DIFFERS, NOT_SHOWN, REPRODUCED, NotRunError, RuleVerdict, refuted
 
-Found = tuple[str, bool]
+Finding = tuple[str, bool]
 """The outcome in words, and whether the rule holds."""
 
 
@@ -46,7 +46,7 @@ class Reason:
     """A reason why a verdict differs: a claim, printed only when its check holds on runs without the alleged cause."""
 
     claim: str
-    check: Callable[[Any], Found]
+    check: Callable[[Any], Finding]
     cases: tuple[Any, ...]
 
     def text(self, study: Study) -> str:
@@ -62,7 +62,7 @@ class Statement:
     name: str
     section: str
     published: str
-    rule: Callable[[Any], Found]
+    rule: Callable[[Any], Finding]
     refuted_by: str
     models: tuple[str, ...]
     cases: tuple[Any, ...] = ()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fawkes.base.catalog import Catalog, Found, Origin
+from fawkes.base.catalog import Catalog, CatalogFile, Origin
 from fawkes.offline.studies.flat.allocators import Allocator, parsed
 from fawkes.offline.studies.flat.jobs import Jobs
 from fawkes.offline.studies.flat.metrics import ENDS, FlatOutcome
@@ -27,7 +27,7 @@ def jobs_of(*rows: Row) -> Jobs:
                 np.array(deadline, float))  # fmt: skip
 
 
-def policy(name: str) -> Found:
+def policy(name: str) -> CatalogFile:
     return replace(policy_named(Allocator(name), CATALOG), origin=Origin.BUNDLED)
 
 

@@ -9,18 +9,18 @@ from fawkes.offline.studies.preemption.experiments import google, rig, yarn
 from fawkes.offline.studies.preemption.experiments.experiment import Study, reported
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import lines
-from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 
 _SWEEP = (rig.WAIT, rig.KILL, *rig.SWEEP.values())
 
 
-def _wait_best(study: Study) -> Found:
+def _wait_best(study: Study) -> Finding:
     wait = study.mean(rig.WAIT, "energy")
     others = [study.mean(case, "energy") for case in (rig.KILL, *rig.SWEEP.values())]
     return f"the others at least {min(others) / wait:.3f} of wait", min(others) > wait * (1 + 1e-6)
 
 
-def _levels(study: Study) -> Found:
+def _levels(study: Study) -> Finding:
     ratios = yarn.over_kill(study, "energy")
     text = ", ".join(f"{medium} {100 * (value - 1):+.0f} %" for medium, value in ratios.items())
     return text, all(abs(value - fixed.YARN[medium].energy) <= fixed.ENERGY_OFF for medium, value in ratios.items())

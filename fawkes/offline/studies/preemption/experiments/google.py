@@ -9,7 +9,7 @@ from fawkes.offline.studies.preemption.cases import seven
 from fawkes.offline.studies.preemption.experiments.experiment import Study, falling, listed, reported
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
-from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 
 CASES = seven("google")
 KILL = CASES["kill"]
@@ -17,17 +17,17 @@ BASIC = {medium: CASES[f"checkpoint {medium}"] for medium in fixed.MEDIA}
 ADAPTIVE = {medium: CASES[f"adaptive {medium}"] for medium in fixed.MEDIA}
 
 
-def _order(study: Study) -> Found:
+def _order(study: Study) -> Finding:
     waste = {"kill": study.mean(KILL, "waste"), **{name: study.mean(case, "waste") for name, case in BASIC.items()}}
     return f"{listed(waste, 1)} %", falling(list(waste.values()))
 
 
-def _low(study: Study) -> Found:
+def _low(study: Study) -> Finding:
     ratios = {medium: study.ratio(case, KILL, "low") for medium, case in BASIC.items()}
     return f"{listed(ratios)} of kill", max(ratios.values()) < 1
 
 
-def _worse(study: Study) -> Found:
+def _worse(study: Study) -> Finding:
     ratios = {
         f"{level} {medium}": study.ratio(BASIC[medium], KILL, level)
         for level in ("medium", "high")
@@ -39,7 +39,7 @@ def _worse(study: Study) -> Found:
     )
 
 
-def _gains(study: Study) -> Found:
+def _gains(study: Study) -> Finding:
     ratios = {
         level: [study.ratio(ADAPTIVE[medium], BASIC[medium], level) for medium in fixed.MEDIA]
         for level in ("low", "medium", "high")

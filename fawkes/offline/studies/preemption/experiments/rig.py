@@ -10,7 +10,7 @@ from fawkes.offline.studies.preemption.cases import MODELS, Case
 from fawkes.offline.studies.preemption.experiments.experiment import Study, listed
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import lines
-from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 
 WAIT, KILL = (Case(workload="rig", policy=policy) for policy in ("wait", "kill"))
 
@@ -29,7 +29,7 @@ def _dump_s(mbps: float) -> float:
     return fixed.RIG_GB * 1024 / mbps
 
 
-def _baselines(study: Study) -> Found:
+def _baselines(study: Study) -> Finding:
     values = {
         f"{name} {key}": study.mean(case, key)
         for name, case in (("kill", KILL), ("wait", WAIT))
@@ -40,7 +40,7 @@ def _baselines(study: Study) -> Found:
     return f"{listed(values, 1)} s", right
 
 
-def _table(study: Study) -> Found:
+def _table(study: Study) -> Finding:
     off = 0.0
     for mbps in fixed.RIG_MBPS:
         case, dump_s = _TABLE["checkpoint", mbps], _dump_s(mbps)
@@ -48,7 +48,7 @@ def _table(study: Study) -> Found:
     return f"off by at most {off:.3f} s", off <= fixed.RIG_OFF_S
 
 
-def _switch(study: Study) -> Found:
+def _switch(study: Study) -> Finding:
     tie, above = (study.mean(case, "kills") for case in _TIE)
     saves = [mbps for mbps in fixed.RIG_MBPS if not study.mean(_TABLE["adaptive", mbps], "kills")]
     text = f"{'kill' if tie else 'checkpoint'} at 341.3 MB/s, {'kill' if above else 'checkpoint'} just above"
@@ -57,7 +57,7 @@ def _switch(study: Study) -> Found:
     )
 
 
-def _crossings(study: Study) -> Found:
+def _crossings(study: Study) -> Finding:
     """Bandwidths below which checkpoint is worse than wait for the high job, and than kill for the makespan."""
     waits, kills = study.mean(WAIT, "high"), study.mean(KILL, "makespan")
     low = [mbps for mbps in fixed.SWEEP_MBPS if study.mean(SWEEP["checkpoint", mbps], "high") > waits]
@@ -69,7 +69,7 @@ def _crossings(study: Study) -> Found:
     )
 
 
-def _never_worse(study: Study) -> Found:
+def _never_worse(study: Study) -> Finding:
     waits, kills = study.mean(WAIT, "high"), study.mean(KILL, "energy")
     high = max(study.mean(SWEEP["adaptive", mbps], "high") for mbps in fixed.SWEEP_MBPS)
     energy = max(study.mean(SWEEP["adaptive", mbps], "energy") for mbps in fixed.SWEEP_MBPS)
@@ -79,7 +79,7 @@ def _never_worse(study: Study) -> Found:
     )
 
 
-def _formula(study: Study) -> Found:
+def _formula(study: Study) -> Finding:
     rate = 100 * 2.0**20
     size = 5 * fixed.GB
     read = rate if not MODELS[study.model].blind else float("inf")
@@ -87,7 +87,7 @@ def _formula(study: Study) -> Found:
     return f"{overhead_s:.1f} s", abs(overhead_s - 112.4) < 1e-6
 
 
-def _increment(study: Study) -> Found:
+def _increment(study: Study) -> Finding:
     off = {}
     for medium, (first_s, second_s) in fixed.TABLE_7.items():
         imaged = not MODELS[study.model].full

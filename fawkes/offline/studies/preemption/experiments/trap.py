@@ -11,7 +11,7 @@ from fawkes.offline.studies.preemption.cases import Case
 from fawkes.offline.studies.preemption.experiments.experiment import Study
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
-from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 
 BASIC = Case(workload="trap", policy="checkpoint", medium="hdd")
 FREE = replace(BASIC, policy="adaptive")
@@ -24,13 +24,13 @@ _LIVELOCK = {
 }
 
 
-def _livelock(study: Study) -> Found:
+def _livelock(study: Study) -> Finding:
     saved, free, _ = (study.mean(case, "low") for case in _LIVELOCK.values())
     kills = study.mean(_LIVELOCK["no cap"], "kills")
     return f"{free:.0f} s with {kills:.0f} kills, checkpoint {saved:.0f} s", free >= fixed.LIVELOCK_LEAST * saved
 
 
-def _unlocked(study: Study) -> Found:
+def _unlocked(study: Study) -> Finding:
     saved, _, guarded = (study.mean(case, "low") for case in _LIVELOCK.values())
     return f"{guarded:.0f} s, checkpoint {saved:.0f} s", guarded <= fixed.GUARD_MOST * saved
 
@@ -49,18 +49,18 @@ def _livelock_table(study: Study) -> pd.DataFrame:
     )
 
 
-def _trap(study: Study) -> Found:
+def _trap(study: Study) -> Finding:
     ratio = study.ratio(FREE, BASIC, "low")
     most = max(row["most_kills"] for row in study.each(FREE))
     return f"low {ratio:.2f} of checkpoint, a task is killed up to {most} times", ratio >= fixed.TRAP_LEAST
 
 
-def _capped(study: Study) -> Found:
+def _capped(study: Study) -> Finding:
     most = max(row["most_kills"] for row in study.each(GUARDED))
     return f"a task is killed up to {most} times", most <= fixed.TRAP_CAP
 
 
-def _guarded(study: Study) -> Found:
+def _guarded(study: Study) -> Finding:
     ratio, free = study.ratio(GUARDED, BASIC, "low"), study.ratio(FREE, BASIC, "low")
     return f"low {ratio:.2f} of checkpoint, {free:.2f} without the cap", ratio <= fixed.GUARD_MOST and ratio < free
 

@@ -11,7 +11,7 @@ from fawkes.offline.studies.preemption.cases import seven
 from fawkes.offline.studies.preemption.experiments.experiment import Study, falling, listed, reported
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
-from fawkes.offline.studies.shared.statements import Experiment, Found, Reason, Statement
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Reason, Statement
 
 CASES = seven("yarn")
 KILL = CASES["kill"]
@@ -29,45 +29,45 @@ def _over_basic(study: Study, key: str) -> dict[str, float]:
     return {medium: study.ratio(ADAPTIVE[medium], BASIC[medium], key) for medium in fixed.MEDIA}
 
 
-def _killed(study: Study) -> Found:
+def _killed(study: Study) -> Finding:
     waste = study.mean(KILL, "waste")
     return f"{waste:.1f} %", abs(waste - fixed.YARN["kill"].waste) <= fixed.WASTE_OFF
 
 
-def _at_the_tail(study: Study) -> Found:
+def _at_the_tail(study: Study) -> Finding:
     """The same two rules where preempted tasks wait at the end of the queue."""
     tail = replace(study, model="tail")
     (killed, fits), (cut, halves) = _killed(tail), _hdd_cut(tail)
     return f"kill wastes {killed} there, and HDD changes that by {cut}", fits and halves
 
 
-def _order(study: Study) -> Found:
+def _order(study: Study) -> Finding:
     waste = {"kill": study.mean(KILL, "waste"), **{name: study.mean(case, "waste") for name, case in BASIC.items()}}
     return f"{listed(waste, 1)} %", falling(list(waste.values()))
 
 
-def _hdd_cut(study: Study) -> Found:
+def _hdd_cut(study: Study) -> Finding:
     cut = study.ratio(BASIC["hdd"], KILL, "waste") - 1
     return f"{100 * cut:+.0f} %", abs(cut - fixed.YARN["hdd"].cut) <= fixed.CUT_OFF
 
 
-def _fast_cuts(study: Study) -> Found:
+def _fast_cuts(study: Study) -> Finding:
     cuts = {medium: 1 - value for medium, value in over_kill(study, "waste").items() if medium != "hdd"}
     text = ", ".join(f"{medium} -{100 * cut:.0f} %" for medium, cut in cuts.items())
     return text, cuts["ssd"] >= fixed.SSD_CUT and cuts["nvm"] >= fixed.NVM_CUT
 
 
-def _low(study: Study) -> Found:
+def _low(study: Study) -> Finding:
     ratios = over_kill(study, "low")
     return f"{listed(ratios)} of kill", max(ratios.values()) < 1 and falling(list(ratios.values()))
 
 
-def _high(study: Study) -> Found:
+def _high(study: Study) -> Finding:
     ratios = over_kill(study, "high")
     return f"{listed(ratios)} of kill", falling(list(ratios.values())) and ratios["nvm"] <= fixed.NEAR_KILL
 
 
-def _cpu(study: Study) -> Found:
+def _cpu(study: Study) -> Finding:
     basic = {medium: study.mean(case, "cpu") for medium, case in BASIC.items()}
     adaptive = {medium: study.mean(case, "cpu") for medium, case in ADAPTIVE.items()}
     text = ", ".join(f"{medium} {basic[medium]:.1f} to {adaptive[medium]:.1f} %" for medium in fixed.MEDIA)
@@ -78,14 +78,14 @@ def _cpu(study: Study) -> Found:
     )
 
 
-def _io(study: Study) -> Found:
+def _io(study: Study) -> Finding:
     basic = {medium: study.mean(case, "io") for medium, case in BASIC.items()}
     adaptive = {medium: study.mean(case, "io") for medium, case in ADAPTIVE.items()}
     text = ", ".join(f"{medium} {basic[medium]:.1f} to {adaptive[medium]:.1f} %" for medium in fixed.MEDIA)
     return text, all(adaptive[medium] < basic[medium] for medium in ("hdd", "ssd"))
 
 
-def _adaptive_high(study: Study) -> Found:
+def _adaptive_high(study: Study) -> Finding:
     ratios = _over_basic(study, "high")
     return f"{listed(ratios)} of checkpoint", (
         ratios["hdd"] < 1 - fixed.NEUTRAL and abs(ratios["nvm"] - 1) <= fixed.NEUTRAL

@@ -16,7 +16,7 @@ from fawkes.offline.studies.quota.experiments.experiment import Study
 from fawkes.offline.studies.quota.fixed import APPLICATIONS, RELAXED
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars, lines
-from fawkes.offline.studies.shared.statements import Experiment, Found, Reason, Statement, signed
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Reason, Statement, signed
 
 _ALL = fixed.NODES * fixed.CORES
 _BETA_APPS = ("group-by", "sort-by-key", "KMeans", "PageRank")
@@ -31,7 +31,7 @@ def _cases(*relaxed: int) -> tuple[Case, ...]:
     return tuple(_case(app, each) for app, each in product(APPLICATIONS, relaxed))
 
 
-def _errors(study: Study, relaxed: int, beta: float = 0.3) -> Found:
+def _errors(study: Study, relaxed: int, beta: float = 0.3) -> Finding:
     errors = {app: study.error(_case(app, relaxed, beta)) for app in APPLICATIONS}
 
     def most(app: str) -> float:
@@ -41,7 +41,7 @@ def _errors(study: Study, relaxed: int, beta: float = 0.3) -> Found:
     return signed(list(errors.values())), all(abs(error) <= most(app) for app, error in errors.items())
 
 
-def _stage_errors(study: Study) -> Found:
+def _stage_errors(study: Study) -> Finding:
     means = {each: fmean(study.stage_errors(_case(app, each)) for app in APPLICATIONS) for each in RELAXED}
     text = ", ".join(f"x{1 + each / 100:.1f} {mean:.2f} %" for each, mean in means.items())
     return text, all(mean <= fixed.STAGE_ERROR[each] for each, mean in means.items())
@@ -52,12 +52,12 @@ def _predicted(study: Study, app: str) -> float:
     return APPLICATIONS[app].table_4[0].cores * study.cores(_case(app, 20)) / study.cores(_case(app, 0))
 
 
-def _cores(study: Study) -> Found:
+def _cores(study: Study) -> Finding:
     off = [100 * (_predicted(study, app) / known.table_4[20].cores - 1) for app, known in APPLICATIONS.items()]
     return f"{signed(off)} %", all(abs(each) <= fixed.CORES_OFF for each in off)
 
 
-def _saving(study: Study, beta: float = 0.3) -> Found:
+def _saving(study: Study, beta: float = 0.3) -> Finding:
     saved = {app: 100 * (1 - study.cores(_case(app, 0, beta)) / _ALL) for app in APPLICATIONS}
     text = ", ".join(f"{app} {each:.1f}" for app, each in saved.items())
     right = all((each >= fixed.SAVED) == (APPLICATIONS[app].narrow is not None) for app, each in saved.items())
@@ -68,7 +68,7 @@ def _careful_cases(beta: float = 0.3, apps: Iterable[str] = APPLICATIONS) -> tup
     return tuple(replace(_case(app, each, beta), alpha=_CAREFUL) for app, each in product(apps, RELAXED))
 
 
-def _careful(study: Study, cases: Sequence[Case]) -> Found:
+def _careful(study: Study, cases: Sequence[Case]) -> Finding:
     errors = [study.error(case) for case in cases]
     text = f"errors of {min(errors):+.1f} to {max(errors):+.1f} % in {len(errors)} cases"
     return text, min(errors) >= fixed.LATE and max(errors) <= fixed.CAREFUL_MOST
@@ -81,7 +81,7 @@ def _by_beta(study: Study, beta: float) -> float:
     return fmean(abs(study.error(_case(app, 20, beta))) for app in _BETA_APPS)
 
 
-def _beta(study: Study) -> Found:
+def _beta(study: Study) -> Finding:
     errors = {beta: _by_beta(study, beta) for beta in fixed.BETAS}
     best = min(errors.values())
     adequate = {beta: errors[beta] for beta in fixed.ADEQUATE}

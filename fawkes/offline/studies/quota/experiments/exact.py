@@ -15,7 +15,7 @@ from fawkes.offline.studies.quota import fixed
 from fawkes.offline.studies.quota.experiments.experiment import Study
 from fawkes.offline.studies.quota.play import strategy
 from fawkes.offline.studies.shared.page import Exhibit
-from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 
 CLAIMS = (
     Claim(id="A", requested=10, most=16, left_s=50, rate=6e6),
@@ -38,7 +38,7 @@ def _given(name: str) -> list[float]:
     return list(supervise(CLAIMS, fixed.CORES, strategy(name), gamma=0, quantum=0.05).values())
 
 
-def _table(study: Study) -> Found:
+def _table(study: Study) -> Finding:
     """Each strategy of Table 1; in the model `by-weights` all of them divide by equal weights."""
     off = {
         name: max(
@@ -52,7 +52,7 @@ def _table(study: Study) -> Found:
     return "off by at most " + ", ".join(f"{name} {value:.2f}" for name, value in off.items()) + " cores", right
 
 
-def _planner(study: Study) -> Found:
+def _planner(study: Study) -> Finding:
     parameters = Parameters(beta=0.0 if study.model else 0.3)
     stages = [
         Stage(id=str(seconds), duration_s=seconds, tasks=1, records_read=1e6, records_written=0, rate=2000.0)
@@ -70,7 +70,7 @@ def _planner(study: Study) -> Found:
     return ", ".join(f"{each:.3f} s" for each in due), right
 
 
-def _margin(study: Study) -> Found:
+def _margin(study: Study) -> Finding:
     """The phase margin at the cutoff; in the model `as-printed` with the cutoff of eq. 16 as it is printed."""
     parameters = Parameters(pole=0.5)
     _, zero = control.gain_of(_TASKS, _RATE, parameters)
@@ -80,7 +80,7 @@ def _margin(study: Study) -> Found:
     return f"{margin:.1f} degrees", abs(margin - _MARGIN) <= _MARGIN_OFF
 
 
-def _recovery(study: Study) -> Found:
+def _recovery(study: Study) -> Finding:
     """One core of five is lost at 50 s: what the quota still lacks at five response times, as a part of that core."""
     parameters = Parameters(quantum=1e-9)
     state = control.begin(_TASKS, _RATE, now_s=0, deadline_s=100, initial=5, parameters=parameters)

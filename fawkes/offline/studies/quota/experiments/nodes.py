@@ -15,7 +15,7 @@ from fawkes.offline.studies.quota.experiments.exact import CLAIMS
 from fawkes.offline.studies.quota.experiments.experiment import Study
 from fawkes.offline.studies.quota.play import strategy
 from fawkes.offline.studies.shared.page import Exhibit
-from fawkes.offline.studies.shared.statements import Experiment, Found, Statement, signed
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement, signed
 
 _APPS = ("group-by", "sort-by-key")
 _BASE = {app: alone(app, 40, fixed.SEEDS[0]) for app in _APPS}
@@ -23,7 +23,7 @@ _JOINS = {app: replace(case, nodes=3, nodes_then=4, change_s=fixed.JOIN_S) for a
 _LOST = {app: replace(case, nodes=4, nodes_then=3, change_s=fixed.JOIN_S) for app, case in _BASE.items()}
 
 
-def _errors(study: Study, cases: Iterable[Case]) -> Found:
+def _errors(study: Study, cases: Iterable[Case]) -> Finding:
     errors = [study.error(case) for case in cases]
     return f"{signed(errors)} %", all(abs(error) <= fixed.NODES_OFF for error in errors)
 
@@ -34,7 +34,7 @@ def _nodes(name: str, least: int) -> dict[str, int]:
     return share_nodes(claims, fixed.CORES, strategy(name))
 
 
-def _shares(study: Study) -> Found:
+def _shares(study: Study) -> Finding:
     """Each strategy on whole nodes; in the model `no-minimum` MR-clusters have none."""
     given = {name: _nodes(name, 0 if study.model else fixed.LEAST_NODES) for name in fixed.STRATEGIES}
     text = ", ".join(f"{name} {'/'.join(map(str, nodes.values()))}" for name, nodes in given.items())

@@ -12,7 +12,7 @@ from fawkes.offline.studies.quota.cases import Case, alone
 from fawkes.offline.studies.quota.experiments.experiment import Study
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
-from fawkes.offline.studies.shared.statements import Experiment, Found, Reason, Statement, signed
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Reason, Statement, signed
 
 _BASE = alone("group-by", 20, fixed.SEEDS[0])
 _SKEWED: dict[int, Case] = {
@@ -24,22 +24,22 @@ _MISMATCHED = {
 }
 
 
-def _bands(study: Study) -> Found:
+def _bands(study: Study) -> Finding:
     errors = [study.error(case) for case in _SKEWED.values()]
     return f"{signed(errors)} %", all(abs(error) <= fixed.SKEWED for error in errors)
 
 
-def _sign(study: Study) -> Found:
+def _sign(study: Study) -> Finding:
     errors = [study.error(_SKEWED[exponent]) for exponent in (2, 3)]
     return f"{signed(errors)} %", all(error < fixed.LATE for error in errors)
 
 
-def _spread(study: Study) -> Found:
+def _spread(study: Study) -> Finding:
     stds = [study.stage_errors(case, stdev) for case in _SKEWED.values()]
     return f"{signed(stds)} %", all(fixed.STD_LEAST <= each <= fixed.STD_MOST for each in stds)
 
 
-def _mismatch(study: Study) -> Found:
+def _mismatch(study: Study) -> Finding:
     errors = [study.error(case) for case in _MISMATCHED.values()]
     return f"{signed(errors)} %", all(abs(error) <= fixed.MISMATCHED for error in errors)
 
@@ -65,7 +65,7 @@ def _table(study: Study) -> pd.DataFrame:
 _HASTY = tuple(replace(case, gamma=1.0) for case in _SKEWED.values())
 
 
-def _on_all_cores(study: Study) -> Found:
+def _on_all_cores(study: Study) -> Finding:
     errors = [study.error(case) for case in _HASTY]
     return f"{signed(errors)} %", all(error > 0 for error in errors)
 

@@ -12,7 +12,7 @@ from fawkes.offline.studies.quota.cases import Case
 from fawkes.offline.studies.quota.experiments.experiment import Study
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
-from fawkes.offline.studies.shared.statements import Experiment, Found, Statement, signed
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement, signed
 
 _SEED = fixed.SEEDS[0]
 _FIFO = Case(arrivals=fixed.BENCHMARK_1, seed=_SEED, fifo=True)
@@ -44,32 +44,32 @@ def _mean(errors: list[float]) -> float:
     return sum(map(abs, errors)) / len(errors)
 
 
-def _near(study: Study, name: str, most: float) -> Found:
+def _near(study: Study, name: str, most: float) -> Finding:
     errors = study.errors(_B1[name])
     off = [abs(ours - paper) for ours, paper in zip(errors, fixed.TABLE_6[name], strict=True)]
     return f"{signed(errors)} %", max(off) <= most
 
 
-def _fifo(study: Study) -> Found:
+def _fifo(study: Study) -> Finding:
     return _near(study, "fifo", fixed.FIFO_OFF)
 
 
-def _edf_all(study: Study) -> Found:
+def _edf_all(study: Study) -> Finding:
     return _near(study, "edf_all gamma 1", fixed.EDF_ALL_OFF)
 
 
-def _edf_pure(study: Study) -> Found:
+def _edf_pure(study: Study) -> Finding:
     errors = study.errors(_B1["edf_pure gamma 0"])
     return f"{signed(errors)} %", _late(errors) == 0 and max(errors) <= fixed.EDF_PURE_MOST
 
 
-def _gamma(study: Study) -> Found:
+def _gamma(study: Study) -> Finding:
     means = {key: _mean(study.errors(case)) for key, case in _B2.items()}
     text = ", ".join(f"{name} {means[name, 0]:.1f} to {means[name, 1]:.1f}" for name in fixed.STRATEGIES)
     return f"{text} %", all(means[name, 1] > means[name, 0] for name in fixed.STRATEGIES)
 
 
-def _largest(study: Study) -> Found:
+def _largest(study: Study) -> Finding:
     means = {key: _mean(study.errors(case)) for key, case in _B2.items()}
     total, paper = sum(study.errors(_B2["edf_all", 1])), fixed.TABLE_8["edf_all", 1][2]
     off = 100 * (total / paper - 1)
@@ -78,22 +78,22 @@ def _largest(study: Study) -> Found:
     return text, largest == ("edf_all", 1) and abs(off) <= fixed.SUM_OFF
 
 
-def _no_edf_late(study: Study) -> Found:
+def _no_edf_late(study: Study) -> Finding:
     late = {key: _late(study.errors(case)) for key, case in _B2.items() if key[0].startswith("edf")}
     return f"{sum(late.values())} of {3 * len(late)} late", not any(late.values())
 
 
-def _overload(study: Study) -> Found:
+def _overload(study: Study) -> Finding:
     late = {key: _late(study.errors(case)) for key, case in _B3.items()}
     return f"late: {min(late.values())} to {max(late.values())} of 3", min(late.values()) >= 1
 
 
-def _clairvoyant(study: Study) -> Found:
+def _clairvoyant(study: Study) -> Finding:
     late = [_late(study.errors(_B3["edf_all", gamma])) for gamma in (0, 1)]
     return f"early and late: {', '.join(f'{3 - each}/{each}' for each in late)}", late == [1, 1]
 
 
-def _later(study: Study) -> Found:
+def _later(study: Study) -> Finding:
     by = {key: _late_by(study.errors(case)) for key, case in _B3.items()}
     edf = max(by[name, 1] for name in ("edf_all", "edf_pure"))
     others = min(by[name, gamma] for name in ("proportional", "speed") for gamma in (0, 1))

@@ -6,7 +6,7 @@ import pandas as pd
 
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import lines
-from fawkes.offline.studies.shared.statements import Experiment, Found, Reason, Statement
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Reason, Statement
 from fawkes.offline.studies.streams import fixed
 from fawkes.offline.studies.streams.cases import Case
 from fawkes.offline.studies.streams.experiments.experiment import Study
@@ -17,29 +17,29 @@ LONGER, LONGER_DEFAULT = (Case(mode=mode, batch="kill", load="longer") for mode 
 SAVING = Case(mode="elastic", batch="checkpoint")
 
 
-def _jobs(study: Study) -> Found:
+def _jobs(study: Study) -> Finding:
     change = study.change(ELASTIC, DEFAULT, "job_s")
     return f"{change:+.0f} %", change < 0
 
 
-def _longer(study: Study) -> Found:
+def _longer(study: Study) -> Finding:
     change = study.change(LONGER, LONGER_DEFAULT, "job_s")
     return f"{change:+.0f} % where the low phase at the end is 180 s longer", change < 0
 
 
-def _shares(study: Study) -> Found:
+def _shares(study: Study) -> Finding:
     over = {case.batch: study.mean(case, "over_s") for case in (ELASTIC, SAVING)}
     lent = study.mean(ELASTIC, "lent_s")
     text = ", ".join(f"{name} {value:.0f} s over" for name, value in over.items())
     return f"{text}, lent for {lent:.0f} s", lent > 0 and over["kill"] == 0 and over["checkpoint"] <= fixed.RECLAIM_S
 
 
-def _throughput(study: Study) -> Found:
+def _throughput(study: Study) -> Finding:
     low, high = (study.change(ELASTIC, ALONE, key) for key in ("low", "high"))
     return f"low {low:+.1f} %, high {high:+.1f} %", abs(low) < fixed.WASTE_OFF and high < 0
 
 
-def _energy(study: Study) -> Found:
+def _energy(study: Study) -> Finding:
     ours = [study.mean(case, "records_j") for case in (DEFAULT, ELASTIC, ALONE)]
     return f"{ours[1] / ours[0]:.2f} and {ours[2] / ours[1]:.2f} times", ours[0] < ours[1] < ours[2]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fawkes.offline.studies.shared.page import Exhibit
-from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 from fawkes.offline.studies.streams import fixed
 from fawkes.offline.studies.streams.cases import Case
 from fawkes.offline.studies.streams.experiments.experiment import Study
@@ -15,7 +15,7 @@ CASES = {
 }
 
 
-def _jobs(study: Study) -> Found:
+def _jobs(study: Study) -> Finding:
     kill, saved = (study.mean(CASES[policy], "jobs") for policy in ("kill", "checkpoint"))
     return f"{kill:.0f} and {saved:.0f} jobs ({100 * (saved / kill - 1):+.0f} %)", saved > kill
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import lines
-from fawkes.offline.studies.shared.statements import Experiment, Found, Statement
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 from fawkes.offline.studies.streams import fixed
 from fawkes.offline.studies.streams.cases import Case
 from fawkes.offline.studies.streams.experiments.experiment import Study
@@ -14,24 +14,24 @@ from fawkes.offline.studies.streams.experiments.experiment import Study
 ELASTIC, DEFAULT, PEAK = (Case(mode=mode) for mode in ("elastic", "default", "peak"))
 
 
-def _downtime(study: Study) -> Found:
+def _downtime(study: Study) -> Finding:
     elastic, default = (study.mean(case, "stopped_s") for case in (ELASTIC, DEFAULT))
     rescales = study.mean(DEFAULT, "rescales")
     text = f"default {default:.0f} s in {rescales:.0f} rescales, elastic {elastic:.0f} s"
     return text, elastic == 0 and rescales > 0 and default == fixed.RESTART_S * rescales
 
 
-def _waste(study: Study) -> Found:
+def _waste(study: Study) -> Finding:
     unneeded = study.mean(PEAK, "unneeded")
     return f"{unneeded:.0f} %", abs(unneeded - fixed.WASTE) <= fixed.WASTE_OFF
 
 
-def _throughput(study: Study) -> Found:
+def _throughput(study: Study) -> Finding:
     change = study.change(ELASTIC, DEFAULT, "served")
     return f"{change:+.0f} %", change > 0
 
 
-def _latency(study: Study) -> Found:
+def _latency(study: Study) -> Finding:
     change = study.change(ELASTIC, DEFAULT, "latency_s")
     return f"{change:+.0f} %", change < 0
 
