@@ -120,6 +120,15 @@ def _luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
+def test_the_top_of_an_axis_is_known_for_more_curves_than_a_call_takes_arguments(window: Browser) -> None:
+    highest = (
+        "import('/static/charts.js').then(({ highest }) => "
+        "highest(Array.from({ length: 200 }, (_, at) => [[Array(1000).fill(0), Array(1000).fill(at)]])))"
+    )
+    window.run(f"{highest}.then((most) => {{ window.most = most; }}, (error) => {{ window.most = String(error); }})")
+    assert window.until("window.most") == 199
+
+
 def test_the_browser_has_nothing_to_complain(window: Browser) -> None:
     assert window.complaints() == []
 
@@ -128,6 +137,17 @@ def test_curves_are_whole_when_the_history_has_been_read(played_ledger: Path) ->
     with served(played_ledger, steps=20) as (url, _), browser() as opened:
         opened.open(url).until("document.body.dataset.seq")
         opened.until("document.body.dataset.course === document.body.dataset.seq")
+
+
+def test_the_page_asks_and_draws_once_when_it_is_opened(played_ledger: Path) -> None:
+    with served(played_ledger) as (url, _), browser() as opened:
+        opened.watch(
+            "window.drawn = 0; new MutationObserver(() => { window.drawn += 1; })"
+            ".observe(document, { subtree: true, attributes: true, attributeFilter: ['data-seq'] })"
+        )
+        opened.open(url).until("document.body.dataset.course === document.body.dataset.seq")
+        asked = opened.run("return performance.getEntriesByName(location.origin + '/api/state').length")
+        assert (asked, opened.run("return window.drawn")) == (1, 1)
 
 
 def test_a_page_whose_server_is_gone_says_so(played_ledger: Path) -> None:

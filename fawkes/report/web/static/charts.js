@@ -48,9 +48,13 @@ function frame(height, span, low, high, label) {
   return { svg, x, y };
 }
 
-// The most that any of the stacks ever reaches; each stack is a list of curves.
+// The most that any of the stacks ever reaches; each stack is a list of curves. Math.max(...all) fails with some 100,000 of them.
 export function highest(stacks) {
-  return Math.max(1, ...stacks.flatMap((curves) => curves.flatMap(([moments]) => moments).map((at) => curves.reduce((sum, curve) => sum + (valueAt(curve, at) ?? 0), 0))));
+  let most = 1;
+  for (const curves of stacks) {
+    for (const at of curves.flatMap(([moments]) => moments)) most = Math.max(most, curves.reduce((sum, curve) => sum + (valueAt(curve, at) ?? 0), 0));
+  }
+  return most;
 }
 
 // Areas of step functions on top of each other; `layers` are [class, curve] from the bottom up.
