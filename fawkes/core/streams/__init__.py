@@ -1,1 +1,1 @@
-"""Streams: when a topology grows or shrinks, who holds which keys, and where its operators run."""
+"""Streams: the congestion monitor, which says when a topology grows or shrinks."""

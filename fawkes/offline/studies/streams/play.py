@@ -10,11 +10,11 @@ from typing import Any
 from fawkes.base.catalog import Kind, bundled_dir
 from fawkes.core.preemption.preempt import decide
 from fawkes.core.preemption.values import Action, Cause, Choose, Device, Medium, Need, Task
-from fawkes.core.streams.hashing import migration, ring_of
 from fawkes.core.streams.monitor import watch
 from fawkes.core.streams.values import MonitorState, ScaleIn, ScaleUp, StreamReading, Thresholds
 from fawkes.offline.studies.streams import fixed
 from fawkes.offline.studies.streams.cases import LOADS, MODELS, Case, Model
+from fawkes.offline.studies.streams.hashing import migration, ring_of
 from fawkes.policy.worker.policies import load_preemption, policy_text
 
 Row = dict[str, Any]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fawkes.core.streams.hashing import migration, ring_of
-from fawkes.core.streams.placement import Channel, Topology, Worker, by_channel, place, round_robin
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
 from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 from fawkes.offline.studies.streams import fixed
 from fawkes.offline.studies.streams.experiments.experiment import Study
+from fawkes.offline.studies.streams.hashing import migration, ring_of
+from fawkes.offline.studies.streams.placement import Channel, Topology, Worker, by_channel, place, round_robin
 
 _TOPOLOGY = Topology(
     {"source": (2, 1.0), "parse": (6, 1.0), "rules": (6, 1.0), "alerts": (2, 1.0)},

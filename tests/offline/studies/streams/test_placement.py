@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.streams.placement import Channel, Topology, Worker, by_channel, place, round_robin
+from fawkes.offline.studies.streams.placement import Channel, Topology, Worker, by_channel, place, round_robin
 
 WORKERS = [Worker(f"w{node}{at}", f"n{node}", 2, 4.0) for node in range(3) for at in range(2)]
 CORES = {f"n{node}": 8.0 for node in range(3)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.streams.hashing import migration, ring_of
+from fawkes.offline.studies.streams.hashing import migration, ring_of
 
 KEYS = [f"key-{at}" for at in range(3_000)]
 NAMES = [f"holder-{at}" for at in range(9)]
