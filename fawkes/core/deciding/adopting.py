@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fawkes.base.values import replace
 from fawkes.core.state.draft import Draft
-from fawkes.core.values.adopted import Adopted, FoundJob, FoundNode, KeptCluster
+from fawkes.core.values.adopted import Adopted, FoundCluster, FoundJob, FoundNode, KeptCluster
 from fawkes.core.values.effects import Goal, Member, StartJob
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import (
@@ -72,9 +72,8 @@ def outcome(adopted: Adopted) -> Outcome:
     clusters, left = _clusters(adopted, nodes)
     members: dict[NodeId, MemberOf] = {}
     for kept in clusters.values():
-        for name, member in kept.members.items():
-            if _is_member(kept, member, nodes.get(name)):
-                members[name] = MemberOf(kept, member)
+        there = {name: member for name, member in kept.members.items() if _is_member(kept, member, nodes.get(name))}
+        members |= {name: MemberOf(kept, member) for name, member in _enough(kept, there).items()}
     out = {node.node: why for node in adopted.nodes if node.node not in members and (why := _why_out(node, clusters))}
     jobs = _latest(job for job in adopted.jobs if ClusterId(job.cluster) in clusters)
     return Outcome(
@@ -96,22 +95,28 @@ def _clusters(pool: Adopted, nodes: Mapping[NodeId, FoundNode]) -> tuple[dict[Cl
         held = nodes[copy.node]
         if held.cluster != copy.cluster:
             continue
-        kept = copy.kept
-        if kept is None:
+        if copy.kept is None:
             left[copy.cluster] = f"its kept copy on {copy.node} cannot be read: {copy.error}"
-        elif kept.master not in kept.members or kept.master != copy.node or kept.spec.id != copy.cluster:
-            left[copy.cluster] = f"its kept copy on {copy.node} belongs to another MR-cluster or node"
-        elif kept.members[kept.master].generation != held.generation:
-            left[copy.cluster] = f"its kept copy on {copy.node} is that of an earlier MR-cluster of this name"
-        elif not kept.loaded:
-            left[copy.cluster] = "it was still being deployed or loaded"
-        elif (other := adopted.get(kept.spec.id)) is None or other.version < kept.version:
+        elif why := _why_not(copy, copy.kept, held):
+            left[copy.cluster] = why
+        elif (other := adopted.get(copy.kept.spec.id)) is None or other.version < copy.kept.version:
             # Masters that moved leave a copy where they were.
-            adopted[kept.spec.id] = kept
+            adopted[copy.kept.spec.id] = copy.kept
     for node in pool.nodes:
         if node.cluster and ClusterId(node.cluster) not in adopted:
             left.setdefault(node.cluster, "no node that answers has its kept copy: the node of its masters is missing")
     return adopted, {name: why for name, why in left.items() if ClusterId(name) not in adopted}
+
+
+def _why_not(copy: FoundCluster, kept: KeptCluster, held: FoundNode) -> str:
+    """The reason why an MR-cluster cannot go on from a kept copy; empty when it can."""
+    if kept.master not in kept.members or kept.master != copy.node or kept.spec.id != copy.cluster:
+        return f"its kept copy on {copy.node} belongs to another MR-cluster or node"
+    if kept.members[kept.master].role is not Role.CORE:
+        return f"its kept copy on {copy.node} has the masters on a node that is no core node"
+    if kept.members[kept.master].generation != held.generation:
+        return f"its kept copy on {copy.node} is that of an earlier MR-cluster of this name"
+    return "" if kept.loaded else "it was still being deployed or loaded"
 
 
 def _is_member(kept: KeptCluster, member: Member, node: FoundNode | None) -> bool:
@@ -119,6 +124,18 @@ def _is_member(kept: KeptCluster, member: Member, node: FoundNode | None) -> boo
     if node is None or node.unknown:
         return True
     return (node.cluster, node.generation) == (kept.spec.id, member.generation)
+
+
+def _enough(kept: KeptCluster, members: Mapping[NodeId, Member]) -> Mapping[NodeId, Member]:
+    """The members, of which core nodes that were leaving serve again as far as the minimum needs them.
+
+    Those that took over from them may be no members any more. The node of the masters always serves.
+    """
+    core = {name: member for name, member in members.items() if member.role is Role.CORE}
+    leaving = [name for name, member in core.items() if member.goal is not Goal.SERVING]
+    missing = kept.spec.min_nodes - (len(core) - len(leaving))
+    stay = {*sorted(leaving, key=lambda name: (name != kept.master, name))[: max(missing, 0)], kept.master}
+    return {name: replace(member, goal=Goal.SERVING) if name in stay else member for name, member in members.items()}
 
 
 def _why_out(node: FoundNode, clusters: Mapping[ClusterId, KeptCluster]) -> str:

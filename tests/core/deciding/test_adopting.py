@@ -132,6 +132,35 @@ def test_a_member_that_answers_and_is_no_member_any_more_is_what_its_lease_says(
     assert (desk.node(N[2]).life, desk.node(N[2]).owner) == (NodeLife.FREE, None)
 
 
+def _with_goals(goals: dict[NodeId, Goal], took_over: FoundNode) -> Adopted:
+    """A pool in which some core nodes had another goal, and what the node says that was a third core node."""
+    members = {N[0]: Member(Goal.SERVING, Role.CORE, 4), N[1]: Member(Goal.SERVING, Role.CORE, 1)}
+    members = {name: replace(member, goal=goals.get(name, member.goal)) for name, member in members.items()}
+    kept = replace(KEPT, members=members | {took_over.node: Member(Goal.SERVING, Role.CORE, 3)})
+    nodes = (NODES[0], NODES[1], took_over, *NODES[3:])
+    return replace(FOUND, nodes=nodes, clusters=(FoundCluster(node=N[0], cluster="a", kept=kept),))
+
+
+@pytest.mark.parametrize(
+    ("goals", "took_over", "lives"),
+    [
+        ({N[1]: Goal.EVACUATING}, FoundNode(node=N[2], cluster="a", generation=3), NodeLife.EVACUATING),
+        ({N[1]: Goal.EVACUATING}, FoundNode(node=N[2], cluster="b", generation=3), NodeLife.SERVING),
+        ({N[1]: Goal.DRAINING}, FoundNode(node=N[2]), NodeLife.SERVING),
+        ({N[0]: Goal.EVACUATING}, FoundNode(node=N[2], cluster="a", generation=3), NodeLife.SERVING),
+        ({N[0]: Goal.DRAINING, N[1]: Goal.DRAINING}, FoundNode(node=N[2]), NodeLife.SERVING),
+    ],
+    ids=["another serves", "another's", "free", "the masters' node", "all"],
+)
+def test_a_core_node_that_was_leaving_serves_again_where_no_other_took_over(
+    goals: dict[NodeId, Goal], took_over: FoundNode, lives: NodeLife
+) -> None:
+    desk = Taken(_with_goals(goals, took_over))
+    assert {desk.node(name).life for name in goals} == {lives}
+    assert desk.node(N[0]).life is NodeLife.SERVING
+    assert broken(desk.state) == []
+
+
 @pytest.mark.parametrize(
     ("copy", "why"),
     [
@@ -144,6 +173,12 @@ def test_a_member_that_answers_and_is_no_member_any_more_is_what_its_lease_says(
                 node=N[0], cluster="a", kept=replace(KEPT, members={N[0]: Member(Goal.SERVING, Role.CORE, 3)})
             ),
             "an earlier MR-cluster of this name",
+        ),
+        (
+            FoundCluster(
+                node=N[0], cluster="a", kept=replace(KEPT, members={N[0]: Member(Goal.SERVING, Role.TRANSIENT, 4)})
+            ),
+            "on a node that is no core node",
         ),
     ],
 )
