@@ -144,6 +144,7 @@ public final class Client {
         context.setApplicationTags(tags);
         context.setQueue(conf.get("mapreduce.job.queuename", YarnConfiguration.DEFAULT_QUEUE_NAME));
         context.setPriority(Priority.newInstance(conf.getInt(Spec.PREFIX + "priority", 0)));
+        context.setKeepContainersAcrossApplicationAttempts(true);
         context.setResource(Resource.newInstance(conf.getInt("yarn.app.mapreduce.am.resource.mb", 1536), 1));
         String options = conf.get("yarn.app.mapreduce.am.command-opts", "");
         String command = "$JAVA_HOME/bin/java " + options + " fawkes.tasks.Master " + fs.makeQualified(staging)

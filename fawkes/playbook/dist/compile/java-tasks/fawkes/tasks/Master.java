@@ -54,6 +54,9 @@ public final class Master {
     private final Spec spec;
     private final FileSystem fs;
     private final Path staging;
+    /** Each start leaves an empty file here, so that the next ApplicationMaster knows whose containers run. */
+    private final Path started;
+
     private final Resource size;
     private final Map<String, LocalResource> resources = new HashMap<>();
     private final AMRMClient<ContainerRequest> yarn = AMRMClient.createAMRMClient();
@@ -69,6 +72,9 @@ public final class Master {
 
     private final Deque<ContainerRequest> requests = new ArrayDeque<>();
     private final Map<ContainerId, Task> running = new HashMap<>();
+    /** The tasks of containers that an earlier ApplicationMaster started. */
+    private final Map<String, Integer> earlier = new HashMap<>();
+
     private final int[] starts;
     private final int[] failures;
     private final int[] kills;
@@ -93,6 +99,7 @@ public final class Master {
         this.spec = new Spec(conf);
         this.fs = FileSystem.get(conf);
         this.staging = staging;
+        this.started = new Path(staging, "_started");
         this.size = Resource.newInstance(spec.memoryMb, spec.vcores);
         this.starts = new int[spec.count];
         this.failures = new int[spec.count];
@@ -100,7 +107,13 @@ public final class Master {
         this.imaged = spec.imaged(fs);
         this.away = new boolean[spec.count];
         for (FileStatus file : fs.listStatus(staging)) {
-            resources.put(file.getPath().getName(), Client.resource(file));
+            if (file.isFile()) {
+                resources.put(file.getPath().getName(), Client.resource(file));
+            }
+        }
+        fs.mkdirs(started);
+        for (FileStatus file : fs.listStatus(started)) {
+            remember(file.getPath().getName().split("-"));
         }
         boolean[] finished = spec.finished(fs);
         for (int index = 0; index < spec.count; index++) {
@@ -112,6 +125,15 @@ public final class Master {
         }
         yarn.init(conf);
         nodes.init(conf);
+    }
+
+    /** A start by an earlier ApplicationMaster: its container and task, and the counts of that task. */
+    private void remember(String[] start) {
+        int index = Integer.parseInt(start[1]);
+        earlier.put(start[0], index);
+        starts[index] = Math.max(starts[index], Integer.parseInt(start[2]));
+        failures[index] = Math.max(failures[index], Integer.parseInt(start[3]));
+        kills[index] = Math.max(kills[index], Integer.parseInt(start[4]));
     }
 
     /** The argument is the folder in HDFS with the files of the job. */
@@ -129,10 +151,12 @@ public final class Master {
     private void run() throws IOException, YarnException, InterruptedException {
         yarn.start();
         nodes.start();
-        yarn.registerApplicationMaster("", -1, "");
+        goOn(yarn.registerApplicationMaster("", -1, "").getContainersFromPreviousAttempts());
         while (done < spec.count && failure == null) {
             request();
             AllocateResponse response = yarn.allocate((float) done / spec.count);
+            // A node that did not answer YARN in time comes back with its containers.
+            goOn(response.getContainersFromPreviousAttempts());
             for (Container container : response.getAllocatedContainers()) {
                 start(container);
             }
@@ -153,6 +177,18 @@ public final class Master {
         }
         // Before, another attempt of this ApplicationMaster could still need them.
         fs.delete(staging, true);
+    }
+
+    /** Containers of an earlier ApplicationMaster run on; one whose task began elsewhere meanwhile, or has none, goes. */
+    private void goOn(List<Container> containers) {
+        for (Container container : containers) {
+            Integer index = earlier.get(container.getId().toString());
+            if (index != null && waiting.remove(index)) {
+                running.put(container.getId(), new Task(index, container.getNodeId().getHost()));
+            } else if (!running.containsKey(container.getId())) {
+                yarn.releaseAssignedContainer(container.getId());
+            }
+        }
     }
 
     /** Empty when HDFS does not say: that is no reason to do anything again. */
@@ -208,8 +244,13 @@ public final class Master {
                 + " 2>" + ApplicationConstants.LOG_DIR_EXPANSION_VAR + "/stderr";
         ContainerLaunchContext context =
                 ContainerLaunchContext.newInstance(resources, environment, List.of(command), null, null, null);
+        String start = String.join(
+                "-", container.getId().toString(), "" + index, "" + starts[index], "" + failures[index], "" + kills[index]);
         starters.execute(() -> {
             try {
+                // The folder is not made anew once the job has ended.
+                fs.createNonRecursive(new Path(started, start), false, 512, (short) 1, fs.getDefaultBlockSize(started), null)
+                        .close();
                 nodes.startContainer(container, context);
             } catch (IOException | YarnException | RuntimeException error) {
                 notStarted.add(() -> notStarted(container.getId(), error));
@@ -220,6 +261,11 @@ public final class Master {
     private void ended(ContainerStatus status) {
         Task task = running.remove(status.getContainerId());
         if (task == null) {
+            Integer index = earlier.get(status.getContainerId().toString());
+            // It ended while there was no ApplicationMaster.
+            if (index != null && hasResult(index) && waiting.remove(index)) {
+                done++;
+            }
             return;
         }
         int exit = status.getExitStatus();
