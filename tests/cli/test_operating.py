@@ -356,8 +356,9 @@ def test_env_makes_hadoop_work(run: Run, site: Path, installed: Path) -> None:
 
 
 def test_env_makes_pig_and_spark_work_where_they_are(
-    run: Run, site: Path, loaded: World, installed: Path, tmp_path: Path
+    run: Run, site: Path, loaded: World, installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     pig, home = tmp_path / "pig 1", tmp_path / "spark 1"
     for place, text in (("bin/spark-submit", 'echo "$SPARK_HOME $SPARK_CONF_DIR"'), ("python/lib/pyspark.zip", "")):
         (home / place).parent.mkdir(parents=True)
