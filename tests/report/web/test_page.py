@@ -120,13 +120,29 @@ def _luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
+def drawn_by(window: Browser, call: str) -> Any:
+    """The value of an expression of the functions that draw."""
+    ends = "(it) => { window.value = [it]; }, (error) => { window.value = [String(error)]; }"
+    drawn = f"import('/static/charts.js').then(({{ highest, stack }}) => {call})"
+    window.run(f"window.value = null; {drawn}.then({ends})")
+    return window.until("window.value")[0]
+
+
 def test_the_top_of_an_axis_is_known_for_more_curves_than_a_call_takes_arguments(window: Browser) -> None:
-    highest = (
-        "import('/static/charts.js').then(({ highest }) => "
-        "highest(Array.from({ length: 200 }, (_, at) => [[Array(1000).fill(0), Array(1000).fill(at)]])))"
+    curves = "Array.from({ length: 200 }, (_, at) => [[Array(1000).fill(0), Array(1000).fill(at)]])"
+    assert drawn_by(window, f"highest({curves})") == 199
+
+
+def test_a_picture_of_a_long_time_keeps_peaks_and_is_small(window: Browser) -> None:
+    curve = "[[...Array(20000).keys()], [...Array(20000).keys()].map((at) => (at === 7777 ? 9 : 1 + (at % 2)))]"
+    path = drawn_by(
+        window, f"stack([['core', {curve}]], [0, 20000], [], 9, 'nodes').querySelector('path').getAttribute('d')"
     )
-    window.run(f"{highest}.then((most) => {{ window.most = most; }}, (error) => {{ window.most = String(error); }})")
-    assert window.until("window.most") == 199
+    heights = [float(height) for height in re.findall(r"(?<= )[0-9.]+", path)]
+    # The figure is 96 high, with 8 above and 14 below; its axis ends at 10.
+    assert min(heights) == pytest.approx(8 + 74 * 0.1, abs=0.1)
+    assert max(heights) == pytest.approx(82)
+    assert len(path) < 60_000
 
 
 def test_the_browser_has_nothing_to_complain(window: Browser) -> None:

@@ -57,11 +57,26 @@ export function highest(stacks) {
   return most;
 }
 
+// Of moments within one unit of width the first, the one of the highest total and the last: no picture shows more, and a path of all
+// that happened in a week has a megabyte.
+function visible(moments, totals, x) {
+  const kept = new Set();
+  for (let begin = 0, at = 1; at <= moments.length; at++) {
+    if (at < moments.length && Math.floor(x(moments[at])) === Math.floor(x(moments[begin]))) continue;
+    let top = begin;
+    for (let each = begin; each < at; each++) if (totals[each] > totals[top]) top = each;
+    kept.add(moments[begin]).add(moments[top]).add(moments[at - 1]);
+    begin = at;
+  }
+  return [...kept].sort((a, b) => a - b);
+}
+
 // Areas of step functions on top of each other; `layers` are [class, curve] from the bottom up.
 export function stack(layers, span, moves, top, label) {
   const height = 96, high = above(top);
   const { svg, x, y } = frame(height, span, 0, high, label);
-  const moments = [...new Set([span[0], ...layers.flatMap(([, curve]) => curve[0].filter((at) => at >= span[0]))])].sort((a, b) => a - b);
+  const all = [...new Set([span[0], ...layers.flatMap(([, curve]) => curve[0].filter((at) => at >= span[0]))])].sort((a, b) => a - b);
+  const moments = visible(all, all.map((at) => layers.reduce((sum, [, curve]) => sum + (valueAt(curve, at) ?? 0), 0)), x);
   let below = moments.map(() => 0);
   for (const [kind, curve] of layers) {
     const tops = moments.map((at, index) => below[index] + (valueAt(curve, at) ?? 0));
