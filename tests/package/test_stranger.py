@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -24,6 +25,16 @@ def test_a_stranger_types_what_the_readme_prints(part: str, letter: str, first: 
     done = subprocess.run([STRANGER, "--print", part], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.splitlines() == printed(letter)
     assert done.stdout.startswith(first)
+
+
+def test_what_is_fetched_ahead_needs_the_standard_library_alone() -> None:
+    """It runs before there is a virtual environment, and ``make`` goes on without it."""
+    program = (ROOT / "scripts" / "prefetch").read_text().partition("<<'EOP'")[2].partition("\n")[2]
+    imports = program[: program.index("wanted =")]
+    bare = [sys.executable, "-I", "-S", "-c", imports, str(ROOT)]
+    done = subprocess.run(bare, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "compiler" in imports
 
 
 def test_a_part_that_nobody_knows_is_refused_before_anything_is_done() -> None:

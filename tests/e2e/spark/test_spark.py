@@ -16,7 +16,8 @@ from fawkes.live.hadoop.setup import SPARK
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.dist import pieces
 from fawkes.playbook.dist.cache import cached_spark
-from fawkes.playbook.dist.compile.compiled import JavaCode, _compile, _pack, compiler
+from fawkes.playbook.dist.compile.compiled import JavaCode, _compile, _pack
+from fawkes.playbook.dist.compile.compiler import compiler
 from tests.e2e.real.test_6_grants import TWO
 from tests.e2e.spark.support import WORDS, counted, expected, history, spark_job, stages, tasks_run
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, RealSite, real_site
