@@ -18,14 +18,16 @@ _CLOCK = "fact clock_ns $(date +%s%N)"
 def check_clocks(ground: Ground, nodes: Collection[NodeId]) -> None:
     """Read the clocks of nodes, all at once; changes nothing there.
 
-    HostError for the first, by name, that is off by more than Kerberos takes, or does not answer.
+    HostError for the first, by name, that is off by more than Kerberos takes, or does not say its time.
     """
     before = time.time_ns()
     answers = ground.run_on({node: reading(_CLOCK) for node in nodes}, "reading the clock")
     after = time.time_ns()
     for node, facts in sorted(ground.all_well(answers).items()):
         theirs = facts.number("clock_ns")
-        if theirs is not None and (error := wrong_clock(node, ahead_us(theirs, before, after))) is not None:
+        if theirs is None:
+            raise HostError("its clock cannot be read", host=node, hint="`date +%s%N` must print a number there")
+        if (error := wrong_clock(node, ahead_us(theirs, before, after))) is not None:
             raise error
 
 

@@ -21,6 +21,13 @@ def test_the_limits_of_a_host() -> None:
         False,
         True,
     ]
+    assert [fit.tickets_fail(us) for us in (-300_000_001, -300_000_000, 300_000_000, 300_000_001)] == [
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert [fit.stored_bytes(*row) for row in ((0, 3), (100, 1), (100, 3))] == [0, 102, 306]
     assert [fit.shell_is_slow(us) for us in (1_000_000, 1_000_001)] == [False, True]
     assert [fit.disk_is_full(free, 10**12) for free in (10**10 - 1, 10**10)] == [True, False]
     assert [fit.disk_is_full(free, 10**7) for free in (10**7 - 1, 10**7)] == [True, False]

@@ -49,6 +49,15 @@ def test_a_clock_off_by_six_minutes_is_told_with_its_host(tmp_path: Path, off_s:
         check_clocks(ground, [NodeId(name) for name in NODES])
 
 
+def test_a_clock_that_cannot_be_read_is_not_taken_for_a_right_one(tmp_path: Path) -> None:
+    class NoDate(OddClocks):
+        def run(self, node: str, script: Script, deadline_s: float, **more: object) -> Result:
+            return Result(node, 0, "@clock_ns=1795910000N\n", "")
+
+    with pytest.raises(HostError, match="node01: its clock cannot be read"):
+        check_clocks(NoDate(tmp_path, {}).ground(1, "c"), [NodeId("node01")])
+
+
 def test_real_nodes_answer(tmp_path: Path) -> None:
     check_clocks(LocalFleet([node_of("node01", tmp_path)]).ground(1, "c"), [NodeId("node01")])
 
