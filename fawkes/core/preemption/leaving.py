@@ -15,7 +15,7 @@ from fawkes.core.preemption.tasks import GOES, Row, order_of, rows_of, say, task
 from fawkes.core.preemption.values import Cause, Choose, Need
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
-from fawkes.core.values.effects import ClaimTasks, LookAtTasks, PreemptTasks
+from fawkes.core.values.effects import LookAtTasks, PreemptTasks
 from fawkes.core.values.events import Done, Failed
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import ClusterId, Facts, NodeId, NodeLife, NodeState
@@ -93,19 +93,13 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
             _order(draft, order)
             return
     draft.settle(pending.key)
-    if life is NodeLife.SERVING and not _claims(draft, effect.cluster):
+    if life is NodeLife.SERVING:
         # A claim that came before what became free shows in the readings would take the same room twice.
         draft.expect(Key.CLAIM.of(effect.cluster), draft.settings.doubt_us)
     if drains:
         # A task may not have been there yet.
         look = LookAtTasks(effect.node, effect.cluster, effect.generation, decided)
         draft.later(PutPending(look.key, look.generation, draft.at_us, look, pending.tries))
-
-
-def _claims(draft: Draft, cluster: ClusterId) -> bool:
-    """True while nodes are asked for a claim: it is for what lacks beside the tasks that were on their way."""
-    pending = draft.pending(Key.CLAIM.of(cluster))
-    return pending is not None and isinstance(pending.effect, ClaimTasks)
 
 
 def _look(draft: Draft, effect: LookAtTasks, tries: int = 1) -> None:

@@ -177,19 +177,6 @@ def test_room_that_became_free_just_now_is_not_claimed_again() -> None:
     assert [claim.slots for claim in see(desk)] == [3]
 
 
-def test_a_claim_whose_look_is_under_way_goes_on_when_other_tasks_have_gone() -> None:
-    """It was made for what lacked beside those that were on their way."""
-    desk = desk_of()
-    see(desk, 3)
-    desk.answer(KEY, tasks=[row(0), row(2)])
-    desk.wait(60)
-    (claim,) = see(desk, 3)
-    desk.answer("tasks:node01", left={"container_0": ["saved", 5, 5], "container_2": ["saved", 5, 5]})
-    assert claim.slots == 1
-    desk.answer(KEY, tasks=[row(1), row(3)])
-    assert {node: len(told) for node, told in orders(desk).items()} == {"node02": 1}
-
-
 def test_a_claimant_that_has_got_room_claims_what_it_lacks_at_once() -> None:
     desk = desk_of()
     see(desk, None, master=False, every_s=5)
