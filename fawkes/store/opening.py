@@ -65,6 +65,18 @@ def open_to_write(path: Path, *, durable: bool) -> sqlite3.Connection:
     return connection
 
 
+def brought_up(older: sqlite3.Connection) -> sqlite3.Connection:
+    """A copy in memory of a ledger of an older format, in this one; the file stays as it is, and is closed.
+
+    A run that was simulated long ago has no controller that would ever bring it up.
+    """
+    copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    with closing(older):
+        older.backup(copy)
+    migrate(copy)
+    return copy
+
+
 def check(path: Path) -> None:
     """Look whether a ledger is sound, before anything is written to it; RefusedError when it is not."""
     if health.size_of(path, "-journal"):

@@ -19,7 +19,7 @@ from fawkes.core.values.model import Plain
 from fawkes.engine.ports import Entry
 from fawkes.store import health, opening, steps
 from fawkes.store.base import PENDING, Identity, Latest, mentioned, place
-from fawkes.store.lock import StateLock
+from fawkes.store.lock import StateLock, is_held
 from fawkes.store.private import FOLDER_MODE
 from fawkes.store.record import (
     RecordError,
@@ -55,9 +55,11 @@ class LedgerReader:
             form = self._ask(lambda: file_format(self._db))
             health.check_format(self.path, form)
             if form < FORMAT:
-                raise RefusedError(
-                    f"the ledger has the older format {form}", where=str(self.path), hint="Start `fawkes run` once"
-                )
+                if is_held(folder):
+                    # What it adds would not be in the copy.
+                    hint = "End its controller, which is of an older version, and start `fawkes run`"
+                    raise RefusedError(f"the ledger has the older format {form}", where=str(self.path), hint=hint)
+                self._db = self._ask(lambda: opening.brought_up(self._db))
         except BaseException:
             self._db.close()
             raise

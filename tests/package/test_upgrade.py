@@ -6,6 +6,7 @@ middle of a run: three MR-clusters work, jobs run and wait, three nodes are leav
 
 from __future__ import annotations
 
+import fcntl
 import lzma
 import os
 import shutil
@@ -24,6 +25,7 @@ from fawkes import __version__
 from fawkes.core.values.events import Started
 from fawkes.core.values.model import NodeLife
 from fawkes.playbook import Exit, Lease
+from fawkes.store.lock import LOCK_FILE
 from fawkes.store.remembered import remembered
 from fawkes.store.schema import FORMAT, file_format
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
@@ -79,13 +81,32 @@ def test_the_kept_ledger_is_of_the_version_before(site: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("verb", ["status", "nodes", "jobs", "events", "verify"])
-def test_before_the_controller_has_run_each_command_names_it_and_leaves_the_ledger_alone(verb: str, site: Path) -> None:
+@pytest.mark.parametrize(
+    ("verb", "code", "says"),
+    [
+        ("status", 0, "10 nodes: 10 held"),
+        ("jobs", 0, "c-1"),
+        ("explain", 0, "Tick "),
+        ("verify", 3, "0 of them decided by this version"),
+    ],
+)
+def test_before_a_controller_has_run_all_can_be_read_and_the_ledger_stays(
+    verb: str, code: int, says: str, site: Path
+) -> None:
     before = (site / "state" / LEDGER_FILE).read_bytes()
     ended = fawkes(verb, folder=site)
-    assert (ended.returncode, ended.stdout) == (6, "")
-    assert "the ledger has the older format 1. Start `fawkes run` once" in ended.stderr
+    assert ended.returncode == code
+    assert says in ended.stdout + ended.stderr
     assert (site / "state" / LEDGER_FILE).read_bytes() == before
+
+
+def test_while_a_controller_of_the_version_before_runs_nothing_is_read(site: Path) -> None:
+    """It has an exclusive lock of the whole file, and nothing that says who it is."""
+    with (site / "state" / LOCK_FILE).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ended = fawkes("events", folder=site)
+    assert (ended.returncode, ended.stdout) == (6, "")
+    assert "the ledger has the older format 1. End its controller, which is of an older version" in ended.stderr
 
 
 def test_the_state_is_as_it_was(site: Path) -> None:

@@ -89,12 +89,17 @@ def test_a_migration_that_fails_leaves_the_format_before() -> None:
     assert not _tables(connection) & {"half", "notes"}
 
 
-def test_a_reader_leaves_an_older_ledger_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Ledger(tmp_path).close()
+def test_a_reader_leaves_an_older_ledger_alone_and_reads_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Ledger(tmp_path)) as ledger:
+        monkeypatch.setattr("fawkes.store.sqlite.FORMAT", FORMAT + 1)
+        with pytest.raises(RefusedError, match=f"the ledger has the older format {FORMAT}"):
+            LedgerReader(tmp_path)
+        identity = ledger.identity()
     before = (tmp_path / LEDGER_FILE).read_bytes()
-    monkeypatch.setattr("fawkes.store.sqlite.FORMAT", FORMAT + 1)
-    with pytest.raises(RefusedError, match=f"the ledger has the older format {FORMAT}"):
-        LedgerReader(tmp_path)
+    with closing(LedgerReader(tmp_path)) as reader:
+        assert reader.identity() == identity
     assert (tmp_path / LEDGER_FILE).read_bytes() == before
 
 
