@@ -365,6 +365,7 @@ def test_a_deployment_that_is_called_off_leaves_nothing(cluster: Bench, after_s:
     called_off(cluster, goal, deploy, after=after)
 
 
+@live_by_night
 def test_a_load_that_is_called_off_leaves_nothing(cluster: Bench) -> None:
     goal, deploy = newcomer(cluster)
     cluster.done(deploy, after=cluster.start(deploy))
@@ -410,6 +411,7 @@ def test_a_job_runs_to_its_end_once(cluster: Bench) -> None:
     assert ended(cluster, effect, after=cluster.start(effect)) == first
 
 
+@live_by_night
 def test_the_work_of_a_job_is_counted_when_it_has_ended(cluster: Bench) -> None:
     table = {"id": "slept", "kind": "sleep", "maps": 2, "map_time": "2s", "reduces": 0}
     spec = job_of(table, cluster=C, file="slept.toml", folder=Path())
