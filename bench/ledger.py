@@ -29,7 +29,7 @@ from fawkes.store.record import to_plain
 from fawkes.store.remembered import remembered
 from fawkes.store.schema import OPENED
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
-from fawkes.store.steps import BLOCK, Row, Steps, block_of, digest_of
+from fawkes.store.steps import BLOCK, StepRow, Steps, block_of, digest_of
 
 GROUP = "The ledger of a year"
 _MB = 1_000_000
@@ -154,13 +154,13 @@ def _repeat(folder: Path, before: int, days: int, ticks: Sequence[int | None]) -
             steps.fold()
         day = list(steps.after(before))
         highest = max(tick for tick in ticks if tick is not None)
-        rows: list[Row] = []
+        rows: list[StepRow] = []
         for number in range(1, days + 1):
             for old in day:
                 last += 1
                 at_us = old.at_us + number * _DAY_US
                 digest = digest_of(digest, last, at_us, *old[2:5])
-                rows.append(Row(last, at_us, *old[2:5], digest))
+                rows.append(StepRow(last, at_us, *old[2:5], digest))
                 if ticks[old.seq - 1] is not None:
                     highest += 1
                     db.execute("INSERT INTO mentions (kind, subject, seq) VALUES (?, ?, ?)", (TICK, str(highest), last))
@@ -172,7 +172,7 @@ def _repeat(folder: Path, before: int, days: int, ticks: Sequence[int | None]) -
         db.execute("COMMIT")
 
 
-def _write(db: sqlite3.Connection, rows: Sequence[Row]) -> None:
+def _write(db: sqlite3.Connection, rows: Sequence[StepRow]) -> None:
     if rows:
         values = (rows[0].seq, rows[-1].seq, rows[0].at_us, rows[-1].digest, block_of(rows))
         db.execute("INSERT INTO blocks (first, last, from_us, digest, steps) VALUES (?, ?, ?, ?, ?)", values)

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from bench.figures import Figure, Say
 from fawkes.base.catalog import Kind, bundled_dir
 from fawkes.core.quota.loop import step
-from fawkes.core.quota.profile import Profile, Stage
-from fawkes.core.quota.sight import ApplicationSeen, ExecutorSeen, Goal, Look, Room, StageSeen
+from fawkes.core.quota.profile import ApplicationProfile, ProfiledStage
+from fawkes.core.quota.sight import ApplicationSeen, ExecutorSeen, JobGoal, LoopState, PeriodLook, StageSeen
 from fawkes.core.quota.values import QuotaRules
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import ClusterId, JobId, NodeId
@@ -31,7 +31,7 @@ def figures(rounds: int, say: Say) -> list[Figure]:
 
 
 def _steps(rounds: int) -> Figure:
-    divide, room, rules, seconds = load_quota(_policy()), Room(), QuotaRules(), []
+    divide, room, rules, seconds = load_quota(_policy()), LoopState(), QuotaRules(), []
     for count in range(rounds):
         look = _look(count, _NODES)
         began = time.perf_counter()
@@ -44,7 +44,7 @@ def _steps(rounds: int) -> Figure:
 def _record(say: Say) -> Figure:
     say("loop: the record")
     policy, rules = _policy(), QuotaRules()
-    divide, room = load_quota(policy), Room()
+    divide, room = load_quota(policy), LoopState()
     with TemporaryDirectory(prefix="fb-") as folder:
         record = QuotaRecord(Path(folder), policy, rules)
         for count in range(_PERIODS):
@@ -63,9 +63,9 @@ def _policy() -> PolicyText:
     return policy_text("EDF_PURE", path.name, path.read_text("utf-8"))
 
 
-def _look(count: int, nodes: int) -> Look:
+def _look(count: int, nodes: int) -> PeriodLook:
     names = [NodeId(f"n{number:03}") for number in range(nodes)]
-    return Look(
+    return PeriodLook(
         at_us=count * _US,
         seen=tuple(_application(f"job-{number}", count, names) for number in range(_APPLICATIONS)),
         nodes=dict.fromkeys(names, float(_SLOTS)),
@@ -74,14 +74,14 @@ def _look(count: int, nodes: int) -> Look:
 
 def _application(name: str, count: int, nodes: list[NodeId]) -> ApplicationSeen:
     stages = tuple(
-        Stage(id=f"{n} map", duration_s=60, tasks=_TASKS, records_read=1e7, records_written=1e7, rate=100.0)
+        ProfiledStage(id=f"{n} map", duration_s=60, tasks=_TASKS, records_read=1e7, records_written=1e7, rate=100.0)
         for n in range(8)
     )
-    goal = Goal(
+    goal = JobGoal(
         job=JobId(name),
         cluster=ClusterId("c-1"),
         attempt=1,
-        profile=Profile("p", 1, stages),
+        profile=ApplicationProfile("p", 1, stages),
         size=1.0,
         submitted_us=0,
         due_us=7200 * 1_000_000,

@@ -30,7 +30,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.cli.asking.client import Client
 from fawkes.cli.demo.stage import controller_of, lab_of
 from fawkes.config.site.site import Site
-from fawkes.core.quota.sight import Course
+from fawkes.core.quota.sight import PeriodCourse
 from fawkes.core.values.decision import PutJob
 from fawkes.core.values.model import JobLife, JobState
 from fawkes.live.lab import LabSpec
@@ -107,7 +107,7 @@ class Pool:
             changes = (latest.change for latest in reader.latest("job"))
             return {change.state.id: change.state for change in changes if isinstance(change, PutJob)}
 
-    def courses(self, name: str) -> list[tuple[int, Course]]:
+    def courses(self, name: str) -> list[tuple[int, PeriodCourse]]:
         """The course of a job under quotas."""
         with closing(QuotaReader(self.site.state_dir)) as reader:
             return reader.courses(name)

@@ -18,7 +18,7 @@ from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.lab import LabSpec, up
 from fawkes.live.nodes.fleet import Fleet
-from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.nodes.playbooks import lease, node
 from fawkes.live.nodes.quotas import InForce, Limit, NodeQuotas
 from fawkes.live.nodes.ssh import HostAddress
@@ -97,7 +97,7 @@ class _Nodes:
         inventory = Site(site).inventory()
         addresses = {host.name: HostAddress.of(host) for host in inventory.nodes}
         self.fleet = Fleet(addresses, inventory.known_hosts, fanout=HOSTS)
-        identity = Identity(inventory.pool, 1, "bench")
+        identity = ControllerIdentity(inventory.pool, 1, "bench")
         self._ground = Ground(inventory.nodes, identity, self.fleet, command_s=_DEADLINE_S, threads=HOSTS)
         self.names = [NodeId(host.name) for host in inventory.nodes]
         self.quotas = NodeQuotas(self._ground)

@@ -22,7 +22,7 @@ from fawkes.live.hadoop.releases import Releases
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.fleet import Fleet
-from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.nodes.playbooks import hadoop
 from fawkes.live.nodes.ssh import HostAddress
 from fawkes.playbook import Folders
@@ -38,7 +38,7 @@ def write(site: Path, folder: Path) -> None:
     addresses = {n.name: HostAddress.of(n) for n in inventory.nodes}
     with Fleet(addresses, inventory.known_hosts) as fleet:
         ground = Ground(
-            inventory.nodes, Identity("bare", 1, "bare"), fleet, command_s=_COMMAND_S, threads=len(addresses)
+            inventory.nodes, ControllerIdentity("bare", 1, "bare"), fleet, command_s=_COMMAND_S, threads=len(addresses)
         )
         cached = Releases(lambda piece: pieces.provide([piece]), print, wait_us=lambda tries: 0, now_us=lambda: 0)
         doors = Doors(DoorKeys(folder / "keys"), lambda: cached.jar(DOORS))

@@ -105,7 +105,7 @@ VERBS = {
 }
 
 
-class Program(click.Group):
+class ProgramGroup(click.Group):
     """A group whose verbs are imported late, and whose `main` maps every ending to message and exit code."""
 
     def __init__(self, *args: Any, verbs: Mapping[str, Verb], **extra: Any) -> None:
@@ -235,7 +235,7 @@ def _defect(error: Exception) -> str:
 CONTEXT = {"auto_envvar_prefix": "FAWKES", "help_option_names": ["-h", "--help"]}
 
 
-@click.group(cls=Program, verbs=VERBS, context_settings=CONTEXT)
+@click.group(cls=ProgramGroup, verbs=VERBS, context_settings=CONTEXT)
 @click.option(
     "--site",
     default=".",

@@ -23,7 +23,7 @@ from fawkes.config.workloads.changes import divided
 from fawkes.offline.outcomes.outcome import Outcome, outcome_of
 from fawkes.offline.outcomes.statistics import frame_of, table_of, with_settings
 from fawkes.offline.runs.folder import refuse_present, write_run
-from fawkes.offline.runs.grid import Grid, GridFolder, Memory, grid_of, run_cell
+from fawkes.offline.runs.grid import Grid, GridFolder, RowsInMemory, grid_of, run_cell
 from fawkes.offline.runs.settings import admission_named, policies_named
 from fawkes.offline.runs.work import Row, finish, in_this_process, on_dask, on_processes
 from fawkes.offline.scenarios.plan import Plan, with_demands
@@ -235,7 +235,7 @@ def finished(
     grid: Grid, processes: int, dask: str | None, out: str | os.PathLike[str] | None, progress: Say
 ) -> list[Row]:
     """The rows of a grid: those that the folder ``out`` has, and those of the runs that are missing there."""
-    kept = Memory() if out is None else GridFolder(Path(out), grid)
+    kept = RowsInMemory() if out is None else GridFolder(Path(out), grid)
     run = on_dask(dask) if dask else on_processes(processes) if processes > 1 else in_this_process
     return finish(partial(run_cell, grid), grid.cells, kept, run, progress)
 

@@ -26,7 +26,7 @@ from fawkes.offline.api import Say, at_least_one, finished, silent, spread_of, v
 from fawkes.offline.outcomes.failover import MASTERS
 from fawkes.offline.outcomes.outcome import DEADLINES
 from fawkes.offline.outcomes.statistics import FIGURES, frame_of, front_of, with_settings
-from fawkes.offline.runs.grid import Grid, GridFolder, Memory, grid_of, run_cell
+from fawkes.offline.runs.grid import Grid, GridFolder, RowsInMemory, grid_of, run_cell
 from fawkes.offline.runs.settings import policies_named
 from fawkes.offline.runs.work import Row, Runner, dask_client, finish, in_this_process, on_pool, processes_for
 from fawkes.offline.scenarios.plan import Plan
@@ -160,7 +160,7 @@ class Objective:
         self._scenarios, self._own = dict(grid.scenarios), dict(grid.own)
         self._grid = replace(grid, scenarios=self._scenarios, own=self._own)
         self._variants: dict[str, Settings] = {}
-        self._kept = Memory() if out is None else GridFolder(Path(out), self._grid)
+        self._kept = RowsInMemory() if out is None else GridFolder(Path(out), self._grid)
         self._lock, self._closing = RLock(), ExitStack()
         self._run: Runner = in_this_process
         if dask is not None:

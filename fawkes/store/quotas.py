@@ -19,7 +19,7 @@ from fawkes.base.errors import FawkesError
 from fawkes.base.units import SECOND_US
 from fawkes.base.version import __version__
 from fawkes.core.quota.loop import step
-from fawkes.core.quota.sight import ApplicationSeen, Course, Goal, Look, Period, Room
+from fawkes.core.quota.sight import ApplicationSeen, JobGoal, LoopState, Period, PeriodCourse, PeriodLook
 from fawkes.core.quota.values import Divide, QuotaRules
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import NodeId, Plain
@@ -48,7 +48,7 @@ _TABLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PeriodDifference:
     """A period that is decided otherwise than it was, by a version of Fawkes."""
 
     seq: int
@@ -68,7 +68,7 @@ class QuotaRecord:
         self._seq = self._key = self._room_at = 0
         self._kept: sqlite3.Connection | None = None
 
-    def append(self, room: Room, look: Look, period: Period) -> None:
+    def append(self, room: LoopState, look: PeriodLook, period: Period) -> None:
         """Store a period that began with the state ``room``; FawkesError, and then the next one begins a stretch."""
         try:
             self._append(self._open(), room, look, period)
@@ -92,7 +92,7 @@ class QuotaRecord:
             self._kept = db
         return self._kept
 
-    def _append(self, db: sqlite3.Connection, room: Room, look: Look, period: Period) -> None:
+    def _append(self, db: sqlite3.Connection, room: LoopState, look: PeriodLook, period: Period) -> None:
         db.execute("BEGIN IMMEDIATE")
         seq = self._seq + 1
         before = self._before
@@ -113,7 +113,7 @@ class QuotaRecord:
         db.execute("COMMIT")
         self._seq, self._before = seq, (seen, courses)
 
-    def _seen(self, db: sqlite3.Connection, look: Look) -> Plain:
+    def _seen(self, db: sqlite3.Connection, look: PeriodLook) -> Plain:
         """A look without its goals, which are stored once."""
         for each in look.seen:
             name = _name(each.goal)
@@ -157,7 +157,7 @@ class QuotaReader:
         if self.path.exists():
             self._db = self._ask(lambda: connect(self.path, "ro"))
 
-    def courses(self, job: str | None = None, after_us: int = 0) -> list[tuple[int, Course]]:
+    def courses(self, job: str | None = None, after_us: int = 0) -> list[tuple[int, PeriodCourse]]:
         """The time when and how applications stood after a time, oldest first; empty where nothing was recorded."""
         if self._db is None:
             return []
@@ -178,7 +178,7 @@ class QuotaReader:
         query = "SELECT count(*) FROM periods WHERE seen IS NOT NULL"
         return int(self._ask(lambda: db.execute(query).fetchone()[0]))
 
-    def differences(self, load: Callable[[PolicyText], Divide]) -> Iterator[Difference]:
+    def differences(self, load: Callable[[PolicyText], Divide]) -> Iterator[PeriodDifference]:
         """The periods that this version decides otherwise, of those that are stored whole."""
         if self._db is None:
             return
@@ -186,10 +186,10 @@ class QuotaReader:
         stretches = self._ask(
             lambda: db.execute("SELECT seq, room, rules, policy, version FROM rooms ORDER BY seq").fetchall()
         )
-        goals = {name: from_plain(Goal, loads(text)) for name, text in db.execute("SELECT name, goal FROM goals")}
+        goals = {name: from_plain(JobGoal, loads(text)) for name, text in db.execute("SELECT name, goal FROM goals")}
         for place, (first, state, rules_text, policy_text, version) in enumerate(stretches):
             last = stretches[place + 1][0] - 1 if place + 1 < len(stretches) else None
-            room = from_plain(Room, loads(zlib.decompress(state).decode()))
+            room = from_plain(LoopState, loads(zlib.decompress(state).decode()))
             rules = from_plain(QuotaRules, loads(rules_text))
             divide = load(from_plain(PolicyText, loads(policy_text)))
             for seq, at_us, seen, courses in _Reading(db).rows(first=first, last=last):
@@ -198,7 +198,7 @@ class QuotaReader:
                 period = step(room, _look_of(seen, goals), divide, rules)
                 stored = db.execute("SELECT quotas FROM periods WHERE seq = ?", (seq,)).fetchone()[0]
                 if _sum_of(period) != stored or dumps([_course_plain(each) for each in period.courses]) != courses:
-                    yield Difference(seq, at_us, version)
+                    yield PeriodDifference(seq, at_us, version)
                 room = period.room
 
     def _ask(self, ask: Callable[[], Any]) -> Any:
@@ -239,18 +239,18 @@ class _Reading:
             yield seq, at_us, *texts
 
 
-def _name(goal: Goal) -> str:
+def _name(goal: JobGoal) -> str:
     return f"{goal.job} {goal.attempt}"
 
 
-def _look_of(seen: str, goals: Mapping[str, Goal]) -> Look:
+def _look_of(seen: str, goals: Mapping[str, JobGoal]) -> PeriodLook:
     plain = cast(dict[str, Any], loads(seen))
     rows = []
     for row in plain.get("seen", ()):
         goal = goals[row["goal"]]
         rows.append(from_plain(ApplicationSeen, {**row, "goal": to_plain(goal)}))
     nodes = {NodeId(node): cores for node, cores in plain.get("nodes", {}).items()}
-    return Look(at_us=plain["at_us"], seen=tuple(rows), nodes=nodes, unset=plain.get("unset", {}))
+    return PeriodLook(at_us=plain["at_us"], seen=tuple(rows), nodes=nodes, unset=plain.get("unset", {}))
 
 
 def _packed(text: str, before: str) -> bytes:
@@ -267,12 +267,12 @@ def _sum_of(period: Period) -> int:
     return zlib.crc32(dumps({node: dict(quotas) for node, quotas in period.quotas.items()}).encode())
 
 
-def _course_plain(course: Course) -> list[Plain]:
+def _course_plain(course: PeriodCourse) -> list[Plain]:
     numbers = (course.set_point, course.progress, course.requested, course.given)
     rounded = (None if each is None else round(each, 3) for each in numbers)
     return [course.job, course.way, course.stage, *rounded, course.unset]
 
 
-def _course_of(row: list[Any]) -> Course:
+def _course_of(row: list[Any]) -> PeriodCourse:
     names = ("job", "way", "stage", "set_point", "progress", "requested", "given", "unset")
-    return from_plain(Course, dict(zip(names, row, strict=True)))
+    return from_plain(PeriodCourse, dict(zip(names, row, strict=True)))

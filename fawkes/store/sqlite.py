@@ -205,7 +205,7 @@ class LedgerReader:
         except (zlib.error, UnicodeError, AttributeError):
             raise steps.damaged(self.path, f"its entry of {kind} {subject} cannot be read") from None
 
-    def _entry(self, row: steps.Row) -> Entry:
+    def _entry(self, row: steps.StepRow) -> Entry:
         event = self._read(event_of, row.event, row.seq)
         return Entry(row.seq, event, self._read(decision_of, row.decision, row.seq))
 

@@ -33,7 +33,7 @@ START = b"\x00" * 32
 RESTORE = "The ledger was not changed. Restore a backup of the folder, or move it away and begin with an empty one"
 
 
-class Row(NamedTuple):
+class StepRow(NamedTuple):
     """One step of the ledger: its texts, and the checksum that goes with them."""
 
     seq: int
@@ -94,13 +94,13 @@ class Steps:
         self._db = connection
         self._path = path
         self._has_blocks = blocks
-        self._blocks: dict[int, list[Row]] = {}
+        self._blocks: dict[int, list[StepRow]] = {}
 
-    def step(self, seq: int) -> Row | None:
+    def step(self, seq: int) -> StepRow | None:
         """The step of that number, checked; None when there is none."""
         return next(self.after(seq - 1, last=seq), None) if seq > 0 else None
 
-    def after(self, seq: int, *, kinds: Sequence[str] = (), last: int = NO_END) -> Iterator[Row]:
+    def after(self, seq: int, *, kinds: Sequence[str] = (), last: int = NO_END) -> Iterator[StepRow]:
         """The steps after number ``seq``, oldest first, each one checked; without ``kinds`` none may be missing.
 
         At most to the step ``last``. Read in pages: a reading transaction that stays open would keep the writer from
@@ -108,7 +108,7 @@ class Steps:
         """
         seq = max(seq, 0)
         while seq < last and (page := self._page(seq, last, tuple(kinds))):
-            for row in page if isinstance(page[0], Row) else _checked(page, self._path):
+            for row in page if isinstance(page[0], StepRow) else _checked(page, self._path):
                 if not kinds and row.seq != seq + 1:
                     raise damaged(self._path, f"step {seq + 1} is missing")
                 seq = row.seq
@@ -136,7 +136,7 @@ class Steps:
 
         RefusedError when one of them has changed since it was stored: then a block would hide the damage.
         """
-        rows: list[Row] = []
+        rows: list[StepRow] = []
         size = 0
         for row in self.after(self.folded()):
             rows.append(row)
@@ -191,7 +191,7 @@ class Steps:
         query = "SELECT first FROM kinds WHERE kind = ? AND first >= ? ORDER BY first LIMIT 2"
         return sorted({first for kind in kinds for (first,) in self._db.execute(query, (kind, begin))})
 
-    def _block(self, first: int) -> list[Row]:
+    def _block(self, first: int) -> list[StepRow]:
         """The steps of a block; checked once, because a block never changes."""
         if first not in self._blocks:
             query = "SELECT last, digest, steps FROM blocks WHERE first = ?"
@@ -236,7 +236,7 @@ def _marks(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 
-def block_of(rows: Sequence[Row]) -> bytes:
+def block_of(rows: Sequence[StepRow]) -> bytes:
     """Steps that follow each other as a block has them."""
     spelled = [_spelled(*row[:5]) for row in rows]
     back = min(max(_LOOK_BACK * max(map(len, spelled)), _LEAST_BACK), _MOST_BACK)
@@ -244,9 +244,9 @@ def block_of(rows: Sequence[Row]) -> bytes:
     return lzma.compress(b"".join(spelled), check=lzma.CHECK_NONE, filters=filters)
 
 
-def _rows_of(first: int, last: int, before: bytes, digest: bytes, steps: Any) -> list[Row] | None:
+def _rows_of(first: int, last: int, before: bytes, digest: bytes, steps: Any) -> list[StepRow] | None:
     """The steps in a block that begins after the checksum ``before``; None when they are not what was stored."""
-    rows: list[Row] = []
+    rows: list[StepRow] = []
     try:
         data = lzma.decompress(steps, memlimit=_MEMORY_LIMIT)
         begin = 0
@@ -257,7 +257,7 @@ def _rows_of(first: int, last: int, before: bytes, digest: bytes, steps: Any) ->
             end = middle + int(decision_size)
             before = _digest(before, data[begin:end])
             texts = data[head:middle].decode(), data[middle:end].decode()
-            rows.append(Row(seq, int(at_us), kind, *texts, before))
+            rows.append(StepRow(seq, int(at_us), kind, *texts, before))
             if int(number) != seq:
                 return None
             begin = end
@@ -266,14 +266,14 @@ def _rows_of(first: int, last: int, before: bytes, digest: bytes, steps: Any) ->
     return rows if rows and begin == len(data) and before == digest else None
 
 
-def _checked(rows: Iterable[tuple[Any, ...]], path: Path) -> Iterator[Row]:
+def _checked(rows: Iterable[tuple[Any, ...]], path: Path) -> Iterator[StepRow]:
     """The steps behind stored rows; a damaged one is refused when its turn comes."""
     for seq, at_us, kind, event, decision, digest, before in rows:
         first = START if seq == 1 else before
         if first is None:
             raise damaged(path, f"step {seq - 1} is missing")
         try:
-            row = Row(seq, at_us, kind, unpacked(event), unpacked(decision), digest)
+            row = StepRow(seq, at_us, kind, unpacked(event), unpacked(decision), digest)
             good = digest == digest_of(first, *row[:5])
         except (AttributeError, UnicodeError, zlib.error):
             raise damaged(path, f"step {seq} has changed since it was stored") from None

@@ -11,14 +11,14 @@ MS_US = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TaskSpan:
     """The time when a task ran, in milliseconds of the history's own clock."""
 
     start_ms: int
     end_ms: int
 
     @classmethod
-    def of(cls, start: object, end: object) -> Span:
+    def of(cls, start: object, end: object) -> TaskSpan:
         """The span between two numbers of a history."""
         start_ms, end_ms = known(start), known(end)
         return cls(-1 if start_ms is None else start_ms, -1 if end_ms is None else end_ms)
@@ -29,12 +29,12 @@ class Span:
         return 0 <= self.start_ms <= self.end_ms
 
 
-def map_us(maps: Sequence[Span]) -> int | None:
+def map_us(maps: Sequence[TaskSpan]) -> int | None:
     """The mean time of a map; None when no time is known."""
     return _mean_us(span.end_ms - span.start_ms for span in maps if span.is_sound)
 
 
-def reduce_us(reduces: Sequence[Span], maps: Sequence[Span]) -> int | None:
+def reduce_us(reduces: Sequence[TaskSpan], maps: Sequence[TaskSpan]) -> int | None:
     """The mean time of a reduce without what it waited for maps; None when no time is known.
 
     A reduce that begins early fetches what is there and waits: counted from the end of the last map, its time is that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,15 @@ def test_names_say_which_thing_they_hold() -> None:
 def test_each_kind_of_name_is_looked_at(source: str) -> None:
     assert empty_names(source) == {"found"}
     assert empty_names(source.replace("found", "founded")) == set()
+
+
+#: two parts of the same name, where ledgers or files of users have both
+SHARED = {"Done": "a ledger's event, and what an admission policy learns from"}
+
+
+@pytest.mark.slow
+def test_a_public_class_has_its_name_alone() -> None:
+    """A name that is read, or searched for, stands for a single thing."""
+    trees = [ast.parse(path.read_text()) for path in (ROOT / "fawkes").rglob("*.py")]
+    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    assert {name for name, times in names.items() if times > 1 and not name.startswith("_")} == set(SHARED)

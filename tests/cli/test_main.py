@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fawkes import __version__
-from fawkes.cli.main import CONTEXT, VERBS, Program, Verb, cli
+from fawkes.cli.main import CONTEXT, VERBS, ProgramGroup, Verb, cli
 from fawkes.config.site.site import Site
 
 PROMISED = """
@@ -20,7 +20,7 @@ pause resume drain undrain retry restore down policies
 
 
 @click.group(
-    cls=Program,
+    cls=ProgramGroup,
     context_settings=CONTEXT,
     verbs={
         "end": Verb("tests.cli.endings:end", "End."),
@@ -34,7 +34,7 @@ def sample(ctx: click.Context, site: Path) -> None:
     ctx.obj = Site(site)
 
 
-def run(*words: str, group: Program = sample, **env: str) -> Result:
+def run(*words: str, group: ProgramGroup = sample, **env: str) -> Result:
     return CliRunner().invoke(group, words, env=env)
 
 

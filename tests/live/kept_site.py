@@ -23,7 +23,7 @@ from fawkes.live.edits.kept_copy import CopyFolder, KeptCopy
 from fawkes.live.masters.keeping import Keeper
 from fawkes.live.nodes.clusters import Clusters
 from fawkes.live.nodes.fleet import Fleet
-from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.playbook import Folders, Lease
 from playbooks import hadoop, node
 from playbooks import lease as leases
@@ -133,7 +133,7 @@ def kept_site(folder: Path) -> Iterator[KeptSite]:
         known.write_text(server.known_line())
         nodes = [replace(node_of(name, folder), user=os.environ.get("USER", "root")) for name in NODES]
         with Fleet({name: server.host(key, name) for name in NODES}, known, connect_s=5) as fleet:
-            ground = Ground(nodes, Identity("pool", 1, "x"), fleet, command_s=60, threads=4)
+            ground = Ground(nodes, ControllerIdentity("pool", 1, "x"), fleet, command_s=60, threads=4)
             clusters, mailbox = Clusters(), Mailbox(Clock())
             keeper = Keeper(ground, clusters, fleet, mailbox, folder / "state", rules=KeepRules(second_every_us=0))
             for at in NODES:

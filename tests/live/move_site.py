@@ -56,7 +56,7 @@ MISSING = (
     "0. BP-1:blk_1_1 len=5 MISSING!\n\n"
 )
 APPLICATION = "application_1795220018027_0001"
-ORIGIN = edit_log.Origin("pool-c-1", "1", "1", "BP-1")
+ORIGIN = edit_log.Namespace("pool-c-1", "1", "1", "BP-1")
 
 
 class FakeSetup(PlayedSetup):

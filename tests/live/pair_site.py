@@ -26,14 +26,14 @@ from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.edits import edit_log
 from fawkes.live.edits.kept_copy import KeptCopy
 from fawkes.live.hadoop.doors import LIST
-from fawkes.live.hadoop.ha import Pair
+from fawkes.live.hadoop.ha import NameNodePair
 from fawkes.live.hadoop.orders import AddressedOrder
 from fawkes.live.hadoop.ports import Ports
 from fawkes.live.hadoop.setup import masters_on
 from fawkes.live.masters.keeping import Keeper
 from fawkes.live.masters.moving import MastersMover
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.wire.hadoop_rpc import REFRESH_HDFS, Connection
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.protobuf import number, varint
@@ -179,7 +179,7 @@ class PairSite:
         self.fleet = PairFleet([node_of(name, folder) for name in nodes])
         self.fleet.site = self
         pool = f"pool-{uuid4().hex[:8]}"
-        self.ground = _Apart(self.fleet.nodes, Identity(pool, 1, "x"), self.fleet, command_s=60, threads=4)
+        self.ground = _Apart(self.fleet.nodes, ControllerIdentity(pool, 1, "x"), self.fleet, command_s=60, threads=4)
         self.version = f"namespaceID=1\nclusterID={pool}-{C}\nblockpoolID=BP-1\n"
         self.clusters = Clusters()
         self.members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in nodes}
@@ -192,7 +192,7 @@ class PairSite:
         self.copies = KeptCopies(self)
         copies = cast(Keeper, self.copies)
         self.mover = MastersMover(self.ground, self.clusters, setup, self.membership, copies, threading.Event())
-        self.pair = Pair(self.ground, setup)
+        self.pair = NameNodePair(self.ground, setup)
         self.says: dict[int, str] = {}
         self.writer: int | None = None
         self.orders: list[tuple[str, str, str]] = []
@@ -436,7 +436,7 @@ class KeptCopies:
         shutil.copy(DATA / "edits-blocks-3.5.0", folder / "nn" / edit_log.open_name(1))
         edits = (DATA / "edits-blocks-3.5.0").read_bytes()
         last = edit_log.operations(edits[edit_log.HEADER_BYTES :], 0).last
-        origin = edit_log.Origin("pool-c-1", "1", "1", "BP-1")
+        origin = edit_log.Namespace("pool-c-1", "1", "1", "BP-1")
         self.kept = KeptCopy(origin=origin, copied_us=7, transaction=last, image=0, size_bytes=0, folder=folder)
 
     def newest(self, cluster: ClusterId) -> KeptCopy | None:

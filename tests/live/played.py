@@ -18,9 +18,9 @@ from fawkes.live.controller.world import Hands, LiveWorld
 from fawkes.live.hadoop.doors import LIST
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.nodes.upload import Command, Upload
-from fawkes.live.wire.hadoop_rpc import Session
+from fawkes.live.wire.hadoop_rpc import SaslSession
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts, Script
 from playbooks.hadoop import Daemon
@@ -34,7 +34,7 @@ class PlayedGround(Ground):
         facts = {"work_dir": "/srv/fawkes", **facts}
         known = [node_of(node, Path("/")) if isinstance(node, str) else node for node in nodes]
         known = [replace(node, **facts) for node in known]
-        super().__init__(known, Identity("pool", 1, "controller"), LocalFleet([]), command_s=60, threads=1)
+        super().__init__(known, ControllerIdentity("pool", 1, "controller"), LocalFleet([]), command_s=60, threads=1)
 
     def run(
         self, node: NodeId, script: Script, doing: str, *, within_s: float | None = None, fine: Collection[int] = ()
@@ -81,7 +81,7 @@ class PlayedSetup(Setup):
     def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
         return {"mapred-site": {"yarn.app.mapreduce.am.staging-dir": "/staging"}, "yarn-site": {}}
 
-    def session(self, cluster: LiveCluster) -> Session | None:
+    def session(self, cluster: LiveCluster) -> SaslSession | None:
         return None
 
     def address(self, cluster: LiveCluster) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fawkes.core.values.model import ClusterId, Reading
-from fawkes.live.eyes.measure import Memory, read_cluster
+from fawkes.live.eyes.measure import ReaderMemory, read_cluster
 from fawkes.live.wire.masters import Target
 from fawkes.live.wire.rest import Deadline
 from tests.live.masters_server import Answer, Server, by_states, says
@@ -19,8 +19,8 @@ def target(server: Server, cluster: ClusterId = C1, **changes: Any) -> Target:
     return Target(cluster=cluster, masters=server.masters(**changes), task_mb=256)
 
 
-def read(server: Server, memory: Memory | None = None, seconds: float = 20.0, **changes: Any) -> Reading:
-    return read_cluster(target(server, **changes), memory or Memory(), Deadline.after(seconds))
+def read(server: Server, memory: ReaderMemory | None = None, seconds: float = 20.0, **changes: Any) -> Reading:
+    return read_cluster(target(server, **changes), memory or ReaderMemory(), Deadline.after(seconds))
 
 
 def app(name: str = ONE, **changes: Any) -> dict[str, Any]:

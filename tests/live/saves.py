@@ -12,7 +12,7 @@ import pytest
 
 from fawkes.config.clusters.details import Output
 from fawkes.live.data.saved import MANIFEST, Stake, UnsavedError, at_stake, verify
-from fawkes.live.data.saving import Save, Saved
+from fawkes.live.data.saving import Saved, SaveOrder
 from fawkes.live.wire.rest import close_session
 from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import FakeHdfs, running
@@ -42,7 +42,7 @@ def an_output() -> Iterator[FakeHdfs]:
 
 
 def save(server: FakeHdfs, target: Path, **changes: Any) -> Saved:
-    return Save(
+    return SaveOrder(
         **{"hdfs": Hdfs.of(server.masters()), "output": "/out/wc", "target": target, "readers": 2, **changes}
     ).run()
 

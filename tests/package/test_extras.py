@@ -127,9 +127,9 @@ def test_dask_is_asked_for_before_anything_is_run(tmp_path: Path) -> None:
 
 _LATE = """
 import sys
-from fawkes.cli.main import Program, Verb
+from fawkes.cli.main import ProgramGroup, Verb
 sys.modules[sys.argv.pop(1)] = None
-Program("fawkes", verbs={"late": Verb("fawkes.report.pictures.frames:frames", "")}).main(["late"])
+ProgramGroup("fawkes", verbs={"late": Verb("fawkes.report.pictures.frames:frames", "")}).main(["late"])
 """
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import HostError
-from fawkes.core.nodes.salvage import Block, Replicas
+from fawkes.core.nodes.salvage import BlockStamp, Replicas
 from fawkes.core.values.model import NodeId
 from fawkes.live.controller.restoring import BlockList
 from fawkes.live.hadoop.hadoop_conf import to_xml
@@ -77,7 +77,9 @@ def test_whole_and_begun_replicas_of_all_volumes_are_listed(lease: Lease) -> Non
     (disk / "finalized" / "blk_11").write_bytes(b"without its checksums")
     (disk / "finalized" / "blk_12_1.meta").write_bytes(b"without its bytes")
     replicas, pools = listed(restoring.blocks(lease.folders, POOL))
-    assert replicas == Replicas({Block(1073741825, 1001, 5), Block(-9223372036854775792, 1002, 0)}, {1073741830})
+    assert replicas == Replicas(
+        {BlockStamp(1073741825, 1001, 5), BlockStamp(-9223372036854775792, 1002, 0)}, {1073741830}
+    )
     assert pools == {POOL}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from fawkes.base.errors import FawkesError
 from fawkes.core.quota.loop import step
-from fawkes.core.quota.sight import Look, Room
+from fawkes.core.quota.sight import LoopState, PeriodLook
 from fawkes.core.quota.values import QuotaRules
 from fawkes.core.values.events import PolicyText
 from fawkes.store.quotas import FILE, QuotaReader, QuotaRecord
@@ -27,12 +27,12 @@ def record(
     """Two applications under way, so many periods long; when, and how each stood."""
     due_s = periods * every_us / US
     apps = [App(goal(stage("0 a"), stage("1 b", "0 a"), job=name, due_s=due_s)) for name in (job, "y")]
-    divide, room, writer, stood = quota("edf_pure"), Room(), QuotaRecord(folder, POLICY, RULES), []
+    divide, room, writer, stood = quota("edf_pure"), LoopState(), QuotaRecord(folder, POLICY, RULES), []
     for count in range(periods):
         if count == restart_at:
             writer.close()
-            writer, room = QuotaRecord(folder, POLICY, RULES), Room()
-        look = Look(at_us=count * every_us, seen=tuple(app.seen() for app in apps), nodes=NODES)
+            writer, room = QuotaRecord(folder, POLICY, RULES), LoopState()
+        look = PeriodLook(at_us=count * every_us, seen=tuple(app.seen() for app in apps), nodes=NODES)
         period = step(room, look, divide, RULES)
         writer.append(room, look, period)
         for app in apps:
@@ -72,9 +72,9 @@ def test_old_periods_get_thin_and_the_rest_is_still_decided_again(tmp_path: Path
 
 def test_ten_applications_take_less_than_ten_megabytes_an_hour(tmp_path: Path) -> None:
     apps = [App(goal(stage("0 a"), stage("1 b", "0 a"), job=f"job-{n}", due_s=7200)) for n in range(10)]
-    divide, room, writer = quota("edf_prop"), Room(), QuotaRecord(tmp_path, POLICY, RULES)
+    divide, room, writer = quota("edf_prop"), LoopState(), QuotaRecord(tmp_path, POLICY, RULES)
     for count in range(720):
-        look = Look(at_us=count * US // 2, seen=tuple(app.seen() for app in apps), nodes=NODES)
+        look = PeriodLook(at_us=count * US // 2, seen=tuple(app.seen() for app in apps), nodes=NODES)
         period = step(room, look, divide, RULES)
         writer.append(room, look, period)
         for place, app in enumerate(apps):
@@ -95,11 +95,11 @@ def test_nothing_recorded_is_no_error_and_a_damaged_record_is_one(tmp_path: Path
 
 
 def test_a_full_disk_costs_the_record_and_then_it_goes_on(tmp_path: Path) -> None:
-    app, writer, room = App(goal(stage("0 a"))), QuotaRecord(tmp_path, POLICY, RULES), Room()
+    app, writer, room = App(goal(stage("0 a"))), QuotaRecord(tmp_path, POLICY, RULES), LoopState()
     failed: list[FawkesError] = []
     for count in range(300):
         writer._open().execute(f"PRAGMA max_page_count = {1 if 50 < count < 250 else 100_000}")
-        look = Look(at_us=count * US, seen=(replace(app, done=count).seen(),), nodes=NODES)
+        look = PeriodLook(at_us=count * US, seen=(replace(app, done=count).seen(),), nodes=NODES)
         period = step(room, look, quota("edf_pure"), RULES)
         try:
             writer.append(room, look, period)

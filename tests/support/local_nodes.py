@@ -11,7 +11,7 @@ from typing import Any, cast
 from fawkes.base.errors import HostError
 from fawkes.config.nodes.inventory import InventoryNode
 from fawkes.live.nodes.fleet import Fleet
-from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.nodes.ssh import ConnectionState, Result, SshError
 from fawkes.live.wire.hadoop_rpc import Connection
 from fawkes.playbook import Script
@@ -45,7 +45,7 @@ class LocalFleet:
 
     def ground(self, epoch: int, controller: str, pool: str = "pool") -> Ground:
         """The ground of a controller on these nodes."""
-        return Ground(self.nodes, Identity(pool, epoch, controller), self, command_s=60, threads=4)
+        return Ground(self.nodes, ControllerIdentity(pool, epoch, controller), self, command_s=60, threads=4)
 
     def run(self, node: str, script: Script, deadline_s: float, **more: object) -> Result:
         """Run a script as the nodes do."""

@@ -60,7 +60,7 @@ def end_of(duration_us: int | None) -> int:
     return time.time_ns() // 1000 + duration_us if duration_us else 0
 
 
-class Number(click.FloatRange):
+class BoundedNumber(click.FloatRange):
     """A number between two bounds; click's own type takes ``nan`` for any range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

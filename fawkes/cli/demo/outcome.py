@@ -16,7 +16,7 @@ from typing import Any
 from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import ClusterDetails, JobDetails
-from fawkes.config.workloads.workloads import Workload
+from fawkes.config.workloads.workloads import WorkloadFile
 from fawkes.core.values.model import ClusterSpec, JobLife, JobState
 from fawkes.report import history
 from fawkes.report.history import Move
@@ -41,13 +41,13 @@ class DemoOutcome:
     point_rows: tuple[Row, ...]
     job_rows: tuple[Row, ...]
     move_rows: tuple[Row, ...]
-    compared: tuple[Compared, ...]
+    compared: tuple[ComparedJob, ...]
     reconfigurations: int
     problems: tuple[str, ...]
     picture: str = ""
 
 
-def outcome(store: Reader, workload: Workload, trouble: str = "") -> DemoOutcome:
+def outcome(store: Reader, workload: WorkloadFile, trouble: str = "") -> DemoOutcome:
     """The outcome, by its store, of a workload that was played; ``trouble`` is why it was not played to its end.
 
     The cause is the first problem, and no other problem repeats it.
@@ -89,7 +89,7 @@ def _missing_points(story: Sequence[Point]) -> Iterator[str]:
             yield f"point {point.letter} is missing ({point.title}): {point.how}"
 
 
-def _unhappy_jobs(jobs: Sequence[JobState], workload: Workload) -> Iterator[str]:
+def _unhappy_jobs(jobs: Sequence[JobState], workload: WorkloadFile) -> Iterator[str]:
     """One line for each way in which jobs did not succeed."""
     ways = {str(job.id): f"{job.life}" + (f": {why}" if (why := why_ended(job)) else "") for job in jobs}
     unhappy: dict[str, list[str]] = {}
@@ -175,7 +175,7 @@ Checked = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedJob:
     """A job whose result was compared; ``wrong`` is empty when it is as it must be. ``what`` was compared, in words."""
 
     job: str
@@ -183,14 +183,14 @@ class Compared:
     wrong: str
 
 
-def compared(workload: Workload) -> Iterator[Compared]:
+def compared(workload: WorkloadFile) -> Iterator[ComparedJob]:
     """Every job of a workload whose result is known how to compute and whose input and output are on this machine."""
     clusters = {cluster.spec.id: cluster.spec for cluster in workload.clusters}
     for spec in (job.spec for job in workload.jobs):
         details, place = JobDetails.of(spec.details), partial(_place, clusters[spec.cluster])
         for known in _KNOWN:
             for what, wrong in known(details, place):
-                yield Compared(spec.id, what, wrong)
+                yield ComparedJob(spec.id, what, wrong)
 
 
 def _place(cluster: ClusterSpec, path: str) -> Path | None:

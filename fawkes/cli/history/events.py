@@ -37,7 +37,7 @@ Row = dict[str, Any]
 _SIMULATED = re.compile(r"\+(\d{2,6}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
 
 
-class Moment(click.ParamType[int]):
+class TimeText(click.ParamType[int]):
     """A time such as ``2026-05-04T12:00``, or how long ago, such as ``10m``; the command gets microseconds.
 
     ``+00:05:20`` is a time of a simulated run, from its start.
@@ -64,7 +64,7 @@ class Moment(click.ParamType[int]):
         return round(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * SECOND_US)
 
 
-class Kind(click.ParamType[str]):
+class EventKind(click.ParamType[str]):
     """A kind of event by its name, in any case."""
 
     name = "kind"
@@ -84,8 +84,8 @@ class Kind(click.ParamType[str]):
 @click.command()
 @click.option("--follow", is_flag=True, help="Keep showing new events until interrupted.")
 @limit_option("50; with --since: all")
-@click.option("--since", "since_us", type=Moment(), help="Only from this time on: 10m, or 2026-05-04T12:00 (UTC).")
-@click.option("--kind", "kinds", type=Kind(), multiple=True, help="Only events of this kind; repeatable.")
+@click.option("--since", "since_us", type=TimeText(), help="Only from this time on: 10m, or 2026-05-04T12:00 (UTC).")
+@click.option("--kind", "kinds", type=EventKind(), multiple=True, help="Only events of this kind; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="Also show steps without a decision, such as most samples.")
 @click.option("--verify", is_flag=True, help="Check the whole ledger, step by step, instead.")
 @output_option

@@ -27,7 +27,7 @@ from fawkes.config.site.site import Site
 from fawkes.core.values.model import JobSpec
 
 if TYPE_CHECKING:
-    from fawkes.core.quota.profile import Profile
+    from fawkes.core.quota.profile import ApplicationProfile
 
 #: keys of a job file that a run without quotas does not have
 _OF_QUOTAS = ("profile", "profile_size", "deadline")
@@ -192,7 +192,7 @@ def _keep(
     _show(kept, output)
 
 
-def _show(known: Profile, output: str) -> None:
+def _show(known: ApplicationProfile, output: str) -> None:
     rows: list[dict[str, Any]] = []
     for stage in known.plain()["stages"]:  # type: ignore[attr-defined]
         parents = [str(parent).partition(" ")[0] for parent in stage["parents"]]

@@ -23,7 +23,7 @@ from fawkes.cli.show.tables import TABLES
 if TYPE_CHECKING:
     from fawkes.cli.demo.outcome import DemoOutcome
     from fawkes.config.site.site import Site
-    from fawkes.config.workloads.workloads import Workload, WorkloadTable
+    from fawkes.config.workloads.workloads import WorkloadFile, WorkloadTable
     from fawkes.live.lab import LabSpec
     from fawkes.workload.playing.play import Until
 
@@ -134,7 +134,9 @@ def _provide(table: WorkloadTable) -> None:
     pieces.provide([piece for each in needs for piece in each], say=note)
 
 
-def _run(site: Site, workload_file: CatalogFile, spec: LabSpec, keep: bool, phases: _Phases) -> tuple[Workload, str]:
+def _run(
+    site: Site, workload_file: CatalogFile, spec: LabSpec, keep: bool, phases: _Phases
+) -> tuple[WorkloadFile, str]:
     """Everything from the first host to the last; the workload as it was played, and why it was not played to its end.
 
     So what happened until then can still be told.
@@ -166,14 +168,14 @@ def _run(site: Site, workload_file: CatalogFile, spec: LabSpec, keep: bool, phas
     return workload, ""
 
 
-def _prepared(site: Site, workload_file: CatalogFile) -> Workload:
+def _prepared(site: Site, workload_file: CatalogFile) -> WorkloadFile:
     from fawkes.config.workloads.workloads import load_workload
     from fawkes.workload.playing.play import with_data
 
     return with_data(load_workload(workload_file.path, site.inventory(), site=site.root), site.root / "data", note)
 
 
-def _ended(site: Site, workload: Workload, trouble: str) -> DemoOutcome:
+def _ended(site: Site, workload: WorkloadFile, trouble: str) -> DemoOutcome:
     """The outcome; the picture is drawn as well."""
     from fawkes.cli.demo.outcome import outcome
     from fawkes.report.pictures.figures import nodes_over_time, text_picture

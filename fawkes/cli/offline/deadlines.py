@@ -18,7 +18,7 @@ from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
 if TYPE_CHECKING:
-    from fawkes.offline.studies.flat.grid import Cell
+    from fawkes.offline.studies.flat.grid import FlatCell
 
 _MOST_CPUS = 10_000_000
 _MOST_JOBS = 10_000_000
@@ -113,7 +113,7 @@ def _cells(
     basis: str,
     peak: int,
     count: int,
-) -> list[Cell]:
+) -> list[FlatCell]:
     """All runs, after everything that can be wrong has been looked at."""
     from fawkes.offline.studies.flat.allocators import parsed, split
     from fawkes.offline.studies.flat.deadlines import TYPES, type_named

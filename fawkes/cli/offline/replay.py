@@ -25,8 +25,8 @@ from fawkes.core.values.model import JobState
 if TYPE_CHECKING:
     from fawkes.cli.replay.drift import DriftRow
     from fawkes.cli.replay.journal import Journal
-    from fawkes.cli.replay.stage import Stages
-    from fawkes.config.workloads.workloads import Generated, Workload
+    from fawkes.cli.replay.stage import ReplayStages
+    from fawkes.config.workloads.workloads import Generated, WorkloadFile
     from fawkes.offline.scenarios.load import Demand
     from fawkes.offline.scenarios.plan import Plan
     from fawkes.workload.playing.play import Posted
@@ -108,7 +108,7 @@ def replay(
 
 def _stages(
     site: Site, plan: Plan, demands: tuple[Demand, ...], running: set[str], jar: Path, data_bytes: int
-) -> Stages:
+) -> ReplayStages:
     from fawkes.cli.replay.stage import stages
 
     # A replay that goes on finds MR-clusters there that it has requested itself.
@@ -132,7 +132,7 @@ def _generated(plan: Plan) -> tuple[Generated, ...]:
 
 
 def _run(
-    client: Client, site: Site, parts: Stages, folder: Path, limit_us: int | None, facts: dict[str, Any]
+    client: Client, site: Site, parts: ReplayStages, folder: Path, limit_us: int | None, facts: dict[str, Any]
 ) -> tuple[DriftRow, ...]:
     from fawkes.cli.replay.drift import drift_rows
     from fawkes.cli.replay.journal import JOBS, Journal
@@ -164,7 +164,7 @@ def _run(
 
 
 def _play_before(
-    client: Client, before: Workload, parts: Stages, journal: Journal, step: Step, limit_us: int | None
+    client: Client, before: WorkloadFile, parts: ReplayStages, journal: Journal, step: Step, limit_us: int | None
 ) -> None:
     """MR-clusters and data: the jobs begin when all of that is there."""
     from fawkes.cli.replay.journal import BEFORE
@@ -221,7 +221,7 @@ def _tell(rows: tuple[DriftRow, ...], folder: Path, output: str) -> ExitStatus |
     return None if total["succeeded"] == total["jobs"] else ExitStatus.PARTIAL
 
 
-def _planned(part: str, workload: Workload) -> list[dict[str, Any]]:
+def _planned(part: str, workload: WorkloadFile) -> list[dict[str, Any]]:
     clusters = [
         {"part": part, "action": "request", "name": row.spec.id, "cluster": row.spec.id, "at_s": row.at_us / 1e6}
         for row in workload.clusters

@@ -11,7 +11,7 @@ import click
 from fawkes.base.catalog import Catalog
 from fawkes.base.errors import ExitStatus
 from fawkes.base.extras import needs
-from fawkes.cli.asking.acting import Number
+from fawkes.cli.asking.acting import BoundedNumber
 from fawkes.cli.offline.compare import chosen, plain_texts, variants_under
 from fawkes.cli.offline.options import comparison_options, jobs_option, out_option
 from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, show
@@ -21,7 +21,7 @@ from fawkes.config.site.site import Site
 if TYPE_CHECKING:
     from fawkes.offline.record.verdict import ModelVerdict
 
-Share = Number(0, 1000)
+Share = BoundedNumber(0, 1000)
 
 
 @click.command()

@@ -18,7 +18,7 @@ from fawkes.core.values.model import Promise
 
 if TYPE_CHECKING:
     from fawkes.config.nodes.inventory import Inventory, InventoryNode
-    from fawkes.live.hadoop.fitness import Fitness, Seen
+    from fawkes.live.hadoop.fitness import Fitness, HostSeen
     from fawkes.live.nodes.fleet import Fleet
     from fawkes.playbook.dist.pins import Pin
 
@@ -65,7 +65,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     promises = _promises(site)
     with played(books), fleet_of(inventory, chosen, ssh) as fleet:
 
-        def look() -> list[Seen]:
+        def look() -> list[HostSeen]:
             with progress("check", len(chosen)) as step:
                 return Examination(fleet, chosen, hadoop, users, threads=ssh.fanout).look(step)
 
@@ -142,12 +142,12 @@ def _users(site: Site) -> tuple[list[str], list[str]]:
     return sorted(filter(None, users.values())), sorted(file.stem for file, user in users.items() if not user)
 
 
-def _groups(seen: Sequence[Seen]) -> dict[str, str]:
+def _groups(seen: Sequence[HostSeen]) -> dict[str, str]:
     """The reason why a lease gets no control group, for each host that says so; "" if it gets one."""
     return {host.node.name: host.no_group for host in seen if host.no_group is not None}
 
 
-def _quota_lines(seen: Sequence[Seen]) -> list[str]:
+def _quota_lines(seen: Sequence[HostSeen]) -> list[str]:
     """Sentences on how hosts can limit the CPU time of containers; nothing on a host that does not say."""
     from fawkes.config.files.nodeset import fold
 
@@ -163,7 +163,7 @@ def _quota_lines(seen: Sequence[Seen]) -> list[str]:
     return lines
 
 
-def _criu_lines(seen: Sequence[Seen]) -> list[str]:
+def _criu_lines(seen: Sequence[HostSeen]) -> list[str]:
     """Sentences on hosts where CRIU cannot save tasks; nothing on a host that does not say."""
     from fawkes.config.files.nodeset import fold
 
@@ -174,7 +174,7 @@ def _criu_lines(seen: Sequence[Seen]) -> list[str]:
     return [f'{fold(names)} cannot save tasks with checkpoint = "criu": {why}' for why, names in reasons.items()]
 
 
-def _pin(fleet: Fleet, seen: Sequence[Seen], inventory: Inventory, only: set[str], yes: bool) -> bool:
+def _pin(fleet: Fleet, seen: Sequence[HostSeen], inventory: Inventory, only: set[str], yes: bool) -> bool:
     """Accept the keys of ``only`` hosts that are not known yet, once somebody has looked at them; true if any was."""
     from fawkes.live.controller.check import unknown_keys
 

@@ -19,7 +19,7 @@ from fawkes.cli.asking.client import Client, HungUpError
 from fawkes.cli.show.show import note, quiet, warn
 from fawkes.cli.show.visible import visible
 from fawkes.config.nodes.slurm import end_of
-from fawkes.config.nodes.sources import Allocation
+from fawkes.config.nodes.sources import SlurmAllocation
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterLife, Facts, Plain
 
@@ -139,7 +139,7 @@ _AGAIN_S = 60.0
 Ask = Callable[[Mapping[str, Plain]], Facts]
 
 
-def give_back_in_time(site: Site, allocation: Allocation, say: Callable[[str], None]) -> None:
+def give_back_in_time(site: Site, allocation: SlurmAllocation, say: Callable[[str], None]) -> None:
     """Start the thread that asks for the end of the pool; it ends with the controller's process.
 
     UserError when Slurm does not say when the allocation ends, or when that is too soon for a pool that nobody has

@@ -9,7 +9,7 @@ from pathlib import Path
 from fawkes.base.errors import UserError
 from fawkes.config.clusters.details import ClusterDetails, JobDetails
 from fawkes.config.settings.settings import SiteSettings
-from fawkes.config.workloads.workloads import Arrival, Generated, Submission, Workload
+from fawkes.config.workloads.workloads import Arrival, Generated, Submission, WorkloadFile
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec
 from fawkes.offline.scenarios.load import Coming, Demand
 from fawkes.playbook.dist.pins import DEFAULT_VERSION
@@ -17,7 +17,7 @@ from fawkes.sim.hadoop.profile import Profile, profile_of
 
 
 @dataclass(frozen=True, slots=True)
-class Stages:
+class ReplayStages:
     """A replay in two parts, each with its own beginning of time.
 
     ``before`` requests the MR-clusters that are there from the start and writes the data that jobs read; when all of
@@ -25,8 +25,8 @@ class Stages:
     that run when it does.
     """
 
-    before: Workload
-    jobs: Workload
+    before: WorkloadFile
+    jobs: WorkloadFile
     there: tuple[str, ...]
 
 
@@ -39,7 +39,7 @@ def stages(
     generate: Sequence[Generated],
     jar: Path,
     data_limit_bytes: int,
-) -> Stages:
+) -> ReplayStages:
     """The two parts; MR-clusters in ``running`` are not requested.
 
     Of the data that jobs read at most ``data_limit_bytes`` are written for each MR-cluster; a job that reads more goes
@@ -48,7 +48,7 @@ def stages(
     first = [each for each in demands if each.spec.id in running or (each.behind is None and each.requested_us == 0)]
     later = [demand for demand in demands if demand not in first]
     pools = {demand.spec.id: _pool(name, demand, jar, data_limit_bytes) for demand in demands}
-    before = Workload(
+    before = WorkloadFile(
         name=f"{name}: before",
         title="",
         hosts=None,
@@ -74,7 +74,7 @@ def stages(
         ),
     )
     _check_names((*before.jobs, *jobs.jobs))
-    return Stages(before, jobs, tuple(demand.spec.id for demand in first))
+    return ReplayStages(before, jobs, tuple(demand.spec.id for demand in first))
 
 
 def _live(spec: ClusterSpec) -> ClusterSpec:

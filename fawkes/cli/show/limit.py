@@ -15,7 +15,7 @@ DEFAULT = 50
 ALL = 0
 
 
-class Limit(click.ParamType[int]):
+class RowLimit(click.ParamType[int]):
     """A number of rows, or ``all``; the command gets 0 for all."""
 
     name = "N|all"
@@ -32,7 +32,7 @@ class Limit(click.ParamType[int]):
 def limit_option(shown_default: str) -> Callable[[F], F]:
     """``--limit N|all`` for a verb, which gets it as ``limit``: None when it is not given."""
     return click.option(
-        "--limit", type=Limit(), help=f"Only the newest N; 0 or all for all of them.  [default: {shown_default}]"
+        "--limit", type=RowLimit(), help=f"Only the newest N; 0 or all for all of them.  [default: {shown_default}]"
     )
 
 

@@ -12,7 +12,7 @@ import click
 
 from fawkes.base.errors import cut
 from fawkes.base.units import size_bytes
-from fawkes.cli.asking.acting import Duration, Number
+from fawkes.cli.asking.acting import BoundedNumber, Duration
 from fawkes.cli.offline.simulate import Setting
 from fawkes.cli.show.show import output_option, show
 from fawkes.cli.show.tables import TABLES
@@ -217,7 +217,7 @@ def fold(
 @click.command()
 @_changes
 @click.option("--jobs", type=click.IntRange(1, 10_000_000), help="Number of jobs.")
-@click.option("--share", type=Number(0, 1, min_open=True), help="Share of the jobs, such as 0.1.")
+@click.option("--share", type=BoundedNumber(0, 1, min_open=True), help="Share of the jobs, such as 0.1.")
 @click.option("--from", "begin", type=Duration(), help="Only jobs that arrive this long after the start, or later.")
 @click.option("--until", "end", type=Duration(), help="Only jobs that arrive earlier than this after the start.")
 @SEED
@@ -256,7 +256,7 @@ def sample(
 @click.option("--spread", type=Duration(), default="0s", help="Largest shift of an arrival, earlier or later.")
 @click.option(
     "--sizes",
-    type=Number(0, 10),
+    type=BoundedNumber(0, 10),
     default=0.0,
     help="Standard deviation of the factor for sizes, whose mean is 1.",
 )

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, PlainValidator
 
 from fawkes.config.clusters.details import KERBEROS, ClusterDetails, DataSet, Output
-from fawkes.config.clusters.hadoop import HadoopSites, Heap, RoleTables, full_version
+from fawkes.config.clusters.hadoop import HadoopSites, HeapTable, RoleTables, full_version
 from fawkes.config.files.fields import (
     BlockBytes,
     Name,
@@ -143,7 +143,7 @@ class ClusterTable(Strict):
         default="kept", description="what a loss of its masters' disk costs: the last seconds, or nothing"
     )
     max_running_jobs: RunningJobs = Field(default=4, description="jobs that YARN has at once")
-    heap: Heap = Field(default=Heap(), description="heaps of the daemons")
+    heap: HeapTable = Field(default=HeapTable(), description="heaps of the daemons")
     hadoop: HadoopSites = Field(default={}, description="Hadoop's own keys, by file")
     role: RoleTables = Field(default=RoleTables(), description="the same for nodes of one role")
 

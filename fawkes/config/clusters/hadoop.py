@@ -103,7 +103,7 @@ class RoleTables(Strict):
     transient_core: RoleTable = Field(default=RoleTable(), alias="transient-core", description="transient-core nodes")
 
 
-class Heap(Strict):
+class HeapTable(Strict):
     """``[heap]``: the largest heap of each daemon."""
 
     namenode: SizeBytes | None = Field(default=None, description="the NameNode")

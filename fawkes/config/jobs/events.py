@@ -13,7 +13,7 @@ from math import fsum
 from typing import Any, BinaryIO
 
 from fawkes.base.errors import ConfigError
-from fawkes.core.quota.profile import Profile, Stage, nominal_rate, profile_of, stage_id
+from fawkes.core.quota.profile import ApplicationProfile, ProfiledStage, nominal_rate, profile_of, stage_id
 
 MOST_LINE_BYTES = 1 << 26
 """The longest line that is read: the events of a job list all its stages."""
@@ -39,7 +39,9 @@ def lines_of(source: BinaryIO) -> Iterator[bytes]:
     return iter(lambda: source.readline(MOST_LINE_BYTES), b"")
 
 
-def profile_of_log(lines: Iterable[bytes], name: str, file: str, ran_us: tuple[int, int] | None = None) -> Profile:
+def profile_of_log(
+    lines: Iterable[bytes], name: str, file: str, ran_us: tuple[int, int] | None = None
+) -> ApplicationProfile:
     """The profile of an application that has ended, as version 1; ``lines`` are those of its event log.
 
     ``ran_us`` is when it began and ended by YARN, which is earlier than its first event and later than its last one.
@@ -57,7 +59,7 @@ def profile_of_log(lines: Iterable[bytes], name: str, file: str, ran_us: tuple[i
     stages = log.profiled()
     if not stages:
         raise ConfigError("no stage of this application has ended", file=file, hint="Profile a run that succeeds")
-    return profile_of(Profile(name, 1, stages, log.end_s).plain(), file)
+    return profile_of(ApplicationProfile(name, 1, stages, log.end_s).plain(), file)
 
 
 def _take(log: _Log, line: bytes, file: str, number: int) -> None:
@@ -160,11 +162,11 @@ class _Log:
         ended = [number for number, seen in self._seen.items() if seen.completed_ms is not None and seen.tasks]
         return sorted(ended, key=lambda number: (self._seen[number].submitted_ms, number))
 
-    def profiled(self) -> tuple[Stage, ...]:
+    def profiled(self) -> tuple[ProfiledStage, ...]:
         """The stages that have ended, by their submission."""
         order, busy_ms = self._order(), self._began_ms
         first: dict[tuple[object, ...], int] = {}
-        stages: dict[int, Stage] = {}
+        stages: dict[int, ProfiledStage] = {}
         for number in order:
             seen = self._seen[number]
             same = (first.get(self._known.get(parent, ())) for parent in seen.parents if parent not in stages)
@@ -177,12 +179,12 @@ class _Log:
             first.setdefault(seen.same_as, number)
         return tuple(stages.values())
 
-    def _stage(self, number: int, parents: list[Stage], idle_s: float | None) -> Stage:
+    def _stage(self, number: int, parents: list[ProfiledStage], idle_s: float | None) -> ProfiledStage:
         seen = self._seen[number]
         run_s = sum(task.run_ms for task in seen.tasks.values()) / 1000
         before = (fsum(each.records_written for each in parents), fsum(each.records_read for each in parents))
         took_s = ((seen.completed_ms or 0) - seen.submitted_ms) / 1000
-        return Stage(
+        return ProfiledStage(
             id=stage_id(number, seen.name),
             duration_s=max(_LEAST_S, took_s),
             tasks=len(seen.tasks),

@@ -13,8 +13,8 @@ from fawkes.base.reading import decoded, read_bytes
 from fawkes.base.values import replace
 from fawkes.base.writing import whole
 from fawkes.config.files.fields import is_name
-from fawkes.core.quota.planner import Held, shortages
-from fawkes.core.quota.profile import Profile, profile_of
+from fawkes.core.quota.planner import HeldExecutors, shortages
+from fawkes.core.quota.profile import ApplicationProfile, profile_of
 from fawkes.core.quota.values import Parameters
 
 _MAKE = "Make it with `fawkes profile run JOBFILE --cluster NAME`; `fawkes profile list` shows those there are"
@@ -48,7 +48,7 @@ def every(folder: Path) -> Iterator[tuple[str, list[int]]]:
             yield name, known
 
 
-def load(folder: Path, reference: str) -> Profile:
+def load(folder: Path, reference: str) -> ApplicationProfile:
     """The profile of that reference; ConfigError or UserError names its file and the next command."""
     name, version = parted(reference)
     known = versions(folder, name)
@@ -59,7 +59,7 @@ def load(folder: Path, reference: str) -> Profile:
     return read(folder / name / f"{version or known[-1]}.json")
 
 
-def read(path: Path) -> Profile:
+def read(path: Path) -> ApplicationProfile:
     """The profile in a file; ConfigError names the file and the key of what is wrong."""
     try:
         plain = json.loads(decoded(read_bytes(path, hint=_MAKE), path))
@@ -83,7 +83,7 @@ def ready(folder: Path, name: str) -> Path:
     return place
 
 
-def keep(folder: Path, profile: Profile) -> Profile:
+def keep(folder: Path, profile: ApplicationProfile) -> ApplicationProfile:
     """The profile as the next version of its name; UserError when it cannot be written."""
     place = ready(folder, profile.name)
     kept = replace(profile, version=max(versions(folder, profile.name), default=0) + 1)
@@ -91,18 +91,20 @@ def keep(folder: Path, profile: Profile) -> Profile:
     return kept
 
 
-def write(path: Path, profile: Profile) -> None:
+def write(path: Path, profile: ApplicationProfile) -> None:
     """Write a profile into a file; UserError or RefusedError when that cannot be."""
     with whole(path) as out:
         out.write(json.dumps(profile.plain(), indent=1).encode() + b"\n")
 
 
-def infeasible(profile: Profile, size: float, deadline_s: float, nodes: int | None, cores: int | None) -> str:
+def infeasible(
+    profile: ApplicationProfile, size: float, deadline_s: float, nodes: int | None, cores: int | None
+) -> str:
     """A warning when a deadline looks too early for ``nodes`` of ``cores`` each, or one is not known; else empty."""
     if nodes is None or cores is None:
         lacks = "the most nodes of its MR-cluster" if nodes is None else "the cores of its nodes"
         return f"nobody can say whether its deadline can be met: {lacks} cannot be told from here"
-    short = shortages(profile, deadline_s, Held(executors=nodes, node_cores=cores), Parameters(), size)
+    short = shortages(profile, deadline_s, HeldExecutors(executors=nodes, node_cores=cores), Parameters(), size)
     if not short:
         return ""
     first = short[0]

@@ -81,7 +81,7 @@ _LEAST_OVERHEAD_MB = 384
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class SparkPlace:
     """An MR-cluster as Spark sees it: ``home`` is its folder on the master, ``default_fs`` the URL of HDFS.
 
     ``history`` is where its history server answers, host and port. ``small`` nodes get small containers; ``node_mb``
@@ -153,7 +153,7 @@ def unkept(properties: Mapping[str, str]) -> str:
     return ""
 
 
-def settings(place: Place) -> dict[str, str]:
+def settings(place: SparkPlace) -> dict[str, str]:
     """The settings of every application of an MR-cluster."""
     memory, overhead = ("512m", "256m") if place.small else ("1g", "384m")
     flags = " ".join(place.flags)
@@ -232,7 +232,7 @@ def history_flags(default_fs: str) -> list[str]:
 
 
 def of_job(
-    place: Place,
+    place: SparkPlace,
     own: Mapping[str, str],
     secrets: Mapping[str, str],
     *,
@@ -259,7 +259,7 @@ def of_job(
     return values
 
 
-def _one_each(place: Place, values: Mapping[str, str], nodes: Nodes, *, fits: bool) -> dict[str, str]:
+def _one_each(place: SparkPlace, values: Mapping[str, str], nodes: Nodes, *, fits: bool) -> dict[str, str]:
     """One executor on each node, with all its cores; with ``fits`` of memory that no node has for a second one.
 
     YARN has no other means against a second one. It has what the smallest node leaves beside the driver, or just more
@@ -281,7 +281,7 @@ def _one_each(place: Place, values: Mapping[str, str], nodes: Nodes, *, fits: bo
     return {**{key: str(value) for key, value in counts.items()}, **{key: f"{size}m" for key, size in memory}}
 
 
-def too_much(place: Place, values: Mapping[str, str], *, under_quotas: bool = False) -> tuple[str, str]:
+def too_much(place: SparkPlace, values: Mapping[str, str], *, under_quotas: bool = False) -> tuple[str, str]:
     """The key that asks for more than the pool has, and why; both empty when none does.
 
     Under quotas Fawkes says how many executors there are: a node may have one beside the driver.
@@ -298,7 +298,7 @@ def too_much(place: Place, values: Mapping[str, str], *, under_quotas: bool = Fa
     return "", ""
 
 
-def room(place: Place, values: Mapping[str, str]) -> int:
+def room(place: SparkPlace, values: Mapping[str, str]) -> int:
     """The executors that all nodes of the pool have room for, beside the driver."""
     each, driver = container_mb(values, "executor"), container_mb(values, "driver")
     together = sum(node // each for node in place.node_mb)

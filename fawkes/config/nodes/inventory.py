@@ -19,7 +19,7 @@ from fawkes.config.nodes.hops import ProxyJump
 from fawkes.config.nodes.jumps import Jump, JumpTable, WayError, Ways, jump_of
 from fawkes.config.nodes.programs import clustershell_group
 from fawkes.config.nodes.slurm import read_slurm
-from fawkes.config.nodes.sources import Allocation, From, Source, beside
+from fawkes.config.nodes.sources import From, SlurmAllocation, Source, beside
 from fawkes.core.values.model import Plain
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Inventory:
     nodes: tuple[InventoryNode, ...]
     known_hosts: Path
     notes: tuple[str, ...] = ()
-    allocation: Allocation | None = None
+    allocation: SlurmAllocation | None = None
 
     def node(self, name: str) -> InventoryNode:
         """The node of that name; KeyError when the pool has none."""

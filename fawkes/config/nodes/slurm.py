@@ -16,7 +16,7 @@ from fawkes.base.errors import ConfigError, UserError, cut
 from fawkes.base.reading import read_text
 from fawkes.config.files.nodeset import expand
 from fawkes.config.nodes.programs import MOST_OUTPUT, output_of
-from fawkes.config.nodes.sources import ALL, ALLOCATION, SCONTROL, Allocation, From, Source, Words, beside
+from fawkes.config.nodes.sources import ALL, ALLOCATION, SCONTROL, From, SlurmAllocation, Source, Words, beside
 
 _RUN_S = 30.0
 _SHOW = ("scontrol", "show", "node")
@@ -59,7 +59,7 @@ def read_slurm(table: From, folder: Path, hint: str) -> Source:
     return _shown(read_text(path, most=MOST_OUTPUT, hint=hint), str(path))
 
 
-def end_of(allocation: Allocation) -> int | None:
+def end_of(allocation: SlurmAllocation) -> int | None:
     """The Unix time (s) at which an allocation ends; None if it has no end. UserError when Slurm does not say."""
     if allocation.end_s is not None:
         return allocation.end_s
@@ -158,7 +158,7 @@ def _allocated(give_back_us: int) -> Source:
             words["memory"] = ("SLURM_MEM_PER_NODE", f"{memory}MiB")
         tables[name] = words
     end = _number(os.environ.get("SLURM_JOB_END_TIME", ""))
-    allocation = Allocation(job, end if isinstance(end, int) else None, give_back_us)
+    allocation = SlurmAllocation(job, end if isinstance(end, int) else None, give_back_us)
     if allocation.end_s is not None and allocation.end_s <= time.time():
         raise UserError(f"the allocation of job {cut(job)} has ended", hint=_IN_SHELL)
     notes = {f"the nodes are those of Slurm's job {cut(job)}": None}

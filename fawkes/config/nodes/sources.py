@@ -50,7 +50,7 @@ class From(Strict):
 
 
 @dataclass(frozen=True)
-class Allocation:
+class SlurmAllocation:
     """The allocation of Slurm that lends its nodes to the pool.
 
     ``end_s`` is its end (Unix time), None if Slurm must be asked; ``give_back_us`` is how long before the end the nodes
@@ -78,7 +78,7 @@ class Source:
     read: Callable[[str, Faults], Words]
     away: Mapping[str, str] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
-    allocation: Allocation | None = None
+    allocation: SlurmAllocation | None = None
     faults: Faults = field(init=False)
 
     def __post_init__(self) -> None:

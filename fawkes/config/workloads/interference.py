@@ -55,21 +55,23 @@ class FrameworkTable(Strict):
     )
 
 
-class StageTable(Strict):
+class FrameworkStageTable(Strict):
     """``stages`` of a job: tasks of one length."""
 
     tasks: Tasks = Field(description="how many tasks")
     task_time_us: TaskTimeUs = Field(alias="task_time", description="how long each takes")
 
 
-class JobTable(Strict):
+class FrameworkJobTable(Strict):
     """``[[job]]``: a job of a framework; the first one registers the framework."""
 
     framework: Name = Field(description="the framework that runs it")
     at_us: DurationUs = Field(default=0, alias="at", description="when it comes, from the start of the run")
     tasks: Tasks | None = Field(default=None, description="how many tasks")
     task_time_us: TaskTimeUs | None = Field(default=None, alias="task_time", description="how long each takes")
-    stages: list[StageTable] = Field(default=[], description="stages one after another, instead of tasks and task_time")
+    stages: list[FrameworkStageTable] = Field(
+        default=[], description="stages one after another, instead of tasks and task_time"
+    )
     deadline_us: PositiveDurationUs | None = Field(
         default=None, alias="deadline", description="until when it should end, from its coming; for M2"
     )
@@ -92,7 +94,7 @@ class InterferenceTable(Strict):
     )
     cloud: CloudTable = Field(description="the slaves: [cloud]")
     framework: dict[Name, FrameworkTable] = Field(min_length=1, description="the frameworks: [framework.NAME]")
-    job: list[JobTable] = Field(min_length=1, description="who comes when: [[job]]")
+    job: list[FrameworkJobTable] = Field(min_length=1, description="who comes when: [[job]]")
     isolated: IsolatedTable = Field(default=IsolatedTable(), description="the MR-clusters of the comparison")
     admission: str = Field(default="oracle", description="the admission policy of M2: a name or the path of a file")
     patience_us: DurationUs = Field(

@@ -112,7 +112,7 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class Workload:
+class WorkloadFile:
     """A workload: what to make, what arrives. ``hosts`` is None when it fits any pool.
 
     ``network_bytes`` limits the network of each host of a lab, in bytes a second; None is no limit. Points A to E of
@@ -130,7 +130,7 @@ class Workload:
     points: bool = False
 
 
-def load_workload(path: Path, inventory: Inventory, *, site: Path, catalog: Catalog | None = None) -> Workload:
+def load_workload(path: Path, inventory: Inventory, *, site: Path, catalog: Catalog | None = None) -> WorkloadFile:
     """The workload in a file, checked against a pool; ConfigError names file, key and value of what is wrong.
 
     Inputs and jars are relative to the file, saved outputs to the ``site`` folder, which the policy is looked for
@@ -146,7 +146,7 @@ def generated(table: WorkloadTable) -> tuple[Generated, ...]:
 
 def workload_of(
     table: WorkloadTable, path: Path, inventory: Inventory, *, site: Path, catalog: Catalog | None = None
-) -> Workload:
+) -> WorkloadFile:
     """The workload that the table of a file says; as ``load_workload``."""
     file, folder = str(path), path.parent
     catalog = catalog or Catalog(site=site)
@@ -175,7 +175,7 @@ def workload_of(
     ]
     _check_jobs(jobs, faults)
     faults.refuse()
-    return Workload(
+    return WorkloadFile(
         name=path.stem,
         title=table.title,
         hosts=table.hosts,

@@ -49,7 +49,7 @@ class MemberOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AdoptedPool:
     """The fate of everything that was found.
 
     ``clusters`` go on; ``left`` are those that are not adopted, with the reason. ``members`` and ``out`` (with the
@@ -66,7 +66,7 @@ class Outcome:
     strangers: tuple[NodeId, ...]
 
 
-def outcome(adopted: Adopted) -> Outcome:
+def outcome(adopted: Adopted) -> AdoptedPool:
     """The fate of everything that was found."""
     nodes = {node.node: node for node in adopted.nodes}
     clusters, left = _clusters(adopted, nodes)
@@ -76,7 +76,7 @@ def outcome(adopted: Adopted) -> Outcome:
         members |= {name: MemberOf(kept, member) for name, member in _enough(kept, there).items()}
     out = {node.node: why for node in adopted.nodes if node.node not in members and (why := _why_out(node, clusters))}
     jobs = _latest(job for job in adopted.jobs if ClusterId(job.cluster) in clusters)
-    return Outcome(
+    return AdoptedPool(
         clusters=clusters,
         left=left,
         members=members,
@@ -166,7 +166,7 @@ def states(draft: Draft, adopted: Adopted, inventory: tuple[Node, ...]) -> dict[
     return {node.id: _state(draft, node, result, generations.get(node.id, 0)) for node in inventory}
 
 
-def _state(draft: Draft, node: Node, result: Outcome, generation: int) -> NodeState:
+def _state(draft: Draft, node: Node, result: AdoptedPool, generation: int) -> NodeState:
     known = NodeState(node=node, since_us=draft.at_us, generation=generation)
     membership = result.members.get(node.id)
     if membership is not None:

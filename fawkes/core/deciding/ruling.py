@@ -18,7 +18,7 @@ ALIVE_US = 12 * BEAT_US // 5
 """Two beats and a little: within this time a controller that lives leaves another one."""
 
 
-class Standing(StrEnum):
+class FolderStanding(StrEnum):
     """The standing of a state folder to its pool."""
 
     RULES = "rules"
@@ -59,7 +59,7 @@ class KnownPool:
 class Ruling:
     """The standing of a folder, and the leases that show it, by node. ``epoch`` is the one that a start would have."""
 
-    standing: Standing
+    standing: FolderStanding
     leases: tuple[LeaseSeen, ...]
     epoch: int
 
@@ -73,13 +73,13 @@ def judge(known: KnownPool | None, *, in_place: bool, leases: Iterable[LeaseSeen
     seen = sorted((lease for lease in leases if lease.epoch or lease.cluster), key=lambda lease: lease.node)
     epoch = max([lease.epoch for lease in seen] + [0 if known is None else known.epoch]) + 1
     if known is None:
-        return Ruling(Standing.EMPTY if seen else Standing.RULES, tuple(seen), epoch)
+        return Ruling(FolderStanding.EMPTY if seen else FolderStanding.RULES, tuple(seen), epoch)
     ahead = [lease for lease in seen if _ahead(known, lease)]
     if ahead:
-        return Ruling(Standing.BEHIND, tuple(ahead), epoch)
+        return Ruling(FolderStanding.BEHIND, tuple(ahead), epoch)
     if in_place or (all_answered and not seen):
-        return Ruling(Standing.RULES, tuple(seen), epoch)
-    return Ruling(Standing.ELSEWHERE, tuple(seen), epoch)
+        return Ruling(FolderStanding.RULES, tuple(seen), epoch)
+    return Ruling(FolderStanding.ELSEWHERE, tuple(seen), epoch)
 
 
 def _ahead(known: KnownPool, lease: LeaseSeen) -> bool:

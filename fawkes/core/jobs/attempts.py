@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fawkes.core.values.events import Progress
-from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Cause, Launcher
+from fawkes.core.values.sight import AppLife, AppSeen, Attempt, ClientCause, Launcher
 
 #: a shell adds this to the number of the signal that ended a command
 _SIGNALS = 128
 _LAUNCHER_GONE = "its launcher is gone"
 #: what another attempt would meet just the same; input that is missing may be another job's output, and come yet
-_LASTING = frozenset({Cause.OUTPUT_EXISTS, Cause.NO_CLASS})
+_LASTING = frozenset({ClientCause.OUTPUT_EXISTS, ClientCause.NO_CLASS})
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class NewReplica(NamedTuple):
     node: str
 
 
-class Trace(NamedTuple):
+class BlockTrace(NamedTuple):
     """A line of a DataNode's log: ``client`` wrote a block from the host ``source`` to the host ``target``."""
 
     block: int
@@ -43,7 +43,7 @@ class Trace(NamedTuple):
     target: str
 
 
-class Allocation(NamedTuple):
+class BlockGiven(NamedTuple):
     """A line of the old NameNode's log: it gave a block to a file."""
 
     block: int
@@ -52,8 +52,8 @@ class Allocation(NamedTuple):
 
 def lost_writes(
     replicas: Iterable[NewReplica],
-    traces: Iterable[Trace],
-    allocations: Iterable[Allocation],
+    traces: Iterable[BlockTrace],
+    allocations: Iterable[BlockGiven],
     unlisted: Iterable[str] = (),
 ) -> dict[str, Plain]:
     """The facts for a `Done` of a move: blocks that the copy does not know, their bytes, writers, and known files.
@@ -67,7 +67,7 @@ def lost_writes(
     for replica in replicas:
         sizes[replica.block] = max(sizes.get(replica.block, 0), replica.size)
         until[replica.block] = max(until.get(replica.block, 0), replica.at_us)
-    of_block: dict[int, list[Trace]] = {}
+    of_block: dict[int, list[BlockTrace]] = {}
     for trace in traces:
         of_block.setdefault(trace.block, []).append(trace)
     groups: dict[tuple[str, str], list[int]] = {}
@@ -101,7 +101,7 @@ def _group(block: int) -> int:
     return block & ~0xF if block < 0 else block
 
 
-def _writer(traces: Sequence[Trace]) -> tuple[str, str]:
+def _writer(traces: Sequence[BlockTrace]) -> tuple[str, str]:
     """The application of a task, or the host of another client.
 
     DataNodes hand a block on to each other, and each logs the host before it: the writer's is none of those, unless

@@ -15,7 +15,7 @@ from typing import NamedTuple
 NAMED = 200
 
 
-class Block(NamedTuple):
+class BlockStamp(NamedTuple):
     """A block, or a replica of it: the ``stamp`` grows each time that a block is written to anew."""
 
     id: int
@@ -41,7 +41,7 @@ class StoredFile:
     """A file of a namespace, by the number of its inode."""
 
     inode: int
-    blocks: tuple[Block, ...]
+    blocks: tuple[BlockStamp, ...]
     is_open: bool = False
     is_coded: bool = False
 
@@ -55,7 +55,7 @@ class StoredFile:
 class Replicas:
     """Replicas on nodes: ``whole`` ones, and the ids of blocks that were ``begun`` and not finished."""
 
-    whole: Set[Block] = frozenset()
+    whole: Set[BlockStamp] = frozenset()
     begun: Set[int] = frozenset()
 
 
@@ -116,7 +116,7 @@ class _Sum:
     first: list[tuple[StoredFile, int]] = field(default_factory=list)
 
 
-class Comparison:
+class NamespaceComparison:
     """Takes the files of a namespace one by one, so that a large one need not be held."""
 
     def __init__(self, replicas: Replicas) -> None:

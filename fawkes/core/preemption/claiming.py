@@ -11,7 +11,7 @@ from math import ceil, inf
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption import rates
 from fawkes.core.preemption.preempt import decide
-from fawkes.core.preemption.tasks import GOES, Row, order_of, rows_of, say, task_of
+from fawkes.core.preemption.tasks import GOES, TaskRow, order_of, rows_of, say, task_of
 from fawkes.core.preemption.values import Answer, Cause, Choose, Need
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
@@ -115,7 +115,7 @@ def late(draft: Draft, pending: PutPending) -> None:
     draft.settle(pending.key)
 
 
-def _preempt(draft: Draft, effect: ClaimTasks, rows: Sequence[Row], preempt: Choose) -> None:
+def _preempt(draft: Draft, effect: ClaimTasks, rows: Sequence[TaskRow], preempt: Choose) -> None:
     priorities = {row.job: job.spec.priority for row in rows if (job := draft.job(row.job)) is not None}
     here = {row.container: row for row in rows if row.job in priorities and _still_serves(draft, effect, row.node)}
     device = rates.device(draft, effect.cluster)

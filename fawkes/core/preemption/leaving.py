@@ -11,7 +11,7 @@ from dataclasses import replace
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption import rates
 from fawkes.core.preemption.preempt import decide
-from fawkes.core.preemption.tasks import GOES, Row, order_of, rows_of, say, task_of
+from fawkes.core.preemption.tasks import GOES, TaskRow, order_of, rows_of, say, task_of
 from fawkes.core.preemption.values import Cause, Choose, Need
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
@@ -116,7 +116,7 @@ def _left_us(draft: Draft, node: NodeId) -> int:
 
 
 def _judged(
-    draft: Draft, effect: LookAtTasks, rows: Sequence[Row], preempt: Choose
+    draft: Draft, effect: LookAtTasks, rows: Sequence[TaskRow], preempt: Choose
 ) -> tuple[PreemptTasks | None, tuple[str, ...]]:
     """The orders to those tasks that had no answer yet (None: there are none), and all that have one now."""
     left_us = _left_us(draft, effect.node)

@@ -16,7 +16,7 @@ GOES = (Action.KILL, Action.FULL, Action.INCREMENTAL)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TaskRow:
     """A task as its node sees it; None is what the node did not say.
 
     ``restore_us`` is how long it took to read what an earlier start had saved; None for a task that began anew, too.
@@ -32,12 +32,12 @@ class Row:
     restore_us: int | None = None
 
 
-def rows_of(facts: Facts) -> list[Row]:
+def rows_of(facts: Facts) -> list[TaskRow]:
     """The tasks that nodes told of; a row without a node, a container, a job or an index is none."""
     rows = facts.get("tasks")
     names = ("node", "container", "job")
     return [
-        Row(
+        TaskRow(
             node=NodeId(str(row["node"])),
             container=str(row["container"]),
             job=JobId(str(row["job"])),
@@ -56,7 +56,7 @@ def _number(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def task_of(row: Row, priority: int = 0) -> Task:
+def task_of(row: TaskRow, priority: int = 0) -> Task:
     """The task as Algorithm 1 sees it: what an increment of it will have is not known, and is in the measured rate."""
     return Task(
         id=row.container,
@@ -68,12 +68,12 @@ def task_of(row: Row, priority: int = 0) -> Task:
     )
 
 
-def order_of(row: Row, answer: Answer) -> TaskOrder:
+def order_of(row: TaskRow, answer: Answer) -> TaskOrder:
     """The order that follows from an answer with which a task leaves."""
     return TaskOrder(row.container, row.job, row.index, answer.action is not Action.KILL, row.run_us, row.memory)
 
 
-def say(draft: Draft, row: Row, answer: Answer, cluster: ClusterId, *, claimant: JobId | None = None) -> None:
+def say(draft: Draft, row: TaskRow, answer: Answer, cluster: ClusterId, *, claimant: JobId | None = None) -> None:
     """Give the reason of a task's answer; ``claimant`` is the job for which it goes, None: its node leaves."""
     claim = {} if claimant is None else {"claimant": claimant}
     draft.say(

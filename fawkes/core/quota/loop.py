@@ -15,20 +15,20 @@ from math import ceil, fsum
 from fawkes.base.units import SECOND_US
 from fawkes.base.values import replace
 from fawkes.core.quota import control
-from fawkes.core.quota.planner import Held, mean_rate, plan_stage
+from fawkes.core.quota.planner import HeldExecutors, mean_rate, plan_stage
 from fawkes.core.quota.profile import name_of, records_of
 from fawkes.core.quota.sight import (
-    Application,
     ApplicationSeen,
-    Course,
+    CoresWay,
     ExecutorSeen,
-    Goal,
-    Look,
+    JobGoal,
+    LoopApplication,
+    LoopState,
     Period,
-    Room,
+    PeriodCourse,
+    PeriodLook,
     StageSeen,
     Steered,
-    Way,
 )
 from fawkes.core.quota.supervisor import supervise
 from fawkes.core.quota.values import TOLERANCE, Claim, Divide, QuotaRules, round_up
@@ -45,7 +45,7 @@ def node_cores(vcores: int | None, shared_cores: float, nodes: int) -> float | N
     return min(float(vcores), shared_cores / max(1, nodes)) if shared_cores else float(vcores)
 
 
-def step(room: Room, look: Look, divide: Divide, rules: QuotaRules) -> Period:
+def step(room: LoopState, look: PeriodLook, divide: Divide, rules: QuotaRules) -> Period:
     """One period: a new state, and the cores of each executor. Applications that were not seen are over.
 
     On nodes of which the cores are not known no executor has a limit.
@@ -55,32 +55,32 @@ def step(room: Room, look: Look, divide: Divide, rules: QuotaRules) -> Period:
     wants = [_want(application, each, nodes, now_us, rules) for application, each in zip(looked, seen, strict=True)]
     quotas = _divided(wants, nodes, now_us, divide, rules)
     after = [_answered(want, quotas, look) for want in wants]
-    return Period(Room({app.goal.job: app for app, _ in after}), quotas, tuple(course for _, course in after))
+    return Period(LoopState({app.goal.job: app for app, _ in after}), quotas, tuple(course for _, course in after))
 
 
 def teachers(
-    known: Mapping[JobId, Goal], room: Room, under_way: Mapping[JobId, JobState]
-) -> tuple[list[Goal], list[Goal]]:
+    known: Mapping[JobId, JobGoal], room: LoopState, under_way: Mapping[JobId, JobState]
+) -> tuple[list[JobGoal], list[JobGoal]]:
     """Attempts that another profile would fit better: those under way, and those that have ended since the last call.
 
     They have another shape than their profile, or it has no rate for a stage of theirs. ``known`` are those that were
     under way. Those that have ended well make a new version of their profile; whether they did, YARN knows.
     """
     known = {**known, **{job: app.goal for job, app in room.applications.items() if _unfit(app)}}
-    waiting, ended = list[Goal](), list[Goal]()
+    waiting, ended = list[JobGoal](), list[JobGoal]()
     for name, goal in sorted(known.items()):
         job = under_way.get(name)
         (ended if job is None or job.attempt != goal.attempt else waiting).append(goal)
     return waiting, ended
 
 
-def _unfit(app: Application) -> bool:
+def _unfit(app: LoopApplication) -> bool:
     return bool(app.other_shape) or any(
         each.rate is None and each.id in app.submitted for each in app.goal.profile.stages
     )
 
 
-def planned_nodes(room: Room, cluster: ClusterId, nodes: Mapping[NodeId, float | None], pool: int) -> int | None:
+def planned_nodes(room: LoopState, cluster: ClusterId, nodes: Mapping[NodeId, float | None], pool: int) -> int | None:
     """The nodes that eq. 6 gives the applications of an MR-cluster, at most the ``pool``; 0 without any.
 
     An application between its stages keeps what it has; one whose stage gets all cores counts as the pool. None where
@@ -106,15 +106,15 @@ def planned_nodes(room: Room, cluster: ClusterId, nodes: Mapping[NodeId, float |
 
 
 def _look(
-    before: Application | None,
+    before: LoopApplication | None,
     seen: ApplicationSeen,
     nodes: Mapping[NodeId, float | None],
     now_us: int,
     rules: QuotaRules,
-) -> Application:
+) -> LoopApplication:
     """The application with what its driver has said; a new attempt of the job begins anew."""
     if before is None or before.goal != seen.goal:
-        before = Application(goal=seen.goal, heard_us=now_us)
+        before = LoopApplication(goal=seen.goal, heard_us=now_us)
     if seen.stages is None:
         return before
     app = replace(
@@ -141,8 +141,8 @@ def _look(
 
 
 def _begin(
-    app: Application, seen: StageSeen, nodes: Mapping[NodeId, float | None], now_us: int, rules: QuotaRules
-) -> Application:
+    app: LoopApplication, seen: StageSeen, nodes: Mapping[NodeId, float | None], now_us: int, rules: QuotaRules
+) -> LoopApplication:
     """The application with the plan and the controller of a stage that has begun."""
     stages = {each.id: each for each in app.goal.profile.stages}
     stage = stages.get(seen.id)
@@ -164,13 +164,13 @@ def _begin(
         records=records * left / seen.tasks,
         spent_s=(now_us - app.goal.submitted_us) / SECOND_US,
         deadline_s=(app.goal.due_us - app.goal.submitted_us) / SECOND_US,
-        held=Held(executors=count, node_cores=cores / count if cores else 1.0),
+        held=HeldExecutors(executors=count, node_cores=cores / count if cores else 1.0),
         parameters=rules.parameters,
         end_s=app.goal.profile.end_s,
     )
-    state, way = None, Way.NO_RATE if stage.rate is None else Way.LATE
+    state, way = None, CoresWay.NO_RATE if stage.rate is None else CoresWay.LATE
     if plan.cores is not None and stage.rate is not None and records > 0 and left:
-        way = Way.CONTROLLED
+        way = CoresWay.CONTROLLED
         state = control.begin(
             left,
             stage.rate * seen.tasks / records,
@@ -184,7 +184,7 @@ def _begin(
     return replace(app, steered=(*app.steered, new))
 
 
-def _cores(app: Application, nodes: Mapping[NodeId, float | None]) -> float:
+def _cores(app: LoopApplication, nodes: Mapping[NodeId, float | None]) -> float:
     """All cores that its executors can use."""
     return fsum(min(each.slots, nodes.get(each.node) or each.slots) for each in app.executors)
 
@@ -200,8 +200,8 @@ class _Want:
     far it is.
     """
 
-    app: Application
-    way: Way
+    app: LoopApplication
+    way: CoresWay
     cores: float
     requests: Mapping[str, float] = field(default_factory=dict)
     left: float = 0.0
@@ -214,14 +214,14 @@ class _Want:
 
 
 def _want(
-    app: Application, seen: ApplicationSeen, nodes: Mapping[NodeId, float | None], now_us: int, rules: QuotaRules
+    app: LoopApplication, seen: ApplicationSeen, nodes: Mapping[NodeId, float | None], now_us: int, rules: QuotaRules
 ) -> _Want:
     cores = _cores(app, nodes)
     # A driver that has never said anything may not be there yet.
     if seen.stages is None and app.executors and now_us - app.heard_us > rules.silent_us:
-        return _Want(app, Way.SILENT, cores)
+        return _Want(app, CoresWay.SILENT, cores)
     if app.other_shape or not app.submitted:
-        return _Want(app, Way.OTHER_SHAPE if app.other_shape else Way.STARTING, cores, {"": cores}, cores)
+        return _Want(app, CoresWay.OTHER_SHAPE if app.other_shape else CoresWay.STARTING, cores, {"": cores}, cores)
     done = {(each.id, each.attempt): float(each.done) for each in seen.stages or ()}
     requests: dict[str, float] = {}
     steered: list[Steered] = []
@@ -235,8 +235,8 @@ def _want(
         requests[each.stage] = wanted
         left += most
         steered.append(replace(each, control=state))
-    ways = sorted((each.way for each in steered), key=lambda way: way is Way.CONTROLLED)
-    way = ways[0] if ways else Way.BETWEEN
+    ways = sorted((each.way for each in steered), key=lambda way: way is CoresWay.CONTROLLED)
+    way = ways[0] if ways else CoresWay.BETWEEN
     return _Want(replace(app, steered=tuple(steered)), way, cores, requests, left, heard=seen.stages is not None)
 
 
@@ -255,7 +255,7 @@ def _divided(
     for place, want in enumerate(wants):
         for executor in want.app.executors:
             quotas.setdefault(executor.node, {})[executor.container] = None
-            if want.way is not Way.SILENT and nodes.get(executor.node) is not None:
+            if want.way is not CoresWay.SILENT and nodes.get(executor.node) is not None:
                 limited.setdefault(executor.node, []).append((place, executor))
     alike: dict[object, list[float]] = {}
     for node, pairs in limited.items():
@@ -291,8 +291,8 @@ def _claims(executors: Sequence[tuple[_Want, int]], cores: float, now_us: int, r
 
 
 def _answered(
-    want: _Want, quotas: Mapping[NodeId, Mapping[str, float | None]], look: Look
-) -> tuple[Application, Course]:
+    want: _Want, quotas: Mapping[NodeId, Mapping[str, float | None]], look: PeriodLook
+) -> tuple[LoopApplication, PeriodCourse]:
     """The application whose controllers know what they were given (eq. 19), and its course.
 
     Of an executor whose last quota is not known to be in force nobody knows what it has: its controllers go on from
@@ -306,11 +306,11 @@ def _answered(
     applied = want.requested if unset else given
     steered = tuple(_applied(each, applied, want.requests.get(each.stage, 0.0), total) for each in app.steered)
     shown = next((each for each in steered if each.control is not None), steered[0] if steered else None)
-    course = Course(
+    course = PeriodCourse(
         job=app.goal.job,
         way=want.way,
         stage="" if shown is None else shown.stage,
-        requested=None if want.way is Way.SILENT else want.requested,
+        requested=None if want.way is CoresWay.SILENT else want.requested,
         given=given,
         unset=unset,
     )

@@ -11,7 +11,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.fairness.targets import Bounds, Key, whole_nodes
 from fawkes.core.quota.loop import planned_nodes
 from fawkes.core.quota.planner import mean_rate
-from fawkes.core.quota.sight import Application, Room
+from fawkes.core.quota.sight import LoopApplication, LoopState
 from fawkes.core.quota.supervisor import share
 from fawkes.core.quota.values import TOLERANCE, Claim, Divide, Parameters
 from fawkes.core.values.model import ClusterId, NodeId
@@ -39,7 +39,7 @@ def share_nodes(claims: Sequence[Claim], nodes: int, divide: Divide) -> dict[str
     return whole_nodes(nodes, parts, bounds)
 
 
-class Move(NamedTuple):
+class LatestMove(NamedTuple):
     """The last move of an MR-cluster: when, and by how many nodes (negative: it gave some)."""
 
     at_s: float
@@ -51,12 +51,12 @@ class NodeNeeds:
     """The nodes that each MR-cluster should have by its plans (None: not known), and the last change of each."""
 
     nodes: Mapping[ClusterId, int | None] = field(default_factory=dict)
-    last: Mapping[ClusterId, Move] = field(default_factory=dict)
+    last: Mapping[ClusterId, LatestMove] = field(default_factory=dict)
 
 
 def tell_nodes(
     before: NodeNeeds,
-    room: Room,
+    room: LoopState,
     cores: Mapping[NodeId, float | None],
     bounds: Mapping[ClusterId, Bounds],
     pool: int,
@@ -85,7 +85,7 @@ def tell_nodes(
         nodes=left - sum(targets[c] for c in known if c not in held), bounds=limits,
     )  # fmt: skip
     sizes = {**targets, **rested}
-    moved = {c: Move(now_s, sizes[c] - nodes) for c, nodes in held.items() if sizes[c] != nodes}
+    moved = {c: LatestMove(now_s, sizes[c] - nodes) for c, nodes in held.items() if sizes[c] != nodes}
     return NodeNeeds({**need, **sizes}, {c: move for c, move in {**before.last, **moved}.items() if c in known})
 
 
@@ -97,7 +97,7 @@ def settling_s(parameters: Parameters, join_s: float | None) -> float:
     return (join_s or _JOIN_S) + _ABSORBED * parameters.period_s * sqrt(parameters.eta) / (1 - parameters.pole)
 
 
-def _claim(cluster: ClusterId, apps: Sequence[Application], need: int, bounds: Bounds, now_us: int) -> Claim:
+def _claim(cluster: ClusterId, apps: Sequence[LoopApplication], need: int, bounds: Bounds, now_us: int) -> Claim:
     """The claim of an MR-cluster: the earliest deadline and submission of its applications, and their mean rate."""
     rates = [rate for app in apps if (rate := mean_rate(app.goal.profile, 0.0)) is not None]
     return Claim(
@@ -115,7 +115,7 @@ def _claim(cluster: ClusterId, apps: Sequence[Application], need: int, bounds: B
 def settled(
     targets: Mapping[Key, int],
     held: Mapping[Key, int],
-    last: Mapping[Key, Move],
+    last: Mapping[Key, LatestMove],
     *,
     now_s: float,
     settle_s: float,
@@ -142,6 +142,6 @@ def settled(
     return {each: held.get(each, 0) if each in still else given[each] for each in targets}
 
 
-def _rests(change: int, last: Move | None, now_s: float, settle_s: float) -> bool:
+def _rests(change: int, last: LatestMove | None, now_s: float, settle_s: float) -> bool:
     """True if a change would turn back a move that is not long ago."""
     return last is not None and change * last.nodes < 0 and now_s - last.at_s < settle_s

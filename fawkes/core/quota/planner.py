@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import ceil, fsum
 
 from fawkes.core.fairness.targets import Bounds, whole_nodes
-from fawkes.core.quota.profile import Profile, Stage, records_of
+from fawkes.core.quota.profile import ApplicationProfile, ProfiledStage, records_of
 from fawkes.core.quota.values import TOLERANCE, Parameters, round_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldExecutors:
     """The executors of an application, each on a node of its own, and the cores of a node."""
 
     executors: int
@@ -36,7 +36,7 @@ class StagePlan:
     initial: float
 
 
-def weight(stage: Stage, waiting: Sequence[Stage], beta: float) -> float:
+def weight(stage: ProfiledStage, waiting: Sequence[ProfiledStage], beta: float) -> float:
     """The part of the remaining time that a stage leaves to others: w_s (eq. 2 and 3).
 
     ``waiting`` are the stages that were not submitted yet, with ``stage`` itself (resolution 3).
@@ -46,13 +46,13 @@ def weight(stage: Stage, waiting: Sequence[Stage], beta: float) -> float:
 
 
 def plan_stage(
-    stage: Stage,
-    waiting: Sequence[Stage],
+    stage: ProfiledStage,
+    waiting: Sequence[ProfiledStage],
     *,
     records: float,
     spent_s: float,
     deadline_s: float,
-    held: Held,
+    held: HeldExecutors,
     parameters: Parameters,
     end_s: float | None = None,
 ) -> StagePlan:
@@ -81,7 +81,7 @@ class Shortage:
 
 
 def shortages(
-    profile: Profile, deadline_s: float, held: Held, parameters: Parameters, size: float = 1.0
+    profile: ApplicationProfile, deadline_s: float, held: HeldExecutors, parameters: Parameters, size: float = 1.0
 ) -> list[Shortage]:
     """The stages that cannot be in time when all earlier ones are: a warning, which blocks nothing.
 
@@ -114,7 +114,7 @@ def deal_tasks(tasks: int, cores: Mapping[str, float]) -> dict[str, int]:
     return whole_nodes(tasks, cores, {executor: Bounds(0, tasks) for executor in cores})
 
 
-def mean_rate(profile: Profile, beta: float) -> float | None:
+def mean_rate(profile: ApplicationProfile, beta: float) -> float | None:
     """The mean nominal rate of an application, by the weights of its stages in the order of the profile (Speed)."""
     weights = [
         (weight(stage, profile.stages[place:], beta), stage.rate)

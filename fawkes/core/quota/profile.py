@@ -12,7 +12,7 @@ from fawkes.core.values.model import Plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class ProfiledStage:
     """A stage as one run saw it; ``rate`` are the records that one core processes in a second (None: not known).
 
     ``idle_s`` is the time before its submission in which no stage ran, of the first one since the application began
@@ -30,7 +30,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ApplicationProfile:
     """The stages of an application in the order of their submission; parents stand before their children.
 
     ``end_s`` is the time from the end of the last stage to the end of the application (None: not known).
@@ -38,10 +38,10 @@ class Profile:
 
     name: str
     version: int
-    stages: tuple[Stage, ...]
+    stages: tuple[ProfiledStage, ...]
     end_s: float | None = None
 
-    def stage(self, stage: str) -> Stage:
+    def stage(self, stage: str) -> ProfiledStage:
         """The stage of that id; KeyError when there is none."""
         return {each.id: each for each in self.stages}[stage]
 
@@ -50,7 +50,7 @@ class Profile:
         stages: list[Plain] = [{**asdict(stage), "parents": list(stage.parents)} for stage in self.stages]
         return {"name": self.name, "version": self.version, "end_s": self.end_s, "stages": stages}
 
-    def fits_better(self, old: Profile) -> bool:
+    def fits_better(self, old: ApplicationProfile) -> bool:
         """True if it has other stages than an older version, or a rate that is missing there."""
         rates = {stage.id: stage.rate for stage in old.stages}
         if {(stage.id, stage.parents) for stage in self.stages} != {(stage.id, stage.parents) for stage in old.stages}:
@@ -72,7 +72,7 @@ def name_of(stage: str) -> str:
     return stage.partition(" ")[2]
 
 
-def profile_of(plain: Mapping[str, object], file: str) -> Profile:
+def profile_of(plain: Mapping[str, object], file: str) -> ApplicationProfile:
     """A profile out of plain data; ConfigError names the file and the key of what is missing or wrong."""
     name, stages = plain.get("name"), plain.get("stages")
     if not isinstance(name, str) or not name:
@@ -81,7 +81,7 @@ def profile_of(plain: Mapping[str, object], file: str) -> Profile:
     if not isinstance(stages, Sequence) or isinstance(stages, str) or not stages:
         hint = "Make it again with a run of the application"
         raise ConfigError("this profile has no stages", file=file, key="stages", hint=hint)
-    read: list[Stage] = []
+    read: list[ProfiledStage] = []
     for place, table in enumerate(stages):
         key = f"stages.{place}"
         if not isinstance(table, Mapping):
@@ -93,16 +93,16 @@ def profile_of(plain: Mapping[str, object], file: str) -> Profile:
             what = f"its parent {unknown[0]!r} is not before it" if unknown else f"two stages are {stage.id!r}"
             raise ConfigError(what, file=file, key=key, hint="List each stage once, after its parents")
         read.append(stage)
-    return Profile(name, version, tuple(read), _number_or_none(plain.get("end_s"), file, "end_s"))
+    return ApplicationProfile(name, version, tuple(read), _number_or_none(plain.get("end_s"), file, "end_s"))
 
 
-def _stage(table: Mapping[str, object], file: str, key: str) -> Stage:
+def _stage(table: Mapping[str, object], file: str, key: str) -> ProfiledStage:
     identifier, parents = table.get("id"), table.get("parents", ())
     if not isinstance(identifier, str) or not identifier:
         raise ConfigError(f"is {identifier!r}", file=file, key=f"{key}.id", hint="It must be the name of a stage")
     if not isinstance(parents, Sequence) or isinstance(parents, str) or not all(isinstance(p, str) for p in parents):
         raise ConfigError(f"is {parents!r}", file=file, key=f"{key}.parents", hint="It must be a list of stages")
-    return Stage(
+    return ProfiledStage(
         id=identifier,
         duration_s=_number(table.get("duration_s"), file, f"{key}.duration_s", above_zero=True),
         tasks=_whole(table.get("tasks"), file, f"{key}.tasks"),
@@ -147,7 +147,9 @@ def _counts(tasks: int, records: Sequence[float]) -> int | None:
     return next((place for place, each in enumerate(records) if each > 0 and each != tasks), None)
 
 
-def records_of(profile: Profile, stage: Stage, written: Mapping[str, float], size: float = 1.0) -> float:
+def records_of(
+    profile: ApplicationProfile, stage: ProfiledStage, written: Mapping[str, float], size: float = 1.0
+) -> float:
     """The records that the rate of a stage counts, in a run whose data are ``size`` times those of the profile.
 
     They are of the same kind as those by which the rate was found (`nominal_rate`), or else a rate in records written

@@ -8,18 +8,18 @@ from enum import StrEnum
 
 from fawkes.core.quota.control import Control
 from fawkes.core.quota.planner import StagePlan
-from fawkes.core.quota.profile import Profile
+from fawkes.core.quota.profile import ApplicationProfile
 from fawkes.core.values.model import ClusterId, JobId, NodeId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
+class JobGoal:
     """An attempt of a Spark job that is to end by ``due_us``; its data are ``size`` times as large as its profile's."""
 
     job: JobId
     cluster: ClusterId
     attempt: int
-    profile: Profile
+    profile: ApplicationProfile
     size: float
     submitted_us: int
     due_us: int
@@ -58,14 +58,14 @@ class ApplicationSeen:
     ``stages`` is None when its driver did not say; then ``why`` says why not. Stages are in the order of their numbers.
     """
 
-    goal: Goal
+    goal: JobGoal
     stages: tuple[StageSeen, ...] | None = None
     executors: tuple[ExecutorSeen, ...] = ()
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class PeriodLook:
     """All that a period is decided by: the applications with goals, and the cores of each node (None: not known).
 
     ``unset`` says of containers why their last quota is not known to be in force.
@@ -77,7 +77,7 @@ class Look:
     unset: Mapping[str, str] = field(default_factory=dict)
 
 
-class Way(StrEnum):
+class CoresWay(StrEnum):
     """The way in which the cores of an application were found in one period."""
 
     STARTING = "starting"
@@ -104,11 +104,11 @@ class Steered:
     attempt: int
     plan: StagePlan
     control: Control | None
-    way: Way
+    way: CoresWay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
+class LoopApplication:
     """The state of the loop for an application between two periods.
 
     ``submitted`` are the stages that were seen to begin, ``written`` the records of those that have ended, and
@@ -116,7 +116,7 @@ class Application:
     stages that have ended. ``other_shape`` says how it differs from its profile.
     """
 
-    goal: Goal
+    goal: JobGoal
     heard_us: int
     executors: tuple[ExecutorSeen, ...] = ()
     submitted: tuple[str, ...] = ()
@@ -127,14 +127,14 @@ class Application:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class LoopState:
     """The state of the loop between two periods: the applications under way, by job."""
 
-    applications: Mapping[JobId, Application] = field(default_factory=dict)
+    applications: Mapping[JobId, LoopApplication] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class PeriodCourse:
     """The standing of an application in one period: percentages of its stage, and cores of all its executors together.
 
     What does not hold in its way is None: without a controller there is neither set point nor progress. ``unset`` is
@@ -142,7 +142,7 @@ class Course:
     """
 
     job: JobId
-    way: Way
+    way: CoresWay
     stage: str = ""
     set_point: float | None = None
     progress: float | None = None
@@ -158,6 +158,6 @@ class Period:
     None in ``quotas``: the container has no limit.
     """
 
-    room: Room
+    room: LoopState
     quotas: Mapping[NodeId, Mapping[str, float | None]]
-    courses: tuple[Course, ...]
+    courses: tuple[PeriodCourse, ...]

@@ -21,7 +21,7 @@ from fawkes.core.streams.values import (
     ScaleOut,
     ScaleUp,
     Shuffle,
-    Step,
+    StreamAction,
     StreamReading,
     Thresholds,
 )
@@ -29,7 +29,9 @@ from fawkes.core.streams.values import (
 _QUEUE, _LATENCY = "the topology's queue", "mean latency"
 
 
-def watch(state: MonitorState, reading: StreamReading, thresholds: Thresholds) -> tuple[MonitorState, Step | None]:
+def watch(
+    state: MonitorState, reading: StreamReading, thresholds: Thresholds
+) -> tuple[MonitorState, StreamAction | None]:
     """The state after a reading, and the action that is due.
 
     A reading that is not newer than the last one changes nothing. A value that was not read interrupts no congestion
@@ -111,7 +113,7 @@ class _Look:
     def _for_s(self, key: str) -> float:
         return self.reading.at_s - self.lasting[key].since_s
 
-    def step(self, *, shuffled: bool) -> Step | None:
+    def step(self, *, shuffled: bool) -> StreamAction | None:
         """The action that is due, whatever was done before."""
         overloaded = [name for name in self.shares if self.holds(name)]
         if overloaded:
@@ -121,11 +123,11 @@ class _Look:
         rising = [key for key in self.values if self.holds(f"{key} rises")]
         return self._unbalanced(rising, shuffled=shuffled) if rising else self._idle()
 
-    def _crowded(self, name: str) -> Step | None:
+    def _crowded(self, name: str) -> StreamAction | None:
         limit, share = self.thresholds.judged[name], self.shares[name]
         load = f"{name} has been over {limit:.0%} for {self._for_s(name):.0f} s (now {share:.0%})"
         if self.holds(f"{_QUEUE} rises"):
-            return Step(ScaleUp(), f"{load} and {self._change(_QUEUE, 'grew')}: more workers")
+            return StreamAction(ScaleUp(), f"{load} and {self._change(_QUEUE, 'grew')}: more workers")
         if self.reading.queue is None or f"{_QUEUE} rises" in self.lasting:
             return None
         spare = {each.name: each.parallelism for each in self.reading.operators if each.parallelism > 1}
@@ -135,13 +137,13 @@ class _Look:
         most = max(spare, key=spare.__getitem__)
         empty_s = self._for_s(f"{_key(most)} empty")
         reason = f"{load} and nothing has waited for {most} ({spare[most]} tasks) for {empty_s:.0f} s"
-        return Step(ScaleDown(most), f"{reason}: fewer tasks of {most}")
+        return StreamAction(ScaleDown(most), f"{reason}: fewer tasks of {most}")
 
-    def _unbalanced(self, rising: list[str], *, shuffled: bool) -> Step | None:
+    def _unbalanced(self, rising: list[str], *, shuffled: bool) -> StreamAction | None:
         workers = self.reading.workers
         if workers is not None and workers > 1 and not shuffled:
             reason = f"{self._change(rising[0], 'grew')} and no resource of {workers} workers is overloaded"
-            return Step(Shuffle(), f"{reason}: place the tasks anew")
+            return StreamAction(Shuffle(), f"{reason}: place the tasks anew")
         grown = {
             each.name: self._growth(_key(each.name)) for each in self.reading.operators if _key(each.name) in rising
         }
@@ -150,9 +152,9 @@ class _Look:
         most = max(grown, key=grown.__getitem__)
         after = " after a shuffle" if shuffled else ""
         reason = f"{self._change(_key(most), 'grew')}{after} and no resource is overloaded"
-        return Step(ScaleOut(most), f"{reason}: more tasks of {most}")
+        return StreamAction(ScaleOut(most), f"{reason}: more tasks of {most}")
 
-    def _idle(self) -> Step | None:
+    def _idle(self) -> StreamAction | None:
         workers = self.reading.workers
         if workers is None or workers <= self.thresholds.least_workers:
             return None
@@ -160,7 +162,7 @@ class _Look:
             return None
         load = f"all resources of {workers} workers have been below {self.thresholds.idle:.0%}"
         course = self._change(_QUEUE, "fell") if self.reading.queue else f"{_QUEUE} is empty"
-        return Step(ScaleIn(), f"{load} for {self._for_s('idle'):.0f} s and {course}: fewer workers")
+        return StreamAction(ScaleIn(), f"{load} for {self._for_s('idle'):.0f} s and {course}: fewer workers")
 
     def _growth(self, key: str) -> float:
         return self.values[key] - self.lasting[f"{key} rises"].first

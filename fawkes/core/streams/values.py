@@ -120,7 +120,7 @@ Action = ScaleUp | ScaleOut | ScaleDown | ScaleIn | Shuffle
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StreamAction:
     """An action of the monitor, with its reason as a sentence."""
 
     action: Action

@@ -202,7 +202,7 @@ class AppSeen:
     resumes: Resumes | None = None
 
 
-class Cause(StrEnum):
+class ClientCause(StrEnum):
     """The reason why a client gave nothing to YARN, where its words are known."""
 
     NOT_KNOWN = ""
@@ -307,4 +307,4 @@ class Attempt:
     words: str = ""
     refused: str = ""
     error: str = ""
-    cause: Cause = Cause.NOT_KNOWN
+    cause: ClientCause = ClientCause.NOT_KNOWN

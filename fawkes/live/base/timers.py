@@ -30,7 +30,7 @@ _WAKE = "wake"
 STEP_US = SECOND_US
 
 
-class Step(NamedTuple):
+class ClockStep(NamedTuple):
     """The machine's clock was set by ``by_us`` (below zero: back); our time follows it by ``moved_us``."""
 
     by_us: int
@@ -96,7 +96,7 @@ class Clock:
         with self._lock:
             return self._now()[0]
 
-    def step(self) -> Step | None:
+    def step(self) -> ClockStep | None:
         """The step of the machine's clock since this was asked last; our time follows; None when it was not."""
         with self._lock:
             now_us, wall_us, steady_us = self._now()
@@ -107,7 +107,7 @@ class Clock:
             if behind_us < 0:
                 self._base_us, self._base_steady_us = wall_us, steady_us
             self._behind_us = max(0, behind_us)
-            return Step(by_us, max(0, -behind_us))
+            return ClockStep(by_us, max(0, -behind_us))
 
     def mark(self, boot: str) -> Mark:
         """The clocks now; ``boot`` says which start of the machine this is."""

@@ -7,7 +7,7 @@ import logging
 from fawkes.base.errors import FawkesError
 from fawkes.live.base import limits
 from fawkes.live.hadoop import ha
-from fawkes.live.hadoop.ha import Pair
+from fawkes.live.hadoop.ha import NameNodePair
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.ground import Ground
@@ -26,7 +26,7 @@ class Leading:
         self._ground = ground
         self._clusters = clusters
         self._setup = setup
-        self._pair = Pair(ground, setup)
+        self._pair = NameNodePair(ground, setup)
 
     def lead(self, cluster: LiveCluster) -> bool:
         """Go on as far as can be at this moment; whether both are active.

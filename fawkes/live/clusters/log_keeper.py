@@ -124,7 +124,7 @@ class _Writer:
         return self._file.write(data)
 
 
-class Reader(Protocol):
+class LogReader(Protocol):
     """Brings what scripts on nodes print; `live.nodes.fleet.Fleet` is the real one."""
 
     def run(self, node: str, script: Script, deadline_s: float, *, sink: BinaryIO) -> Result:
@@ -134,7 +134,7 @@ class Reader(Protocol):
 class LogKeeper:
     """Writes ``FOLDER/CLUSTER/NODE.GENERATION.tar.gz``, whole or not at all."""
 
-    def __init__(self, ground: Ground, fleet: Reader, folder: Path, room: LogRoom) -> None:
+    def __init__(self, ground: Ground, fleet: LogReader, folder: Path, room: LogRoom) -> None:
         self._ground = ground
         self._fleet = fleet
         self._folder = folder

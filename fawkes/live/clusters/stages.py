@@ -63,7 +63,7 @@ class _ToFolder:
 
     output: Output
     hdfs: Hdfs
-    save: saving.Save
+    save: saving.SaveOrder
 
     def copy(self) -> None:
         """Copy what there is while HDFS takes writes."""
@@ -387,7 +387,7 @@ class Stages:
     ) -> _ToFolder | _ToHdfs:
         hdfs, target = Hdfs.of(self._setup.masters(cluster)), Path(output.save_to)
         if not output.save_to.startswith(_HDFS):
-            save = saving.Save(hdfs=hdfs, output=output.path, target=target, stop=stop, is_open=is_open)
+            save = saving.SaveOrder(hdfs=hdfs, output=output.path, target=target, stop=stop, is_open=is_open)
             return _ToFolder(output, hdfs, save)
         source = f"{self._setup.default_fs(cluster)}{output.path}"
 

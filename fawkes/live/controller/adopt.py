@@ -16,10 +16,10 @@ from pathlib import PurePosixPath
 from fawkes.base.errors import BrokenError, ElsewhereError, HostError, RefusedError, UserError
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import KERBEROS, ClusterDetails, JobDetails
-from fawkes.core.deciding.adopting import Outcome, outcome
+from fawkes.core.deciding.adopting import AdoptedPool, outcome
 from fawkes.core.deciding.invariants import unsound
 from fawkes.core.deciding.pool import decide
-from fawkes.core.deciding.ruling import ALIVE_US, LeaseSeen, Standing, alive, judge
+from fawkes.core.deciding.ruling import ALIVE_US, FolderStanding, LeaseSeen, alive, judge
 from fawkes.core.state.state import State
 from fawkes.core.values.adopted import Adopted, FoundCluster, FoundJob, FoundNode, KeptCluster, KeptJob
 from fawkes.core.values.events import Started
@@ -28,12 +28,12 @@ from fawkes.core.values.sight import Launcher
 from fawkes.live.base.timers import Clock
 from fawkes.live.controller import ruling
 from fawkes.live.controller.endpoint import SOCKET
-from fawkes.live.controller.plans import Plan, first_event
-from fawkes.live.controller.ruling import Look, Reign
+from fawkes.live.controller.plans import ControllerPlan, first_event
+from fawkes.live.controller.ruling import NodeAnswers, Reign
 from fawkes.live.hadoop.doors import KEY
 from fawkes.live.hadoop.setup import addresses_of
 from fawkes.live.nodes.fleet import Fleet
-from fawkes.live.nodes.ground import Ground, Identity, new_controller
+from fawkes.live.nodes.ground import ControllerIdentity, Ground, new_controller
 from fawkes.live.nodes.playbooks import job as book
 from fawkes.live.wire import masters
 from fawkes.live.wire.rest import Deadline, UnreadableError
@@ -56,7 +56,7 @@ class Findings:
     """Everything that was found of a pool, the judgement on it, and the leases that show who ruled it."""
 
     adopted: Adopted
-    outcome: Outcome
+    outcome: AdoptedPool
     leases: tuple[LeaseSeen, ...]
     epoch: int
 
@@ -68,7 +68,7 @@ class Adoption:
     when another one does, RefusedError for a folder that is not empty.
     """
 
-    def __init__(self, plan: Plan, fleet: Fleet, *, pause: Callable[[float], object] | None = None) -> None:
+    def __init__(self, plan: ControllerPlan, fleet: Fleet, *, pause: Callable[[float], object] | None = None) -> None:
         """``pause`` waits so many seconds between two looks at the signs of life."""
         self._plan = plan
         self._fleet = fleet
@@ -117,7 +117,7 @@ class Adoption:
             look = later
         leases = look.leases(pool)
         verdict = judge(None, in_place=True, leases=leases, all_answered=not look.silent)
-        if verdict.standing is Standing.RULES:
+        if verdict.standing is FolderStanding.RULES:
             silent = f"; {len(look.silent)} do not answer" if look.silent else ""
             then = "Make them answer and try again" if look.silent else "Start a new pool with `fawkes run`"
             hint = f"Nothing was changed. {then}"
@@ -136,7 +136,7 @@ class Adoption:
 
     def answers(self, findings: Findings) -> dict[ClusterId, str]:
         """The answers of the masters of each MR-cluster that is adopted, in a few words."""
-        ground = self._ground(Identity(self._plan.inventory.pool, findings.epoch, "adopts"))
+        ground = self._ground(ControllerIdentity(self._plan.inventory.pool, findings.epoch, "adopts"))
         clusters = sorted(findings.outcome.clusters.items())
         return {name: self._answer(ground, kept, self._key(ground, kept)) for name, kept in clusters}
 
@@ -167,7 +167,7 @@ class Adoption:
 
         ElsewhereError when another adoption was quicker: then there is no ledger, and no node was changed.
         """
-        identity = Identity(self._plan.inventory.pool, findings.epoch, new_controller())
+        identity = ControllerIdentity(self._plan.inventory.pool, findings.epoch, new_controller())
         event = replace(first_event(self._plan, identity, Clock().now_us()), adopted=findings.adopted)
         draft = self._folder / _DRAFT
         shutil.rmtree(draft, ignore_errors=True)
@@ -191,7 +191,7 @@ class Adoption:
             raise BrokenError(f"an adoption would be unsound: {'; '.join(wrong)}")
         ledger.append(event, decision)
 
-    def _ground(self, identity: Identity) -> Ground:
+    def _ground(self, identity: ControllerIdentity) -> Ground:
         ssh = self._plan.settings.ssh
         return Ground(
             self._plan.inventory.nodes,
@@ -226,7 +226,7 @@ def _user(kept: KeptCluster) -> str:
     return ClusterDetails.of(kept.spec.details).run_as
 
 
-def _node(node: NodeId, look: Look, leases: list[LeaseSeen]) -> FoundNode:
+def _node(node: NodeId, look: NodeAnswers, leases: list[LeaseSeen]) -> FoundNode:
     if node in look.silent:
         return FoundNode(node=node, unknown=f"it does not answer ({look.silent[node]})")
     facts = look.facts[node]

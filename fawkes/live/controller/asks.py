@@ -175,7 +175,7 @@ _TEXT = {"type": "string"}
 _REF = "#/components/schemas/"
 
 
-class Query(NamedTuple):
+class ControllerQuestion(NamedTuple):
     """A question to the controller; ``takes`` are its parameters, with ``?`` those that may be left out.
 
     ``kind`` is the schema of the answer; None: a line of JSON for each piece.
@@ -186,26 +186,26 @@ class Query(NamedTuple):
     kind: Mapping[str, Any] | None = _ROWS
 
 
-QUERIES: Mapping[str, Query] = {
-    "clusters": Query("The rows of `fawkes status`.", "cluster?"),
-    "jobs": Query("The rows of `fawkes jobs`.", "job? cluster?"),
-    "nodes": Query("The rows of `fawkes nodes`.", "node?"),
-    "board": Query("Rows of the reading commands, for users who may not read the ledger.", "of"),
-    "end": Query("The user who released the whole pool, and whether it has ended.", kind=_OBJECT),
-    "at-stake": Query("Files of an MR-cluster, or of all, that a release would save or lose.", "cluster?"),
-    "env": Query("The configuration with which users' tools reach an MR-cluster.", "cluster", _OBJECT),
-    "config": Query(
+QUERIES: Mapping[str, ControllerQuestion] = {
+    "clusters": ControllerQuestion("The rows of `fawkes status`.", "cluster?"),
+    "jobs": ControllerQuestion("The rows of `fawkes jobs`.", "job? cluster?"),
+    "nodes": ControllerQuestion("The rows of `fawkes nodes`.", "node?"),
+    "board": ControllerQuestion("Rows of the reading commands, for users who may not read the ledger.", "of"),
+    "end": ControllerQuestion("The user who released the whole pool, and whether it has ended.", kind=_OBJECT),
+    "at-stake": ControllerQuestion("Files of an MR-cluster, or of all, that a release would save or lose.", "cluster?"),
+    "env": ControllerQuestion("The configuration with which users' tools reach an MR-cluster.", "cluster", _OBJECT),
+    "config": ControllerQuestion(
         "The configuration of a node, and with `running` how its daemons run.", "cluster node? running?", _OBJECT
     ),
-    "logs": Query("Logs of an MR-cluster.", "cluster node? job? lines?", None),
-    "history": Query("Hadoop's history of an attempt of a job.", "cluster job attempt application?", None),
-    "spark-events": Query("Lines of the event log of a Spark application.", "cluster application", None),
-    "restore": Query("The kept copy of an MR-cluster, as a node could use it.", "cluster to", None),
-    "copies": Query("The age of the kept copy of each MR-cluster.", "cluster?"),
-    "plan": Query("The next tick, and why.", kind=_OBJECT),
-    "ledger": Query("Whether the controller decides and stores.", kind=_OBJECT),
-    "releases": Query("Releases of Hadoop on the controller's machine.", kind=_OBJECT),
-    "openapi": Query("This description.", kind=_OBJECT),
+    "logs": ControllerQuestion("Logs of an MR-cluster.", "cluster node? job? lines?", None),
+    "history": ControllerQuestion("Hadoop's history of an attempt of a job.", "cluster job attempt application?", None),
+    "spark-events": ControllerQuestion("Lines of the event log of a Spark application.", "cluster application", None),
+    "restore": ControllerQuestion("The kept copy of an MR-cluster, as a node could use it.", "cluster to", None),
+    "copies": ControllerQuestion("The age of the kept copy of each MR-cluster.", "cluster?"),
+    "plan": ControllerQuestion("The next tick, and why.", kind=_OBJECT),
+    "ledger": ControllerQuestion("Whether the controller decides and stores.", kind=_OBJECT),
+    "releases": ControllerQuestion("Releases of Hadoop on the controller's machine.", kind=_OBJECT),
+    "openapi": ControllerQuestion("This description.", kind=_OBJECT),
 }
 """All queries of a controller (``GET /NAME``)."""
 
@@ -271,7 +271,7 @@ def _act(verb: str, schema: Mapping[str, Any], errors: Mapping[str, Any]) -> dic
     }
 
 
-def _look(name: str, query: Query, errors: Mapping[str, Any]) -> dict[str, Any]:
+def _look(name: str, query: ControllerQuestion, errors: Mapping[str, Any]) -> dict[str, Any]:
     pieces = _answer("A line of JSON for each piece", {}, "application/x-ndjson")
     return {
         "operationId": f"see-{name}",

@@ -19,7 +19,7 @@ from fawkes.config.nodes.inventory import Inventory, InventoryNode
 from fawkes.config.settings.settings import SshLimits
 from fawkes.core.watching import fit
 from fawkes.live.base import limits
-from fawkes.live.hadoop.fitness import Seen
+from fawkes.live.hadoop.fitness import HostSeen
 from fawkes.live.hadoop.ports import Ports
 from fawkes.live.hadoop.users import unfit_users
 from fawkes.live.kerberos.same_time import ahead_us
@@ -81,7 +81,7 @@ def ways_to(nodes: Iterable[InventoryNode]) -> tuple[dict[str, HostAddress], dic
     return {node.name: HostAddress.of(node) for node in nodes}, behind
 
 
-def unknown_keys(fleet: Fleet, hosts: Iterable[Seen]) -> dict[str, paramiko.PKey | HostError]:
+def unknown_keys(fleet: Fleet, hosts: Iterable[HostSeen]) -> dict[str, paramiko.PKey | HostError]:
     """The key that each host shows whose key is in no file yet, or why it does not show one any more.
 
     Jump hosts on the way to them come first.
@@ -123,7 +123,7 @@ class Examination:
             node.name: other.data_address for node, other in zip(nodes, (*nodes[1:], *nodes[:1]), strict=True)
         }
 
-    def look(self, done: Callable[[str], None] = lambda node: None) -> list[Seen]:
+    def look(self, done: Callable[[str], None] = lambda node: None) -> list[HostSeen]:
         """All hosts, in order; ``done`` hears of each that has been looked at. Nothing is raised for a host."""
         names = _names(self._nodes)
         with ThreadPoolExecutor(self._threads, thread_name_prefix="check") as pool:
@@ -133,7 +133,7 @@ class Examination:
             finally:
                 list(pool.map(self._tidy, everybody))
 
-    def _first(self, node: InventoryNode, names: Sequence[str]) -> Seen:
+    def _first(self, node: InventoryNode, names: Sequence[str]) -> HostSeen:
         work = PurePosixPath(node.work_dir)
         ports = tuple(vars(Ports()).values())
         script = steps.linger() + reading(_PUT_TOKEN, work=work, node=node.name, token=self._token(node))
@@ -148,7 +148,7 @@ class Examination:
         )
         try:
             facts = self._fleet.run(node.name, script, limits.CHECK_S).check("checking the node")
-            seen = Seen(
+            seen = HostSeen(
                 node=node,
                 facts=facts,
                 clock_us=self._clock(node.name),
@@ -163,9 +163,9 @@ class Examination:
             )
             return self._java(seen)
         except HostError as error:
-            return Seen(node=node, error=error)
+            return HostSeen(node=node, error=error)
 
-    def _java(self, seen: Seen) -> Seen:
+    def _java(self, seen: HostSeen) -> HostSeen:
         """The facts with the Java that the last of the versions would run on, or why one of them has none."""
         for release in self._hadoop:
             try:
@@ -197,7 +197,7 @@ class Examination:
             return None
         return ahead_us(theirs, before, after)
 
-    def _second(self, seen: Seen, done: Callable[[str], None]) -> Seen:
+    def _second(self, seen: HostSeen, done: Callable[[str], None]) -> HostSeen:
         node = seen.node
         if seen.error is None:
             # Log out: the next script logs in again.
@@ -206,7 +206,7 @@ class Examination:
         done(node.name)
         return seen
 
-    def _after_logout(self, seen: Seen) -> Seen:
+    def _after_logout(self, seen: HostSeen) -> HostSeen:
         node = seen.node
         pid, since = seen.facts.number("pid"), seen.facts.number("since")
         script = reading(_SEE_TOKENS, work=PurePosixPath(node.work_dir), nonce=self._nonce)
@@ -235,7 +235,7 @@ class Examination:
             took_us.append((time.monotonic_ns() - before) // 1000)
         return min(took_us)
 
-    def _tidy(self, seen: Seen) -> None:
+    def _tidy(self, seen: HostSeen) -> None:
         if not seen.facts:
             return
         script = reading(_TAKE_TOKEN, work=PurePosixPath(seen.node.work_dir), token=self._token(seen.node))

@@ -53,7 +53,7 @@ _STATUS = {
 }
 
 
-class Reread(Protocol):
+class RereadSettings(Protocol):
     """Settings that were read again: what has changed, what waits for a restart, and the event of it."""
 
     @property
@@ -88,7 +88,7 @@ class ControlServer:
         *,
         stop: Callable[[str], None],
         rehearse: Callable[[Event], Decision] | None = None,
-        reread: Callable[[], Reread] | None = None,
+        reread: Callable[[], RereadSettings] | None = None,
         gate: Gate | None = None,
         answer_within_s: float = 90.0,
     ) -> None:

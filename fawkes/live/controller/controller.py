@@ -20,7 +20,7 @@ from fawkes.config.settings.reload import differences
 from fawkes.core.clusters.closing import longest_us
 from fawkes.core.clusters.keeping import copies_needed
 from fawkes.core.clusters.picture import picture
-from fawkes.core.deciding.ruling import BEAT_US, Ruling, Standing
+from fawkes.core.deciding.ruling import BEAT_US, FolderStanding, Ruling
 from fawkes.core.state import backoff
 from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision
@@ -46,11 +46,11 @@ from fawkes.live.controller.answers import answers
 from fawkes.live.controller.check import fleet_of, ways_to
 from fawkes.live.controller.control import ControlServer
 from fawkes.live.controller.data_answers import DataAnswers
-from fawkes.live.controller.plans import Plan, first_event, reread_plan
+from fawkes.live.controller.plans import ControllerPlan, first_event, reread_plan
 from fawkes.live.controller.restoring import Restorer
 from fawkes.live.controller.ruling import Reign
 from fawkes.live.controller.world import Hands, LiveWorld
-from fawkes.live.eyes.free_nodes import FreeNodes
+from fawkes.live.eyes.free_nodes import FreeNodesWatch
 from fawkes.live.eyes.measure import Sampler, tasks_ready
 from fawkes.live.eyes.room import Room
 from fawkes.live.eyes.sampling import Sampling
@@ -59,7 +59,7 @@ from fawkes.live.eyes.survey import survey
 from fawkes.live.eyes.watch import Watch
 from fawkes.live.eyes.work import work_us
 from fawkes.live.hadoop.doors import DoorKeys, Doors
-from fawkes.live.hadoop.ha import Pair
+from fawkes.live.hadoop.ha import NameNodePair
 from fawkes.live.hadoop.releases import Releases, provide_needed, refuse_without_release, releases
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.hadoop.users import refuse_shared_user, refuse_unfit_user
@@ -74,7 +74,7 @@ from fawkes.live.masters.moving import MastersMover
 from fawkes.live.masters.standby import StandbyWatch
 from fawkes.live.nodes.clusters import Clusters
 from fawkes.live.nodes.fleet import Fleet
-from fawkes.live.nodes.ground import Ground, Identity, new_controller
+from fawkes.live.nodes.ground import ControllerIdentity, Ground, new_controller
 from fawkes.live.nodes.playbooks import lease, played
 from fawkes.live.nodes.processes import gone
 from fawkes.live.nodes.quotas import NodeQuotas
@@ -143,7 +143,7 @@ class Controller:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: ControllerPlan,
         say: Callable[[str], None],
         take_over: Callable[[str], None] | None = None,
         page: Mapping[str, Plain] | None = None,
@@ -204,7 +204,7 @@ class Controller:
         stack.callback(fleet.close)
         seen = ruling.look(fleet, known, within_s=ssh.answer_s)
         verdict = self._judge(ledger, state, seen)
-        identity = Identity(self._plan.inventory.pool, verdict.epoch, new_controller())
+        identity = ControllerIdentity(self._plan.inventory.pool, verdict.epoch, new_controller())
         clusters = Clusters()
         clusters.adopt(state)
         if not self._plan.shadow:
@@ -225,7 +225,7 @@ class Controller:
         self._reign = Reign(ground, lambda: [cluster.master for cluster in clusters.all()], self._refused)
         self._claimed = [lease.node for lease in verdict.leases]
         self._ledger = ledger
-        if verdict.standing is not Standing.RULES:
+        if verdict.standing is not FolderStanding.RULES:
             self._claim_first(ledger, identity)
         rules = self._plan.settings.hooks
         self._hooks = Hooks(site.root / HOOKS, rules.time_limit_us, wait=rules.before_join == "required")
@@ -257,11 +257,11 @@ class Controller:
             if changed:
                 self._say(f"the settings have changed since the last run: {'; '.join(changed)}")
 
-    def _judge(self, ledger: Ledger | None, state: State, seen: ruling.Look) -> Ruling:
+    def _judge(self, ledger: Ledger | None, state: State, seen: ruling.NodeAnswers) -> Ruling:
         pool, where = self._plan.inventory.pool, str(self._plan.site.state_dir)
         return ruling.rule(ledger, state, seen, pool=pool, where=where, take_over=self._take_over)
 
-    def _claim_first(self, ledger: Ledger, identity: Identity) -> None:
+    def _claim_first(self, ledger: Ledger, identity: ControllerIdentity) -> None:
         """Take the nodes over before this start is stored: one that another was quicker with changes nothing."""
         ledger.put_note(CLAIM, f"{identity.epoch} {identity.controller}")
         try:
@@ -357,14 +357,14 @@ class Controller:
         leaving = LeavingTasks(ground, world.stopping)
         hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, room.reach, mover, leaving)
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
-        second = StandbyWatch(clusters, Pair(ground, setup), mailbox, behind_us=settings.standby_us)
+        second = StandbyWatch(clusters, NameNodePair(ground, setup), mailbox, behind_us=settings.standby_us)
         self._stack.callback(second.close)
         world.every("service", limits.SERVICE_EVERY_US, service.round)
         world.every("standby", self._plan.settings.keep_every_us, second.round)
         if not self._plan.shadow:
             # Whoever only watches must not claim a lease: the second copy would be written under it.
             world.every("copies", self._plan.settings.keep_every_us, copies.round)
-            free = FreeNodes(ground, mailbox, lambda: _free(state))
+            free = FreeNodesWatch(ground, mailbox, lambda: _free(state))
             self._stack.callback(free.close)
             world.every("free", limits.FREE_EVERY_US, free.round)
             world.every("second lists", limits.CATCH_UP_EVERY_US, membership.catch_up)

@@ -150,7 +150,7 @@ class DataAnswers:
         tag = tag_of(job, int(parameters["attempt"]))
         applications = masters.applications(addresses, deadline, tag=tag)
         if not applications and parameters.get("application"):
-            applications = (masters.Application(id=parameters["application"]),)
+            applications = (masters.YarnApplication(id=parameters["application"]),)
         return histories(addresses, applications, deadline)
 
     def _spark_events(self, parameters: Mapping[str, str]) -> Plain:

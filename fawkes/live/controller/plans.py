@@ -20,7 +20,7 @@ from fawkes.core.values.settings import Settings
 from fawkes.engine import Engine
 from fawkes.live.controller.access import Access, access_of
 from fawkes.live.hadoop.own_code import open_to_others, own_code
-from fawkes.live.nodes.ground import Identity
+from fawkes.live.nodes.ground import ControllerIdentity
 from fawkes.live.nodes.playbooks import site_playbooks
 from fawkes.policy.worker.asking import USUAL, WorkerLimits
 from fawkes.policy.worker.policies import admission_loader, load_preemption, load_quota, loader, policy_text, probe
@@ -29,7 +29,7 @@ _CAPACITY_UNIT = 1000
 
 
 @dataclass(frozen=True)
-class Plan:
+class ControllerPlan:
     """The parts that a controller is started with, all of them checked."""
 
     site: Site
@@ -46,7 +46,7 @@ class Plan:
     preemption: PolicyText | None = None
 
 
-def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | None = None) -> Plan:
+def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | None = None) -> ControllerPlan:
     """Read and check everything before anything is touched; ConfigError names file, key and what would be right."""
     inventory = site.inventory()
     settings = site.settings(preset=preset, policy=policy)
@@ -62,10 +62,12 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
     quota = None if settings.quota_policy is None else read_quota(settings.quota_policy)
     preempt = None if settings.preemption is None else read_preemption(settings.preemption)
     given = (preset, policy)
-    return Plan(site, inventory, settings, text, shadow, access, books, notes, admission, given, quota, preempt)
+    return ControllerPlan(
+        site, inventory, settings, text, shadow, access, books, notes, admission, given, quota, preempt
+    )
 
 
-def first_event(plan: Plan, identity: Identity, at_us: int) -> Started:
+def first_event(plan: ControllerPlan, identity: ControllerIdentity, at_us: int) -> Started:
     """The event with which a controller starts: its identity, the inventory, settings and policy."""
     return Started(
         at_us=at_us,
@@ -146,7 +148,7 @@ def _nodes(view: State, listed: Iterable[InventoryNode]) -> tuple[tuple[Node, ..
     return tuple(nodes.values()), changed, waits
 
 
-def reread_plan(started: Plan, engine: Engine) -> News:
+def reread_plan(started: ControllerPlan, engine: Engine) -> News:
     """Read all files again, as at a start, for a controller that works; ConfigError names file, key and value.
 
     Nothing is changed by this.

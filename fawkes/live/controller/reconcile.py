@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 _RESERVE = 1000
 
 
-class Work(Enum):
+class GoalKind(Enum):
     """Kinds of goals. Each has hands of its own: what hangs in one kind never holds up another."""
 
     ORDERS = "orders"
@@ -41,30 +41,30 @@ class Work(Enum):
     """An MR-cluster to be deployed, loaded or saved: one for each, for hours perhaps."""
 
 
-Place = tuple[Work, str]
+Place = tuple[GoalKind, str]
 
 
 def place_of(effect: effects.Effect) -> Place:
     """The kind of work that a goal is, and the MR-cluster whose hands do it."""
     match effect:
         case effects.CancelJob() | effects.Membership() | effects.Retire() | effects.Survey():
-            return Work.ORDERS, effect.cluster
+            return GoalKind.ORDERS, effect.cluster
         case effects.Host():
-            return (Work.LEAVING if effect.role is None else Work.JOINING), effect.cluster
+            return (GoalKind.LEAVING if effect.role is None else GoalKind.JOINING), effect.cluster
         case effects.StartJob():
-            return Work.STARTS, effect.cluster
+            return GoalKind.STARTS, effect.cluster
         case effects.CountWork() | effects.ClearSaved() | effects.EndAttempts() | effects.SteerStream():
-            return Work.COUNTS, effect.cluster
+            return GoalKind.COUNTS, effect.cluster
         case effects.LookAtTasks() | effects.ClaimTasks() | effects.PreemptTasks():
-            return Work.TASKS, effect.cluster
+            return GoalKind.TASKS, effect.cluster
         case effects.AwaitRoom():
-            return Work.ROOM, effect.cluster
+            return GoalKind.ROOM, effect.cluster
         case effects.LookAtMasters() | effects.MoveMasters() | effects.ArmStandby():
-            return Work.MASTERS, effect.cluster
+            return GoalKind.MASTERS, effect.cluster
         case effects.Deploy() | effects.Load() | effects.Save():
-            return Work.STAGES, effect.cluster
+            return GoalKind.STAGES, effect.cluster
         case effects.WakeAt() | effects.EndControl() | effects.Reply():
-            return Work.ORDERS, ""
+            return GoalKind.ORDERS, ""
 
 
 class _Shares:
@@ -119,14 +119,14 @@ class Reconciler:
     A goal that arrives while an older one of its key is worked on is taken up right after it; goals in between are
     skipped. ``act`` reports by posting events and asks `is_current` before it does anything that a newer goal forbids.
 
-    One MR-cluster alone works on up to ``threads`` goals of a kind (`Work`) at once; all together on twice as many,
+    One MR-cluster alone works on up to ``threads`` goals of a kind (`GoalKind`) at once; all together on twice as many,
     and one more for each MR-cluster.
     """
 
     def __init__(self, act: Callable[[effects.Effect], None], threads: int) -> None:
         self._act = act
-        self._shares = {work: _Shares(0 if work is Work.STAGES else 2 * threads) for work in Work}
-        most = 2 * threads * len(Work) + _RESERVE
+        self._shares = {work: _Shares(0 if work is GoalKind.STAGES else 2 * threads) for work in GoalKind}
+        most = 2 * threads * len(GoalKind) + _RESERVE
         self._pool = ThreadPoolExecutor(max_workers=most, thread_name_prefix="hands")
         self._lock = threading.Lock()
         self._goals: dict[str, effects.Effect] = {}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from fawkes.base.errors import FawkesError, HostError, RefusedError, UserError
-from fawkes.core.nodes.salvage import Block, Comparison, Fate, Replicas, Salvage
+from fawkes.core.nodes.salvage import BlockStamp, Fate, NamespaceComparison, Replicas, Salvage
 from fawkes.core.values.effects import LookAtMasters
 from fawkes.core.values.model import ClusterId, Facts, NodeId, Plain, Role
 from fawkes.live.base import limits
@@ -38,7 +38,7 @@ _OF_THE_MERGE = 2
 _STAND_STILL = ("stopped", "runs")
 
 
-class Copy(Protocol):
+class MastersCopy(Protocol):
     """The controller's copy of the masters' data: image, edits and VERSION lie in the folder ``nn`` of it."""
 
     @property
@@ -50,17 +50,17 @@ class Copy(Protocol):
         """Up to when it has everything, by the controller's clock."""
 
 
-class Copies(Protocol):
+class CopyKeepers(Protocol):
     """The keepers of the copies."""
 
-    def newest(self, cluster: ClusterId) -> Copy | None:
+    def newest(self, cluster: ClusterId) -> MastersCopy | None:
         """The controller's copy; None: there is none of this MR-cluster that a NameNode could start from."""
 
-    def fetch(self, cluster: ClusterId, node: NodeId) -> Copy:
+    def fetch(self, cluster: ClusterId, node: NodeId) -> MastersCopy:
         """The second copy on a node becomes the controller's; FawkesError when it cannot."""
 
 
-class Carrier(Protocol):
+class CopyCarrier(Protocol):
     """Runs scripts on nodes and carries bytes to and from them; `live.fleet.Fleet` is the real one."""
 
     def run(
@@ -85,18 +85,18 @@ class Programs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class CopyOrigin:
     """The namespace that a copy is of, as its VERSION says."""
 
     cluster: str
     block_pool: str
 
 
-def origin_of(version: str) -> Origin | None:
+def origin_of(version: str) -> CopyOrigin | None:
     """The namespace of a VERSION file; None when it says none."""
     rows = dict(line.split("=", 1) for line in version.splitlines() if "=" in line)
     cluster, pool = rows.get("clusterID", ""), rows.get("blockpoolID", "")
-    return Origin(cluster, pool) if cluster and pool else None
+    return CopyOrigin(cluster, pool) if cluster and pool else None
 
 
 class Restorer:
@@ -107,8 +107,8 @@ class Restorer:
         ground: Ground,
         clusters: Clusters,
         programs: Programs,
-        carrier: Carrier,
-        copies: Copies,
+        carrier: CopyCarrier,
+        copies: CopyKeepers,
         look: Callable[[LookAtMasters], Facts],
         now: Callable[[], int],
     ) -> None:
@@ -190,7 +190,7 @@ class Restorer:
             with self._lock:
                 self._busy.discard(cluster)
 
-    def _copy(self, cluster: LiveCluster, at: Plain) -> tuple[Copy, Origin]:
+    def _copy(self, cluster: LiveCluster, at: Plain) -> tuple[MastersCopy, CopyOrigin]:
         """The copy, and what it is of; the second one is fetched from its node ``at`` where the controller has none."""
         copy = self._copies.newest(cluster.id)
         if copy is None and isinstance(at, str) and at in cluster.members:
@@ -214,7 +214,7 @@ class Restorer:
             )
         return copy, origin
 
-    def _blocks(self, cluster: LiveCluster, nodes: list[NodeId], origin: Origin) -> tuple[Replicas, list[NodeId]]:
+    def _blocks(self, cluster: LiveCluster, nodes: list[NodeId], origin: CopyOrigin) -> tuple[Replicas, list[NodeId]]:
         """The replicas on nodes, and the nodes that could be read; RefusedError for blocks of another namespace."""
 
         def blocks_of(node: NodeId) -> tuple[Replicas, frozenset[str]] | HostError:
@@ -228,7 +228,7 @@ class Restorer:
 
         with ThreadPoolExecutor(max(1, len(nodes)), thread_name_prefix="blocks") as threads:
             answers = dict(zip(nodes, threads.map(blocks_of, nodes), strict=True))
-        whole: set[Block] = set()
+        whole: set[BlockStamp] = set()
         begun: set[int] = set()
         for node, each in answers.items():
             if isinstance(each, HostError):
@@ -245,7 +245,7 @@ class Restorer:
             begun |= replicas.begun
         return Replicas(whole, begun), [n for n, each in answers.items() if not isinstance(each, HostError)]
 
-    def _read(self, cluster: LiveCluster, to: NodeId, copy: Copy, replicas: Replicas) -> tuple[Salvage, int]:
+    def _read(self, cluster: LiveCluster, to: NodeId, copy: MastersCopy, replicas: Replicas) -> tuple[Salvage, int]:
         """The files of the copy against the replicas, and its last transaction."""
         right = self._ground.lease(to, cluster.id, cluster.members[to].generation)
         merge, viewer = (self._programs.offline_argv(cluster, to, program) for program in ("namenode", "oiv"))
@@ -255,7 +255,7 @@ class Restorer:
                 _pack(copy.folder / "nn", packed)
                 self._carrier.run(to, book.receive(right), limits.MERGE_S, stdin=packed).check("bringing the copy")
             merged = self._ground.run(to, book.merge(right, merge, env), "reading the copy", within_s=limits.MERGE_S)
-            comparison = Comparison(replicas)
+            comparison = NamespaceComparison(replicas)
             image = ImageReader(comparison.add)
             script = book.as_xml(right.folders, merged.get("image", ""), viewer, env)
             result = self._carrier.run(to, script, limits.MERGE_S, sink=cast(BinaryIO, image))
@@ -331,7 +331,7 @@ class BlockList:
         self._node = node
         self._unpack = zlib.decompressobj(wbits=31)
         self._rest = b""
-        self._whole: set[Block] = set()
+        self._whole: set[BlockStamp] = set()
         self._begun: set[int] = set()
         self._pools: set[str] = set()
         self._complete = False
@@ -359,7 +359,7 @@ class BlockList:
     def _line(self, words: list[str]) -> None:
         match words:
             case ["F", number, stamp, size]:
-                self._whole.add(Block(int(number), int(stamp), int(size)))
+                self._whole.add(BlockStamp(int(number), int(stamp), int(size)))
             case ["B", number]:
                 self._begun.add(int(number))
             case ["P", pool]:

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from fawkes.base.errors import ElsewhereError, FawkesError
 from fawkes.config.files.nodeset import fold
 from fawkes.config.nodes.inventory import InventoryNode
-from fawkes.core.deciding.ruling import KnownPool, LeaseSeen, Ruling, Standing, judge
+from fawkes.core.deciding.ruling import FolderStanding, KnownPool, LeaseSeen, Ruling, judge
 from fawkes.core.state.state import State
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.nodes.fleet import Fleet
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Look:
+class NodeAnswers:
     """The answers of the nodes: the facts of ``lease.show`` of each that answered, and who did not answer and why."""
 
     facts: Mapping[NodeId, Facts]
@@ -57,7 +57,7 @@ class Look:
         return {node: facts.get("beat", "") for node, facts in self.facts.items() if facts.get("beat")}
 
 
-def look(fleet: Fleet, nodes: Iterable[InventoryNode], *, within_s: float) -> Look:
+def look(fleet: Fleet, nodes: Iterable[InventoryNode], *, within_s: float) -> NodeAnswers:
     """Read the leases of all nodes at once; changes nothing. A node that takes longer is silent."""
     work = {node.name: PurePosixPath(node.work_dir) for node in nodes}
     results = fleet.run_many(work, lambda name: lease.show(work[name]), within_s)
@@ -68,7 +68,7 @@ def look(fleet: Fleet, nodes: Iterable[InventoryNode], *, within_s: float) -> Lo
             facts[NodeId(name)] = read_facts(result.stdout)
         else:
             silent[NodeId(name)] = f"exit code {result.exit}" if isinstance(result, Result) else result.what
-    return Look(facts, silent)
+    return NodeAnswers(facts, silent)
 
 
 def known(ledger: Ledger, view: State) -> KnownPool:
@@ -83,7 +83,13 @@ def known(ledger: Ledger, view: State) -> KnownPool:
 
 
 def rule(
-    ledger: Ledger | None, view: State, seen: Look, *, pool: str, where: str, take_over: Callable[[str], None] | None
+    ledger: Ledger | None,
+    view: State,
+    seen: NodeAnswers,
+    *,
+    pool: str,
+    where: str,
+    take_over: Callable[[str], None] | None,
 ) -> Ruling:
     """The verdict on a state folder that may start; ElsewhereError for one that may not, with the next command.
 
@@ -97,9 +103,9 @@ def rule(
         leases=seen.leases(pool),
         all_answered=not seen.silent,
     )
-    if verdict.standing is Standing.RULES:
+    if verdict.standing is FolderStanding.RULES:
         return verdict
-    if verdict.standing is Standing.ELSEWHERE and take_over is not None:
+    if verdict.standing is FolderStanding.ELSEWHERE and take_over is not None:
         take_over(f"{where} {_copied(seal)}. The controller with the original is shut out for good.")
         return verdict
     raise _refusal(verdict, seal, pool, where, ledger)
@@ -112,7 +118,7 @@ def _copied(seal: str) -> str:
 def _refusal(verdict: Ruling, seal: str, pool: str, where: str, ledger: Ledger | None) -> ElsewhereError:
     nodes = fold([lease.node for lease in verdict.leases])
     newest = max(verdict.leases, key=lambda lease: (lease.epoch, lease.generation), default=None)
-    if verdict.standing is Standing.ELSEWHERE:
+    if verdict.standing is FolderStanding.ELSEWHERE:
         hint = (
             "No node was changed. Start the controller with the original folder; if it never runs again, "
             "`fawkes run --take-over`"

@@ -19,8 +19,8 @@ from fawkes.base.units import SECOND_US, show_bytes
 from fawkes.core.nodes.spread import skew_of, uneven
 from fawkes.core.watching.fit import stored_bytes
 from fawkes.live.base import limits
-from fawkes.live.data.sources import Source, SourceFile, fingerprint
-from fawkes.live.wire.crc import HdfsDigest, Kind
+from fawkes.live.data.sources import InputSource, SourceFile, fingerprint
+from fawkes.live.wire.crc import ChecksumKind, HdfsDigest
 from fawkes.live.wire.masters import MasterAddresses, Volumes, storage, volumes
 from fawkes.live.wire.rest import Deadline
 from fawkes.live.wire.webhdfs import ANYWHERE, CORE_ONLY, Block, Hdfs, HdfsFailedError
@@ -96,7 +96,7 @@ def _volumes_of(masters: MasterAddresses, storage_type: str) -> Volumes:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSet:
     """An input set that is in HDFS, every byte of it verified.
 
     ``kept`` files of ``files`` were there before, ``extra`` ones are in the target and not in the source.
@@ -135,7 +135,7 @@ class LoadRun:
     progress: Callable[[int], None] = lambda size: None
     stop: Callable[[], bool] = lambda: False
 
-    def run(self, source: Source) -> Loaded:
+    def run(self, source: InputSource) -> LoadedSet:
         """Load it; FawkesError says which file could not be, and nothing has a final name that is not whole.
 
         A file in the target with another size or time than its source is replaced: it is of an earlier try.
@@ -167,7 +167,7 @@ class LoadRun:
         hdfs.mkdir(self.target)
         hdfs.set_note(self.target, LOADED, UNFINISHED)
 
-    def look(self) -> Loaded:
+    def look(self) -> LoadedSet:
         """The input set that the MR-cluster copied itself, as it is; UserError when there is no file in it."""
         hdfs = Hdfs.of(self.masters)
         files = [
@@ -220,7 +220,7 @@ class LoadRun:
         if failed:
             raise failed[0]
 
-    def _loaded(self, hdfs: Hdfs, files: list[SourceFile], *, kept: int, extra: int) -> Loaded:
+    def _loaded(self, hdfs: Hdfs, files: list[SourceFile], *, kept: int, extra: int) -> LoadedSet:
         """The places of the blocks, after a wait for the replicas that are still on their way."""
         want = min(self.replication, len(self.core))
         patience = Deadline.after(self.replicas_us / SECOND_US)
@@ -234,7 +234,7 @@ class LoadRun:
         for blocks in places.values():
             for block in blocks:
                 held.update({self.masters.name(host): block.size for host in block.hosts})
-        return Loaded(
+        return LoadedSet(
             files=len(files),
             kept=kept,
             extra=extra,
@@ -280,7 +280,7 @@ class _Spread:
 class _Copy:
     """Copies files of one input set; each gets its name when it is whole and verified."""
 
-    def __init__(self, load: LoadRun, hdfs: Hdfs, source: Source, spread: _Spread) -> None:
+    def __init__(self, load: LoadRun, hdfs: Hdfs, source: InputSource, spread: _Spread) -> None:
         self.halt = threading.Event()
         self._load = load
         self._hdfs = hdfs
@@ -338,7 +338,7 @@ class _Stream:
     """The bytes of one file on their way, cut into blocks; their digest; the DataNode that has the present block."""
 
     def __init__(self, copy: _Copy, file: SourceFile) -> None:
-        self.kind = Kind(copy.block_bytes)
+        self.kind = ChecksumKind(copy.block_bytes)
         self.digest = HdfsDigest(self.kind)
         self._pieces = copy.pieces(file)
         self._sent = 0

@@ -23,8 +23,8 @@ from fawkes.core.values.model import Facts
 from fawkes.live.data.loading import StoppedError
 from fawkes.live.data.safe_folder import SafeFolder
 from fawkes.live.data.sources import SourceFile, fingerprint
-from fawkes.live.wire.crc import HdfsDigest, Kind, kind_of
-from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError, HdfsFile, Summary
+from fawkes.live.wire.crc import ChecksumKind, HdfsDigest, kind_of
+from fawkes.live.wire.webhdfs import FolderSummary, Hdfs, HdfsFailedError, HdfsFile
 
 MANIFEST = "MANIFEST.sha256"
 OPEN = "is still being written"
@@ -170,7 +170,7 @@ def _difference(hdfs: Hdfs, file: HdfsFile | None, folder: SafeFolder, name: str
         if size != file.size:
             return f"has {size} bytes here, but {file.size} in HDFS"
         said = hdfs.checksum(file.path)
-        kind = kind_of(said) or Kind(None)
+        kind = kind_of(said) or ChecksumKind(None)
         digests = digests_of(pieces_of(opened), kind, lambda piece: None)
     if digests.sha256 != sha256:
         return f"was changed after {MANIFEST} was written"
@@ -183,7 +183,7 @@ def at_stake(hdfs: Hdfs, outputs: Iterable[Output]) -> list[Stake]:
 
 
 def _stake(hdfs: Hdfs, output: Output) -> Stake:
-    summary = hdfs.summary(output.path) or Summary(0, 0)
+    summary = hdfs.summary(output.path) or FolderSummary(0, 0)
     saved = not summary.files or _looks_saved(hdfs, output)
     entry = hdfs.status(output.path)
     owner = entry.owner if entry is not None else ""
@@ -216,7 +216,7 @@ def files_below(hdfs: Hdfs, path: str) -> Iterator[SourceFile]:
             yield SourceFile(file.path.removeprefix(f"{path}/"), file.size, file.changed_ms)
 
 
-def digests_of(pieces: Iterator[bytes], kind: Kind, use: Callable[[bytes], None]) -> Digests:
+def digests_of(pieces: Iterator[bytes], kind: ChecksumKind, use: Callable[[bytes], None]) -> Digests:
     """The digests of some bytes; each piece is also put to ``use``."""
     sha256, hdfs = hashlib.sha256(), HdfsDigest(kind)
     for piece in pieces:

@@ -37,7 +37,7 @@ from fawkes.live.data.saved import (
     on_disk,
     pieces_of,
 )
-from fawkes.live.wire.crc import Kind, kind_of
+from fawkes.live.wire.crc import ChecksumKind, kind_of
 from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError, HdfsFile
 
 #: what the file system refuses of one name; anything else (a full disk) would be refused of all
@@ -69,12 +69,12 @@ class _Copied:
     """A file that was copied by this very save: what it looked like here, and its digests of this kind."""
 
     looks: tuple[int, ...]
-    kind: Kind
+    kind: ChecksumKind
     digests: Digests
 
 
 @dataclass(kw_only=True)
-class Save:
+class SaveOrder:
     """The order to save one output folder of HDFS to a folder of the controller's file system.
 
     ``progress`` is told of bytes as they are written; as soon as ``stop`` says so the work ends between two pieces
@@ -250,7 +250,7 @@ class Save:
         """Copy one file, unless it is here already, and compare it with HDFS."""
         self._checker(halt)(b"")
         said = self.hdfs.checksum(file.path)
-        kind = kind_of(said) or Kind(None)
+        kind = kind_of(said) or ChecksumKind(None)
         name = self._name(file)
         digests = self._here(work, name, file, kind, halt)
         if digests is not None and self.hdfs.holds(file.path, digests.hdfs, kind, said):
@@ -266,7 +266,9 @@ class Save:
             )
         return digests
 
-    def _here(self, work: SafeFolder, name: str, file: HdfsFile, kind: Kind, halt: threading.Event) -> Digests | None:
+    def _here(
+        self, work: SafeFolder, name: str, file: HdfsFile, kind: ChecksumKind, halt: threading.Event
+    ) -> Digests | None:
         """The digests of what an earlier try or `copy` has put here; None when it cannot be this file."""
         status = work.stat(name)
         if status is None or not stat.S_ISREG(status.st_mode) or status.st_size != file.size:
@@ -282,7 +284,7 @@ class Save:
             self._keep(opened, name, file, kind, digests)
         return digests
 
-    def _keep(self, opened: BinaryIO, name: str, file: HdfsFile, kind: Kind, digests: Digests) -> None:
+    def _keep(self, opened: BinaryIO, name: str, file: HdfsFile, kind: ChecksumKind, digests: Digests) -> None:
         """Give it the time of the file in HDFS, and remember what it looks like."""
         changed_ns = file.changed_ms * 1_000_000
         os.utime(opened.fileno(), ns=(changed_ns, changed_ns))

@@ -39,7 +39,7 @@ def fingerprint(files: Iterable[SourceFile]) -> str:
     return f"{number}:{size}:{total:064x}"
 
 
-class Source(Protocol):
+class InputSource(Protocol):
     """The place where an input set comes from."""
 
     def files(self) -> list[SourceFile]:
@@ -122,6 +122,6 @@ def _unreadable(error: OSError, path: Path) -> FawkesError:
     return FawkesError(f"cannot be read ({error.strerror})", where=error.filename or str(path))
 
 
-def source_of(text: str, user: str) -> Source:
+def source_of(text: str, user: str) -> InputSource:
     """The input set behind a local folder or a ``webhdfs://`` URL; ``user`` is who asks the latter."""
     return WebHdfsFolder(text, user) if text.startswith("webhdfs:") else LocalFolder(Path(text))

@@ -133,7 +133,7 @@ def needed(names: Collection[str]) -> list[Segment] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class Namespace:
     """The namespace that files belong to: no two formats of a NameNode have the same."""
 
     cluster: str
@@ -142,13 +142,13 @@ class Origin:
     block_pool: str
 
 
-def origin(version: str) -> Origin | None:
+def origin(version: str) -> Namespace | None:
     """The namespace of a ``VERSION`` file; None when it is not whole."""
     values: Mapping[str, str] = dict(
         line.split("=", 1) for line in version.splitlines() if "=" in line and not line.startswith("#")
     )
     parts = [values.get(key, "") for key in ("clusterID", "namespaceID", "cTime", "blockpoolID")]
-    return Origin(*parts) if all(parts) else None
+    return Namespace(*parts) if all(parts) else None
 
 
 class DivergedError(ValueError):

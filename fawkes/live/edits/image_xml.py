@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xml.parsers import expat
 
 from fawkes.base.errors import FawkesError
-from fawkes.core.nodes.salvage import Block, StoredFile
+from fawkes.core.nodes.salvage import BlockStamp, StoredFile
 
 _MANGLED = re.compile(r"\\([0-9a-f]+);")
 _FILE, _FOLDER = "FILE", "DIRECTORY"
@@ -64,7 +64,7 @@ class ImageReader:
         self._problem = ""
         self._values: dict[str, str] = {}
         self._block: dict[str, str] = {}
-        self._blocks: list[Block] = []
+        self._blocks: list[BlockStamp] = []
         self._open = False
         self._parent = 0
         self._inodes = 0
@@ -132,7 +132,7 @@ class ImageReader:
             self._inode()
         elif place == "INodeSection/inode/blocks/block":
             block = self._block
-            self._blocks.append(Block(int(block["id"]), int(block["genstamp"]), int(block["numBytes"])))
+            self._blocks.append(BlockStamp(int(block["id"]), int(block["genstamp"]), int(block["numBytes"])))
         elif place not in _TEXTS:
             return
         elif place.startswith("INodeSection/inode/blocks/"):

@@ -27,7 +27,7 @@ from fawkes.base.errors import FawkesError
 from fawkes.core.clusters.keeping import LEFT_FREE_BYTES, fits
 from fawkes.core.values.model import ClusterId
 from fawkes.live.edits import edit_log
-from fawkes.live.edits.edit_log import Origin, Segment
+from fawkes.live.edits.edit_log import Namespace, Segment
 from fawkes.store.private import PART, private, private_folder, sync_folder, write_private
 
 _CHUNK = 4 << 20
@@ -55,7 +55,7 @@ class KeptCopy:
     its last one; ``image``: the last one in its image; ``size_bytes``: of image and edits.
     """
 
-    origin: Origin
+    origin: Namespace
     copied_us: int
     transaction: int
     image: int
@@ -133,7 +133,7 @@ class CopyFolder:
         return self._folder / "rm-state"
 
     @property
-    def origin(self) -> Origin | None:
+    def origin(self) -> Namespace | None:
         """The namespace that it is a copy of; None: of none yet."""
         return edit_log.origin(self.version)
 

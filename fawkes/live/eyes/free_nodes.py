@@ -18,7 +18,7 @@ from fawkes.live.nodes.ssh import SshError
 _log = logging.getLogger(__name__)
 
 
-class FreeNodes:
+class FreeNodesWatch:
     """Looks at all free nodes side by side, one round at a time; ``free`` gives these as the ledger has them.
 
     A node is told of when it does not answer, and when it answers again.

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fawkes.core.values.model import Plain
-from fawkes.live.wire.masters import Application, MasterAddresses
+from fawkes.live.wire.masters import MasterAddresses, YarnApplication
 from fawkes.live.wire.rest import Deadline, UnreadableError, get_json, listed
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class HistoryLimits:
     """``tasks`` of an application are told: all those of a large one would be hundreds of megabytes.
 
     Of the first ``attempts`` of these the attempt is asked for, each by itself: it has the node and the end of the
@@ -23,7 +23,7 @@ class Limits:
     attempts: int = 2_000
 
 
-LIMITS = Limits()
+LIMITS = HistoryLimits()
 _NOT_FOUND = 404
 _OF_APPLICATION = ("id", "name", "kind", "state", "final_status", "started_us", "finished_us")
 _OF_TASK = ("id", "type", "state", "startTime", "finishTime", "successfulAttempt")
@@ -31,7 +31,10 @@ _OF_ATTEMPT = ("id", "state", "startTime", "finishTime", "shuffleFinishTime", "m
 
 
 def histories(
-    masters: MasterAddresses, applications: Iterable[Application], deadline: Deadline, limits: Limits = LIMITS
+    masters: MasterAddresses,
+    applications: Iterable[YarnApplication],
+    deadline: Deadline,
+    limits: HistoryLimits = LIMITS,
 ) -> Iterator[dict[str, Plain]]:
     """A document for each application: ``application`` as the ResourceManager has it, ``job``, ``counters``, ``tasks``.
 
@@ -60,7 +63,7 @@ def job_of(
     return url, job, listed(counters, "jobCounters", "counterGroup", f"{url}/counters")
 
 
-def _job(masters: MasterAddresses, application: str, deadline: Deadline, limits: Limits) -> dict[str, Plain]:
+def _job(masters: MasterAddresses, application: str, deadline: Deadline, limits: HistoryLimits) -> dict[str, Plain]:
     url, job, groups = job_of(masters, application, deadline)
     rows = listed(get_json(f"{url}/tasks", deadline, key=masters.key), "tasks", "task", f"{url}/tasks")
     tasks = [_picked(row, _OF_TASK) for row in rows[: limits.tasks]]

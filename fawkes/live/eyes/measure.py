@@ -25,10 +25,10 @@ from fawkes.live.wire.masters import (
     ENDED_STATES,
     LIVE_STATES,
     RUNNING,
-    Application,
     ComputeNode,
     MasterAddresses,
     Target,
+    YarnApplication,
     application,
     applications,
     percent,
@@ -69,7 +69,7 @@ _MASTERS_PART = 0.6
 _LATE_US = 60_000_000
 
 
-def is_ours(application: Application) -> bool:
+def is_ours(application: YarnApplication) -> bool:
     """True if Fawkes submitted it, for a user or to copy data; users may give jobs to YARN themselves."""
     return any(tag.startswith(OWN_TAGS) for tag in application.tags)
 
@@ -97,7 +97,7 @@ class Tasks:
 
 
 @dataclass(slots=True)
-class Memory:
+class ReaderMemory:
     """The memory of a reader between the readings of one MR-cluster, so that nothing old is asked for twice.
 
     ``tasks`` are the most tasks done that each live application has shown, ``counted`` the applications whose end
@@ -114,7 +114,7 @@ class Memory:
     master_s: float = limits.APPLICATION_MASTER_S
 
 
-def read_cluster(target: Target, memory: Memory, deadline: Deadline) -> Reading:
+def read_cluster(target: Target, memory: ReaderMemory, deadline: Deadline) -> Reading:
     """One reading before the deadline; with ``error`` when ResourceManager or NameNode did not answer."""
     try:
         return _read(target, memory, deadline)
@@ -122,7 +122,7 @@ def read_cluster(target: Target, memory: Memory, deadline: Deadline) -> Reading:
         return Reading(cluster=target.cluster, error=str(error))
 
 
-def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
+def _read(target: Target, memory: ReaderMemory, deadline: Deadline) -> Reading:
     masters = target.masters
     live = [app for app in applications(masters, deadline, states=LIVE_STATES) if app.id not in memory.counted]
     nodes = resource_manager_nodes(masters, deadline)
@@ -175,7 +175,7 @@ def _read(target: Target, memory: Memory, deadline: Deadline) -> Reading:
 def tasks_ready(target: Target, deadline: Deadline) -> int:
     """The tasks of an MR-cluster that lack nothing but room, as in a reading; UnreadableError while nobody tells."""
     live = applications(target.masters, deadline, states=LIVE_STATES)
-    tasks = _tasks(target.masters, live, Memory(), deadline)
+    tasks = _tasks(target.masters, live, ReaderMemory(), deadline)
     return sum(_in_slots(app, tasks[app.id], target.task_mb).ready for app in live if app.id in tasks)
 
 
@@ -210,7 +210,7 @@ def _output(used_bytes: int | None, mark_bytes: int | None) -> int | None:
     return None if used_bytes is None or mark_bytes is None else max(0, used_bytes - mark_bytes)
 
 
-def _masters_on(masters: MasterAddresses, live: Iterable[Application]) -> dict[NodeId, int]:
+def _masters_on(masters: MasterAddresses, live: Iterable[YarnApplication]) -> dict[NodeId, int]:
     counts: dict[NodeId, int] = {}
     for app in live:
         node = masters.node(app.master) if app.master else None
@@ -223,7 +223,7 @@ def _masters_on(masters: MasterAddresses, live: Iterable[Application]) -> dict[N
 
 
 def _tasks(
-    masters: MasterAddresses, live: Sequence[Application], memory: Memory, deadline: Deadline
+    masters: MasterAddresses, live: Sequence[YarnApplication], memory: ReaderMemory, deadline: Deadline
 ) -> dict[str, Tasks]:
     """The tasks of each application that has not ended by now.
 
@@ -249,7 +249,7 @@ def _tasks(
     return known
 
 
-def _ask_master(masters: MasterAddresses, app: Application, deadline: Deadline) -> Tasks | None:
+def _ask_master(masters: MasterAddresses, app: YarnApplication, deadline: Deadline) -> Tasks | None:
     """The tasks of a MapReduce job by its ApplicationMaster, through the ResourceManager; None without an answer."""
     url = f"{masters.resource_manager}/proxy/{app.id}/ws/v1/mapreduce/jobs"
     try:
@@ -259,7 +259,7 @@ def _ask_master(masters: MasterAddresses, app: Application, deadline: Deadline) 
     return mapreduce_tasks(jobs[0]) if jobs else None
 
 
-def _ask_driver(masters: MasterAddresses, app: Application, deadline: Deadline) -> Tasks | None:
+def _ask_driver(masters: MasterAddresses, app: YarnApplication, deadline: Deadline) -> Tasks | None:
     """The tasks of a Spark application by its driver, through the ResourceManager; None without an answer."""
     if STREAM in app.tags and (stream := stream_seen(masters, app.id, deadline)) is not None:
         # None of its executors holds up the next job, and none is ever done: a stream never ends.
@@ -275,7 +275,7 @@ def _ask_driver(masters: MasterAddresses, app: Application, deadline: Deadline) 
     return replace(tasks, ready=0)
 
 
-def _in_slots(app: Application, tasks: Tasks, task_mb: int) -> Tasks:
+def _in_slots(app: YarnApplication, tasks: Tasks, task_mb: int) -> Tasks:
     """The tasks of an application in slots: executors of streams, and tasks of jobs of tasks, count by their memory."""
     sized = app.kind in (SPARK, TASKS) and app.state == RUNNING
     each = _tagged(app, _CONTAINER_MB) / max(1, task_mb) if sized else 0.0
@@ -285,7 +285,7 @@ def _in_slots(app: Application, tasks: Tasks, task_mb: int) -> Tasks:
     return replace(tasks, waiting=waiting, running=running, ready=ready)
 
 
-def _asks_for_room(masters: MasterAddresses, app: Application, deadline: Deadline) -> bool:
+def _asks_for_room(masters: MasterAddresses, app: YarnApplication, deadline: Deadline) -> bool:
     """False if an application asks YARN for no more containers; True where that is not known.
 
     Then its tasks wait for the executors that it has. The next job would otherwise wait for a whole stage under CPU
@@ -324,7 +324,7 @@ def spark_tasks(stages: Any) -> Tasks | None:
     return Tasks(waiting, runs, done, waits["ACTIVE"], progress=100.0 * done / max(1, waiting + runs + done))
 
 
-def _by_containers(masters: MasterAddresses, app: Application, deadline: Deadline) -> Tasks | None:
+def _by_containers(masters: MasterAddresses, app: YarnApplication, deadline: Deadline) -> Tasks | None:
     """The tasks of a job of tasks by the list of applications; None when their number is not known.
 
     The progress is the part of them that is done, and each container but one is a task.
@@ -338,7 +338,7 @@ def _by_containers(masters: MasterAddresses, app: Application, deadline: Deadlin
     return Tasks(waiting, running, done, waiting, app.progress)
 
 
-def _tagged(app: Application, form: re.Pattern[str]) -> int:
+def _tagged(app: YarnApplication, form: re.Pattern[str]) -> int:
     """The number in a tag of an application; 0 for one without such a tag."""
     return next((int(match[1]) for tag in app.tags if (match := form.fullmatch(tag))), 0)
 
@@ -372,7 +372,7 @@ def mapreduce_tasks(job: Mapping[str, Any]) -> Tasks | None:
 
 
 def _ask_resource_manager(
-    masters: MasterAddresses, app: Application, memory: Memory, deadline: Deadline
+    masters: MasterAddresses, app: YarnApplication, memory: ReaderMemory, deadline: Deadline
 ) -> Tasks | None:
     """Containers asked for and containers held, for tasks; None when the application has ended in between."""
     now = application(masters, app.id, deadline)
@@ -388,7 +388,7 @@ def _ask_resource_manager(
     return Tasks(waiting, running, done, waiting, progress)
 
 
-_MASTERS: Mapping[str, Callable[[MasterAddresses, Application, Deadline], Tasks | None]] = {
+_MASTERS: Mapping[str, Callable[[MasterAddresses, YarnApplication, Deadline], Tasks | None]] = {
     MAPREDUCE: _ask_master,
     SPARK: _ask_driver,
     TASKS: _by_containers,
@@ -396,7 +396,9 @@ _MASTERS: Mapping[str, Callable[[MasterAddresses, Application, Deadline], Tasks 
 """Those that know the tasks of an application, by its kind."""
 
 
-def _work(live: Iterable[Application], tasks: Mapping[str, Tasks], nodes: Collection[ComputeNode]) -> tuple[Work, ...]:
+def _work(
+    live: Iterable[YarnApplication], tasks: Mapping[str, Tasks], nodes: Collection[ComputeNode]
+) -> tuple[Work, ...]:
     """The progress of Fawkes's own attempts, by tag: what a command runs has several applications with one."""
     works: dict[str, Work] = {}
     for app in live:
@@ -407,7 +409,7 @@ def _work(live: Iterable[Application], tasks: Mapping[str, Tasks], nodes: Collec
     return tuple(works[tag] for tag in sorted(works))
 
 
-def _work_of(app: Application, tag: str, tasks: Tasks, nodes: Iterable[ComputeNode]) -> Work:
+def _work_of(app: YarnApplication, tag: str, tasks: Tasks, nodes: Iterable[ComputeNode]) -> Work:
     master = bool(app.master)
     if master and tasks.progress is None:
         return Work(tag=tag, application=app.id, master=True)
@@ -439,7 +441,7 @@ def _together(first: Work, second: Work) -> Work:
 
 
 def _strays(
-    masters: MasterAddresses, live: Iterable[Application], tasks: Mapping[str, Tasks], deadline: Deadline
+    masters: MasterAddresses, live: Iterable[YarnApplication], tasks: Mapping[str, Tasks], deadline: Deadline
 ) -> tuple[tuple[Stray, ...], tuple[str, ...]]:
     """The stray tasks of all MapReduce applications, and the applications of which that is not known.
 
@@ -464,7 +466,7 @@ def _strays(
 # --- applications that have ended
 
 
-def _count_ended(masters: MasterAddresses, memory: Memory, deadline: Deadline) -> None:
+def _count_ended(masters: MasterAddresses, memory: ReaderMemory, deadline: Deadline) -> None:
     """Count each application that has ended since the last reading, once: jobs that succeeded, tasks of all."""
     last_us = max(memory.counted.values(), default=0)
     since_us = max(0, last_us - _LATE_US)
@@ -580,7 +582,7 @@ class _Reader:
         self._orders.put(None)
 
     def _work(self) -> None:
-        memory = Memory()
+        memory = ReaderMemory()
         while (order := self._orders.get()) is not None:
             target, deadline, answers = order
             try:

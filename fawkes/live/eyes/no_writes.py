@@ -21,7 +21,7 @@ from fawkes.live.base import limits
 from fawkes.live.data.left_open import LeftOpen, OpenFile
 from fawkes.live.data.loading import StoppedError
 from fawkes.live.data.saved import Unsaved
-from fawkes.live.hadoop.ha import NameNode, Pair
+from fawkes.live.hadoop.ha import NameNode, NameNodePair
 from fawkes.live.hadoop.orders import give
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import LiveCluster
@@ -63,7 +63,7 @@ class NoWrites:
         self._current = current
         self._waits = waits
         self._left_open = LeftOpen(ground, setup, cluster)
-        self._pair = Pair(ground, setup)
+        self._pair = NameNodePair(ground, setup)
         #: a controller that was killed may have left HDFS without writes
         self._takes_writes = False
         self._closing: dict[str, OpenFile] = {}

@@ -16,7 +16,7 @@ from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.wire.masters import Target
 
 
-class Reader(Protocol):
+class SampleReader(Protocol):
     """Reads what it is given, within a time of its own; `measure.Sampler` is the real one."""
 
     def sample(self, targets: Sequence[Target]) -> tuple[Reading, ...]:
@@ -37,7 +37,7 @@ class Sampling:
         self,
         clusters: Clusters,
         targets: Targets,
-        reader: Reader,
+        reader: SampleReader,
         clock: Clock,
         planned: Callable[[], Mapping[ClusterId, int | None]] = dict,
     ) -> None:

@@ -26,7 +26,7 @@ from fawkes.live.data.sources import fingerprint
 from fawkes.live.eyes.measure import is_ours
 from fawkes.live.eyes.places import Places
 from fawkes.live.nodes.clusters import LiveCluster
-from fawkes.live.wire.masters import Application, MasterAddresses, all_applications
+from fawkes.live.wire.masters import MasterAddresses, YarnApplication, all_applications
 from fawkes.live.wire.rest import Deadline
 from fawkes.live.wire.webhdfs import Hdfs, HdfsFile
 
@@ -135,7 +135,7 @@ def at_work(masters: MasterAddresses) -> list[dict[str, Plain]]:
     return [_application(application) for application in applications if not application.ended]
 
 
-def _application(app: Application) -> dict[str, Plain]:
+def _application(app: YarnApplication) -> dict[str, Plain]:
     tags: dict[str, Plain] = {"tags": sorted(app.tags)} if is_ours(app) else {}
     return {"id": app.id, "name": app.name, "user": app.user, **tags}
 

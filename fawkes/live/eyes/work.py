@@ -9,7 +9,7 @@ from fawkes.core.values.effects import CountWork
 from fawkes.core.values.tags import tag_of
 from fawkes.live.eyes.history import job_of
 from fawkes.live.eyes.measure import MAPREDUCE
-from fawkes.live.wire.masters import Application, MasterAddresses, all_applications
+from fawkes.live.wire.masters import MasterAddresses, YarnApplication, all_applications
 from fawkes.live.wire.rest import Deadline, UnreadableError, count, listed
 
 #: by kind of task: how a job's description counts the tasks, and the counter that has their milliseconds
@@ -35,7 +35,7 @@ def work_us(masters: MasterAddresses, effect: CountWork, deadline: Deadline) -> 
     return total * 1000
 
 
-def _of_application(masters: MasterAddresses, application: Application, deadline: Deadline) -> int:
+def _of_application(masters: MasterAddresses, application: YarnApplication, deadline: Deadline) -> int:
     if application.kind != MAPREDUCE:
         raise UnreadableError(application.id, f"{application.kind or 'an unknown kind'} has no counters of MapReduce")
     if not application.ended:

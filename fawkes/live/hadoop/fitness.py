@@ -83,7 +83,7 @@ class Problem:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class HostSeen:
     """A host as it was seen: ``error`` is why it could not be used, and then the rest says nothing.
 
     ``java`` is the one that Hadoop would run on, ``java_error`` why there is none. ``clock_us`` is how far its clock is
@@ -120,7 +120,7 @@ class Seen:
 class Fitness:
     """A host and what is wrong with it."""
 
-    seen: Seen
+    seen: HostSeen
     problems: tuple[Problem, ...]
 
     @property
@@ -144,7 +144,7 @@ class Fitness:
         return "warnings" if self.problems else "fits"
 
 
-def judge(hosts: Sequence[Seen], pool: str, *, standby_bytes: int = 0, promised: bool = False) -> list[Fitness]:
+def judge(hosts: Sequence[HostSeen], pool: str, *, standby_bytes: int = 0, promised: bool = False) -> list[Fitness]:
     """The verdict on each host of a pool, in the order given.
 
     ``standby_bytes`` is what the daemons of a core node take besides ``memory`` where an MR-cluster is to have a second
@@ -159,7 +159,7 @@ def judge(hosts: Sequence[Seen], pool: str, *, standby_bytes: int = 0, promised:
     ]
 
 
-def _problems(seen: Seen, pool: str, names: _Names, *, standby_bytes: int, promised: bool) -> Iterator[Problem]:
+def _problems(seen: HostSeen, pool: str, names: _Names, *, standby_bytes: int, promised: bool) -> Iterator[Problem]:
     if seen.error is not None:
         key = isinstance(seen.error, SshError) and seen.error.state in _KEY_STATES
         yield Problem("key" if key else "ssh", seen.error.what, seen.error.hint)
@@ -189,7 +189,7 @@ def _problems(seen: Seen, pool: str, names: _Names, *, standby_bytes: int, promi
 class _Names:
     """Names of hosts, as all that were reached see them together."""
 
-    def __init__(self, reached: Sequence[Seen]) -> None:
+    def __init__(self, reached: Sequence[HostSeen]) -> None:
         self._by_hostname: dict[str, list[str]] = {}
         self._by_name = {seen.node.name: seen for seen in reached}
         said: dict[str, dict[str, int]] = {}
@@ -201,7 +201,7 @@ class _Names:
                     counts[address] = counts.get(address, 0) + 1
         self._usual = {name: max(counts, key=lambda a: (counts[a], a)) for name, counts in said.items()}
 
-    def problems(self, seen: Seen) -> Iterator[Problem]:
+    def problems(self, seen: HostSeen) -> Iterator[Problem]:
         """The faults of the names of one host, and with what it makes of the others'."""
         yield from self._own(seen)
         resolved = seen.facts.under("name")
@@ -224,7 +224,7 @@ class _Names:
             )
         yield from self._wrong_addresses(seen, {n: a for n, a in resolved.items() if a and n in needed})
 
-    def data(self, seen: Seen) -> Iterator[Problem]:
+    def data(self, seen: HostSeen) -> Iterator[Problem]:
         """The faults of its data_address, and with its way to the one of another node."""
         address = seen.node.data_address
         if not _has(seen):
@@ -247,7 +247,7 @@ class _Names:
                     "Give the nodes routes to each other, and open their firewalls for each other",
                 )
 
-    def _own(self, seen: Seen) -> Iterator[Problem]:
+    def _own(self, seen: HostSeen) -> Iterator[Problem]:
         name, hostname = seen.node.name, seen.facts.get("hostname", "")
         same = [other for other in self._by_hostname.get(hostname, ()) if other != name]
         if same and set(same) & set(seen.sees):
@@ -262,7 +262,7 @@ class _Names:
                 Level.BAD if taken else Level.WARNING,
             )
 
-    def _wrong_addresses(self, seen: Seen, resolved: Mapping[str, str]) -> Iterator[Problem]:
+    def _wrong_addresses(self, seen: HostSeen, resolved: Mapping[str, str]) -> Iterator[Problem]:
         for name, address in sorted(resolved.items()):
             usual = self._usual.get(name, address)
             if _is_loopback(address):
@@ -291,13 +291,13 @@ def _is_loopback(text: str) -> bool:
     return address is not None and address.is_loopback
 
 
-def _own_addresses(seen: Seen) -> set[IPv4Address | IPv6Address]:
+def _own_addresses(seen: HostSeen) -> set[IPv4Address | IPv6Address]:
     """The addresses of a node's interfaces, without the loopback."""
     own = (_address(text if "." in text else ":".join(re.findall("....", text))) for text in seen.facts.all("has"))
     return {address for address in own if address is not None and not address.is_loopback}
 
 
-def _has(seen: Seen) -> bool:
+def _has(seen: HostSeen) -> bool:
     """True if a node has its data_address; true where that is not known, or is a fault of names."""
     address = _address(seen.facts.get(f"name.{seen.node.data_address}", seen.node.data_address))
     own = _own_addresses(seen)
@@ -318,7 +318,7 @@ def _short(name: str) -> str:
     return name.split(".", 1)[0].lower()
 
 
-def _clock(seen: Seen) -> Iterator[Problem]:
+def _clock(seen: HostSeen) -> Iterator[Problem]:
     off = seen.clock_us
     if off is not None and fit.clock_differs(off):
         yield Problem(
@@ -329,13 +329,13 @@ def _clock(seen: Seen) -> Iterator[Problem]:
         )
 
 
-def free_bytes(seen: Seen) -> int | None:
+def free_bytes(seen: HostSeen) -> int | None:
     """The free space of the work folder's disk."""
     free = seen.facts.number("disk.free_kb")
     return None if free is None else free * 1024
 
 
-def _disk(seen: Seen, pool: str) -> Iterator[Problem]:
+def _disk(seen: HostSeen, pool: str) -> Iterator[Problem]:
     folder, free = seen.node.work_dir, free_bytes(seen)
     total = (seen.facts.number("disk.total_kb") or 0) * 1024
     if free is not None and fit.disk_is_full(free, total):
@@ -358,7 +358,7 @@ def _disk(seen: Seen, pool: str) -> Iterator[Problem]:
         )
 
 
-def _unusable(seen: Seen) -> Problem | None:
+def _unusable(seen: HostSeen) -> Problem | None:
     """The reason why the work folder cannot be used, although its disk has room."""
     folder, user, mount = seen.node.work_dir, seen.facts.get("user"), seen.facts.get("disk.mount", "its mount point")
     why, options = seen.facts.get("disk.why", ""), seen.facts.get("disk.options", "").split(",")
@@ -392,7 +392,7 @@ def _unusable(seen: Seen) -> Problem | None:
     )
 
 
-def _memory(seen: Seen, standby_bytes: int) -> Iterator[Problem]:
+def _memory(seen: HostSeen, standby_bytes: int) -> Iterator[Problem]:
     there = (seen.facts.number("memory_kb") or 0) * 1024
     left = there - seen.node.memory_bytes
     if there and 0 <= left < standby_bytes and seen.node.may_core:
@@ -411,13 +411,13 @@ def _memory(seen: Seen, standby_bytes: int) -> Iterator[Problem]:
         )
 
 
-def _serves(seen: Seen, pool: str) -> bool:
+def _serves(seen: HostSeen, pool: str) -> bool:
     """True if it belongs to an MR-cluster of this pool now."""
     lease = seen.facts.under("lease")
     return lease.get("pool") == pool and bool(lease.get("cluster"))
 
 
-def _ports(seen: Seen, pool: str, *, journal: bool) -> Iterator[Problem]:
+def _ports(seen: HostSeen, pool: str, *, journal: bool) -> Iterator[Problem]:
     names = {port: name for name, port in vars(Ports()).items() if journal or not name.startswith("journal")}
     used = sorted(int(port) for port in seen.facts.all("listen") if int(port) in names)
     if used and not _serves(seen, pool):
@@ -429,7 +429,7 @@ def _ports(seen: Seen, pool: str, *, journal: bool) -> Iterator[Problem]:
         )
 
 
-def _left(seen: Seen, pool: str) -> Iterator[Problem]:
+def _left(seen: HostSeen, pool: str) -> Iterator[Problem]:
     lease = seen.facts.under("lease")
     owner = lease.get("pool", pool)
     if "damage" in lease:
@@ -463,14 +463,14 @@ def _left(seen: Seen, pool: str) -> Iterator[Problem]:
         )
 
 
-def _tools(seen: Seen) -> Iterator[Problem]:
+def _tools(seen: HostSeen) -> Iterator[Problem]:
     missing = sorted(seen.facts.all("missing"))
     if missing:
         packages = " ".join(sorted({_PACKAGES.get(tool, "coreutils") for tool in missing}))
         yield Problem("tools", f"programs are missing: {', '.join(missing)}", f"On Debian: apt-get install {packages}")
 
 
-def _ways(seen: Seen) -> Iterator[Problem]:
+def _ways(seen: HostSeen) -> Iterator[Problem]:
     if seen.shell_us is not None and fit.shell_is_slow(seen.shell_us):
         yield Problem(
             "shell",

@@ -52,7 +52,7 @@ class JournalNode:
     txid: int | None
 
 
-class Pair:
+class NameNodePair:
     """Both NameNodes of MR-clusters, and their journals."""
 
     def __init__(self, ground: Ground, setup: Setup) -> None:

@@ -11,7 +11,7 @@ from fawkes.live.base import limits
 from fawkes.live.kerberos.keytab import TicketError
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.ground import Ground
-from fawkes.live.wire.hadoop_rpc import Order, RpcError, Session, call
+from fawkes.live.wire.hadoop_rpc import Order, RpcError, SaslSession, call
 from fawkes.live.wire.rest import Deadline
 
 _log = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ class AddressedOrder(NamedTuple):
     address: str
     port: int
     order: Order
-    session: Callable[[], Session] | None = None
+    session: Callable[[], SaslSession] | None = None
 
 
 def tell(ground: Ground, cluster: LiveCluster, at: NodeId, order: AddressedOrder) -> bytes:

@@ -38,7 +38,7 @@ from fawkes.live.wire.hadoop_rpc import (
     REFRESH_YARN,
     REFRESH_YARN_POLICY,
     Order,
-    Session,
+    SaslSession,
     kill_application,
     kill_attempt,
     list_open_files,
@@ -238,7 +238,7 @@ class Setup:
         key = self._login(cluster) or self._doors.keys.of(cluster.id)
         return addresses_of(self._ground, cluster.master, key, cluster.details.run_as)
 
-    def session(self, cluster: LiveCluster) -> Session | None:
+    def session(self, cluster: LiveCluster) -> SaslSession | None:
         """The beginning of a conversation over RPC with one of its daemons; None without Kerberos. TicketError."""
         login = self._login(cluster)
         return None if login is None else login.session()

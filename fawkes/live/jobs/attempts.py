@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 
 from fawkes.core.values.model import JobId
-from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Cause, Launcher, Resumes
+from fawkes.core.values.sight import AppLife, AppSeen, Attempt, ClientCause, Launcher, Resumes
 from fawkes.core.values.tags import tag_of
 from fawkes.live.base import limits
 from fawkes.live.hadoop.setup import Setup
@@ -18,7 +18,7 @@ from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import job as book
 from fawkes.live.wire import masters
-from fawkes.live.wire.masters import Application
+from fawkes.live.wire.masters import YarnApplication
 from fawkes.live.wire.rest import Deadline, UnreadableError
 
 #: the last words of the ApplicationMaster of a job of tasks (java-tasks/Spec.java)
@@ -59,12 +59,12 @@ def see(
     ended = launcher in (Launcher.FINISHED, Launcher.LOST) and exit_code != 0
     if not ended or any(not application.ended for application in known):
         return seen
-    cause, why = cause_of(result.stderr) if not known else (Cause.NOT_KNOWN, "")
+    cause, why = cause_of(result.stderr) if not known else (ClientCause.NOT_KNOWN, "")
     said = why or why_failed(setup.masters(cluster), known, result.stderr, Deadline.after(limits.APPLICATIONS_S))
     return replace(seen, words=said, cause=cause, lost_sight=any(_lost_sight(result.stderr, a.id) for a in known))
 
 
-def applications_of(setup: Setup, cluster: LiveCluster, job: JobId, attempt: int) -> tuple[Application, ...]:
+def applications_of(setup: Setup, cluster: LiveCluster, job: JobId, attempt: int) -> tuple[YarnApplication, ...]:
     """All applications of an attempt, oldest first; UnreadableError while the ResourceManager is not sure of them."""
     deadline = Deadline.after(limits.APPLICATIONS_S)
     return masters.all_applications(setup.masters(cluster), deadline, tag=tag_of(job, attempt))
@@ -77,7 +77,7 @@ def _launcher(state: str) -> Launcher:
         return Launcher.NOT_KNOWN
 
 
-def _application(app: Application) -> AppSeen:
+def _application(app: YarnApplication) -> AppSeen:
     life = AppLife.LIVE
     if app.ended:
         life = AppLife.SUCCEEDED if app.succeeded else AppLife.FAILED
@@ -92,7 +92,7 @@ def _application(app: Application) -> AppSeen:
     )
 
 
-def _resumes(app: Application) -> Resumes | None:
+def _resumes(app: YarnApplication) -> Resumes | None:
     match = _CAME_BACK.search(app.diagnostics)
     return Resumes(int(match[1]), int(match[2]) * 1000, int(match[3]) * 1000) if match else None
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from fawkes.core.values.sight import Cause
+from fawkes.core.values.sight import ClientCause
 from fawkes.live.base import limits
-from fawkes.live.wire.masters import Application, MasterAddresses
+from fawkes.live.wire.masters import MasterAddresses, YarnApplication
 from fawkes.live.wire.rest import Deadline, UnreadableError, get_json, get_lines, listed
 
 _CHATTER = re.compile(r"\S+ \S+ (INFO|WARN|DEBUG) ")
@@ -24,19 +24,21 @@ _TASK = re.compile(r"task_\d+_\d+_[mr]_\d+")
 #: what a client that gave nothing to YARN may have said, and how it is told
 _CAUSES = (
     (
-        Cause.OUTPUT_EXISTS,
+        ClientCause.OUTPUT_EXISTS,
         re.compile(r"Output directory (\S+) already exists"),
         "its output folder {} exists already: give it another one, or remove that one",
     ),
     (
-        Cause.NO_CLASS,
+        ClientCause.NO_CLASS,
         re.compile(r"(?:ClassNotFoundException:|Could not find or load main class) (\S+)"),
         "there is no class {} in its jar or in Hadoop: correct its name",
     ),
 )
 
 
-def why_failed(masters: MasterAddresses, applications: Iterable[Application], stderr: str, deadline: Deadline) -> str:
+def why_failed(
+    masters: MasterAddresses, applications: Iterable[YarnApplication], stderr: str, deadline: Deadline
+) -> str:
     """The error of the failed task; else the ResourceManager's about its application; else the client's last words.
 
     Empty when nobody said anything.
@@ -54,16 +56,16 @@ def why_failed(masters: MasterAddresses, applications: Iterable[Application], st
     return (unread or telling or words or [""])[-1].removeprefix("Caused by: ")
 
 
-def cause_of(stderr: str) -> tuple[Cause, str]:
+def cause_of(stderr: str) -> tuple[ClientCause, str]:
     """The reason why a client gave nothing to YARN, and its words; not known, and empty, when it said other things."""
     for cause, pattern, words in _CAUSES:
         if match := pattern.search(stderr):
-            what = match[1] if cause is Cause.NO_CLASS else urlsplit(match[1]).path
+            what = match[1] if cause is ClientCause.NO_CLASS else urlsplit(match[1]).path
             return cause, words.format(what)
-    return Cause.NOT_KNOWN, ""
+    return ClientCause.NOT_KNOWN, ""
 
 
-def task_error(masters: MasterAddresses, application: Application, deadline: Deadline) -> str:
+def task_error(masters: MasterAddresses, application: YarnApplication, deadline: Deadline) -> str:
     """The first line of what a failed task said last; empty where nobody knows.
 
     A ResourceManager tells only which task failed.
@@ -81,7 +83,7 @@ def task_error(masters: MasterAddresses, application: Application, deadline: Dea
     return next((text.split("\n")[0].strip().removeprefix("Error: ") for text in reversed(said) if text), "")
 
 
-def driver_error(masters: MasterAddresses, application: Application, deadline: Deadline) -> str:
+def driver_error(masters: MasterAddresses, application: YarnApplication, deadline: Deadline) -> str:
     """The exception that ended a driver; empty where nobody knows, or YARN's first line says all.
 
     That line has the exception of a program in Java that had begun to use Spark. Of one in Python YARN knows the exit

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from fawkes.live.wire.masters import Application
+from fawkes.live.wire.masters import YarnApplication
 from fawkes.live.wire.webhdfs import Hdfs
 
 OUTPUT = "mapreduce.output.fileoutputformat.outputdir"
@@ -26,7 +26,7 @@ _BEGUN, _COMMITTED = "COMMIT_STARTED", "COMMIT_SUCCESS"
 _WRITING = "_temporary"
 
 
-def staging(application: Application, settings: Mapping[str, Mapping[str, str]]) -> str:
+def staging(application: YarnApplication, settings: Mapping[str, Mapping[str, str]]) -> str:
     """The folder in which an ApplicationMaster of MapReduce keeps the files of its job."""
     top = urlsplit(settings["mapred-site"][_STAGING]).path.rstrip("/")
     return f"{top}/{application.user}/.staging/{application.id.replace('application', 'job', 1)}"

@@ -24,7 +24,7 @@ from fawkes.core.fairness.targets import Bounds
 from fawkes.core.quota.loop import node_cores, step, teachers
 from fawkes.core.quota.nodes import NodeNeeds, settling_s, tell_nodes
 from fawkes.core.quota.profile import profile_of
-from fawkes.core.quota.sight import ApplicationSeen, Goal, Look, Period, Room
+from fawkes.core.quota.sight import ApplicationSeen, JobGoal, LoopState, Period, PeriodLook
 from fawkes.core.quota.values import Divide, QuotaRules
 from fawkes.core.state.state import State
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, NodeId, NodeLife
@@ -55,7 +55,7 @@ class SetsQuotas(Protocol):
         """The quotas in force on each node, or why that is not known."""
 
 
-def goal_of(job: JobState) -> Goal | None:
+def goal_of(job: JobState) -> JobGoal | None:
     """The goal of an attempt of a Spark job with a profile and a deadline; None for all others."""
     if job.due_us is None:
         return None
@@ -67,7 +67,7 @@ def goal_of(job: JobState) -> Goal | None:
     except FawkesError as error:
         _log.warning("%s runs without quotas: its profile cannot be read: %s", job.id, error)
         return None
-    return Goal(
+    return JobGoal(
         job=job.id,
         cluster=job.cluster,
         attempt=job.attempt,
@@ -105,17 +105,17 @@ class Quotas:
         self._nodes = nodes
         self._record = record
         self._profiles = profiles
-        self._unfit: dict[JobId, Goal] = {}
+        self._unfit: dict[JobId, JobGoal] = {}
         self._divide = divide
         self._rules = rules
         self._shared_cores = shared_cores
         self._now_us = now_us
-        self._room = Room()
+        self._room = LoopState()
         self._sizes = NodeNeeds()
-        self._stood: tuple[Room, Mapping[NodeId, float | None]] = (self._room, {})
+        self._stood: tuple[LoopState, Mapping[NodeId, float | None]] = (self._room, {})
         self._readers: dict[tuple[JobId, int], DriverReader] = {}
         self._answers: dict[tuple[JobId, int], Future[ApplicationSeen]] = {}
-        self._read: dict[tuple[JobId, int], Goal | None] = {}
+        self._read: dict[tuple[JobId, int], JobGoal | None] = {}
         self._cores = _NodeCores(setup)
         self._own = ThreadPoolExecutor(max_workers=1, thread_name_prefix="quotas")
         self._drivers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="drivers")
@@ -174,7 +174,7 @@ class Quotas:
         }
         seen = self._drivers_say(goals, clusters)
         nodes = self._nodes_of(seen, clusters)
-        look = Look(at_us=self._now_us(), seen=tuple(seen), nodes=nodes, unset=self._unset)
+        look = PeriodLook(at_us=self._now_us(), seen=tuple(seen), nodes=nodes, unset=self._unset)
         before = self._room
         period = step(before, look, self._divide, self._rules)
         self._room = period.room
@@ -191,7 +191,7 @@ class Quotas:
         self._record.append(before, look, period)
         return period
 
-    def _goals(self) -> list[Goal]:
+    def _goals(self) -> list[JobGoal]:
         """The goals of the attempts under way, by job; what a job says is read once."""
         # Another thread changes the jobs.
         under_way = {(job.id, job.attempt): job for job in list(self._view.jobs.values()) if job.life in _AT_WORK}
@@ -206,7 +206,9 @@ class Quotas:
         for goal in ended:
             self._drivers.submit(learn, self._setup, self._clusters.get(goal.cluster), goal, self._profiles)
 
-    def _drivers_say(self, goals: Sequence[Goal], clusters: Mapping[ClusterId, LiveCluster]) -> list[ApplicationSeen]:
+    def _drivers_say(
+        self, goals: Sequence[JobGoal], clusters: Mapping[ClusterId, LiveCluster]
+    ) -> list[ApplicationSeen]:
         """The answers of all drivers. A slow one is not waited for: its answer counts in a later period."""
         keys = {(goal.job, goal.attempt): goal for goal in goals}
         self._readers = {key: reader for key, reader in self._readers.items() if key in keys}
@@ -219,7 +221,7 @@ class Quotas:
         late = "its driver has not answered yet"
         return [answered.get(key) or ApplicationSeen(goal=goal, why=late) for key, goal in keys.items()]
 
-    def _look(self, goal: Goal, cluster: LiveCluster | None) -> ApplicationSeen:
+    def _look(self, goal: JobGoal, cluster: LiveCluster | None) -> ApplicationSeen:
         """The answer of the driver of a goal; why there is none, where it says nothing."""
         if cluster is None or not cluster.ready:
             return ApplicationSeen(goal=goal, why=f"{goal.cluster} has no masters at the moment")
@@ -305,7 +307,7 @@ def _wanted(period: Period, clusters: Mapping[ClusterId, LiveCluster]) -> Wanted
 # --- Profiles that the runs of jobs make by themselves, where the one that they were given does not fit
 
 
-def learn(setup: Setup, cluster: LiveCluster | None, goal: Goal, folder: Path) -> None:
+def learn(setup: Setup, cluster: LiveCluster | None, goal: JobGoal, folder: Path) -> None:
     """Keep what an attempt that has ended did as the next version of its profile, if it ended well and this fits.
 
     What keeps it from that is a warning with the next command; a job is never touched by it.

@@ -118,11 +118,11 @@ def _nodes(setup: Setup, cluster: LiveCluster, step_mb: int) -> spark.Nodes:
     )
 
 
-def _place(setup: Setup, cluster: LiveCluster, home: SparkRelease) -> spark.Place:
+def _place(setup: Setup, cluster: LiveCluster, home: SparkRelease) -> spark.SparkPlace:
     """The MR-cluster for an application whose client has Spark in ``home``."""
     memory = {name: node_mb for name, (node_mb, _) in setup.pool().items()}
     most, quick = max(memory.values()), memory[cluster.master] < _QUICK_MB
-    return spark.Place(
+    return spark.SparkPlace(
         home=home.root,
         default_fs=setup.default_fs(cluster),
         history=history(setup, cluster),

@@ -23,7 +23,7 @@ from fawkes.live.kerberos.keytab import principals_in
 
 if TYPE_CHECKING:
     from fawkes.live.kerberos.certificates import Certificates
-    from fawkes.live.kerberos.tickets import Session, Tickets
+    from fawkes.live.kerberos.tickets import GssapiSession, Tickets
 
 _OTHERS = 0o077
 _MOST_BYTES = 1 << 20
@@ -110,7 +110,7 @@ class Login:
         """The value of an Authorization header for one request; TicketError."""
         return f"Negotiate {self.tickets.proof(self.wanted.web)}"
 
-    def session(self) -> Session:
+    def session(self) -> GssapiSession:
         """The beginning of a conversation over RPC; TicketError."""
         return self.tickets.session(self.wanted.service)
 

@@ -45,9 +45,9 @@ class Tickets:
         context = self._context(server, gssapi.OID.from_int_seq("1.3.6.1.5.5.2"))
         return base64.b64encode(self._step(context, None) or b"").decode()
 
-    def session(self, server: Principal) -> Session:
+    def session(self, server: Principal) -> GssapiSession:
         """The beginning of a private conversation over RPC; TicketError."""
-        return Session(self._context(server, gssapi.MechType.kerberos), self._keytab)
+        return GssapiSession(self._context(server, gssapi.MechType.kerberos), self._keytab)
 
     def _context(self, server: Principal, mechanism: gssapi.OID) -> gssapi.SecurityContext:
         name = gssapi.Name(str(server), gssapi.NameType.kerberos_principal)
@@ -85,7 +85,7 @@ def _left_s(credentials: gssapi.Credentials) -> float:
         return -1.0
 
 
-class Session:
+class GssapiSession:
     """The client's side of SASL's GSSAPI mechanism (RFC 4752), and what it encrypts afterwards."""
 
     def __init__(self, context: gssapi.SecurityContext, keytab: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fawkes.live.lab.inside.wiring import Cable, Host, Wiring
+from fawkes.live.lab.inside.wiring import Cable, LabHost, Wiring
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Blueprint:
         return cls(wiring=wiring, libraries=tuple(data.pop("libraries")), users=users, **data)
 
     @property
-    def hosts(self) -> tuple[Host, ...]:
+    def hosts(self) -> tuple[LabHost, ...]:
         """All hosts of the lab."""
         return self.wiring.hosts
 
@@ -78,7 +78,7 @@ class Blueprint:
         """The socket on which the warden listens."""
         return Path(self.folder) / CONTROL
 
-    def of_host(self, host: Host) -> Path:
+    def of_host(self, host: LabHost) -> Path:
         """The folder of one host: its host key, its disks, the log of its sshd."""
         return Path(self.folder) / "hosts" / host.name
 
@@ -89,7 +89,7 @@ def _wiring(bridges: list[str], links: list[list[str]], controller: list[Any], h
         bridges=tuple(bridges),
         links=tuple((first, second) for first, second in links),
         controller=_cables(controller),
-        hosts=tuple(Host(host["name"], host["site"], _cables(host["cables"])) for host in hosts),
+        hosts=tuple(LabHost(host["name"], host["site"], _cables(host["cables"])) for host in hosts),
     )
 
 

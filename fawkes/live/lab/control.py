@@ -47,7 +47,7 @@ class NoWardenError(FawkesError):
     """Nobody listens: the lab is not up."""
 
 
-class Line:
+class WardenLine:
     """A connection to the warden of the lab whose things are in ``folder``; NoWardenError when there is none."""
 
     def __init__(self, folder: Path) -> None:
@@ -91,7 +91,7 @@ class Line:
         """End the connection."""
         self._socket.close()
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> WardenLine:
         return self
 
     def __exit__(self, *_: object) -> None:

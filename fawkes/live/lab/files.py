@@ -12,7 +12,7 @@ from pathlib import Path
 from fawkes.base.errors import RefusedError, UserError
 from fawkes.live.lab.blueprint import User
 from fawkes.live.lab.inside.sshd import Sshd
-from fawkes.live.lab.inside.wiring import Host, Wiring, node_set
+from fawkes.live.lab.inside.wiring import LabHost, Wiring, node_set
 from fawkes.live.lab.sizing import Offer
 from fawkes.live.lab.spec import CONTROLLER, CONTROLLER_ADDRESS
 
@@ -32,7 +32,7 @@ _FIRST_USER_ID = 61_001
 
 
 @dataclass(frozen=True)
-class Login:
+class LabLogin:
     """The user that the controller logs in as on the hosts; ``id`` is 0 for a root who can become others."""
 
     name: str
@@ -41,17 +41,17 @@ class Login:
     home: str
 
 
-def this_login() -> Login:
+def this_login() -> LabLogin:
     """Whoever runs the lab; a home that does not exist on the machine is made on the hosts' own disks."""
     user, group = os.getuid(), os.getgid()
     if user == 0 and not has_other_users(Path("/proc/self/uid_map").read_text()):
-        return Login(_NAMELESS, _NAMELESS_ID, _NAMELESS_ID, _HOME_ON_DISK)
+        return LabLogin(_NAMELESS, _NAMELESS_ID, _NAMELESS_ID, _HOME_ON_DISK)
     try:
         entry = pwd.getpwuid(user)
     except KeyError:
-        return Login(_NAMELESS, user, group, _HOME_ON_DISK)
+        return LabLogin(_NAMELESS, user, group, _HOME_ON_DISK)
     home = entry.pw_dir if Path(entry.pw_dir).is_dir() else _HOME_ON_DISK
-    return Login(entry.pw_name, user, group, home)
+    return LabLogin(entry.pw_name, user, group, home)
 
 
 def has_other_users(uid_map: str) -> bool:
@@ -59,7 +59,7 @@ def has_other_users(uid_map: str) -> bool:
     return sum(int(line.split()[2]) for line in uid_map.splitlines()) > 1
 
 
-def hosts_file(hosts: Iterable[Host], machine: str) -> str:
+def hosts_file(hosts: Iterable[LabHost], machine: str) -> str:
     """/etc/hosts of all hosts and of the controller, which is also known by the machine's own name."""
     names = dict.fromkeys((CONTROLLER, machine))
     lines = ["127.0.0.1 localhost", f"{CONTROLLER_ADDRESS} {' '.join(names)}"]
@@ -70,7 +70,7 @@ def hosts_file(hosts: Iterable[Host], machine: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def own_users(names: Iterable[str], login: Login) -> tuple[User, ...]:
+def own_users(names: Iterable[str], login: LabLogin) -> tuple[User, ...]:
     """The users that MR-clusters may run as; RefusedError for a lab of somebody who cannot become others."""
     users = tuple(User(name, _FIRST_USER_ID + at) for at, name in enumerate(names))
     if users and login.id != 0:
@@ -81,7 +81,7 @@ def own_users(names: Iterable[str], login: Login) -> tuple[User, ...]:
     return users
 
 
-def passwd_file(machines: str, login: Login, users: Iterable[User] = (), login_shell: str = "") -> str:
+def passwd_file(machines: str, login: LabLogin, users: Iterable[User] = (), login_shell: str = "") -> str:
     """/etc/passwd of the hosts: the machine's, with the login user as a lab needs it and sshd's own user.
 
     UserError when this machine has no such login shell.
@@ -100,7 +100,7 @@ def passwd_file(machines: str, login: Login, users: Iterable[User] = (), login_s
     return "\n".join([own, *kept, f"{_PRIVILEGE_USER}:x:65533:65534::/run/sshd:/usr/sbin/nologin"]) + "\n"
 
 
-def group_file(machines: str, login: Login, users: Iterable[User] = ()) -> str:
+def group_file(machines: str, login: LabLogin, users: Iterable[User] = ()) -> str:
     """/etc/group of the hosts: the machine's.
 
     A user without rights cannot give a terminal to the group tty, and sshd gives up a session over that, unless there
@@ -111,12 +111,12 @@ def group_file(machines: str, login: Login, users: Iterable[User] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
-def shadow_file(login: Login) -> str:
+def shadow_file(login: LabLogin) -> str:
     """/etc/shadow of the hosts: no password opens anything, and no account is locked."""
     return "".join(f"{name}:*:19000:0:99999:7:::\n" for name in (login.name, _PRIVILEGE_USER))
 
 
-def sshd_config(login: Login, sshd: Sshd, more: Iterable[str] = ()) -> str:
+def sshd_config(login: LabLogin, sshd: Sshd, more: Iterable[str] = ()) -> str:
     """The configuration of every host's sshd: keys only, with sshd's own limits; ``more`` lines count before ours."""
     lines = [
         *more,
@@ -145,7 +145,7 @@ def in_host(sshd: Sshd, path: Path) -> str:
     return str(path) if sshd.root == Path("/") else f"{RUN_FOLDER}/sshd/{path.relative_to(sshd.root)}"
 
 
-def known_hosts(hosts: Iterable[Host], public_keys: Mapping[str, str]) -> str:
+def known_hosts(hosts: Iterable[LabHost], public_keys: Mapping[str, str]) -> str:
     """known_hosts with each host's key under its name and its address."""
     return f"{MARK}\n" + "".join(f"{host.name},{host.address} {public_keys[host.name]}\n" for host in hosts)
 

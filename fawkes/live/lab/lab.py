@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from fawkes.base.errors import DeadlineError, FawkesError, RefusedError, UserError
-from fawkes.live.lab.control import COMMIT, Line, NoWardenError, error_from_data, refusal_from_data
+from fawkes.live.lab.control import COMMIT, NoWardenError, WardenLine, error_from_data, refusal_from_data
 from fawkes.live.lab.files import write_site
 from fawkes.live.lab.folder import STATE, LabFolder
 from fawkes.live.lab.inside import kernel
-from fawkes.live.lab.prepare import BLUEPRINT, Plan, prepare
+from fawkes.live.lab.prepare import BLUEPRINT, LabPlan, prepare
 from fawkes.live.lab.spec import LabSpec, check_name, name_of_site
 
 _BUILD_LIMIT_S = 120.0
@@ -153,9 +153,9 @@ class Lab:
         """End everything of the lab and remove its hosts' disks; the site folder stays."""
         down(self.name)
 
-    def _line(self) -> Line:
+    def _line(self) -> WardenLine:
         try:
-            return Line(LabFolder(self.name).path)
+            return WardenLine(LabFolder(self.name).path)
         except NoWardenError as error:
             raise UserError(f"lab {self.name!r} is not up", hint="Bring it up: fawkes lab up") from error
 
@@ -231,7 +231,7 @@ def _same_lab(folder: LabFolder, spec: LabSpec) -> Lab:
     )
 
 
-def _build(folder: LabFolder, lock: int, spec: LabSpec, plan: Plan) -> None:
+def _build(folder: LabFolder, lock: int, spec: LabSpec, plan: LabPlan) -> None:
     """Start the warden, wait for its hosts, write the site folder, and only then let the lab outlive this process."""
     log = folder.path / "warden.log"
     command = [sys.executable, "-P", "-m", "fawkes.live.lab.warden", str(folder.path / BLUEPRINT), str(lock)]
@@ -292,7 +292,7 @@ def _wait_for_end(answers: IO[bytes]) -> None:
 
 def _warden(folder: LabFolder) -> int | None:
     try:
-        with Line(folder.path) as line:
+        with WardenLine(folder.path) as line:
             return line.warden_pid()
     except NoWardenError:
         return folder.warden_by_state()

@@ -22,14 +22,14 @@ BLUEPRINT = "blueprint.json"
 
 
 @dataclass(frozen=True)
-class Plan:
+class LabPlan:
     """A lab ready to be built, and the files that its site folder gets when it is up: name to text."""
 
     blueprint: Blueprint
     site_files: Mapping[str, str]
 
 
-def prepare(spec: LabSpec, folder: Path, tell: Callable[[str], None]) -> Plan:
+def prepare(spec: LabSpec, folder: Path, tell: Callable[[str], None]) -> LabPlan:
     """Write what the hosts need into the lab's folder; the site folder is only looked at.
 
     RefusedError when so many hosts do not fit, the site folder is somebody else's, or this machine has no /etc/hosts;
@@ -66,7 +66,7 @@ def prepare(spec: LabSpec, folder: Path, tell: Callable[[str], None]) -> Plan:
     _make_host_folders(blueprint, keys)
     (folder / BLUEPRINT).write_text(blueprint.to_json())
     disk_bytes = spec.disk_bytes or shutil.disk_usage(folder).free // spec.hosts
-    return Plan(
+    return LabPlan(
         blueprint,
         {
             files.KEY_FILE: key.private,
@@ -77,7 +77,7 @@ def prepare(spec: LabSpec, folder: Path, tell: Callable[[str], None]) -> Plan:
     )
 
 
-def _write_etc(blueprint: Blueprint, spec: LabSpec, login: files.Login, sshd: Sshd, key: KeyPair) -> None:
+def _write_etc(blueprint: Blueprint, spec: LabSpec, login: files.LabLogin, sshd: Sshd, key: KeyPair) -> None:
     blueprint.etc.mkdir()
     texts = {
         "hosts": files.hosts_file(blueprint.hosts, socket.gethostname()),

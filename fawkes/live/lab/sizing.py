@@ -36,7 +36,7 @@ STEP_BYTES = 64 * MB
 
 
 @dataclass(frozen=True)
-class Machine:
+class LabMachine:
     """The machine: memory in bytes, and cores."""
 
     memory_bytes: int
@@ -51,14 +51,14 @@ class Offer:
     cores: int
 
 
-def this_machine() -> Machine:
+def this_machine() -> LabMachine:
     """The memory and the cores that this process may use, limits of its memory cgroup included."""
     match = re.search(r"^MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
     total = int(match[1]) * 1024 if match else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return Machine(min([total, *_cgroup_limits()]), len(os.sched_getaffinity(0)))
+    return LabMachine(min([total, *_cgroup_limits()]), len(os.sched_getaffinity(0)))
 
 
-def offer(hosts: int, machine: Machine, *, asked_bytes: int | None, disk_bytes: int | None) -> Offer:
+def offer(hosts: int, machine: LabMachine, *, asked_bytes: int | None, disk_bytes: int | None) -> Offer:
     """The offer of each of so many hosts; RefusedError with the number that fits when it is too little.
 
     With ``asked_bytes`` only these promises are added up: whoever names a size knows which daemons will run.
@@ -77,13 +77,13 @@ def offer(hosts: int, machine: Machine, *, asked_bytes: int | None, disk_bytes: 
     return Offer(min(MOST_OFFER_BYTES, free // STEP_BYTES * STEP_BYTES), cores)
 
 
-def _offered(hosts: int, machine: Machine, disk_bytes: int) -> int:
+def _offered(hosts: int, machine: LabMachine, disk_bytes: int) -> int:
     clusters = max(1, hosts // HOSTS_OF_CLUSTER)
     free = machine.memory_bytes - SYSTEM_BYTES - clusters * MASTERS_BYTES
     return free // hosts - DAEMONS_OF_HOST_BYTES - disk_bytes
 
 
-def _refuse_more(hosts: int, fits: int, machine: Machine, what: str) -> None:
+def _refuse_more(hosts: int, fits: int, machine: LabMachine, what: str) -> None:
     if hosts > fits:
         raise RefusedError(
             f"{hosts} hosts do not fit into {show_bytes(machine.memory_bytes)} of memory with {what}: {fits} fit",

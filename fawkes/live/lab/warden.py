@@ -26,7 +26,7 @@ from fawkes.live.lab.files import SSH_PORT
 from fawkes.live.lab.inside import kernel, processes
 from fawkes.live.lab.inside.host import begin
 from fawkes.live.lab.inside.network import Switch
-from fawkes.live.lab.inside.wiring import LINK, Host, node_set
+from fawkes.live.lab.inside.wiring import LINK, LabHost, node_set
 
 _READY_LIMIT_S = 60.0
 _RETRY_S = 0.005
@@ -37,7 +37,7 @@ _LISTENS = "0A"  # in /proc/PID/net/tcp
 class _Life:
     """The life of a host: ``pid`` is None when it is off."""
 
-    host: Host
+    host: LabHost
     pid: int | None = None
     paused: bool = False
     cut: bool = False

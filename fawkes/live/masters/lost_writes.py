@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from fawkes.base.errors import FawkesError
 from fawkes.base.units import SECOND_US
-from fawkes.core.masters.lost_writes import Allocation, NewReplica, Trace, lost_writes
+from fawkes.core.masters.lost_writes import BlockGiven, BlockTrace, NewReplica, lost_writes
 from fawkes.core.values.model import ClusterId, Facts, NodeId
 from fawkes.live.base import limits
 from fawkes.live.nodes.ground import Ground
@@ -39,7 +39,7 @@ def find(
         if answers
     }
     names = {name: node for node in ground.nodes for name in (node, ground.nodes[node].data_address)}
-    lines: list[NewReplica | Trace | Allocation] = []
+    lines: list[NewReplica | BlockTrace | BlockGiven] = []
     unread = {node for node, answers in nodes.items() if not answers}
     for node, outcome in ground.run_on(scripts, "listing blocks", within_s=limits.NEW_BLOCKS_S).items():
         try:
@@ -53,8 +53,8 @@ def find(
         if outcome.get("more") != "no":
             unread.add(node)
     replicas = [line for line in lines if isinstance(line, NewReplica)]
-    traces = [line for line in lines if isinstance(line, Trace)]
-    allocations = [line for line in lines if isinstance(line, Allocation)]
+    traces = [line for line in lines if isinstance(line, BlockTrace)]
+    allocations = [line for line in lines if isinstance(line, BlockGiven)]
     return lost_writes(replicas, traces, allocations, sorted(unread))
 
 
@@ -72,7 +72,9 @@ def named(lost: Facts, addresses: MasterAddresses) -> Facts:
     return {**lost, "lost_writers": [{**row, **known.get(row["application"], {})} for row in writers]}
 
 
-def _lines(facts: NodeFacts, node: NodeId, names: Mapping[str, NodeId]) -> Iterator[NewReplica | Trace | Allocation]:
+def _lines(
+    facts: NodeFacts, node: NodeId, names: Mapping[str, NodeId]
+) -> Iterator[NewReplica | BlockTrace | BlockGiven]:
     text = gzip.decompress(base64.b64decode(facts.get("rows", ""), validate=True)).decode(errors="replace")
     for line in text.splitlines():
         match line.split(" ", 2):
@@ -81,9 +83,9 @@ def _lines(facts: NodeFacts, node: NodeId, names: Mapping[str, NodeId]) -> Itera
                 yield NewReplica(int(number), int(size), int(seconds) * SECOND_US, node)
             case ["W", number, rest]:
                 client, source, target = rest.split()
-                yield Trace(int(number), client, _host(source, names), _host(target, names))
+                yield BlockTrace(int(number), client, _host(source, names), _host(target, names))
             case ["A", number, path]:
-                yield Allocation(int(number), path)
+                yield BlockGiven(int(number), path)
             case [""]:
                 pass
             case _:

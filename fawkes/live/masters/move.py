@@ -26,13 +26,13 @@ from fawkes.live.eyes.measure import is_ours
 from fawkes.live.jobs import half_done
 from fawkes.live.masters.handover import Handover
 from fawkes.live.masters.lost_writes import find, named
-from fawkes.live.masters.succession import GoneError, Means, Standing, StayError, UntouchedError
+from fawkes.live.masters.succession import GoneError, MastersStanding, Means, StayError, UntouchedError
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.playbooks import hadoop
 from fawkes.live.nodes.playbooks import moving as book
 from fawkes.live.nodes.playbooks import standby as pair
 from fawkes.live.wire import masters
-from fawkes.live.wire.masters import Application, MasterAddresses
+from fawkes.live.wire.masters import MasterAddresses, YarnApplication
 from fawkes.live.wire.rest import Deadline
 from fawkes.live.wire.webhdfs import Hdfs
 
@@ -53,7 +53,7 @@ class _Brought:
     pool: str = ""
 
 
-class Move(Handover):
+class DataHandover(Handover):
     """One try to move masters by the data of the old ones, or by the kept copy."""
 
     def __init__(self, means: Means, effect: MoveMasters, before: LiveCluster, current: Callable[[], bool]) -> None:
@@ -61,7 +61,7 @@ class Move(Handover):
         super().__init__(means, effect, before, replace(before, master=effect.to, standby=None), current)
         self._note = Given(effect.version, effect.to, before.members[effect.to].generation)
         self._brought: _Brought | None = None
-        self._standing = Standing("", None)
+        self._standing = MastersStanding("", None)
 
     def _end_journal(self, nodes: Iterable[NodeId]) -> None:
         """End the journal, and a second NameNode: what the journal has is another history than that of the copy."""
@@ -101,7 +101,7 @@ class Move(Handover):
                 self._go_back(error)
         return objection or StayError(f"{self._to} does not answer, so its masters stay on {old}", where=name)
 
-    def _no_source(self, standing: Standing) -> StayError | None:
+    def _no_source(self, standing: MastersStanding) -> StayError | None:
         """The reason why masters that somebody wants elsewhere cannot be moved without loss; None when they can."""
         if standing.state != "silent" and standing.image is True:
             return None
@@ -158,7 +158,7 @@ class Move(Handover):
             raise UntouchedError(error) from error
         self._brought = self._mark(_Brought(copy.transaction, None if whole else copy.copied_us), copy)
 
-    def _data(self, standing: Standing) -> tuple[KeptCopy, bool]:
+    def _data(self, standing: MastersStanding) -> tuple[KeptCopy, bool]:
         """The copy that the new masters get, and whether it has everything; the old ones are stopped if they can be."""
         copies, name = self._means.copies, self._before.id
         copy = copies.newest(name)
@@ -277,7 +277,7 @@ class Move(Handover):
             self._kill(app)
         return list(finished), ended, [app.id for app in known]
 
-    def _set_aside(self, addresses: MasterAddresses, app: Application) -> None:
+    def _set_aside(self, addresses: MasterAddresses, app: YarnApplication) -> None:
         """Set the output of a job aside that begins again; where that fails the job will say what is in its way."""
         if not is_ours(app) or app.kind != _MAPREDUCE:
             return
@@ -288,7 +288,7 @@ class Move(Handover):
         except FawkesError as error:
             _log.warning("%s: the unfinished output of %s is still there: %s", self._cluster.id, app.id, error)
 
-    def _has_finished(self, addresses: MasterAddresses, app: Application) -> bool:
+    def _has_finished(self, addresses: MasterAddresses, app: YarnApplication) -> bool:
         """True if an application succeeded that was cut off, or was ended by an earlier try."""
         if app.kind != _MAPREDUCE or (app.ended and app.state != "KILLED"):
             return False
@@ -296,13 +296,13 @@ class Move(Handover):
             return True
         return half_done.committed(Hdfs.of(addresses), half_done.staging(app, self._setup.settings(self._cluster)))
 
-    def _kill(self, app: Application) -> None:
+    def _kill(self, app: YarnApplication) -> None:
         cluster = self._cluster
         order = self._setup.kill_order(cluster, app.id)
         self._give("kill", order, lambda: self._setup.kill_argv(cluster, app.id))
 
 
-def _tags(app: Application) -> dict[str, Plain]:
+def _tags(app: YarnApplication) -> dict[str, Plain]:
     """The tags by which the ledger knows whose job it was."""
     return {"tags": list(app.tags)} if is_ours(app) else {}
 

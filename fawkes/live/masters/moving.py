@@ -16,12 +16,12 @@ from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.edits.own_edits import own_edits
 from fawkes.live.eyes.survey import at_work
 from fawkes.live.hadoop import ha
-from fawkes.live.hadoop.ha import Pair
+from fawkes.live.hadoop.ha import NameNodePair
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.masters.arming import Arming
 from fawkes.live.masters.journal_steps import JournalBegin, JournalChange
 from fawkes.live.masters.keeping import Keeper
-from fawkes.live.masters.move import Move
+from fawkes.live.masters.move import DataHandover
 from fawkes.live.masters.succession import Means
 from fawkes.live.masters.takeover import Takeover
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
@@ -42,7 +42,7 @@ class MastersMover:
         copies: Keeper,
         stopping: threading.Event,
     ) -> None:
-        self._pair = Pair(ground, setup)
+        self._pair = NameNodePair(ground, setup)
         self._means = Means(ground, clusters, setup, membership, copies, stopping, self._pair)
 
     def reach(self, effect: LookAtMasters | MoveMasters | ArmStandby, current: Callable[[], bool]) -> Facts | None:
@@ -71,7 +71,7 @@ class MastersMover:
         self._means.clusters.begin_move(cluster.id, effect.to)
         before = replace(cluster, master=effect.old)
         with self._means.copies.held(cluster.id):
-            return (Takeover if effect.standby else Move)(self._means, effect, before, current).do()
+            return (Takeover if effect.standby else DataHandover)(self._means, effect, before, current).do()
 
     def look(self, effect: LookAtMasters) -> Facts:
         """The standing of masters, their image, their copy and the members at this moment, for a person who asks.

@@ -14,7 +14,7 @@ from fawkes.core.values.events import StandbySeen
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.hadoop import ha
-from fawkes.live.hadoop.ha import Pair
+from fawkes.live.hadoop.ha import NameNodePair
 from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.wire.rest import UnreadableError
 
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Course:
+class LatestEdit:
     """The last transaction of the first NameNode, and when: that says for how long the second has been behind."""
 
     marks: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=1000))
@@ -44,7 +44,7 @@ class _Eye:
     """The looks at one MR-cluster; ``reported`` is what was told last, without its words."""
 
     reported: tuple[NodeId, bool, frozenset[tuple[str, NodeId]]] | None = None
-    course: Course = field(default_factory=Course)
+    course: LatestEdit = field(default_factory=LatestEdit)
     look: Future[None] | None = None
 
 
@@ -54,7 +54,7 @@ class StandbyWatch:
     A second NameNode that has been behind the first one for more than ``behind_us`` is not ready; 0: it always is.
     """
 
-    def __init__(self, clusters: Clusters, pair: Pair, mailbox: Mailbox, *, behind_us: int) -> None:
+    def __init__(self, clusters: Clusters, pair: NameNodePair, mailbox: Mailbox, *, behind_us: int) -> None:
         self._clusters = clusters
         self._pair = pair
         self._mailbox = mailbox
@@ -104,7 +104,7 @@ class StandbyWatch:
                 lambda at: StandbySeen(at_us=at, cluster=cluster.id, node=second, ready=ready, error=error)
             )
 
-    def _fault(self, cluster: LiveCluster, second: NodeId, course: Course) -> str:
+    def _fault(self, cluster: LiveCluster, second: NodeId, course: LatestEdit) -> str:
         """The fault of the second NameNode; empty when it is a standby that follows the first one."""
         first: ha.NameNode | None = None
         with suppress(UnreadableError):

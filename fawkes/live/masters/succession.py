@@ -13,7 +13,7 @@ from fawkes.core.values.model import Facts, NodeId, Role
 from fawkes.live.base import limits
 from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.edits.kept_copy import MastersDataError
-from fawkes.live.hadoop.ha import Pair
+from fawkes.live.hadoop.ha import NameNodePair
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.masters.keeping import Keeper
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
@@ -49,7 +49,7 @@ class UntouchedError(FawkesError):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MastersStanding:
     """The standing of masters on their node: ``state`` as in `LookAtMasters`, ``image`` None where it is not known."""
 
     state: str
@@ -66,7 +66,7 @@ class Means:
     membership: MembershipKeeper
     copies: Keeper
     stopping: threading.Event
-    pair: Pair
+    pair: NameNodePair
 
     def copied(self, cluster: LiveCluster, reached: Iterable[NodeId]) -> tuple[int | None, int | None, str | None]:
         """Up to when the newest copy has everything, its last transaction, and who has it.
@@ -99,7 +99,7 @@ class Means:
         outcomes = self.ground.run_on(scripts, "asking the node", within_s=within_s)
         return [n for n, outcome in outcomes.items() if not isinstance(outcome, FawkesError)]
 
-    def standing(self, cluster: LiveCluster, at: NodeId, *, within_s: float = limits.STEP_S) -> Standing:
+    def standing(self, cluster: LiveCluster, at: NodeId, *, within_s: float = limits.STEP_S) -> MastersStanding:
         """The standing of the masters on a node at this moment."""
         script = book.look(self.lease(cluster, at))
         # Side by side: a node that is off takes both to their time limits.
@@ -115,7 +115,7 @@ class Means:
                 facts = looked.result()
             except FawkesError as error:
                 _log.info("%s: %s", at, error)
-                return Standing(state or "silent", None)
+                return MastersStanding(state or "silent", None)
         alive = {"namenode", "resourcemanager"} & set(facts.under("process"))
         image = {"yes": True, "no": False}.get(facts.get("image", ""))
-        return Standing(state or ("runs" if alive else "stopped"), image)
+        return MastersStanding(state or ("runs" if alive else "stopped"), image)

@@ -26,7 +26,7 @@ from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.playbooks import hadoop, moving
 from fawkes.live.wire import masters
 from fawkes.live.wire.hadoop_rpc import RpcError
-from fawkes.live.wire.masters import Application, MasterAddresses
+from fawkes.live.wire.masters import MasterAddresses, YarnApplication
 from fawkes.live.wire.rest import Deadline, UnreadableError
 
 _log = logging.getLogger(__name__)
@@ -154,5 +154,5 @@ class Takeover(Handover):
         }
 
 
-def _row(app: Application) -> Plain:
+def _row(app: YarnApplication) -> Plain:
     return {"id": app.id, "tags": list(app.tags)}

@@ -37,7 +37,7 @@ class Shell(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ControllerIdentity:
     """The identity of this controller: nodes refuse an older epoch, and another controller of the same one."""
 
     pool: str
@@ -77,7 +77,13 @@ class Ground:
     """
 
     def __init__(
-        self, nodes: Iterable[InventoryNode], identity: Identity, shell: Shell, *, command_s: float, threads: int
+        self,
+        nodes: Iterable[InventoryNode],
+        identity: ControllerIdentity,
+        shell: Shell,
+        *,
+        command_s: float,
+        threads: int,
     ) -> None:
         self.nodes: Mapping[NodeId, InventoryNode] = _Nodes()
         self.names: Mapping[str, NodeId] = {}

@@ -15,7 +15,7 @@ import paramiko
 
 from fawkes.base.errors import ConfigError
 from fawkes.base.reading import read_bytes
-from fawkes.live.nodes.known_lines import Line, Marker, read_lines
+from fawkes.live.nodes.known_lines import KnownHostsLine, Marker, read_lines
 
 _log = logging.getLogger(__name__)
 _MOST_LOGGED = 10
@@ -68,8 +68,8 @@ class KnownHosts:
         self.path = path
         self._seen: tuple[int, int] | None = None
         self._unread = ""
-        self._plain: dict[str, list[Line]] = {}
-        self._others: list[Line] = []
+        self._plain: dict[str, list[KnownHostsLine]] = {}
+        self._others: list[KnownHostsLine] = []
         self._answers: dict[tuple[str, int], Known] = {}
         self._lock = Lock()
 
@@ -100,7 +100,7 @@ class KnownHosts:
         revoked = _keys(lines, Marker.REVOKED)
         return Known(sorted((*keys, *revoked), key=lambda known: known.line), faults, unsupported)
 
-    def _lines(self, name: str) -> list[Line]:
+    def _lines(self, name: str) -> list[KnownHostsLine]:
         """The lines that mean a name, and those that may mean any and speak against it."""
         others = [line for line in self._others if line.names.has(name) or (line.names.unreadable and line.is_against)]
         return [*self._plain.get(name, ()), *others]
@@ -130,8 +130,8 @@ class KnownHosts:
         if len(faulty) > _MOST_LOGGED:
             _log.warning("%s has %s more lines with faults", self.path, len(faulty) - _MOST_LOGGED)
 
-    def _take(self, lines: Sequence[Line]) -> None:
-        plain: dict[str, list[Line]] = {}
+    def _take(self, lines: Sequence[KnownHostsLine]) -> None:
+        plain: dict[str, list[KnownHostsLine]] = {}
         for line in lines:
             for name in line.names.plain if line.names.is_plain else ():
                 plain.setdefault(name, []).append(line)
@@ -139,7 +139,7 @@ class KnownHosts:
         self._plain, self._others, self._answers, self._unread = plain, others, {}, ""
 
 
-def _keys(lines: Sequence[Line], marker: Marker) -> list[KnownKey]:
+def _keys(lines: Sequence[KnownHostsLine], marker: Marker) -> list[KnownKey]:
     return [
         KnownKey(line.key, line.number, marker is Marker.REVOKED)
         for line in lines

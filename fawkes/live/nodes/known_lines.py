@@ -56,7 +56,7 @@ class Names:
 
 
 @dataclass(frozen=True)
-class Line:
+class KnownHostsLine:
     """One line. Without a key, either ``fault`` says what is wrong in it or ``unsupported`` what Fawkes does not do."""
 
     number: int
@@ -72,7 +72,7 @@ class Line:
         return self.marker in (Marker.REVOKED, Marker.UNKNOWN)
 
 
-def read_lines(data: bytes) -> Iterable[Line]:
+def read_lines(data: bytes) -> Iterable[KnownHostsLine]:
     """The lines of a file that are neither empty nor comments."""
     for number, raw in enumerate(data.split(b"\n"), start=1):
         # Only these two end a word, and text that is not UTF-8 may stand in the comment of a line.
@@ -104,7 +104,7 @@ def matches(pattern: str, name: str) -> bool:
     return not pattern[at:].strip("*")
 
 
-def _read(number: int, text: str) -> Line:
+def _read(number: int, text: str) -> KnownHostsLine:
     marker, text = _marker(text)
     words = text.replace("\t", " ").split(" ", 1)
     names = _names(words[0])
@@ -116,7 +116,7 @@ def _read(number: int, text: str) -> Line:
         key, fault, unsupported = _key(rest[0], rest[1])
     if key and marker is Marker.AUTHORITY:
         key, unsupported = None, "trusts a certificate authority, which Fawkes does not support"
-    return Line(number, marker, names, key, fault, unsupported)
+    return KnownHostsLine(number, marker, names, key, fault, unsupported)
 
 
 def _marker(text: str) -> tuple[Marker, str]:

@@ -22,7 +22,7 @@ _MOST_THREADS = 256
 _DOING = "setting CPU quotas"
 
 
-class Mode(StrEnum):
+class LimitMode(StrEnum):
     """The way of limits on CPU time: control groups of version 2 or 1, or stopping and continuing, which is coarse."""
 
     V2 = "v2"
@@ -53,7 +53,7 @@ class ContainerQuota:
 class InForce:
     """The limits in force on a node, read back there, for each container that was named; ``mode`` None: not known."""
 
-    mode: Mode | None
+    mode: LimitMode | None
     containers: Mapping[str, ContainerQuota]
 
 
@@ -61,7 +61,8 @@ def read_back(facts: Facts, containers: Mapping[str, int | None]) -> InForce:
     """The limits in force by the facts of `playbooks.quota.limit`; UNKNOWN for a container that they do not name."""
     mode = facts.get("quota")
     return InForce(
-        Mode(mode) if mode in set(Mode) else None, {container: _of(facts, container) for container in containers}
+        LimitMode(mode) if mode in set(LimitMode) else None,
+        {container: _of(facts, container) for container in containers},
     )
 
 

@@ -26,7 +26,7 @@ _BUFFER = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ChecksumKind:
     """The make of a checksum: ``block_bytes`` is None for a file of a single block."""
 
     block_bytes: int | None
@@ -34,7 +34,7 @@ class Kind:
     crc: str = "CRC32C"
 
 
-def kind_of(checksum: Mapping[str, object]) -> Kind | None:
+def kind_of(checksum: Mapping[str, object]) -> ChecksumKind | None:
     """The way in which HDFS made this checksum (the FileChecksum of WebHDFS); None when it cannot be computed here."""
     match = _ALGORITHM.fullmatch(str(checksum.get("algorithm", "")))
     if match is None:
@@ -42,7 +42,7 @@ def kind_of(checksum: Mapping[str, object]) -> Kind | None:
     in_block, chunk = int(match[1]), int(match[2])
     if chunk == 0:
         return None
-    return Kind(in_block * chunk or None, chunk, match[3])
+    return ChecksumKind(in_block * chunk or None, chunk, match[3])
 
 
 def md5_of(checksum: Mapping[str, object]) -> str:
@@ -53,7 +53,7 @@ def md5_of(checksum: Mapping[str, object]) -> str:
 class HdfsDigest:
     """Takes the bytes of a file, piece by piece; `hexdigest` is what HDFS would say of them."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: ChecksumKind) -> None:
         self._kind = kind
         self._crc = _CRC[kind.crc]
         self._piece = _PIECE - _PIECE % kind.chunk_bytes

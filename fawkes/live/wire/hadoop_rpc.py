@@ -68,7 +68,7 @@ class Connection(Protocol):
         """Closed."""
 
 
-class Session(Protocol):
+class SaslSession(Protocol):
     """The client's side of SASL with the GSSAPI mechanism; all methods raise FawkesError."""
 
     def begin(self) -> bytes:
@@ -176,7 +176,7 @@ def call(
     user: str,
     deadline: Deadline,
     connect: Connect = NAMES.connect,
-    session: Session | None = None,
+    session: SaslSession | None = None,
 ) -> bytes:
     """Give one order as ``user`` and wait for its end: the message that answers it; RpcError says why it was refused.
 
@@ -217,7 +217,7 @@ def _hello(authentication: int) -> bytes:
     return _MAGIC + bytes([_VERSION, _SERVICE_CLASS, authentication])
 
 
-def _log_in(connection: Connection, session: Session, deadline: Deadline) -> None:
+def _log_in(connection: Connection, session: SaslSession, deadline: Deadline) -> None:
     """Log in, until the master knows who calls; RpcError when it does not accept that."""
     connection.sendall(_hello(_SASL_AUTH) + _sasl(_NEGOTIATE))
     offers = [value for field, value in _sasl_answer(connection, deadline) if field == 4 and isinstance(value, bytes)]
@@ -255,7 +255,7 @@ def _sasl_answer(connection: Connection, deadline: Deadline) -> list[tuple[int, 
     return list(protobuf.fields(_after_header(body)))
 
 
-def _privately(connection: Connection, session: Session, request: bytes, deadline: Deadline) -> bytes:
+def _privately(connection: Connection, session: SaslSession, request: bytes, deadline: Deadline) -> bytes:
     """The answer to a request after the login, without its length."""
     if not session.wraps:
         connection.sendall(request)

@@ -158,7 +158,7 @@ class Volumes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
+class YarnApplication:
     """An application as the ResourceManager knows it.
 
     ``kind`` is MAPREDUCE, SPARK ...; ``finished_us`` is None while it has not ended; ``containers`` counts its own
@@ -307,7 +307,7 @@ def applications(
     tag: str = "",
     states: Iterable[str] = (),
     finished_since_us: int | None = None,
-) -> tuple[Application, ...]:
+) -> tuple[YarnApplication, ...]:
     """The applications that the ResourceManager knows, oldest first.
 
     Only those with the ``tag`` (YARN keeps tags in small letters), in one of ``states``, and ended at or after
@@ -325,7 +325,7 @@ def applications(
     return tuple(sorted(map(_application, rows), key=lambda app: (app.started_us, app.id)))
 
 
-def all_applications(masters: MasterAddresses, deadline: Deadline, *, tag: str) -> tuple[Application, ...]:
+def all_applications(masters: MasterAddresses, deadline: Deadline, *, tag: str) -> tuple[YarnApplication, ...]:
     """Every application with the tag, from a ResourceManager that has recovered what it knew; oldest first.
 
     UnreadableError while it has not: its web server answers before its recovery has begun, and lists nothing then. It
@@ -365,7 +365,7 @@ def answer(masters: MasterAddresses, deadline: Deadline) -> None:
     storage(masters, deadline)
 
 
-def application(masters: MasterAddresses, name: str, deadline: Deadline) -> Application | None:
+def application(masters: MasterAddresses, name: str, deadline: Deadline) -> YarnApplication | None:
     """One application with its pending containers; None when the ResourceManager does not know it."""
     url = f"{masters.resource_manager}/ws/v1/cluster/apps/{name}"
     try:
@@ -378,9 +378,9 @@ def application(masters: MasterAddresses, name: str, deadline: Deadline) -> Appl
     return _application(rows[0]) if rows else None
 
 
-def _application(row: Mapping[str, Any]) -> Application:
+def _application(row: Mapping[str, Any]) -> YarnApplication:
     finished_ms = count(row.get("finishedTime"))
-    return Application(
+    return YarnApplication(
         id=str(row.get("id", "")),
         name=str(row.get("name", "")),
         kind=str(row.get("applicationType", "")),

@@ -24,7 +24,7 @@ class SilentNameError(TimeoutError):
     """Nobody said in time which address a name has."""
 
 
-class Names:
+class NameLookups:
     """Looks names up in threads of their own, one for each name however many ask: silence costs no more of them.
 
     Hosts that this machine has no way to, because they are behind a jump host, are reached by the ways of `lead`.
@@ -110,5 +110,5 @@ def _is_address(host: str) -> bool:
     return True
 
 
-NAMES = Names()
+NAMES = NameLookups()
 """Those of this process."""

@@ -41,7 +41,7 @@ _CHUNK = 1 << 16
 _OK = 200
 
 
-class Login(Protocol):
+class WebLogin(Protocol):
     """The proof of who the controller is to the web servers of an MR-cluster with Kerberos."""
 
     @property
@@ -56,7 +56,7 @@ class Login(Protocol):
         """The value of an Authorization header, for one request; FawkesError when there is no ticket."""
 
 
-Key = str | Login
+Key = str | WebLogin
 """How the controller shows an MR-cluster's servers who it is: by a key alone, or by a ticket as well."""
 
 

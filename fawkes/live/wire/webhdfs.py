@@ -21,7 +21,7 @@ from hdfs import HdfsError, InsecureClient
 
 from fawkes.base.errors import FawkesError
 from fawkes.live.base import limits
-from fawkes.live.wire.crc import HdfsDigest, Kind, kind_of, md5_of
+from fawkes.live.wire.crc import ChecksumKind, HdfsDigest, kind_of, md5_of
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.rest import (
     KEY_HEADER,
@@ -97,7 +97,7 @@ Refused = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class FolderSummary:
     """The sum of everything below a folder: bytes without replicas, files."""
 
     size: int
@@ -304,11 +304,11 @@ class Hdfs:
             raise HdfsFailedError("is a file, not a folder", where=self._where(path), kind=_BAD_ANSWER, hint=hint)
         return rows, count(left) or 0
 
-    def summary(self, path: str) -> Summary | None:
+    def summary(self, path: str) -> FolderSummary | None:
         """The size of what lies below a folder; None when there is none."""
         with self._errors(path):
             content = self._unless_missing(lambda: self._client().content(path))
-            return None if content is None else Summary(_number(content["length"]), _number(content["fileCount"]))
+            return None if content is None else FolderSummary(_number(content["length"]), _number(content["fileCount"]))
 
     def checksum(self, path: str) -> Mapping[str, object]:
         """HDFS's own checksum of a file: see `live.crc`. HdfsFailedError also of a file that is still being written."""
@@ -346,7 +346,7 @@ class Hdfs:
         with self._errors(path), self._get("OPEN", path, stream=True) as answer:
             yield from answer.iter_content(_CHUNK)
 
-    def holds(self, path: str, digest: str, kind: Kind, said: Mapping[str, object] | None = None) -> bool:
+    def holds(self, path: str, digest: str, kind: ChecksumKind, said: Mapping[str, object] | None = None) -> bool:
         """True if a file in HDFS has the bytes with this `crc.HdfsDigest`.
 
         HDFS's own checksum tells (``said``, where it was asked for already); only where that is of another kind (a
@@ -362,7 +362,7 @@ class Hdfs:
             again.update(piece)
         return again.hexdigest() == digest
 
-    def _comparable(self, path: str, said: Mapping[str, object], kind: Kind) -> bool:
+    def _comparable(self, path: str, said: Mapping[str, object], kind: ChecksumKind) -> bool:
         """True if HDFS's checksum was made of the same chunks and blocks."""
         theirs = kind_of(said)
         if theirs is None or (theirs.chunk_bytes, theirs.crc) != (kind.chunk_bytes, kind.crc):

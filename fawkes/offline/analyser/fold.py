@@ -30,7 +30,7 @@ NOWHERE: Final = -1
 """The machine of an event that names none."""
 
 
-class Rows(NamedTuple):
+class EventRows(NamedTuple):
     """Events as columns, by time; events of the same time are in the order of the log."""
 
     time_us: Ints
@@ -40,20 +40,20 @@ class Rows(NamedTuple):
     group: NDArray[np.int16]
     cpu: NDArray[np.float32]
 
-    def take(self, which: Mask | Ints | slice) -> Rows:
+    def take(self, which: Mask | Ints | slice) -> EventRows:
         """These rows alone."""
-        return Rows._make(column[which] for column in self)
+        return EventRows._make(column[which] for column in self)
 
 
-def joined(*parts: Rows) -> Rows:
+def joined(*parts: EventRows) -> EventRows:
     """Rows behind one another."""
-    return Rows._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return EventRows._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
-def no_rows() -> Rows:
+def no_rows() -> EventRows:
     """Columns without events."""
     forms = (np.int64, np.int64, np.int64, np.int8, np.int16, np.float32)
-    return Rows._make(np.empty(0, form) for form in forms)
+    return EventRows._make(np.empty(0, form) for form in forms)
 
 
 class Repeats(NamedTuple):
@@ -83,24 +83,24 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class State:
+class FoldState:
     """Everything that later events need: events of the latest five seconds, running tasks, evicted tasks, sums."""
 
-    recent: Rows
-    running: Rows
+    recent: EventRows
+    running: EventRows
     repeats: Repeats
     totals: Totals
 
 
-def start() -> State:
+def start() -> FoldState:
     """The state before the first event."""
     count, cpu = np.zeros(GROUPS, np.int64), np.zeros(GROUPS)
     totals = Totals(np.zeros((len(KINDS), GROUPS), np.int64), count, count, count, cpu, cpu, cpu)
     repeats = Repeats(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
-    return State(no_rows(), no_rows(), repeats, totals)
+    return FoldState(no_rows(), no_rows(), repeats, totals)
 
 
-def fold(state: State, rows: Rows) -> State:
+def fold(state: FoldState, rows: EventRows) -> FoldState:
     """The state after further events, none of which is earlier than the latest one before."""
     cells = rows.kind.astype(np.int64) * GROUPS + rows.group
     events = np.bincount(cells, minlength=len(KINDS) * GROUPS).reshape(len(KINDS), GROUPS)
@@ -111,7 +111,7 @@ def fold(state: State, rows: Rows) -> State:
     return _settle(state, there, latest, int(np.searchsorted(there.time_us, latest - WINDOW_US)))
 
 
-def finish(state: State, latest_us: int) -> State:
+def finish(state: FoldState, latest_us: int) -> FoldState:
     """The state after the last event, at ``latest_us``: no event waits, and running tasks have used their time."""
     ended = _settle(state, state.recent, latest_us, len(state.recent.time_us))
     running = ended.running
@@ -120,7 +120,7 @@ def finish(state: State, latest_us: int) -> State:
     return replace(ended, totals=replace(ended.totals, used=ended.totals.used + _sum(running.group, measured, cpu)))
 
 
-def _settle(state: State, there: Rows, latest_us: int, count: int) -> State:
+def _settle(state: FoldState, there: EventRows, latest_us: int, count: int) -> FoldState:
     """Account for the first ``count`` events; those behind them may decide on these, and wait themselves."""
     known = there.take(slice(count))
     evicted = np.flatnonzero(known.kind == EVICT)
@@ -141,10 +141,10 @@ def _settle(state: State, there: Rows, latest_us: int, count: int) -> State:
         hours=_hours(old.hours, known, preempted),
     )
     repeats = _repeated(state.repeats, victims.task, preempted[evicted])
-    return State(there.take(slice(count, None)), running, repeats, totals)
+    return FoldState(there.take(slice(count, None)), running, repeats, totals)
 
 
-def _preempted(victims: Rows, there: Rows) -> Mask:
+def _preempted(victims: EventRows, there: EventRows) -> Mask:
     """True for each eviction that is followed by a task of higher priority on its machine, within the window."""
     preempted = np.zeros(len(victims.task), bool)
     machines = np.unique(victims.machine)
@@ -176,7 +176,7 @@ class _Attempts(NamedTuple):
     preempted_cpu: Reals
 
 
-def _attempts(running: Rows, known: Rows, preempted: Mask) -> tuple[Rows, _Attempts]:
+def _attempts(running: EventRows, known: EventRows, preempted: Mask) -> tuple[EventRows, _Attempts]:
     """The tasks that run after these events, and the CPU time of the attempts that ended."""
     both = joined(running, known)
     marks = np.concatenate([np.zeros(len(running.task), bool), preempted])
@@ -219,7 +219,9 @@ def _repeated(before: Repeats, task: Ints, preempted: Mask) -> Repeats:
     )
 
 
-def _hours(before: Mapping[int, tuple[int, int, int]], known: Rows, preempted: Mask) -> dict[int, tuple[int, int, int]]:
+def _hours(
+    before: Mapping[int, tuple[int, int, int]], known: EventRows, preempted: Mask
+) -> dict[int, tuple[int, int, int]]:
     hour = known.time_us // HOUR_US
     firsts = np.flatnonzero(np.diff(hour, prepend=-1))
     after = dict(before)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fawkes.offline.analyser.fold import CLASSES, EVICT, GROUPS, HOUR_US, KINDS, SCHEDULE, Mask, State
+from fawkes.offline.analyser.fold import CLASSES, EVICT, GROUPS, HOUR_US, KINDS, SCHEDULE, FoldState, Mask
 from fawkes.report import history
 from fawkes.store.base import Reader
 
@@ -21,7 +21,7 @@ AT_LEAST: Final = (1, 2, 3, 5, 10, 20, 50, 100)
 _CPU_HOUR: Final = float(HOUR_US)
 
 
-def group_rows(state: State) -> list[Row]:
+def group_rows(state: FoldState) -> list[Row]:
     """A row for the whole log, and for each band, priority and class that has events."""
     group = np.arange(GROUPS)
     priority, scheduling_class = group // CLASSES, group % CLASSES
@@ -33,7 +33,7 @@ def group_rows(state: State) -> list[Row]:
     return [_group_row(state, by, name, mask) for by, name, mask in masks if by == "log" or events[mask].any()]
 
 
-def _group_row(state: State, by: str, name: str, mask: Mask) -> Row:
+def _group_row(state: FoldState, by: str, name: str, mask: Mask) -> Row:
     totals = state.totals
     schedules, evictions, preemptions, undecided, unmeasured = (
         int(count[mask].sum())
@@ -59,12 +59,12 @@ def _group_row(state: State, by: str, name: str, mask: Mask) -> Row:
     }
 
 
-def hour_rows(state: State) -> list[Row]:
+def hour_rows(state: FoldState) -> list[Row]:
     """A row for each hour of the log that has events of tasks that ran."""
     return [{"hour": hour, **_rates(*counts)} for hour, counts in sorted(state.totals.hours.items())]
 
 
-def repeat_rows(state: State) -> list[Row]:
+def repeat_rows(state: FoldState) -> list[Row]:
     """The tasks that were evicted, and preempted, at least so often; shares of those it happened to at all."""
     evicted, preempted = (_at_least(counts) for counts in (state.repeats.evictions, state.repeats.preemptions))
     return [
@@ -80,12 +80,12 @@ def repeat_rows(state: State) -> list[Row]:
     ]
 
 
-def event_counts(state: State) -> dict[str, int]:
+def event_counts(state: FoldState) -> dict[str, int]:
     """The number of events of each kind (Table 2)."""
     return dict(zip(KINDS, state.totals.events.sum(axis=1).tolist(), strict=True))
 
 
-def sentences(state: State) -> Iterator[str]:
+def sentences(state: FoldState) -> Iterator[str]:
     """The figures of the whole log, for people."""
     whole, repeats = group_rows(state)[0], {row["at_least"]: row for row in repeat_rows(state)}
     events = event_counts(state)

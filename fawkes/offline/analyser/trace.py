@@ -19,7 +19,7 @@ from pyarrow import csv
 
 from fawkes.base.errors import ConfigError
 from fawkes.base.reading import MIB, opened
-from fawkes.offline.analyser.fold import CLASSES, KINDS, NOWHERE, PRIORITIES, Ints, Mask, Rows
+from fawkes.offline.analyser.fold import CLASSES, KINDS, NOWHERE, PRIORITIES, EventRows, Ints, Mask
 from fawkes.offline.analyser.machines import TASK_EVENTS
 from fawkes.workload.model import Dropped
 from fawkes.workload.reading.traces import Tally
@@ -59,7 +59,7 @@ class Log:
     latest_us: int = 0
     skipped: dict[Path, Tally] = field(default_factory=dict)
 
-    def batches(self, say: Callable[[str], None] = lambda _: None) -> Iterator[Rows]:
+    def batches(self, say: Callable[[str], None] = lambda _: None) -> Iterator[EventRows]:
         """Batches of events in the order of the log; ConfigError for a part that is broken or goes back in time."""
         for part in self.parts:
             tally, before, events = self.skipped.setdefault(part, Tally()), 0, 0
@@ -85,7 +85,7 @@ class Log:
         dropped = {part: tally.dropped() for part, tally in self.skipped.items()}
         return {part: lines for part, lines in dropped.items() if lines.total}
 
-    def _rows(self, text: bytes, part: Path, tally: Tally, before: int) -> tuple[Rows, int]:
+    def _rows(self, text: bytes, part: Path, tally: Tally, before: int) -> tuple[EventRows, int]:
         """The events of whole lines, and the number of lines."""
         table, wrong = _table(text)
         for number, count in wrong:
@@ -104,7 +104,7 @@ class Log:
         self._look_back(rows, checked.lines, part)
         return rows, text.count(b"\n")
 
-    def _look_back(self, rows: Rows, lines: Ints, part: Path) -> None:
+    def _look_back(self, rows: EventRows, lines: Ints, part: Path) -> None:
         earlier = np.flatnonzero(np.diff(rows.time_us, prepend=self.latest_us) < 0)
         if len(earlier):
             at = int(earlier[0])
@@ -229,9 +229,9 @@ class _Checked:
         values: Ints = (column.fill_null(-1) if column.null_count else column).to_numpy()
         return values
 
-    def rows(self) -> Rows:
+    def rows(self) -> EventRows:
         """These lines as events."""
-        return Rows(
+        return EventRows(
             time_us=self.column("time"),
             task=self.column("job") << INDEX_BITS | self.column("index"),
             machine=np.maximum(self.column("machine"), NOWHERE),

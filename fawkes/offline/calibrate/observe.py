@@ -14,8 +14,8 @@ from fawkes.config.workloads.scenarios import load_scenario
 from fawkes.core.values.model import JobLife, JobState
 from fawkes.offline.calibrate.fit import LEAST
 from fawkes.offline.record.folder import HISTORY, Record, history_file
-from fawkes.offline.record.hadoop import MAP, Application, applications_in
-from fawkes.offline.record.measured import Coming, Seen, comings_in, job_starts, seen_in
+from fawkes.offline.record.hadoop import MAP, RecordedApplication, applications_in
+from fawkes.offline.record.measured import MeasuredTimes, NodeArrival, comings_in, job_starts, seen_in
 from fawkes.offline.scenarios.demands import KnownDemands
 from fawkes.report import history
 from fawkes.sim.hadoop.constants import DAS4
@@ -44,18 +44,18 @@ class Observations:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ObservedRun:
     """A job that succeeded, with what Hadoop's history has of its last attempt (nothing, where it has none)."""
 
     job: JobState
     known: KnownDemands
-    applications: tuple[Application, ...]
+    applications: tuple[RecordedApplication, ...]
 
 
 def observed(records: Sequence[Record]) -> Observations:
     """All that the records show together; RefusedError when one is not complete."""
     observations = Observations()
-    shared: list[tuple[list[Run], float]] = []
+    shared: list[tuple[list[ObservedRun], float]] = []
     for record in records:
         with record.ledger() as ledger:
             _of_ledger(observations, seen_in(ledger, record.span))
@@ -91,12 +91,12 @@ def _ran(job: JobState, record: Record) -> bool:
     return job.id in record.known and job.life is JobLife.SUCCEEDED
 
 
-def runs_of(record: Record, jobs: Sequence[JobState]) -> list[Run]:
+def runs_of(record: Record, jobs: Sequence[JobState]) -> list[ObservedRun]:
     """The recorded jobs with their histories; RefusedError when a file of them cannot be understood."""
-    return [Run(job, record.known[job.id], _applications(record, job)) for job in jobs]
+    return [ObservedRun(job, record.known[job.id], _applications(record, job)) for job in jobs]
 
 
-def _applications(record: Record, job: JobState) -> tuple[Application, ...]:
+def _applications(record: Record, job: JobState) -> tuple[RecordedApplication, ...]:
     file = record.folder / HISTORY / history_file(job)
     if job.id in record.missing:
         return ()
@@ -107,13 +107,15 @@ def _applications(record: Record, job: JobState) -> tuple[Application, ...]:
         raise RefusedError(f"cannot be understood ({error!r})", where=str(file), hint=hint) from None
 
 
-def _of_ledger(observations: Observations, seen: Seen) -> None:
+def _of_ledger(observations: Observations, seen: MeasuredTimes) -> None:
     for name in ("deploy", "drain", "clean"):
         observations.add(name, [float(us) for us in getattr(seen, f"{name}_us")])
     observations.add("disk", [float(rate) for rate in seen.load_bytes_s])
 
 
-def _of_joins(observations: Observations, runs: Sequence[Run], comings: Sequence[Coming], *, shared: bool) -> None:
+def _of_joins(
+    observations: Observations, runs: Sequence[ObservedRun], comings: Sequence[NodeArrival], *, shared: bool
+) -> None:
     spans = [(coming, Start(coming.begin_us, coming.end_us)) for coming in comings]
     others = [span for _, span in spans] if shared else []
     others += [_span(application) for run in runs for application in run.applications if shared]
@@ -123,11 +125,11 @@ def _of_joins(observations: Observations, runs: Sequence[Run], comings: Sequence
             observations.add(name, [float(coming.end_us - coming.begin_us)])
 
 
-def _span(application: Application) -> Start:
+def _span(application: RecordedApplication) -> Start:
     return Start(application.began_us, application.ended_us)
 
 
-def _undisturbed(runs: Sequence[Run], comings: Sequence[Start]) -> list[Run]:
+def _undisturbed(runs: Sequence[ObservedRun], comings: Sequence[Start]) -> list[ObservedRun]:
     """The jobs with which no other one was under way, and while which no node came."""
     spans = [(run, _span(application)) for run in runs for application in run.applications]
     disturbed = {
@@ -138,7 +140,7 @@ def _undisturbed(runs: Sequence[Run], comings: Sequence[Start]) -> list[Run]:
     return [run for run in runs if id(run) not in disturbed]
 
 
-def _job_starts(runs: Sequence[Run], begun: Mapping[tuple[str, int], int]) -> Iterator[float]:
+def _job_starts(runs: Sequence[ObservedRun], begun: Mapping[tuple[str, int], int]) -> Iterator[float]:
     """Starts from Fawkes's queue to YARN: the client's JVM."""
     for run in runs:
         began_us = begun.get((run.job.id, run.job.attempt))
@@ -146,7 +148,7 @@ def _job_starts(runs: Sequence[Run], begun: Mapping[tuple[str, int], int]) -> It
             yield float(max(0, run.job.started_us - began_us))
 
 
-def _of_runs(observations: Observations, runs: Sequence[Run], comings: Sequence[Start]) -> None:
+def _of_runs(observations: Observations, runs: Sequence[ObservedRun], comings: Sequence[Start]) -> None:
     every = [application for run in runs for application in run.applications if application.tasks]
     spans = [(application, _span(application)) for application in every]
     for application in every:
@@ -166,7 +168,7 @@ def _of_runs(observations: Observations, runs: Sequence[Run], comings: Sequence[
 
 def _of_starts(
     observations: Observations,
-    runs: Sequence[Run],
+    runs: Sequence[ObservedRun],
     begun: Mapping[tuple[str, int], int],
     comings: Sequence[Start],
     cores: float,
@@ -191,7 +193,7 @@ def _of_starts(
         observations.add("crowd", [float(us) for us in crowded_us(group, here, cores)])
 
 
-def _cores(runs: Sequence[Run], cores: float, each_us: float) -> Iterator[float]:
+def _cores(runs: Sequence[ObservedRun], cores: float, each_us: float) -> Iterator[float]:
     """The number of cores that the tasks of computing jobs had, one figure for each job with more maps than ``cores``.
 
     On cores that other programs use as well these are fewer than the machine has. ``each_us`` is by how much each start
@@ -207,7 +209,7 @@ def _cores(runs: Sequence[Run], cores: float, each_us: float) -> Iterator[float]
                     yield 1000 * application.counter("CPU_MILLISECONDS", of_maps=True) / rest_us
 
 
-def _own_us(run: Run, application: Application) -> int | None:
+def _own_us(run: ObservedRun, application: RecordedApplication) -> int | None:
     """The time that a map takes beyond its start: its sleep, or next to nothing; None where that is not known."""
     if run.known is KnownDemands.SPEC:
         return profile_of(run.job.spec).map_us
@@ -217,7 +219,7 @@ def _own_us(run: Run, application: Application) -> int | None:
     return round(each_us) if little else None
 
 
-def _starts(application: Application, own_us: int) -> Iterator[Start]:
+def _starts(application: RecordedApplication, own_us: int) -> Iterator[Start]:
     """The starts of the maps of a job that does ``own_us`` of work in each."""
     for task in application.runs(MAP):
         if task.took_us >= own_us:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import Facts, JobSpec, JobState
-from fawkes.offline.record.hadoop import Application
+from fawkes.offline.record.hadoop import RecordedApplication
 from fawkes.offline.scenarios.demands import JobDemand, KnownDemands
 from fawkes.sim.hadoop.constants import DAS4
 from fawkes.sim.hadoop.profile import Profile, profile_of
@@ -29,7 +29,7 @@ def says_times(details: Facts) -> bool:
     return timed or bool(details.get("sleep") or details.get("profile"))
 
 
-def demand_of(job: JobState, applications: Sequence[Application], slots: float | None) -> JobDemand:
+def demand_of(job: JobState, applications: Sequence[RecordedApplication], slots: float | None) -> JobDemand:
     """The demand of a job that succeeded.
 
     ``applications`` are those of its last attempt as Hadoop's history has them, ``slots`` what its MR-cluster had. Of a
@@ -62,7 +62,7 @@ def _saving(spec: JobSpec) -> dict[str, Any]:
     return {"priority": spec.priority, "checkpoint": str(array.get("checkpoint", "own")), "memory_mb": known}
 
 
-def _by_spec(profile: Profile, applications: Sequence[Application]) -> tuple[KnownDemands, Profile]:
+def _by_spec(profile: Profile, applications: Sequence[RecordedApplication]) -> tuple[KnownDemands, Profile]:
     """The source and the profile of a job by its own words; Hadoop alone knows the processor time for its bytes."""
     if not applications or not (profile.map_read_bytes or profile.map_output_bytes or profile.output_bytes):
         return KnownDemands.SPEC, profile
@@ -70,7 +70,7 @@ def _by_spec(profile: Profile, applications: Sequence[Application]) -> tuple[Kno
     return KnownDemands.HISTORY, replace(profile, map_cpu_us=measured.map_cpu_us, reduce_cpu_us=measured.reduce_cpu_us)
 
 
-def _by_history(applications: Sequence[Application]) -> Profile:
+def _by_history(applications: Sequence[RecordedApplication]) -> Profile:
     """Means over the tasks of all applications: bytes and CPU from the counters, no times."""
     maps, reduces = sum(app.maps for app in applications), sum(app.reduces for app in applications)
 

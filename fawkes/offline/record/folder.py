@@ -14,7 +14,7 @@ from fawkes.base.version import __version__
 from fawkes.config.workloads.model import read_model
 from fawkes.core.values.model import JobLife, JobState
 from fawkes.offline.record.demand import demand_of
-from fawkes.offline.record.hadoop import Application, applications_in
+from fawkes.offline.record.hadoop import RecordedApplication, applications_in
 from fawkes.offline.record.measured import seen_in
 from fawkes.offline.record.scenario import DEMANDS_FILE, JOBS_FILE, MODEL_FILE, Platform, scenario_text
 from fawkes.offline.record.span import RecordedSpan, Span
@@ -153,9 +153,9 @@ def _verify(folder: Path) -> None:
 
 def _write_histories(
     draft: Path, recorded: RecordedSpan, histories: Histories, missing: Mapping[str, str]
-) -> dict[str, tuple[Application, ...]]:
+) -> dict[str, tuple[RecordedApplication, ...]]:
     (draft / HISTORY).mkdir()
-    applications: dict[str, tuple[Application, ...]] = {}
+    applications: dict[str, tuple[RecordedApplication, ...]] = {}
     for job in recorded.jobs:
         if job.id in histories:
             write_json(draft / HISTORY / history_file(job), histories[job.id])

@@ -34,7 +34,7 @@ class TaskRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
+class RecordedApplication:
     """A MapReduce application that succeeded. ``tasks`` are in the order of their starts; counters are by name.
 
     ``submit_us`` to ``finish_us`` are of the JobHistory server, ``began_us`` and ``ended_us`` of the ResourceManager.
@@ -60,7 +60,7 @@ class Application:
         return [task for task in self.tasks if task.kind == kind]
 
 
-def applications_in(document: Mapping[str, Any]) -> tuple[Application, ...]:
+def applications_in(document: Mapping[str, Any]) -> tuple[RecordedApplication, ...]:
     """The applications of a document that are MapReduce jobs and succeeded, in the order of their starts.
 
     KeyError, TypeError or ValueError when it is of another form.
@@ -70,11 +70,11 @@ def applications_in(document: Mapping[str, Any]) -> tuple[Application, ...]:
     return tuple(sorted(known, key=lambda application: application.began_us))
 
 
-def _application(said: Mapping[str, Any]) -> Application | None:
+def _application(said: Mapping[str, Any]) -> RecordedApplication | None:
     job, application = said["job"], said["application"]
     if job["state"] != _SUCCEEDED:
         return None
-    return Application(
+    return RecordedApplication(
         id=str(application["id"]),
         submit_us=_us(job["submitTime"]),
         start_us=_us(job["startTime"]),

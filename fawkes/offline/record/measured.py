@@ -19,7 +19,7 @@ LOAD_BYTES = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MeasuredTimes:
     """Observations in microseconds (``load_bytes_s``: bytes a second over the disks of one core node)."""
 
     deploy_us: tuple[int, ...] = ()
@@ -29,7 +29,7 @@ class Seen:
     load_bytes_s: tuple[int, ...] = ()
 
 
-def seen_in(store: Reader, span: Span) -> Seen:
+def seen_in(store: Reader, span: Span) -> MeasuredTimes:
     """The times and rates that the steps of a span show.
 
     ``join`` is of nodes that come to a running MR-cluster, ``drain`` of nodes that had no time to leave in, ``clean``
@@ -48,7 +48,7 @@ def seen_in(store: Reader, span: Span) -> Seen:
             case NodeLife.CLEANING, NodeLife.FREE | NodeLife.JOINING | NodeLife.OUT:
                 times["clean"].append(stayed_us)
     clusters = [state for state in history.clusters(store) if span.has(state.requested_us)]
-    return Seen(
+    return MeasuredTimes(
         deploy_us=tuple(state.deploy_us for state in clusters if state.deploy_us is not None and not state.failed),
         join_us=tuple(times["join"]),
         drain_us=tuple(times["drain"]),
@@ -58,7 +58,7 @@ def seen_in(store: Reader, span: Span) -> Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Coming:
+class NodeArrival:
     """The time in which a node came to an MR-cluster, in microseconds; ``joined`` when it then served one that ran."""
 
     begin_us: int
@@ -66,11 +66,11 @@ class Coming:
     joined: bool
 
 
-def comings_in(store: Reader, span: Span) -> tuple[Coming, ...]:
+def comings_in(store: Reader, span: Span) -> tuple[NodeArrival, ...]:
     """All nodes whose coming ended in a span, those of new MR-clusters and those that were called off as well."""
     deployed = _deployed(store, span)
     return tuple(
-        Coming(
+        NodeArrival(
             change.at_us - stayed_us,
             change.at_us,
             change.new.life is NodeLife.SERVING and change.at_us not in deployed,

@@ -18,7 +18,7 @@ from fawkes.config.workloads.model import ModelTable
 from fawkes.core.values.model import ClusterState, Facts, JobState, Promise, Role
 from fawkes.core.values.settings import Settings
 from fawkes.offline.record import toml
-from fawkes.offline.record.measured import Seen
+from fawkes.offline.record.measured import MeasuredTimes
 from fawkes.offline.record.span import RecordedSpan
 from fawkes.offline.record.toml import duration, size
 from fawkes.offline.scenarios.scenario import LIMIT_US
@@ -49,7 +49,7 @@ class Platform:
 
 def scenario_text(
     recorded: RecordedSpan,
-    seen: Seen,
+    seen: MeasuredTimes,
     platform: Platform,
     *,
     title: str,
@@ -106,7 +106,9 @@ def _settings(recorded: RecordedSpan, *files: str) -> Iterator[str]:
     yield from toml.table(settings_table(recorded.rules.settings, *files))
 
 
-def _model(recorded: RecordedSpan, seen: Seen, platform: Platform, calibrated: ModelTable | None) -> Iterator[str]:
+def _model(
+    recorded: RecordedSpan, seen: MeasuredTimes, platform: Platform, calibrated: ModelTable | None
+) -> Iterator[str]:
     yield from ("", "[model]")
     if calibrated is not None:
         yield f"from = {toml.value(MODEL_FILE)}"
@@ -120,7 +122,7 @@ def _model(recorded: RecordedSpan, seen: Seen, platform: Platform, calibrated: M
         yield from _measured(seen)
 
 
-def _measured(seen: Seen) -> Iterator[str]:
+def _measured(seen: MeasuredTimes) -> Iterator[str]:
     """Lines with what the ledger tells by itself. Times of jobs are not among it: the model is held against them."""
     for name, values in (("deploy", seen.deploy_us), ("join", seen.join_us), ("clean", seen.clean_us)):
         if values:

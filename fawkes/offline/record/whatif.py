@@ -16,7 +16,7 @@ from fawkes.offline.outcomes.beside import beside
 from fawkes.offline.outcomes.statistics import CANNOT_TELL, table_of
 from fawkes.offline.record.folder import Record
 from fawkes.offline.record.verdict import ModelBounds, ModelVerdict
-from fawkes.offline.runs.grid import Grid, GridFolder, Memory, run_cell
+from fawkes.offline.runs.grid import Grid, GridFolder, RowsInMemory, run_cell
 from fawkes.offline.runs.grid import grid_of as all_of
 from fawkes.offline.runs.work import Row, Runner, finish
 from fawkes.offline.scenarios.demands import KnownDemands
@@ -99,7 +99,7 @@ def played(
     With a ``folder`` rows are kept there, and those that it has are not run again, unless they are of other code and
     ``anew`` is given (`GridFolder`).
     """
-    kept = Memory() if folder is None else GridFolder(folder, grid, anew=anew)
+    kept = RowsInMemory() if folder is None else GridFolder(folder, grid, anew=anew)
     return finish(partial(run_cell, grid), grid.cells, kept, run, step)
 
 

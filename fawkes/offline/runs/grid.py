@@ -274,7 +274,7 @@ class GridFolder:
         return self.folder / ROWS / f"{cell.policy}-{name}-{cell.replay:04d}.json"
 
 
-class Memory:
+class RowsInMemory:
     """The rows of a grid that nobody keeps."""
 
     def __init__(self) -> None:

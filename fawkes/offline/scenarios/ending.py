@@ -36,7 +36,7 @@ _ON_THE_WAY = frozenset(
 )
 
 
-class Patience:
+class RunPatience:
     """The time for which a run may go on in which nothing happens but readings and ticks.
 
     Longer than any idle time or delay of the scenario, so that who waits for one of these is not given up; and not

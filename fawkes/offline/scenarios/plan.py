@@ -232,7 +232,7 @@ def _changed(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class PaperScenario:
     """A row of Table 2: how many nodes, and settings as ``fawkes.toml`` has them."""
 
     nodes: int
@@ -242,15 +242,15 @@ class Experiment:
 _SHORT = {"preset": "paper", "period": "60s"}
 _LONG = {"preset": "paper", "period": "120s", "growth": "TC", "policy": "TD"}
 
-EXPERIMENTS: Mapping[str, Experiment] = dict(
+EXPERIMENTS: Mapping[str, PaperScenario] = dict(
     zip(
         NAMES,
         (
-            Experiment(60, {**_SHORT, "growth": "TR", "policy": "JD"}),
-            Experiment(60, {**_SHORT, "growth": "TR", "policy": "TD"}),
-            Experiment(60, {**_SHORT, "growth": "TC", "policy": "TD"}),
-            Experiment(48, _LONG),
-            Experiment(48, _LONG),
+            PaperScenario(60, {**_SHORT, "growth": "TR", "policy": "JD"}),
+            PaperScenario(60, {**_SHORT, "growth": "TR", "policy": "TD"}),
+            PaperScenario(60, {**_SHORT, "growth": "TC", "policy": "TD"}),
+            PaperScenario(48, _LONG),
+            PaperScenario(48, _LONG),
         ),
         strict=True,
     )

@@ -16,7 +16,7 @@ from fawkes.config.site.site import Site
 from fawkes.config.workloads.changes import blamed
 from fawkes.config.workloads.model import ModelTable
 from fawkes.config.workloads.scenarios import FaultTable, LoadTable, ScenarioTable, load_scenario
-from fawkes.config.workloads.workloads import Arrival, Submission, Workload, workload_of
+from fawkes.config.workloads.workloads import Arrival, Submission, WorkloadFile, workload_of
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.offline.scenarios.demands import read_demands, with_demands
 from fawkes.offline.scenarios.late import (
@@ -165,7 +165,7 @@ def _loss(fault: FaultTable) -> Loss:
     return Loss(node, fault.at_us, fault.back_us, masters_of=masters_of, emptied=fault.emptied)
 
 
-def _demand(arrival: Arrival, said: Workload, load: tuple[Coming, ...]) -> Demand:
+def _demand(arrival: Arrival, said: WorkloadFile, load: tuple[Coming, ...]) -> Demand:
     mine = [job for job in said.jobs if job.spec.cluster == arrival.spec.id]
     return Demand(
         spec=arrival.spec,

@@ -19,7 +19,7 @@ from fawkes.core.values.model import JobId, JobLife, Node, NodeId
 from fawkes.core.values.settings import Settings
 from fawkes.engine import Engine
 from fawkes.offline.scenarios.ending import (
-    Patience,
+    RunPatience,
     never_ends,
     refuse_failed_admission,
     refuse_failed_policy,
@@ -185,7 +185,7 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
         load_admission=admission_loader(scenario.bounds),
         load_preemption=partial(load_preemption, bounds=scenario.bounds),
     )
-    patience = Patience(scenario.wishes, scenario.settings, scenario.losses)
+    patience = RunPatience(scenario.wishes, scenario.settings, scenario.losses)
     engine.step(_started(scenario))
     steps = 1
     while (event := world.next_event()) is not None:

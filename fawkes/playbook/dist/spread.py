@@ -82,7 +82,7 @@ class _Round:
 
 
 def spread(
-    release: Bundle,
+    release: Software,
     places: Mapping[str, str],
     shell: RemoteShell,
     *,
@@ -276,7 +276,7 @@ _CHUNK_BYTES = 1 << 20
 _LEFT_OUT = ("share/doc/", "logs/")
 
 
-class Bundle(Protocol):
+class Software(Protocol):
     """Software that can be sent: a release of Hadoop, or Pig, in a folder."""
 
     @property
@@ -294,7 +294,7 @@ class Parcel:
     manifest_text: str
 
     @staticmethod
-    def of(release: Bundle) -> Parcel:
+    def of(release: Software) -> Parcel:
         """The parcel of a release whose ``root`` is on this machine; one without a manifest is measured."""
         folder = Path(release.root)
         made = folder / manifest.NAME

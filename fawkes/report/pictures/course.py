@@ -11,7 +11,7 @@ import pandas as pd
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import Sampled
 from fawkes.report import history
-from fawkes.report.pictures.steps import ROLES, Held, held
+from fawkes.report.pictures.steps import ROLES, HeldSteps, held
 from fawkes.store.base import Reader
 
 Points = list[tuple[float, float]]
@@ -84,5 +84,5 @@ def course_of(store: Reader) -> Course:
     )
 
 
-def _points(curves: Held, name: str, role: str) -> Points:
+def _points(curves: HeldSteps, name: str, role: str) -> Points:
     return [(at_s, float(nodes)) for at_s, nodes in zip(*curves.curve(name, role), strict=True)]

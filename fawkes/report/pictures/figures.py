@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fawkes.base.units import SECOND_US
 from fawkes.report import history
 from fawkes.report.pictures import style
-from fawkes.report.pictures.steps import ROLES, Held, held, value_at
+from fawkes.report.pictures.steps import ROLES, HeldSteps, held, value_at
 from fawkes.store.base import Reader
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def text_picture(store: Reader, points: Sequence[Mark] = (), *, width: int = 78,
     return "\n".join(lines)
 
 
-def _block(name: str, curves: Held, columns: int, rows: int, margin: int) -> list[str]:
+def _block(name: str, curves: HeldSteps, columns: int, rows: int, margin: int) -> list[str]:
     """The lines of one MR-cluster, the topmost first; a line stands for most/rows nodes."""
     most, end_s = max(1, curves.most()), max(curves.end_s, 1.0)
     by_role = [(_GLYPHS[role], curves.curve(name, role)) for role in ROLES]

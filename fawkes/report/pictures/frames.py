@@ -13,7 +13,7 @@ from fawkes.core.values.decision import AddSample
 from fawkes.core.values.events import Sampled
 from fawkes.core.values.model import JobState, Sample
 from fawkes.report import history
-from fawkes.report.pictures.steps import Step, held
+from fawkes.report.pictures.steps import PictureStep, held
 from fawkes.report.words.sentences import sentence, why_ended
 from fawkes.store.base import Reader
 
@@ -26,7 +26,7 @@ def nodes(store: Reader) -> pd.DataFrame:
 
     ``cluster`` is empty for nodes of nobody; ``role`` is then free, out or lost.
     """
-    return pd.DataFrame(held(store).steps, columns=list(Step._fields))
+    return pd.DataFrame(held(store).steps, columns=list(PictureStep._fields))
 
 
 def clusters(store: Reader) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from fawkes.store.base import Reader
 ROLES = (Role.CORE.value, Role.TRANSIENT_CORE.value, Role.TRANSIENT.value)
 
 
-class Step(NamedTuple):
+class PictureStep(NamedTuple):
     """A step: from this moment on (seconds since the first step of the store) so many nodes are of this kind.
 
     ``cluster`` is empty for nodes of nobody; ``role`` is then how they stand: free, out, lost.
@@ -30,10 +30,10 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldSteps:
     """All step functions of a store, with the names of its MR-clusters by arrival and the time of its last step."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PictureStep, ...]
     clusters: tuple[str, ...]
     end_s: float
 
@@ -54,25 +54,25 @@ class Held:
         return most
 
 
-def held(store: Reader) -> Held:
+def held(store: Reader) -> HeldSteps:
     """The step functions of a store."""
     start_us = history.first_us(store)
     counts: Counter[tuple[str, str]] = Counter()
     known: dict[tuple[str, str], int] = {}
-    steps: list[Step] = []
+    steps: list[PictureStep] = []
     for at_us, changes in groupby(history.node_changes(store), key=lambda change: change.at_us):
         for change in changes:
             if change.old is not None:
                 counts[_kind(change.old)] -= 1
             counts[_kind(change.new)] += 1
         news = {kind: count for kind, count in sorted(counts.items()) if known.get(kind, 0) != count}
-        steps += [Step((at_us - start_us) / SECOND_US, *kind, count) for kind, count in news.items()]
+        steps += [PictureStep((at_us - start_us) / SECOND_US, *kind, count) for kind, count in news.items()]
         known.update(news)
     names = tuple(cluster.id for cluster in history.clusters(store))
-    return Held(tuple(steps), names, (history.last_us(store) - start_us) / SECOND_US)
+    return HeldSteps(tuple(steps), names, (history.last_us(store) - start_us) / SECOND_US)
 
 
-def totals(curves: Held) -> dict[str, list[tuple[float, int]]]:
+def totals(curves: HeldSteps) -> dict[str, list[tuple[float, int]]]:
     """The nodes of each MR-cluster, of all roles together: moments (seconds), and the number from each of them on.
 
     Each begins with 0 nodes at 0 s and ends with the last step of the store.

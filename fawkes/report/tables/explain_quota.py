@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.quota.sight import Course, Way
+from fawkes.core.quota.sight import CoresWay, PeriodCourse
 from fawkes.report.tables.explain import Line
 
-Courses = Sequence[tuple[int, Course]]
+Courses = Sequence[tuple[int, PeriodCourse]]
 #: lines of a course; the last period is always among them
 _LINES = 16
 _BAR = 20
 _POINTS = 400
-_WORDS: Mapping[Way, str] = {
-    Way.STARTING: "no stage yet: its executors may use all that they can",
-    Way.CONTROLLED: "",
-    Way.BETWEEN: "no stage is active: the least quota",
-    Way.NO_RATE: "the profile has no rate for this stage: all cores. `fawkes profile run` makes a new version",
-    Way.LATE: "its time had passed before it began: all cores",
-    Way.OTHER_SHAPE: "this stage is not in the profile: all cores to the end. `fawkes profile run` makes a new version",
-    Way.SILENT: "its driver says nothing: no limit until it does",
+_WORDS: Mapping[CoresWay, str] = {
+    CoresWay.STARTING: "no stage yet: its executors may use all that they can",
+    CoresWay.CONTROLLED: "",
+    CoresWay.BETWEEN: "no stage is active: the least quota",
+    CoresWay.NO_RATE: "the profile has no rate for this stage: all cores. `fawkes profile run` makes a new version",
+    CoresWay.LATE: "its time had passed before it began: all cores",
+    CoresWay.OTHER_SHAPE: (
+        "this stage is not in the profile: all cores to the end. `fawkes profile run` makes a new version"
+    ),
+    CoresWay.SILENT: "its driver says nothing: no limit until it does",
 }
 
 
@@ -57,7 +59,7 @@ def _chosen(courses: Courses) -> Courses:
     return [courses[place] for place in sorted(chosen)]
 
 
-def _line(at_us: int, course: Course) -> Line:
+def _line(at_us: int, course: PeriodCourse) -> Line:
     words = _WORDS[course.way]
     parts = [f"stage {course.stage}" if course.stage else "", words]
     if course.set_point is not None and course.progress is not None:

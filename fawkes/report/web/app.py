@@ -28,7 +28,7 @@ from fawkes.base.errors import FawkesError
 from fawkes.base.version import __version__
 from fawkes.config.settings.web import ROLES
 from fawkes.report.web.acting import HOLDER, Acting, bearer, no_key
-from fawkes.report.web.looks import Look, Watcher, trouble
+from fawkes.report.web.looks import PageLook, Watcher, trouble
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ class Page:
     """One ledger, and who looks at it."""
 
     watcher: Watcher
-    look: Look = field(default_factory=Look)
+    look: PageLook = field(default_factory=PageLook)
     streams: int = 0
 
     def __post_init__(self) -> None:
@@ -151,7 +151,7 @@ class Page:
                     self._news.notify_all()
             await asyncio.sleep(0.05 if look.reading else LOOK_EVERY_S)
 
-    def _seen(self) -> Look:
+    def _seen(self) -> PageLook:
         try:
             return self.watcher.look()
         except Exception as error:
@@ -160,7 +160,7 @@ class Page:
             if self.look.state == state:
                 return self.look
             _log.warning("%s", known, exc_info=None if known is error else error)
-            return Look(seq=self.look.seq, state=state, stale=str(known), reading=False)
+            return PageLook(seq=self.look.seq, state=state, stale=str(known), reading=False)
 
     async def state(self, request: Request) -> Response:
         """The pool, its MR-clusters, nodes and jobs, and the latest moves and steps."""

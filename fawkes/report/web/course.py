@@ -35,7 +35,7 @@ _FIGURES = ("discrimination", "weight")
 _SHOWN = ("step", "time", "kind", "what", "decided")
 
 
-class Course:
+class PoolCourse:
     """The course of a pool so far."""
 
     def __init__(self) -> None:

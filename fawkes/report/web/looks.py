@@ -22,7 +22,7 @@ from fawkes.report.tables.explain_quota import curves
 from fawkes.report.tables.node_rows import node_row
 from fawkes.report.tables.rows import Row, job_row
 from fawkes.report.tables.waste_rows import cluster_rows
-from fawkes.report.web.course import Course
+from fawkes.report.web.course import PoolCourse
 from fawkes.report.web.metrics import metrics_text
 from fawkes.store.base import JOB, Reader
 from fawkes.store.lock import holder
@@ -36,7 +36,7 @@ _EXPLAIN: dict[str, Callable[[Reader, str], Explanation]] = {"node": explain_nod
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PageLook:
     """The answers of a moment: ``state`` as JSON, ``metrics`` as Prometheus reads them.
 
     ``seq`` is the last step that is in them, ``stale`` says why they may be old (empty: they are not). ``reading``: the
@@ -74,15 +74,15 @@ class Watcher:
         self._folder = folder
         self._now_us = now_us
         self._reader: LedgerReader | None = None
-        self._course = Course()
-        self._look = Look()
+        self._course = PoolCourse()
+        self._look = PageLook()
         self._rows: dict[NodeId, tuple[NodeState, ClusterState | None, Row]] = {}
         self._early: tuple[int, dict[str, Row | list[Row]]] = (-1, {})
         self._curves = (-1, b"")
         self._seq = -1
         self._file = -1
 
-    def look(self) -> Look:
+    def look(self) -> PageLook:
         """The newest look; the one before when nothing has happened. FawkesError when the ledger cannot be read."""
         reader = self._opened()
         last = reader.last_seq()
@@ -95,7 +95,7 @@ class Watcher:
             if self._early[0] != last:
                 self._early = last, dict(zip(("pool", "clusters", "nodes"), self._boards(reader), strict=True))
             state = {"reading": self._course.seq, "of": last, "stale": stale, **self._early[1]}
-            return Look(seq=self._course.seq, state=_json(state), stale=stale)
+            return PageLook(seq=self._course.seq, state=_json(state), stale=stale)
         if (self._seq, stale) != (self._course.seq, self._look.stale):
             self._seq, self._early = self._course.seq, (-1, {})
             self._look = self._made(reader, stale)
@@ -134,7 +134,7 @@ class Watcher:
             file = -1
         if self._reader is None or file != self._file:
             self.close()
-            self._course, self._file, self._seq = Course(), file, -1
+            self._course, self._file, self._seq = PoolCourse(), file, -1
             self._early, self._curves = (-1, {}), (-1, b"")
             self._reader = _Remembering(self._folder)
         return self._reader
@@ -163,7 +163,7 @@ class Watcher:
         self._rows = rows
         return board(reader, "pool")[0], board(reader, "clusters"), [row for _, _, row in rows.values()]
 
-    def _made(self, reader: LedgerReader, stale: str) -> Look:
+    def _made(self, reader: LedgerReader, stale: str) -> PageLook:
         pool, clusters, nodes = self._boards(reader)
         course = self._course
         state = {
@@ -180,7 +180,7 @@ class Watcher:
             "steps": course.shown(course.steps),
         }
         text = metrics_text(pool, clusters, nodes, course, stale=bool(stale))
-        return Look(course.seq, _json(state), text, stale, reading=False)
+        return PageLook(course.seq, _json(state), text, stale, reading=False)
 
 
 def _json(value: object) -> bytes:

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from fawkes.base.units import SECOND_US
 from fawkes.report.tables.rows import Row, gone
 from fawkes.report.tables.waste_rows import cluster_rows
-from fawkes.report.web.course import Course
+from fawkes.report.web.course import PoolCourse
 
 #: key of a row, name and help of its metric; all of them are gauges with the label cluster
 _OF_CLUSTER = (
@@ -40,7 +40,7 @@ class _Figures(Collector):
         return self._metrics
 
 
-def metrics_text(pool: Row, clusters: Sequence[Row], nodes: Sequence[Row], course: Course, *, stale: bool) -> bytes:
+def metrics_text(pool: Row, clusters: Sequence[Row], nodes: Sequence[Row], course: PoolCourse, *, stale: bool) -> bytes:
     """The figures in the text format of Prometheus, from the rows of `fawkes status` and `nodes` and the course.
 
     A ``stale`` pool has no samples of what its masters said and how healthy its MR-clusters are: nobody knows that now.
@@ -62,7 +62,7 @@ def _gauge(name: str, text: str, labels: Sequence[str] = ()) -> GaugeMetricFamil
     return GaugeMetricFamily(name, text, labels=labels)
 
 
-def _pool(pool: Row, nodes: Sequence[Row], course: Course, *, stale: bool) -> Iterator[Metric]:
+def _pool(pool: Row, nodes: Sequence[Row], course: PoolCourse, *, stale: bool) -> Iterator[Metric]:
     if not pool["simulated"]:
         text = "1 while a controller gives signs of life, 0 if not."
         yield GaugeMetricFamily("fawkes_controller_up", text, value=float(not stale))
@@ -88,7 +88,7 @@ def _pool(pool: Row, nodes: Sequence[Row], course: Course, *, stale: bool) -> It
     yield moves
 
 
-def _clusters(clusters: Sequence[Row], course: Course, *, stale: bool) -> Iterator[Metric]:
+def _clusters(clusters: Sequence[Row], course: PoolCourse, *, stale: bool) -> Iterator[Metric]:
     for key, name, text in _OF_CLUSTER:
         family = _gauge(name, text, ["cluster"])
         for row in clusters:
@@ -121,7 +121,7 @@ def _clusters(clusters: Sequence[Row], course: Course, *, stale: bool) -> Iterat
     yield _wasted(course, there)
 
 
-def _wasted(course: Course, there: Collection[str]) -> Metric:
+def _wasted(course: PoolCourse, there: Collection[str]) -> Metric:
     seconds = CounterMetricFamily(
         "fawkes_cluster_wasted_seconds", "Slot time of tasks that preemption wasted.", labels=["cluster", "kind"]
     )

@@ -170,7 +170,7 @@ class Machine:
         """Copy from a node that leaves to those that stay, no faster than HDFS hands out copies (references, 5.5)."""
         return [(self._copies, held_bytes, MILLI), (self._disks[Role.CORE], held_bytes, MILLI)]
 
-    def _send(self, written: int, copies: Replicas) -> Iterator[Leg]:
+    def _send(self, written: int, copies: WrittenReplicas) -> Iterator[Leg]:
         """The replicas on other nodes than the writer's, each a stream."""
         passed = written * self._constants.output_passes
         sent = copies.on_core + copies.on_transient_core
@@ -199,7 +199,7 @@ def takes_time(leg: Leg) -> bool:
     return work > 0 and pool.alone < inf
 
 
-class Replicas(NamedTuple):
+class WrittenReplicas(NamedTuple):
     """Replicas of what a task writes: on its own node or not, and on others by their role, in thousandths."""
 
     own: bool
@@ -207,7 +207,7 @@ class Replicas(NamedTuple):
     on_transient_core: int
 
 
-def replicas_by_role(counts: Mapping[Role, int], writer: Role, replication: int) -> Replicas:
+def replicas_by_role(counts: Mapping[Role, int], writer: Role, replication: int) -> WrittenReplicas:
     """The disks of the replicas that a node writes: the first its own if it stores, the others of any that do.
 
     No node stores two of them, so that there are at most as many as nodes that store.
@@ -216,7 +216,7 @@ def replicas_by_role(counts: Mapping[Role, int], writer: Role, replication: int)
     own = writer is not Role.TRANSIENT
     sent = (max(1, min(replication, core + other)) - own) * MILLI
     on_core = sent * core // max(1, core + other)
-    return Replicas(own, on_core, sent - on_core)
+    return WrittenReplicas(own, on_core, sent - on_core)
 
 
 def cores_of(constants: Constants, nodes: int, clusters: int = 0, standbys: int = 0) -> float:

@@ -36,7 +36,7 @@ class SetTable(Strict):
     part: Number = Field(description="of the raw data")
 
 
-class JobTable(Strict):
+class QueryJobTable(Strict):
     """``[[query.job]]``."""
 
     name: Name
@@ -53,7 +53,7 @@ class QueryTable(Strict):
     title: str
     script: str = Field(description="the file of Pig Latin beside the definition")
     semantics: Literal["port", "reconstruction"]
-    job: list[JobTable] = Field(min_length=1)
+    job: list[QueryJobTable] = Field(min_length=1)
 
 
 class WorkflowTable(Strict):

@@ -38,7 +38,7 @@ _TEXTS = {"hash", "tracker", "day", "birth", "death"}
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedResult:
     """A result held against pandas: ``wrong`` is empty when they are the same rows."""
 
     name: str
@@ -85,19 +85,19 @@ def saved(folder: Path, name: str) -> pd.DataFrame:
     return rows
 
 
-def compare(folder: Path, wanted: Mapping[str, pd.DataFrame]) -> list[Compared]:
+def compare(folder: Path, wanted: Mapping[str, pd.DataFrame]) -> list[ComparedResult]:
     """Each result that was saved below ``folder`` held against the rows wanted; the order of rows does not count."""
     return [_compare(folder, name, rows) for name, rows in wanted.items()]
 
 
-def _compare(folder: Path, name: str, wanted: pd.DataFrame) -> Compared:
+def _compare(folder: Path, name: str, wanted: pd.DataFrame) -> ComparedResult:
     try:
         results = saved(folder, name)
     except (UserError, ValueError) as error:
-        return Compared(name, len(wanted), str(error))
+        return ComparedResult(name, len(wanted), str(error))
     first, second = _sorted(wanted), _sorted(results)
     if len(first) != len(second):
-        return Compared(name, len(wanted), f"{len(second)} rows instead of {len(first)}")
+        return ComparedResult(name, len(wanted), f"{len(second)} rows instead of {len(first)}")
     for column in COLUMNS[name]:
         if column == "part":
             differs = ~np.isclose(first[column].to_numpy(), second[column].to_numpy(), rtol=1e-12, atol=0)
@@ -106,8 +106,8 @@ def _compare(folder: Path, name: str, wanted: pd.DataFrame) -> Compared:
         if differs.any():
             at = int(np.argmax(differs))
             shown = f"{second[column].iloc[at]} instead of {first[column].iloc[at]}"
-            return Compared(name, len(wanted), f"{int(differs.sum())} rows differ in {column}, such as {shown}")
-    return Compared(name, len(wanted), "")
+            return ComparedResult(name, len(wanted), f"{int(differs.sum())} rows differ in {column}, such as {shown}")
+    return ComparedResult(name, len(wanted), "")
 
 
 def _sorted(rows: pd.DataFrame) -> pd.DataFrame:

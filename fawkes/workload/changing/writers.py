@@ -22,7 +22,7 @@ _HOSTS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class TraceWriter:
     """A format that can be written: fields that every job must have, and those that are lost when a job has them.
 
     ``lines`` gives the file, line by line.
@@ -64,7 +64,7 @@ def write(trace: Trace, path: Path, form: str) -> tuple[str, ...]:
     return tuple(_lost(trace, writer))
 
 
-def _lost(trace: Trace, writer: Writer) -> Iterator[str]:
+def _lost(trace: Trace, writer: TraceWriter) -> Iterator[str]:
     for name in writer.loses:
         count = sum(bool(getattr(job, name)) for job in trace.jobs)
         if count:
@@ -282,11 +282,11 @@ def _ms(us: int) -> int:
 _RIGID = ("processors", "requested_us")
 _LINKS = ("after", "think_us")
 _DEADLINE = "deadline_us"
-WRITERS: Mapping[str, Writer] = {
+WRITERS: Mapping[str, TraceWriter] = {
     writer.name: writer
     for writer in (
-        Writer("swim", (), ("cluster", "user", *_RIGID, *_LINKS, _DEADLINE), _swim),
-        Writer(
+        TraceWriter("swim", (), ("cluster", "user", *_RIGID, *_LINKS, _DEADLINE), _swim),
+        TraceWriter(
             "swf",
             ("processors", "run_us"),
             (
@@ -302,8 +302,8 @@ WRITERS: Mapping[str, Writer] = {
             ),
             _swf,
         ),
-        Writer("rumen", ("maps",), (*_RIGID, *_LINKS, _DEADLINE), _rumen),
-        Writer(
+        TraceWriter("rumen", ("maps",), (*_RIGID, *_LINKS, _DEADLINE), _rumen),
+        TraceWriter(
             "sls",
             ("maps", "map_us"),
             ("application", "input_bytes", "shuffle_bytes", "output_bytes", *_RIGID, *_LINKS, _DEADLINE),

@@ -14,7 +14,7 @@ from pathlib import Path
 from fawkes.base.errors import ConfigError, UserError
 from fawkes.base.units import SECOND_US
 from fawkes.workload.model import MOST_TASKS, MOST_TIME_US, Trace, TraceJob, check_order
-from fawkes.workload.reading.traces import Collected, UnreadableError, lines, many_objects
+from fawkes.workload.reading.traces import Collected, NoJobError, lines, many_objects
 
 COLUMNS = ("WorkflowID", "JobID", "SubmitTime", "RunTime", "NProcs", "ReqNProcs", "Dependencies")
 _HEAD = ",".join(COLUMNS).lower().encode()
@@ -39,7 +39,7 @@ def read(path: Path) -> Trace:
                 continue
             try:
                 jobs.append((_job(text), number))
-            except UnreadableError as error:
+            except NoJobError as error:
                 collected.drop(str(error), number)
     return linked(collected, jobs, form=_FORM)
 
@@ -81,12 +81,12 @@ def fits(there: Iterable[bytes]) -> bool:
 def _job(line: bytes) -> TraceJob:
     fields = [field.strip() for field in line.split(b",")]
     if len(fields) != len(COLUMNS):
-        raise UnreadableError("without 7 columns")
+        raise NoJobError("without 7 columns")
     if not (_ID.fullmatch(fields[0]) and _ID.fullmatch(fields[1])):
-        raise UnreadableError("without the number of a workflow and of a job")
+        raise NoJobError("without the number of a workflow and of a job")
     submit_us, run_us = (_time_us(field) for field in fields[2:4])
     if submit_us < 0:
-        raise UnreadableError("with a negative submit time")
+        raise NoJobError("with a negative submit time")
     workflow = fields[0].decode()
     return rigid(
         job_id=f"{workflow}-{fields[1].decode()}",
@@ -102,12 +102,12 @@ def rigid(
 ) -> TraceJob:
     """A rigid job with the first number of processors that is known; UnreadableError when it cannot be run."""
     if run_us <= 0:
-        raise UnreadableError("with a job without run time")
+        raise NoJobError("with a job without run time")
     known = next((count for count in processors if count > 0), 0)
     if not known:
-        raise UnreadableError("with a job without processors")
+        raise NoJobError("with a job without processors")
     if known > MOST_TASKS:
-        raise UnreadableError(f"with more than {MOST_TASKS:,} processors")
+        raise NoJobError(f"with more than {MOST_TASKS:,} processors")
     return TraceJob(
         id=job_id, submit_us=submit_us, processors=known, run_us=run_us, after=tuple(dict.fromkeys(after)), user=user
     )
@@ -116,18 +116,18 @@ def rigid(
 def _dependencies(field: bytes) -> list[str]:
     ids = [word for word in field.split() if word != b"-1"]
     if not all(map(_ID.fullmatch, ids)):
-        raise UnreadableError("with a dependency that is not the number of a job")
+        raise NoJobError("with a dependency that is not the number of a job")
     return [word.decode() for word in ids]
 
 
 def _time_us(field: bytes) -> int:
     time_us = round(_number(field) * SECOND_US)
     if time_us > MOST_TIME_US:
-        raise UnreadableError("with a number that is too large")
+        raise NoJobError("with a number that is too large")
     return time_us
 
 
 def _number(field: bytes) -> float:
     if not _NUMBER.fullmatch(field):
-        raise UnreadableError("with a field that is not a number")
+        raise NoJobError("with a field that is not a number")
     return float(field)

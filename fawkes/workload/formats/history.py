@@ -19,7 +19,7 @@ from fawkes.base.units import show_time
 from fawkes.workload.model import Trace, TraceJob
 from fawkes.workload.reading.avro import values
 from fawkes.workload.reading.traces import Collected, lines
-from fawkes.workload.tasks import MS_US, Span, known, map_us, reduce_us, total
+from fawkes.workload.tasks import MS_US, TaskSpan, known, map_us, reduce_us, total
 
 FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
 """The group with the bytes that were read from and written to each file system."""
@@ -105,7 +105,7 @@ class _Attempts:
 
     tasks: set[str] = field(default_factory=set)
     begun_ms: dict[str, int | None] = field(default_factory=dict)
-    spans: dict[str, Span] = field(default_factory=dict)
+    spans: dict[str, TaskSpan] = field(default_factory=dict)
     counters: dict[str, Plain] = field(default_factory=dict)
 
     def count(self, name: str, group: str = "") -> int | None:
@@ -146,7 +146,7 @@ class _Story:
         if kind.endswith("_ATTEMPT_STARTED"):
             mine.begun_ms[str(event.get("attemptId"))] = known(event.get("startTime"))
         elif kind in ("MAP_ATTEMPT_FINISHED", "REDUCE_ATTEMPT_FINISHED"):
-            mine.spans[task] = Span.of(mine.begun_ms.get(str(event.get("attemptId"))), event.get("finishTime"))
+            mine.spans[task] = TaskSpan.of(mine.begun_ms.get(str(event.get("attemptId"))), event.get("finishTime"))
             mine.counters[task] = _plain(event.get("counters")) or {}
 
     def job(self, file: Path) -> TraceJob:

@@ -11,7 +11,7 @@ from fawkes.live.wire.rest import listed
 from fawkes.workload.formats.history import FAILED, FILES, is_counter, objects_of
 from fawkes.workload.model import Trace, TraceJob
 from fawkes.workload.reading.traces import Collected
-from fawkes.workload.tasks import MS_US, Span, known, map_us, reduce_us, total
+from fawkes.workload.tasks import MS_US, TaskSpan, known, map_us, reduce_us, total
 
 NAME = "historyserver"
 Fetch = Callable[[str], Any]
@@ -62,7 +62,7 @@ def _job(said: Plain, submit_ms: int, address: str, fetch: Fetch) -> TraceJob:
     )
     map_spans, reduce_spans = (
         [
-            Span.of(task.get("startTime"), task.get("finishTime"))
+            TaskSpan.of(task.get("startTime"), task.get("finishTime"))
             for task in tasks
             if task.get("type") == kind and task.get("state") == _DONE
         ]

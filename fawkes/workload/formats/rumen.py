@@ -13,8 +13,8 @@ from typing import Any
 from fawkes.base.units import show_time
 from fawkes.workload.model import Trace, TraceJob
 from fawkes.workload.reading.objects import objects
-from fawkes.workload.reading.traces import Collected, UnreadableError
-from fawkes.workload.tasks import MS_US, Span, known, map_us, reduce_us, total
+from fawkes.workload.reading.traces import Collected, NoJobError
+from fawkes.workload.tasks import MS_US, TaskSpan, known, map_us, reduce_us, total
 
 _FORM = "An object has jobID, submitTime, mapTasks and reduceTasks, as `hadoop rumentrace` writes them"
 _DONE = "SUCCESS"
@@ -37,7 +37,7 @@ def read(path: Path) -> Trace:
     for line, logged in objects(path):
         try:
             job = _job(logged)
-        except UnreadableError as error:
+        except NoJobError as error:
             collected.drop(str(error), line)
             continue
         if logged.get("outcome") != _DONE:
@@ -55,9 +55,9 @@ def read(path: Path) -> Trace:
 def _job(logged: Plain) -> TraceJob:
     job_id, submit_ms = logged.get("jobID"), known(logged.get("submitTime"))
     if not isinstance(job_id, str) or not job_id:
-        raise UnreadableError("without a job's id")
+        raise NoJobError("without a job's id")
     if submit_ms is None:
-        raise UnreadableError("without a submit time")
+        raise NoJobError("without a submit time")
     maps, reduces = _tasks(logged, "mapTasks"), _tasks(logged, "reduceTasks")
     map_count, reduce_count = _count(logged, "totalMaps", maps), _count(logged, "totalReduces", reduces)
     done_maps, done_reduces = _done(maps), _done(reduces)
@@ -105,8 +105,8 @@ def _done(tasks: Sequence[Plain]) -> list[tuple[Plain, Plain]]:
     return done
 
 
-def _span(attempt: Plain) -> Span:
-    return Span.of(attempt.get("startTime"), attempt.get("finishTime"))
+def _span(attempt: Plain) -> TaskSpan:
+    return TaskSpan.of(attempt.get("startTime"), attempt.get("finishTime"))
 
 
 def _input(task: Plain, attempt: Plain) -> int | None:

@@ -13,8 +13,8 @@ from typing import Any
 
 from fawkes.workload.model import MOST_TASKS, MOST_TIME_US, Trace, TraceJob
 from fawkes.workload.reading.objects import objects
-from fawkes.workload.reading.traces import Collected, UnreadableError
-from fawkes.workload.tasks import MS_US, Span, known, map_us
+from fawkes.workload.reading.traces import Collected, NoJobError
+from fawkes.workload.tasks import MS_US, TaskSpan, known, map_us
 
 _FORM = "An object has job.start.ms and job.tasks, as in the SLS's own input"
 _REDUCE = "reduce"
@@ -39,7 +39,7 @@ def read(path: Path) -> Trace:
             continue
         try:
             copies = list(_jobs(said, len(collected.jobs) + 1))
-        except UnreadableError as error:
+        except NoJobError as error:
             collected.drop(str(error), line)
             continue
         if any(not span.is_sound for spans in _containers(said) for span in spans):
@@ -58,7 +58,7 @@ def _jobs(said: Plain, number: int) -> Iterator[TraceJob]:
     start_ms = _whole(said, "job.start.ms", 0)
     maps, reduces = _containers(said)
     if not maps and not reduces:
-        raise UnreadableError("without tasks")
+        raise NoJobError("without tasks")
     end_ms = known(said.get("job.end.ms"))
     job = TraceJob(
         id=str(said.get("job.id") or f"job_{number}"),
@@ -77,34 +77,34 @@ def _jobs(said: Plain, number: int) -> Iterator[TraceJob]:
         yield replace(job, id=f"{job.id}-{copy}")
 
 
-def _containers(said: Plain) -> tuple[list[Span], list[Span]]:
+def _containers(said: Plain) -> tuple[list[TaskSpan], list[TaskSpan]]:
     """Maps and reduces."""
-    maps: list[Span] = []
-    reduces: list[Span] = []
+    maps: list[TaskSpan] = []
+    reduces: list[TaskSpan] = []
     tasks = said.get("job.tasks")
     for task in tasks if isinstance(tasks, list) else ():
         if not isinstance(task, dict):
-            raise UnreadableError("with a task that is not an object")
+            raise NoJobError("with a task that is not an object")
         kind = reduces if task.get("container.type") == _REDUCE else maps
         copies = _copies(task, "container.count" if "container.count" in task else "count")
         if len(kind) + copies > MOST_TASKS:
-            raise UnreadableError(f"with more than {MOST_TASKS:,} tasks")
+            raise NoJobError(f"with more than {MOST_TASKS:,} tasks")
         kind += [_span(task)] * copies
     return maps, reduces
 
 
-def _span(task: Plain) -> Span:
+def _span(task: Plain) -> TaskSpan:
     start_ms = _whole(task, "container.start.ms", 0)
     if "container.duration.ms" in task or "duration.ms" in task:
         key = "container.duration.ms" if "container.duration.ms" in task else "duration.ms"
-        return Span(start_ms, start_ms + _whole(task, key, 0))
-    return Span(start_ms, _whole(task, "container.end.ms", -1))
+        return TaskSpan(start_ms, start_ms + _whole(task, key, 0))
+    return TaskSpan(start_ms, _whole(task, "container.end.ms", -1))
 
 
 def _copies(said: Plain, key: str) -> int:
     count = _whole(said, key, 1)
     if not 1 <= count <= _MOST_COPIES:
-        raise UnreadableError(f"with a count that is not from 1 to {_MOST_COPIES}")
+        raise NoJobError(f"with a count that is not from 1 to {_MOST_COPIES}")
     return count
 
 
@@ -114,9 +114,9 @@ def _whole(said: Plain, key: str, otherwise: int) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
-        raise UnreadableError("with a field that is not a number") from None
+        raise NoJobError("with a field that is not a number") from None
     if number < 0 and number != otherwise:
-        raise UnreadableError("with a negative time or number")
+        raise NoJobError("with a negative time or number")
     if number > MOST_TIME_US:
-        raise UnreadableError("with a time or number that is too large")
+        raise NoJobError("with a time or number that is too large")
     return number

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fawkes.base.units import SECOND_US
 from fawkes.workload.model import MOST_TASKS, Trace, TraceJob
-from fawkes.workload.reading.traces import Tally, UnreadableError, lines, many_objects, refuse_empty
+from fawkes.workload.reading.traces import NoJobError, Tally, lines, many_objects, refuse_empty
 
 COLUMNS = 18
 _LARGEST = 1e11
@@ -48,7 +48,7 @@ def read(path: Path) -> Trace:
                 continue
             try:
                 job = _job(fields, names)
-            except UnreadableError as error:
+            except NoJobError as error:
                 dropped.add(str(error), number)
                 continue
             if job.id in ids:
@@ -85,7 +85,7 @@ def _other(line: bytes, number: int, header: dict[str, str], dropped: Tally) -> 
 
 def _job(fields: Sequence[bytes], names: dict[bytes, str]) -> TraceJob:
     if fields[10] in _PARTS:
-        raise UnreadableError("with a part of a job (status 2 to 4)")
+        raise NoJobError("with a part of a job (status 2 to 4)")
     try:
         submit_us, run_us, requested_us = int(fields[1]) * _S, int(fields[3]) * _S, int(fields[8]) * _S
         processors = int(fields[4])
@@ -93,15 +93,15 @@ def _job(fields: Sequence[bytes], names: dict[bytes, str]) -> TraceJob:
         submit_us, run_us, requested_us = (round(_decimal(fields[column]) * _S) for column in (1, 3, 8))
         processors = round(_decimal(fields[4]))
     if submit_us < 0:
-        raise UnreadableError("with a negative submit time")
+        raise NoJobError("with a negative submit time")
     if run_us <= 0:
-        raise UnreadableError("with a job without run time")
+        raise NoJobError("with a job without run time")
     if processors <= 0:
         processors = round(_decimal(fields[7]))
         if processors <= 0:
-            raise UnreadableError("with a job without processors")
+            raise NoJobError("with a job without processors")
     if processors > MOST_TASKS:
-        raise UnreadableError(f"with more than {MOST_TASKS:,} processors")
+        raise NoJobError(f"with more than {MOST_TASKS:,} processors")
     preceding, think_us = fields[16], 0
     if preceding not in _UNKNOWN:
         think_us = max(0, round(_decimal(fields[17]) * _S))
@@ -123,9 +123,9 @@ def _decimal(field: bytes) -> float:
         value = float(field)
         round(value)
     except (ValueError, OverflowError):
-        raise UnreadableError("with a field that is not a number") from None
+        raise NoJobError("with a field that is not a number") from None
     if abs(value) > _LARGEST:
-        raise UnreadableError("with a number that is too large")
+        raise NoJobError("with a number that is too large")
     return value
 
 
@@ -143,5 +143,5 @@ def is_job(line: bytes) -> bool:
     fields = line.split()
     try:
         return len(fields) == COLUMNS and all(_decimal(field) is not None for field in fields)
-    except UnreadableError:
+    except NoJobError:
         return False

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from fawkes.base.units import MOST_BYTES, SECOND_US
 from fawkes.workload.model import Trace, TraceJob, out_of_range
-from fawkes.workload.reading.traces import Tally, UnreadableError, lines, refuse_empty
+from fawkes.workload.reading.traces import NoJobError, Tally, lines, refuse_empty
 
 BLOCK_BYTES = 128 << 20
 """A block of HDFS, as in the paper's section 5.1."""
@@ -57,7 +57,7 @@ def read(path: Path, *, block_bytes: int = BLOCK_BYTES) -> Trace:
             continue
         try:
             job = _job(seen, fields, block_bytes)
-        except UnreadableError as error:
+        except NoJobError as error:
             dropped.add(str(error), number)
             continue
         if job.id in ids:
@@ -86,7 +86,7 @@ def is_job(line: bytes) -> bool:
     form = _form(len(fields))
     try:
         return form is not None and _job(form, fields, BLOCK_BYTES) is not None
-    except UnreadableError:
+    except NoJobError:
         return False
 
 
@@ -152,7 +152,7 @@ def _form(columns: int) -> range | None:
 
 def _job(form: range, fields: Sequence[bytes], block_bytes: int) -> TraceJob:
     if not fields[0].strip():
-        raise UnreadableError("without an id")
+        raise NoJobError("without an id")
     return (_full if form is _FULL_COLUMNS else _sampled)(fields, block_bytes)
 
 
@@ -213,9 +213,9 @@ def _number(field: bytes, what: str) -> float:
     except ValueError:
         value = _decimal(field, what)
     if value < 0:
-        raise UnreadableError(f"with a negative {what}")
+        raise NoJobError(f"with a negative {what}")
     if value > MOST_BYTES:
-        raise UnreadableError(f"with a {what} that is too large")
+        raise NoJobError(f"with a {what} that is too large")
     return value
 
 
@@ -225,7 +225,7 @@ def _decimal(field: bytes, what: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise UnreadableError(f"with a {what} that is not a number")
+        raise NoJobError(f"with a {what} that is not a number")
     return value
 
 

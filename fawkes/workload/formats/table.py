@@ -20,7 +20,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.config.files.loader import did_you_mean
 from fawkes.workload.model import Trace, TraceJob, check_order, out_of_range
 from fawkes.workload.reading.files import whole
-from fawkes.workload.reading.traces import Tally, UnreadableError, lines
+from fawkes.workload.reading.traces import NoJobError, Tally, lines
 
 NAME = "table"
 VERSION = 1
@@ -45,7 +45,7 @@ class _Column:
 def _read_us(text: str) -> int:
     match = _SECONDS.fullmatch(text)
     if match is None:
-        raise UnreadableError(
+        raise NoJobError(
             "is negative" if text.startswith("-") else "is not a time in seconds with at most six decimals"
         )
     return int(match[1]) * SECOND_US + int((match[2] or "").ljust(6, "0"))
@@ -54,7 +54,7 @@ def _read_us(text: str) -> int:
 def _read_deadline_us(text: str) -> int:
     deadline_us = _read_us(text)
     if not deadline_us:
-        raise UnreadableError("is 0: no job can end at its submission")
+        raise NoJobError("is 0: no job can end at its submission")
     return deadline_us
 
 
@@ -67,7 +67,7 @@ def _write_us(value: int | None) -> str:
 
 def _read_whole(text: str) -> int:
     if _WHOLE.fullmatch(text) is None:
-        raise UnreadableError("is negative" if text.startswith("-") else "is not a whole number")
+        raise NoJobError("is negative" if text.startswith("-") else "is not a whole number")
     return int(text)
 
 
@@ -251,7 +251,7 @@ class _Source:
                 continue
             try:
                 said[column.field] = column.read(text)
-            except UnreadableError as error:
+            except NoJobError as error:
                 raise self.refuse(f"{column.name} {cut(text)!r} {error}", line) from None
         job = TraceJob(**said)
         if reason := out_of_range(job):

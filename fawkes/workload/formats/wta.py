@@ -17,7 +17,7 @@ from fawkes.base.extras import require
 from fawkes.base.reading import opened
 from fawkes.workload.formats.gwf import linked, rigid
 from fawkes.workload.model import MOST_JOBS, MOST_TIME_US, Trace, TraceJob
-from fawkes.workload.reading.traces import Collected, UnreadableError, many_objects
+from fawkes.workload.reading.traces import Collected, NoJobError, many_objects
 from fawkes.workload.tasks import MS_US
 
 _NEEDED = ("id", "workflow_id", "ts_submit", "runtime", "resource_amount_requested", "parents")
@@ -40,7 +40,7 @@ def read(path: Path) -> Trace:
         for number, row in enumerate(rows, start=1):
             try:
                 jobs.append((_job(row), number))
-            except UnreadableError as error:
+            except NoJobError as error:
                 collected.drop(str(error), number)
     return linked(collected, jobs, form=_FORM, from_first=True)
 
@@ -79,9 +79,9 @@ def _rows(file: Path) -> Iterator[Mapping[str, Any]]:
 def _job(row: Mapping[str, Any]) -> TraceJob:
     submit_ms, run_ms = _whole(row["ts_submit"]), _whole(row["runtime"])
     if submit_ms < 0:
-        raise UnreadableError("with a negative submit time")
+        raise NoJobError("with a negative submit time")
     if max(submit_ms, run_ms) > MOST_TIME_US // MS_US:
-        raise UnreadableError("with a number that is too large")
+        raise NoJobError("with a number that is too large")
     workflow = row["workflow_id"]
     user = row.get(_USER)
     return rigid(
@@ -107,5 +107,5 @@ def _whole(value: object) -> int:
 
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise UnreadableError("with a field that is not a number")
+        raise NoJobError("with a field that is not a number")
     return value

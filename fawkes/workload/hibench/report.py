@@ -30,7 +30,7 @@ TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ProgramRun:
     """One run of a program: when it began and ended (from the epoch), what it read, on how many nodes."""
 
     program: str
@@ -50,15 +50,15 @@ class Run:
         return self.input_bytes * 1000 // self.duration_ms if self.duration_ms else 0
 
 
-def of_job(job: JobState, nodes: int) -> Run | None:
+def of_job(job: JobState, nodes: int) -> ProgramRun | None:
     """The run that a job was: one of HiBench's programs (``sort``, or ``sort-2``) that succeeded; None for others."""
     program = _NUMBER.sub("", job.id)
     if program not in TYPES or job.life is not JobLife.SUCCEEDED or job.started_us is None or job.finished_us is None:
         return None
-    return Run(program, job.started_us, job.finished_us, job.spec.input_bytes or 0, nodes)
+    return ProgramRun(program, job.started_us, job.finished_us, job.spec.input_bytes or 0, nodes)
 
 
-def line(run: Run) -> str:
+def line(run: ProgramRun) -> str:
     """The line of the present report; names longer than its columns push the rest, as in HiBench's own."""
     ended = datetime.fromtimestamp(run.ended_us / SECOND_US, UTC)
     return _FORM % (
@@ -72,7 +72,7 @@ def line(run: Run) -> str:
     )
 
 
-def old_line(run: Run) -> str:
+def old_line(run: ProgramRun) -> str:
     """The line of HiBench 2.2: ``TYPE HH:MM:SS <startms,endms> size duration throughput``."""
     ended = datetime.fromtimestamp(run.ended_us / SECOND_US, UTC)
     times = f"<{run.began_us // 1000},{run.ended_us // 1000}>"
@@ -80,7 +80,7 @@ def old_line(run: Run) -> str:
     return f"{run.program.upper()} {ended:%H:%M:%S} {times} {numbers}\n"
 
 
-def append(file: Path, runs: Iterable[Run], *, old: bool = False) -> None:
+def append(file: Path, runs: Iterable[ProgramRun], *, old: bool = False) -> None:
     """Add runs to a report; a new one in the present form begins with its header. Folders are made."""
     text = "".join(map(old_line if old else line, runs))
     if not old and not file.exists():
@@ -91,7 +91,7 @@ def append(file: Path, runs: Iterable[Run], *, old: bool = False) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReportRow:
     """A line of a report of the present form; ``ended`` is date and time as written."""
 
     type: str
@@ -102,7 +102,7 @@ class Row:
     throughput_node: int
 
 
-def read(file: Path) -> list[Row]:
+def read(file: Path) -> list[ReportRow]:
     """The runs of a report of the present form; ConfigError with file and line for one that has not seven fields."""
     rows = []
     for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
@@ -111,7 +111,7 @@ def read(file: Path) -> list[Row]:
             continue
         try:
             kind, date, time, size, duration, throughput, each = fields
-            rows.append(Row(kind, f"{date} {time}", int(size), float(duration), int(throughput), int(each)))
+            rows.append(ReportRow(kind, f"{date} {time}", int(size), float(duration), int(throughput), int(each)))
         except ValueError:
             raise ConfigError(
                 f"{text.strip()!r} is not a line of a report",

@@ -22,7 +22,7 @@ MOST_MADE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class MakerKey:
     """A key that a user may set: the parameter that it goes to, how its text is read, and what it means."""
 
     parameter: str
@@ -40,7 +40,7 @@ class Maker:
     name: str
     title: str
     where: str
-    keys: Mapping[str, Key] = field(default_factory=dict)
+    keys: Mapping[str, MakerKey] = field(default_factory=dict)
 
     def make(self, said: Mapping[str, str], seed: int) -> Trace:
         """The workload; UserError when a key is unknown, missing, or has a value that cannot be."""
@@ -55,7 +55,7 @@ class Maker:
             values["seed"] = seed
         return replace(function(**values), format=f"made: {self.name}")
 
-    def _key(self, key: str) -> Key:
+    def _key(self, key: str) -> MakerKey:
         if key not in self.keys:
             raise UserError(f"there is no key {key!r}", where=self.name, hint=did_you_mean(key, self.keys))
         return self.keys[key]
@@ -175,10 +175,10 @@ def of_trace(file: Path, jobs: int | None = None, *, per_minute: float | None = 
 
 
 _HERE = "fawkes.workload.making.makers"
-_JOBS = Key("jobs", how_many, "how many jobs")
-_RATE = Key("per_minute", rate, "jobs per minute")
-_THINK = Key("think_us", duration_us, "time from one job to the next, such as 10s")
-_CLUSTER = Key("cluster", str, "the MR-cluster that runs them")
+_JOBS = MakerKey("jobs", how_many, "how many jobs")
+_RATE = MakerKey("per_minute", rate, "jobs per minute")
+_THINK = MakerKey("think_us", duration_us, "time from one job to the next, such as 10s")
+_CLUSTER = MakerKey("cluster", str, "the MR-cluster that runs them")
 MAKERS: Mapping[str, Maker] = {
     maker.name: maker
     for maker in (
@@ -186,17 +186,17 @@ MAKERS: Mapping[str, Maker] = {
             "paper",
             "a workload of the paper with its three MR-clusters",
             f"{_HERE}:of_paper",
-            {"workload": Key("workload", str, "WKLD-A to WKLD-E")},
+            {"workload": MakerKey("workload", str, "WKLD-A to WKLD-E")},
         ),
         Maker(
             "mix",
             "jobs of the paper's applications",
             f"{_HERE}:of_mix",
             {
-                "apps": Key("apps", words, "codes of applications, such as WC,ST"),
-                "jobs": Key("jobs", counts, "how many of each size, such as small:30,20GB:4"),
-                "arrivals": Key("arrivals", str, "average, batch, bursty or sequential"),
-                "over": Key("over_us", span, "span of their arrivals, such as 2h"),
+                "apps": MakerKey("apps", words, "codes of applications, such as WC,ST"),
+                "jobs": MakerKey("jobs", counts, "how many of each size, such as small:30,20GB:4"),
+                "arrivals": MakerKey("arrivals", str, "average, batch, bursty or sequential"),
+                "over": MakerKey("over_us", span, "span of their arrivals, such as 2h"),
                 "cluster": _CLUSTER,
             },
         ),
@@ -205,8 +205,8 @@ MAKERS: Mapping[str, Maker] = {
             "programs of HiBench as MR-jobs",
             "fawkes.workload.hibench.load:workload_of",
             {
-                "programs": Key("chosen", programs, "with profiles or sizes, such as wordcount:small,sort:1GB"),
-                "order": Key("order", one_of("sequential", "together"), "sequential or together"),
+                "programs": MakerKey("chosen", programs, "with profiles or sizes, such as wordcount:small,sort:1GB"),
+                "order": MakerKey("order", one_of("sequential", "together"), "sequential or together"),
                 "think": _THINK,
                 "cluster": _CLUSTER,
             },
@@ -216,9 +216,9 @@ MAKERS: Mapping[str, Maker] = {
             "the workflow of BTWorld",
             "fawkes.workload.btworld.load:workload_of",
             {
-                "size": Key("size_bytes", size_bytes, "amount of raw data, such as 100GB"),
-                "queries": Key("queries", words, "only these queries, such as ToT,AH"),
-                "order": Key("order", one_of("sequential", "dependencies"), "sequential or dependencies"),
+                "size": MakerKey("size_bytes", size_bytes, "amount of raw data, such as 100GB"),
+                "queries": MakerKey("queries", words, "only these queries, such as ToT,AH"),
+                "order": MakerKey("order", one_of("sequential", "dependencies"), "sequential or dependencies"),
                 "think": _THINK,
                 "cluster": _CLUSTER,
             },
@@ -233,7 +233,7 @@ MAKERS: Mapping[str, Maker] = {
             "like",
             "jobs drawn out of a trace",
             f"{_HERE}:of_trace",
-            {"file": Key("file", Path, "the trace"), "jobs": _JOBS, "per_minute": _RATE},
+            {"file": MakerKey("file", Path, "the trace"), "jobs": _JOBS, "per_minute": _RATE},
         ),
     )
 }

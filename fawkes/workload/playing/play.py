@@ -16,7 +16,7 @@ from fawkes.base.errors import DeadlineError, ElsewhereError, FawkesError, Refus
 from fawkes.base.units import SECOND_US, counted, show_duration
 from fawkes.config.clusters.clusters import GENERATED
 from fawkes.config.clusters.details import ClusterDetails
-from fawkes.config.workloads.workloads import Arrival, Submission, Workload
+from fawkes.config.workloads.workloads import Arrival, Submission, WorkloadFile
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterLife, ClusterSpec, Facts, Plain
 from fawkes.store.record import to_plain
@@ -32,7 +32,7 @@ _FIRST_PAUSE_US = SECOND_US // 10
 _FINAL = (UserError, RefusedError, ElsewhereError)
 
 
-class Controller(Protocol):
+class PlayedController(Protocol):
     """The controller that a workload is played on: `fawkes.cli.asking.client.Client`."""
 
     def rows(self, name: str, **parameters: str) -> list[dict[str, Any]]:
@@ -42,7 +42,7 @@ class Controller(Protocol):
         """Ask for something; RefusedError or UserError when the controller says no."""
 
 
-class Clock(Protocol):
+class PlayClock(Protocol):
     """Time, for tests to replace."""
 
     def now_us(self) -> int:
@@ -56,11 +56,11 @@ class SystemClock:
     """The machine's own."""
 
     def now_us(self) -> int:
-        """See `Clock`."""
+        """See `PlayClock`."""
         return time.monotonic_ns() // 1000
 
     def sleep_us(self, us: int) -> None:
-        """See `Clock`."""
+        """See `PlayClock`."""
         time.sleep(us / SECOND_US)
 
 
@@ -107,7 +107,7 @@ class Played:
         )
 
 
-def with_data(workload: Workload, root: Path, say: Say = lambda text: None) -> Workload:
+def with_data(workload: WorkloadFile, root: Path, say: Say = lambda text: None) -> WorkloadFile:
     """The workload with the data that it generates made below ``root``, and folders in place of their names."""
     folders: dict[str, str] = {}
     for wanted in workload.generate:
@@ -128,11 +128,11 @@ def _generated(source: str) -> str:
 
 
 def play(
-    workload: Workload,
-    controller: Controller,
+    workload: WorkloadFile,
+    controller: PlayedController,
     *,
     say: Say = lambda text: None,
-    clock: Clock | None = None,
+    clock: PlayClock | None = None,
     until: Until = "gone",
     limit_us: int | None = None,
     patience_us: int = PATIENCE_US,
@@ -178,10 +178,10 @@ class _Item:
 
 @dataclass
 class _Player:
-    workload: Workload
-    controller: Controller
+    workload: WorkloadFile
+    controller: PlayedController
     say: Say
-    clock: Clock
+    clock: PlayClock
     limit_us: int | None
     patience_us: int
     note: Callable[[Posted], None]

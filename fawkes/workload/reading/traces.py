@@ -26,7 +26,7 @@ _BOMB_BYTES, _BOMB_FACTOR = 256 * MIB, 200
 """A file that unpacks to more than so many bytes and is so many times as large then holds one thing over and over."""
 
 
-class UnreadableError(Exception):
+class NoJobError(Exception):
     """The reason why a line is no job, as ``Tally.add`` takes it; readers catch it themselves."""
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from fawkes.cli.demo.outcome import DemoOutcome, outcome
 from fawkes.cli.demo.view import news
-from fawkes.config.workloads.workloads import Workload, load_workload
+from fawkes.config.workloads.workloads import WorkloadFile, load_workload
 from fawkes.engine.ports import Entry
 from tests.config.support import pool
 from tests.support.pools import Checked, run
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def workload(tmp_path: Path) -> Workload:
+def workload(tmp_path: Path) -> WorkloadFile:
     """The jobs of the simulated run, as a workload has them."""
     clusters = "".join(f'[[cluster]]\nid = "{name}"\nmin_nodes = 1\nreplication = 1\n' for name in Plan().arrivals)
     jobs = "".join(
@@ -42,7 +42,7 @@ def whole() -> Checked:
 
 
 @pytest.fixture
-def ended(whole: Checked, workload: Workload) -> DemoOutcome:
+def ended(whole: Checked, workload: WorkloadFile) -> DemoOutcome:
     return outcome(whole.store, workload)
 
 
@@ -52,7 +52,7 @@ def test_a_run_in_which_all_happened_has_no_problem(ended: DemoOutcome) -> None:
     assert ended.reconfigurations >= 3
 
 
-def test_every_job_has_a_row(ended: DemoOutcome, workload: Workload) -> None:
+def test_every_job_has_a_row(ended: DemoOutcome, workload: WorkloadFile) -> None:
     rows = {row["job"]: row for row in ended.job_rows}
     assert rows.keys() == {job.spec.id for job in workload.jobs}
     assert {row["state"] for row in rows.values()} == {"succeeded"}
@@ -80,23 +80,23 @@ def test_a_node_that_goes_from_one_to_the_other_says_why_it_left_and_why_it_join
     assert row["took_s"] > 0
 
 
-def problems(engine: Checked, workload: Workload) -> Mapping[str, str]:
+def problems(engine: Checked, workload: WorkloadFile) -> Mapping[str, str]:
     problems_by_job = outcome(engine.store, workload).problems
     return {problem.split(" ", 2)[1]: problem for problem in problems_by_job}
 
 
-def test_a_missing_point_is_a_problem(workload: Workload) -> None:
+def test_a_missing_point_is_a_problem(workload: WorkloadFile) -> None:
     missing = problems(played(Plan(policy="none")), workload)
     assert missing["B"].startswith("point B is missing (c-1 runs jobs while c-2 still loads")
     assert missing["node"] == "no node left an MR-cluster that shrank"
 
 
-def test_a_failed_job_is_a_problem(workload: Workload) -> None:
+def test_a_failed_job_is_a_problem(workload: WorkloadFile) -> None:
     engine = played(faults=lambda kind, name: "exit code 1" if (kind, name) == ("job", "c-2-3") else None)
     assert problems(engine, workload)["c-2-3"] == "job c-2-3 is failed: exit code 1"
 
 
-def test_jobs_that_failed_alike_are_one_problem(workload: Workload) -> None:
+def test_jobs_that_failed_alike_are_one_problem(workload: WorkloadFile) -> None:
     engine = played(faults=lambda kind, name: "no space" if kind == "job" and name.startswith("c-2") else None)
     assert problems(engine, workload)["c-2-0,"].endswith("c-2-4, c-2-5 are failed: no space")
 
@@ -108,7 +108,7 @@ def given_up() -> Checked:
     return played(faults=lambda kind, name: LONG if (kind, name) == ("deploy", "c-1") else None)
 
 
-def test_the_cause_is_the_first_problem_and_is_told_once(workload: Workload) -> None:
+def test_the_cause_is_the_first_problem_and_is_told_once(workload: WorkloadFile) -> None:
     trouble = f"c-1: it was gone before it ran: {LONG}. If it did not fail, give it a longer idle_time"
     problems = outcome(given_up().store, workload, trouble).problems
     assert problems[0] == f"c-1 was given up: {LONG}"
@@ -116,7 +116,7 @@ def test_the_cause_is_the_first_problem_and_is_told_once(workload: Workload) -> 
     assert sum(LONG in problem for problem in problems) == 1
 
 
-def test_what_broke_a_run_off_is_its_first_problem(whole: Checked, workload: Workload) -> None:
+def test_what_broke_a_run_off_is_its_first_problem(whole: Checked, workload: WorkloadFile) -> None:
     assert outcome(whole.store, workload, "the lab did not go down").problems == ("the lab did not go down",)
 
 
@@ -129,7 +129,7 @@ def test_an_error_is_told_once_while_it_goes_on() -> None:
     assert "Job c-1-0 is cancelled: c-1 could not be deployed" in lines
 
 
-def test_a_job_that_was_never_submitted_is_a_problem(workload: Workload) -> None:
+def test_a_job_that_was_never_submitted_is_a_problem(workload: WorkloadFile) -> None:
     engine = played(Plan(jobs={"c-1": 6, "c-2": 6, "c-3": 23}))
     assert problems(engine, workload) == {"c-3-23": "job c-3-23 is missing: never submitted"}
 
@@ -147,7 +147,7 @@ def test_what_is_told_while_it_goes_on(whole: Checked) -> None:
     assert not any("handed to YARN" in line or "within the threshold" in line for line in lines)
 
 
-def test_a_workload_that_tells_no_story_misses_nothing(workload: Workload) -> None:
+def test_a_workload_that_tells_no_story_misses_nothing(workload: WorkloadFile) -> None:
     quiet = played(Plan(jobs=dict.fromkeys(Plan().jobs, 0)))
     quiet_outcome = outcome(quiet.store, replace(workload, jobs=()))
     silent = outcome(quiet.store, replace(workload, jobs=(), points=False))

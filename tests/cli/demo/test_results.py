@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.cli.demo.outcome import Compared, compared
-from fawkes.config.workloads.workloads import Workload, load_workload
+from fawkes.cli.demo.outcome import ComparedJob, compared
+from fawkes.config.workloads.workloads import WorkloadFile, load_workload
 from fawkes.workload.btworld import reference as btworld
 from fawkes.workload.playing.play import with_data
 from tests.config.support import pool
@@ -48,7 +48,7 @@ args = ["sort", {more} "/input", "/output/s"]
 AS_TEXT = '"-inFormat", "org.apache.hadoop.mapreduce.lib.input.KeyValueTextInputFormat",'
 
 
-def loaded(folder: Path, jobs: str) -> Workload:
+def loaded(folder: Path, jobs: str) -> WorkloadFile:
     (folder / "in").mkdir(exist_ok=True)
     # A workload is refused while its input is not there.
     if not any((folder / "in").iterdir()):
@@ -61,7 +61,7 @@ def script(name: str, words: str) -> str:
     return f'[[job]]\nid = "{name}"\ncluster = "a"\nkind = "script"\ncommand = "sh {name}.sh {words}"\n'
 
 
-def twin(folder: Path, name: str, words: str) -> Workload:
+def twin(folder: Path, name: str, words: str) -> WorkloadFile:
     """The same program for Spark."""
     (folder / "twins.py").write_text("# not run here\n")
     args = [name, *words.split()]
@@ -76,16 +76,16 @@ def saved(folder: Path, files: dict[str, str]) -> None:
 
 
 @pytest.fixture
-def counting(tmp_path: Path) -> Workload:
+def counting(tmp_path: Path) -> WorkloadFile:
     workload = loaded(tmp_path, COUNT)
     (tmp_path / "in" / "one").write_text("a b\n\n a\ta")
     (tmp_path / "in" / "two").write_text("Ä\n")
     return workload
 
 
-def test_an_identical_output(counting: Workload, tmp_path: Path) -> None:
+def test_an_identical_output(counting: WorkloadFile, tmp_path: Path) -> None:
     saved(tmp_path / "kept" / "count", RIGHT)
-    assert list(compared(counting)) == [Compared("count", "what wordcount wrote", "")]
+    assert list(compared(counting)) == [ComparedJob("count", "what wordcount wrote", "")]
 
 
 @pytest.mark.parametrize(
@@ -97,17 +97,17 @@ def test_an_identical_output(counting: Workload, tmp_path: Path) -> None:
         ({"part-r-00001": "a\t3\nÄ\t1\n"}, "'a' is counted twice"),
     ],
 )
-def test_an_output_that_differs(change: dict[str, str], wrong: str, counting: Workload, tmp_path: Path) -> None:
+def test_an_output_that_differs(change: dict[str, str], wrong: str, counting: WorkloadFile, tmp_path: Path) -> None:
     saved(tmp_path / "kept" / "count", RIGHT | change)
     assert [result.wrong for result in compared(counting)] == [wrong]
 
 
-def test_an_output_that_is_not_whole(counting: Workload, tmp_path: Path) -> None:
+def test_an_output_that_is_not_whole(counting: WorkloadFile, tmp_path: Path) -> None:
     saved(tmp_path / "kept" / "count", {"part-r-00000": "a\t3\n"})
     assert [result.wrong for result in compared(counting)] == [f"there is no whole output in {tmp_path}/kept/count"]
 
 
-def test_other_jobs_are_not_compared(counting: Workload, tmp_path: Path) -> None:
+def test_other_jobs_are_not_compared(counting: WorkloadFile, tmp_path: Path) -> None:
     assert [result.job for result in compared(with_data(counting, tmp_path / "data"))] == ["count"]
 
 
@@ -138,10 +138,10 @@ def test_ranks_of_pages(tmp_path: Path) -> None:
     side = out / "dangling-1" / "part-00000"
     streaming(tmp_path / "in", out / "ranks-1", "pagerank.py", "update-map", "update-reduce 60", side)
     streaming(out / "ranks-1", out / "sorted-1", "pagerank.py", "sort-map", "sort-reduce")
-    assert list(compared(workload)) == [Compared("pagerank", "ranks of 1 iterations", "")]
+    assert list(compared(workload)) == [ComparedJob("pagerank", "ranks of 1 iterations", "")]
     (out / "sorted-1" / "_SUCCESS").touch()
     twins = twin(tmp_path, "pagerank", "/input /output/ranks 60 1 1")
-    assert list(compared(twins)) == [Compared("pagerank", "what pagerank wrote", "")]
+    assert list(compared(twins)) == [ComparedJob("pagerank", "what pagerank wrote", "")]
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_centres_of_samples(tmp_path: Path) -> None:
     out = tmp_path / "kept" / "means"
     streaming(tmp_path / "in", out / "centres-1", "kmeans.py", "iterate-map", "iterate-reduce", first)
     streaming(tmp_path / "in", out / "samples", "kmeans.py", "assign-map", side=out / "centres-1" / "part-00000")
-    assert list(compared(workload)) == [Compared("kmeans", "centres of 1 iterations", "")]
+    assert list(compared(workload)) == [ComparedJob("kmeans", "centres of 1 iterations", "")]
     twins = twin(tmp_path, "kmeans", "/input /output/means 1 90 3 3 4 1 2")
     assert list(compared(twins)) == list(compared(workload))
     (out / "centres-1" / "part-00000").write_text(first.read_text())

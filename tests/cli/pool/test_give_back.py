@@ -14,7 +14,7 @@ import pytest
 from fawkes.base.errors import FawkesError, RefusedError, UserError
 from fawkes.cli.asking.client import HungUpError
 from fawkes.cli.pool.run import give_back, give_back_in_time
-from fawkes.config.nodes.sources import Allocation
+from fawkes.config.nodes.sources import SlurmAllocation
 from fawkes.config.site.site import Site
 
 START, END, LATE = 1_000.0, 2_800.0, 4_000.0
@@ -94,7 +94,7 @@ def test_slurm_is_asked_each_minute_when_the_end_is(
 def test_a_new_pool_needs_an_allocation_that_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
     monkeypatch.setattr(threading.Thread, "start", lambda thread: begun.append(thread.name))
-    soon = Allocation("7", int(time.time()) + 600, 1_800_000_000)
+    soon = SlurmAllocation("7", int(time.time()) + 600, 1_800_000_000)
     with pytest.raises(UserError, match=r"Slurm's job 7 ends at .*, within its give_back. Ask Slurm for more time"):
         give_back_in_time(Site(tmp_path), soon, lambda _: None)
     (tmp_path / "state").mkdir()

@@ -7,7 +7,7 @@ import pytest
 
 from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US
-from fawkes.cli.replay.stage import Stages, stages
+from fawkes.cli.replay.stage import ReplayStages, stages
 from fawkes.config.clusters.details import ClusterDetails
 from fawkes.config.settings.settings import SiteSettings
 from fawkes.config.site.site import Site
@@ -33,7 +33,7 @@ def demand(name: str, **extra: object) -> Demand:
     return Demand(spec=spec, jobs=coming(jobs, name), **extra)  # type: ignore[arg-type]
 
 
-def staged(settings: SiteSettings, *demands: Demand, running: tuple[str, ...] = (), limit: int = 10**9) -> Stages:
+def staged(settings: SiteSettings, *demands: Demand, running: tuple[str, ...] = (), limit: int = 10**9) -> ReplayStages:
     return stages("w", demands, running=running, settings=settings, generate=(), jar=JAR, data_limit_bytes=limit)
 
 

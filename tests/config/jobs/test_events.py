@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fawkes.base.errors import ConfigError
 from fawkes.config.jobs.events import lines_of, needed, profile_of_log
-from fawkes.core.quota.profile import Profile
+from fawkes.core.quota.profile import ApplicationProfile
 
 DATA = Path(__file__).parent / "data"
 LOGS = {path.stem: path.read_bytes() for path in sorted(DATA.glob("*.events"))}
@@ -27,7 +27,7 @@ PAGERANK = [
 """Stages of pagerank.toml on a lab: id, tasks, records read and written, numbers of parents."""
 
 
-def profile_of(log: bytes) -> Profile:
+def profile_of(log: bytes) -> ApplicationProfile:
     return profile_of_log(lines_of(io.BytesIO(log)), "p", "log")
 
 
@@ -70,7 +70,7 @@ def application(what: str, at_ms: int) -> Event:
     return {"Event": f"SparkListenerApplication{what}", "Timestamp": at_ms}
 
 
-def ran(*parts: Event, end_ms: int = 9000) -> Profile:
+def ran(*parts: Event, end_ms: int = 9000) -> ApplicationProfile:
     return profile_of(log_of([*parts, application("End", end_ms)]))
 
 

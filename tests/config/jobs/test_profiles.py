@@ -11,16 +11,16 @@ from fawkes.base.errors import UserError
 from fawkes.config.clusters.details import JobDetails
 from fawkes.config.jobs.jobs import load_jobs
 from fawkes.config.jobs.profiles import every, infeasible, keep, load, ready, versions
-from fawkes.core.quota.profile import Profile, Stage, profile_of, stage_id
+from fawkes.core.quota.profile import ApplicationProfile, ProfiledStage, profile_of, stage_id
 from fawkes.core.values.model import JobSpec
 from tests.config.support import Bad, assert_refused, cases
 
-FIRST = Stage(id="0 map at a.py:1", duration_s=10.0, tasks=8, records_read=0.0, records_written=100.0, rate=5.0)
-SECOND = Stage(
+FIRST = ProfiledStage(id="0 map at a.py:1", duration_s=10.0, tasks=8, records_read=0.0, records_written=100.0, rate=5.0)
+SECOND = ProfiledStage(
     id="1 collect at a.py:2", duration_s=5.0, tasks=8, records_read=100.0, records_written=0.0, rate=10.0,
     parents=(FIRST.id,),
 )  # fmt: skip
-PROFILE = Profile("sums", 1, (FIRST, SECOND))
+PROFILE = ApplicationProfile("sums", 1, (FIRST, SECOND))
 JOB = 'id = "j"\nkind = "spark"\npython = "a.py"\n'
 
 

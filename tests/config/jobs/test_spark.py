@@ -17,7 +17,7 @@ from fawkes.config.jobs import spark
 from fawkes.config.jobs.jobs import load_jobs
 
 SPARK = 'id = "q"\nkind = "spark"\n'
-PLACE = spark.Place(
+PLACE = spark.SparkPlace(
     home="/srv/spark", default_fs="hdfs://m:8020", history="m:18080", core_count=2, small=True, quick=True,
     node_mb=(2500, 2500, 2500), most_mb=2500, flags=("-Ddoor",),
 )  # fmt: skip

@@ -18,7 +18,7 @@ from fawkes.config.nodes import programs
 from fawkes.config.nodes.inventory import Inventory, load_inventory
 from fawkes.config.nodes.programs import clustershell_group, output_of
 from fawkes.config.nodes.slurm import end_of
-from fawkes.config.nodes.sources import Allocation
+from fawkes.config.nodes.sources import SlurmAllocation
 from tests.config.support import refusals, write
 from tests.docs.pages import ROOT, blocks
 
@@ -209,7 +209,7 @@ def test_an_allocation_is_a_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("node01", 2, 1500 << 20),
         ("node03", 2, 1500 << 20),
     ]
-    assert inventory.allocation == Allocation("1", None, 300 * 10**6)
+    assert inventory.allocation == SlurmAllocation("1", None, 300 * 10**6)
     assert inventory.notes == ("the nodes are those of Slurm's job 1",)
     monkeypatch.delenv("SLURM_MEM_PER_NODE")
     monkeypatch.setenv("SLURM_MEM_PER_CPU", "300")
@@ -248,9 +248,9 @@ def test_slurm_says_when_an_allocation_ends(
     printed: str, end: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(tmp_path, "scontrol", f"echo '{printed}'", monkeypatch)
-    found = end_of(Allocation("1", None, 1))
+    found = end_of(SlurmAllocation("1", None, 1))
     assert found is None if end is None else found is not None and time.localtime(found).tm_sec == end
-    assert end_of(Allocation("1", 77, 1)) == 77
+    assert end_of(SlurmAllocation("1", 77, 1)) == 77
 
 
 def test_scontrol_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

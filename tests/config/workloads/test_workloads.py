@@ -9,7 +9,7 @@ from fawkes.base.catalog import Catalog
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import ClusterDetails, JobDetails
 from fawkes.config.nodes.inventory import Inventory, load_inventory
-from fawkes.config.workloads.workloads import Generated, Workload, load_workload
+from fawkes.config.workloads.workloads import Generated, WorkloadFile, load_workload
 from tests.config.support import Bad, assert_refused, cases, pool, write
 
 ROOT = Path(__file__).parents[3]
@@ -20,7 +20,7 @@ def inventory(tmp_path: Path) -> Inventory:
     return pool(tmp_path)
 
 
-def load(path: Path, inventory: Inventory, site: Path) -> Workload:
+def load(path: Path, inventory: Inventory, site: Path) -> WorkloadFile:
     return load_workload(path, inventory, site=site, catalog=Catalog(site=site, bundled=ROOT))
 
 

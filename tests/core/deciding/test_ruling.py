@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.deciding.ruling import KnownPool, LeaseSeen, Standing, alive, judge
+from fawkes.core.deciding.ruling import FolderStanding, KnownPool, LeaseSeen, alive, judge
 from fawkes.core.values.model import NodeId
 
 ONE, TWO = NodeId("node01"), NodeId("node02")
@@ -22,34 +22,34 @@ def lease(node: NodeId = ONE, epoch: int = 7, controller: str = "us", generation
 @pytest.mark.parametrize(
     ("case", "known", "in_place", "leases", "standing"),
     [
-        ("the true one restarts", OWN, True, [lease()], Standing.RULES),
-        ("its last start reached no node", OWN, True, [lease(epoch=5, controller="before")], Standing.RULES),
-        ("copied or moved", OWN, False, [lease()], Standing.ELSEWHERE),
-        ("copied before a later start", OWN, False, [lease(epoch=8, controller="they")], Standing.BEHIND),
-        ("a backup from before a start", OWN, True, [lease(epoch=8, controller="they")], Standing.BEHIND),
-        ("another one of the same epoch", OWN, True, [lease(controller="they")], Standing.BEHIND),
-        ("a backup from before a hand-over", OWN, True, [lease(generation=4)], Standing.BEHIND),
-        ("a node that it has never handed out", OWN, True, [lease(NodeId("new"), generation=1)], Standing.BEHIND),
-        ("an older hand-over of an earlier ledger", OWN, True, [lease(epoch=2, generation=9)], Standing.RULES),
-        ("an empty folder, nodes that are held", None, True, [lease()], Standing.EMPTY),
-        ("an empty folder, a free node", None, True, [lease(generation=0)], Standing.EMPTY),
-        ("a new pool", None, True, [], Standing.RULES),
-        ("a copy of a pool that no node knows", OWN, False, [], Standing.RULES),
-        ("a lease that was repaired by hand", OWN, True, [lease(epoch=0, controller="hand")], Standing.RULES),
+        ("the true one restarts", OWN, True, [lease()], FolderStanding.RULES),
+        ("its last start reached no node", OWN, True, [lease(epoch=5, controller="before")], FolderStanding.RULES),
+        ("copied or moved", OWN, False, [lease()], FolderStanding.ELSEWHERE),
+        ("copied before a later start", OWN, False, [lease(epoch=8, controller="they")], FolderStanding.BEHIND),
+        ("a backup from before a start", OWN, True, [lease(epoch=8, controller="they")], FolderStanding.BEHIND),
+        ("another one of the same epoch", OWN, True, [lease(controller="they")], FolderStanding.BEHIND),
+        ("a backup from before a hand-over", OWN, True, [lease(generation=4)], FolderStanding.BEHIND),
+        ("a node that it has never handed out", OWN, True, [lease(NodeId("new"), generation=1)], FolderStanding.BEHIND),
+        ("an older hand-over of an earlier ledger", OWN, True, [lease(epoch=2, generation=9)], FolderStanding.RULES),
+        ("an empty folder, nodes that are held", None, True, [lease()], FolderStanding.EMPTY),
+        ("an empty folder, a free node", None, True, [lease(generation=0)], FolderStanding.EMPTY),
+        ("a new pool", None, True, [], FolderStanding.RULES),
+        ("a copy of a pool that no node knows", OWN, False, [], FolderStanding.RULES),
+        ("a lease that was repaired by hand", OWN, True, [lease(epoch=0, controller="hand")], FolderStanding.RULES),
     ],
 )
 def test_the_cases_of_the_record(
-    case: str, known: KnownPool | None, in_place: bool, leases: list[LeaseSeen], standing: Standing
+    case: str, known: KnownPool | None, in_place: bool, leases: list[LeaseSeen], standing: FolderStanding
 ) -> None:
     assert judge(known, in_place=in_place, leases=leases, all_answered=True).standing is standing, case
 
 
 def test_a_copy_is_not_believed_because_no_node_answers() -> None:
-    assert judge(OWN, in_place=False, leases=[], all_answered=False).standing is Standing.ELSEWHERE
+    assert judge(OWN, in_place=False, leases=[], all_answered=False).standing is FolderStanding.ELSEWHERE
 
 
 def test_a_sealed_ledger_starts_although_a_node_is_dead() -> None:
-    assert judge(OWN, in_place=True, leases=[lease()], all_answered=False).standing is Standing.RULES
+    assert judge(OWN, in_place=True, leases=[lease()], all_answered=False).standing is FolderStanding.RULES
 
 
 def test_a_take_over_that_was_killed_before_it_was_stored_is_not_ahead_of_itself() -> None:
@@ -59,8 +59,8 @@ def test_a_take_over_that_was_killed_before_it_was_stored_is_not_ahead_of_itself
         known, in_place=False, leases=[begun, lease(generation=0)], all_answered=True
     )
     verdict = judge(known, in_place=False, leases=[begun], all_answered=True)
-    assert (verdict.standing, verdict.epoch) == (Standing.ELSEWHERE, 9)
-    assert judge(OWN, in_place=False, leases=[begun], all_answered=True).standing is Standing.BEHIND
+    assert (verdict.standing, verdict.epoch) == (FolderStanding.ELSEWHERE, 9)
+    assert judge(OWN, in_place=False, leases=[begun], all_answered=True).standing is FolderStanding.BEHIND
 
 
 LEASES = st.lists(
@@ -84,7 +84,7 @@ def test_who_may_start_is_above_every_lease_and_nobody_else_is_told_so(
     assert verdict.epoch > max([OWN.epoch, *(lease.epoch for lease in leases)])
     newer = [row for row in leases if row.epoch > OWN.epoch or (row.epoch, row.controller) == (OWN.epoch, "they")]
     if newer:
-        assert verdict.standing is Standing.BEHIND
+        assert verdict.standing is FolderStanding.BEHIND
     # A refused start changes nothing, so the next one is judged in the same way: as often as it is tried.
     assert judge(OWN, in_place=in_place, leases=leases, all_answered=all_answered) == verdict
 

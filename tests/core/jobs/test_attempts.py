@@ -14,7 +14,7 @@ from fawkes.core.values.effects import CancelJob, StartJob
 from fawkes.core.values.events import CancelAsked, Progress
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import JobId, JobLife
-from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Cause, Launcher
+from fawkes.core.values.sight import AppLife, AppSeen, Attempt, ClientCause, Launcher
 from tests.support.desk import Desk
 from tests.support.pools import settings
 
@@ -421,14 +421,14 @@ def test_nothing_is_said_of_a_copy_that_nobody_has_seen() -> None:
 @pytest.mark.parametrize(
     ("cause", "known", "again"),
     [
-        (Cause.OUTPUT_EXISTS, (), False),
-        (Cause.NO_CLASS, (), False),
-        (Cause.NOT_KNOWN, (), True),
-        (Cause.OUTPUT_EXISTS, apps(BAD), True),
+        (ClientCause.OUTPUT_EXISTS, (), False),
+        (ClientCause.NO_CLASS, (), False),
+        (ClientCause.NOT_KNOWN, (), True),
+        (ClientCause.OUTPUT_EXISTS, apps(BAD), True),
     ],
 )
 def test_what_fails_for_a_reason_that_lasts_is_not_tried_again(
-    cause: Cause, known: tuple[AppSeen, ...], again: bool
+    cause: ClientCause, known: tuple[AppSeen, ...], again: bool
 ) -> None:
     """The next attempt of a job that has got to YARN may find something else: its output is set aside before."""
     desk = begun(retries=3)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.core.clusters.keeping import copies_needed
-from fawkes.core.masters.lost_writes import Allocation, NewReplica, Trace, lost_writes
+from fawkes.core.masters.lost_writes import BlockGiven, BlockTrace, NewReplica, lost_writes
 from fawkes.core.state import alerts
 from fawkes.core.values.events import Condition, CopySeen, Progress, ReleaseAsked, RetryAsked
 from fawkes.core.values.model import ClusterAlert, JobId
@@ -30,8 +30,12 @@ def writers(facts: Mapping[str, object]) -> list[dict[str, Any]]:
 def test_blocks_of_tasks_are_those_of_their_application_and_each_counts_once() -> None:
     found = lost_writes(
         [NewReplica(1, 5, 10, "n1"), NewReplica(1, 5, 12, "n2"), NewReplica(2, 7, 11, "n2")],
-        [Trace(1, TASK, "n1", "n1"), Trace(1, TASK, "n1", "n2"), Trace(2, TASK.replace("0000_", "0001_"), "n2", "n2")],
-        [Allocation(1, "/a"), Allocation(2, "/a")],
+        [
+            BlockTrace(1, TASK, "n1", "n1"),
+            BlockTrace(1, TASK, "n1", "n2"),
+            BlockTrace(2, TASK.replace("0000_", "0001_"), "n2", "n2"),
+        ],
+        [BlockGiven(1, "/a"), BlockGiven(2, "/a")],
     )
     assert (found["lost_blocks"], found["lost_bytes"], found["lost_files"]) == (2, 12, ["/a"])
     task = {"application": "application_17_0003", "host": "", "blocks": 2, "total_bytes": 12, "until_us": 12}
@@ -40,9 +44,9 @@ def test_blocks_of_tasks_are_those_of_their_application_and_each_counts_once() -
 
 def test_other_clients_are_told_by_their_host() -> None:
     """DataNodes pass a block on: what the second one logs as its source is the first one."""
-    outside = [Trace(1, OTHER, "10.0.0.9", "n1"), Trace(1, OTHER, "n1", "n2")]
-    own = [Trace(2, OTHER, "n2", "n2"), Trace(2, OTHER, "n2", "n1")]
-    half = [Trace(3, OTHER, "n1", "n2"), Trace(3, OTHER, "n4", "n3")]
+    outside = [BlockTrace(1, OTHER, "10.0.0.9", "n1"), BlockTrace(1, OTHER, "n1", "n2")]
+    own = [BlockTrace(2, OTHER, "n2", "n2"), BlockTrace(2, OTHER, "n2", "n1")]
+    half = [BlockTrace(3, OTHER, "n1", "n2"), BlockTrace(3, OTHER, "n4", "n3")]
     found = lost_writes([NewReplica(n, 1, 0, "n1") for n in (1, 2, 3, 4)], outside + own + half, [])
     assert {(each["host"], each["blocks"]) for each in writers(found)} == {("10.0.0.9", 1), ("n2", 1), ("", 2)}
 
@@ -57,13 +61,13 @@ replicas = st.builds(
     NewReplica, st.integers(-40, 40), st.integers(0, 9), st.integers(0, 9), st.sampled_from(("n1", "n2"))
 )
 traces = st.builds(
-    Trace, st.integers(-40, 40), st.sampled_from((TASK, OTHER, "")), *[st.sampled_from(("n1", "n2", "x"))] * 2
+    BlockTrace, st.integers(-40, 40), st.sampled_from((TASK, OTHER, "")), *[st.sampled_from(("n1", "n2", "x"))] * 2
 )
 
 
 @pytest.mark.slow
 @given(st.lists(replicas), st.lists(traces))
-def test_each_block_has_one_writer_and_no_byte_counts_twice(found: list[NewReplica], said: list[Trace]) -> None:
+def test_each_block_has_one_writer_and_no_byte_counts_twice(found: list[NewReplica], said: list[BlockTrace]) -> None:
     told = lost_writes(found, said, [])
     rows = writers(told)
     assert sum(row["total_bytes"] for row in rows) == told["lost_bytes"]
@@ -86,7 +90,7 @@ def test_tags_that_are_of_no_job() -> None:
 # How it is told.
 
 REPLICAS = [NewReplica(n, 1 << 20, 5, "n2") for n in range(7)]
-TASKS = [Trace(n, f"DFSClient_attempt_1_000{n}_m_", "", "") for n in range(7)]
+TASKS = [BlockTrace(n, f"DFSClient_attempt_1_000{n}_m_", "", "") for n in range(7)]
 LOST = lost_writes(REPLICAS, TASKS, [], ["n3"])
 
 

@@ -6,9 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.nodes.salvage import NAMED, Block, Comparison, Fate, Replicas, StoredFile, fate, not_found
+from fawkes.core.nodes.salvage import (
+    NAMED,
+    BlockStamp,
+    Fate,
+    NamespaceComparison,
+    Replicas,
+    StoredFile,
+    fate,
+    not_found,
+)
 
-blocks = st.builds(Block, st.integers(1, 40), st.integers(1, 3), st.integers(0, 5))
+blocks = st.builds(BlockStamp, st.integers(1, 40), st.integers(1, 3), st.integers(0, 5))
 files = st.builds(
     StoredFile,
     inode=st.integers(1, 1000),
@@ -18,7 +27,7 @@ files = st.builds(
 )
 replica_sets = st.builds(Replicas, st.frozensets(blocks), st.frozensets(st.integers(1, 40)))
 
-ONE, TWO = Block(1, 1001, 100), Block(2, 1002, 50)
+ONE, TWO = BlockStamp(1, 1001, 100), BlockStamp(2, 1002, 50)
 
 
 def test_a_file_comes_back_when_each_block_has_a_replica_of_its_own_kind() -> None:
@@ -59,7 +68,7 @@ def test_without_any_replica_no_file_with_blocks_comes_back(file: StoredFile) ->
 @pytest.mark.slow
 @given(files=st.lists(files, max_size=12, unique_by=lambda file: file.inode), replicas=replica_sets)
 def test_every_file_is_counted_once(files: list[StoredFile], replicas: Replicas) -> None:
-    comparison = Comparison(replicas)
+    comparison = NamespaceComparison(replicas)
     wanted = {file.inode for file in files if comparison.add(file)}
     salvage = comparison.outcome({inode: f"/{inode}" for inode in wanted})
     assert sum(share.files for share in salvage.shares.values()) == len(files)
@@ -70,8 +79,8 @@ def test_every_file_is_counted_once(files: list[StoredFile], replicas: Replicas)
 
 
 def test_a_long_list_is_cut_and_counted_whole() -> None:
-    comparison = Comparison(Replicas())
-    wanted = [comparison.add(StoredFile(n, (Block(n, 1, 10),))) for n in range(1, NAMED + 6)]
+    comparison = NamespaceComparison(Replicas())
+    wanted = [comparison.add(StoredFile(n, (BlockStamp(n, 1, 10),))) for n in range(1, NAMED + 6)]
     share = comparison.outcome({}).shares[Fate.SHORT]
     assert (share.files, share.size, len(share.named)) == (NAMED + 5, 10 * (NAMED + 5), NAMED)
     assert wanted.count(True) == NAMED
@@ -79,14 +88,14 @@ def test_a_long_list_is_cut_and_counted_whole() -> None:
 
 
 def test_blocks_that_no_file_has_are_counted() -> None:
-    comparison = Comparison(Replicas(frozenset({ONE, TWO, TWO._replace(stamp=9)}), frozenset({3})))
+    comparison = NamespaceComparison(Replicas(frozenset({ONE, TWO, TWO._replace(stamp=9)}), frozenset({3})))
     comparison.add(StoredFile(7, (ONE,)))
     assert comparison.outcome({}).strangers == 2
 
 
 def test_cells_of_an_erasure_coded_block_belong_to_its_file() -> None:
     group = -(1 << 63) + 16
-    cells = frozenset(Block(group + cell, 1001, 10) for cell in range(9))
-    comparison = Comparison(Replicas(cells))
-    comparison.add(StoredFile(7, (Block(group, 1001, 60),), is_coded=True))
+    cells = frozenset(BlockStamp(group + cell, 1001, 10) for cell in range(9))
+    comparison = NamespaceComparison(Replicas(cells))
+    comparison.add(StoredFile(7, (BlockStamp(group, 1001, 60),), is_coded=True))
     assert comparison.outcome({}).strangers == 0

@@ -10,8 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.core.quota.loop import node_cores, planned_nodes, step, teachers
-from fawkes.core.quota.profile import Profile, Stage
-from fawkes.core.quota.sight import Application, ApplicationSeen, ExecutorSeen, Goal, Look, Period, Room, StageSeen, Way
+from fawkes.core.quota.profile import ApplicationProfile, ProfiledStage
+from fawkes.core.quota.sight import (
+    ApplicationSeen,
+    CoresWay,
+    ExecutorSeen,
+    JobGoal,
+    LoopApplication,
+    LoopState,
+    Period,
+    PeriodLook,
+    StageSeen,
+)
 from fawkes.core.quota.values import LIVE, Parameters, QuotaRules
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState, NodeId
 from fawkes.store.record import dumps, from_plain, to_plain
@@ -22,10 +32,10 @@ NODES: Mapping[NodeId, float | None] = {NodeId("n1"): 4.0, NodeId("n2"): 4.0}
 RULES = QuotaRules()
 
 
-def stage(name: str, *parents: str, seconds: float = 50.0, rate: float | None = 100.0) -> Stage:
+def stage(name: str, *parents: str, seconds: float = 50.0, rate: float | None = 100.0) -> ProfiledStage:
     """A stage of 400 tasks on 8 cores."""
     records = seconds * 8 * 100
-    return Stage(
+    return ProfiledStage(
         id=name,
         duration_s=seconds,
         tasks=400,
@@ -36,12 +46,12 @@ def stage(name: str, *parents: str, seconds: float = 50.0, rate: float | None = 
     )
 
 
-def goal(*stages: Stage, job: str = "j", due_s: float = 200.0, at_s: float = 0.0) -> Goal:
-    return Goal(
+def goal(*stages: ProfiledStage, job: str = "j", due_s: float = 200.0, at_s: float = 0.0) -> JobGoal:
+    return JobGoal(
         job=JobId(job),
         cluster=ClusterId("c"),
         attempt=1,
-        profile=Profile("p", 1, stages),
+        profile=ApplicationProfile("p", 1, stages),
         size=1.0,
         submitted_us=int(at_s * US),
         due_us=int(due_s * US),
@@ -52,7 +62,7 @@ def goal(*stages: Stage, job: str = "j", due_s: float = 200.0, at_s: float = 0.0
 class App:
     """An application whose stages run one after another, as fast as the cores of all of its executors."""
 
-    goal: Goal
+    goal: JobGoal
     speed: float = 1.0
     nodes: tuple[str, ...] = ("n1", "n2")
     done: float = 0.0
@@ -86,12 +96,12 @@ class App:
                 self.ended_s = (now_us + US // 2) / US
 
 
-def look(at_us: int, *seen: ApplicationSeen) -> Look:
-    return Look(at_us=at_us, seen=seen, nodes=NODES)
+def look(at_us: int, *seen: ApplicationSeen) -> PeriodLook:
+    return PeriodLook(at_us=at_us, seen=seen, nodes=NODES)
 
 
 def play(*apps: App, policy: str = "edf_pure", rules: QuotaRules = RULES) -> list[Period]:
-    divide, room, periods = quota(policy), Room(), list[Period]()
+    divide, room, periods = quota(policy), LoopState(), list[Period]()
     for count in range(2000):
         now_us = count * US // 2
         live = [app for app in apps if app.ended_s is None and app.goal.submitted_us <= now_us]
@@ -128,8 +138,8 @@ def test_stages_leave_the_time_in_which_none_runs(idle_s: float | None, end_s: f
 def test_a_rate_in_records_written_is_held_against_records_written() -> None:
     """A program that makes its data reads nothing: its rate counts what it writes."""
     makes = replace(stage("0 a"), records_read=0.0)
-    course = step(Room(), look(0, App(goal(makes, due_s=100)).seen()), quota("edf_pure"), RULES).courses[0]
-    assert (course.way, course.requested) == (Way.CONTROLLED, 4.0)
+    course = step(LoopState(), look(0, App(goal(makes, due_s=100)).seen()), quota("edf_pure"), RULES).courses[0]
+    assert (course.way, course.requested) == (CoresWay.CONTROLLED, 4.0)
 
 
 def test_two_applications_share_their_nodes_and_the_earlier_one_is_first() -> None:
@@ -141,9 +151,9 @@ def test_two_applications_share_their_nodes_and_the_earlier_one_is_first() -> No
 
 
 def ways(
-    seen: ApplicationSeen, *, now_s: float = 1.0, room: Room | None = None
-) -> tuple[Way, Mapping[str, float | None]]:
-    period = step(room or Room(), look(int(now_s * US), seen), quota("edf_pure"), RULES)
+    seen: ApplicationSeen, *, now_s: float = 1.0, room: LoopState | None = None
+) -> tuple[CoresWay, Mapping[str, float | None]]:
+    period = step(room or LoopState(), look(int(now_s * US), seen), quota("edf_pure"), RULES)
     return period.courses[0].way, {each: cores for of in period.quotas.values() for each, cores in of.items()}
 
 
@@ -151,18 +161,18 @@ def test_what_an_application_gets_when_it_cannot_be_controlled() -> None:
     app = App(goal(stage("0 a")))
     everything = {"j-n1": 4.0, "j-n2": 4.0}
     seen = app.seen()
-    assert ways(replace(seen, stages=())) == (Way.STARTING, everything)
-    assert ways(App(goal(stage("0 a", rate=None))).seen()) == (Way.NO_RATE, everything)
+    assert ways(replace(seen, stages=())) == (CoresWay.STARTING, everything)
+    assert ways(App(goal(stage("0 a", rate=None))).seen()) == (CoresWay.NO_RATE, everything)
     assert ways(App(goal(stage("0 a"), due_s=0.5)).seen(), now_s=1.0)[1] == everything
     stranger = StageSeen(id="7 z", tasks=4, active=True)
-    assert ways(replace(seen, stages=(stranger,))) == (Way.OTHER_SHAPE, everything)
+    assert ways(replace(seen, stages=(stranger,))) == (CoresWay.OTHER_SHAPE, everything)
     ended = StageSeen(id="0 a", tasks=400, done=400, active=False)
-    assert ways(replace(seen, stages=(ended,))) == (Way.BETWEEN, {"j-n1": 0.05, "j-n2": 0.05})
+    assert ways(replace(seen, stages=(ended,))) == (CoresWay.BETWEEN, {"j-n1": 0.05, "j-n2": 0.05})
 
 
-@pytest.mark.parametrize(("name", "way", "cores"), [("a", Way.CONTROLLED, 2.5), ("b", Way.NO_RATE, 4.0)])
+@pytest.mark.parametrize(("name", "way", "cores"), [("a", CoresWay.CONTROLLED, 2.5), ("b", CoresWay.NO_RATE, 4.0)])
 def test_a_rate_that_is_missing_is_learned_when_a_stage_of_the_same_line_has_ended(
-    name: str, way: Way, cores: float
+    name: str, way: CoresWay, cores: float
 ) -> None:
     """400 tasks of a second in 99 s are 5 cores, of which each of two executors gets a half; a loop has such stages."""
     seen = App(goal(stage("0 a", rate=None), stage(f"1 {name}", "0 a", rate=None), due_s=199)).seen()
@@ -174,35 +184,35 @@ def test_what_a_stage_took_under_a_quota_is_not_learned() -> None:
     seen = App(goal(*(stage(f"{number} a", rate=None) for number in range(3)), due_s=199)).seen()
     ended = (StageSeen(id="0 a", tasks=400, done=400, run_s=400), StageSeen(id="1 a", tasks=9, done=9, run_s=90))
     stages = (*ended, StageSeen(id="2 a", tasks=400, active=True))
-    assert ways(replace(seen, stages=stages), now_s=100) == (Way.CONTROLLED, {"j-n1": 2.5, "j-n2": 2.5})
+    assert ways(replace(seen, stages=stages), now_s=100) == (CoresWay.CONTROLLED, {"j-n1": 2.5, "j-n2": 2.5})
 
 
 def test_a_driver_that_says_nothing_keeps_its_cores_for_a_while_and_then_has_no_limit() -> None:
     seen = App(goal(stage("0 a"))).seen()
-    first = step(Room(), look(US, seen), quota("edf_pure"), RULES)
+    first = step(LoopState(), look(US, seen), quota("edf_pure"), RULES)
     silent = replace(seen, stages=None, executors=())
     kept = {each: cores for of in first.quotas.values() for each, cores in of.items()}
     assert ways(silent, now_s=9, room=first.room)[1] == kept
-    assert ways(silent, now_s=12, room=first.room) == (Way.SILENT, {"j-n1": None, "j-n2": None})
+    assert ways(silent, now_s=12, room=first.room) == (CoresWay.SILENT, {"j-n1": None, "j-n2": None})
 
 
 def test_a_driver_that_is_not_there_yet_is_not_silent() -> None:
     coming = replace(App(goal(stage("0 a"))).seen(), stages=None, executors=())
-    room = step(Room(), look(US, coming), quota("edf_pure"), RULES).room
-    assert ways(coming, now_s=60, room=room) == (Way.STARTING, {})
+    room = step(LoopState(), look(US, coming), quota("edf_pure"), RULES).room
+    assert ways(coming, now_s=60, room=room) == (CoresWay.STARTING, {})
 
 
 def test_an_application_stays_of_another_shape_and_says_how() -> None:
     seen = App(goal(stage("0 a"))).seen()
     strange = replace(seen, stages=(StageSeen(id="7 z", tasks=4, active=True),))
-    room = step(Room(), look(US, strange), quota("edf_pure"), RULES).room
-    assert ways(seen, now_s=2, room=room)[0] is Way.OTHER_SHAPE
+    room = step(LoopState(), look(US, strange), quota("edf_pure"), RULES).room
+    assert ways(seen, now_s=2, room=room)[0] is CoresWay.OTHER_SHAPE
     assert "'7 z' is not in version 1 of the profile p" in room.applications[JobId("j")].other_shape
 
 
 def test_a_loop_that_begins_in_the_middle_of_a_stage_counts_only_what_is_left() -> None:
     app = App(goal(stage("0 a"), due_s=100), done=200)
-    period = step(Room(), look(50 * US, app.seen()), quota("edf_pure"), RULES)
+    period = step(LoopState(), look(50 * US, app.seen()), quota("edf_pure"), RULES)
     course = period.courses[0]
     assert (course.set_point, course.progress) == (0.0, 0.0)
     assert course.given == pytest.approx(4, abs=0.2)
@@ -215,16 +225,16 @@ def test_nodes_that_the_plans_of_an_mr_cluster_need() -> None:
     divide, cluster = quota("edf_pure"), ClusterId("c")
     needed = []
     for seen in ([slow], [slow, tight], [late], []):
-        room = step(Room(), look(US, *seen), divide, RULES).room
+        room = step(LoopState(), look(US, *seen), divide, RULES).room
         needed.append(planned_nodes(room, cluster, NODES, 9))
     assert needed == [1, 3, 9, 0]
-    assert planned_nodes(step(Room(), look(US, slow), divide, RULES).room, cluster, {}, 9) is None
+    assert planned_nodes(step(LoopState(), look(US, slow), divide, RULES).room, cluster, {}, 9) is None
 
 
 def test_a_quota_that_is_not_in_force_is_said_and_leaves_no_windup() -> None:
     seen = App(goal(stage("0 a"))).seen()
     unset = replace(look(US, seen), unset={"j-n1": "denied"})
-    period = step(Room(), unset, quota("edf_pure"), RULES)
+    period = step(LoopState(), unset, quota("edf_pure"), RULES)
     course = period.courses[0]
     assert (course.given, course.unset) == (None, "denied")
     control = period.room.applications[JobId("j")].steered[0].control
@@ -234,16 +244,18 @@ def test_a_quota_that_is_not_in_force_is_said_and_leaves_no_windup() -> None:
 
 def test_a_node_of_unknown_cores_has_no_limits() -> None:
     seen = App(goal(stage("0 a"))).seen()
-    period = step(Room(), Look(at_us=US, seen=(seen,), nodes={**NODES, NodeId("n2"): None}), quota("edf_pure"), RULES)
+    period = step(
+        LoopState(), PeriodLook(at_us=US, seen=(seen,), nodes={**NODES, NodeId("n2"): None}), quota("edf_pure"), RULES
+    )
     assert period.quotas["n2"] == {"j-n2": None}  # type: ignore[index]
     assert period.courses[0].given is None
 
 
 def test_a_new_attempt_of_a_job_begins_anew() -> None:
     seen = App(goal(stage("0 a"))).seen()
-    room = step(Room(), look(US, seen), quota("edf_pure"), RULES).room
+    room = step(LoopState(), look(US, seen), quota("edf_pure"), RULES).room
     again = replace(seen, goal=replace(seen.goal, attempt=2), stages=())
-    assert ways(again, now_s=2, room=room)[0] is Way.STARTING
+    assert ways(again, now_s=2, room=room)[0] is CoresWay.STARTING
 
 
 @pytest.mark.parametrize(
@@ -286,7 +298,7 @@ def test_laws_of_every_period(
     profile = (stage("0 a"), stage("1 b", "0 a", rate=None), stage("2 c"))
     rules = replace(RULES, parameters=replace(LIVE, gamma=gamma, quantum=quantum))
     nodes = {NodeId("n1"): 1.5, NodeId("n2"): 0.4, NodeId("n3"): None}
-    divide, room, now_us = quota(policy), Room(), 0
+    divide, room, now_us = quota(policy), LoopState(), 0
     for stages, names, passed_s in history:
         now_us += passed_s * US
         seen = []
@@ -294,9 +306,9 @@ def test_laws_of_every_period(
             executors = tuple(ExecutorSeen(container=f"{job}-{n}", node=NodeId(n), slots=2) for n in names)
             rows = None if stages is None else tuple(stages)
             seen.append(ApplicationSeen(goal=goal(*profile, job=job), stages=rows, executors=executors))
-        given_to = Look(at_us=now_us, seen=tuple(seen), nodes=nodes)
+        given_to = PeriodLook(at_us=now_us, seen=tuple(seen), nodes=nodes)
         period = step(room, given_to, divide, rules)
-        stored = from_plain(Room, to_plain(room))
+        stored = from_plain(LoopState, to_plain(room))
         assert dumps(to_plain(step(stored, given_to, divide, rules).room)) == dumps(to_plain(period.room))
         for node, quotas in period.quotas.items():
             limits = [cores for cores in quotas.values() if cores is not None]
@@ -318,12 +330,12 @@ def test_an_attempt_may_make_a_profile_when_it_has_ended_and_its_own_did_not_fit
 ) -> None:
     """None: the job has ended, and nobody keeps it."""
     aim = goal(stage("a", rate=rate), stage("b"))
-    app = Application(goal=aim, heard_us=0, submitted=("a",), other_shape=other_shape)
+    app = LoopApplication(goal=aim, heard_us=0, submitted=("a",), other_shape=other_shape)
     jobs = {}
     if attempt is not None:
         spec = JobSpec(id=aim.job, cluster=aim.cluster)
         jobs[aim.job] = JobState(spec=spec, life=JobLife.RUNNING, submitted_us=0, attempt=attempt)
-    waiting, ended = teachers({}, Room({aim.job: app}), jobs)
+    waiting, ended = teachers({}, LoopState({aim.job: app}), jobs)
     assert (waiting, ended) == ([aim] * (unfit and waits), [aim] * (unfit and not waits))
     # It is remembered after the loop has forgotten its application.
-    assert teachers({each.job: each for each in waiting}, Room(), {}) == ([], waiting)
+    assert teachers({each.job: each for each in waiting}, LoopState(), {}) == ([], waiting)

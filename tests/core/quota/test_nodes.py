@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from fawkes.core.fairness.targets import Bounds
 from fawkes.core.quota.loop import step
-from fawkes.core.quota.nodes import Move, NodeNeeds, settled, settling_s, share_nodes, tell_nodes
-from fawkes.core.quota.sight import ApplicationSeen, Look, Room
+from fawkes.core.quota.nodes import LatestMove, NodeNeeds, settled, settling_s, share_nodes, tell_nodes
+from fawkes.core.quota.sight import ApplicationSeen, LoopState, PeriodLook
 from fawkes.core.quota.values import Claim, Parameters, QuotaRules
 from fawkes.core.values.model import ClusterId, NodeId
 from tests.core.quota.support import NAMES, quota
@@ -76,7 +76,9 @@ def test_minimums_beyond_the_pool_are_kept_all_the_same() -> None:
 BOUNDS = {name: Bounds(1, 16) for name in "abc"}
 
 
-def rested(targets: dict[str, int], held: dict[str, int], last: dict[str, Move], nodes: int = 16) -> dict[str, int]:
+def rested(
+    targets: dict[str, int], held: dict[str, int], last: dict[str, LatestMove], nodes: int = 16
+) -> dict[str, int]:
     return settled(targets, held, last, now_s=100, settle_s=60, nodes=nodes, bounds=BOUNDS)
 
 
@@ -84,13 +86,13 @@ def rested(targets: dict[str, int], held: dict[str, int], last: dict[str, Move],
     ("last", "after"),
     [
         ({}, {"a": 4, "b": 12}),
-        ({"a": Move(50, 2)}, {"a": 8, "b": 8}),
-        ({"a": Move(50, -2)}, {"a": 4, "b": 12}),
-        ({"a": Move(40, 2)}, {"a": 4, "b": 12}),
-        ({"b": Move(50, -2)}, {"a": 4, "b": 8}),
+        ({"a": LatestMove(50, 2)}, {"a": 8, "b": 8}),
+        ({"a": LatestMove(50, -2)}, {"a": 4, "b": 12}),
+        ({"a": LatestMove(40, 2)}, {"a": 4, "b": 12}),
+        ({"b": LatestMove(50, -2)}, {"a": 4, "b": 8}),
     ],
 )
-def test_no_move_is_turned_back_before_it_has_settled(last: dict[str, Move], after: dict[str, int]) -> None:
+def test_no_move_is_turned_back_before_it_has_settled(last: dict[str, LatestMove], after: dict[str, int]) -> None:
     assert rested({"a": 4, "b": 12}, {"a": 8, "b": 8}, last) == after
 
 
@@ -101,14 +103,14 @@ def test_a_node_too_many_stays_while_nobody_waits_for_it(nodes: int, after: dict
 
 
 def test_a_minimum_wins_over_rest() -> None:
-    assert rested({"a": 15, "b": 1}, {"a": 16, "b": 0}, {"a": Move(90, 3)}) == {"a": 15, "b": 1}
+    assert rested({"a": 15, "b": 1}, {"a": 16, "b": 0}, {"a": LatestMove(90, 3)}) == {"a": 15, "b": 1}
 
 
 @given(st.data())
 def test_resting_gives_no_more_nodes_than_there_are(data: st.DataObject) -> None:
     counts = st.fixed_dictionaries({name: st.integers(1, 5) for name in "abc"})
     targets, held = data.draw(counts), data.draw(counts)
-    moves = st.builds(Move, st.floats(0, 100), st.integers(-3, 3))
+    moves = st.builds(LatestMove, st.floats(0, 100), st.integers(-3, 3))
     last = data.draw(st.dictionaries(st.sampled_from("abc"), moves))
     after = rested(targets, held, last)
     assert sum(after.values()) <= 16
@@ -124,13 +126,13 @@ ONE = {ClusterId(name): Bounds(1, 16) for name in "abc"}
 CORES: Mapping[NodeId, float | None] = {NodeId("n1"): 4.0, NodeId("n2"): 4.0}
 
 
-def room_of(due_s: Mapping[str, float], cores: Mapping[NodeId, float | None] = CORES) -> Room:
+def room_of(due_s: Mapping[str, float], cores: Mapping[NodeId, float | None] = CORES) -> LoopState:
     """An application of 40,000 records at 100 a second and core in each MR-cluster: 400 core seconds."""
     seen: list[ApplicationSeen] = []
     for name, due in due_s.items():
         app = App(goal(stage("0 a"), job=name, due_s=due)).seen()
         seen.append(replace(app, goal=replace(app.goal, cluster=ClusterId(name))))
-    return step(Room(), Look(at_us=0, seen=tuple(seen), nodes=cores), quota("edf_pure"), QuotaRules()).room
+    return step(LoopState(), PeriodLook(at_us=0, seen=tuple(seen), nodes=cores), quota("edf_pure"), QuotaRules()).room
 
 
 def told(due_s: Mapping[str, float], pool: int, policy: str = "edf_pure", before: NodeNeeds | None = None) -> NodeNeeds:
@@ -153,7 +155,7 @@ def test_mr_clusters_get_what_their_plans_need_or_their_shares(pool: int, policy
 def test_nothing_is_divided_while_a_need_is_not_known() -> None:
     room = room_of({"a": 20, "b": 40})
     known = {NodeId("n1"): 4.0}
-    before = NodeNeeds({ClusterId("a"): 2}, {ClusterId("a"): Move(0, 2)})
+    before = NodeNeeds({ClusterId("a"): 2}, {ClusterId("a"): LatestMove(0, 2)})
     assert tell_nodes(before, room, known, ONE, 6, quota("edf_pure"), 60.0, 0) == NodeNeeds(
         {ClusterId("a"): None, ClusterId("b"): None, ClusterId("c"): 0}, before.last
     )
@@ -164,7 +166,7 @@ def test_an_mr_cluster_that_grew_is_not_told_to_shrink_before_it_has_settled() -
     assert {c: move.nodes for c, move in grown.last.items()} == {"a": 2, "b": -2}
     turned = told({"a": 40, "b": 20}, 6, before=grown)
     assert turned.nodes == grown.nodes
-    later = replace(grown, last={c: Move(-100.0, move.nodes) for c, move in grown.last.items()})
+    later = replace(grown, last={c: LatestMove(-100.0, move.nodes) for c, move in grown.last.items()})
     assert told({"a": 40, "b": 20}, 6, before=later).nodes == {"a": 1, "b": 4, "c": 0}
 
 

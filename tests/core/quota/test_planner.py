@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.core.quota import planner
-from fawkes.core.quota.planner import Held, StagePlan, deal_tasks, mean_rate, plan_stage, shortages
-from fawkes.core.quota.profile import Profile, Stage
+from fawkes.core.quota.planner import HeldExecutors, StagePlan, deal_tasks, mean_rate, plan_stage, shortages
+from fawkes.core.quota.profile import ApplicationProfile, ProfiledStage
 from fawkes.core.quota.values import Parameters
 
-HELD = Held(executors=4, node_cores=16)
+HELD = HeldExecutors(executors=4, node_cores=16)
 THREE = tuple(
-    Stage(id=f"s{place}", duration_s=duration_s, tasks=40, records_read=1e6, records_written=1e6, rate=2000.0,
+    ProfiledStage(id=f"s{place}", duration_s=duration_s, tasks=40, records_read=1e6, records_written=1e6, rate=2000.0,
           parents=(f"s{place - 1}",) if place else ())
     for place, duration_s in enumerate((10.0, 20.0, 30.0))
 )  # fmt: skip
 
 
-def plan(stage: Stage, waiting: tuple[Stage, ...] = THREE, **changes: Any) -> StagePlan:
+def plan(stage: ProfiledStage, waiting: tuple[ProfiledStage, ...] = THREE, **changes: Any) -> StagePlan:
     values = {"records": 1e6, "spent_s": 0.0, "deadline_s": 120.0, "held": HELD, "parameters": Parameters()}
     return plan_stage(stage, waiting, **{**values, **changes})
 
@@ -111,7 +111,7 @@ def test_cores_and_quota_of_eq_6_and_7() -> None:
 
 @given(st.floats(1, 1e8), st.integers(1, 40), st.sampled_from([0.05, 0.5, 1.0]))
 def test_quotas_of_executors_sum_to_the_need_within_a_quantum_each(records: float, executors: int, cq: float) -> None:
-    held = Held(executors=executors, node_cores=1e9)
+    held = HeldExecutors(executors=executors, node_cores=1e9)
     made = plan(THREE[0], records=records, held=held, parameters=Parameters(quantum=cq))
     assert made.cores is not None
     assert made.cores - 1e-6 <= made.initial * executors < made.cores + executors * cq + 1e-6
@@ -126,7 +126,7 @@ def test_late_stages_and_those_without_a_rate_get_all_cores(late: StagePlan) -> 
 
 
 def test_a_deadline_is_warned_of_when_a_stage_needs_more_than_there_is() -> None:
-    profile = Profile("a", 1, THREE)
+    profile = ApplicationProfile("a", 1, THREE)
     assert shortages(profile, 120, HELD, Parameters()) == []
     short = shortages(profile, 30, HELD, Parameters())
     assert [each.stage for each in short] == ["s0"]
@@ -143,12 +143,12 @@ def test_a_deadline_is_warned_of_when_a_stage_needs_more_than_there_is() -> None
 def test_a_deadline_is_warned_of_when_no_stage_has_the_time_that_the_rest_takes(
     idle_s: float | None, end_s: float | None, deadline_s: float, short: bool
 ) -> None:
-    profile = Profile("a", 1, tuple(replace(stage, idle_s=idle_s and idle_s / 3) for stage in THREE), end_s)
+    profile = ApplicationProfile("a", 1, tuple(replace(stage, idle_s=idle_s and idle_s / 3) for stage in THREE), end_s)
     assert bool(shortages(profile, deadline_s, HELD, Parameters())) is short
 
 
 def test_no_warning_where_the_rate_is_not_known() -> None:
-    profile = Profile("a", 1, tuple(replace(stage, rate=None) for stage in THREE))
+    profile = ApplicationProfile("a", 1, tuple(replace(stage, rate=None) for stage in THREE))
     assert shortages(profile, 1, HELD, Parameters()) == []
 
 
@@ -168,8 +168,8 @@ def test_tasks_are_dealt_by_cores(tasks: int, cores: dict[str, float], dealt: di
 def test_the_mean_rate_of_an_application_is_weighted_by_its_stages() -> None:
     rates = (100.0, 200.0, None)
     stages = tuple(replace(stage, rate=rate) for stage, rate in zip(THREE, rates, strict=True))
-    assert mean_rate(Profile("a", 1, stages), 0.3) == pytest.approx((100 * 5.1 + 200 * 2.35) / 7.45)
-    assert mean_rate(Profile("a", 1, stages[2:]), 0.3) is None
+    assert mean_rate(ApplicationProfile("a", 1, stages), 0.3) == pytest.approx((100 * 5.1 + 200 * 2.35) / 7.45)
+    assert mean_rate(ApplicationProfile("a", 1, stages[2:]), 0.3) is None
 
 
 def test_parameters_are_those_of_table_3() -> None:

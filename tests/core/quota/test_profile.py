@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import ConfigError
-from fawkes.core.quota.profile import Profile, Stage, nominal_rate, profile_of, records_of
+from fawkes.core.quota.profile import ApplicationProfile, ProfiledStage, nominal_rate, profile_of, records_of
 
 MAP: dict[str, Any] = {"id": "map", "duration_s": 10.0, "tasks": 40, "records_read": 1e6, "records_written": 5e5,
                        "rate": 2000.0, "parents": [], "idle_s": 1.5}  # fmt: skip
@@ -102,7 +102,7 @@ def test_the_records_of_a_first_stage_are_those_that_its_rate_counts(
     read: float, written: float, counted: float
 ) -> None:
     """A program that makes its data reads nothing: with the records that it reads its plan would need no core."""
-    stage = Stage(id="a", duration_s=1, tasks=4, records_read=read, records_written=written)
-    assert records_of(Profile("p", 1, (stage,)), stage, {}) == counted
+    stage = ProfiledStage(id="a", duration_s=1, tasks=4, records_read=read, records_written=written)
+    assert records_of(ApplicationProfile("p", 1, (stage,)), stage, {}) == counted
     rate = nominal_rate(stage.tasks, 1.0, (read, written))
     assert rate is None or rate == counted

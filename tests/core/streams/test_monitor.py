@@ -21,7 +21,7 @@ from fawkes.core.streams.values import (
     ScaleOut,
     ScaleUp,
     Shuffle,
-    Step,
+    StreamAction,
     StreamReading,
     Thresholds,
 )
@@ -48,7 +48,7 @@ def course(base: dict[str, Any], seconds: int = 13, **values: Any) -> list[Strea
     ]
 
 
-def steps(readings: Iterable[StreamReading], limits: Thresholds = LIMITS) -> list[tuple[float, Step]]:
+def steps(readings: Iterable[StreamReading], limits: Thresholds = LIMITS) -> list[tuple[float, StreamAction]]:
     state, taken = MonitorState(), []
     for reading in readings:
         state, step = watch(state, reading, limits)

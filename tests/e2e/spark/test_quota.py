@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from fawkes.config.jobs.profiles import load, versions
-from fawkes.core.quota.sight import Course, Way
+from fawkes.core.quota.sight import CoresWay, PeriodCourse
 from fawkes.core.values.model import JobLife
 from fawkes.playbook.dist import pieces
 from fawkes.policy.worker.policies import load_quota
@@ -62,7 +62,7 @@ def submit(site: RealSite, name: str, deadline: str) -> None:
     site.fawkes("submit", "s", site.write(f"jobs/{name}.toml", keys + JOB))
 
 
-def courses(site: RealSite, job: str) -> list[Course]:
+def courses(site: RealSite, job: str) -> list[PeriodCourse]:
     with closing(QuotaReader(site.root / "state")) as reader:
         return [course for _, course in reader.courses(job)]
 
@@ -73,7 +73,7 @@ def limits(site: RealSite) -> set[str]:
 
 
 def steered(site: RealSite, job: str) -> bool:
-    return any(course.way is Way.CONTROLLED and course.given and not course.unset for course in courses(site, job))
+    return any(course.way is CoresWay.CONTROLLED and course.given and not course.unset for course in courses(site, job))
 
 
 def test_quotas_are_in_force_and_lifted_when_the_controller_is_killed(site: RealSite) -> None:
@@ -104,8 +104,8 @@ def test_another_program_than_that_of_the_profile_gets_all_cores_and_is_told(sit
     (job,) = site.until_ended("other")
     assert job.life is JobLife.SUCCEEDED, site.story()
     ways = {course.way for course in courses(site, "other")}
-    assert Way.OTHER_SHAPE in ways
-    assert Way.CONTROLLED not in ways
+    assert CoresWay.OTHER_SHAPE in ways
+    assert CoresWay.CONTROLLED not in ways
     assert "is not in the profile" in site.fawkes("explain", "--job", "other")
     # Its run was of another shape: it makes the next version, which has its stages.
     made = site.until("a new version of the profile", lambda: versions(site.root / "profiles", "p")[1:])

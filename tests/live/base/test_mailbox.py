@@ -12,7 +12,7 @@ from fawkes.core.values import events
 from fawkes.core.values.model import JobId, NodeId
 from fawkes.core.values.sight import Attempt
 from fawkes.live.base.mailbox import Mailbox
-from fawkes.live.base.timers import Clock, Mark, Step, Timers
+from fawkes.live.base.timers import Clock, ClockStep, Mark, Timers
 
 LIMIT_S = 20.0
 FAR_US = 4_000_000_000 * SECOND_US
@@ -37,11 +37,11 @@ def test_a_clock_that_was_set_back_goes_on_at_the_pace_of_the_monotonic_clock() 
     assert clock.now_us() == 1_000_000_000
     wall[0], steady[0] = 400_000_000_000, 3_005_000
     assert clock.now_us() == 1_000_003_000
-    assert clock.step() == Step(by_us=-600_003_000, moved_us=0)
+    assert clock.step() == ClockStep(by_us=-600_003_000, moved_us=0)
     wall[0], steady[0] = 2_000_000_000_000, 4_005_000
     assert clock.now_us() == 1_000_004_000
     # It was set ahead by more than it was behind: our time follows by the rest.
-    assert clock.step() == Step(by_us=1_599_999_000, moved_us=999_996_000)
+    assert clock.step() == ClockStep(by_us=1_599_999_000, moved_us=999_996_000)
     assert (clock.now_us(), clock.step()) == (2_000_000_000, None)
     wall[0] = 0
     assert clock.now_us() == 2_000_000_000

@@ -15,7 +15,7 @@ from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.effects import Goal, Member
 from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Promise, Role, Standby
 from fawkes.live.clusters.leading import Leading
-from fawkes.live.hadoop.ha import Pair
+from fawkes.live.hadoop.ha import NameNodePair
 from fawkes.live.kerberos.keytab import TicketError
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.hadoop_rpc import RpcError
@@ -176,5 +176,5 @@ def test_without_a_ticket_an_order_is_not_followed(site: Site) -> None:
     """Whoever gives orders is ready for that: a second NameNode that cannot be told may be told later."""
     site.tickets = False
     with pytest.raises(RpcError, match="the KDC gave no ticket"):
-        Pair(site, site).roll(site.cluster, MASTER)
+        NameNodePair(site, site).roll(site.cluster, MASTER)
     assert site.told == []

@@ -16,7 +16,7 @@ from fawkes.config.clusters.details import ClusterDetails, JobDetails
 from fawkes.config.nodes.inventory import Inventory
 from fawkes.config.settings.settings import load_settings
 from fawkes.config.site.site import Site
-from fawkes.core.deciding.ruling import Standing
+from fawkes.core.deciding.ruling import FolderStanding
 from fawkes.core.state.state import State
 from fawkes.core.values.adopted import KeptCluster
 from fawkes.core.values.effects import Deploy, Goal, Member, StartJob
@@ -38,7 +38,7 @@ from fawkes.live.controller import ruling
 from fawkes.live.controller.access import access_of
 from fawkes.live.controller.adopt import Adoption
 from fawkes.live.controller.endpoint import SOCKET
-from fawkes.live.controller.plans import Plan
+from fawkes.live.controller.plans import ControllerPlan
 from fawkes.live.controller.ruling import Reign
 from fawkes.live.jobs.jobs import kept_job
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
@@ -70,13 +70,13 @@ class Lost:
     fleet: LocalFleet
     waits: list[Callable[[], None]] = field(default_factory=list)
 
-    def plan(self, folder: str = "site") -> Plan:
+    def plan(self, folder: str = "site") -> ControllerPlan:
         site = Site(self.base / folder)
         site.root.mkdir(exist_ok=True)
         inventory = Inventory(self.pool, tuple(self.fleet.nodes), self.base / "known_hosts")
         settings = load_settings(site.root / "fawkes.toml")
         access = access_of(settings.access, site.settings_file)
-        return Plan(site, inventory, settings, policy(), shadow=False, access=access, playbooks=(), notes=())
+        return ControllerPlan(site, inventory, settings, policy(), shadow=False, access=access, playbooks=(), notes=())
 
     def adoption(self, folder: str = "site") -> Adoption:
         return Adoption(self.plan(folder), self.fleet.as_fleet(), pause=self.pause)
@@ -132,7 +132,7 @@ def test_a_pool_is_adopted_and_its_new_ledger_may_start(lost: Lost) -> None:
     seen = ruling.look(lost.fleet.as_fleet(), lost.fleet.nodes, within_s=10)
     with closing(Ledger(lost.base / "site" / "state")) as ledger:
         verdict = ruling.rule(ledger, state, seen, pool=lost.pool, where="", take_over=None)
-        assert (verdict.standing, verdict.epoch) == (Standing.RULES, 9)
+        assert (verdict.standing, verdict.epoch) == (FolderStanding.RULES, 9)
         assert ledger.verify() == 1
     assert not (lost.base / "site" / "state" / ".adopting").exists()
     assert stat.S_IMODE((lost.base / "site" / "state").stat().st_mode) == 0o700

@@ -18,8 +18,8 @@ from fawkes.core.values.events import Event
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.live.controller.control import ControlServer
 from fawkes.live.controller.controller import known_nodes
-from fawkes.live.controller.plans import News, Plan, first_event, plan, reread_plan
-from fawkes.live.nodes.ground import Identity
+from fawkes.live.controller.plans import ControllerPlan, News, first_event, plan, reread_plan
+from fawkes.live.nodes.ground import ControllerIdentity
 from tests.cli.conftest import INVENTORY
 from tests.support.desk import Desk
 from tests.support.pools import started
@@ -32,9 +32,9 @@ def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
 
 
-def working(begun: Plan) -> Desk:
+def working(begun: ControllerPlan) -> Desk:
     desk = Desk(2)
-    nodes = first_event(begun, Identity("pool", 1, "c"), 0).nodes
+    nodes = first_event(begun, ControllerIdentity("pool", 1, "c"), 0).nodes
     desk.tell(started(how=begun.settings.core, policy=begun.policy, nodes=nodes))
     return desk
 

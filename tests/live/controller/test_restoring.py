@@ -18,7 +18,7 @@ from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, NodeId, Role
 from fawkes.live.controller.restoring import Restorer, origin_of
 from fawkes.live.edits.image_xml import ImageError
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.nodes.ssh import Result
 from fawkes.playbook import Script
 from playbooks import hadoop as hadoop_book
@@ -135,7 +135,7 @@ class Lost:
         self.asked: list[LookAtMasters] = []
         self.clusters = Clusters()
         rows = [replace(node_of(name, self.folder), may_core=name != LIGHT) for name in _ROLES]
-        self.ground = Ground(rows, Identity("pool", 1, "c1"), self.nodes, command_s=60, threads=4)
+        self.ground = Ground(rows, ControllerIdentity("pool", 1, "c1"), self.nodes, command_s=60, threads=4)
         members = {name: Member(Goal.SERVING, role, 1) for name, role in _ROLES.items()}
         spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
         self.clusters._put(LiveCluster(spec, ClusterDetails(), OLD, members))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import ElsewhereError, FawkesError, RefusedError
-from fawkes.core.deciding.ruling import Ruling, Standing
+from fawkes.core.deciding.ruling import FolderStanding, Ruling
 from fawkes.core.state.state import State
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.engine import rebuild
@@ -80,9 +80,9 @@ def pool(tmp_path: Path) -> Pool:
 
 def test_the_true_one_restarts_whether_a_node_is_dead_or_not(pool: Pool) -> None:
     free(pool)
-    assert pool.start(pool.folder).standing is Standing.RULES
+    assert pool.start(pool.folder).standing is FolderStanding.RULES
     pool.fleet.off = set(NAMES)
-    assert pool.start(pool.folder) == Ruling(Standing.RULES, (), 3)
+    assert pool.start(pool.folder) == Ruling(FolderStanding.RULES, (), 3)
 
 
 def free(pool: Pool) -> None:
@@ -102,7 +102,7 @@ def test_a_copy_is_refused_ten_times_and_changes_nothing(pool: Pool) -> None:
             pool.start(copy)
         assert "fawkes run --take-over" in refused.value.hint
     assert (pool.steps(copy), pool.leases()) == (before, leases)
-    assert pool.start(pool.folder).standing is Standing.RULES
+    assert pool.start(pool.folder).standing is FolderStanding.RULES
 
 
 @pytest.mark.slow
@@ -117,10 +117,10 @@ def test_a_copy_takes_over_when_the_user_agrees_and_the_original_is_refused_then
     with pytest.raises(RefusedError):
         pool.start(copy, no)
     verdict = pool.start(copy, notes.append)
-    assert (verdict.standing, verdict.epoch, len(notes)) == (Standing.ELSEWHERE, 3, 1)
+    assert (verdict.standing, verdict.epoch, len(notes)) == (FolderStanding.ELSEWHERE, 3, 1)
     reign_of(pool, verdict.epoch, "copy").claim_in_turn([lease.node for lease in verdict.leases])
     pool.begun(copy, verdict.epoch, "copy")
-    assert pool.start(copy).standing is Standing.RULES
+    assert pool.start(copy).standing is FolderStanding.RULES
     for _ in range(3):
         with pytest.raises(ElsewhereError, match="the nodes know more than this ledger"):
             pool.start(pool.folder, notes.append)
@@ -147,7 +147,7 @@ def test_damage_and_other_pools_are_no_evidence(pool: Pool) -> None:
     (pool.base / "node01" / "lease").write_text("epoch=99\n")
     ground = pool.fleet.ground(99, "theirs", pool="another")
     ground.run(NodeId("node03"), lease.take(ground.lease(NodeId("node03"), ClusterId("b"), 5)), "taking")
-    assert pool.start(pool.folder).standing is Standing.RULES
+    assert pool.start(pool.folder).standing is FolderStanding.RULES
 
 
 def reign_of(pool: Pool, epoch: int, controller: str, refused: Callable[[FawkesError], None] = lambda e: None) -> Reign:

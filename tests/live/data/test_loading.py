@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import FawkesError, UserError
-from fawkes.live.data.loading import Loaded, LoadRun, StoppedError, lay_out, let_in, mark_active
+from fawkes.live.data.loading import LoadedSet, LoadRun, StoppedError, lay_out, let_in, mark_active
 from fawkes.live.data.sources import LocalFolder, SourceFile, source_of
 from fawkes.live.wire.rest import Deadline
 from fawkes.live.wire.webhdfs import HdfsFailedError, read_mark
@@ -46,7 +46,7 @@ def load(server: FakeHdfs, **changes: Any) -> LoadRun:
     )
 
 
-def run(server: FakeHdfs, folder: Path, **changes: Any) -> Loaded:
+def run(server: FakeHdfs, folder: Path, **changes: Any) -> LoadedSet:
     return load(server, **changes).run(LocalFolder(folder))
 
 

@@ -17,7 +17,7 @@ import pytest
 from fawkes.base.errors import FawkesError, RefusedError
 from fawkes.live.data.loading import StoppedError
 from fawkes.live.data.saved import MANIFEST, Stake, UnsavedError
-from fawkes.live.data.saving import Save, Saved
+from fawkes.live.data.saving import Saved, SaveOrder
 from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError, HdfsFile, Refused
 from tests.live.fake_hdfs import DATANODES, FakeHdfs
 from tests.live.saves import BLOCK, FILES, an_output, check, contents, save, stakes, unsaved, working
@@ -274,7 +274,7 @@ def test_a_namenode_that_goes_away_ends_the_save_at_once(server: FakeHdfs, targe
 
 def test_what_was_copied_before_is_not_read_again(server: FakeHdfs, target: Path) -> None:
     """`copy` while HDFS takes writes, `run` when it takes none any more: only the difference is read then."""
-    job = Save(hdfs=Hdfs.of(server.masters()), output="/out/wc", target=target)
+    job = SaveOrder(hdfs=Hdfs.of(server.masters()), output="/out/wc", target=target)
     server.unreadable.add("/out/wc/part-r-00000")
     job.copy()
     assert not target.exists()
@@ -291,7 +291,7 @@ def test_what_was_copied_before_is_not_read_again(server: FakeHdfs, target: Path
 
 
 def test_what_was_changed_here_between_the_two_is_copied_again(server: FakeHdfs, target: Path) -> None:
-    job = Save(hdfs=Hdfs.of(server.masters()), output="/out/wc", target=target)
+    job = SaveOrder(hdfs=Hdfs.of(server.masters()), output="/out/wc", target=target)
     job.copy()
     (working(target) / "part-r-00001").write_bytes(b"?" * 100)
     job.run()
@@ -300,7 +300,7 @@ def test_what_was_changed_here_between_the_two_is_copied_again(server: FakeHdfs,
 
 def test_the_same_bytes_at_another_time_are_noticed(server: FakeHdfs, target: Path) -> None:
     """Replaced by other bytes of the same length and time: HDFS's checksum tells."""
-    job = Save(hdfs=Hdfs.of(server.masters()), output="/out/wc", target=target)
+    job = SaveOrder(hdfs=Hdfs.of(server.masters()), output="/out/wc", target=target)
     job.copy()
     entry = server.tree["/out/wc/part-r-00001"]
     entry.blocks = [(b"?" * 100, DATANODES[0])]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.nodes.salvage import Block, StoredFile
+from fawkes.core.nodes.salvage import BlockStamp, StoredFile
 from fawkes.live.edits.image_xml import ImageError, ImageReader, ImageSummary
 
 
@@ -78,11 +78,11 @@ def test_files_blocks_and_paths_are_read(size: int) -> None:
     summary, files, reader = read(gzip.compress(image().encode()), size)
     assert summary == ImageSummary(55, 8)
     assert files == [
-        StoredFile(16387, (Block(1, 11, 100), Block(2, 12, 50))),
+        StoredFile(16387, (BlockStamp(1, 11, 100), BlockStamp(2, 12, 50))),
         StoredFile(16388, ()),
-        StoredFile(16389, (Block(3, 13, 0),), is_open=True),
-        StoredFile(16390, (Block(-16, 14, 9),), is_coded=True),
-        StoredFile(16392, (Block(4, 15, 1),)),
+        StoredFile(16389, (BlockStamp(3, 13, 0),), is_open=True),
+        StoredFile(16390, (BlockStamp(-16, 14, 9),), is_coded=True),
+        StoredFile(16392, (BlockStamp(4, 15, 1),)),
     ]
     assert reader.paths() == {
         16387: "/data/whole",

@@ -10,7 +10,7 @@ from fawkes.core.values.events import Condition, NodeObserved
 from fawkes.core.values.model import Node, NodeAlert, NodeId, NodeState
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
-from fawkes.live.eyes.free_nodes import FreeNodes
+from fawkes.live.eyes.free_nodes import FreeNodesWatch
 from tests.support.local_nodes import LocalFleet, node_of
 
 THERE, NEVER_SEEN = NodeId("node01"), NodeId("node02")
@@ -21,7 +21,7 @@ def test_a_free_node_is_told_of_when_the_ledger_knows_it_otherwise(tmp_path: Pat
     fleet.off = {NEVER_SEEN}
     known = {name: NodeState(node=Node(id=name), generation=4) for name in (THERE, NEVER_SEEN)}
     mailbox = Mailbox(Clock())
-    eyes = FreeNodes(fleet.ground(1, "c"), mailbox, lambda: known.values())
+    eyes = FreeNodesWatch(fleet.ground(1, "c"), mailbox, lambda: known.values())
 
     def look() -> list[NodeObserved]:
         eyes.round()

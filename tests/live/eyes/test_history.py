@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from fawkes.core.values.model import NodeId
-from fawkes.live.eyes.history import LIMITS, Limits, configured, histories, succeeded
-from fawkes.live.wire.masters import Application, MasterAddresses
+from fawkes.live.eyes.history import LIMITS, HistoryLimits, configured, histories, succeeded
+from fawkes.live.wire.masters import MasterAddresses, YarnApplication
 from fawkes.live.wire.rest import Deadline, UnreadableError
 from tests.support.stub import Stub, stub_master
 
 JOB = "/ws/v1/history/mapreduce/jobs/job_1_0007"
-APPLICATION = Application(id="application_1_0007", name="sleep", state="FINISHED", started_us=5, finished_us=9)
+APPLICATION = YarnApplication(id="application_1_0007", name="sleep", state="FINISHED", started_us=5, finished_us=9)
 
 
 def attempt(task: str) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def masters_at(stub: Stub) -> MasterAddresses:
     )
 
 
-def asked(stub: Stub, limits: Limits = LIMITS) -> dict[str, Any]:
+def asked(stub: Stub, limits: HistoryLimits = LIMITS) -> dict[str, Any]:
     documents = list(histories(masters_at(stub), [APPLICATION], Deadline.after(10), limits))
     assert len(documents) == 1
     return dict(documents[0])
@@ -101,7 +101,7 @@ def test_without_a_server_there_is_a_reason() -> None:
 
 
 def test_tasks_beyond_the_limit_are_counted(server: Stub) -> None:
-    document = asked(server, limits=Limits(tasks=2, attempts=1))
+    document = asked(server, limits=HistoryLimits(tasks=2, attempts=1))
     assert document["tasks_left_out"] == 1
     assert ["attempt" in task for task in document["tasks"]] == [True, False]
 

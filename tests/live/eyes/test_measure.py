@@ -9,7 +9,7 @@ import pytest
 
 from fawkes.core.values.model import NodeId, Reading
 from fawkes.core.values.sight import Work
-from fawkes.live.eyes.measure import Memory, Tasks, mapreduce_tasks, slots
+from fawkes.live.eyes.measure import ReaderMemory, Tasks, mapreduce_tasks, slots
 from fawkes.live.wire.masters import ComputeNode
 from tests.live.masters_server import (
     APPS,
@@ -121,7 +121,7 @@ def test_an_absent_counter_of_use_is_not_known(server: Server, value: object) ->
 
 def test_a_history_without_its_figures_counts_no_tasks(server: Server) -> None:
     """The last answer of the ApplicationMaster counts then."""
-    memory = Memory(tasks={ONE: 4})
+    memory = ReaderMemory(tasks={ONE: 4})
     done = {"id": ONE, "state": "FINISHED", "finalStatus": "SUCCEEDED", "startedTime": 1, "finishedTime": 2}
     server.answers[APPS] = by_states(NONE, {"apps": {"app": [done]}})
     row = {"id": ONE.replace("application", "job"), "mapsCompleted": 9}
@@ -179,7 +179,7 @@ def test_an_applicationmaster_that_hangs_does_not_cost_the_reading(server: Serve
     server.answers[f"{APPS}/{ONE}"] = says(recorded("app_pending.json"))
     server.answers[am(ONE)] = answer
     server.answers[am("application_2_0002")] = said((5, 1, 0))
-    memory = Memory(master_s=0.1)
+    memory = ReaderMemory(master_s=0.1)
     reading = read(server, memory)
     assert (reading.error, reading.tasks_waiting, reading.tasks_running) == ("", 4 + 4, 6 + 1)
     assert memory.silent == {ONE}
@@ -197,7 +197,7 @@ def test_all_hanging_applicationmasters_together_leave_time_for_the_rest(server:
     for name in names:
         server.answers[am(name)] = hangs
         server.answers[f"{APPS}/{name}"] = says(recorded("app_pending.json"))
-    reading = read(server, Memory(master_s=0.5), seconds=3.0)
+    reading = read(server, ReaderMemory(master_s=0.5), seconds=3.0)
     assert (reading.error, reading.jobs_running, reading.tasks_waiting) == ("", 8, 32)
 
 
@@ -297,7 +297,7 @@ def test_output_is_what_came_after_the_mark(server: Server) -> None:
 
 
 def test_the_mark_is_asked_for_until_it_is_there_and_then_no_more(server: Server) -> None:
-    memory, marked = Memory(), server.answers[MARK]
+    memory, marked = ReaderMemory(), server.answers[MARK]
     server.answers[MARK] = says({}, 404)
     assert read(server, memory).output_bytes is None
     server.answers[MARK] = marked

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fawkes.live.eyes.measure import Memory
+from fawkes.live.eyes.measure import ReaderMemory
 from tests.live.masters_server import APPS, HISTORY, Answer, Server, am, by_states, hangs_up, recorded, says, text
 from tests.live.readings import NONE, ONE, app, live, read, said
 
@@ -20,7 +20,7 @@ def end(name: str, at_ms: int, status: str = "SUCCEEDED", state: str = "FINISHED
 
 
 def test_ended_applications_are_counted_once(server: Server) -> None:
-    memory = Memory()
+    memory = ReaderMemory()
     server.answers[APPS] = by_states(NONE, recorded("apps_ended.json"))
     assert [(r.jobs_done, r.tasks_done) for r in (read(server, memory), read(server, memory))] == [(3, 37)] * 2
     assert len(server.questions(HISTORY)) == 1
@@ -52,7 +52,7 @@ def test_a_history_of_one_job_comes_without_a_list(server: Server) -> None:
 
 @pytest.mark.parametrize("answer", [says({}, 500), text("<html>"), hangs_up])
 def test_without_history_the_last_words_of_the_applicationmaster_count(server: Server, answer: Answer) -> None:
-    memory = Memory()
+    memory = ReaderMemory()
     server.answers[APPS] = live(app())
     server.answers[am(ONE)] = said((10, 2, 5))
     assert read(server, memory).tasks_done == 5
@@ -70,7 +70,7 @@ def test_a_cluster_without_a_history_server(server: Server) -> None:
 
 def test_tasks_done_never_go_back(server: Server) -> None:
     """A node that leaves takes map outputs with it; those maps run again and were done all the same."""
-    memory = Memory()
+    memory = ReaderMemory()
     server.answers[APPS] = live(app())
     counts = []
     for done in (5, 8, 6):
@@ -80,7 +80,7 @@ def test_tasks_done_never_go_back(server: Server) -> None:
 
 
 def test_an_application_that_is_live_and_ended_at_once_counts_once(server: Server) -> None:
-    memory = Memory()
+    memory = ReaderMemory()
     server.answers[APPS] = live(app(), ended=ended(end(ONE, 5000)))
     server.answers[am(ONE)] = said((10, 0, 10))
     server.answers[HISTORY] = says({"jobs": {"job": {"id": ONE.replace("application", "job"), "mapsCompleted": 10}}})
@@ -90,7 +90,7 @@ def test_an_application_that_is_live_and_ended_at_once_counts_once(server: Serve
 
 
 def test_what_ended_long_ago_is_forgotten_and_not_counted_again(server: Server) -> None:
-    memory = Memory()
+    memory = ReaderMemory()
     for number in range(1, 4):
         server.answers[APPS] = by_states(NONE, ended(end(f"application_1_{number}", number * 1_000_000)))
         assert read(server, memory).jobs_done == number
@@ -98,7 +98,7 @@ def test_what_ended_long_ago_is_forgotten_and_not_counted_again(server: Server) 
 
 
 def test_an_application_that_yarn_forgot_leaves_the_memory(server: Server) -> None:
-    memory = Memory()
+    memory = ReaderMemory()
     server.answers[APPS] = live(app())
     server.answers[am(ONE)] = said((10, 2, 5))
     read(server, memory)

@@ -10,7 +10,7 @@ import pytest
 
 from fawkes.base.errors import HostError
 from fawkes.config.nodes.inventory import InventoryNode
-from fawkes.live.hadoop.fitness import Fitness, Level, Problem, Seen, judge
+from fawkes.live.hadoop.fitness import Fitness, HostSeen, Level, Problem, judge
 from fawkes.live.nodes.ssh import ConnectionState, SshError
 from fawkes.playbook import Facts
 from fawkes.playbook.dist.compile.java import Java
@@ -41,12 +41,12 @@ def node(name: str, **changes: Any) -> InventoryNode:
     return InventoryNode(**values | changes)
 
 
-def seen(name: str = "node1", *more: tuple[str, str], of: InventoryNode | None = None, **facts: object) -> Seen:
+def seen(name: str = "node1", *more: tuple[str, str], of: InventoryNode | None = None, **facts: object) -> HostSeen:
     values = {"hostname": name, "user": "hadoop", "memory_kb": 8 * GB // 1024, "disk.free_kb": 40 * GB // 1024}
     values |= {"disk.total_kb": 80 * GB // 1024, "disk.write": "yes"}
     values |= {key.replace("__", "."): value for key, value in facts.items()}
     pairs = [(key, str(value)) for key, value in values.items()]
-    return Seen(
+    return HostSeen(
         node=of or node(name),
         facts=Facts([*pairs, *more]),
         java=Java("/jvm", 17, "17.0.1"),
@@ -56,11 +56,11 @@ def seen(name: str = "node1", *more: tuple[str, str], of: InventoryNode | None =
     )
 
 
-def verdict(host: Seen, *others: Seen) -> Fitness:
+def verdict(host: HostSeen, *others: HostSeen) -> Fitness:
     return judge([host, *others], "pool")[0]
 
 
-def only(host: Seen, *others: Seen) -> Problem:
+def only(host: HostSeen, *others: HostSeen) -> Problem:
     (problem,) = verdict(host, *others).problems
     return problem
 
@@ -85,7 +85,7 @@ def test_a_host_that_cannot_be_used_is_unreachable_for_its_own_reason(
     state: ConnectionState, check: str, showed_key: bool
 ) -> None:
     error = SshError("it says nothing", host="node1", state=state, hint="Switch it on")
-    fitness = verdict(Seen(node=node("node1"), error=error))
+    fitness = verdict(HostSeen(node=node("node1"), error=error))
     assert (fitness.result, fitness.fits, fitness.showed_key) == ("unreachable", False, showed_key)
     assert fitness.problems == (Problem(check, "it says nothing", "Switch it on"),)
 

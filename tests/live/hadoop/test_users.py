@@ -13,7 +13,7 @@ from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.events import PauseAsked, Requested
 from fawkes.core.values.model import ClusterId, ClusterLife, ClusterSpec, ClusterState
 from fawkes.live.hadoop.users import refuse_shared_user, refuse_unfit_user
-from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.nodes.ssh import Result
 from fawkes.live.wire.hadoop_rpc import Connection
 from fawkes.playbook import Script
@@ -39,7 +39,7 @@ class Shell:
 
 def ground(**said: str) -> Ground:
     nodes: Any = [SimpleNamespace(name=name, address=name, data_address=name) for name in NODES]
-    return Ground(nodes, Identity("pool", 1, "c"), Shell(said), command_s=1, threads=2)
+    return Ground(nodes, ControllerIdentity("pool", 1, "c"), Shell(said), command_s=1, threads=2)
 
 
 def spec(name: str, user: str) -> ClusterSpec:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.values.sight import Cause
+from fawkes.core.values.sight import ClientCause
 from fawkes.live.jobs.diagnosis import cause_of, why_failed
-from fawkes.live.wire.masters import Application, MasterAddresses
+from fawkes.live.wire.masters import MasterAddresses, YarnApplication
 from fawkes.live.wire.rest import Deadline
 
 NOBODY = MasterAddresses(resource_manager="", namenode="", history="", user="root", nodes={})
@@ -42,7 +42,7 @@ def test_the_client_s_last_telling_words(stderr: str, told: str) -> None:
 
 
 def test_the_resource_manager_is_believed_before_the_client() -> None:
-    ended = Application(
+    ended = YarnApplication(
         id="application_1_1", state="FAILED", final_status="FAILED", diagnostics="too much memory\nmore"
     )
     assert why_failed(NOBODY, (ended,), CLIENT, Deadline.after(1)) == "too much memory"
@@ -52,7 +52,7 @@ def test_the_resource_manager_is_believed_before_the_client() -> None:
 def test_only_a_line_feed_ends_a_line_of_what_a_job_said(mark: str) -> None:
     said = f"error: one{mark}error: two"
     assert why_failed(NOBODY, (), f"{said}\n", Deadline.after(1)) == said
-    ended = Application(id="application_1_1", state="FAILED", final_status="FAILED", diagnostics=f"{said}\nmore")
+    ended = YarnApplication(id="application_1_1", state="FAILED", final_status="FAILED", diagnostics=f"{said}\nmore")
     assert why_failed(NOBODY, (ended,), "", Deadline.after(1)) == said
 
 
@@ -62,15 +62,27 @@ EXISTS = "Output directory hdfs://10.98.1.1:8020/output/x already exists"
 @pytest.mark.parametrize(
     ("stderr", "cause", "words"),
     [
-        (f"org.apache.hadoop.mapred.FileAlreadyExistsException: {EXISTS}\n", Cause.OUTPUT_EXISTS, "folder /output/x e"),
-        (f"1 2 ERROR streaming.StreamJob: Error Launching job : {EXISTS}\n", Cause.OUTPUT_EXISTS, "folder /output/x e"),
-        ("Exception in thread main java.lang.ClassNotFoundException: org.A\n", Cause.NO_CLASS, "no class org.A in"),
-        ("Error: Could not find or load main class org.A\n", Cause.NO_CLASS, "no class org.A in"),
-        ("InvalidInputException: Input path does not exist: hdfs://a/b\n", Cause.NOT_KNOWN, ""),
-        ("", Cause.NOT_KNOWN, ""),
+        (
+            f"org.apache.hadoop.mapred.FileAlreadyExistsException: {EXISTS}\n",
+            ClientCause.OUTPUT_EXISTS,
+            "folder /output/x e",
+        ),
+        (
+            f"1 2 ERROR streaming.StreamJob: Error Launching job : {EXISTS}\n",
+            ClientCause.OUTPUT_EXISTS,
+            "folder /output/x e",
+        ),
+        (
+            "Exception in thread main java.lang.ClassNotFoundException: org.A\n",
+            ClientCause.NO_CLASS,
+            "no class org.A in",
+        ),
+        ("Error: Could not find or load main class org.A\n", ClientCause.NO_CLASS, "no class org.A in"),
+        ("InvalidInputException: Input path does not exist: hdfs://a/b\n", ClientCause.NOT_KNOWN, ""),
+        ("", ClientCause.NOT_KNOWN, ""),
     ],
 )
-def test_what_a_client_said_that_gave_nothing_to_yarn(stderr: str, cause: Cause, words: str) -> None:
+def test_what_a_client_said_that_gave_nothing_to_yarn(stderr: str, cause: ClientCause, words: str) -> None:
     cause_words = cause_of(stderr)
     assert cause_words[0] is cause
     assert words in cause_words[1]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from fawkes.live.jobs import half_done
-from fawkes.live.wire.masters import Application
+from fawkes.live.wire.masters import YarnApplication
 from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import FakeHdfs, running
 
@@ -42,7 +42,7 @@ def names(hdfs: Hdfs, folder: str) -> set[str]:
 
 
 def test_where_an_application_master_keeps_its_files() -> None:
-    assert half_done.staging(Application(id="application_1_0007", user="alice"), SETTINGS) == FOLDER
+    assert half_done.staging(YarnApplication(id="application_1_0007", user="alice"), SETTINGS) == FOLDER
 
 
 def test_an_output_that_is_not_whole_is_set_aside(server: FakeHdfs, hdfs: Hdfs) -> None:

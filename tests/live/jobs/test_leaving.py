@@ -14,7 +14,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ClaimTasks, LookAtTasks, PreemptTasks, TaskOrder
 from fawkes.core.values.model import ClusterId, JobId, NodeId
 from fawkes.live.jobs.leaving import LeavingTasks
-from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.nodes.ssh import Result
 from fawkes.playbook import Exit, Script
 from tests.support.local_nodes import LocalFleet, node_of
@@ -46,7 +46,7 @@ class Saying(LocalFleet):
 
 
 def hands(fleet: LocalFleet, stopping: threading.Event | None = None) -> LeavingTasks:
-    ground = Ground([node_of("node1", Path("/"))], Identity("p", 1, "c"), fleet, command_s=60, threads=1)
+    ground = Ground([node_of("node1", Path("/"))], ControllerIdentity("p", 1, "c"), fleet, command_s=60, threads=1)
     return LeavingTasks(ground, stopping or threading.Event())
 
 
@@ -168,7 +168,7 @@ def test_a_claim_asks_all_nodes_and_takes_what_those_say_that_answer() -> None:
                 raise HostError("it does not answer", host=node)
             return Result(node, 0, f"@task.{A}=count 7 2 150 4096\n" + "@looked=yes\n" * (node == "node1"), "")
 
-    ground = Ground(nodes, Identity("p", 1, "c"), Some([]), command_s=60, threads=1)
+    ground = Ground(nodes, ControllerIdentity("p", 1, "c"), Some([]), command_s=60, threads=1)
     claim = ClaimTasks(C, 1, JobId("important"), 5, 1, dict.fromkeys(map(NodeId, ("node1", "node2", "node3")), 1))
     facts = LeavingTasks(ground, threading.Event()).reach(claim, lambda: True)
     assert facts is not None

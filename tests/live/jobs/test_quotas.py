@@ -12,8 +12,8 @@ import pytest
 
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.config.clusters.details import ClusterDetails, JobDetails
-from fawkes.core.quota.profile import Profile, Stage
-from fawkes.core.quota.sight import Way
+from fawkes.core.quota.profile import ApplicationProfile, ProfiledStage
+from fawkes.core.quota.sight import CoresWay
 from fawkes.core.quota.values import QuotaRules
 from fawkes.core.state.state import State
 from fawkes.core.values.effects import Goal, Member
@@ -34,7 +34,7 @@ from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs import quotas
 from fawkes.live.jobs.quotas import Quotas, _not_in_force, goal_of
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.nodes.quotas import ContainerQuota, InForce, Limit, Mode, Wanted
+from fawkes.live.nodes.quotas import ContainerQuota, InForce, Limit, LimitMode, Wanted
 from fawkes.store.quotas import QuotaReader, QuotaRecord
 from tests.core.quota.support import quota
 from tests.live.masters_server import APPS, INFO, NODE_LIST, Server, drips, hangs_up, says
@@ -42,10 +42,10 @@ from tests.live.wire.test_spark_driver import APP, EXECUTORS, STAGES, executor, 
 
 US = 1_000_000
 POLICY = PolicyText("EDF_PURE", "edf_pure.py", "", "")
-PROFILE = Profile(
+PROFILE = ApplicationProfile(
     "p",
     1,
-    (Stage(id="3 map at words.py:3", duration_s=8, tasks=8, records_read=800, records_written=8, rate=100.0),),
+    (ProfiledStage(id="3 map at words.py:3", duration_s=8, tasks=8, records_read=800, records_written=8, rate=100.0),),
 )
 CONTAINERS = ("container_1_0001_01_000002", "container_1_0001_01_000003")
 
@@ -64,7 +64,8 @@ class Nodes:
     def set(self, wanted: Wanted, within_s: float) -> dict[NodeId, InForce | FawkesError]:
         self.said.append(wanted)
         return {
-            node: self.failing.get(node) or InForce(Mode.V1, {each: _said(cores) for each, cores in quotas.items()})
+            node: self.failing.get(node)
+            or InForce(LimitMode.V1, {each: _said(cores) for each, cores in quotas.items()})
             for node, (_, _, quotas) in wanted.items()
         }
 
@@ -142,7 +143,7 @@ def test_a_stage_gets_the_cores_of_its_plan_and_all_is_recorded(bench: Bench) ->
     bench.period()
     bench.quotas.close()
     with closing(QuotaReader(bench.folder)) as reader:
-        assert [course.way for _, course in reader.courses("j")] == [Way.CONTROLLED] * 2
+        assert [course.way for _, course in reader.courses("j")] == [CoresWay.CONTROLLED] * 2
         assert list(reader.differences(lambda policy: quota("edf_pure"))) == []
 
 
@@ -210,7 +211,7 @@ def test_an_executor_on_a_node_that_leaves_is_told_nothing_and_nobody_counts_on_
 def test_a_quota_counts_as_set_only_when_its_node_says_so(
     wanted: int | None, said: ContainerQuota, why: str | None
 ) -> None:
-    told = dict(_not_in_force(InForce(Mode.V1, {"c": said}), {"c": wanted}))
+    told = dict(_not_in_force(InForce(LimitMode.V1, {"c": said}), {"c": wanted}))
     assert told.get("c") == why
 
 

@@ -15,7 +15,7 @@ from fawkes.live.jobs import spark
 from fawkes.live.jobs.diagnosis import driver_error, python_error
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.upload import Command
-from fawkes.live.wire.masters import Application
+from fawkes.live.wire.masters import YarnApplication
 from fawkes.live.wire.rest import Deadline
 from fawkes.playbook.dist.spark import SparkRelease
 from tests.live.hadoop.test_fitness import node
@@ -122,8 +122,10 @@ def test_an_application_with_a_profile_has_one_executor_on_each_node_and_takes_n
     assert values["spark.dynamicAllocation.maxExecutors"] == "1"
 
 
-def ended(said: str) -> Application:
-    return Application(id="application_1_1", kind="SPARK", state="FINISHED", final_status="FAILED", diagnostics=said)
+def ended(said: str) -> YarnApplication:
+    return YarnApplication(
+        id="application_1_1", kind="SPARK", state="FINISHED", final_status="FAILED", diagnostics=said
+    )
 
 
 def test_a_python_program_s_exception_is_in_the_log_of_its_driver(server: Server) -> None:

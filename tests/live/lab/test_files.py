@@ -15,8 +15,8 @@ from fawkes.live.lab.inside.wiring import Wiring, wiring_of
 from fawkes.live.lab.sizing import Offer
 from fawkes.live.lab.spec import LabSpec
 
-ROOT = files.Login("root", 0, 0, "/root")
-SOMEBODY = files.Login("ann", 1000, 1000, "/home/ann")
+ROOT = files.LabLogin("root", 0, 0, "/root")
+SOMEBODY = files.LabLogin("ann", 1000, 1000, "/home/ann")
 
 
 def wired(hosts: int, **wishes: Any) -> Wiring:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.base.errors import HostError
-from fawkes.core.nodes.salvage import Block, Replicas
+from fawkes.core.nodes.salvage import BlockStamp, Replicas
 from fawkes.core.values.model import NodeId
 from fawkes.live.controller.restoring import BlockList
 
@@ -27,7 +27,7 @@ def read(data: bytes, size: int = 1 << 16) -> tuple[Replicas, frozenset[str]]:
 @given(size=st.integers(1, 40))
 def test_a_list_in_pieces_is_read(size: int) -> None:
     replicas, pools = read(gzip.compress(LIST), size)
-    assert replicas == Replicas({Block(1073741825, 1001, 5000), Block(-16, 1002, 7)}, {1073741835})
+    assert replicas == Replicas({BlockStamp(1073741825, 1001, 5000), BlockStamp(-16, 1002, 7)}, {1073741835})
     assert pools == {"BP-1-10.0.0.1-9", "BP-2-10.0.0.1-9"}
 
 

@@ -26,7 +26,7 @@ from fawkes.live.hadoop.setup import Setup
 from fawkes.live.masters.keeping import Keeper
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.fleet import Fleet
-from fawkes.live.nodes.ground import Ground, Identity
+from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.playbook import Folders, Lease
 from fawkes.playbook.dist import cache
 from fawkes.playbook.dist.compile.java import find_java
@@ -191,7 +191,9 @@ def test_others_start_with_all_that_was_acknowledged(masters: Masters, tmp_path:
     known.write_text(server.known_line())
     hosts = {str(at): server.host(key, at) for at in (OLD, NEW)}
     fleet = masters.stack.enter_context(Fleet(hosts, known, connect_s=5))
-    ground = Ground([node_of(at, tmp_path) for at in hosts], Identity(pool, 1, "x"), fleet, command_s=60, threads=4)
+    ground = Ground(
+        [node_of(at, tmp_path) for at in hosts], ControllerIdentity(pool, 1, "x"), fleet, command_s=60, threads=4
+    )
     clusters, mailbox = Clusters(), Mailbox(Clock())
     setup = cast(Setup, masters)
     keeper = Keeper(ground, clusters, fleet, mailbox, tmp_path / "kept", setup, KeepRules(edits_bytes=20_000))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fawkes.core.values.events import Event, StandbySeen
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
-from fawkes.live.masters.standby import Course, StandbyWatch
+from fawkes.live.masters.standby import LatestEdit, StandbyWatch
 from tests.live.pair_site import OLD, THIRD, TO, PairSite
 
 pytestmark = pytest.mark.slow
@@ -77,7 +77,7 @@ def test_nothing_is_told_while_masters_move_or_without_a_second_namenode(site: P
 
 
 def test_how_long_a_second_namenode_has_been_behind() -> None:
-    course = Course()
+    course = LatestEdit()
     course.note(10.0, 100)
     course.note(12.0, 103)
     assert course.behind_s(13.0, 103) == 0
@@ -89,7 +89,7 @@ def test_how_long_a_second_namenode_has_been_behind() -> None:
 
 @given(st.lists(st.tuples(st.floats(0.1, 5), st.integers(0, 3)), max_size=30))
 def test_one_that_has_everything_is_never_behind(steps: list[tuple[float, int]]) -> None:
-    course, now_s, txid = Course(), 0.0, 0
+    course, now_s, txid = LatestEdit(), 0.0, 0
     for waited_s, written in steps:
         now_s, txid = now_s + waited_s, txid + written
         course.note(now_s, txid)

@@ -10,14 +10,14 @@ import pytest
 
 from fawkes.base.errors import ElsewhereError, FawkesError, HostError, UserError
 from fawkes.core.values.model import ClusterId, NodeId
-from fawkes.live.nodes.ground import Ground, Identity
-from fawkes.live.nodes.quotas import ContainerQuota, InForce, Limit, Mode, NodeQuotas, read_back
+from fawkes.live.nodes.ground import ControllerIdentity, Ground
+from fawkes.live.nodes.quotas import ContainerQuota, InForce, Limit, LimitMode, NodeQuotas, read_back
 from fawkes.live.nodes.ssh import Result
 from fawkes.playbook import Exit, Facts, Script
 from tests.support.local_nodes import LocalFleet, node_of
 
 A, B = "container_1_0001_01_000002", "container_1_0001_01_000003"
-IN_FORCE = InForce(Mode.V1, {A: ContainerQuota(Limit.LIMITED, 25)})
+IN_FORCE = InForce(LimitMode.V1, {A: ContainerQuota(Limit.LIMITED, 25)})
 WITHIN_S = 0.5
 WELL, HANGS, BAD = NodeId("well"), NodeId("hangs"), NodeId("bad")
 
@@ -48,7 +48,9 @@ def nodes() -> Iterator[Nodes]:
 
 def test_a_node_that_does_not_answer_costs_the_others_nothing(nodes: Nodes) -> None:
     names = ("well", "hangs", "fenced")
-    ground = Ground([node_of(name, Path("/")) for name in names], Identity("p", 1, "c"), nodes, command_s=60, threads=1)
+    ground = Ground(
+        [node_of(name, Path("/")) for name in names], ControllerIdentity("p", 1, "c"), nodes, command_s=60, threads=1
+    )
     wanted = {NodeId(name): (ClusterId("alpha"), 1, {A: 25}) for name in (*names, "unknown")}
     with NodeQuotas(ground) as quotas:
         for _ in range(2):
@@ -73,7 +75,7 @@ def test_a_node_that_has_its_groups_gets_the_short_script_until_a_limit_is_due()
             said = "@due=yes\n" if short and len(sent) > 2 else f"@quota=v1\n@quota.{A}=25\n"
             return Result(node, 0, said, "")
 
-    ground = Ground([node_of("well", Path("/"))], Identity("p", 1, "c"), Renewed([]), command_s=60, threads=1)
+    ground = Ground([node_of("well", Path("/"))], ControllerIdentity("p", 1, "c"), Renewed([]), command_s=60, threads=1)
     with NodeQuotas(ground) as quotas:
         for _ in range(3):
             assert quotas.set({WELL: (ClusterId("alpha"), 1, {A: 25})}, 10) == {WELL: IN_FORCE}
@@ -82,7 +84,11 @@ def test_a_node_that_has_its_groups_gets_the_short_script_until_a_limit_is_due()
 
 def test_a_bad_wish_for_a_node_is_its_error_alone(nodes: Nodes) -> None:
     ground = Ground(
-        [node_of(name, Path("/")) for name in ("well", "bad")], Identity("p", 1, "c"), nodes, command_s=60, threads=1
+        [node_of(name, Path("/")) for name in ("well", "bad")],
+        ControllerIdentity("p", 1, "c"),
+        nodes,
+        command_s=60,
+        threads=1,
     )
     with NodeQuotas(ground) as quotas:
         answers = quotas.set({WELL: (ClusterId("a"), 1, {A: 25}), BAD: (ClusterId("a"), 1, {"no id": 25})}, 10)
@@ -108,4 +114,4 @@ def test_a_bad_wish_for_a_node_is_its_error_alone(nodes: Nodes) -> None:
 def test_what_a_node_says_is_what_is_in_force(said: list[tuple[str, str]], expected: ContainerQuota) -> None:
     in_force = read_back(Facts(said), {A: 25})
     assert in_force.containers == {A: expected}
-    assert in_force.mode == (said[0][1] if said and said[0][1] in set(Mode) else None)
+    assert in_force.mode == (said[0][1] if said and said[0][1] in set(LimitMode) else None)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fawkes.live.wire.crc import HdfsDigest, Kind, kind_of, md5_of
+from fawkes.live.wire.crc import ChecksumKind, HdfsDigest, kind_of, md5_of
 from tests.live.fake_hdfs import Entry, checksum, crc
 
 BLOCK = 4096
 
 
-def digest(data: bytes, kind: Kind, piece: int = 1 << 20) -> str:
+def digest(data: bytes, kind: ChecksumKind, piece: int = 1 << 20) -> str:
     made = HdfsDigest(kind)
     for start in range(0, len(data), piece):
         made.update(data[start : start + piece])
@@ -39,7 +39,7 @@ def test_the_slow_way_is_right() -> None:
 def test_it_is_what_hdfs_says(size: int, crc_kind: str) -> None:
     data = random.Random(size).randbytes(size)
     answer = said(data, BLOCK, crc_kind)
-    assert digest(data, Kind(BLOCK, crc=crc_kind)) == md5_of(answer)
+    assert digest(data, ChecksumKind(BLOCK, crc=crc_kind)) == md5_of(answer)
     kind = kind_of(answer)
     assert (kind is None) is (size == 0)
     if kind is not None:
@@ -49,16 +49,16 @@ def test_it_is_what_hdfs_says(size: int, crc_kind: str) -> None:
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(data=st.binary(max_size=3 * BLOCK), piece=st.integers(1, 2 * BLOCK))
 def test_how_the_bytes_are_cut_does_not_matter(data: bytes, piece: int) -> None:
-    assert digest(data, Kind(BLOCK), piece) == digest(data, Kind(BLOCK))
+    assert digest(data, ChecksumKind(BLOCK), piece) == digest(data, ChecksumKind(BLOCK))
 
 
 @pytest.mark.slow
 def test_more_than_is_held_at_once() -> None:
     """Blocks larger than a piece of work, in pieces that do not fit into each other."""
     data = random.Random(1).randbytes((5 << 20) + 1234)
-    whole = digest(data, Kind(None), 1 << 30)
-    assert digest(data, Kind(None), 999_999) == whole
-    assert digest(data, Kind(3 << 19), 999_999) == digest(data, Kind(3 << 19), 1 << 30) != whole
+    whole = digest(data, ChecksumKind(None), 1 << 30)
+    assert digest(data, ChecksumKind(None), 999_999) == whole
+    assert digest(data, ChecksumKind(3 << 19), 999_999) == digest(data, ChecksumKind(3 << 19), 1 << 30) != whole
 
 
 def test_any_changed_bit_shows() -> None:
@@ -66,31 +66,31 @@ def test_any_changed_bit_shows() -> None:
     for place in (0, 511, 512, BLOCK, len(data) - 1):
         changed = bytearray(data)
         changed[place] ^= 1
-        assert digest(bytes(changed), Kind(BLOCK)) != digest(data, Kind(BLOCK))
+        assert digest(bytes(changed), ChecksumKind(BLOCK)) != digest(data, ChecksumKind(BLOCK))
 
 
 def test_chunks_of_any_size() -> None:
     data = random.Random(3).randbytes(1234)
     crcs = b"".join(crc(data[n : n + 100], "CRC32C").to_bytes(4, "big") for n in range(0, len(data), 100))
     blocks = hashlib.md5(crcs, usedforsecurity=False).digest().ljust(32, b"\0")
-    assert digest(data, Kind(None, 100), 333) == hashlib.md5(blocks, usedforsecurity=False).hexdigest()
+    assert digest(data, ChecksumKind(None, 100), 333) == hashlib.md5(blocks, usedforsecurity=False).hexdigest()
 
 
 def test_nothing_has_the_checksum_of_an_empty_buffer() -> None:
-    assert digest(b"", Kind(None)) == "70bc8f4b72a86921468bf8e8441dce51"
+    assert digest(b"", ChecksumKind(None)) == "70bc8f4b72a86921468bf8e8441dce51"
 
 
 @pytest.mark.parametrize(
     ("algorithm", "kind"),
     [
-        ("MD5-of-16384MD5-of-512CRC32C", Kind(8 << 20)),
-        ("MD5-of-0MD5-of-512CRC32C", Kind(None)),
-        ("MD5-of-0MD5-of-4096CRC32", Kind(None, 4096, "CRC32")),
+        ("MD5-of-16384MD5-of-512CRC32C", ChecksumKind(8 << 20)),
+        ("MD5-of-0MD5-of-512CRC32C", ChecksumKind(None)),
+        ("MD5-of-0MD5-of-4096CRC32", ChecksumKind(None, 4096, "CRC32")),
         ("MD5-of-0MD5-of-0CRC32", None),
-        ("MD5-of-0MD5-of-100CRC32C", Kind(None, 100)),
+        ("MD5-of-0MD5-of-100CRC32C", ChecksumKind(None, 100)),
         ("COMPOSITE-CRC32C", None),
         ("", None),
     ],
 )
-def test_how_a_checksum_was_made(algorithm: str, kind: Kind | None) -> None:
+def test_how_a_checksum_was_made(algorithm: str, kind: ChecksumKind | None) -> None:
     assert kind_of({"algorithm": algorithm}) == kind

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fawkes.live.wire import masters
-from fawkes.live.wire.masters import Application, ComputeNode, MasterAddresses, Volumes
+from fawkes.live.wire.masters import ComputeNode, MasterAddresses, Volumes, YarnApplication
 from fawkes.live.wire.rest import Deadline, UnreadableError
 from tests.live.masters_server import (
     APPS,
@@ -266,9 +266,9 @@ def test_a_list_is_not_believed_when_the_resourcemanager_began_anew_in_between(
 
 
 def test_a_job_that_failed_is_ended_and_did_not_succeed() -> None:
-    assert not Application(id="a", state="FINISHED", final_status="FAILED").succeeded
-    assert Application(id="a", state="KILLED").ended
-    assert not Application(id="a", state="RUNNING", final_status="SUCCEEDED").succeeded
+    assert not YarnApplication(id="a", state="FINISHED", final_status="FAILED").succeeded
+    assert YarnApplication(id="a", state="KILLED").ended
+    assert not YarnApplication(id="a", state="RUNNING", final_status="SUCCEEDED").succeeded
 
 
 def test_one_application_with_its_pending_containers(server: Server) -> None:

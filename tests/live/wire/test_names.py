@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from fawkes.live.wire.names import Names, SilentNameError
+from fawkes.live.wire.names import NameLookups, SilentNameError
 
 LIMIT_S = 20.0
 
@@ -21,11 +21,11 @@ def test_an_address_is_not_looked_up(address: str) -> None:
     def never(host: str) -> list[object]:
         raise AssertionError(host)
 
-    assert Names(never).addresses(address, 0.0) == [address.strip("[]")]
+    assert NameLookups(never).addresses(address, 0.0) == [address.strip("[]")]
 
 
 def test_each_address_comes_once_in_their_order() -> None:
-    assert Names(lambda host: [row("10.0.0.2"), row("10.0.0.1"), row("10.0.0.2")]).addresses("n", LIMIT_S) == [
+    assert NameLookups(lambda host: [row("10.0.0.2"), row("10.0.0.1"), row("10.0.0.2")]).addresses("n", LIMIT_S) == [
         "10.0.0.2",
         "10.0.0.1",
     ]
@@ -39,7 +39,7 @@ def test_a_silent_name_server_costs_one_thread_however_often_it_is_asked() -> No
         over.wait()
         return [row("10.0.0.1")]
 
-    names = Names(silent)
+    names = NameLookups(silent)
     for _ in range(20):
         with pytest.raises(SilentNameError, match="with the address of n"):
             names.addresses("n", 0.0)
@@ -51,7 +51,7 @@ def test_a_silent_name_server_costs_one_thread_however_often_it_is_asked() -> No
 
 def test_names_do_not_wait_for_each_other() -> None:
     over = threading.Event()
-    names = Names(lambda host: [row("10.0.0.1")] if host == "good" or over.wait() else [])
+    names = NameLookups(lambda host: [row("10.0.0.1")] if host == "good" or over.wait() else [])
     with pytest.raises(SilentNameError):
         names.addresses("silent", 0.0)
     assert names.addresses("good", LIMIT_S) == ["10.0.0.1"]
@@ -60,15 +60,15 @@ def test_names_do_not_wait_for_each_other() -> None:
 
 def test_a_name_that_does_not_exist_or_is_none() -> None:
     with pytest.raises(socket.gaierror):
-        Names().addresses("no-such-host.invalid", LIMIT_S)
+        NameLookups().addresses("no-such-host.invalid", LIMIT_S)
     with pytest.raises(socket.gaierror):
-        Names().addresses("x" * 300, LIMIT_S)
+        NameLookups().addresses("x" * 300, LIMIT_S)
 
 
 def test_the_first_address_that_takes_a_connection_is_used() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        names = Names(lambda host: [row("127.0.0.2"), row("127.0.0.1")])
+        names = NameLookups(lambda host: [row("127.0.0.2"), row("127.0.0.1")])
         with names.connect("n", port, LIMIT_S) as connection:
             assert connection.getpeername() == ("127.0.0.1", port)
     with pytest.raises(ConnectionRefusedError):

@@ -25,13 +25,13 @@ from fawkes.live.clusters.former import FormerNodes
 from fawkes.live.data.left_open import LeftOpen
 from fawkes.live.data.loading import LOADED, LoadRun, lay_out, mark_active
 from fawkes.live.data.saved import MANIFEST, UnsavedError, at_stake, verify
-from fawkes.live.data.saving import Save
+from fawkes.live.data.saving import SaveOrder
 from fawkes.live.data.sources import LocalFolder, source_of
 from fawkes.live.eyes.blocks import blocks_below, sound
 from fawkes.live.eyes.measure import Sampler, hdfs_ops
 from fawkes.live.eyes.survey import survey
 from fawkes.live.hadoop.orders import AddressedOrder
-from fawkes.live.wire.crc import HdfsDigest, Kind, kind_of, md5_of
+from fawkes.live.wire.crc import ChecksumKind, HdfsDigest, kind_of, md5_of
 from fawkes.live.wire.hadoop_rpc import (
     ENTER_SAFE_MODE,
     LEAVE_SAFE_MODE,
@@ -120,12 +120,12 @@ def test_a_load_and_a_save_are_byte_for_byte_the_same(storing: TinyHadoop, folde
     assert (loaded.node_bytes, loaded.skew) == ({"node01": loaded.size, "node02": loaded.size}, 1.0)
     assert load(storing, "/input/set", replication=2).run(LocalFolder(folder)).kept == 5
 
-    saved = Save(hdfs=hdfs, output="/input/set", target=tmp_path / "saved", readers=2).run()
+    saved = SaveOrder(hdfs=hdfs, output="/input/set", target=tmp_path / "saved", readers=2).run()
     assert (saved.files, saved.size, saved.already) == (5, loaded.size, False)
     assert contents(tmp_path / "saved") == contents(folder)
     verify(hdfs, "/input/set", tmp_path / "saved")
     assert subprocess.run(["sha256sum", "--quiet", "-c", MANIFEST], cwd=tmp_path / "saved", check=False).returncode == 0
-    assert Save(hdfs=hdfs, output="/input/set", target=tmp_path / "saved").run().already
+    assert SaveOrder(hdfs=hdfs, output="/input/set", target=tmp_path / "saved").run().already
     (stake,) = at_stake(hdfs, [Output(path="/input/set", save_to=str(tmp_path / "saved"))])
     assert (stake.size, stake.files, stake.saved) == (loaded.size, 5, True)
 
@@ -144,7 +144,7 @@ def test_the_checksum_is_that_of_hdfs(storing: TinyHadoop, size: int) -> None:
     pieces = [data[start : start + BLOCK] for start in range(0, size, BLOCK)] or [b""]
     hdfs.write("/tmp/sum", ((web, iter([piece])) for piece in pieces), block_bytes=BLOCK, replication=1)
     said = hdfs.checksum("/tmp/sum")
-    for kind in (Kind(BLOCK), kind_of(said) or Kind(None)):
+    for kind in (ChecksumKind(BLOCK), kind_of(said) or ChecksumKind(None)):
         digest = HdfsDigest(kind)
         digest.update(data)
         assert md5_of(said) == digest.hexdigest()
@@ -309,7 +309,7 @@ def test_a_save_reads_hdfs_that_takes_no_writes(hadoop: TinyHadoop, tmp_path: Pa
     web = storage(masters, soon()).nodes["node01"].web
     for name in ("a", "deep/b"):
         hdfs.write(f"/still/{name}", [(web, iter([name.encode()]))], block_bytes=BLOCK, replication=1)
-    save = Save(hdfs=hdfs, output="/still", target=tmp_path / "still")
+    save = SaveOrder(hdfs=hdfs, output="/still", target=tmp_path / "still")
     with open_file(hdfs, "/still/open", web):
         wait_for(lambda: hdfs.status("/still/open"), "a file that is being written")
         save.copy()

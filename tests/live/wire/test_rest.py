@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from fawkes.live.wire import rest
-from fawkes.live.wire.names import Names
+from fawkes.live.wire.names import NameLookups
 from fawkes.live.wire.rest import Deadline, UnreadableError, count, get_json, get_lines, listed
 from tests.live.masters_server import (
     Answer,
@@ -246,7 +246,7 @@ def test_the_key_of_an_mr_cluster_is_sent_to_it_alone(server: Server, key: str, 
 @pytest.mark.slow
 def test_a_silent_name_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
-    monkeypatch.setattr(rest, "NAMES", Names(lambda host: [over.wait()]))
+    monkeypatch.setattr(rest, "NAMES", NameLookups(lambda host: [over.wait()]))
     try:
         with pytest.raises(UnreadableError) as caught:
             get_json("http://master.invalid:8088/doc", Deadline.after(0.2))

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from fawkes.live.wire import rest
-from fawkes.live.wire.crc import HdfsDigest, Kind
+from fawkes.live.wire.crc import ChecksumKind, HdfsDigest
 from fawkes.live.wire.rest import Deadline, UnreadableError, close_session
-from fawkes.live.wire.webhdfs import Block, Hdfs, HdfsFailedError, HdfsFile, Summary, read_mark
+from fawkes.live.wire.webhdfs import Block, FolderSummary, Hdfs, HdfsFailedError, HdfsFile, read_mark
 from tests.live.fake_hdfs import DATANODES, FakeHdfs, running
 
 BLOCK = 1024
@@ -41,7 +41,7 @@ def write(hdfs: Hdfs, path: str, *blocks: tuple[int, bytes], port: int) -> None:
     hdfs.write(path, places, block_bytes=BLOCK, replication=1)
 
 
-def digest(data: bytes, kind: Kind) -> str:
+def digest(data: bytes, kind: ChecksumKind) -> str:
     made = HdfsDigest(kind)
     made.update(data)
     return made.hexdigest()
@@ -91,7 +91,7 @@ def test_all_that_is_below_a_folder(server: FakeHdfs, hdfs: Hdfs) -> None:
         ("/in/empty", 0, True),
         ("/in/b/c", 2, False),
     ]
-    assert hdfs.summary("/in") == Summary(3, 2)
+    assert hdfs.summary("/in") == FolderSummary(3, 2)
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -219,15 +219,15 @@ def test_whether_hdfs_holds_some_bytes(server: FakeHdfs, hdfs: Hdfs, kind: str) 
     server.checksum_kind = kind
     data = bytes(range(256)) * 10
     server.put("/a", data[:BLOCK], data[BLOCK : 2 * BLOCK], data[2 * BLOCK :], block_bytes=BLOCK)
-    assert hdfs.holds("/a", digest(data, Kind(BLOCK)), Kind(BLOCK))
+    assert hdfs.holds("/a", digest(data, ChecksumKind(BLOCK)), ChecksumKind(BLOCK))
     assert bool(server.reads) is (kind != "CRC32C")
-    assert not hdfs.holds("/a", digest(data[:-1] + b"!", Kind(BLOCK)), Kind(BLOCK))
+    assert not hdfs.holds("/a", digest(data[:-1] + b"!", ChecksumKind(BLOCK)), ChecksumKind(BLOCK))
 
 
 def test_blocks_of_unequal_length_are_compared_by_reading(server: FakeHdfs, hdfs: Hdfs) -> None:
     server.put("/a", b"x" * 512, b"y" * 1024, b"z" * 512)
     data = b"x" * 512 + b"y" * 1024 + b"z" * 512
-    assert hdfs.holds("/a", digest(data, Kind(512)), Kind(512))
+    assert hdfs.holds("/a", digest(data, ChecksumKind(512)), ChecksumKind(512))
     assert server.reads == ["/a"]
 
 

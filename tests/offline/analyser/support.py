@@ -26,7 +26,7 @@ def written(path: Path, lines: Iterable[str], *, packed: bool = True) -> Path:
     return path
 
 
-def state_of(*paths: Path, size: int | None = None) -> tuple[fold.State, Log]:
+def state_of(*paths: Path, size: int | None = None) -> tuple[fold.FoldState, Log]:
     """The state behind a log; with ``size`` in batches of so many events."""
     log, state = Log(parts_of(paths)), fold.start()
     for batch in log.batches():
@@ -36,5 +36,5 @@ def state_of(*paths: Path, size: int | None = None) -> tuple[fold.State, Log]:
     return fold.finish(state, log.latest_us), log
 
 
-def state_of_lines(folder: Path, lines: Sequence[str]) -> fold.State:
+def state_of_lines(folder: Path, lines: Sequence[str]) -> fold.FoldState:
     return state_of(written(folder / "log.csv.gz", lines))[0]

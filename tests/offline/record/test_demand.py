@@ -10,7 +10,7 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState
 from fawkes.offline.record.demand import demand_of
-from fawkes.offline.record.hadoop import Application
+from fawkes.offline.record.hadoop import RecordedApplication
 from fawkes.offline.scenarios.demands import KnownDemands
 from fawkes.sim.hadoop.profile import Profile
 from tests.offline.record.support import sleep_job
@@ -23,8 +23,8 @@ def job(spec: JobSpec, run_s: float) -> JobState:
     return JobState(spec=spec, life=JobLife.SUCCEEDED, started_us=0, finished_us=round(run_s * S))
 
 
-def application(maps: int, reduces: int, **counters: tuple[int, int]) -> Application:
-    return Application(
+def application(maps: int, reduces: int, **counters: tuple[int, int]) -> RecordedApplication:
+    return RecordedApplication(
         id="application_1_1", submit_us=0, start_us=0, finish_us=9, began_us=0, ended_us=9, maps=maps, reduces=reduces,
         tasks=(), counters=counters,
     )  # fmt: skip

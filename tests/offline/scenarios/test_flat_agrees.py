@@ -23,8 +23,8 @@ from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobLife, Job
 from fawkes.offline.scenarios.load import Coming, Demand
 from fawkes.offline.scenarios.plan import Plan, with_demands
 from fawkes.offline.scenarios.scenario import pool_of, simulate
-from fawkes.offline.studies.flat.jobs import Jobs
-from fawkes.offline.studies.flat.pool import Pool
+from fawkes.offline.studies.flat.jobs import FlatJobs
+from fawkes.offline.studies.flat.pool import FlatPool
 from fawkes.policy.admission import compile_admission
 from fawkes.sim.events.steps import Delays
 from fawkes.sim.hadoop.constants import PLAIN
@@ -58,9 +58,9 @@ Told = tuple[str, int, int]
 """What became of a job: which one, and with how many CPUs."""
 
 
-def flat(rows: Sequence[Job], policy: str, options: dict[str, Any]) -> tuple[list[Told], Pool, Jobs]:
+def flat(rows: Sequence[Job], policy: str, options: dict[str, Any]) -> tuple[list[Told], FlatPool, FlatJobs]:
     jobs = jobs_of(*((at, tasks, tasks * TASK_S, due) for at, tasks, due in rows))
-    pool = Pool(jobs, CAPACITY, compile_admission(admission(policy), options))
+    pool = FlatPool(jobs, CAPACITY, compile_admission(admission(policy), options))
     outcome = pool.run()
     events = [
         (what, number, int(outcome.granted[number]) if what == "started" else 0)
@@ -118,7 +118,7 @@ traces = st.lists(
 ).map(lambda rows: sorted(rows))
 
 
-def apart(rows: Sequence[Job], pool: Pool) -> bool:
+def apart(rows: Sequence[Job], pool: FlatPool) -> bool:
     """True if each submission, end and deadline has an instant of its own, and no job ends with the one before."""
     instants = [at for at, what, _ in pool.story if what in ("submitted", MET, MISSED, "killed")]
     instants += [at + due for at, _, due in rows]

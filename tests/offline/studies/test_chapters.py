@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.offline.studies.preemption.cases import Case
+from fawkes.offline.studies.preemption.cases import PreemptionCase
 from fawkes.offline.studies.preemption.chapter import CHAPTER as PREEMPTION
 from fawkes.offline.studies.quota.chapter import CHAPTER as QUOTA
 from fawkes.offline.studies.shared.chapter import Chapter
@@ -95,7 +95,7 @@ def test_a_chapter_without_runs_shows_what_is_missing(chapter: Chapter, tmp_path
 
 
 def test_each_rule_and_table_has_the_runs_that_it_needs(tmp_path: Path) -> None:
-    row = PREEMPTION.play(Case(workload="rig", policy="kill")) | {"medium": 1.0}
+    row = PREEMPTION.play(PreemptionCase(workload="rig", policy="kill")) | {"medium": 1.0}
     rows = dict.fromkeys(PREEMPTION.wanted(quick=False), row)
     verdicts = PREEMPTION.publish(rows, tmp_path, PREEMPTION.seeds, pictures=False)
     assert NOT_SHOWN not in {verdict.verdict for verdict in verdicts}

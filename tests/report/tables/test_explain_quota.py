@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from fawkes.core.quota.sight import Course, Way
+from fawkes.core.quota.sight import CoresWay, PeriodCourse
 from fawkes.core.values.model import JobId
 from fawkes.report.tables.explain_quota import bar, curves, quota_lines
 
 HALF_US = 500_000
 
 
-def course(way: Way = Way.CONTROLLED, stage: str = "0 a", **numbers: Any) -> Course:
-    return Course(job=JobId("j"), way=way, stage=stage, **numbers)
+def course(way: CoresWay = CoresWay.CONTROLLED, stage: str = "0 a", **numbers: Any) -> PeriodCourse:
+    return PeriodCourse(job=JobId("j"), way=way, stage=stage, **numbers)
 
 
 @pytest.mark.parametrize(
@@ -38,18 +38,21 @@ def test_a_bar(progress: float, set_point: float, drawn: str) -> None:
             "stage 0 a; [##########..|........] 50 % done, 60 % planned; 3.20 cores requested, 3.00 cores given",
         ),
         (
-            course(Way.SILENT),
+            course(CoresWay.SILENT),
             "stage 0 a; its driver says nothing: no limit until it does; nothing requested",
         ),
-        (course(Way.BETWEEN, "", requested=0, given=0.1), "no stage is active: the least quota; 0.00 cores requested"),
         (
-            Course(job=JobId("j"), way=Way.CONTROLLED, requested=2.0, unset="the group is full"),
+            course(CoresWay.BETWEEN, "", requested=0, given=0.1),
+            "no stage is active: the least quota; 0.00 cores requested",
+        ),
+        (
+            PeriodCourse(job=JobId("j"), way=CoresWay.CONTROLLED, requested=2.0, unset="the group is full"),
             "2.00 cores requested, not known to be in force: the group is full",
         ),
-        (course(Way.OTHER_SHAPE, "", requested=8, given=8), "not in the profile: all cores to the end"),
+        (course(CoresWay.OTHER_SHAPE, "", requested=8, given=8), "not in the profile: all cores to the end"),
     ],
 )
-def test_a_period_in_words(seen: Course, text: str) -> None:
+def test_a_period_in_words(seen: PeriodCourse, text: str) -> None:
     assert text in quota_lines([(0, seen)])[0].text
 
 

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from fawkes.report.tables.board import board
 from fawkes.report.web import app, looks
 from fawkes.report.web.app import STATIC, application, openapi
-from fawkes.report.web.looks import Look, Watcher
+from fawkes.report.web.looks import PageLook, Watcher
 from fawkes.store.base import Reader
 from fawkes.store.sqlite import Ledger
 from tests.report.played import recorded
@@ -195,7 +195,7 @@ class Ailing(Watcher):
         self._goes_on, self._ails = goes_on, False
         self.hangs = threading.Event()
 
-    def look(self) -> Look:
+    def look(self) -> PageLook:
         if self._ails and self._goes_on is None:
             raise ZeroDivisionError("a figure")
         if self._ails and self._goes_on is not None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.report.tables.board import board
-from fawkes.report.web.course import Course
+from fawkes.report.web.course import PoolCourse
 from fawkes.store.base import Reader
 from tests.report.played import recorded
 
@@ -16,9 +16,9 @@ ENTRIES = list(recorded())
 KINDS = ("core", "transient-core", "transient", "leaving")
 
 
-def folded(until: int = len(ENTRIES)) -> Course:
+def folded(until: int = len(ENTRIES)) -> PoolCourse:
     """The course of the first steps of the recorded run."""
-    course = Course()
+    course = PoolCourse()
     for entry in ENTRIES[:until]:
         course.follow(entry)
     return course
@@ -29,7 +29,7 @@ WHOLE = folded().plain()
 
 @given(st.lists(st.integers(0, len(ENTRIES)), max_size=4))
 def test_a_ledger_that_is_read_in_pieces_gives_the_same_as_one_that_is_read_at_once(ends: list[int]) -> None:
-    course, done = Course(), 0
+    course, done = PoolCourse(), 0
     for end in [*sorted(ends), len(ENTRIES)]:
         for entry in ENTRIES[done:end]:
             course.follow(entry)

@@ -16,7 +16,7 @@ from fawkes.core.values.events import Woke
 from fawkes.core.values.model import Reason
 from fawkes.report.tables.board import board
 from fawkes.report.tables.rows import gone
-from fawkes.report.web.course import Course
+from fawkes.report.web.course import PoolCourse
 from fawkes.report.web.metrics import measured, metrics_text
 from tests.report.played import recorded
 
@@ -30,11 +30,11 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
 @pytest.fixture(scope="module")
-def at_work() -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]], Course]:
+def at_work() -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]], PoolCourse]:
     """Rows and course in the middle of the recorded run, when MR-clusters are at work."""
     from fawkes.store.memory import MemoryStore
 
-    store, course, first = MemoryStore(), Course(), None
+    store, course, first = MemoryStore(), PoolCourse(), None
     for entry in recorded():
         first = entry.event.at_us if first is None else first
         if entry.event.at_us > first + MIDDLE_S * 1_000_000:
@@ -53,7 +53,7 @@ def samples(text: bytes) -> Samples:
 
 def test_wasted_slot_time_is_that_of_the_account(at_work: Any) -> None:
     pool, clusters, nodes, _ = at_work
-    name, course = next(row["cluster"] for row in clusters if not gone(row)), Course()
+    name, course = next(row["cluster"] for row in clusters if not gone(row)), PoolCourse()
     assert not [
         key for key in samples(metrics_text(pool[0], clusters, nodes, course, stale=False)) if "wasted" in key[0]
     ]

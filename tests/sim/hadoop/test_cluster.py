@@ -15,7 +15,7 @@ from fawkes.core.values.effects import StartJob
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId, Role
 from fawkes.offline.studies.paper.experiments.micro import application_s
-from fawkes.offline.studies.paper.judging.fixed import Model
+from fawkes.offline.studies.paper.judging.fixed import FixedModel
 from fawkes.sim.hadoop.cluster import SimCluster
 from fawkes.sim.hadoop.constants import PAPER, PLAIN, Constants
 from fawkes.sim.hadoop.flows import Flows
@@ -306,7 +306,7 @@ def sort_s(core: int, role: Role, others: int, reduces: int, sites: int = 1, of:
 @pytest.mark.parametrize(("role", "published"), [("TR", 0.40), ("TC", 0.23)])
 def test_sort_on_half_core_nodes_is_as_much_slower_as_in_figure_3(role: str, published: float) -> None:
     """The two figures that constants are fitted on: the mean over chances comes within 5 points of each."""
-    of = Model(PAPER)
+    of = FixedModel(PAPER)
     whole = fmean(application_s(of, "ST", 20, "", 0, seed=seed) for seed in range(1, 7))
     half = fmean(application_s(of, "ST", 10, role, 10, seed=seed) for seed in range(1, 7))
     assert half / whole - 1 == pytest.approx(published, abs=0.05)

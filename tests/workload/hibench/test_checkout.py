@@ -17,7 +17,7 @@ from fawkes.config.clusters.details import JobDetails
 from fawkes.config.jobs.jobs import job_of
 from fawkes.live.hadoop.hadoop_conf import to_xml
 from fawkes.workload.hibench.programs import checkout_program
-from fawkes.workload.hibench.report import HEADER, Row, read
+from fawkes.workload.hibench.report import HEADER, ReportRow, read
 
 PREPARE = """#!/bin/bash
 root=$(cd "$(dirname "$0")/../../../../.."; pwd)
@@ -156,7 +156,7 @@ def test_a_release_without_such_jars_is_for_hibench_to_tell(site: Site) -> None:
 def test_standard_output_is_the_report_alone_and_nothing_said_is_lost(site: Site) -> None:
     assert site.run() == 0, site.said()
 
-    assert read(site.work / "stdout") == [Row("HadoopSort", "2026-11-21 10:00:00", 1, 2.5, 3, 4)]
+    assert read(site.work / "stdout") == [ReportRow("HadoopSort", "2026-11-21 10:00:00", 1, 2.5, 3, 4)]
     said = [line for line in site.said().splitlines() if not line.startswith("Total")]
     assert said == [
         "start prepare",

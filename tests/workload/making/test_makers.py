@@ -9,7 +9,7 @@ from fawkes.workload.formats.formats import read_workload
 from fawkes.workload.looking.statistics import summary_of
 from fawkes.workload.making import classes
 from fawkes.workload.making.facebook import GROUPS, like, like_facebook
-from fawkes.workload.making.makers import MAKERS, Key, Maker, maker
+from fawkes.workload.making.makers import MAKERS, Maker, MakerKey, maker
 from fawkes.workload.model import Trace, TraceJob, check_order
 
 FACEBOOK = Path(__file__).parents[1] / "data" / "fb-2009-first20.tsv"
@@ -108,7 +108,7 @@ def _made(size_bytes: int, *, queries: tuple[str, ...] = ()) -> Trace:
 
 
 def test_a_maker_is_a_function_and_the_keys_of_its_parameters() -> None:
-    single = Maker("one", "", f"{__name__}:_made", {"size": Key("size_bytes", int, "of the data")})
+    single = Maker("one", "", f"{__name__}:_made", {"size": MakerKey("size_bytes", int, "of the data")})
     assert single.make({"size": "7"}, 1).source == "7 ()"
     for said, says in (
         ({}, "size is missing: of the data"),

@@ -13,7 +13,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.cli.asking.client import Client
 from fawkes.config.clusters.details import ClusterDetails
 from fawkes.config.site.site import Site
-from fawkes.config.workloads.workloads import Workload, load_workload
+from fawkes.config.workloads.workloads import WorkloadFile, load_workload
 from fawkes.core.values.effects import Reply
 from fawkes.core.values.events import Event
 from fawkes.core.values.model import ClusterSpec, JobSpec, Plain, Reason
@@ -71,7 +71,7 @@ delay = "3s"
 
 
 @pytest.fixture
-def workload(tmp_path: Path) -> Workload:
+def workload(tmp_path: Path) -> WorkloadFile:
     (tmp_path / "w.toml").write_text(TEXT)
     return load_workload(tmp_path / "w.toml", pool(tmp_path), site=tmp_path)
 
@@ -148,7 +148,7 @@ class Pool:
         return "running" if busy or not idle else "gone"
 
 
-def test_everything_is_asked_for_once_and_at_its_time(workload: Workload) -> None:
+def test_everything_is_asked_for_once_and_at_its_time(workload: WorkloadFile) -> None:
     pool_ = Pool()
     played = play(workload, pool_, clock=pool_)
     expected = [(0, "c-1"), (2, "batch-1"), (7, "batch-2"), (12, "batch-3"), (23, "late"), (30, "c-2"), (30, "early")]
@@ -160,13 +160,13 @@ def test_everything_is_asked_for_once_and_at_its_time(workload: Workload) -> Non
 
 
 @pytest.mark.parametrize(("until", "over_s"), [("gone", 90), ("ended", 41)])
-def test_the_end(workload: Workload, until: Until, over_s: int) -> None:
+def test_the_end(workload: WorkloadFile, until: Until, over_s: int) -> None:
     pool_ = Pool()
     played = play(workload, pool_, clock=pool_, until=until)
     assert played.took_us == pytest.approx(over_s * SECOND_US, abs=2 * SECOND_US)
 
 
-def test_a_restart_of_the_controller_is_outlived(workload: Workload) -> None:
+def test_a_restart_of_the_controller_is_outlived(workload: WorkloadFile) -> None:
     pool_ = Pool()
     pool_.down = lambda now: 6 * SECOND_US < now < 40 * SECOND_US
     said: list[str] = []
@@ -180,7 +180,7 @@ def test_a_restart_of_the_controller_is_outlived(workload: Workload) -> None:
 
 
 @pytest.mark.parametrize("name", ["c-1", "batch-2"])
-def test_nothing_is_asked_for_twice_when_an_answer_is_lost(workload: Workload, name: str) -> None:
+def test_nothing_is_asked_for_twice_when_an_answer_is_lost(workload: WorkloadFile, name: str) -> None:
     pool_ = Pool(lose_answer_of={name})
     played = play(workload, pool_, clock=pool_)
     assert [heard for _, heard in pool_.heard].count(name) == 1
@@ -188,47 +188,47 @@ def test_nothing_is_asked_for_twice_when_an_answer_is_lost(workload: Workload, n
     assert "1 of them more than once" in played.in_words()
 
 
-def test_what_was_there_before_the_first_try_is_refused(workload: Workload) -> None:
+def test_what_was_there_before_the_first_try_is_refused(workload: WorkloadFile) -> None:
     pool_ = Pool(requested={"c-1": 0})
     with pytest.raises(RefusedError, match="cluster-exists"):
         play(workload, pool_, clock=pool_)
 
 
-def test_patience_ends(workload: Workload) -> None:
+def test_patience_ends(workload: WorkloadFile) -> None:
     pool_ = Pool(down=lambda now: True)
     with pytest.raises(FawkesError, match="no controller runs"):
         play(workload, pool_, clock=pool_, patience_us=5 * SECOND_US)
     assert pool_.at_s() == pytest.approx(5, abs=1)
 
 
-def test_a_limit(workload: Workload) -> None:
+def test_a_limit(workload: WorkloadFile) -> None:
     pool_ = Pool(never_ends=True)
     with pytest.raises(DeadlineError, match="w was not finished after 2m00s"):
         play(workload, pool_, clock=pool_, limit_us=120 * SECOND_US)
 
 
-def test_a_mr_cluster_that_fails_before_its_jobs_are_submitted(workload: Workload) -> None:
+def test_a_mr_cluster_that_fails_before_its_jobs_are_submitted(workload: WorkloadFile) -> None:
     pool_ = Pool(failed="no node came up")
     with pytest.raises(FawkesError, match="4 of its jobs were submitted: no node came up") as caught:
         play(workload, pool_, clock=pool_)
     assert caught.value.where == "c-1"
 
 
-def test_a_mr_cluster_may_arrive_after_another_runs(workload: Workload) -> None:
+def test_a_mr_cluster_may_arrive_after_another_runs(workload: WorkloadFile) -> None:
     first, second = workload.clusters
     pool_ = Pool()
     play(replace(workload, clusters=(first, replace(second, after="c-1"))), pool_, clock=pool_)
     assert (50, "c-2") in pool_.heard
 
 
-def test_a_mr_cluster_that_never_runs_is_not_waited_for(workload: Workload) -> None:
+def test_a_mr_cluster_that_never_runs_is_not_waited_for(workload: WorkloadFile) -> None:
     first, second = workload.clusters
     pool_ = Pool(failed="no node came up")
     with pytest.raises(FawkesError, match="it was gone before it ran: no node came up"):
         play(replace(workload, clusters=(first, replace(second, after="c-1")), jobs=()), pool_, clock=pool_)
 
 
-def test_a_job_behind_others_comes_when_the_last_of_them_has_ended(workload: Workload) -> None:
+def test_a_job_behind_others_comes_when_the_last_of_them_has_ended(workload: WorkloadFile) -> None:
     jobs = {str(job.spec.id): job for job in workload.jobs}
     late = replace(jobs["late"], behind=("batch-1", "batch-3"), think_us=5 * SECOND_US)
     pool_ = Pool()
@@ -238,14 +238,14 @@ def test_a_job_behind_others_comes_when_the_last_of_them_has_ended(workload: Wor
     assert 27 <= at_s <= 28
 
 
-def test_what_runs_already_is_not_requested(workload: Workload) -> None:
+def test_what_runs_already_is_not_requested(workload: WorkloadFile) -> None:
     pool_ = Pool(requested={"c-1": -30 * SECOND_US})
     only = replace(workload, clusters=(), jobs=tuple(job for job in workload.jobs if job.spec.cluster == "c-1"))
     play(only, pool_, clock=pool_, until="ended", there=["c-1"])
     assert pool_.heard == [(2, "batch-1"), (3, "late"), (7, "batch-2"), (12, "batch-3")]
 
 
-def test_ready_is_when_all_mr_clusters_run(workload: Workload) -> None:
+def test_ready_is_when_all_mr_clusters_run(workload: WorkloadFile) -> None:
     pool_ = Pool()
     played = play(replace(workload, jobs=()), pool_, clock=pool_, until="ready")
     assert played.took_us == pytest.approx(50 * SECOND_US, abs=2 * SECOND_US)
@@ -271,7 +271,7 @@ class BrokenOffError(Exception):
 
 @pytest.mark.parametrize("notes", range(1, 14))
 @pytest.mark.parametrize("arrived", [False, True])
-def test_one_that_was_broken_off_goes_on_where_it_was(workload: Workload, notes: int, arrived: bool) -> None:
+def test_one_that_was_broken_off_goes_on_where_it_was(workload: WorkloadFile, notes: int, arrived: bool) -> None:
     """Killed at any note: before something was sent, before it was heard that it ``arrived``, or after that."""
     pool_ = Pool()
     kept: dict[tuple[str, str], Posted] = {}
@@ -304,7 +304,7 @@ def test_one_that_was_broken_off_goes_on_where_it_was(workload: Workload, notes:
     }
 
 
-def test_generated_data_takes_the_place_of_its_name(workload: Workload, tmp_path: Path) -> None:
+def test_generated_data_takes_the_place_of_its_name(workload: WorkloadFile, tmp_path: Path) -> None:
     ready = with_data(workload, tmp_path / "made")
     data = ClusterDetails.of(ready.clusters[0].spec.details).data
     assert [(data_set.source, data_set.to) for data_set in data] == [(str(tmp_path / "made" / "book" / "data"), "/in")]
@@ -355,7 +355,7 @@ class Shop:
         return [{"job": name, "state": "running"} for name in self.names if parameters.get("job") == name]
 
 
-def test_on_a_real_socket_that_goes_away_under_every_request(workload: Workload, tmp_path: Path) -> None:
+def test_on_a_real_socket_that_goes_away_under_every_request(workload: WorkloadFile, tmp_path: Path) -> None:
     class Fast:
         time_us = 0
 

@@ -15,7 +15,7 @@ from fawkes.live.lab.blueprint import DISKS, HOST_KEY, SSHD_LOG, Blueprint
 from fawkes.live.lab.files import RUN_FOLDER, SHARED_FOLDER
 from fawkes.live.lab.inside import groups, kernel
 from fawkes.live.lab.inside.network import plug_in
-from fawkes.live.lab.inside.wiring import Host
+from fawkes.live.lab.inside.wiring import LabHost
 
 _MOUNT_POINTS = {"srv": "/srv", "tmp": "/tmp", "var-tmp": "/var/tmp"}  # noqa: S108 - mount points
 _LONGEST_REPORT = 500
@@ -26,7 +26,7 @@ _ETC = ("hosts", "resolv.conf", "passwd", "group", "shadow")
 class Building:
     """A host that is being built: the process to reap and the pipe that tells how it goes."""
 
-    host: Host
+    host: LabHost
     builder: int
     report: int
 
@@ -44,7 +44,7 @@ class Building:
         return int(said["pid"])
 
 
-def begin(blueprint: Blueprint, host: Host) -> Building:
+def begin(blueprint: Blueprint, host: LabHost) -> Building:
     """Start to build a host while the caller goes on.
 
     Two forks: a new namespace of process ids holds the builder's child, not the builder; and the child, an orphan as
@@ -70,7 +70,7 @@ def _report(out: int, **said: Any) -> None:
     os.write(out, json.dumps(said).encode() + b"\n")
 
 
-def _build(blueprint: Blueprint, host: Host, out: int) -> None:
+def _build(blueprint: Blueprint, host: LabHost, out: int) -> None:
     # Opened out here: a mount that a file is open for writing on cannot become read-only.
     log = os.open(blueprint.of_host(host) / SSHD_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     groups.enter(groups.of_host(blueprint.groups, host.name).values())
@@ -85,7 +85,7 @@ def _build(blueprint: Blueprint, host: Host, out: int) -> None:
     _become_sshd(blueprint, log)
 
 
-def _dress(blueprint: Blueprint, host: Host) -> None:
+def _dress(blueprint: Blueprint, host: LabHost) -> None:
     """Give the host its own disks, home and files; everything else of the machine it sees but cannot change."""
     folder = blueprint.of_host(host)
     # Opened first: they may lie in folders that the mounts below hide.

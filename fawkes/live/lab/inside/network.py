@@ -10,7 +10,7 @@ from pathlib import Path
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from fawkes.live.lab.inside.wiring import Host, Wiring
+from fawkes.live.lab.inside.wiring import LabHost, Wiring
 
 PREFIX_LENGTH = 16
 
@@ -50,19 +50,19 @@ class Switch:
                 self._plug(end, bridge, link_rate_bytes)
 
     @_system_errors()
-    def attach(self, host: Host, rate_bytes: int | None) -> None:
+    def attach(self, host: LabHost, rate_bytes: int | None) -> None:
         """Plug in the ports that `plug_in` made, with the host's speed limit on what goes to it."""
         for cable in host.cables:
             self._plug(host.port(cable), cable.bridge, rate_bytes)
 
-    def remove(self, host: Host) -> None:
+    def remove(self, host: LabHost) -> None:
         """Take a host's ports away; those of a dead host linger for a moment after its namespace ended."""
         for cable in host.cables:
             with suppress(NetlinkError, IndexError):
                 self._netlink.link("del", index=_index(self._netlink, host.port(cable)))
 
     @_system_errors()
-    def set_cables(self, host: Host, *, whole: bool) -> None:
+    def set_cables(self, host: LabHost, *, whole: bool) -> None:
         """Cut or mend all cables of a host."""
         for cable in host.cables:
             _set(self._netlink, host.port(cable), up=whole)
@@ -80,7 +80,7 @@ class Switch:
 
 
 @_system_errors()
-def plug_in(host: Host, rate_bytes: int | None) -> None:
+def plug_in(host: LabHost, rate_bytes: int | None) -> None:
     """Give the calling process's network namespace its Ethernet ports; the other ends go to the warden's."""
     _no_ipv6()
     with IPRoute() as netlink:

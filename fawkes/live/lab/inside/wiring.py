@@ -31,7 +31,7 @@ class Cable:
 
 
 @dataclass(frozen=True)
-class Host:
+class LabHost:
     """A host of a lab: its name, its site (empty for a jump host), and its cables, that for SSH first."""
 
     name: str
@@ -63,15 +63,15 @@ class Wiring:
     bridges: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
     controller: tuple[Cable, ...]
-    hosts: tuple[Host, ...]
+    hosts: tuple[LabHost, ...]
 
     @property
-    def nodes(self) -> tuple[Host, ...]:
+    def nodes(self) -> tuple[LabHost, ...]:
         """The hosts of the pool."""
         return tuple(host for host in self.hosts if host.site)
 
     @property
-    def jump_hosts(self) -> tuple[Host, ...]:
+    def jump_hosts(self) -> tuple[LabHost, ...]:
         """The hosts on the way to the nodes."""
         return tuple(host for host in self.hosts if not host.site)
 
@@ -91,8 +91,8 @@ def wiring_of(spec: LabSpec) -> Wiring:
     for number in range(1, spec.hosts + 1):
         at = (number - 1) * spec.sites // spec.hosts
         cables = tuple(Cable(f"{name}{tails[at]}", f"{network}.1.{number}") for name, network in of_nodes)
-        nodes.append(Host(f"node{number:0{width}}", _SITES[spec.sites][at], cables))
-    jump_hosts = [Host(name, "", tuple(cables)) for name, cables in zip(("login", "login2"), way[1:], strict=False)]
+        nodes.append(LabHost(f"node{number:0{width}}", _SITES[spec.sites][at], cables))
+    jump_hosts = [LabHost(name, "", tuple(cables)) for name, cables in zip(("login", "login2"), way[1:], strict=False)]
     return Wiring(
         bridges=(*(name for name, _ in for_ssh[:-1]), *(f"{name}{tail}" for name, _ in of_nodes for tail in tails)),
         links=tuple((f"{name}{_TAILS[0]}", f"{name}{tail}") for name, _ in of_nodes for tail in tails[1:]),

@@ -11,10 +11,10 @@ from fawkes.offline.runs.folder import write_rows
 from fawkes.offline.runs.work import Row, Runner, in_this_process
 from fawkes.offline.studies.deadlines.exhibits import exhibits
 from fawkes.offline.studies.deadlines.runs import JUSTICE, TR1_SMALL, chapter_runs, quick_chapter_runs
-from fawkes.offline.studies.deadlines.study import Study
+from fawkes.offline.studies.deadlines.study import DeadlineStudy
 from fawkes.offline.studies.deadlines.verdicts import Read, judge
-from fawkes.offline.studies.flat.grid import Cell, CellFolder, gather, sources
-from fawkes.offline.studies.shared.page import Page, write_page
+from fawkes.offline.studies.flat.grid import CellFolder, FlatCell, gather, sources
+from fawkes.offline.studies.shared.page import StudyPage, write_page
 from fawkes.offline.studies.shared.verdicts import DEPENDS, DIFFERS, RuleVerdict
 
 TITLE = "Deadlines: the trace-driven study on a flat pool of CPUs"
@@ -29,7 +29,7 @@ GAPS = (
 )
 
 
-def wanted(*, quick: bool) -> list[Cell]:
+def wanted(*, quick: bool) -> list[FlatCell]:
     """The runs of the chapter, each once; those of TR2, which take longest, come last."""
     some = quick_chapter_runs() if quick else chapter_runs()
     return sorted(dict.fromkeys(some), key=lambda cell: cell.trace)
@@ -53,13 +53,13 @@ def missing(out: Path, *, quick: bool) -> int:
     return CellFolder(out / "runs").missing(wanted(quick=quick))
 
 
-def publish(rows: Mapping[Cell, Row], folder: Path, *, pictures: bool = True) -> list[RuleVerdict]:
+def publish(rows: Mapping[FlatCell, Row], folder: Path, *, pictures: bool = True) -> list[RuleVerdict]:
     """Write the page of these rows into a folder; the verdicts on it."""
     folder.mkdir(parents=True, exist_ok=True)
     verdicts, reads = judge(rows)
     in_order = sorted(rows.items(), key=lambda item: str(item[0]))
     write_rows(folder / "rows.json", [{"cell": asdict(cell), "row": _short(row)} for cell, row in in_order])
-    page = Page(
+    page = StudyPage(
         title=TITLE,
         made_by=_made_by(rows),
         verdicts=verdicts,
@@ -67,7 +67,7 @@ def publish(rows: Mapping[Cell, Row], folder: Path, *, pictures: bool = True) ->
         gaps=GAPS,
         reason="{name} under each reading: {text}",
     )
-    write_page(page, exhibits(reads), Study(rows).under({JUSTICE: JUSTICE}, ""), folder, pictures=pictures)
+    write_page(page, exhibits(reads), DeadlineStudy(rows).under({JUSTICE: JUSTICE}, ""), folder, pictures=pictures)
     return verdicts
 
 
@@ -80,7 +80,7 @@ def _short(row: Row) -> Row:
     return kept
 
 
-def _made_by(rows: Mapping[Cell, Row]) -> str:
+def _made_by(rows: Mapping[FlatCell, Row]) -> str:
     return (
         f"Made by `fawkes paper --chapter deadlines` of Fawkes {__version__} (sources {sources()}), {len(rows)} runs. "
         "The policies are those of `policies/admission/`, as they decide live. A compiled twin plays them, equal to "

@@ -29,7 +29,7 @@ from fawkes.offline.studies.deadlines.runs import (
     TR2_MIDDLE,
     TR2_SMALL,
 )
-from fawkes.offline.studies.deadlines.study import MODELS, Study
+from fawkes.offline.studies.deadlines.study import MODELS, DeadlineStudy
 from fawkes.offline.studies.deadlines.verdicts import Read
 from fawkes.offline.studies.flat.metrics import EDGES_S, ENDS, GROUPS, mean_of_plain
 from fawkes.offline.studies.shared.page import Exhibit
@@ -58,7 +58,7 @@ _BY_TYPE: tuple[tuple[str, str, tuple[str, ...], Mapping[str, str]], ...] = (
 def exhibits(reads: Sequence[Read]) -> Iterator[Exhibit]:
     """All tables and figures in the order of the chapters, then what the readings give, and the refuting models.
 
-    Their tables are made of a `Study` in which ``JUSTICE`` is what Fawkes has by default, not as printed.
+    Their tables are made of a `DeadlineStudy` in which ``JUSTICE`` is what Fawkes has by default, not as printed.
     """
     yield from traces.EXHIBITS
     yield from _over_capacities()
@@ -91,7 +91,7 @@ def _over_capacities() -> Iterator[Exhibit]:
         )
 
 
-def _capacities(metric: str, study: Study) -> pd.DataFrame:
+def _capacities(metric: str, study: DeadlineStudy) -> pd.DataFrame:
     """A metric with Fixed2x, for each trace and capacity."""
     some = [("TR1", each) for each in TR1_CAPACITIES] + [("TR2", each) for each in TR2_CAPACITIES]
     return pd.DataFrame(
@@ -112,7 +112,7 @@ def _by_type(
     """A table and figure of a metric for each deadline type and allocator."""
     kinds = OF_CHAPTER_4 if allocators is CHAPTER_4 else KINDS
 
-    def table(study: Study) -> pd.DataFrame:
+    def table(study: DeadlineStudy) -> pd.DataFrame:
         frame = pd.DataFrame(
             {"deadlines": kind, **_values(study, metric, kind, capacity, allocators, trace)} for kind in kinds
         )
@@ -124,7 +124,7 @@ def _by_type(
 
 
 def _values(
-    study: Study, metric: str, kind: str, capacity: int, allocators: Mapping[str, str], trace: str = "TR1"
+    study: DeadlineStudy, metric: str, kind: str, capacity: int, allocators: Mapping[str, str], trace: str = "TR1"
 ) -> dict[str, float]:
     """A metric under each of these allocators; not a number where that was not run."""
 
@@ -165,7 +165,7 @@ def _chapter_5() -> Iterator[Exhibit]:
     )  # fmt: skip
 
 
-def _by_allocator(metrics: Sequence[str], factor: float, study: Study) -> pd.DataFrame:
+def _by_allocator(metrics: Sequence[str], factor: float, study: DeadlineStudy) -> pd.DataFrame:
     """Metrics times a factor, a row for each capacity, deadline type and allocator."""
     return pd.DataFrame(
         {
@@ -178,7 +178,7 @@ def _by_allocator(metrics: Sequence[str], factor: float, study: Study) -> pd.Dat
     )
 
 
-def _idle(study: Study) -> pd.DataFrame:
+def _idle(study: DeadlineStudy) -> pd.DataFrame:
     """The shares of idle groups of CPUs, and which parts of their idle times are longer, in percent."""
 
     def percent(size: int, allocator: str, seconds: int = 0) -> float:
@@ -203,7 +203,7 @@ def _idle_times(table: pd.DataFrame) -> Figure:
     return lines("seconds", names, "seconds", "longer idle times of 10 CPUs (%)")(tens)
 
 
-def _justice(metric: str, study: Study) -> pd.DataFrame:
+def _justice(metric: str, study: DeadlineStudy) -> pd.DataFrame:
     """A metric for each reading of Justice, beside Reactive FS and the Oracle."""
     columns = {"Reactive": REACTIVE, "Oracle": ORACLE, **READINGS, **FURTHER}
     return pd.DataFrame(
@@ -212,7 +212,7 @@ def _justice(metric: str, study: Study) -> pd.DataFrame:
     )
 
 
-def _tests(study: Study) -> pd.DataFrame:
+def _tests(study: DeadlineStudy) -> pd.DataFrame:
     """Welch's t, degrees of freedom and p for each type and capacity, and both kinds of 95 % intervals of Justice."""
     table = []
     for capacity, kind in product((TR1_SMALL, TR1_MIDDLE), KINDS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fawkes.offline.studies.flat.deadlines import TYPES, VARIABLE
-from fawkes.offline.studies.flat.grid import Cell, cells
+from fawkes.offline.studies.flat.grid import FlatCell, cells
 
 SEEDS = (1, 2, 3, 4, 5)
 #: readings that are shown besides, and TR2, whose runs take eight times as long
@@ -61,7 +61,7 @@ OF_TR2 = (*FOLLOW_UP.values(), J3)
 PRIORITIES = ("PYTHIA[priority=ttd]", "JUSTICE[priority=ttd]", "PYTHIA[priority=fifo]", "JUSTICE[priority=fifo]")
 
 
-def chapter_runs() -> list[Cell]:
+def chapter_runs() -> list[FlatCell]:
     """Everything that the chapter's page is made of."""
     tr1 = (TR1_SMALL, TR1_MIDDLE)
     return [
@@ -75,7 +75,7 @@ def chapter_runs() -> list[Cell]:
     ]
 
 
-def quick_chapter_runs() -> list[Cell]:
+def quick_chapter_runs() -> list[FlatCell]:
     """TR1 with one seed: what takes a few minutes."""
     return [
         *cells("TR1", ONE_SEED, KINDS, (TR1_SMALL, TR1_MIDDLE), MAIN),

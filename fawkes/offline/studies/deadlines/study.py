@@ -20,7 +20,7 @@ from fawkes.offline.studies.deadlines.runs import (
     STATIC_BASELINE,
     STATIC_REACTIVE,
 )
-from fawkes.offline.studies.flat.grid import Cell
+from fawkes.offline.studies.flat.grid import FlatCell
 from fawkes.offline.studies.flat.metrics import EDGES_S, Welch, mean_of_plain, welch
 from fawkes.offline.studies.shared.verdicts import NotRunError
 
@@ -31,10 +31,10 @@ PRINTED: Mapping[str, str] = MappingProxyType({JUSTICE: READINGS["J0"]})
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class DeadlineStudy:
     """All rows; ``instead`` says which allocator stands for which name, ``name`` which reading or model that is."""
 
-    all: Mapping[Cell, Row]
+    all: Mapping[FlatCell, Row]
     instead: Mapping[str, str] = field(default_factory=lambda: PRINTED)
     name: str = "as printed"
     few: bool = False
@@ -46,9 +46,9 @@ class Study:
             for cell, row in self.all.items():
                 self._by.setdefault((cell.trace, cell.kind, cell.capacity, cell.allocator), []).append(row)
 
-    def under(self, instead: Mapping[str, str], name: str, *, few: bool = False) -> Study:
+    def under(self, instead: Mapping[str, str], name: str, *, few: bool = False) -> DeadlineStudy:
         """The same rows under another reading."""
-        return Study(self.all, {**PRINTED, **instead}, name, few, self._by)
+        return DeadlineStudy(self.all, {**PRINTED, **instead}, name, few, self._by)
 
     def rows(self, kind: str, capacity: int, allocator: str, trace: str = "TR1") -> list[Row]:
         """The rows of all seeds, of the allocator that stands for this name; NotRunError when there are none."""
@@ -88,7 +88,7 @@ def _of(row: Row, metric: str) -> float:
     return float(value["mean"] if isinstance(value, dict) else value)
 
 
-def readings(study: Study, axes: Sequence[str]) -> Iterator[tuple[str, Study]]:
+def readings(study: DeadlineStudy, axes: Sequence[str]) -> Iterator[tuple[str, DeadlineStudy]]:
     """The other readings of these axes, one at a time: ``JUSTICE`` and ``FS``, which is fair share without top-up."""
     if JUSTICE in axes:
         for name, allocator in list(READINGS.items())[1:]:
@@ -101,25 +101,27 @@ def readings(study: Study, axes: Sequence[str]) -> Iterator[tuple[str, Study]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class DeadlineModel:
     """A model that refutes: in it allocators stand for others."""
 
     about: str
     instead: Mapping[str, str]
 
-    def of(self, study: Study, name: str) -> Study:
+    def of(self, study: DeadlineStudy, name: str) -> DeadlineStudy:
         """The study in this model."""
         return study.under(
             {allocator: study.instead.get(against, against) for allocator, against in self.instead.items()}, name
         )
 
 
-MODELS: Mapping[str, Model] = {
-    "no-admission": Model(
+MODELS: Mapping[str, DeadlineModel] = {
+    "no-admission": DeadlineModel(
         "PYTHIA, Justice and the Oracle do what Reactive FS does",
         {PYTHIA: REACTIVE, JUSTICE: REACTIVE, ORACLE: REACTIVE},
     ),
-    "never-late": Model("both fair shares do what the Oracle does", {BASELINE: ORACLE, REACTIVE: ORACLE}),
-    "blind": Model("PYTHIA and Justice do what Baseline FS does", {PYTHIA: BASELINE, JUSTICE: BASELINE}),
-    "all-knowing": Model("all do what the Oracle does", dict.fromkeys((PYTHIA, JUSTICE, REACTIVE, BASELINE), ORACLE)),
+    "never-late": DeadlineModel("both fair shares do what the Oracle does", {BASELINE: ORACLE, REACTIVE: ORACLE}),
+    "blind": DeadlineModel("PYTHIA and Justice do what Baseline FS does", {PYTHIA: BASELINE, JUSTICE: BASELINE}),
+    "all-knowing": DeadlineModel(
+        "all do what the Oracle does", dict.fromkeys((PYTHIA, JUSTICE, REACTIVE, BASELINE), ORACLE)
+    ),
 }

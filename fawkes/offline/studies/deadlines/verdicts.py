@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.deadlines.rules import Rule, rules
-from fawkes.offline.studies.deadlines.study import MODELS, Study, readings
+from fawkes.offline.studies.deadlines.study import MODELS, DeadlineStudy, readings
 from fawkes.offline.studies.deadlines.traces import trace_verdicts
-from fawkes.offline.studies.flat.grid import Cell
+from fawkes.offline.studies.flat.grid import FlatCell
 from fawkes.offline.studies.shared.verdicts import (
     DEPENDS,
     DIFFERS,
@@ -31,13 +31,13 @@ class Read:
     holds: bool
 
 
-def judge(rows: Mapping[Cell, Row]) -> tuple[list[RuleVerdict], list[Read]]:
+def judge(rows: Mapping[FlatCell, Row]) -> tuple[list[RuleVerdict], list[Read]]:
     """All verdicts, and what each rule gave under each reading.
 
     "reproduced": the rule holds as printed and under all other readings that were run, and fails on its refuting
     models. "depends on the reading" when it holds under some of them alone.
     """
-    study, verdicts, reads = Study(rows), trace_verdicts(), list[Read]()
+    study, verdicts, reads = DeadlineStudy(rows), trace_verdicts(), list[Read]()
     for rule in rules():
         try:
             ours, holds = rule.check(study)
@@ -56,7 +56,7 @@ def judge(rows: Mapping[Cell, Row]) -> tuple[list[RuleVerdict], list[Read]]:
     return verdicts, reads
 
 
-def _checked(rule: Rule, study: Study) -> tuple[str, bool] | None:
+def _checked(rule: Rule, study: DeadlineStudy) -> tuple[str, bool] | None:
     """The outcome of a rule under a reading or in a model; None where its runs were not made."""
     try:
         return rule.check(study)

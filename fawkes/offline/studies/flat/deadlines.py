@@ -9,7 +9,7 @@ from difflib import get_close_matches
 import numpy as np
 
 from fawkes.base.errors import ConfigError, UserError
-from fawkes.offline.studies.flat.jobs import RUNTIME, Floats, Jobs
+from fawkes.offline.studies.flat.jobs import RUNTIME, FlatJobs, Floats
 
 Draw = Callable[[np.random.Generator, int], Floats]
 
@@ -57,7 +57,7 @@ def factors(kind: str, count: int, seed: int) -> Floats:
     return TYPES[kind](np.random.default_rng([seed, 7, list(TYPES).index(kind)]), count)
 
 
-def shortest_s(jobs: Jobs, capacity: int, basis: str = CAPACITY) -> Floats:
+def shortest_s(jobs: FlatJobs, capacity: int, basis: str = CAPACITY) -> Floats:
     """T of each job in seconds.
 
     ConfigError for the basis ``trace`` without runtimes; UserError for ``peak`` without the trace's peak.
@@ -78,7 +78,7 @@ def shortest_s(jobs: Jobs, capacity: int, basis: str = CAPACITY) -> Floats:
     return jobs.work_s / np.minimum(jobs.tasks, jobs.peak if basis == PEAK else capacity)
 
 
-def with_deadlines(jobs: Jobs, kind: str, capacity: int, seed: int, basis: str = CAPACITY) -> Jobs:
+def with_deadlines(jobs: FlatJobs, kind: str, capacity: int, seed: int, basis: str = CAPACITY) -> FlatJobs:
     """The jobs with deadlines of a type, in seconds from their submission. Errors are those of `shortest_s`."""
     deadlines = factors(kind, len(jobs), seed) * shortest_s(jobs, capacity, basis)
     return replace(jobs, deadline_s=deadlines)

@@ -17,11 +17,11 @@ from fawkes.base.version import PACKAGE
 from fawkes.offline.runs.code import digest_of
 from fawkes.offline.studies.flat.allocators import Allocator, settings_of
 from fawkes.offline.studies.flat.compiled import layout, meter
-from fawkes.offline.studies.flat.jobs import Floats, Ints, Jobs
+from fawkes.offline.studies.flat.jobs import FlatJobs, Floats, Ints
 from fawkes.offline.studies.flat.metrics import BATCH_S, EDGES_S, GROUPS, FlatOutcome, IdleGroups, Mean
 
 
-def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> FlatOutcome:
+def run_compiled(jobs: FlatJobs, capacity: int, allocator: Allocator) -> FlatOutcome:
     """Share so many CPUs among the jobs as a bundled policy does; ValueError for jobs without deadlines set.
 
     UserError as `settings_of`.
@@ -30,7 +30,7 @@ def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> FlatOutcome
         raise ValueError(f"{jobs.name} has no deadlines")
     from fawkes.offline.studies.flat.compiled.entry import POINTERS
     from fawkes.offline.studies.flat.compiled.policies import MEMORY
-    from fawkes.offline.studies.flat.compiled.pool import COUNTERS, FREE, LAST_IDLE, Pool
+    from fawkes.offline.studies.flat.compiled.pool import COUNTERS, FREE, LAST_IDLE, CompiledPool
 
     settings = settings_of(allocator, capacity)
     horizon = jobs.span_s
@@ -48,7 +48,7 @@ def run_compiled(jobs: Jobs, capacity: int, allocator: Allocator) -> FlatOutcome
     def whole(size: int = count) -> Ints:
         return np.zeros(size, np.int64)
 
-    pool = Pool(
+    pool = CompiledPool(
         submit=_whole(jobs.submit_s), work=_whole(jobs.work_s), deadline=_whole(jobs.deadline_s), most=most,
         tasks=np.ascontiguousarray(jobs.tasks, np.int64),
         by_deadline=np.argsort(jobs.submit_s + jobs.deadline_s, kind="stable"),
@@ -123,7 +123,7 @@ def _kept() -> _Code:
 def compile_pool() -> None:
     """See to it that the compiled pool is on disk, for processes to come; half a minute where it is not."""
     ones = np.ones(1)
-    jobs = Jobs("one", np.zeros(1), np.ones(1, np.int64), ones, deadline_s=ones)
+    jobs = FlatJobs("one", np.zeros(1), np.ones(1, np.int64), ones, deadline_s=ones)
     run_compiled(jobs, 1, Allocator("BASELINE"))
 
 

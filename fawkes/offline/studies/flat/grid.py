@@ -23,7 +23,7 @@ from fawkes.offline.runs.work import Row, Runner, finish, in_this_process
 from fawkes.offline.studies.flat.allocators import parsed
 from fawkes.offline.studies.flat.deadlines import CAPACITY, with_deadlines
 from fawkes.offline.studies.flat.engine import compile_pool, digest_of_text
-from fawkes.offline.studies.flat.jobs import Jobs, read_jobs
+from fawkes.offline.studies.flat.jobs import FlatJobs, read_jobs
 from fawkes.offline.studies.flat.metrics import ENDS, GROUPS, mean_of_plain, welch
 from fawkes.offline.studies.flat.play import is_compiled, play, policy_named
 from fawkes.offline.studies.flat.twins import TWINS, twin
@@ -40,7 +40,7 @@ _READABLE = ("offline/studies/flat/pool.py", "core/state/admitting.py", "policy/
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class FlatCell:
     """One run. ``trace`` is the name of a twin or the path of a table, ``allocator`` a text as `parsed` reads it."""
 
     trace: str
@@ -67,21 +67,21 @@ def cells(
     basis: str = CAPACITY,
     peak: int = 0,
     jobs: int = 0,
-) -> list[Cell]:
+) -> list[FlatCell]:
     """All combinations, seed by seed, so that a grid that is not finished can compare what it has."""
     return [
-        Cell(trace, seed, kind, capacity, allocator, basis, peak, jobs)
+        FlatCell(trace, seed, kind, capacity, allocator, basis, peak, jobs)
         for seed, kind, capacity, allocator in product(seeds, kinds, capacities, allocators)
     ]  # fmt: skip
 
 
 @lru_cache(maxsize=1)
-def jobs_of(trace: str, seed: int, jobs: int = 0) -> Jobs:
+def jobs_of(trace: str, seed: int, jobs: int = 0) -> FlatJobs:
     """The jobs of a twin or of a table; those of a table are the same with each seed."""
     return twin(trace, seed, jobs=jobs or None) if trace.upper() in TWINS else read_jobs(Path(trace))
 
 
-def dated(cell: Cell) -> Jobs:
+def dated(cell: FlatCell) -> FlatJobs:
     """The jobs of a run with their deadlines. Errors are those of `with_deadlines`, and a table without its own."""
     jobs = jobs_of(cell.trace, cell.seed, cell.jobs)
     if cell.kind == OWN:
@@ -96,7 +96,7 @@ def dated(cell: Cell) -> Jobs:
         raise ConfigError(error.what, file=cell.trace, key=error.key, hint=error.hint) from None
 
 
-def run_cell(site: Path | None, cell: Cell) -> Row:
+def run_cell(site: Path | None, cell: FlatCell) -> Row:
     """One run as plain values: the cell, what made it, and its metrics. FawkesError names the run."""
     catalog, allocator = Catalog(site=site), parsed(cell.allocator)
     policy = policy_named(allocator, catalog)
@@ -120,19 +120,19 @@ class CellFolder:
         except OSError as error:
             raise UserError(f"cannot be written to: {error.strerror}", where=str(folder)) from None
 
-    def row(self, cell: Cell) -> Row | None:
+    def row(self, cell: FlatCell) -> Row | None:
         """The row of a run; None when it is not finished, or was made by other code or another text of the policy."""
         return stamp_of(self._file(cell))
 
-    def keep(self, cell: Cell, row: Row) -> None:
+    def keep(self, cell: FlatCell, row: Row) -> None:
         """Store the row of a run, whole."""
         write_json(self._file(cell), row)
 
-    def missing(self, some: Iterable[Cell]) -> int:
+    def missing(self, some: Iterable[FlatCell]) -> int:
         """The number of these runs that it does not have."""
         return sum(self.row(cell) is None for cell in some)
 
-    def _file(self, cell: Cell) -> Path:
+    def _file(self, cell: FlatCell) -> Path:
         allocator = parsed(cell.allocator)
         policy = policy_named(allocator, self._catalog)
         code = sources(compiled=is_compiled(policy))
@@ -156,13 +156,13 @@ def sources(*, compiled: bool = True) -> str:
 
 
 def gather(
-    some: Sequence[Cell],
+    some: Sequence[FlatCell],
     folder: CellFolder,
     *,
     site: Path | None = None,
     run: Runner = in_this_process,
     say: Callable[[str], None] = lambda text: None,
-) -> dict[Cell, Row]:
+) -> dict[FlatCell, Row]:
     """The rows of all runs: those that the folder has are read, the others are made and written."""
     wanted = list(dict.fromkeys(some))
     rows = finish(partial(run_cell, site), wanted, folder, run, say, prepare=compile_pool)

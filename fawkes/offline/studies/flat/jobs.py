@@ -54,7 +54,7 @@ _RANGES: Mapping[str, tuple[Callable[[Floats], NDArray[np.bool_]], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Jobs:
+class FlatJobs:
     """Columns of equal length, in order of submission. Times are seconds; ``work_s`` is CPU seconds of all tasks.
 
     ``runtime_s`` is None when the table has none; ``deadline_s`` counts from submission, infinite without a deadline,
@@ -79,7 +79,7 @@ class Jobs:
         return float(self.submit_s[-1]) if len(self) else 0.0
 
 
-def read_jobs(path: Path) -> Jobs:
+def read_jobs(path: Path) -> FlatJobs:
     """The jobs of a CSV or Parquet file, sorted by submission, which begins at 0.
 
     ConfigError names the file and the column, or the row, that is missing or wrong.
@@ -94,7 +94,7 @@ def read_jobs(path: Path) -> Jobs:
     read = {key: _numbers(frame, column, key, path) for key, column in columns.items() if key in _RANGES and column}
     submit = read[SUBMIT]
     order = np.argsort(submit, kind="stable")
-    return Jobs(
+    return FlatJobs(
         path.name.partition(".")[0],
         submit[order] - submit.min(),
         read[TASKS][order].astype(np.int64),

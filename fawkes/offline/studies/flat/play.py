@@ -5,9 +5,9 @@ from __future__ import annotations
 from fawkes.base.catalog import Catalog, CatalogFile, Kind, Origin
 from fawkes.core.state.admitting import Admission
 from fawkes.offline.studies.flat.allocators import KINDS, Allocator, settings_of
-from fawkes.offline.studies.flat.jobs import Jobs
+from fawkes.offline.studies.flat.jobs import FlatJobs
 from fawkes.offline.studies.flat.metrics import FlatOutcome
-from fawkes.offline.studies.flat.pool import Pool
+from fawkes.offline.studies.flat.pool import FlatPool
 from fawkes.policy.worker.policies import load_admission, policy_text
 
 
@@ -37,7 +37,7 @@ def check(allocator: Allocator, policy: CatalogFile) -> None:
 
 
 def play(
-    jobs: Jobs, capacity: int, allocator: Allocator, policy: CatalogFile, *, readable: bool = False
+    jobs: FlatJobs, capacity: int, allocator: Allocator, policy: CatalogFile, *, readable: bool = False
 ) -> FlatOutcome:
     """Share so many CPUs among jobs with deadlines; ``readable``: by the policy's own file, whatever it is.
 
@@ -48,4 +48,6 @@ def play(
 
         return run_compiled(jobs, capacity, allocator)
     admission = admission_of(policy, allocator)
-    return Pool(jobs, capacity, admission, knows_killed=allocator.teaches_killed_work, origin=str(policy.path)).run()
+    return FlatPool(
+        jobs, capacity, admission, knows_killed=allocator.teaches_killed_work, origin=str(policy.path)
+    ).run()

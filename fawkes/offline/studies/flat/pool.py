@@ -15,7 +15,7 @@ import numpy as np
 
 from fawkes.base.errors import ConfigError, UserError
 from fawkes.core.state.admitting import Admission, Done, Job, Queue, Verdict, checked, max_cpus
-from fawkes.offline.studies.flat.jobs import Jobs
+from fawkes.offline.studies.flat.jobs import FlatJobs
 from fawkes.offline.studies.flat.metrics import (
     BATCH_S,
     DROPPED,
@@ -56,7 +56,7 @@ class _Active:
         return self.submit_s + self.deadline_s
 
 
-class Pool:
+class FlatPool:
     """A number of CPUs, and the jobs that share them as the policy says.
 
     ``knows_killed``: the policy learns the work of a killed job, which only a simulator knows. ``origin`` is the file
@@ -64,7 +64,7 @@ class Pool:
     """
 
     def __init__(
-        self, jobs: Jobs, capacity: int, policy: Admission, *, knows_killed: bool = False, origin: str = ""
+        self, jobs: FlatJobs, capacity: int, policy: Admission, *, knows_killed: bool = False, origin: str = ""
     ) -> None:
         if jobs.deadline_s is None:
             raise ValueError(f"{jobs.name} has no deadlines")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fawkes.base.errors import UserError
-from fawkes.offline.studies.flat.jobs import Floats, Ints, Jobs
+from fawkes.offline.studies.flat.jobs import FlatJobs, Floats, Ints
 
 HOUR_S = 3600.0
 DAY_S = 86_400.0
@@ -70,7 +70,7 @@ TWINS: Mapping[str, Recipe] = {
 }  # fmt: skip
 
 
-def twin(name: str, seed: int, *, jobs: int | None = None) -> Jobs:
+def twin(name: str, seed: int, *, jobs: int | None = None) -> FlatJobs:
     """The twin of a trace; the same name, seed and number of jobs give the same jobs.
 
     With fewer ``jobs`` the span shrinks with them, so that the load stays. UserError for another name.
@@ -81,7 +81,7 @@ def twin(name: str, seed: int, *, jobs: int | None = None) -> Jobs:
     return made(recipe, seed, jobs=jobs)
 
 
-def made(recipe: Recipe, seed: int, *, jobs: int | None = None) -> Jobs:
+def made(recipe: Recipe, seed: int, *, jobs: int | None = None) -> FlatJobs:
     """The jobs of a recipe, as `twin` has them."""
     count = recipe.jobs if jobs is None else jobs
     scale = count / recipe.jobs
@@ -93,7 +93,7 @@ def made(recipe: Recipe, seed: int, *, jobs: int | None = None) -> Jobs:
         mine = np.flatnonzero(kinds == at)
         if len(mine):
             tasks[mine], work[mine] = _class_jobs(each, len(mine), each.share * recipe.work_h * HOUR_S * scale, chance)
-    return Jobs(recipe.name, submit - submit[0], tasks, work, peak=recipe.peak)
+    return FlatJobs(recipe.name, submit - submit[0], tasks, work, peak=recipe.peak)
 
 
 def _class_jobs(of: Class, count: int, work_s: float, chance: np.random.Generator) -> tuple[Ints, Floats]:
@@ -114,7 +114,7 @@ REPORTED: Mapping[str, tuple[float | None, ...]] = {
 }
 
 
-def statistics(jobs: Jobs) -> dict[str, float]:
+def statistics(jobs: FlatJobs) -> dict[str, float]:
     """The figures that the tables report of a trace: counts, hours, and parts in percent."""
     tasks, work = jobs.tasks, jobs.work_s
 

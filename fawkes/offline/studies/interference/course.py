@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fawkes.core.watching.stuck import Standing, stands_still
-from fawkes.offline.studies.interference.values import Bundle, Study
+from fawkes.offline.studies.interference.values import Bundle, InterferenceStudy
 
 
-class Share(NamedTuple):
+class FrameworkShare(NamedTuple):
     """The resources that one framework holds and uses, and its standing, at one moment."""
 
     held: Bundle
@@ -27,11 +27,11 @@ class Share(NamedTuple):
         return bool(stands_still(self.standing))
 
 
-class Moment(NamedTuple):
+class RunMoment(NamedTuple):
     """All frameworks after everything that happened at one time."""
 
     at_us: int
-    shares: dict[str, Share]
+    shares: dict[str, FrameworkShare]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class RunCourse:
     """A run: its moments in order, and what came of each framework."""
 
-    study: Study
-    moments: tuple[Moment, ...]
+    study: InterferenceStudy
+    moments: tuple[RunMoment, ...]
     ended: dict[str, Ended]
 
-    def at(self, at_us: int) -> Moment:
+    def at(self, at_us: int) -> RunMoment:
         """The state at a time: that of the last moment not after it."""
         return next(moment for moment in reversed(self.moments) if moment.at_us <= at_us)
 

@@ -22,9 +22,9 @@ from fawkes.offline.scenarios.load import Coming, Demand
 from fawkes.offline.scenarios.plan import with_demands
 from fawkes.offline.scenarios.scenario import Scenario as Run
 from fawkes.offline.scenarios.scenario import pool_of, simulate
-from fawkes.offline.studies.interference.rows import FAWKES, MANAGERS, Curve, Points, Row, played
-from fawkes.offline.studies.interference.scenario import Scenario
-from fawkes.offline.studies.interference.values import Job
+from fawkes.offline.studies.interference.rows import FAWKES, MANAGERS, Curve, FrameworkRow, Points, played
+from fawkes.offline.studies.interference.scenario import InterferenceScenario
+from fawkes.offline.studies.interference.values import FrameworkJob
 from fawkes.policy.worker.policies import policy_text
 from fawkes.report import history
 from fawkes.sim.hadoop.constants import PLAIN
@@ -37,17 +37,17 @@ _SAMPLE_US = 2 * SECOND_US
 
 
 def under_each(
-    scenario: Scenario,
+    scenario: InterferenceScenario,
     admission: Admission,
     catalog: Catalog,
     managers: Container[str],
     step: Callable[[str], None] = lambda name: None,
-) -> tuple[list[Row], list[Curve]]:
+) -> tuple[list[FrameworkRow], list[Curve]]:
     """Rows and curves under these managers, by name: without a remedy, with each of them, on isolated MR-clusters.
 
     ``step`` hears of each that is done. Errors are those of `played` and of `isolated`.
     """
-    rows, curves = list[Row](), list[Curve]()
+    rows, curves = list[FrameworkRow](), list[Curve]()
     for remedy, manager in (*MANAGERS.items(), (None, FAWKES)):
         if manager in managers:
             more = isolated(scenario, catalog) if remedy is None else played(scenario.study, remedy, admission)
@@ -56,7 +56,7 @@ def under_each(
     return rows, curves
 
 
-def isolated(scenario: Scenario, catalog: Catalog) -> tuple[list[Row], list[Curve]]:
+def isolated(scenario: InterferenceScenario, catalog: Catalog) -> tuple[list[FrameworkRow], list[Curve]]:
     """Rows and curves of the frameworks on MR-clusters of their own; times count from when their MR-cluster runs.
 
     ConfigError when the minimums are more than the nodes; DeadlineError when the jobs do not end within the limit.
@@ -87,13 +87,13 @@ def isolated(scenario: Scenario, catalog: Catalog) -> tuple[list[Row], list[Curv
     return [_row(store, name, scenario) for name in names], _curves(store, names, scenario)
 
 
-def _demand(name: str, scenario: Scenario) -> Demand:
+def _demand(name: str, scenario: InterferenceScenario) -> Demand:
     jobs = [job for job in scenario.study.jobs if job.framework == name]
     spec = ClusterSpec(id=ClusterId(name), min_nodes=scenario.isolated.min_nodes, replication=1)
     return Demand(spec=spec, once_running=tuple(each for job in jobs for each in _stages(job)))
 
 
-def _stages(job: Job) -> list[Coming]:
+def _stages(job: FrameworkJob) -> list[Coming]:
     """Each stage as a MapReduce job of maps alone, after the one before."""
     coming: list[Coming] = []
     for number, stage in enumerate(job.stages, 1):
@@ -113,12 +113,12 @@ def _begun_us(store: Reader, name: str) -> int:
     return cluster.active_us or 0
 
 
-def _row(store: Reader, name: str, scenario: Scenario) -> Row:
+def _row(store: Reader, name: str, scenario: InterferenceScenario) -> FrameworkRow:
     begun_us = _begun_us(store, name)
     jobs = [job for job in history.jobs(store) if job.cluster == name]
     ends = [job.finished_us for job in jobs if job.finished_us is not None]
     starts = [job.started_us for job in jobs if job.started_us is not None]
-    return Row(
+    return FrameworkRow(
         manager=FAWKES,
         framework=name,
         at_s=min(job.at_us for job in scenario.study.jobs if job.framework == name) / SECOND_US,
@@ -142,7 +142,7 @@ def _stuck_us(store: Reader, name: str) -> int:
     return total_us
 
 
-def _curves(store: Reader, names: list[str], scenario: Scenario) -> list[Curve]:
+def _curves(store: Reader, names: list[str], scenario: InterferenceScenario) -> list[Curve]:
     """CPUs of the nodes that each MR-cluster has, and those of them with a task, up to the end of the last job."""
     cpus, slots = scenario.study.cloud.slave.cpu_milli / 1000, scenario.isolated.slots
     zero_us = min(_begun_us(store, name) for name in names)

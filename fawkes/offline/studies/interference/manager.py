@@ -14,9 +14,16 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.state import admitting
 from fawkes.core.state.admitting import Admission, Done, Memory, Queue, checked
 from fawkes.core.watching.stuck import Standing
-from fawkes.offline.studies.interference.course import Course, Ended, Moment, Share
+from fawkes.offline.studies.interference.course import Ended, FrameworkShare, RunCourse, RunMoment
 from fawkes.offline.studies.interference.tenant import Active, Tenant
-from fawkes.offline.studies.interference.values import Job, Keeps, Offers, Remedy, Study, dominant_share
+from fawkes.offline.studies.interference.values import (
+    FrameworkJob,
+    InterferenceStudy,
+    Keeps,
+    Offers,
+    Remedy,
+    dominant_share,
+)
 
 
 class AdmissionFailedError(ValueError):
@@ -38,7 +45,7 @@ class _Task:
 class _Run:
     """One run: the free resources of each slave, the tenants, and the events to come."""
 
-    def __init__(self, study: Study, admission: Admission | None) -> None:
+    def __init__(self, study: InterferenceStudy, admission: Admission | None) -> None:
         self.study = study
         self.admission = admission
         self.memory: Memory = None
@@ -50,19 +57,19 @@ class _Run:
         self.queue: list[Active] = []
         self.dropped: dict[str, list[str]] = {}
         self.registered_us: dict[str, int] = {}
-        self.moments: list[Moment] = []
+        self.moments: list[RunMoment] = []
         self.tasks: dict[int, list[_Task]] = {}
-        self.events: list[tuple[int, int, int, _Task | Job | None]] = []
+        self.events: list[tuple[int, int, int, _Task | FrameworkJob | None]] = []
         self.serial = count()
         for job in study.jobs:
             self.push(job.at_us, 1, job)
 
-    def push(self, at_us: int, kind: int, what: _Task | Job | None) -> None:
+    def push(self, at_us: int, kind: int, what: _Task | FrameworkJob | None) -> None:
         heapq.heappush(self.events, (at_us, kind, next(self.serial), what))
 
     # --- the loop
 
-    def run(self) -> Course:
+    def run(self) -> RunCourse:
         while self.events and self.events[0][0] <= self.study.limit_us:
             self.now_us = self.events[0][0]
             arrivals = self._completions()
@@ -73,19 +80,21 @@ class _Run:
             if self.study.remedy is Remedy.REVOKE:
                 self._watch_shares()
             self._note()
-        return Course(self.study, tuple(self.moments), {name: self._ended(each) for name, each in self.tenants.items()})
+        return RunCourse(
+            self.study, tuple(self.moments), {name: self._ended(each) for name, each in self.tenants.items()}
+        )
 
-    def _completions(self) -> list[Job]:
-        arrivals: list[Job] = []
+    def _completions(self) -> list[FrameworkJob]:
+        arrivals: list[FrameworkJob] = []
         while self.events and self.events[0][0] == self.now_us:
             what = heapq.heappop(self.events)[3]
-            if isinstance(what, Job):
+            if isinstance(what, FrameworkJob):
                 arrivals.append(what)
             elif what is not None and what.live:
                 self._task_ended(what)
         return arrivals
 
-    def _arrive(self, job: Job) -> None:
+    def _arrive(self, job: FrameworkJob) -> None:
         tenant = self.tenants.get(job.framework)
         if tenant is None:
             tenant = self.tenants[job.framework] = Tenant(self.study.framework(job.framework), len(self.tenants))
@@ -198,7 +207,7 @@ class _Run:
         """The number of tasks of a framework that run at once on the empty cloud."""
         return tenant.framework.fits(self.study.cloud.slave) * self.study.cloud.slaves
 
-    def _as_seen(self, job: Job) -> admitting.Job:
+    def _as_seen(self, job: FrameworkJob) -> admitting.Job:
         """A job as the policy sees it: the start of an executor comes off its deadline."""
         start_us = self.study.framework(job.framework).start_us
         return admitting.Job(
@@ -303,16 +312,18 @@ class _Run:
         for active in self.queue:
             queued[active.job.framework] += active.waiting
         shares = {
-            name: Share(each.held, each.used, each.standing if not queued[name] else _with(each.standing, queued[name]))
+            name: FrameworkShare(
+                each.held, each.used, each.standing if not queued[name] else _with(each.standing, queued[name])
+            )
             for name, each in self.tenants.items()
         }
-        self.moments.append(Moment(self.now_us, shares))
+        self.moments.append(RunMoment(self.now_us, shares))
 
     def _ended(self, tenant: Tenant) -> Ended:
         name = tenant.framework.name
         expected = sum(job.framework == name for job in self.study.jobs) - len(self.dropped.get(name, []))
         whole = len(tenant.ended_us) == expected and expected > 0
-        course = Course(self.study, tuple(self.moments), {})
+        course = RunCourse(self.study, tuple(self.moments), {})
         return Ended(
             framework=name,
             registered_us=self.registered_us[name],
@@ -329,7 +340,7 @@ def _with(standing: Standing, queued: int) -> Standing:
     return Standing((standing.waiting or 0) + queued, standing.held, standing.running, standing.done)
 
 
-def run(study: Study, admission: Admission | None = None) -> Course:
+def run(study: InterferenceStudy, admission: Admission | None = None) -> RunCourse:
     """The course of a study; only M2 (`Remedy.ADMIT`) asks ``admission``.
 
     ValueError when M2 has no admission policy; AdmissionFailedError when that gives no usable answer.

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.state.admitting import Admission
-from fawkes.offline.studies.interference.course import Course
+from fawkes.offline.studies.interference.course import RunCourse
 from fawkes.offline.studies.interference.manager import run
-from fawkes.offline.studies.interference.values import Remedy, Study
+from fawkes.offline.studies.interference.values import InterferenceStudy, Remedy
 
 #: how each manager is called, by its remedy
 MANAGERS = {
@@ -24,7 +24,7 @@ Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FrameworkRow:
     """The fate of a framework under a manager; seconds from the start of the run, None for what never happened."""
 
     manager: str
@@ -48,16 +48,16 @@ class Curve:
     stuck: list[tuple[float, float]]
 
 
-def played(study: Study, remedy: Remedy, admission: Admission) -> tuple[list[Row], list[Curve]]:
+def played(study: InterferenceStudy, remedy: Remedy, admission: Admission) -> tuple[list[FrameworkRow], list[Curve]]:
     """Rows and curves of a study under one remedy."""
     course = run(replace(study, remedy=remedy), admission)
     return rows_of(course), curves_of(course)
 
 
-def rows_of(course: Course) -> list[Row]:
+def rows_of(course: RunCourse) -> list[FrameworkRow]:
     """A row for each framework, in the order of registration."""
     return [
-        Row(
+        FrameworkRow(
             manager=MANAGERS[course.study.remedy],
             framework=end.framework,
             at_s=end.registered_us / SECOND_US,
@@ -71,7 +71,7 @@ def rows_of(course: Course) -> list[Row]:
     ]
 
 
-def curves_of(course: Course) -> list[Curve]:
+def curves_of(course: RunCourse) -> list[Curve]:
     """The curves of each framework."""
     curves = []
     for name in course.ended:

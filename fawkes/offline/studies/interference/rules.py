@@ -10,10 +10,19 @@ from typing import NamedTuple
 from fawkes.base.units import SECOND_US
 from fawkes.core.state.admitting import Admission
 from fawkes.offline.studies.interference import fixed
-from fawkes.offline.studies.interference.course import Course
+from fawkes.offline.studies.interference.course import RunCourse
 from fawkes.offline.studies.interference.manager import run
 from fawkes.offline.studies.interference.scenario import load_cloud
-from fawkes.offline.studies.interference.values import Framework, Job, Mode, Offers, Remedy, Stage, Study, most_used
+from fawkes.offline.studies.interference.values import (
+    Framework,
+    FrameworkJob,
+    FrameworkStage,
+    InterferenceStudy,
+    Mode,
+    Offers,
+    Remedy,
+    most_used,
+)
 from fawkes.offline.studies.shared.verdicts import DIFFERS, REPRODUCED, RuleVerdict, after_models, percent
 
 Finding = tuple[str, bool]
@@ -29,10 +38,10 @@ class Runs:
     offers: Offers = Offers.SLAVE
     executors: float = 1.0
 
-    def study(self, cloud: str, *jobs: Job) -> Study:
+    def study(self, cloud: str, *jobs: FrameworkJob) -> InterferenceStudy:
         """These jobs on ``dev`` or ``prod``."""
         made, frameworks = load_cloud(cloud)
-        return Study(
+        return InterferenceStudy(
             name=cloud,
             cloud=replace(made, offers=self.offers),
             frameworks=tuple(self._framework(framework) for framework in frameworks),
@@ -41,11 +50,11 @@ class Runs:
             patience_us=fixed.PATIENCE_US,
         )
 
-    def course(self, cloud: str, *jobs: Job) -> Course:
+    def course(self, cloud: str, *jobs: FrameworkJob) -> RunCourse:
         """The course of these jobs."""
         return run(self.study(cloud, *jobs), self.admission)
 
-    def alone_us(self, cloud: str, job: Job) -> int:
+    def alone_us(self, cloud: str, job: FrameworkJob) -> int:
         """The time that a job takes without others."""
         return _took(self.course(cloud, replace(job, at_us=0)), job.framework)
 
@@ -56,10 +65,14 @@ class Runs:
 
 def job(
     framework: str, tasks: int, task_us: int = fixed.TASK_US, at_us: int = 0, deadline_us: int | None = None
-) -> Job:
+) -> FrameworkJob:
     """A job with tasks of one length."""
-    return Job(
-        name=framework, framework=framework, at_us=at_us, stages=(Stage(tasks, task_us),), deadline_us=deadline_us
+    return FrameworkJob(
+        name=framework,
+        framework=framework,
+        at_us=at_us,
+        stages=(FrameworkStage(tasks, task_us),),
+        deadline_us=deadline_us,
     )
 
 
@@ -67,17 +80,17 @@ _STORM = job("storm", 3, fixed.STREAM_US)
 """A topology with three workers."""
 
 
-def _took(course: Course, framework: str) -> int:
+def _took(course: RunCourse, framework: str) -> int:
     took = course.ended[framework].took_us
     return course.study.limit_us if took is None else took
 
 
-def _end(course: Course, framework: str) -> int:
+def _end(course: RunCourse, framework: str) -> int:
     end = course.ended[framework].finished_us
     return course.study.limit_us if end is None else end
 
 
-def _first(course: Course, framework: str) -> int:
+def _first(course: RunCourse, framework: str) -> int:
     first = course.ended[framework].first_us
     return course.study.limit_us if first is None else first
 
@@ -113,8 +126,11 @@ def table(runs: Runs) -> Finding:
 
 def bayes(runs: Runs) -> Finding:
     """Fine-grained Spark starts one executor for a stage of one task, the others after it."""
-    staged = Job(
-        name="bayes", framework="spark-fine", at_us=0, stages=(Stage(1, fixed.TASK_US), Stage(40, fixed.TASK_US))
+    staged = FrameworkJob(
+        name="bayes",
+        framework="spark-fine",
+        at_us=0,
+        stages=(FrameworkStage(1, fixed.TASK_US), FrameworkStage(40, fixed.TASK_US)),
     )
     course = runs.course("dev", staged)
     before = {moment.shares["spark-fine"].running for moment in course.moments if moment.at_us < fixed.TASK_US}
@@ -125,7 +141,7 @@ def bayes(runs: Runs) -> Finding:
 class Two(NamedTuple):
     """Two jobs, of which the second comes a little later: the course, the end of the first, the start of the second."""
 
-    course: Course
+    course: RunCourse
     end_us: int
     start_us: int
 
@@ -135,7 +151,7 @@ class Two(NamedTuple):
         return self.start_us >= self.end_us
 
 
-def _two(runs: Runs, cloud: str, first: Job, second: Job) -> Two:
+def _two(runs: Runs, cloud: str, first: FrameworkJob, second: FrameworkJob) -> Two:
     course = runs.course(cloud, first, replace(second, at_us=fixed.LATER_US))
     return Two(course, _end(course, first.framework), _first(course, second.framework))
 
@@ -274,7 +290,7 @@ def _cured(runs: Runs, remedy: Remedy) -> Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Ruled:
     """A statement with its rule. ``against`` is the model in which it should not hold, None where there is none."""
 
     name: str
@@ -286,36 +302,36 @@ class Statement:
 
 
 _TAKES_BACK = "a manager that takes resources back"
-STATEMENTS: tuple[Statement, ...] = (
-    Statement("3-table-3.1", "3.2", "Table 3.1: least and most of each framework", table,
+STATEMENTS: tuple[Ruled, ...] = (
+    Ruled("3-table-3.1", "3.2", "Table 3.1: least and most of each framework", table,
               "other demands of an executor", "half-executors"),
-    Statement("3.2-bayes", "3.3", "Naive Bayes on fine Spark stages one task first, the others after it", bayes,
+    Ruled("3.2-bayes", "3.3", "Naive Bayes on fine Spark stages one task first, the others after it", bayes,
               "an order of stages that is not kept; the model has none", None),
-    Statement("3.3-serial", "3.3", "Two coarse frameworks: the first wins, in its single-tenant time", two_coarse,
+    Ruled("3.3-serial", "3.3", "Two coarse frameworks: the first wins, in its single-tenant time", two_coarse,
               _TAKES_BACK, "revoke"),
-    Statement("3.4-delayed", "3.3", "Spark 10 s behind Hadoop wins at 1 GB alone", delayed, _TAKES_BACK, "revoke"),
-    Statement("3.5-gap", "3.3", "15 GB: Spark alone > 160 s faster, behind Hadoop > 85 s slower", gap,
+    Ruled("3.4-delayed", "3.3", "Spark 10 s behind Hadoop wins at 1 GB alone", delayed, _TAKES_BACK, "revoke"),
+    Ruled("3.5-gap", "3.3", "15 GB: Spark alone > 160 s faster, behind Hadoop > 85 s slower", gap,
               _TAKES_BACK, "revoke"),
-    Statement("3.6-deadlock", "3.3.2", "Fine Spark, then Hadoop: Spark's executors idle until Hadoop ends", deadlock,
+    Ruled("3.6-deadlock", "3.3.2", "Fine Spark, then Hadoop: Spark's executors idle until Hadoop ends", deadlock,
               "executors that go with their tasks", "release"),
-    Statement("3.6-1gb", "3.3.2", "The same with 1 GB: no deadlock", small_input,
+    Ruled("3.6-1gb", "3.3.2", "The same with 1 GB: no deadlock", small_input,
               "one offer for all that is free", "batch"),
-    Statement("3.7-hadoop-first", "3.3.2", "Hadoop first blocks fine Spark", hadoop_blocks, _TAKES_BACK, "revoke"),
-    Statement("3.7-spark-first", "3.3.2", "Fine Spark first: Hadoop is still faster", hadoop_faster,
+    Ruled("3.7-hadoop-first", "3.3.2", "Hadoop first blocks fine Spark", hadoop_blocks, _TAKES_BACK, "revoke"),
+    Ruled("3.7-spark-first", "3.3.2", "Fine Spark first: Hadoop is still faster", hadoop_faster,
               "one offer for all that is free", "batch"),
-    Statement("3.8-batch", "3.3.3", "Beside Storm: dev 25-80 %, prod 5-35 % slower, none at 1 GB", beside_storm,
+    Ruled("3.8-batch", "3.3.3", "Beside Storm: dev 25-80 %, prod 5-35 % slower, none at 1 GB", beside_storm,
               _TAKES_BACK, "revoke"),
-    Statement("3.9-storm-first", "3.3.3", "Storm first: its throughput does not change", storm_first,
+    Ruled("3.9-storm-first", "3.3.3", "Storm first: its throughput does not change", storm_first,
               _TAKES_BACK, "revoke"),
-    Statement("3.10-batch-first", "3.3.3", "Coarse batch first: Storm is blocked until it ends", batch_first,
+    Ruled("3.10-batch-first", "3.3.3", "Coarse batch first: Storm is blocked until it ends", batch_first,
               _TAKES_BACK, "revoke"),
-    Statement("3.3-fine-storm", "3.3.3", "Fine Spark first: Storm blocked on dev, gets some on prod", fine_then_storm,
+    Ruled("3.3-fine-storm", "3.3.3", "Fine Spark first: Storm blocked on dev, gets some on prod", fine_then_storm,
               "executors that go with their tasks", "release"),
-    Statement("3.5-m1", "3.5.2", "Revocation would cure the deadlock", partial(_cured, remedy=Remedy.REVOKE),
+    Ruled("3.5-m1", "3.5.2", "Revocation would cure the deadlock", partial(_cured, remedy=Remedy.REVOKE),
               "no remedy", "none"),
-    Statement("3.5-m2", "3.5.2", "Admission control would make it rarer", partial(_cured, remedy=Remedy.ADMIT),
+    Ruled("3.5-m2", "3.5.2", "Admission control would make it rarer", partial(_cured, remedy=Remedy.ADMIT),
               "no remedy", "none"),
-    Statement("3.5-m3", "3.5.2", "Full release would cure it", partial(_cured, remedy=Remedy.RELEASE),
+    Ruled("3.5-m3", "3.5.2", "Full release would cure it", partial(_cured, remedy=Remedy.RELEASE),
               "no remedy", "none"),
 )  # fmt: skip
 

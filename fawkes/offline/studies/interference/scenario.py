@@ -12,22 +12,22 @@ from fawkes.config.files.loader import Faults, check, did_you_mean, read_toml
 from fawkes.config.workloads.interference import (
     BundleTable,
     CloudTable,
+    FrameworkJobTable,
     FrameworkTable,
     InterferenceTable,
     IsolatedTable,
-    JobTable,
 )
 from fawkes.offline.studies.interference.values import (
     Bundle,
     Cloud,
     Framework,
-    Job,
+    FrameworkJob,
+    FrameworkStage,
+    InterferenceStudy,
     Keeps,
     Mode,
     Offers,
     Remedy,
-    Stage,
-    Study,
 )
 
 MOST_TASKS = 20_000
@@ -35,11 +35,11 @@ MOST_TASKS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class InterferenceScenario:
     """A checked scenario: the study without a remedy, and what belongs to single managers."""
 
     title: str
-    study: Study
+    study: InterferenceStudy
     isolated: IsolatedTable
     admission: str
     file: Path
@@ -65,7 +65,7 @@ def path_of(name: str) -> Path:
     raise UserError(f"there is no scenario {name!r}", hint=hint)
 
 
-def load_scenario(path: Path, seed: int | None = None) -> Scenario:
+def load_scenario(path: Path, seed: int | None = None) -> InterferenceScenario:
     """The scenario in a file; ``seed`` wins over the file's.
 
     ConfigError names file, key, value and what would be right.
@@ -93,7 +93,7 @@ def load_scenario(path: Path, seed: int | None = None) -> Scenario:
     if tasks > MOST_TASKS:
         faults.add(f"{tasks:,} tasks are too many", "job", f"Give at most {MOST_TASKS:,} in all")
     faults.refuse()
-    return Scenario(table.title or path.stem, study, table.isolated, table.admission, path)
+    return InterferenceScenario(table.title or path.stem, study, table.isolated, table.admission, path)
 
 
 def load_cloud(name: str) -> tuple[Cloud, tuple[Framework, ...]]:
@@ -119,7 +119,7 @@ def _based(said: dict[str, Any], path: Path, base: str) -> dict[str, Any]:
     return merged
 
 
-def _refuse_too_large(study: Study, faults: Faults) -> None:
+def _refuse_too_large(study: InterferenceStudy, faults: Faults) -> None:
     """An executor that fits on no slave would wait for ever."""
     cloud = study.cloud.slave
     for framework in study.frameworks:
@@ -144,9 +144,9 @@ def _bundle(table: BundleTable | CloudTable) -> Bundle:
     return Bundle(round(table.cpu * 1000), table.memory_mb)
 
 
-def _study(table: InterferenceTable, name: str, seed: int | None) -> Study:
+def _study(table: InterferenceTable, name: str, seed: int | None) -> InterferenceStudy:
     cloud = table.cloud
-    return Study(
+    return InterferenceStudy(
         name=name,
         cloud=Cloud(
             slaves=cloud.slaves,
@@ -178,12 +178,12 @@ def _framework(name: str, table: FrameworkTable) -> Framework:
     )
 
 
-def _job(number: int, table: JobTable) -> Job:
-    stages = tuple(Stage(stage.tasks, stage.task_time_us) for stage in table.stages)
-    return Job(
+def _job(number: int, table: FrameworkJobTable) -> FrameworkJob:
+    stages = tuple(FrameworkStage(stage.tasks, stage.task_time_us) for stage in table.stages)
+    return FrameworkJob(
         name=f"{table.framework}-{number}",
         framework=table.framework,
         at_us=table.at_us,
-        stages=stages or (Stage(table.tasks or 1, table.task_time_us or 1),),
+        stages=stages or (FrameworkStage(table.tasks or 1, table.task_time_us or 1),),
         deadline_us=table.deadline_us,
     )

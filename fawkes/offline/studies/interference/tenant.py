@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fawkes.core.watching.stuck import Standing
-from fawkes.offline.studies.interference.values import NOTHING, Bundle, Framework, Job, Keeps, Mode
+from fawkes.offline.studies.interference.values import NOTHING, Bundle, Framework, FrameworkJob, Keeps, Mode
 
 
 @dataclass(slots=True)
@@ -21,7 +21,7 @@ class Executor:
 class Active:
     """A job that has not ended: its stage, and the tasks of that stage. ``slots`` is what M2 granted it."""
 
-    job: Job
+    job: FrameworkJob
     stage: int = 0
     waiting: int = 0
     running: int = 0

@@ -111,7 +111,7 @@ class Framework:
         return self.most if count is None else min(count, self.most)
 
 
-class Stage(NamedTuple):
+class FrameworkStage(NamedTuple):
     """Tasks of one length that may run side by side."""
 
     tasks: int
@@ -119,13 +119,13 @@ class Stage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class FrameworkJob:
     """A job of a framework: its stages run one after another. ``deadline_us`` counts from ``at_us``."""
 
     name: str
     framework: str
     at_us: int
-    stages: tuple[Stage, ...]
+    stages: tuple[FrameworkStage, ...]
     deadline_us: int | None = None
 
     @property
@@ -155,13 +155,13 @@ class Cloud:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Study:
+class InterferenceStudy:
     """All that a run depends on. ``patience_us``: so long a share may be violated before M1 takes resources back."""
 
     name: str
     cloud: Cloud
     frameworks: tuple[Framework, ...]
-    jobs: tuple[Job, ...]
+    jobs: tuple[FrameworkJob, ...]
     remedy: Remedy = Remedy.NONE
     patience_us: int = 0
     limit_us: int = 24 * 3600 * 1_000_000

@@ -18,10 +18,10 @@ from fawkes.offline.studies.paper.experiments.workloads import TAU
 from fawkes.offline.studies.paper.judging import fixed
 from fawkes.offline.studies.paper.judging.fixed import ASSUMED, FACTORS, RANGES, VARIED
 from fawkes.offline.studies.paper.judging.models import MODELS
-from fawkes.offline.studies.paper.rows import Rows
-from fawkes.offline.studies.paper.runs import Run, sources
+from fawkes.offline.studies.paper.rows import PaperRows
+from fawkes.offline.studies.paper.runs import PaperRun, sources
 from fawkes.offline.studies.paper.sets import EXPERIMENTS, STATEMENTS, all_runs, published_runs, swept_runs, used_models
-from fawkes.offline.studies.shared.page import Exhibit, Page, write_page
+from fawkes.offline.studies.shared.page import Exhibit, StudyPage, write_page
 from fawkes.offline.studies.shared.verdicts import (
     DEPENDS,
     DIFFERS,
@@ -43,7 +43,7 @@ GAPS: tuple[str, ...] = (
 """Effects that the model leaves out, as far as these experiments are concerned."""
 
 
-def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> list[RuleVerdict]:
+def publish(rows: Mapping[PaperRun, Row], folder: Path, *, pictures: bool = True) -> list[RuleVerdict]:
     """Write the page of these rows into a folder; the verdicts on it."""
     folder.mkdir(parents=True, exist_ok=True)
     hangs_on = swept(rows)
@@ -51,20 +51,22 @@ def publish(rows: Mapping[Run, Row], folder: Path, *, pictures: bool = True) -> 
     if hangs_on:
         write_frame(folder / "sweep-all", pd.DataFrame(hangs_on))
     write_rows(folder / "rows.json", [{"run": asdict(run), "row": row} for run, row in _published(rows)])
-    page = Page(
+    page = StudyPage(
         title="The paper's experiments in the simulated world",
         made_by=_made_by(rows),
         verdicts=verdicts,
-        reasons={verdict.name: why(verdict.name, Rows(rows)) for verdict in verdicts if verdict.verdict == DIFFERS},
+        reasons={
+            verdict.name: why(verdict.name, PaperRows(rows)) for verdict in verdicts if verdict.verdict == DIFFERS
+        },
         gaps=GAPS,
         failed=[f"{run}: {row['error']}" for run, row in rows.items() if "error" in row],
         links={name: f"{name}/index.md" for name in CHAPTERS if (folder / name / "index.md").exists()},
     )
-    write_page(page, _exhibits(hangs_on), Rows(rows), folder, pictures=pictures)
+    write_page(page, _exhibits(hangs_on), PaperRows(rows), folder, pictures=pictures)
     return verdicts
 
 
-def _published(rows: Mapping[Run, Row]) -> Iterator[tuple[Run, Row]]:
+def _published(rows: Mapping[PaperRun, Row]) -> Iterator[tuple[PaperRun, Row]]:
     """The runs and rows of the verdicts and reasons, without the sweep; of the courses WKLD-A's alone is judged."""
     judged_runs = published_runs()
     for run, row in sorted(rows.items(), key=lambda item: str(item[0])):
@@ -73,7 +75,7 @@ def _published(rows: Mapping[Run, Row]) -> Iterator[tuple[Run, Row]]:
             yield run, row if judged else {name: value for name, value in row.items() if name != "course"}
 
 
-def _made_by(rows: Mapping[Run, Row]) -> str:
+def _made_by(rows: Mapping[PaperRun, Row]) -> str:
     wanted = set(all_runs())
     made = len(wanted & rows.keys())
     partly = "" if made == len(wanted) else f" {made} of {len(wanted)} runs were made: what was not run says so."
@@ -101,7 +103,7 @@ def _exhibits(swept_rows: Sequence[Mapping[str, str]]) -> Iterator[Exhibit]:
     yield Exhibit("sweep", "What the verdicts hang on", how, (), partial(_flipped, swept_rows))
 
 
-def _models(_: Rows) -> pd.DataFrame:
+def _models(_: PaperRows) -> pd.DataFrame:
     """The models that refute, and the statements that each refutes."""
     return pd.DataFrame(
         {
@@ -113,7 +115,7 @@ def _models(_: Rows) -> pd.DataFrame:
     )
 
 
-def _flipped(swept_rows: Sequence[Mapping[str, str]], _: Rows) -> pd.DataFrame:
+def _flipped(swept_rows: Sequence[Mapping[str, str]], _: PaperRows) -> pd.DataFrame:
     """The sweep in short: for each verdict, under how many changed constants it was tried, and which ones turn it."""
     table = []
     for name in dict.fromkeys(row["verdict"] for row in swept_rows):
@@ -138,7 +140,7 @@ def _flipped(swept_rows: Sequence[Mapping[str, str]], _: Rows) -> pd.DataFrame:
 UNKNOWN = "not known why."
 
 
-def ruled(rows: Rows) -> list[RuleVerdict]:
+def ruled(rows: PaperRows) -> list[RuleVerdict]:
     """The verdicts of the rules alone on these rows, "not shown" for an experiment whose runs were not made."""
     verdicts: list[RuleVerdict] = []
     for experiment in EXPERIMENTS:
@@ -153,22 +155,22 @@ def ruled(rows: Rows) -> list[RuleVerdict]:
     return verdicts
 
 
-def judge(rows: Mapping[Run, Row]) -> list[RuleVerdict]:
+def judge(rows: Mapping[PaperRun, Row]) -> list[RuleVerdict]:
     """All verdicts.
 
     A statement is "reproduced" when its rule holds over the range of what the paper does not say, and does not hold
     on any of its refuting models. One without such a model "cannot fail".
     """
-    plain = Rows(rows)
+    plain = PaperRows(rows)
     on_models = {model: _by_name(plain.of_model(model)) for model in used_models()}
     ranges = {
-        section: {factor: _by_name(Rows(rows, constant, factor)) for factor in factors}
+        section: {factor: _by_name(PaperRows(rows, constant, factor)) for factor in factors}
         for section, (constant, _, factors) in RANGES.items()
     }
     return [_refuted(_over(verdict, ranges.get(verdict.section, {})), on_models) for verdict in ruled(plain)]
 
 
-def _by_name(rows: Rows) -> dict[str, RuleVerdict]:
+def _by_name(rows: PaperRows) -> dict[str, RuleVerdict]:
     return {verdict.name: verdict for verdict in ruled(rows) if verdict.verdict != NOT_SHOWN}
 
 
@@ -204,7 +206,7 @@ def _refuted(plain: RuleVerdict, on_models: Mapping[str, Mapping[str, RuleVerdic
     return refuted(plain, against.refuted_by, passed)
 
 
-def why(name: str, rows: Rows) -> str:
+def why(name: str, rows: PaperRows) -> str:
     """The reasons for a verdict that are borne out, or "not known why"."""
     texts = []
     for reason in STATEMENTS[name].reasons:
@@ -217,19 +219,19 @@ def why(name: str, rows: Rows) -> str:
     return " ".join(texts) or UNKNOWN
 
 
-def swept(rows: Mapping[Run, Row]) -> list[dict[str, str]]:
+def swept(rows: Mapping[PaperRun, Row]) -> list[dict[str, str]]:
     """Constants that verdicts hang on: a row for each verdict, constant and factor that were run, with both verdicts.
 
     All on the points that the sweep has, with one seed and without replays; ``ours`` is what came out with the changed
     constant.
     """
     some = {run: _one_seed(rows[run]) for part in swept_runs() for run in part if run in rows}
-    plain = {verdict.name: verdict for verdict in ruled(Rows(some))}
+    plain = {verdict.name: verdict for verdict in ruled(PaperRows(some))}
     table = []
     for constant, factor in product((*VARIED, *ASSUMED), FACTORS):
         if not any(run.constant == constant and run.factor == factor for run in rows):
             continue
-        for verdict in ruled(Rows(rows, constant, factor)):
+        for verdict in ruled(PaperRows(rows, constant, factor)):
             before = plain.get(verdict.name)
             if before is not None and NOT_SHOWN not in (before.verdict, verdict.verdict):
                 table.append(

@@ -10,7 +10,7 @@ from typing import Any, cast
 from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs
 from fawkes.offline.studies.paper.judging.fixed import REPLAYS, TIE
-from fawkes.offline.studies.paper.runs import Run
+from fawkes.offline.studies.paper.runs import PaperRun
 from fawkes.offline.studies.shared.verdicts import NotRunError
 
 CLUSTERS = ("c-1", "c-2", "c-3")
@@ -20,15 +20,15 @@ Kind = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class PaperRows:
     """All rows, of the model as it is, with one constant multiplied, or of a changed model (``models.MODELS``)."""
 
-    all: Mapping[Run, Row]
+    all: Mapping[PaperRun, Row]
     constant: str = ""
     factor: float = 1.0
     model: str = ""
 
-    def row(self, run: Run) -> Row:
+    def row(self, run: PaperRun) -> Row:
         """The row of a run; NotRunError when there is none, or when the run failed."""
         actual = self._changed(run)
         if actual not in self.all:
@@ -37,26 +37,26 @@ class Rows:
             raise NotRunError(f"failed: {actual}: {self.all[actual]['error']}")
         return self.all[actual]
 
-    def has(self, run: Run) -> bool:
+    def has(self, run: PaperRun) -> bool:
         """True if a run was made and did not fail."""
         return "error" not in self.all.get(self._changed(run), {"error": ""})
 
-    def of_model(self, model: str) -> Rows:
+    def of_model(self, model: str) -> PaperRows:
         """The same rows, asked for those of a changed model."""
-        return Rows(self.all, model=model)
+        return PaperRows(self.all, model=model)
 
-    def _changed(self, run: Run) -> Run:
+    def _changed(self, run: PaperRun) -> PaperRun:
         return runs.in_model(runs.with_factor(run, self.constant, self.factor), self.model)
 
-    def seconds(self, run: Run) -> float:
+    def seconds(self, run: PaperRun) -> float:
         """Seconds of an application, the mean over the seeds."""
         return float(self.row(run)["seconds"])
 
-    def slower(self, run: Run, base: Run) -> float:
+    def slower(self, run: PaperRun, base: PaperRun) -> float:
         """The part by which one run takes longer than another."""
         return self.seconds(run) / self.seconds(base) - 1
 
-    def slower_each(self, run: Run, base: Run) -> list[float]:
+    def slower_each(self, run: PaperRun, base: PaperRun) -> list[float]:
         """The same with each seed; rows of the sweep and of tests may have their mean alone."""
         pairs = zip(*(self.row(each).get("each_s", (self.seconds(each),)) for each in (run, base)), strict=True)
         return [float(changed) / float(plain) - 1 for changed, plain in pairs]

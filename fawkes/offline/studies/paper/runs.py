@@ -17,7 +17,7 @@ from fawkes.offline.runs.code import digest_of
 from fawkes.offline.runs.folder import stamp_of, write_json
 from fawkes.offline.runs.work import Row, Runner, finish, in_this_process
 from fawkes.offline.studies.paper.experiments import macro, micro
-from fawkes.offline.studies.paper.judging.fixed import CHANCES, MICRO_NODES, Model, varied
+from fawkes.offline.studies.paper.judging.fixed import CHANCES, MICRO_NODES, FixedModel, varied
 from fawkes.offline.studies.paper.judging.models import MODELS
 
 Value = str | int | float | bool
@@ -39,7 +39,7 @@ _LENGTH = {"WKLD-E": 4, "WKLD-D": 3, "WKLD-C": 2, "WKLD-B": 2, "WKLD-A": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PaperRun:
     """One run: the same values give the same row.
 
     ``constant`` is the one that is multiplied by ``factor``, if any. ``model`` is the changed model
@@ -63,7 +63,7 @@ class Run:
         return " ".join([self.kind, *(str(value) for _, value in self.values)]) + changed
 
 
-def application(app: str, core: int, role: str = "", others: int = 0, sites: int = 1, link: float = 1.0) -> Run:
+def application(app: str, core: int, role: str = "", others: int = 0, sites: int = 1, link: float = 1.0) -> PaperRun:
     """An application on one MR-cluster; ``link`` is the part that the link between sites has of its capacity."""
     named: dict[str, Value] = {
         "app": app,
@@ -75,17 +75,17 @@ def application(app: str, core: int, role: str = "", others: int = 0, sites: int
     return run_of("application", **named, **({} if link == 1.0 else {"link": link}))
 
 
-def plain(app: str) -> Run:
+def plain(app: str) -> PaperRun:
     """An application on 20 core nodes of one site."""
     return application(app, MICRO_NODES)
 
 
-def replay(workload: str, policy: str, growth: str = "TC", tau: float = 10.0, number: int = 0) -> Run:
+def replay(workload: str, policy: str, growth: str = "TC", tau: float = 10.0, number: int = 0) -> PaperRun:
     """A workload under a policy."""
     return run_of("replay", workload=workload, policy=policy, growth=growth, tau=tau, replay=number)
 
 
-def in_model(run: Run, model: str) -> Run:
+def in_model(run: PaperRun, model: str) -> PaperRun:
     """The run that gives the outcome of ``run`` in a changed model; itself when there is no name."""
     instead = MODELS[model].instead if model else None
     if instead is not None:
@@ -93,17 +93,17 @@ def in_model(run: Run, model: str) -> Run:
     return replace(run, model=model)
 
 
-def with_factor(run: Run, constant: str, factor: float) -> Run:
+def with_factor(run: PaperRun, constant: str, factor: float) -> PaperRun:
     """The run with a constant multiplied."""
     return replace(run, constant=constant, factor=factor)
 
 
-def run_of(kind: str, **values: Value) -> Run:
+def run_of(kind: str, **values: Value) -> PaperRun:
     """A run of this kind: ``application``, ``idle``, ``busy`` (section 6) or ``replay`` (section 7)."""
-    return Run(kind, tuple(values.items()))
+    return PaperRun(kind, tuple(values.items()))
 
 
-def execute(run: Run) -> Row:
+def execute(run: PaperRun) -> Row:
     """Do it; the row is plain values, ``error`` alone when the run never ends.
 
     One run that fails must not cost the others, and the page has to say what failed.
@@ -114,8 +114,8 @@ def execute(run: Run) -> Row:
         return {"error": str(error)[:_ERROR_LETTERS]}
 
 
-def _outcome(run: Run) -> Row:
-    model = varied(run.constant, run.factor) if run.constant else MODELS[run.model].model if run.model else Model()
+def _outcome(run: PaperRun) -> Row:
+    model = varied(run.constant, run.factor) if run.constant else MODELS[run.model].model if run.model else FixedModel()
     values: dict[str, Any] = dict(run.values)
     # The sweep is on one seed: most of its time would go into the others.
     seeds = CHANCES[:1] if run.constant else CHANCES
@@ -136,37 +136,37 @@ class RunFolder:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
-    def row(self, run: Run) -> Row | None:
+    def row(self, run: PaperRun) -> Row | None:
         """The row of a run; None when it was not made by these sources."""
         stored = stamp_of(self._file(run))
         row: Row | None = None if stored is None else stored["row"]
         return row
 
-    def keep(self, run: Run, row: Row) -> None:
+    def keep(self, run: PaperRun, row: Row) -> None:
         """Store the row of a run, whole."""
         write_json(self._file(run), {"run": asdict(run), "row": row})
 
-    def missing(self, runs: Iterable[Run]) -> int:
+    def missing(self, runs: Iterable[PaperRun]) -> int:
         """The number of these runs that it does not have."""
         return sum(self.row(run) is None for run in dict.fromkeys(runs))
 
-    def _file(self, run: Run) -> Path:
+    def _file(self, run: PaperRun) -> Path:
         return self.folder / f"{run.key}.json"
 
 
 def gather(
-    runs: Iterable[Run],
+    runs: Iterable[PaperRun],
     folder: RunFolder,
     *,
     run: Runner = in_this_process,
     say: Callable[[str], None] = lambda text: None,
-) -> dict[Run, Row]:
+) -> dict[PaperRun, Row]:
     """The rows of all runs: those that the folder has are read, the others are run and written."""
     wanted = sorted(dict.fromkeys(runs), key=_length, reverse=True)
     return dict(zip(wanted, finish(execute, wanted, folder, run, say), strict=True))
 
 
-def _length(run: Run) -> tuple[bool, int, int]:
+def _length(run: PaperRun) -> tuple[bool, int, int]:
     values: dict[str, Any] = dict(run.values)
     return not run.constant, -values.get("replay", 0), _LENGTH.get(values.get("workload", ""), 0)
 

@@ -8,7 +8,7 @@ from fawkes.offline.studies.preemption import fixed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class PreemptionModel:
     """Differences of a refuting model: one thing is changed, the rest is the same.
 
     ``medium`` takes the place of all media, and ``free`` takes no time. ``freeze``: victims stop when they are chosen,
@@ -41,25 +41,25 @@ class Model:
 
 _FREE = 1e-9
 MODELS = {
-    "": Model(),
-    "equal": Model(medium="nvm"),
-    "slow": Model(medium="hdd"),
-    "free": Model(free=True),
-    "freeze": Model(freeze=True),
-    "lossy": Model(lossy=True),
-    "basic": Model(instead="checkpoint"),
-    "rare": Model(every=2.0),
-    "late": Model(arrival_s=45.0),
-    "blind": Model(blind=True),
-    "full": Model(full=True),
-    "no-cap": Model(capped=False),
-    "tail": Model(tail=True),
+    "": PreemptionModel(),
+    "equal": PreemptionModel(medium="nvm"),
+    "slow": PreemptionModel(medium="hdd"),
+    "free": PreemptionModel(free=True),
+    "freeze": PreemptionModel(freeze=True),
+    "lossy": PreemptionModel(lossy=True),
+    "basic": PreemptionModel(instead="checkpoint"),
+    "rare": PreemptionModel(every=2.0),
+    "late": PreemptionModel(arrival_s=45.0),
+    "blind": PreemptionModel(blind=True),
+    "full": PreemptionModel(full=True),
+    "no-cap": PreemptionModel(capped=False),
+    "tail": PreemptionModel(tail=True),
 }
 """The model as it is (""), and those that refute, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class PreemptionCase:
     """One run. ``mbps`` is the bandwidth of the rig's medium; ``copies`` are replicas of an image in HDFS."""
 
     workload: str
@@ -78,7 +78,7 @@ class Case:
             return _FREE
         return fixed.SLOPES[self.medium] if self.mbps is None else 1024 / self.mbps
 
-    def plain(self) -> Case:
+    def plain(self) -> PreemptionCase:
         """The case that is run for this one: a model that only names another medium, policy or cap is no other run."""
         model = MODELS[self.model]
         policy = model.instead if self.policy == "adaptive" and model.instead else self.policy
@@ -92,9 +92,12 @@ class Case:
         )  # fmt: skip
 
 
-def seven(workload: str) -> dict[str, Case]:
+def seven(workload: str) -> dict[str, PreemptionCase]:
     """The seven policies of a workload by name: kill, and checkpoint and adaptive on each medium."""
-    cases = {"kill": Case(workload=workload, policy="kill")}
+    cases = {"kill": PreemptionCase(workload=workload, policy="kill")}
     for policy in ("checkpoint", "adaptive"):
-        cases |= {f"{policy} {medium}": Case(workload=workload, policy=policy, medium=medium) for medium in fixed.MEDIA}
+        cases |= {
+            f"{policy} {medium}": PreemptionCase(workload=workload, policy=policy, medium=medium)
+            for medium in fixed.MEDIA
+        }
     return cases

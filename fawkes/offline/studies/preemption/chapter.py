@@ -5,7 +5,7 @@ from __future__ import annotations
 from fawkes.offline.studies.preemption import fixed
 from fawkes.offline.studies.preemption.cases import MODELS
 from fawkes.offline.studies.preemption.experiments.energy import ENERGY
-from fawkes.offline.studies.preemption.experiments.experiment import Study
+from fawkes.offline.studies.preemption.experiments.experiment import PreemptionStudy
 from fawkes.offline.studies.preemption.experiments.google import GOOGLE
 from fawkes.offline.studies.preemption.experiments.rig import RIG
 from fawkes.offline.studies.preemption.experiments.trap import TRAP
@@ -37,7 +37,7 @@ CHAPTER = Chapter(
     about=ABOUT,
     seeds=fixed.SEEDS,
     models=MODELS,
-    study=Study,
+    study=PreemptionStudy,
     play=play,
     label=lambda case: f"{case.workload} {case.policy}",
 )

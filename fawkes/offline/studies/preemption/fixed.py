@@ -75,7 +75,7 @@ LIVELOCK_S, LIVELOCK_GB, LIVELOCK_WAVES, LIVELOCK_FIRST_S, LIVELOCK_EVERY_S, LIV
 """The mechanism of the trap on one slot: on SSD a task never runs for as long as a dump and a restore take (70 s)."""
 
 
-class Reported(NamedTuple):
+class PreemptionRow(NamedTuple):
     """A row of section 3.4.3: percent of capacity, and ratios to kill."""
 
     waste: float
@@ -84,9 +84,9 @@ class Reported(NamedTuple):
     low: float
 
 
-YARN: Final[Mapping[str, Reported]] = {
-    "kill": Reported(28.0, 0.0, 1.0, 1.0), "hdd": Reported(14.0, -0.50, 0.79, 0.82),
-    "ssd": Reported(9.8, -0.65, 0.71, 0.47), "nvm": Reported(9.2, -0.67, 0.66, 0.39),
+YARN: Final[Mapping[str, PreemptionRow]] = {
+    "kill": PreemptionRow(28.0, 0.0, 1.0, 1.0), "hdd": PreemptionRow(14.0, -0.50, 0.79, 0.82),
+    "ssd": PreemptionRow(9.8, -0.65, 0.71, 0.47), "nvm": PreemptionRow(9.2, -0.67, 0.66, 0.39),
 }  # fmt: skip
 YARN_CPU: Final[Mapping[tuple[str, str], float]] = {
     ("checkpoint", "hdd"): 17.0, ("checkpoint", "ssd"): 4.0, ("checkpoint", "nvm"): 0.4,

@@ -20,7 +20,7 @@ from fawkes.core.preemption.resume import Image, resume
 from fawkes.core.preemption.values import Action, Cause, Choose, Device, Medium, Need, Task
 from fawkes.core.preemption.waste import Waste
 from fawkes.offline.studies.preemption import fixed
-from fawkes.offline.studies.preemption.cases import MODELS, Case
+from fawkes.offline.studies.preemption.cases import MODELS, PreemptionCase
 from fawkes.offline.studies.preemption.fixed import Levels
 from fawkes.offline.studies.preemption.workloads import workload_of
 from fawkes.policy.worker.policies import load_preemption, policy_text
@@ -98,15 +98,15 @@ class _Node:
         return waiting_s + self.current.began_s + self.current.seconds - now_s
 
 
-def play(case: Case) -> Row:
+def play(case: PreemptionCase) -> Row:
     """The row of a case."""
-    return Play(case.plain()).run()
+    return PreemptionPlay(case.plain()).run()
 
 
-class Play:
+class PreemptionPlay:
     """One run: events in the order of time."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: PreemptionCase) -> None:
         self.case, self.model = case, MODELS[case.model]
         self.choose, self.adaptive = policy_of(case.policy), case.policy == "adaptive"
         self.workload = workload_of(case)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from random import Random
 
 from fawkes.offline.studies.preemption import fixed
-from fawkes.offline.studies.preemption.cases import MODELS, Case
+from fawkes.offline.studies.preemption.cases import MODELS, PreemptionCase
 from fawkes.offline.studies.preemption.fixed import Levels
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class StudyJob:
     """A job: its priority, when it arrives, and its tasks with their seconds and GB of memory."""
 
     level: int
@@ -21,27 +21,27 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class PreemptionWorkload:
     """Jobs by arrival, and the nodes that they share."""
 
-    jobs: tuple[Job, ...]
+    jobs: tuple[StudyJob, ...]
     nodes: int
     slots: int
 
 
-def workload_of(case: Case) -> Workload:
+def workload_of(case: PreemptionCase) -> PreemptionWorkload:
     """The workload of a case."""
     return _KINDS[case.workload](case)
 
 
-def _rig(case: Case) -> Workload:
+def _rig(case: PreemptionCase) -> PreemptionWorkload:
     """Two jobs of one task on one slot; the important one comes when the other is half done."""
     task = ((fixed.RIG_S, fixed.RIG_GB),)
-    jobs = (Job(Levels.LOW, 0.0, task), Job(Levels.HIGH, MODELS[case.model].arrival_s, task))
-    return Workload(jobs, 1, 1)
+    jobs = (StudyJob(Levels.LOW, 0.0, task), StudyJob(Levels.HIGH, MODELS[case.model].arrival_s, task))
+    return PreemptionWorkload(jobs, 1, 1)
 
 
-def _yarn(case: Case) -> Workload:
+def _yarn(case: PreemptionCase) -> PreemptionWorkload:
     """Sixteen important jobs about as large as the cluster, and 24 low ones that fill up to 7,000 tasks."""
     every_s = fixed.YARN_HIGH_EVERY_S * MODELS[case.model].every
     random = Random(f"yarn {case.seed}")  # noqa: S311 - a seed
@@ -49,26 +49,26 @@ def _yarn(case: Case) -> Workload:
     for place in range(fixed.YARN_HIGH_JOBS):
         count = round(fixed.YARN_HIGH_TASKS * _around(random, 1.0, fixed.YARN_HIGH_SPREAD))
         tasks = tuple((_around(random, fixed.YARN_HIGH_S, fixed.LENGTHS), fixed.YARN_GB) for _ in range(count))
-        jobs.append(Job(Levels.HIGH, (place + 1) * every_s, tasks))
+        jobs.append(StudyJob(Levels.HIGH, (place + 1) * every_s, tasks))
     left = fixed.YARN_TASKS - sum(len(job.tasks) for job in jobs)
     sizes = [random.paretovariate(fixed.YARN_LOW_SHAPE) for _ in range(fixed.YARN_LOW_JOBS)]
     at_s = 0.0
     for count in _whole(sizes, left):
         tasks = tuple((_around(random, fixed.YARN_LOW_S, fixed.LENGTHS), fixed.YARN_GB) for _ in range(count))
-        jobs.append(Job(Levels.LOW, at_s, tasks))
+        jobs.append(StudyJob(Levels.LOW, at_s, tasks))
         at_s += random.expovariate(1 / fixed.YARN_LOW_EVERY_S)
-    return Workload(tuple(sorted(jobs, key=lambda job: job.at_s)), fixed.YARN_NODES, fixed.YARN_SLOTS)
+    return PreemptionWorkload(tuple(sorted(jobs, key=lambda job: job.at_s)), fixed.YARN_NODES, fixed.YARN_SLOTS)
 
 
-def _google(case: Case) -> Workload:
+def _google(case: PreemptionCase) -> PreemptionWorkload:
     return _day(case, fixed.GOOGLE_GB, fixed.GOOGLE_WAVE_S)
 
 
-def _trap(case: Case) -> Workload:
+def _trap(case: PreemptionCase) -> PreemptionWorkload:
     return _day(case, fixed.TRAP_GB, fixed.TRAP_WAVE_S)
 
 
-def _day(case: Case, gigabytes: float, wave_s: float) -> Workload:
+def _day(case: PreemptionCase, gigabytes: float, wave_s: float) -> PreemptionWorkload:
     """A day of low jobs by a Poisson process, waves of medium ones, and a high one with each sixth wave."""
     slots = fixed.GOOGLE_NODES * fixed.GOOGLE_SLOTS
     random = Random(f"day {case.seed}")  # noqa: S311 - a seed
@@ -83,24 +83,26 @@ def _day(case: Case, gigabytes: float, wave_s: float) -> Workload:
     rate = fixed.GOOGLE_LOAD * slots / (fixed.GOOGLE_LOW_S * fixed.GOOGLE_LOW_TASKS)
     at_s = random.expovariate(rate)
     while at_s < fixed.GOOGLE_DAY_S:
-        jobs.append(Job(Levels.LOW, at_s, tasks(fixed.GOOGLE_LOW_TASKS, fixed.GOOGLE_LOW_S)))
+        jobs.append(StudyJob(Levels.LOW, at_s, tasks(fixed.GOOGLE_LOW_TASKS, fixed.GOOGLE_LOW_S)))
         at_s += random.expovariate(rate)
     wave_s *= MODELS[case.model].every
     for wave in range(1, int(fixed.GOOGLE_DAY_S / wave_s)):
         count = round(slots * fixed.GOOGLE_WAVE * _around(random, 1.0, fixed.GOOGLE_WAVE_SPREAD))
-        jobs.append(Job(Levels.MEDIUM, wave * wave_s, tasks(count, fixed.GOOGLE_MEDIUM_S)))
+        jobs.append(StudyJob(Levels.MEDIUM, wave * wave_s, tasks(count, fixed.GOOGLE_MEDIUM_S)))
         if wave % fixed.GOOGLE_HIGH_EACH == 0:
-            jobs.append(Job(Levels.HIGH, wave * wave_s, tasks(round(slots * fixed.GOOGLE_HIGH), fixed.GOOGLE_HIGH_S)))
-    return Workload(tuple(sorted(jobs, key=lambda job: job.at_s)), fixed.GOOGLE_NODES, fixed.GOOGLE_SLOTS)
+            jobs.append(
+                StudyJob(Levels.HIGH, wave * wave_s, tasks(round(slots * fixed.GOOGLE_HIGH), fixed.GOOGLE_HIGH_S))
+            )
+    return PreemptionWorkload(tuple(sorted(jobs, key=lambda job: job.at_s)), fixed.GOOGLE_NODES, fixed.GOOGLE_SLOTS)
 
 
-def _livelock(_case: Case) -> Workload:
+def _livelock(_case: PreemptionCase) -> PreemptionWorkload:
     """A long task on one slot, and short important ones that come before a dump of it would pay."""
-    low = Job(Levels.LOW, 0.0, ((fixed.LIVELOCK_S, fixed.LIVELOCK_GB),))
+    low = StudyJob(Levels.LOW, 0.0, ((fixed.LIVELOCK_S, fixed.LIVELOCK_GB),))
     task = ((fixed.LIVELOCK_HIGH_S, fixed.LIVELOCK_GB),)
     waves = range(fixed.LIVELOCK_WAVES)
-    high = (Job(Levels.HIGH, fixed.LIVELOCK_FIRST_S + wave * fixed.LIVELOCK_EVERY_S, task) for wave in waves)
-    return Workload((low, *high), 1, 1)
+    high = (StudyJob(Levels.HIGH, fixed.LIVELOCK_FIRST_S + wave * fixed.LIVELOCK_EVERY_S, task) for wave in waves)
+    return PreemptionWorkload((low, *high), 1, 1)
 
 
 def _around(random: Random, mean: float, spread: float) -> float:
@@ -118,7 +120,7 @@ def _whole(sizes: list[float], total: int) -> Iterator[int]:
         weight -= size
 
 
-_KINDS: Mapping[str, Callable[[Case], Workload]] = {
+_KINDS: Mapping[str, Callable[[PreemptionCase], PreemptionWorkload]] = {
     "rig": _rig,
     "yarn": _yarn,
     "google": _google,

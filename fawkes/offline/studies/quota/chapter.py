@@ -6,7 +6,7 @@ from fawkes.offline.studies.quota import fixed
 from fawkes.offline.studies.quota.cases import MODELS
 from fawkes.offline.studies.quota.experiments.alone import ALONE
 from fawkes.offline.studies.quota.experiments.exact import EXACT
-from fawkes.offline.studies.quota.experiments.experiment import Study
+from fawkes.offline.studies.quota.experiments.experiment import QuotaStudy
 from fawkes.offline.studies.quota.experiments.nodes import NODES
 from fawkes.offline.studies.quota.experiments.skew import SKEW
 from fawkes.offline.studies.quota.experiments.together import TOGETHER
@@ -38,7 +38,7 @@ CHAPTER = Chapter(
     about=ABOUT,
     seeds=fixed.SEEDS,
     models=MODELS,
-    study=Study,
+    study=QuotaStudy,
     play=play,
     label=lambda case: str(case.arrivals[0].app),
 )

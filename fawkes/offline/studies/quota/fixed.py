@@ -28,7 +28,7 @@ OVERHEAD: Final = 1.10
 """Work of Benchmark 2 under xSpark, as a multiple of Table 6's (fitted on EDF_all with gamma 1)."""
 
 
-class Reported(NamedTuple):
+class QuotaRow(NamedTuple):
     """A row of Table 4: percent, percent, cores."""
 
     error: float
@@ -36,7 +36,7 @@ class Reported(NamedTuple):
     cores: float
 
 
-class Application(NamedTuple):
+class StudyApplication(NamedTuple):
     """An application: seconds on all cores (Table 6; for Benchmark 3 what its overload implies), its stages as parts
     of these, the tasks of an executor, the nominal rate, and its rows of Table 4 by how far the deadline is relaxed.
 
@@ -47,7 +47,7 @@ class Application(NamedTuple):
     parts: tuple[float, ...]
     tasks: int
     rate: float
-    table_4: Mapping[int, Reported]
+    table_4: Mapping[int, QuotaRow]
     narrow: int | None = None
 
     @property
@@ -58,26 +58,26 @@ class Application(NamedTuple):
         return log(times) / log(tight.cores / loose.cores)
 
 
-def _rows(*values: tuple[float, float, float]) -> Mapping[int, Reported]:
-    return {relaxed: Reported(*row) for relaxed, row in zip(RELAXED, values, strict=True)}
+def _rows(*values: tuple[float, float, float]) -> Mapping[int, QuotaRow]:
+    return {relaxed: QuotaRow(*row) for relaxed, row in zip(RELAXED, values, strict=True)}
 
 
-APPLICATIONS: Final[Mapping[str, Application]] = {
-    "aggr-by-key": Application(90.0, (0.6, 0.4), 1250, 319e3,
+APPLICATIONS: Final[Mapping[str, StudyApplication]] = {
+    "aggr-by-key": StudyApplication(90.0, (0.6, 0.4), 1250, 319e3,
                                _rows((-0.90, 3.00, 60.41), (0.78, 1.05, 37.63), (0.26, 0.25, 29.15))),
-    "aggr-by-key-int": Application(90.0, (0.6, 0.4), 1250, 267e3,
+    "aggr-by-key-int": StudyApplication(90.0, (0.6, 0.4), 1250, 267e3,
                                    _rows((-2.31, 4.81, 62.22), (0.77, 0.85, 39.21), (0.77, 0.52, 30.86))),
-    "group-by": Application(86.6, (0.4, 0.6), 1250, 486e3,
+    "group-by": StudyApplication(86.6, (0.4, 0.6), 1250, 486e3,
                             _rows((-1.73, 5.67, 61.57), (0.28, 0.60, 42.95), (0.31, 0.36, 34.59))),
-    "sort-by-key": Application(90.0, (0.1, 0.4, 0.5), 1250, 400e3,
+    "sort-by-key": StudyApplication(90.0, (0.1, 0.4, 0.5), 1250, 400e3,
                                _rows((-1.31, 0.79, 59.19), (1.18, 0.41, 45.23), (0.44, 0.31, 35.44))),
-    "sort-by-key-int": Application(90.0, (0.1, 0.4, 0.5), 1250, 400e3,
+    "sort-by-key-int": StudyApplication(90.0, (0.1, 0.4, 0.5), 1250, 400e3,
                                    _rows((-2.48, 1.32, 59.19), (0.32, 0.21, 46.44), (0.42, 0.15, 38.29))),
-    "KMeans": Application(85.9, (0.3, 0.3, 0.05, 0.35), 250, 5142e3,
+    "KMeans": StudyApplication(85.9, (0.3, 0.3, 0.05, 0.35), 250, 5142e3,
                           _rows((-0.92, 1.71, 54.43), (0.89, 0.94, 43.08), (0.58, 0.72, 36.15)), narrow=2),
-    "PageRank": Application(59.1, (0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.15), 250, 671e3,
+    "PageRank": StudyApplication(59.1, (0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.15), 250, 671e3,
                             _rows((-1.20, 2.70, 58.77), (0.71, 1.03, 44.76), (0.61, 0.68, 37.93)), narrow=7),
-    "SVM": Application(77.6, (0.3, 0.25, 0.1, 0.35), 250, 46e3,
+    "SVM": StudyApplication(77.6, (0.3, 0.25, 0.1, 0.35), 250, 46e3,
                        _rows((0.71, 2.69, 52.62), (1.49, 1.58, 41.62), (1.91, 0.98, 34.39)), narrow=2),
 }  # fmt: skip
 """Table 2 and the sheet's nominal rates; the parts of stages are ours, but for PageRank's number of nine."""
@@ -87,7 +87,7 @@ NARROW_TASKS: Final = 8
 STRATEGIES: Final = ("edf_all", "edf_pure", "edf_prop", "proportional", "speed")
 
 
-class Arrival(NamedTuple):
+class StudyArrival(NamedTuple):
     """An application of a benchmark: when it comes, and its deadline from then on (seconds)."""
 
     app: str
@@ -97,17 +97,19 @@ class Arrival(NamedTuple):
 
 
 BENCHMARK_1: Final = (
-    Arrival("PageRank", 0, 300, 59.1),
-    Arrival("KMeans", 40, 300, 85.9),
-    Arrival("SVM", 80, 120, 77.6),
+    StudyArrival("PageRank", 0, 300, 59.1),
+    StudyArrival("KMeans", 40, 300, 85.9),
+    StudyArrival("SVM", 80, 120, 77.6),
 )
 BENCHMARK_2: Final = tuple(
-    Arrival(app, at_s, deadline_s, work_s * OVERHEAD)
+    StudyArrival(app, at_s, deadline_s, work_s * OVERHEAD)
     for app, at_s, deadline_s, work_s in (("PageRank", 0, 250, 59.1), ("KMeans", 40, 160, 85.9), ("SVM", 80, 250, 77.6))
 )
 BENCHMARK_3: Final = (
-    Arrival("aggr-by-key", 0, 120, 90.0), Arrival("group-by", 40, 200, 86.6), Arrival("aggr-by-key-int", 80, 160, 90.0),
-)  # fmt: skip
+    StudyArrival("aggr-by-key", 0, 120, 90.0),
+    StudyArrival("group-by", 40, 200, 86.6),
+    StudyArrival("aggr-by-key-int", 80, 160, 90.0),
+)
 TABLE_6: Final[Mapping[str, tuple[float, float, float]]] = {
     "fifo": (80.3, 65.0, -18.8),
     "edf_all gamma 1": (74.0, 36.6, 32.5),

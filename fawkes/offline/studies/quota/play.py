@@ -11,13 +11,13 @@ from typing import Any
 from fawkes.base.catalog import Kind, bundled_dir
 from fawkes.core.quota import control
 from fawkes.core.quota.control import Control
-from fawkes.core.quota.planner import Held, StagePlan, deal_tasks, mean_rate, plan_stage
-from fawkes.core.quota.profile import Profile, Stage
+from fawkes.core.quota.planner import HeldExecutors, StagePlan, deal_tasks, mean_rate, plan_stage
+from fawkes.core.quota.profile import ApplicationProfile, ProfiledStage
 from fawkes.core.quota.supervisor import supervise
 from fawkes.core.quota.values import Claim, Divide, Parameters
 from fawkes.offline.studies.quota import fixed
-from fawkes.offline.studies.quota.cases import MODELS, Case, theta_of
-from fawkes.offline.studies.quota.fixed import APPLICATIONS, Arrival
+from fawkes.offline.studies.quota.cases import MODELS, QuotaCase, theta_of
+from fawkes.offline.studies.quota.fixed import APPLICATIONS, StudyArrival
 from fawkes.offline.studies.quota.tasks import Part, lengths_of
 from fawkes.policy.worker.policies import load_quota, policy_text
 
@@ -35,7 +35,7 @@ def strategy(name: str) -> Divide:
     return load_quota(policy_text(name.upper(), path.name, path.read_text("utf-8")))
 
 
-def stage_lengths(case: Case, arrival: Arrival, seed: int, skew: float | None) -> list[list[float]]:
+def stage_lengths(case: QuotaCase, arrival: StudyArrival, seed: int, skew: float | None) -> list[list[float]]:
     """Lengths of the tasks of each stage of an application, over all nodes; on all cores they take ``work_s``."""
     app, model, lengths = APPLICATIONS[arrival.app], MODELS[case.model], []
     for place, part in enumerate(app.parts):
@@ -66,14 +66,14 @@ def full_s(lengths: Sequence[float]) -> float:
     return max(Part(part, fixed.CORES).full_s for part in dealt(lengths, fixed.NODES))
 
 
-def profile_of(case: Case, arrival: Arrival) -> Profile:
+def profile_of(case: QuotaCase, arrival: StudyArrival) -> ApplicationProfile:
     """The profile of an application, from a run on all cores with data of its own."""
-    rate, stages = APPLICATIONS[arrival.app].rate, list[Stage]()
+    rate, stages = APPLICATIONS[arrival.app].rate, list[ProfiledStage]()
     lengths = stage_lengths(case, arrival, _PROFILED, case.profiled)
     records = [rate * sum(each) for each in lengths]
     for place, each in enumerate(lengths):
         stages.append(
-            Stage(
+            ProfiledStage(
                 id=f"{place}",
                 duration_s=full_s(each),
                 tasks=len(each),
@@ -83,7 +83,7 @@ def profile_of(case: Case, arrival: Arrival) -> Profile:
                 parents=(f"{place - 1}",) if place else (),
             )
         )
-    return Profile(arrival.app, 1, tuple(stages))
+    return ApplicationProfile(arrival.app, 1, tuple(stages))
 
 
 @dataclass
@@ -100,10 +100,10 @@ class _Executor:
 class _Running:
     """An application under way."""
 
-    case: Case
-    arrival: Arrival
+    case: QuotaCase
+    arrival: StudyArrival
     lengths: list[list[float]]
-    profile: Profile
+    profile: ApplicationProfile
     deadline_s: float
     theta: float
     rate: float | None
@@ -127,10 +127,10 @@ class _Running:
         return self.began_s + self.plan.deadline_s
 
 
-class Play:
+class QuotaPlay:
     """The course of one case."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: QuotaCase) -> None:
         self.case, self.model = case, MODELS[case.model]
         gamma = case.gamma if self.model.gamma is None else self.model.gamma
         alpha = case.alpha if self.model.alpha is None else self.model.alpha
@@ -139,7 +139,7 @@ class Play:
         self.apps = [self._app(arrival) for arrival in case.arrivals]
         self.trace: list[tuple[float, ...]] = []
 
-    def _app(self, arrival: Arrival) -> _Running:
+    def _app(self, arrival: StudyArrival) -> _Running:
         case = self.case
         lengths = stage_lengths(case, arrival, case.seed, case.skew)
         base_s = sum(map(full_s, lengths))
@@ -189,7 +189,7 @@ class Play:
             records=stage.records_read,
             spent_s=now_s - app.arrival.at_s,
             deadline_s=app.deadline_s,
-            held=Held(executors=len(self.nodes), node_cores=fixed.CORES),
+            held=HeldExecutors(executors=len(self.nodes), node_cores=fixed.CORES),
             parameters=self.parameters,
             end_s=app.profile.end_s,
         )
@@ -336,12 +336,12 @@ def _outcome(app: _Running) -> Row:
     }
 
 
-def play(case: Case) -> Row:
+def play(case: QuotaCase) -> Row:
     """The row of a case: for each application its deadline, duration, errors (eq. 4 and 5) and mean cores."""
-    return _fifo(case) if case.fifo else Play(case).run()
+    return _fifo(case) if case.fifo else QuotaPlay(case).run()
 
 
-def _fifo(case: Case) -> Row:
+def _fifo(case: QuotaCase) -> Row:
     """Stock Spark: all cores to whoever came first."""
     free_s, rows = 0.0, []
     for arrival in case.arrivals:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fawkes.base.version import __version__
 from fawkes.offline.runs.work import Row, Runner, in_this_process
-from fawkes.offline.studies.shared.page import Page, write_page
+from fawkes.offline.studies.shared.page import StudyPage, write_page
 from fawkes.offline.studies.shared.statements import Experiment, Study, judge, reasons_of
 from fawkes.offline.studies.shared.verdicts import RuleVerdict
 
@@ -80,7 +80,7 @@ class Chapter:
             f"Made by `{self.command}` of Fawkes {__version__}: {len(rows)} runs, seeds {seeds[0]} to {seeds[-1]}. "
             f"{self.about}"
         )
-        page = Page(title=self.title, made_by=made_by, verdicts=verdicts, reasons=reasons, gaps=self.gaps)
+        page = StudyPage(title=self.title, made_by=made_by, verdicts=verdicts, reasons=reasons, gaps=self.gaps)
         exhibits = [exhibit for experiment in self.experiments for exhibit in experiment.exhibits]
         write_page(page, exhibits, study, folder, pictures=pictures)
         return verdicts

@@ -68,7 +68,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class StudyPage:
     """``reasons`` by the names of verdicts, ``failed`` a line for each run that failed.
 
     ``gaps`` are what the model leaves out, ``links`` titles and places of further pages, ``reason`` is the form of one.
@@ -89,7 +89,7 @@ class Page:
         return [self.reason.format(name=name, text=self.reasons[name]) for name in named]
 
 
-def write_page(page: Page, exhibits: Iterable[Exhibit], rows: Any, folder: Path, *, pictures: bool) -> None:
+def write_page(page: StudyPage, exhibits: Iterable[Exhibit], rows: Any, folder: Path, *, pictures: bool) -> None:
     """Write index.md, the self-contained index.html, and verdicts, tables and pictures beside them."""
     write_frame(folder / "verdicts", pd.DataFrame([asdict(verdict) for verdict in page.verdicts]))
     shown = [_made(exhibit, rows, folder, pictures) for exhibit in exhibits]
@@ -128,7 +128,7 @@ def _verdict_table(verdicts: Sequence[RuleVerdict]) -> pd.DataFrame:
     )
 
 
-def _markdown(page: Page, shown: Sequence[Made]) -> Iterator[str]:
+def _markdown(page: StudyPage, shown: Sequence[Made]) -> Iterator[str]:
     yield f"# {page.title}\n\n{page.made_by}\n\n{_counted(page.verdicts)}\n"
     if page.links:
         yield "Further chapters: " + ", ".join(f"[{name}]({place})" for name, place in page.links.items()) + ".\n"
@@ -151,7 +151,7 @@ def _markdown(page: Page, shown: Sequence[Made]) -> Iterator[str]:
         yield from (f"- {line}" for line in page.failed)
 
 
-def _html(page: Page, shown: Sequence[Made]) -> Iterator[str]:
+def _html(page: StudyPage, shown: Sequence[Made]) -> Iterator[str]:
     yield f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(page.title)}</title><style>{_STYLE}</style>"
     yield f"<h1>{escape(page.title)}</h1><p>{escape(page.made_by)}</p>"
     yield f"<p>{_counted(page.verdicts)}</p>"

@@ -42,7 +42,7 @@ class Study:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class VerdictReason:
     """A reason why a verdict differs: a claim, printed only when its check holds on runs without the alleged cause."""
 
     claim: str
@@ -66,7 +66,7 @@ class Statement:
     refuted_by: str
     models: tuple[str, ...]
     cases: tuple[Any, ...] = ()
-    reason: Reason | None = None
+    reason: VerdictReason | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ LOADS = {"step": fixed.STEP, "alternating": fixed.ALTERNATING, "longer": fixed.L
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class StreamModel:
     """Differences of a refuting model.
 
     ``restart_s``: seconds of a restart. ``stop``: an elastic rescale is a restart too. ``lend``: batch jobs get idle
@@ -28,21 +28,21 @@ class Model:
 
 
 MODELS = {
-    "": Model(),
-    "instant": Model(restart_s=0),
-    "stop": Model(stop=True),
-    "own-only": Model(lend=False),
-    "keeps": Model(reclaim=False),
-    "lossless": Model(lossy=False, freeze=True),
-    "no-share": Model(promised=0),
-    "modulo": Model(),
-    "one-node": Model(),
+    "": StreamModel(),
+    "instant": StreamModel(restart_s=0),
+    "stop": StreamModel(stop=True),
+    "own-only": StreamModel(lend=False),
+    "keeps": StreamModel(reclaim=False),
+    "lossless": StreamModel(lossy=False, freeze=True),
+    "no-share": StreamModel(promised=0),
+    "modulo": StreamModel(),
+    "one-node": StreamModel(),
 }
 """The model as it is (""), and those that refute, by name. The last two change rules without runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class StreamCase:
     """One run. ``mode``: elastic, default (grows by a restart and never shrinks) or peak (always its largest size).
 
     ``batch`` is the preemption policy of the batch jobs; "" is a stream without batch jobs.

@@ -6,7 +6,7 @@ from fawkes.offline.studies.shared.chapter import Chapter
 from fawkes.offline.studies.streams import fixed
 from fawkes.offline.studies.streams.cases import MODELS
 from fawkes.offline.studies.streams.experiments.beside import BESIDE
-from fawkes.offline.studies.streams.experiments.experiment import Study
+from fawkes.offline.studies.streams.experiments.experiment import StreamStudy
 from fawkes.offline.studies.streams.experiments.hour import HOUR
 from fawkes.offline.studies.streams.experiments.rescale import RESCALE
 from fawkes.offline.studies.streams.experiments.state import STATE
@@ -34,7 +34,7 @@ CHAPTER = Chapter(
     about=ABOUT,
     seeds=fixed.SEEDS,
     models=MODELS,
-    study=Study,
+    study=StreamStudy,
     play=play,
     label=lambda case: f"{case.load} {case.mode} {case.batch}",
 )

@@ -13,7 +13,7 @@ from fawkes.core.preemption.values import Action, Cause, Choose, Device, Medium,
 from fawkes.core.streams.monitor import watch
 from fawkes.core.streams.values import MonitorState, ScaleIn, ScaleUp, StreamReading, Thresholds
 from fawkes.offline.studies.streams import fixed
-from fawkes.offline.studies.streams.cases import LOADS, MODELS, Case, Model
+from fawkes.offline.studies.streams.cases import LOADS, MODELS, StreamCase, StreamModel
 from fawkes.offline.studies.streams.hashing import migration, ring_of
 from fawkes.policy.worker.policies import load_preemption, policy_text
 
@@ -50,8 +50,8 @@ class _Batch:
 class _Play:
     """The state of a run, and its sums."""
 
-    case: Case
-    model: Model
+    case: StreamCase
+    model: StreamModel
     most: int
     wants: int = fixed.BASE_CORES
     state: MonitorState = field(default_factory=MonitorState)
@@ -149,7 +149,7 @@ class _Play:
             self.running.append(task)
 
 
-def play(case: Case) -> Row:
+def play(case: StreamCase) -> Row:
     """The figures of a case, with its course second by second."""
     model = MODELS[case.model]
     most = fixed.CORES - (model.promised if case.batch else 0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fawkes.base.catalog import Catalog, CatalogFile, Origin
 from fawkes.offline.studies.flat.allocators import Allocator, parsed
-from fawkes.offline.studies.flat.jobs import Jobs
+from fawkes.offline.studies.flat.jobs import FlatJobs
 from fawkes.offline.studies.flat.metrics import ENDS, FlatOutcome
 from fawkes.offline.studies.flat.play import play, policy_named
 
@@ -21,9 +21,9 @@ Row = tuple[float, int, float, float]
 """Submission, tasks, work and deadline of a job, times in seconds; an infinite deadline for none."""
 
 
-def jobs_of(*rows: Row) -> Jobs:
+def jobs_of(*rows: Row) -> FlatJobs:
     submit, tasks, work, deadline = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [], [])
-    return Jobs("small", np.array(submit, float), np.array(tasks, np.int64), np.array(work, float), None,
+    return FlatJobs("small", np.array(submit, float), np.array(tasks, np.int64), np.array(work, float), None,
                 np.array(deadline, float))  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def policy(name: str) -> CatalogFile:
     return replace(policy_named(Allocator(name), CATALOG), origin=Origin.BUNDLED)
 
 
-def run(jobs: Jobs, capacity: int, allocator: str, *, readable: bool = True) -> FlatOutcome:
+def run(jobs: FlatJobs, capacity: int, allocator: str, *, readable: bool = True) -> FlatOutcome:
     asked = parsed(allocator)
     return play(jobs, capacity, asked, policy(asked.policy), readable=readable)
 

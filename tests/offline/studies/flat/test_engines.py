@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fawkes.offline.studies.flat.allocators import DEFAULTS, parsed
 from fawkes.offline.studies.flat.compiled import layout
 from fawkes.offline.studies.flat.deadlines import TYPES, with_deadlines
-from fawkes.offline.studies.flat.jobs import Jobs
+from fawkes.offline.studies.flat.jobs import FlatJobs
 from fawkes.offline.studies.flat.metrics import FlatOutcome
 from fawkes.offline.studies.flat.play import admission_of
 from fawkes.offline.studies.flat.twins import twin
@@ -42,7 +42,7 @@ ALLOCATORS = st.one_of(
 
 
 @st.composite
-def loads(draw: st.DrawFn) -> tuple[Jobs, int]:
+def loads(draw: st.DrawFn) -> tuple[FlatJobs, int]:
     """Up to 40 jobs that come close together; many at one time, some without a deadline or with a hopeless one."""
     capacity = draw(st.integers(1, 30))
     rows: list[Row] = []
@@ -76,7 +76,7 @@ def assert_equal(one: FlatOutcome, other: FlatOutcome) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(load=loads(), allocator=ALLOCATORS)
-def test_both_pools_come_to_the_same(load: tuple[Jobs, int], allocator: str) -> None:
+def test_both_pools_come_to_the_same(load: tuple[FlatJobs, int], allocator: str) -> None:
     jobs, capacity = load
     assert_equal(run(jobs, capacity, allocator), run(jobs, capacity, allocator, readable=False))
 

@@ -14,7 +14,7 @@ from fawkes.offline.studies.flat.allocators import parsed
 from fawkes.offline.studies.flat.deadlines import TYPES, VARIABLE, with_deadlines
 from fawkes.offline.studies.flat.metrics import FlatOutcome
 from fawkes.offline.studies.flat.play import admission_of, is_compiled, play
-from fawkes.offline.studies.flat.pool import Pool
+from fawkes.offline.studies.flat.pool import FlatPool
 from fawkes.offline.studies.flat.twins import twin
 from tests.offline.studies.flat.support import CATALOG, ends, jobs_of, policy, run
 
@@ -78,7 +78,7 @@ class Watched:
 @pytest.mark.parametrize("allocator", ALL)
 def test_3_cpus_are_conserved_at_each_pass(allocator: str) -> None:
     jobs = with_deadlines(twin("TR1", 4, jobs=40), "Aria1x3x", 300, 4)
-    Pool(jobs, 300, Watched(allocator, 300)).run()
+    FlatPool(jobs, 300, Watched(allocator, 300)).run()
 
 
 # --- PYTHIA
@@ -243,7 +243,7 @@ def test_a_policy_that_asks_for_too_many_cpus_is_refused(tmp_path) -> None:  # t
 
 def test_a_pool_without_cpus_is_refused() -> None:
     with pytest.raises(UserError, match="0 CPUs"):
-        Pool(jobs_of((0, 1, 1, 10.0)), 0, admission_of(policy("FIFO"), parsed("FIFO")))
+        FlatPool(jobs_of((0, 1, 1, 10.0)), 0, admission_of(policy("FIFO"), parsed("FIFO")))
 
 
 def test_no_jobs_are_no_work() -> None:

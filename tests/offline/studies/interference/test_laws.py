@@ -10,19 +10,28 @@ from hypothesis import strategies as st
 
 from fawkes.base.units import SECOND_US
 from fawkes.offline.studies.interference.manager import run
-from fawkes.offline.studies.interference.values import NOTHING, Job, Offers, Remedy, Stage, Study
+from fawkes.offline.studies.interference.values import (
+    NOTHING,
+    FrameworkJob,
+    FrameworkStage,
+    InterferenceStudy,
+    Offers,
+    Remedy,
+)
 from tests.offline.studies.interference.support import admission, job, study
 
 FRAMEWORKS = ("hadoop", "spark-coarse", "spark-fine", "storm")
-STAGES = st.lists(st.builds(Stage, st.integers(1, 30), st.integers(1, 60).map(lambda s: s * SECOND_US)), min_size=1,
-                  max_size=2).map(tuple)  # fmt: skip
+STAGE = st.builds(FrameworkStage, st.integers(1, 30), st.integers(1, 60).map(lambda s: s * SECOND_US))
+STAGES = st.lists(STAGE, min_size=1, max_size=2).map(tuple)
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> Study:
+def studies(draw: st.DrawFn) -> InterferenceStudy:
     names = draw(st.lists(st.sampled_from(FRAMEWORKS), min_size=1, max_size=4))
     jobs = [
-        Job(name=f"job-{number}", framework=name, at_us=draw(st.integers(0, 60)) * SECOND_US, stages=draw(STAGES))
+        FrameworkJob(
+            name=f"job-{number}", framework=name, at_us=draw(st.integers(0, 60)) * SECOND_US, stages=draw(STAGES)
+        )
         for number, name in enumerate(names)
     ]
     made = study(draw(st.sampled_from(["dev", "prod"])), *jobs, remedy=draw(st.sampled_from(Remedy)))
@@ -33,7 +42,7 @@ def studies(draw: st.DrawFn) -> Study:
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(studies())
-def test_nobody_holds_more_than_there_is_and_all_work_is_done(made: Study) -> None:
+def test_nobody_holds_more_than_there_is_and_all_work_is_done(made: InterferenceStudy) -> None:
     course = run(made, admission())
     for moment in course.moments:
         held = NOTHING
@@ -53,7 +62,7 @@ def test_nobody_holds_more_than_there_is_and_all_work_is_done(made: Study) -> No
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(studies())
-def test_the_same_study_gives_the_same_course(made: Study) -> None:
+def test_the_same_study_gives_the_same_course(made: InterferenceStudy) -> None:
     assert run(made, admission()) == run(made, admission())
 
 

@@ -12,7 +12,7 @@ from fawkes.base.errors import ConfigError, FawkesError, UserError
 from fawkes.base.units import SECOND_US
 from fawkes.offline.record import toml
 from fawkes.offline.studies.interference.scenario import bundled, load_scenario, path_of
-from fawkes.offline.studies.interference.values import Stage
+from fawkes.offline.studies.interference.values import FrameworkStage
 
 GOOD = """
 [cloud]
@@ -53,7 +53,7 @@ def test_stages_run_one_after_another(tmp_path: Path) -> None:
     stages = 'stages = [{ tasks = 1, task_time = "5s" }, { tasks = 3, task_time = "10s" }]'
     path = written(tmp_path, GOOD.replace('tasks = 4\ntask_time = "10s"', stages))
     (job,) = load_scenario(path).study.jobs
-    assert job.stages == (Stage(1, 5 * SECOND_US), Stage(3, 10 * SECOND_US))
+    assert job.stages == (FrameworkStage(1, 5 * SECOND_US), FrameworkStage(3, 10 * SECOND_US))
 
 
 WRONG = [

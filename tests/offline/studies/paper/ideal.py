@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs, sets
-from fawkes.offline.studies.paper.runs import Run
+from fawkes.offline.studies.paper.runs import PaperRun
 
 #: how much longer on half transient or transient-core nodes, where it is not nothing
 HALF = {("ST", "TR"): 0.40, ("ST", "TC"): 0.23, ("KM", "TR"): 0.2, ("AH", "TR"): 0.2}
@@ -29,13 +29,13 @@ def seconds(value: float) -> Row:
     return {"seconds": value, "each_s": [value] * 3}
 
 
-def ideal_rows() -> dict[Run, Row]:
+def ideal_rows() -> dict[PaperRun, Row]:
     """A row for each run of the experiments."""
     found = {run: _micro(dict(run.values), run.kind) for run in sets.experiment_runs() if run.kind != "replay"}
     return found | {run: _macro(dict(run.values)) for run in _replays()}
 
 
-def _replays() -> list[Run]:
+def _replays() -> list[PaperRun]:
     more = [runs.replay("WKLD-A", "None")]
     return more + [run for run in sets.experiment_runs() if run.kind == "replay"]
 

@@ -20,7 +20,7 @@ from fawkes.offline.studies.deadlines.rules import rules
 from fawkes.offline.studies.deadlines.runs import chapter_runs
 from fawkes.offline.studies.deadlines.study import MODELS
 from fawkes.offline.studies.deadlines.verdicts import judge
-from fawkes.offline.studies.flat.grid import Cell, cells, run_cell
+from fawkes.offline.studies.flat.grid import FlatCell, cells, run_cell
 from fawkes.offline.studies.shared.verdicts import CANNOT_FAIL, NOT_SHOWN, REPRODUCED
 
 DOCS = Path(__file__).parents[4] / "docs" / "paper" / "deadlines"
@@ -31,9 +31,9 @@ AGAIN = [
 
 
 @cache
-def published() -> dict[Cell, Row]:
+def published() -> dict[FlatCell, Row]:
     stored = json.loads((DOCS / "rows.json").read_text(encoding="utf-8"))
-    return {Cell(**one["cell"]): one["row"] for one in stored}
+    return {FlatCell(**one["cell"]): one["row"] for one in stored}
 
 
 def test_all_runs_of_the_chapter_are_published() -> None:
@@ -61,7 +61,7 @@ def test_the_page_has_each_verdict() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", AGAIN, ids=str)
-def test_the_published_rows_come_again(cell: Cell) -> None:
+def test_the_published_rows_come_again(cell: FlatCell) -> None:
     again, stored = run_cell(None, cell), published()[cell]
     for key in ("jobs", "met", "missed", "killed", "dropped"):
         assert again[key] == stored[key]

@@ -15,7 +15,7 @@ from fawkes.offline.studies.paper.experiments.micro import (
     removal_busy_s,
     removal_idle_s,
 )
-from fawkes.offline.studies.paper.judging.fixed import Model, varied
+from fawkes.offline.studies.paper.judging.fixed import FixedModel, varied
 from fawkes.sim.hadoop.constants import PAPER
 from fawkes.sim.hadoop.profile import Profile
 
@@ -44,21 +44,21 @@ def test_the_reference_is_the_time_alone_on_ten_core_nodes() -> None:
 def test_idle_nodes_leave_in_the_time_that_hdfs_gives_each() -> None:
     # 10 GB at two blocks of 128 MiB every 3 s, whatever the disks could do.
     expected = 10e9 / (2 * 134_217_728 / 3)
-    assert removal_idle_s(Model(EVEN), 1, True)["node_s"] == pytest.approx(expected, rel=0.01)
-    assert removal_idle_s(Model(EVEN), 4, False)["total_s"] == pytest.approx(4 * expected, rel=0.01)
+    assert removal_idle_s(FixedModel(EVEN), 1, True)["node_s"] == pytest.approx(expected, rel=0.01)
+    assert removal_idle_s(FixedModel(EVEN), 4, False)["total_s"] == pytest.approx(4 * expected, rel=0.01)
     # 16 leave: the 4 disks of those that stay take 200 MB/s each, and lose to 16 streams.
     taken = 4 * 200e6 / (1 + EVEN.disk_seek * (1 - 4 / 16))
-    assert removal_idle_s(Model(EVEN), 16, True)["total_s"] == pytest.approx(160e9 / taken, rel=0.01)
+    assert removal_idle_s(FixedModel(EVEN), 16, True)["total_s"] == pytest.approx(160e9 / taken, rel=0.01)
     # HDFS looks every 30 s whether they are empty.
-    assert removal_idle_s(Model(), 1, True)["node_s"] == pytest.approx(120)
+    assert removal_idle_s(FixedModel(), 1, True)["node_s"] == pytest.approx(120)
 
 
 def test_removing_nodes_at_the_start_of_a_job_makes_it_slower() -> None:
-    assert removal_busy_s(Model(), "ST", 4) > 1.2 * removal_busy_s(Model(), "ST", 0)
+    assert removal_busy_s(FixedModel(), "ST", 4) > 1.2 * removal_busy_s(FixedModel(), "ST", 0)
 
 
 def test_a_varied_constant_changes_what_depends_on_it() -> None:
-    plain = application_s(Model(), "WC", 20, "", 0)
+    plain = application_s(FixedModel(), "WC", 20, "", 0)
     assert application_s(varied("cpu_compute", 2.0), "WC", 20, "", 0) > 1.5 * plain
     assert application_s(varied("disk_bytes_s", 2.0), "WC", 20, "", 0) == pytest.approx(plain, rel=0.05)
 

@@ -17,8 +17,8 @@ from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper import runs
 from fawkes.offline.studies.paper.experiments import growing, half, removing, sites
 from fawkes.offline.studies.paper.page import judge, why
-from fawkes.offline.studies.paper.rows import Rows
-from fawkes.offline.studies.paper.runs import Run
+from fawkes.offline.studies.paper.rows import PaperRows
+from fawkes.offline.studies.paper.runs import PaperRun
 
 DOCS = Path(__file__).parents[4] / "docs" / "paper"
 #: some runs of each experiment, about half a minute in all
@@ -39,10 +39,10 @@ AGAIN = [
 ]
 
 
-def published() -> dict[Run, Row]:
+def published() -> dict[PaperRun, Row]:
     stored = json.loads((DOCS / "rows.json").read_text(encoding="utf-8"))
     return {
-        Run(**{**one["run"], "values": tuple((name, value) for name, value in one["run"]["values"])}): one["row"]
+        PaperRun(**{**one["run"], "values": tuple((name, value) for name, value in one["run"]["values"])}): one["row"]
         for one in stored
     }
 
@@ -60,7 +60,7 @@ def test_the_page_says_each_verdict_what_would_refute_it_and_why_it_differs() ->
     for one in judge(published()):
         assert f"| {one.name} | {one.published} | {one.ours} | {one.verdict} | {one.refuted_by} |" in page
         if one.verdict == "differs":
-            assert f"Why {one.name} differs: {why(one.name, Rows(published()))}" in page
+            assert f"Why {one.name} differs: {why(one.name, PaperRows(published()))}" in page
 
 
 @pytest.mark.slow
@@ -72,6 +72,6 @@ def test_the_page_says_each_verdict_what_would_refute_it_and_why_it_differs() ->
         for place, run in enumerate(dict.fromkeys(AGAIN))
     ],
 )
-def test_a_run_gives_the_published_row_again(run: Run) -> None:
+def test_a_run_gives_the_published_row_again(run: PaperRun) -> None:
     row, said = json.loads(json.dumps(runs.execute(run))), published()[run]
     assert {name: row[name] for name in said} == said

@@ -9,8 +9,8 @@ from fawkes.offline.studies.paper import runs
 from fawkes.offline.studies.paper.experiments.growing import grow
 from fawkes.offline.studies.paper.judging.models import MODELS
 from fawkes.offline.studies.paper.page import judge, ruled
-from fawkes.offline.studies.paper.rows import Rows
-from fawkes.offline.studies.paper.runs import Run
+from fawkes.offline.studies.paper.rows import PaperRows
+from fawkes.offline.studies.paper.runs import PaperRun
 from fawkes.offline.studies.paper.sets import STATEMENTS, range_runs, refuting_runs, used_models
 from fawkes.offline.studies.shared.verdicts import CANNOT_FAIL, DIFFERS, HOLDS, REPRODUCED, RuleVerdict
 from tests.offline.studies.paper.ideal import ideal_rows, seconds
@@ -25,28 +25,28 @@ SHORT = ("no-link", "free-moves", "no-loading")
 LONG = ("serial", "no-disks", "slow-link")
 
 
-def by_name(rows: Rows) -> dict[str, RuleVerdict]:
+def by_name(rows: PaperRows) -> dict[str, RuleVerdict]:
     return {one.name: one for one in ruled(rows)}
 
 
 def test_every_statement_says_what_would_refute_it() -> None:
-    assert sorted(by_name(Rows(IDEAL))) == sorted(STATEMENTS)
+    assert sorted(by_name(PaperRows(IDEAL))) == sorted(STATEMENTS)
     assert len(STATEMENTS) == 45
 
 
 def test_every_rule_holds_on_rows_as_the_paper_has_them() -> None:
-    assert [one for one in ruled(Rows(IDEAL)) if one.verdict != REPRODUCED] == []
+    assert [one for one in ruled(PaperRows(IDEAL)) if one.verdict != REPRODUCED] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "model"), STANDING_IN)
 def test_a_rule_fails_where_policies_or_roles_lack_the_effect(name: str, model: str) -> None:
-    assert by_name(Rows(IDEAL, model=model))[name].verdict == DIFFERS
+    assert by_name(PaperRows(IDEAL, model=model))[name].verdict == DIFFERS
 
 
 def holding(model: str) -> list[str]:
     """Statements of which this model is a refuting one, and whose rules do not say so."""
-    found = by_name(Rows({run: runs.execute(run) for run in refuting_runs() if run.model == model}, model=model))
+    found = by_name(PaperRows({run: runs.execute(run) for run in refuting_runs() if run.model == model}, model=model))
     names = [name for name, against in STATEMENTS.items() if model in against.models]
     assert set(names) <= set(found), [one.ours for one in found.values()]
     return [f"{name}: {found[name].ours}" for name in names if found[name].verdict != DIFFERS]
@@ -112,12 +112,12 @@ def test_a_rule_is_judged_over_the_range_of_what_the_paper_does_not_say(at: floa
 
 
 def test_jobs_that_are_nine_tenths_serial_grow_in_a_line_but_do_not_gain() -> None:
-    def amdahl(run: Run) -> Row:
+    def amdahl(run: PaperRun) -> Row:
         values = dict(run.values)
         return seconds(100 * (0.9 + 0.1 / (1 + int(values["others"]) / 20)))
 
     rows = IDEAL | {run: amdahl(run) for run in grow() if ("core", 20) in run.values}
-    found = by_name(Rows(rows))["6.3-TC"]
+    found = by_name(PaperRows(rows))["6.3-TC"]
     assert "R2 0.988" in found.ours
     assert found.verdict == DIFFERS
 
@@ -130,4 +130,4 @@ def test_what_follows_from_construction_is_never_reproduced() -> None:
 
 def test_all_models_that_refute_are_named() -> None:
     assert set(used_models()) <= set(MODELS)
-    assert all(isinstance(run, Run) for run in refuting_runs())
+    assert all(isinstance(run, PaperRun) for run in refuting_runs())

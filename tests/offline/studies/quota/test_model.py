@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fawkes.offline.studies.quota import fixed
-from fawkes.offline.studies.quota.cases import Case, alone
+from fawkes.offline.studies.quota.cases import QuotaCase, alone
 from fawkes.offline.studies.quota.experiments.together import _B2, _B3
 from fawkes.offline.studies.quota.fixed import APPLICATIONS
-from fawkes.offline.studies.quota.play import Play, dealt, full_s, play, stage_lengths
+from fawkes.offline.studies.quota.play import QuotaPlay, dealt, full_s, play, stage_lengths
 from fawkes.offline.studies.quota.tasks import Part, lengths_of
 
 LENGTHS = st.lists(st.floats(0.1, 20), min_size=1, max_size=40)
@@ -85,10 +85,10 @@ def test_exponents_are_those_that_the_tight_and_loose_rows_imply() -> None:
 @given(
     st.sampled_from([*_B2.values(), *_B3.values()]), st.integers(1, 9), st.sampled_from([0.0, 0.4, 1.0]),
 )  # fmt: skip
-def test_no_node_ever_gives_more_cores_than_it_has(case: Case, seed: int, gamma: float) -> None:
+def test_no_node_ever_gives_more_cores_than_it_has(case: QuotaCase, seed: int, gamma: float) -> None:
     watched: list[float] = []
 
-    class Watched(Play):
+    class Watched(QuotaPlay):
         def _enact(self) -> None:
             super()._enact()
             watched.extend(

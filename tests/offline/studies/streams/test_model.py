@@ -5,16 +5,18 @@ from __future__ import annotations
 import pytest
 
 from fawkes.offline.studies.streams import fixed
-from fawkes.offline.studies.streams.cases import Case
+from fawkes.offline.studies.streams.cases import StreamCase
 from fawkes.offline.studies.streams.play import moved_share, play
 
 CASES = [
-    Case(mode=mode, batch=batch) for mode in ("elastic", "default", "peak") for batch in ("", "kill", "checkpoint")
+    StreamCase(mode=mode, batch=batch)
+    for mode in ("elastic", "default", "peak")
+    for batch in ("", "kill", "checkpoint")
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.mode} {case.batch}")
-def test_cores_and_records_are_conserved(case: Case) -> None:
+def test_cores_and_records_are_conserved(case: StreamCase) -> None:
     row = play(case)
     course = row["course"]
     assert all(second["cores"] + second["batch"] <= fixed.CORES for second in course)
@@ -24,7 +26,7 @@ def test_cores_and_records_are_conserved(case: Case) -> None:
 
 
 def test_batch_tasks_lose_their_cores_at_once_when_killed_and_late_when_saved() -> None:
-    kill, saved = (play(Case(mode="elastic", batch=policy)) for policy in ("kill", "checkpoint"))
+    kill, saved = (play(StreamCase(mode="elastic", batch=policy)) for policy in ("kill", "checkpoint"))
     assert kill["over_s"] == 0 < saved["over_s"]
     assert saved["batch_core_s"] > kill["batch_core_s"]
 
@@ -35,5 +37,5 @@ def test_two_thirds_of_the_keys_move_when_holders_are_three_times_as_many() -> N
 
 
 def test_a_load_that_stays_low_changes_nothing() -> None:
-    course = play(Case(mode="elastic", batch="kill"))["course"]
+    course = play(StreamCase(mode="elastic", batch="kill"))["course"]
     assert {second["wants"] for second in course[:60]} == {fixed.BASE_CORES}

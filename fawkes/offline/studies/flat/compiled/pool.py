@@ -32,7 +32,7 @@ COUNTERS = 7
 _TTD, _FIFO = layout.PRIORITIES.index("ttd"), layout.PRIORITIES.index("fifo")
 
 
-class Pool(NamedTuple):
+class CompiledPool(NamedTuple):
     """All of one run. Arrays are by job unless they say otherwise; ``s`` settings, ``n`` counters, ``m`` the meter.
 
     Compiled functions see those up to ``m`` as pointers: counting the references to arrays takes longer than the work.
@@ -77,7 +77,7 @@ class Pool(NamedTuple):
 
 
 @compiled
-def run(p: Pool, count: int) -> None:
+def run(p: CompiledPool, count: int) -> None:
     """Everything, from the first submission until no job of so many is left."""
     capacity = int(p.s[CAPACITY])
     while True:
@@ -99,7 +99,7 @@ def run(p: Pool, count: int) -> None:
 
 
 @compiled
-def _next(p: Pool, count: int) -> float:
+def _next(p: CompiledPool, count: int) -> float:
     """The time when something happens next; infinite when nothing does."""
     now = inf
     if p.n[NEXT_JOB] < count:
@@ -116,7 +116,7 @@ def _next(p: Pool, count: int) -> float:
 
 
 @compiled
-def _end(p: Pool, now: float) -> bool:
+def _end(p: CompiledPool, now: float) -> bool:
     """Jobs whose work is done leave, and are learned from."""
     any_ended = False
     while p.n[RUNNING] and p.finish[p.running[0]] <= now:
@@ -132,7 +132,7 @@ def _end(p: Pool, now: float) -> bool:
 
 
 @compiled
-def _kill(p: Pool, now: float, count: int) -> bool:
+def _kill(p: CompiledPool, now: float, count: int) -> bool:
     """Late jobs are ended, if their policy says so: one that has run is learned from."""
     any_ended = False
     while p.n[NEXT_DEADLINE] < count:
@@ -157,7 +157,7 @@ def _kill(p: Pool, now: float, count: int) -> bool:
 
 
 @compiled
-def _late(p: Pool, job: int) -> bool:
+def _late(p: CompiledPool, job: int) -> bool:
     kind = p.s[KIND]
     if kind in (FAIR, FIRST):
         return bool(p.s[KILLS])
@@ -167,7 +167,7 @@ def _late(p: Pool, job: int) -> bool:
 
 
 @compiled
-def _leave(p: Pool, job: int, end: int) -> None:
+def _leave(p: CompiledPool, job: int, end: int) -> None:
     """A job leaves the pool; its CPUs are free."""
     p.ends[job] = end
     p.m[ACTIVE] -= 1
@@ -181,7 +181,7 @@ def _leave(p: Pool, job: int, end: int) -> None:
 
 
 @compiled
-def _submit(p: Pool, now: float, count: int) -> bool:
+def _submit(p: CompiledPool, now: float, count: int) -> bool:
     any_new = False
     fair = p.s[KIND] == FAIR
     while p.n[NEXT_JOB] < count and p.submit[p.n[NEXT_JOB]] <= now:
@@ -199,7 +199,7 @@ def _submit(p: Pool, now: float, count: int) -> bool:
 
 
 @compiled
-def _admit(p: Pool, now: float) -> None:
+def _admit(p: CompiledPool, now: float) -> None:
     if p.s[KIND] == FAIR:
         _fill(p, now)
     elif p.s[KIND] == FIRST:
@@ -209,7 +209,7 @@ def _admit(p: Pool, now: float) -> None:
 
 
 @compiled
-def _grant(p: Pool, job: int, cpus: int, now: float) -> None:
+def _grant(p: CompiledPool, job: int, cpus: int, now: float) -> None:
     """A job holds so many CPUs from now on: it starts, or goes on with more of them."""
     held = p.granted[job]
     change(p.m, p.sums, p.most[job], held, cpus)
@@ -226,7 +226,7 @@ def _grant(p: Pool, job: int, cpus: int, now: float) -> None:
 
 
 @compiled
-def _fill(p: Pool, now: float) -> None:
+def _fill(p: CompiledPool, now: float) -> None:
     """Progressive filling: whole levels at a time, which comes to the same as CPU by CPU."""
     free, changed = p.n[FREE], 0
     while free > 0 and p.n[FILLING]:
@@ -264,7 +264,7 @@ def _fill(p: Pool, now: float) -> None:
 
 
 @compiled
-def _serve_first(p: Pool, now: float) -> None:
+def _serve_first(p: CompiledPool, now: float) -> None:
     """First come, first served: all that could work for the first job, then for the second."""
     kept = 0
     for at in range(p.n[WAITING]):
@@ -280,7 +280,7 @@ def _serve_first(p: Pool, now: float) -> None:
 
 
 @compiled
-def _drop_and_ask(p: Pool, now: float) -> None:
+def _drop_and_ask(p: CompiledPool, now: float) -> None:
     """PYTHIA's admission control and offers, for its own, Justice's and the Oracle's requests."""
     bootstrap, share = in_bootstrap(p.s, p.known), share_of(p.s, p.known)
     oracle, priority, total = p.s[KIND] == ORACLE, p.s[PRIORITY], p.n[FREE]
@@ -320,7 +320,7 @@ def _drop_and_ask(p: Pool, now: float) -> None:
 
 
 @compiled
-def _offer(p: Pool, fits: int, bootstrap: bool, now: float) -> bool:
+def _offer(p: CompiledPool, fits: int, bootstrap: bool, now: float) -> bool:
     """Grant what fits, the smallest key first; who does not fit is passed over."""
     any_granted = False
     while fits and p.n[FREE] > 0:
@@ -344,7 +344,7 @@ def _offer(p: Pool, fits: int, bootstrap: bool, now: float) -> bool:
 
 
 @compiled
-def _rest(p: Pool, now: float) -> bool:
+def _rest(p: CompiledPool, now: float) -> bool:
     """Jobs without a deadline take what is left, first come first."""
     any_granted = False
     for at in range(p.n[WAITING]):
@@ -358,7 +358,7 @@ def _rest(p: Pool, now: float) -> bool:
 
 
 @compiled
-def _forget_granted(p: Pool) -> None:
+def _forget_granted(p: CompiledPool) -> None:
     kept = 0
     for at in range(p.n[WAITING]):
         job = p.waiting[at]

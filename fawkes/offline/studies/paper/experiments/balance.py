@@ -12,24 +12,24 @@ from fawkes.offline.studies.paper.experiments.experiment import (
     EQUAL,
     NO_MOVES,
     REPLAYED,
-    Experiment,
     Judged,
-    Reason,
-    Statement,
+    PaperClaim,
+    PaperExperiment,
+    PaperReason,
     course,
 )
 from fawkes.offline.studies.paper.judging import fixed
 from fawkes.offline.studies.paper.judging.models import MODELS
 from fawkes.offline.studies.paper.rows import (
     CLUSTERS,
-    Rows,
+    PaperRows,
     apart,
     makespan_s,
     of_cluster,
     rounded,
     span,
 )
-from fawkes.offline.studies.paper.runs import ROLES, Run, replay
+from fawkes.offline.studies.paper.runs import ROLES, PaperRun, replay
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
 from fawkes.offline.studies.shared.verdicts import percent
@@ -42,14 +42,14 @@ KINDS = (("None", "TC"), ("EQ", "TC"), ("EQ", "TR"), ("TD", "TC"), ("TD", "TR"))
 _APPS = {"WC": "WKLD-B", "ST": "WKLD-C"}
 
 
-def _runs(name: str, replays: int = 1) -> tuple[Run, ...]:
+def _runs(name: str, replays: int = 1) -> tuple[PaperRun, ...]:
     return tuple(replay(name, *kind, number=number) for number in range(replays) for kind in KINDS)
 
 
 # --- the makespan, also of WKLD-E
 
 
-def makespan(rows: Rows, name: str, statement: str) -> Judged:
+def makespan(rows: PaperRows, name: str, statement: str) -> Judged:
     """Judge that TD shortens the makespan, and more than EQ does."""
     spans = {policy: rows.middle(makespan_s, name, policy) for policy in ("TD", "EQ", "None")}
     text = ", ".join(f"{policy} {value:.0f} s" for policy, value in spans.items())
@@ -57,26 +57,26 @@ def makespan(rows: Rows, name: str, statement: str) -> Judged:
     return statement, text, shorter and rows.ahead(makespan_s, name, ("TD", "TC"), ("EQ", "TC"))
 
 
-def shorter_makespan(statement: str, workload: str, beginning: str) -> Statement:
+def shorter_makespan(statement: str, workload: str, beginning: str) -> PaperClaim:
     """The statement that TD shortens the makespan of a workload, which `makespan` judges."""
 
-    def any_use_shortens(rows: Rows) -> str | None:
+    def any_use_shortens(rows: PaperRows) -> str | None:
         less = 1 - rows.middle(makespan_s, workload, "EQ") / rows.middle(makespan_s, workload, "None")
         return f"EQ shortens it by {100 * less:.0f} %" if less >= fixed.HELPS else None
 
-    return Statement(
+    return PaperClaim(
         statement,
         f"{beginning}: TD shortens the makespan (more than EQ does)",
         "the makespan is no shorter than under None, or than under EQ",
         (NO_MOVES, EQUAL),
-        (Reason("Whatever hands out the nodes that None leaves idle shortens the makespan", any_use_shortens),),
+        (PaperReason("Whatever hands out the nodes that None leaves idle shortens the makespan", any_use_shortens),),
     )
 
 
 # --- rules
 
 
-def _rules(app: str, rows: Rows) -> Iterator[Judged]:
+def _rules(app: str, rows: PaperRows) -> Iterator[Judged]:
     name = _APPS[app]
     by = {role: rows.middle(apart, name, "TD", role) for role in ROLES}
     for role in ROLES:
@@ -100,10 +100,10 @@ def _rules(app: str, rows: Rows) -> Iterator[Judged]:
     yield makespan(rows, name, f"7.2-{app}-makespan")
 
 
-def _balanced_in(model: str, workload: str, role: str) -> Callable[[Rows], str | None]:
+def _balanced_in(model: str, workload: str, role: str) -> Callable[[PaperRows], str | None]:
     """A check that c-2 and c-3 drain together in a changed model."""
 
-    def check(rows: Rows) -> str | None:
+    def check(rows: PaperRows) -> str | None:
         ours = rows.of_model(model).middle(apart, workload, "TD", role)
         return f"{MODELS[model].meaning}: {100 * ours:.0f} % apart" if ours <= fixed.BALANCED else None
 
@@ -117,24 +117,26 @@ _CAUSES = {
 }
 
 
-def _balances(app: str, role: str) -> Statement:
+def _balances(app: str, role: str) -> PaperClaim:
     workload = _APPS[app]
     under_td = tuple(replay(workload, "TD", role, number=number) for number in range(fixed.REPLAYS))
-    return Statement(
+    return PaperClaim(
         f"7.2-{app}-{role}",
         f"{app}: TD growing by {role} balances c-2 and c-3",
         "c-2 and c-3 drain apart, or together without TD as well",
         (NO_MOVES, EQUAL),
-        tuple(Reason(claim, _balanced_in(model, workload, role), model, under_td) for model, claim in _CAUSES.items()),
+        tuple(
+            PaperReason(claim, _balanced_in(model, workload, role), model, under_td) for model, claim in _CAUSES.items()
+        ),
     )
 
 
-def _unchanged(app: str) -> Statement:
-    return Statement(f"7.2-{app}-c1", f"{app}: c-1's makespan hardly changes under any policy",
+def _unchanged(app: str) -> PaperClaim:
+    return PaperClaim(f"7.2-{app}-c1", f"{app}: c-1's makespan hardly changes under any policy",
                      "c-1 drains sooner or later, or c-3 does not drain sooner", ("no-begins", NO_MOVES))  # fmt: skip
 
 
-def _table(name: str, rows: Rows) -> pd.DataFrame:
+def _table(name: str, rows: PaperRows) -> pd.DataFrame:
     """Seconds until the jobs of each MR-cluster have ended, medians over the replays."""
     return pd.DataFrame(
         {
@@ -167,18 +169,18 @@ def _exhibits(app: str, experiment: str) -> tuple[Exhibit, ...]:
 
 
 _B, _C = _runs("WKLD-B"), _runs("WKLD-C")
-WORDCOUNT = Experiment(
+WORDCOUNT = PaperExperiment(
     "7.2", "wordcount", "WKLD-B.", partial(_rules, "WC"), runs=_runs("WKLD-B", fixed.REPLAYS), quick=_B, refuting=_B,
     statements=(_balances("WC", "TC"), _balances("WC", "TR"), _unchanged("WC"),
                 shorter_makespan("7.2-WC-makespan", "WKLD-B", "WC")),
     exhibits=_exhibits("WC", "wordcount"),
 )  # fmt: skip
-SORT = Experiment(
+SORT = PaperExperiment(
     "7.2", "sort", "WKLD-C.", partial(_rules, "ST"), runs=_runs("WKLD-C", fixed.REPLAYS), quick=_C, swept=_C,
     refuting=_C,
     statements=(
         _balances("ST", "TC"),
-        Statement("7.2-ST-TR", "ST: TD growing by TR fails for c-3",
+        PaperClaim("7.2-ST-TR", "ST: TD growing by TR fails for c-3",
                   "c-2 and c-3 drain together, or apart by TC as well", (NO_MOVES, "same-roles", "no-disks")),
         _unchanged("ST"),
         shorter_makespan("7.2-ST-makespan", "WKLD-C", "ST"),

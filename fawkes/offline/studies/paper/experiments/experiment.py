@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 
 from fawkes.offline.studies.paper.judging import fixed
-from fawkes.offline.studies.paper.rows import Rows
-from fawkes.offline.studies.paper.runs import Run
+from fawkes.offline.studies.paper.rows import PaperRows
+from fawkes.offline.studies.paper.runs import PaperRun
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.report.pictures.course import Course
 from fawkes.report.pictures.panels import course_over_time
@@ -31,7 +31,7 @@ NO_MOVES, EQUAL = "idle-policies", "equal-policies"
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class PaperReason:
     """A reason why a verdict differs: a claim with a check that runs before it is printed.
 
     The check looks at rows, often of a changed ``model`` in which the alleged cause is absent and in which ``runs`` are
@@ -40,13 +40,13 @@ class Reason:
     """
 
     claim: str
-    check: Callable[[Rows], str | None]
+    check: Callable[[PaperRows], str | None]
     model: str = ""
-    runs: tuple[Run, ...] = ()
+    runs: tuple[PaperRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class PaperClaim:
     """A statement of the paper in our words. ``refuted_by`` is the outcome that would refute it.
 
     ``models`` are those in which that is shown. Without models ``refuted_by`` says from what the statement follows:
@@ -57,11 +57,11 @@ class Statement:
     published: str
     refuted_by: str
     models: tuple[str, ...] = ()
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[PaperReason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class PaperExperiment:
     """``rules`` judge the statements, NotRunError where their runs were not made.
 
     ``runs`` are all runs in the model as it is, ``quick`` those that take less than a minute. ``swept`` are made again
@@ -72,14 +72,14 @@ class Experiment:
     section: str
     name: str
     title: str
-    rules: Callable[[Rows], Iterator[Judged]]
+    rules: Callable[[PaperRows], Iterator[Judged]]
     _: KW_ONLY
-    statements: tuple[Statement, ...]
-    runs: tuple[Run, ...] = ()
-    quick: tuple[Run, ...] = ()
-    swept: tuple[Run, ...] = ()
-    refuting: tuple[Run, ...] = ()
-    ranged: tuple[Run, ...] = ()
+    statements: tuple[PaperClaim, ...]
+    runs: tuple[PaperRun, ...] = ()
+    quick: tuple[PaperRun, ...] = ()
+    swept: tuple[PaperRun, ...] = ()
+    refuting: tuple[PaperRun, ...] = ()
+    ranged: tuple[PaperRun, ...] = ()
     exhibits: tuple[Exhibit, ...] = ()
 
 
@@ -87,7 +87,7 @@ def course(workload: str, policy: str, growth: str) -> Exhibit:
     """Nodes, queues and discrimination over time in replay 0; the frame beside it has a row for each point."""
     title = f"{workload} under {policy} with {growth}"
 
-    def first(rows: Rows) -> Course:
+    def first(rows: PaperRows) -> Course:
         return Course(**rows.replays(workload, policy, growth)[0]["course"])
 
     return Exhibit(

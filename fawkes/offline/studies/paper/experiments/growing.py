@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fawkes.offline.studies.paper.experiments.experiment import ONE, Experiment, Judged, Reason, Statement
+from fawkes.offline.studies.paper.experiments.experiment import (
+    ONE,
+    Judged,
+    PaperClaim,
+    PaperExperiment,
+    PaperReason,
+)
 from fawkes.offline.studies.paper.judging import fixed
-from fawkes.offline.studies.paper.rows import Rows, rounded
-from fawkes.offline.studies.paper.runs import APPS, ROLES, Run, application, plain
+from fawkes.offline.studies.paper.rows import PaperRows, rounded
+from fawkes.offline.studies.paper.runs import APPS, ROLES, PaperRun, application, plain
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import draw_line, figure_of
 from fawkes.offline.studies.shared.verdicts import line_fit, slope
@@ -24,21 +30,21 @@ TENTHS = tuple(number / 10 for number in range(1, 11))
 _JUDGED = tuple(fraction for fraction in TENTHS if fraction <= fixed.GROW_MOST)
 
 
-def grown(app: str, role: str, fraction: float) -> Run:
+def grown(app: str, role: str, fraction: float) -> PaperRun:
     """An application on 20 core nodes and a fraction of them more, of that role."""
     return application(app, fixed.MICRO_NODES, role, round(fixed.MICRO_NODES * fraction))
 
 
-def grow(fractions: Sequence[float] = TENTHS) -> tuple[Run, ...]:
+def grow(fractions: Sequence[float] = TENTHS) -> tuple[PaperRun, ...]:
     """20 core nodes and these fractions of them more."""
     return (*map(plain, APPS), *(grown(*each) for each in product(APPS, ROLES, fractions)))
 
 
-def _speedup(rows: Rows, app: str, role: str, fraction: float) -> float:
+def _speedup(rows: PaperRows, app: str, role: str, fraction: float) -> float:
     return rows.seconds(plain(app)) / rows.seconds(grown(app, role, fraction))
 
 
-def _speedups(rows: Rows, app: str, role: str) -> list[tuple[float, float]]:
+def _speedups(rows: PaperRows, app: str, role: str) -> list[tuple[float, float]]:
     """Speed-up over f, from 0 to 0.5, of the fractions that were run."""
     for end in (TENTHS[0], fixed.GROW_MOST):
         rows.row(grown(app, role, end))
@@ -46,7 +52,7 @@ def _speedups(rows: Rows, app: str, role: str) -> list[tuple[float, float]]:
     return [(0.0, 1.0), *((each, _speedup(rows, app, role, each)) for each in more)]
 
 
-def _rules(rows: Rows) -> Iterator[Judged]:
+def _rules(rows: PaperRows) -> Iterator[Judged]:
     for role, apps in (("TC", APPS), ("TR", tuple(app for app in APPS if app not in ("ST", "PR")))):
         points = {app: _speedups(rows, app, role) for app in apps}
         fits = {app: line_fit(each) for app, each in points.items()}
@@ -61,7 +67,7 @@ def _rules(rows: Rows) -> Iterator[Judged]:
     yield "6.3-sort", text, behind and last < first
 
 
-def _slope_by_chance(rows: Rows) -> str | None:
+def _slope_by_chance(rows: PaperRows) -> str | None:
     """The change of the slope with each seed, where its sign changes."""
     each = [[1 + more for more in rows.slower_each(plain("ST"), grown("ST", "TR", fraction))] for fraction in _JUDGED]
     bends = []
@@ -77,7 +83,7 @@ _NO_GAIN = "half the nodes more gain less than 25 %, or the gain is no line"
 _BY_CHANCE = "The bend up to f = 0.5 is within chance: its sign changes from seed to seed"
 
 
-def _table(rows: Rows) -> pd.DataFrame:
+def _table(rows: PaperRows) -> pd.DataFrame:
     """The speed-up, a row for each application and role, a column for each fraction that was run."""
     rows.row(grown("ST", "TR", TENTHS[0]))
     some = [each for each in TENTHS if rows.has(grown("ST", "TR", each))]
@@ -109,17 +115,17 @@ def _figure(table: pd.DataFrame) -> Figure:
     return figure
 
 
-GROWING = Experiment(
+GROWING = PaperExperiment(
     "6.3", "grow", "growing before the job.", _rules,
     runs=grow(), quick=grow(_JUDGED), swept=grow((0.1, 0.3, 0.5)), refuting=grow(_JUDGED),
     statements=(
-        Statement("6.3-TC", "growing by TC: speed-up linear in the number of TC nodes, all applications", _NO_GAIN,
+        PaperClaim("6.3-TC", "growing by TC: speed-up linear in the number of TC nodes, all applications", _NO_GAIN,
                   ("serial",)),
-        Statement("6.3-TR", "growing by TR: speed-up good (linear) for all but Sort and PageRank", _NO_GAIN,
+        PaperClaim("6.3-TR", "growing by TR: speed-up good (linear) for all but Sort and PageRank", _NO_GAIN,
                   ("serial",)),
-        Statement("6.3-sort", "growing by TR: Sort's speed-up flattens",
+        PaperClaim("6.3-sort", "growing by TR: Sort's speed-up flattens",
                   "Sort gains as much by TR as by TC, or its slope does not fall", ("no-disks", "same-roles"),
-                  (Reason(_BY_CHANCE, _slope_by_chance),)),
+                  (PaperReason(_BY_CHANCE, _slope_by_chance),)),
     ),
     exhibits=(
         Exhibit("6-3-grow", "6.3 Growing before the job", ONE + "And a fraction of them more; judged up to f = 0.5.",

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from fawkes.offline.studies.paper.experiments.experiment import ONE, Experiment, Judged, Statement
+from fawkes.offline.studies.paper.experiments.experiment import ONE, Judged, PaperClaim, PaperExperiment
 from fawkes.offline.studies.paper.judging import fixed
-from fawkes.offline.studies.paper.rows import Rows, percents, rounded
-from fawkes.offline.studies.paper.runs import APPS, ROLES, Run, application, plain
+from fawkes.offline.studies.paper.rows import PaperRows, percents, rounded
+from fawkes.offline.studies.paper.runs import APPS, ROLES, PaperRun, application, plain
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
 from fawkes.offline.studies.shared.verdicts import percent
@@ -19,7 +19,7 @@ _FITTED = "follows from the fit of the constants to this figure"
 _NO_EFFECT = ("no-disks", "same-roles")
 
 
-def on_half(app: str, role: str) -> Run:
+def on_half(app: str, role: str) -> PaperRun:
     """An application on half core nodes and half of that role."""
     return application(app, fixed.MICRO_NODES // 2, role, fixed.MICRO_NODES // 2)
 
@@ -27,11 +27,11 @@ def on_half(app: str, role: str) -> Run:
 _RUNS = tuple(run for app in APPS for run in (plain(app), *(on_half(app, role) for role in ROLES)))
 
 
-def _slower(rows: Rows, app: str, role: str) -> float:
+def _slower(rows: PaperRows, app: str, role: str) -> float:
     return rows.slower(on_half(app, role), plain(app))
 
 
-def _rules(rows: Rows) -> Iterator[Judged]:
+def _rules(rows: PaperRows) -> Iterator[Judged]:
     for role, published in (("TR", 0.40), ("TC", 0.23)):
         ours = _slower(rows, "ST", role)
         yield f"6.1-sort-{role}", percent(ours), abs(ours - published) <= fixed.SORT_BAND
@@ -46,7 +46,7 @@ def _rules(rows: Rows) -> Iterator[Judged]:
     yield "6.1-compute", f"{text}; Sort {percent(sort)}", most <= fixed.LITTLE and sort >= most + fixed.MATTERS
 
 
-def _table(rows: Rows) -> pd.DataFrame:
+def _table(rows: PaperRows) -> pd.DataFrame:
     """Seconds, and how much longer with half TC and half TR, in percent: mean, least and most over the seeds."""
     return pd.DataFrame(
         {
@@ -59,15 +59,15 @@ def _table(rows: Rows) -> pd.DataFrame:
     )
 
 
-HALF = Experiment(
+HALF = PaperExperiment(
     "6.1", "half", "half core, half transient or transient-core nodes.", _rules,
     runs=_RUNS, quick=_RUNS, swept=_RUNS, refuting=_RUNS,
     statements=(
-        Statement("6.1-sort-TR", "Sort, half TR: +40 % (fitted on)", _FITTED),
-        Statement("6.1-sort-TC", "Sort, half TC: +23 % (fitted on)", _FITTED),
-        Statement("6.1-KM", "KM: TC improves over TR", "KM loses as much by TC as by TR", _NO_EFFECT),
-        Statement("6.1-AH", "AH: TC improves over TR", "AH loses as much by TC as by TR", _NO_EFFECT),
-        Statement("6.1-compute", "compute-bound applications (WC, PR, TT) suffer little",
+        PaperClaim("6.1-sort-TR", "Sort, half TR: +40 % (fitted on)", _FITTED),
+        PaperClaim("6.1-sort-TC", "Sort, half TC: +23 % (fitted on)", _FITTED),
+        PaperClaim("6.1-KM", "KM: TC improves over TR", "KM loses as much by TC as by TR", _NO_EFFECT),
+        PaperClaim("6.1-AH", "AH: TC improves over TR", "AH loses as much by TC as by TR", _NO_EFFECT),
+        PaperClaim("6.1-compute", "compute-bound applications (WC, PR, TT) suffer little",
                   "a compute-bound application loses more than 10 %, or Sort no more than they do",
                   ("disk-bound", "no-disks")),
     ),

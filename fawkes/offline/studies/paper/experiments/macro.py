@@ -17,7 +17,7 @@ from fawkes.core.values.settings import Settings
 from fawkes.offline.scenarios.applications import job_spec_of
 from fawkes.offline.scenarios.scenario import Scenario, pool_of, simulate
 from fawkes.offline.studies.paper.experiments.micro import profile, reference_us
-from fawkes.offline.studies.paper.judging.fixed import MIN_NODES, SEED, SHAKE_US, Model
+from fawkes.offline.studies.paper.judging.fixed import MIN_NODES, SEED, SHAKE_US, FixedModel
 from fawkes.policy.worker.policies import policy_text
 from fawkes.report import history
 from fawkes.report.pictures.course import course_of
@@ -51,7 +51,7 @@ class Replay:
     replay: int = 0
 
 
-def scenario_of(run: Replay, model: Model) -> Scenario:
+def scenario_of(run: Replay, model: FixedModel) -> Scenario:
     """The scenario; jobs come when their MR-cluster has loaded its data. Chances of tasks are those of the replay."""
     choice = replace(
         model.reconstruction,
@@ -87,7 +87,7 @@ def _policy(name: str) -> PolicyText:
     return policy_text(policy.title, policy.origin.value, policy.text())
 
 
-def _wishes(run: Replay, choice: Reconstruction, model: Model) -> Iterable[Wish]:
+def _wishes(run: Replay, choice: Reconstruction, model: FixedModel) -> Iterable[Wish]:
     for load in workload(run.workload, SEED, choice):
         cluster = ClusterId(load.cluster)
         details = {"data": [{"size_bytes": model.data_bytes or load.data_bytes}]}
@@ -119,7 +119,7 @@ def _shaken(run: Replay, load: ClassLoad) -> tuple[TraceJob, ...]:
     return perturbed(jobs, rng(SEED, run.workload, load.cluster, f"replay {run.replay}"), SHAKE_US[run.workload])
 
 
-def play(run: Replay, model: Model) -> dict[str, Any]:
+def play(run: Replay, model: FixedModel) -> dict[str, Any]:
     """The outcome of a replay, as plain values; times in seconds since the start of the run.
 
     ``clusters``: for each its first submission, when its last job ended, the time between them, jobs, means of the

@@ -19,7 +19,7 @@ from fawkes.offline.studies.paper.judging.fixed import (
     MIN_NODES,
     REDUCES_PER_NODE,
     REPLICAS,
-    Model,
+    FixedModel,
 )
 from fawkes.sim.events.steps import next_look_us
 from fawkes.sim.hadoop.cluster import SimCluster
@@ -35,7 +35,7 @@ ROLES = {"TR": Role.TRANSIENT, "TC": Role.TRANSIENT_CORE}
 _C = ClusterId("c")
 
 
-def profile(job: TraceJob, model: Model) -> Profile:
+def profile(job: TraceJob, model: FixedModel) -> Profile:
     """The demand of a job on the machine, with the model's factors on its processor time."""
     plain = profile_of_job(job)
     compute = job.application in STAGES and STAGES[job.application].kind == COMPUTE
@@ -114,7 +114,7 @@ class Bench:
             self.cluster.evacuate(name, name)
 
 
-def jobs_of(code: str, nodes: int, model: Model) -> list[Profile]:
+def jobs_of(code: str, nodes: int, model: FixedModel) -> list[Profile]:
     """The jobs of an application on the input of Table 1, with two reduces for each node."""
     size = f"{APPLICATIONS[code].input_bytes // GB}GB"
     reduces = max(1, round(nodes * REDUCES_PER_NODE * model.factor("reduces")))
@@ -128,7 +128,7 @@ def chances(once: Callable[[int], float], seeds: Sequence[int] = CHANCES) -> dic
 
 
 def application_s(
-    model: Model,
+    model: FixedModel,
     app: str,
     core: int,
     role: str,
@@ -146,7 +146,7 @@ def application_s(
     return bench.run(jobs_of(app, core + others, model))
 
 
-def removal_idle_s(model: Model, removed: int, together: bool) -> dict[str, float]:
+def removal_idle_s(model: FixedModel, removed: int, together: bool) -> dict[str, float]:
     """``total_s`` until the last node has left, and ``node_s``, the mean time of one (section 6.4, Figure 5a).
 
     The nodes that stay take the copies, so all of them are core nodes here.
@@ -166,7 +166,7 @@ def removal_idle_s(model: Model, removed: int, together: bool) -> dict[str, floa
     return {"total_s": bench.flows.now_us / SECOND_US, "node_s": sum(times) / len(times)}
 
 
-def removal_busy_s(model: Model, app: str, removed: int, seed: int = CHANCES[0]) -> float:
+def removal_busy_s(model: FixedModel, app: str, removed: int, seed: int = CHANCES[0]) -> float:
     """Seconds of an application when nodes begin to leave at its start, each with its part of three replicas of the
     input (section 6.4, the worst case: transient-core nodes store as much as core nodes, which they are here).
     """

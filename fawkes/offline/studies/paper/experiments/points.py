@@ -13,14 +13,14 @@ from fawkes.offline.runs.work import Row
 from fawkes.offline.studies.paper.experiments.experiment import (
     NO_MOVES,
     REPLAYED,
-    Experiment,
     Judged,
-    Reason,
-    Statement,
+    PaperClaim,
+    PaperExperiment,
+    PaperReason,
     course,
 )
 from fawkes.offline.studies.paper.judging import fixed
-from fawkes.offline.studies.paper.rows import CLUSTERS, Rows, of_cluster
+from fawkes.offline.studies.paper.rows import CLUSTERS, PaperRows, of_cluster
 from fawkes.offline.studies.paper.runs import replay
 from fawkes.offline.studies.shared.page import Exhibit
 
@@ -29,7 +29,7 @@ _SECOND_S, _ASKED_S = 100.0, 200.0
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class StepCurve:
     """A step function of time in seconds; 0 before the first step."""
 
     times: tuple[float, ...]
@@ -52,15 +52,15 @@ class Curve:
         return max(self.values, default=0.0)
 
 
-def curves(row: Mapping[str, Any]) -> dict[str, Curve]:
+def curves(row: Mapping[str, Any]) -> dict[str, StepCurve]:
     """The nodes of each MR-cluster, all roles together, of a row with its course."""
     return {name: _total(roles.values()) for name, roles in row["course"]["nodes"].items()}
 
 
-def _total(parts: Iterable[Sequence[tuple[float, float]]]) -> Curve:
-    steps = [Curve(tuple(at for at, _ in points), tuple(value for _, value in points)) for points in parts]
+def _total(parts: Iterable[Sequence[tuple[float, float]]]) -> StepCurve:
+    steps = [StepCurve(tuple(at for at, _ in points), tuple(value for _, value in points)) for points in parts]
     times = sorted({at for step in steps for at in step.times})
-    return Curve(tuple(times), tuple(sum(step.at(at) for step in steps) for at in times))
+    return StepCurve(tuple(times), tuple(sum(step.at(at) for step in steps) for at in times))
 
 
 def points_of(row: Row) -> dict[str, tuple[str, bool]]:
@@ -102,26 +102,26 @@ def points_of(row: Row) -> dict[str, tuple[str, bool]]:
     }
 
 
-def _first(rows: Rows) -> dict[str, tuple[str, bool]]:
+def _first(rows: PaperRows) -> dict[str, tuple[str, bool]]:
     return points_of(rows.replays("WKLD-A", "JD", "TR")[0])
 
 
-def _rules(rows: Rows) -> Iterator[Judged]:
+def _rules(rows: PaperRows) -> Iterator[Judged]:
     yield from ((f"7.1-{name}", *outcome) for name, outcome in _first(rows).items())
 
 
-def _more_of_c3(rows: Rows) -> str | None:
+def _more_of_c3(rows: PaperRows) -> str | None:
     text, holds = _first(rows.of_model("more-of-c-3"))["E"]
     return f"with twice the jobs c-3 grows to 60: {text}" if holds else None
 
 
 _FIRST = (replay("WKLD-A", "JD", "TR"),)
-_LITTLE_LEFT = Reason(
+_LITTLE_LEFT = PaperReason(
     "c-3 has too little work left when c-1 and c-2 have given their nodes back", _more_of_c3, "more-of-c-3", _FIRST
 )
 
 
-def _table(rows: Rows) -> pd.DataFrame:
+def _table(rows: PaperRows) -> pd.DataFrame:
     """The points A to E in the first replay of WKLD-A."""
     published = [statement.published.partition(": ")[2] for statement in POINTS.statements]
     return pd.DataFrame(
@@ -130,21 +130,21 @@ def _table(rows: Rows) -> pd.DataFrame:
     )
 
 
-POINTS = Experiment(
+POINTS = PaperExperiment(
     "7.1", "points", "WKLD-A, the points A to E.", _rules,
     runs=tuple(replay("WKLD-A", "JD", "TR", number=number) for number in range(fixed.REPLAYS)),
     quick=_FIRST, swept=_FIRST, refuting=_FIRST, ranged=_FIRST,
     statements=(
-        Statement("7.1-A", "WKLD-A, A: c-2 arrives while c-1 loads (the storage rate is derived from this) and gets 10 "
-                  "of the 50 idle nodes",
+        PaperClaim("7.1-A", "WKLD-A, A: c-2 arrives while c-1 loads (the storage rate is derived from this) and gets "
+                  "10 of the 50 idle nodes",
                   "follows from the rate of the storage, which was derived from this point"),
-        Statement("7.1-B", "WKLD-A, B: c-1 has jobs while c-2 loads and gets the other 40",
+        PaperClaim("7.1-B", "WKLD-A, B: c-1 has jobs while c-2 loads and gets the other 40",
                   "c-1 gets no idle nodes while c-2 loads", (NO_MOVES, "no-loading")),
-        Statement("7.1-C", "WKLD-A, C: c-1 shrinks for c-3's minimum",
+        PaperClaim("7.1-C", "WKLD-A, C: c-1 shrinks for c-3's minimum",
                   "c-1 has nothing to give when c-3 is requested", (NO_MOVES,)),
-        Statement("7.1-D", "WKLD-A, D: c-1 shrinks for c-2's share, c-2 grows",
+        PaperClaim("7.1-D", "WKLD-A, D: c-1 shrinks for c-2's share, c-2 grows",
                   "c-2 does not grow at the cost of c-1", (NO_MOVES,)),
-        Statement("7.1-E", "WKLD-A, E: c-3 grows to all 60 when c-1 and c-2 have finished",
+        PaperClaim("7.1-E", "WKLD-A, E: c-3 grows to all 60 when c-1 and c-2 have finished",
                   "c-3 never holds all nodes", (NO_MOVES,), (_LITTLE_LEFT,)),
     ),
     exhibits=(

@@ -7,10 +7,16 @@ from itertools import product
 
 import pandas as pd
 
-from fawkes.offline.studies.paper.experiments.experiment import ONE, Experiment, Judged, Reason, Statement
+from fawkes.offline.studies.paper.experiments.experiment import (
+    ONE,
+    Judged,
+    PaperClaim,
+    PaperExperiment,
+    PaperReason,
+)
 from fawkes.offline.studies.paper.judging import fixed
-from fawkes.offline.studies.paper.rows import Rows, percents, rounded
-from fawkes.offline.studies.paper.runs import Run, run_of
+from fawkes.offline.studies.paper.rows import PaperRows, percents, rounded
+from fawkes.offline.studies.paper.runs import PaperRun, run_of
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import lines
 from fawkes.offline.studies.shared.verdicts import line_fit, percent
@@ -20,32 +26,32 @@ BUSY_APPS = ("ST", "WC", "TT", "PR")
 _REMOVED = range(fixed.BUSY_MOST + 1)
 
 
-def idle(removed: int, together: bool) -> Run:
+def idle(removed: int, together: bool) -> PaperRun:
     """Removing nodes from an MR-cluster without jobs."""
     return run_of("idle", removed=removed, together=together)
 
 
-def busy(app: str, removed: int) -> Run:
+def busy(app: str, removed: int) -> PaperRun:
     """Removing nodes at the start of a job."""
     return run_of("busy", app=app, removed=removed)
 
 
-def _idle_runs(*counts: int) -> tuple[Run, ...]:
+def _idle_runs(*counts: int) -> tuple[PaperRun, ...]:
     return tuple(idle(count, together) for count, together in product(counts, (True, False)))
 
 
-def _busy_runs(*counts: int) -> tuple[Run, ...]:
+def _busy_runs(*counts: int) -> tuple[PaperRun, ...]:
     return tuple(busy(app, count) for app, count in product(BUSY_APPS, counts))
 
 
-def _slower(rows: Rows, app: str, removed: int) -> float:
+def _slower(rows: PaperRows, app: str, removed: int) -> float:
     return rows.slower(busy(app, removed), busy(app, 0))
 
 
 # --- idle nodes
 
 
-def _idle_rules(rows: Rows) -> Iterator[Judged]:
+def _idle_rules(rows: PaperRows) -> Iterator[Judged]:
     for count in (1, 10, 16):
         rows.row(idle(count, True))
     counts = [count for count in _COUNTS if rows.has(idle(count, True))]
@@ -60,7 +66,7 @@ def _idle_rules(rows: Rows) -> Iterator[Judged]:
     yield "6.4-steep", text, node[16] >= max(fixed.COPY_S, fixed.STEEP * node[1])
 
 
-def _idle_table(rows: Rows) -> pd.DataFrame:
+def _idle_table(rows: PaperRows) -> pd.DataFrame:
     """Seconds until nodes with 10 GB each have left 20 nodes, one after another and together."""
     rows.row(idle(1, True))
     kinds = {"one_after_another": False, "together": True}
@@ -78,17 +84,17 @@ def _idle_table(rows: Rows) -> pd.DataFrame:
     )
 
 
-IDLE = Experiment(
+IDLE = PaperExperiment(
     "6.4", "remove", "removing idle nodes.", _idle_rules,
     runs=_idle_runs(*_COUNTS), quick=_idle_runs(*_COUNTS), swept=_idle_runs(1, 8, 10, 16),
     refuting=_idle_runs(1, 4, 10, 16),
     statements=(
-        Statement("6.4-total", "removing idle nodes: total time linear in the nodes removed",
+        PaperClaim("6.4-total", "removing idle nodes: total time linear in the nodes removed",
                   "follows from removing one after another: equal times add up to a line"),
-        Statement("6.4-flat", "removing idle nodes: time for each node constant up to 50 %",
+        PaperClaim("6.4-flat", "removing idle nodes: time for each node constant up to 50 %",
                   "ten nodes that leave together take longer than one, or no copies are made",
                   ("slow-disks", "free-moves")),
-        Statement("6.4-steep", "removing idle nodes: time for each node rises steeply beyond 50 %",
+        PaperClaim("6.4-steep", "removing idle nodes: time for each node rises steeply beyond 50 %",
                   "16 of 20 nodes leave together as fast as one", ("no-disks", "free-moves")),
     ),
     exhibits=(
@@ -104,7 +110,7 @@ IDLE = Experiment(
 # --- nodes with a job
 
 
-def _busy_rules(rows: Rows) -> Iterator[Judged]:
+def _busy_rules(rows: PaperRows) -> Iterator[Judged]:
     rows.row(busy("ST", fixed.BUSY_MOST))
     some = [count for count in _REMOVED if rows.has(busy("ST", count))]
     slow = {app: [(float(count), _slower(rows, app, count)) for count in some] for app in BUSY_APPS}
@@ -119,7 +125,7 @@ def _busy_rules(rows: Rows) -> Iterator[Judged]:
     yield "6.4-busy-order", text, min(each["ST"] + each["WC"]) > max(each["TT"] + each["PR"])
 
 
-def _capacity(rows: Rows) -> str | None:
+def _capacity(rows: PaperRows) -> str | None:
     """The fit with which the time by the nodes that are left explains the slowdown, where a line explains less."""
     lost = [fixed.MICRO_NODES / (fixed.MICRO_NODES - count) - 1 for count in _REMOVED]
     fits = {
@@ -133,13 +139,13 @@ def _capacity(rows: Rows) -> str | None:
     return f"R2 of that curve: {text}; R2 of a line through the curve itself: {own:.3f}"
 
 
-def _ordered_means(rows: Rows) -> str | None:
+def _ordered_means(rows: PaperRows) -> str | None:
     most = {app: _slower(rows, app, fixed.BUSY_MOST) for app in BUSY_APPS}
     ordered = min(most["ST"], most["WC"]) > max(most["TT"], most["PR"])
     return "means: " + ", ".join(f"{app} {percent(each)}" for app, each in most.items()) if ordered else None
 
 
-def _busy_table(rows: Rows) -> pd.DataFrame:
+def _busy_table(rows: PaperRows) -> pd.DataFrame:
     """The longer time of a job, in percent, when nodes leave at its start."""
     return pd.DataFrame(
         {
@@ -154,16 +160,16 @@ def _busy_table(rows: Rows) -> pd.DataFrame:
 
 _CURVE = "With k of 20 nodes gone a job takes 20 / (20 - k) times as long, which is no straight line"
 _BY_CHANCE = "The means are in the paper's order, but the seeds overlap"
-BUSY = Experiment(
+BUSY = PaperExperiment(
     "6.4", "busy_removal", "removing nodes at the start of a job.", _busy_rules,
     runs=_busy_runs(*_REMOVED), quick=_busy_runs(*_REMOVED), swept=_busy_runs(*_REMOVED[::4]),
     refuting=_busy_runs(*_REMOVED[::2]),
     statements=(
-        Statement("6.4-busy-linear", "removing at a job's start: slowdown linear in the nodes removed",
-                  "the slowdown is no line, or there is none", ("serial",), (Reason(_CURVE, _capacity),)),
-        Statement("6.4-busy-order", "removing at a job's start: ST and WC slow down more than TT and PR",
+        PaperClaim("6.4-busy-linear", "removing at a job's start: slowdown linear in the nodes removed",
+                  "the slowdown is no line, or there is none", ("serial",), (PaperReason(_CURVE, _capacity),)),
+        PaperClaim("6.4-busy-order", "removing at a job's start: ST and WC slow down more than TT and PR",
                   "WC and ST slow down no more than TT and PR, beyond chance", ("no-disks",),
-                  (Reason(_BY_CHANCE, _ordered_means),)),
+                  (PaperReason(_BY_CHANCE, _ordered_means),)),
     ),
     exhibits=(
         Exhibit("6-4-busy", "6.4 Removing nodes at the start of a job",

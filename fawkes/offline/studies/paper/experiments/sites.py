@@ -7,10 +7,10 @@ from itertools import product
 
 import pandas as pd
 
-from fawkes.offline.studies.paper.experiments.experiment import ONE, Experiment, Judged, Statement
+from fawkes.offline.studies.paper.experiments.experiment import ONE, Judged, PaperClaim, PaperExperiment
 from fawkes.offline.studies.paper.judging import fixed
-from fawkes.offline.studies.paper.rows import Rows, percents, rounded
-from fawkes.offline.studies.paper.runs import APPS, Run, application, plain
+from fawkes.offline.studies.paper.rows import PaperRows, percents, rounded
+from fawkes.offline.studies.paper.runs import APPS, PaperRun, application, plain
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
 from fawkes.offline.studies.shared.verdicts import percent
@@ -19,7 +19,7 @@ _APPS = (*APPS, "BT")
 _LINKS = ("slow-link", "no-link")
 
 
-def on_sites(app: str, link: float = 1.0) -> Run:
+def on_sites(app: str, link: float = 1.0) -> PaperRun:
     """An application on two sites; ``link`` is the part that the link between them has of its capacity."""
     return application(app, fixed.MICRO_NODES, sites=2, link=link)
 
@@ -28,11 +28,11 @@ RUNS = (*map(plain, _APPS), *(on_sites(app, link) for app, link in product(_APPS
 """20 nodes on one site and on two, with the link and with a thin one."""
 
 
-def _slower(rows: Rows, app: str, link: float = 1.0) -> float:
+def _slower(rows: PaperRows, app: str, link: float = 1.0) -> float:
     return rows.slower(on_sites(app, link), plain(app))
 
 
-def _rules(rows: Rows) -> Iterator[Judged]:
+def _rules(rows: PaperRows) -> Iterator[Judged]:
     for app in ("ST", "BT"):
         ours, thin = _slower(rows, app), _slower(rows, app, fixed.THIN)
         text = f"{_tenths(ours)}; {_with_thin(app, thin)}"
@@ -56,7 +56,7 @@ def _with_thin(app: str, cost: float) -> str:
 _COSTLY = "two sites cost 20 %, or a link of a tenth costs nothing"
 
 
-def _table(rows: Rows) -> pd.DataFrame:
+def _table(rows: PaperRows) -> pd.DataFrame:
     """Seconds on one site and on two."""
     return pd.DataFrame(
         {
@@ -71,12 +71,12 @@ def _table(rows: Rows) -> pd.DataFrame:
     )
 
 
-SITES = Experiment(
+SITES = PaperExperiment(
     "6.2", "sites", "20 nodes on two sites.", _rules, runs=RUNS, quick=RUNS, swept=RUNS, refuting=RUNS,
     statements=(
-        Statement("6.2-ST", "two sites: Sort less than +20 %", _COSTLY, _LINKS),
-        Statement("6.2-BT", "two sites: the whole of BTWorld less than +20 %", _COSTLY, _LINKS),
-        Statement("6.2-others", "two sites: most applications low overhead",
+        PaperClaim("6.2-ST", "two sites: Sort less than +20 %", _COSTLY, _LINKS),
+        PaperClaim("6.2-BT", "two sites: the whole of BTWorld less than +20 %", _COSTLY, _LINKS),
+        PaperClaim("6.2-others", "two sites: most applications low overhead",
                   "most lose 10 %, or a link of a tenth costs none of them anything", _LINKS),
     ),
     exhibits=(

@@ -11,14 +11,14 @@ import pandas as pd
 from fawkes.offline.studies.paper.experiments.experiment import (
     NO_MOVES,
     REPLAYED,
-    Experiment,
     Judged,
-    Statement,
+    PaperClaim,
+    PaperExperiment,
 )
 from fawkes.offline.studies.paper.judging import fixed
 from fawkes.offline.studies.paper.rows import (
     CLUSTERS,
-    Rows,
+    PaperRows,
     mean_slowdown,
     of_cluster,
     reconfigurations,
@@ -37,13 +37,13 @@ _WORKLOADS = ("WKLD-B", "WKLD-C", "WKLD-D")
 # --- Tables 1 and 2
 
 
-def _ratio_rules(_: Rows) -> Iterator[Judged]:
+def _ratio_rules(_: PaperRows) -> Iterator[Judged]:
     for name, published in fixed.LOAD_RATIO.items():
         ratio = load_ratio(workload(name, fixed.SEED))
         yield f"5.3-ratio-{name[-1]}", f"{ratio:.2f} times", abs(ratio - published) <= fixed.LOAD_RATIO_BAND
 
 
-def _applications(_: Rows) -> pd.DataFrame:
+def _applications(_: PaperRows) -> pd.DataFrame:
     """Table 1, with the MR-jobs that each application is here and where their numbers come from."""
     rows = []
     for app in APPLICATIONS.values():
@@ -62,7 +62,7 @@ def _applications(_: Rows) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _workloads(_: Rows) -> pd.DataFrame:
+def _workloads(_: PaperRows) -> pd.DataFrame:
     """Table 2 as it is run here: jobs, tasks, bytes read and data of each MR-cluster."""
     return pd.DataFrame(
         {
@@ -79,10 +79,10 @@ def _workloads(_: Rows) -> pd.DataFrame:
     )
 
 
-RATIOS = Experiment(
+RATIOS = PaperExperiment(
     "5.3", "setup", "load ratios of WKLD-D and E.", _ratio_rules,
     statements=tuple(
-        Statement(f"5.3-ratio-{name[-1]}",
+        PaperClaim(f"5.3-ratio-{name[-1]}",
                   f"{name}: the most loaded MR-cluster has {published:g} times the tasks of the least loaded one",
                   "follows from the sizes of the jobs, which were chosen for this ratio")
         for name, published in fixed.LOAD_RATIO.items()
@@ -97,7 +97,7 @@ RATIOS = Experiment(
 # --- tau
 
 
-def _tau_rules(rows: Rows) -> Iterator[Judged]:
+def _tau_rules(rows: PaperRows) -> Iterator[Judged]:
     changes, gains = {}, {}
     for name in _WORKLOADS:
         each = {cluster: [_slowdown(rows, name, cluster, tau) for tau in _TAUS] for cluster in CLUSTERS}
@@ -111,11 +111,11 @@ def _tau_rules(rows: Rows) -> Iterator[Judged]:
     yield "5.3-tau", text, max(changes.values()) < fixed.TAU_MOST <= min(gains.values())
 
 
-def _slowdown(rows: Rows, name: str, cluster: str, tau: float) -> float:
+def _slowdown(rows: PaperRows, name: str, cluster: str, tau: float) -> float:
     return rows.middle(of_cluster(cluster, "slowdown"), name, "TD", tau=tau)
 
 
-def _by_tau(rows: Rows) -> pd.DataFrame:
+def _by_tau(rows: PaperRows) -> pd.DataFrame:
     """Mean slowdown and reconfigurations under TD by tau."""
     table = []
     for name, tau in product(_WORKLOADS, _TAUS):
@@ -133,14 +133,14 @@ def _by_tau(rows: Rows) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-TAU = Experiment(
+TAU = PaperExperiment(
     "5.3", "thresholds", "tau of 5, 10 and 20.", _tau_rules,
     runs=tuple(
         replay(name, "TD", tau=tau, number=number)
         for number, name, tau in product(range(fixed.REPLAYS), _WORKLOADS, _TAUS)
     ),
     statements=(
-        Statement("5.3-tau", "tau has no significant impact",
+        PaperClaim("5.3-tau", "tau has no significant impact",
                   "the mean slowdown changes with tau, or moves as such do not change it", ("deaf-tau", NO_MOVES)),
     ),
     exhibits=(Exhibit("5-3-tau", "5.3 tau", REPLAYED + "TD with TC; tau = 5, 10 and 20.", ("5.3-t",), _by_tau),),

@@ -105,7 +105,7 @@ The rate of the persistent storage is below 0.57 GB/s, 1.14 times ours. The arri
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class FixedModel:
     """Constants of the model, factors on what is assumed of the applications, and how arrivals are reconstructed.
 
     ``data_bytes``: what each MR-cluster loads; None is as Table 2 is read. ``jobs``: factors on the jobs
@@ -143,13 +143,13 @@ SECTION_7 = (
 and half a second more or less of a job's end is like one of its beginning."""
 
 
-def varied(name: str, factor: float) -> Model:
+def varied(name: str, factor: float) -> FixedModel:
     """The model with one constant multiplied.
 
     Of ``remote_read`` the surplus over 1 is multiplied: a remote byte never costs less than a local one.
     """
     if name in ASSUMED:
-        return Model(factors={name: factor})
+        return FixedModel(factors={name: factor})
     value = getattr(CONSTANTS, name)
     new = 1 + (value - 1) * factor if name == "remote_read" else value * factor
-    return Model(replace(CONSTANTS, **{name: max(1, round(new)) if isinstance(value, int) else new}))
+    return FixedModel(replace(CONSTANTS, **{name: max(1, round(new)) if isinstance(value, int) else new}))

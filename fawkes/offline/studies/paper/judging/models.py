@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from math import inf
 from typing import Any
 
-from fawkes.offline.studies.paper.judging.fixed import CONSTANTS, Model
+from fawkes.offline.studies.paper.judging.fixed import CONSTANTS, FixedModel
 from fawkes.sim.hadoop.constants import Constants
 from fawkes.workload.making.classes import DEFAULTS, GB
 
@@ -23,12 +23,12 @@ class Changed:
     """``meaning`` is a text for the page. ``model`` is run, unless ``instead`` names the values of another run."""
 
     meaning: str
-    model: Model = field(default_factory=Model)
+    model: FixedModel = field(default_factory=FixedModel)
     instead: Callable[[Values], Values] | None = None
 
 
-def _constants(**changes: object) -> Model:
-    return Model(replace(CONSTANTS, **changes))  # type: ignore[arg-type]
+def _constants(**changes: object) -> FixedModel:
+    return FixedModel(replace(CONSTANTS, **changes))  # type: ignore[arg-type]
 
 
 def _without_limit(*kinds: str) -> dict[str, float]:
@@ -69,7 +69,7 @@ MODELS: Mapping[str, Changed] = {
     "slow-disks": Changed("disks of a quarter of the rate: few nodes cannot take the copies of many",
                           _constants(disk_bytes_s=CONSTANTS.disk_bytes_s / 4)),
     "disk-bound": Changed("compute-bound applications that need a fiftieth of the processor time, so that disks limit "
-                          "them", Model(factors={"cpu_compute": 0.02})),
+                          "them", FixedModel(factors={"cpu_compute": 0.02})),
     "no-link": Changed("a link between sites without limit: what crosses it costs nothing",
                        _constants(**_without_limit("site"))),
     "slow-link": Changed("a link between sites of a twentieth of the capacity",
@@ -91,9 +91,9 @@ MODELS: Mapping[str, Changed] = {
                            instead=_policies(dict.fromkeys(("JD", "DD", "TD"), "None"))),
     "deaf-tau": Changed("loads so even that a tau above 10 is never exceeded", instead=_deaf),
     # --- for reasons
-    "equal-data": Changed("MR-clusters that all load 50 GB", Model(data_bytes=50 * GB)),
-    "half-of-c-1": Changed("c-1 with half of its jobs", Model(jobs={"c-1": 0.5})),
-    "more-of-c-3": Changed("c-3 with twice the jobs", Model(jobs={"c-3": 2.0})),
+    "equal-data": Changed("MR-clusters that all load 50 GB", FixedModel(data_bytes=50 * GB)),
+    "half-of-c-1": Changed("c-1 with half of its jobs", FixedModel(jobs={"c-1": 0.5})),
+    "more-of-c-3": Changed("c-3 with twice the jobs", FixedModel(jobs={"c-3": 2.0})),
     "few-medium": Changed("c-2 of WKLD-D with 2 medium jobs and no large one",
-                          Model(reconstruction=replace(DEFAULTS, counts_d=(("small", 186), ("medium", 2))))),
+                          FixedModel(reconstruction=replace(DEFAULTS, counts_d=(("small", 186), ("medium", 2))))),
 }  # fmt: skip

@@ -6,7 +6,7 @@ import pandas as pd
 
 from fawkes.offline.studies.preemption import fixed
 from fawkes.offline.studies.preemption.experiments import google, rig, yarn
-from fawkes.offline.studies.preemption.experiments.experiment import Study, reported
+from fawkes.offline.studies.preemption.experiments.experiment import PreemptionStudy, reported
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import lines
 from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
@@ -14,19 +14,19 @@ from fawkes.offline.studies.shared.statements import Experiment, Finding, Statem
 _SWEEP = (rig.WAIT, rig.KILL, *rig.SWEEP.values())
 
 
-def _wait_best(study: Study) -> Finding:
+def _wait_best(study: PreemptionStudy) -> Finding:
     wait = study.mean(rig.WAIT, "energy")
     others = [study.mean(case, "energy") for case in (rig.KILL, *rig.SWEEP.values())]
     return f"the others at least {min(others) / wait:.3f} of wait", min(others) > wait * (1 + 1e-6)
 
 
-def _levels(study: Study) -> Finding:
+def _levels(study: PreemptionStudy) -> Finding:
     ratios = yarn.over_kill(study, "energy")
     text = ", ".join(f"{medium} {100 * (value - 1):+.0f} %" for medium, value in ratios.items())
     return text, all(abs(value - fixed.YARN[medium].energy) <= fixed.ENERGY_OFF for medium, value in ratios.items())
 
 
-def _sweep(study: Study) -> pd.DataFrame:
+def _sweep(study: PreemptionStudy) -> pd.DataFrame:
     """Energy of the rig over the bandwidth, as a ratio to wait."""
     wait = study.mean(rig.WAIT, "energy")
     return pd.DataFrame(
@@ -42,7 +42,7 @@ def _sweep(study: Study) -> pd.DataFrame:
     )
 
 
-def _ratios(study: Study) -> pd.DataFrame:
+def _ratios(study: PreemptionStudy) -> pd.DataFrame:
     """Energy of the workloads as a ratio to kill."""
     return pd.DataFrame(
         {

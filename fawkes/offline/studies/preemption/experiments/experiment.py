@@ -7,26 +7,26 @@ from itertools import pairwise
 from statistics import fmean
 
 from fawkes.offline.studies.preemption import fixed
-from fawkes.offline.studies.preemption.cases import Case
+from fawkes.offline.studies.preemption.cases import PreemptionCase
 from fawkes.offline.studies.shared import statements
 
 
-class Study(statements.Study):
+class PreemptionStudy(statements.Study):
     """Means over the seeds, and ratios of runs with the same seed."""
 
-    def seeds_of(self, case: Case) -> Sequence[int]:
+    def seeds_of(self, case: PreemptionCase) -> Sequence[int]:
         """The seeds with which the workload of a case is run."""
         return self.seeds[: fixed.RUNS[case.workload]]
 
-    def run_of(self, case: Case) -> Case:
+    def run_of(self, case: PreemptionCase) -> PreemptionCase:
         """The case without a model that makes no other run."""
         return case.plain()
 
-    def mean(self, case: Case, key: str) -> float:
+    def mean(self, case: PreemptionCase, key: str) -> float:
         """The mean of a figure of the rows."""
         return fmean(row[key] for row in self.each(case))
 
-    def ratio(self, case: Case, base: Case, key: str) -> float:
+    def ratio(self, case: PreemptionCase, base: PreemptionCase, key: str) -> float:
         """The mean of the ratios of a figure to that of another case, seed by seed."""
         return fmean(ours[key] / other[key] for ours, other in zip(self.each(case), self.each(base), strict=True))
 

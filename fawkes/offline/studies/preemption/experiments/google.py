@@ -6,7 +6,7 @@ import pandas as pd
 
 from fawkes.offline.studies.preemption import fixed
 from fawkes.offline.studies.preemption.cases import seven
-from fawkes.offline.studies.preemption.experiments.experiment import Study, falling, listed, reported
+from fawkes.offline.studies.preemption.experiments.experiment import PreemptionStudy, falling, listed, reported
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
 from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
@@ -17,17 +17,17 @@ BASIC = {medium: CASES[f"checkpoint {medium}"] for medium in fixed.MEDIA}
 ADAPTIVE = {medium: CASES[f"adaptive {medium}"] for medium in fixed.MEDIA}
 
 
-def _order(study: Study) -> Finding:
+def _order(study: PreemptionStudy) -> Finding:
     waste = {"kill": study.mean(KILL, "waste"), **{name: study.mean(case, "waste") for name, case in BASIC.items()}}
     return f"{listed(waste, 1)} %", falling(list(waste.values()))
 
 
-def _low(study: Study) -> Finding:
+def _low(study: PreemptionStudy) -> Finding:
     ratios = {medium: study.ratio(case, KILL, "low") for medium, case in BASIC.items()}
     return f"{listed(ratios)} of kill", max(ratios.values()) < 1
 
 
-def _worse(study: Study) -> Finding:
+def _worse(study: PreemptionStudy) -> Finding:
     ratios = {
         f"{level} {medium}": study.ratio(BASIC[medium], KILL, level)
         for level in ("medium", "high")
@@ -39,7 +39,7 @@ def _worse(study: Study) -> Finding:
     )
 
 
-def _gains(study: Study) -> Finding:
+def _gains(study: PreemptionStudy) -> Finding:
     ratios = {
         level: [study.ratio(ADAPTIVE[medium], BASIC[medium], level) for medium in fixed.MEDIA]
         for level in ("low", "medium", "high")
@@ -51,7 +51,7 @@ def _gains(study: Study) -> Finding:
     )
 
 
-def _table(study: Study) -> pd.DataFrame:
+def _table(study: PreemptionStudy) -> pd.DataFrame:
     """Waste and response times beside the thesis."""
     rows = []
     for name, case in CASES.items():

@@ -6,18 +6,18 @@ import pandas as pd
 
 from fawkes.core.preemption.values import Task, seconds, total
 from fawkes.offline.studies.preemption import fixed
-from fawkes.offline.studies.preemption.cases import MODELS, Case
-from fawkes.offline.studies.preemption.experiments.experiment import Study, listed
+from fawkes.offline.studies.preemption.cases import MODELS, PreemptionCase
+from fawkes.offline.studies.preemption.experiments.experiment import PreemptionStudy, listed
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import lines
 from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 
-WAIT, KILL = (Case(workload="rig", policy=policy) for policy in ("wait", "kill"))
+WAIT, KILL = (PreemptionCase(workload="rig", policy=policy) for policy in ("wait", "kill"))
 
 
-def at(policy: str, mbps: float) -> Case:
+def at(policy: str, mbps: float) -> PreemptionCase:
     """The rig under a policy on a medium of so many MB/s."""
-    return Case(workload="rig", policy=policy, mbps=mbps)
+    return PreemptionCase(workload="rig", policy=policy, mbps=mbps)
 
 
 _TABLE = {(policy, mbps): at(policy, mbps) for policy in ("checkpoint", "adaptive") for mbps in fixed.RIG_MBPS}
@@ -29,7 +29,7 @@ def _dump_s(mbps: float) -> float:
     return fixed.RIG_GB * 1024 / mbps
 
 
-def _baselines(study: Study) -> Finding:
+def _baselines(study: PreemptionStudy) -> Finding:
     values = {
         f"{name} {key}": study.mean(case, key)
         for name, case in (("kill", KILL), ("wait", WAIT))
@@ -40,7 +40,7 @@ def _baselines(study: Study) -> Finding:
     return f"{listed(values, 1)} s", right
 
 
-def _table(study: Study) -> Finding:
+def _table(study: PreemptionStudy) -> Finding:
     off = 0.0
     for mbps in fixed.RIG_MBPS:
         case, dump_s = _TABLE["checkpoint", mbps], _dump_s(mbps)
@@ -48,7 +48,7 @@ def _table(study: Study) -> Finding:
     return f"off by at most {off:.3f} s", off <= fixed.RIG_OFF_S
 
 
-def _switch(study: Study) -> Finding:
+def _switch(study: PreemptionStudy) -> Finding:
     tie, above = (study.mean(case, "kills") for case in _TIE)
     saves = [mbps for mbps in fixed.RIG_MBPS if not study.mean(_TABLE["adaptive", mbps], "kills")]
     text = f"{'kill' if tie else 'checkpoint'} at 341.3 MB/s, {'kill' if above else 'checkpoint'} just above"
@@ -57,7 +57,7 @@ def _switch(study: Study) -> Finding:
     )
 
 
-def _crossings(study: Study) -> Finding:
+def _crossings(study: PreemptionStudy) -> Finding:
     """Bandwidths below which checkpoint is worse than wait for the high job, and than kill for the makespan."""
     waits, kills = study.mean(WAIT, "high"), study.mean(KILL, "makespan")
     low = [mbps for mbps in fixed.SWEEP_MBPS if study.mean(SWEEP["checkpoint", mbps], "high") > waits]
@@ -69,7 +69,7 @@ def _crossings(study: Study) -> Finding:
     )
 
 
-def _never_worse(study: Study) -> Finding:
+def _never_worse(study: PreemptionStudy) -> Finding:
     waits, kills = study.mean(WAIT, "high"), study.mean(KILL, "energy")
     high = max(study.mean(SWEEP["adaptive", mbps], "high") for mbps in fixed.SWEEP_MBPS)
     energy = max(study.mean(SWEEP["adaptive", mbps], "energy") for mbps in fixed.SWEEP_MBPS)
@@ -79,7 +79,7 @@ def _never_worse(study: Study) -> Finding:
     )
 
 
-def _formula(study: Study) -> Finding:
+def _formula(study: PreemptionStudy) -> Finding:
     rate = 100 * 2.0**20
     size = 5 * fixed.GB
     read = rate if not MODELS[study.model].blind else float("inf")
@@ -87,7 +87,7 @@ def _formula(study: Study) -> Finding:
     return f"{overhead_s:.1f} s", abs(overhead_s - 112.4) < 1e-6
 
 
-def _increment(study: Study) -> Finding:
+def _increment(study: PreemptionStudy) -> Finding:
     off = {}
     for medium, (first_s, second_s) in fixed.TABLE_7.items():
         imaged = not MODELS[study.model].full
@@ -98,7 +98,7 @@ def _increment(study: Study) -> Finding:
     return text, all(abs(value) <= fixed.INCREMENT_OFF for value in off.values())
 
 
-def _rows(study: Study) -> pd.DataFrame:
+def _rows(study: PreemptionStudy) -> pd.DataFrame:
     """The table of section 2.6, and what came out."""
     return pd.DataFrame(
         {
@@ -113,7 +113,7 @@ def _rows(study: Study) -> pd.DataFrame:
     )
 
 
-def _sweep(study: Study) -> pd.DataFrame:
+def _sweep(study: PreemptionStudy) -> pd.DataFrame:
     """Response times of the high job over the bandwidth."""
     return pd.DataFrame(
         {

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pandas as pd
 
 from fawkes.offline.studies.preemption import fixed
-from fawkes.offline.studies.preemption.cases import Case
-from fawkes.offline.studies.preemption.experiments.experiment import Study
+from fawkes.offline.studies.preemption.cases import PreemptionCase
+from fawkes.offline.studies.preemption.experiments.experiment import PreemptionStudy
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
 from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 
-BASIC = Case(workload="trap", policy="checkpoint", medium="hdd")
+BASIC = PreemptionCase(workload="trap", policy="checkpoint", medium="hdd")
 FREE = replace(BASIC, policy="adaptive")
 GUARDED = replace(FREE, cap=fixed.TRAP_CAP)
 _CAPS = {"no cap": FREE, **{f"cap {cap}": replace(FREE, cap=cap) for cap in (10, fixed.TRAP_CAP, 2, 1)}}
@@ -24,18 +24,18 @@ _LIVELOCK = {
 }
 
 
-def _livelock(study: Study) -> Finding:
+def _livelock(study: PreemptionStudy) -> Finding:
     saved, free, _ = (study.mean(case, "low") for case in _LIVELOCK.values())
     kills = study.mean(_LIVELOCK["no cap"], "kills")
     return f"{free:.0f} s with {kills:.0f} kills, checkpoint {saved:.0f} s", free >= fixed.LIVELOCK_LEAST * saved
 
 
-def _unlocked(study: Study) -> Finding:
+def _unlocked(study: PreemptionStudy) -> Finding:
     saved, _, guarded = (study.mean(case, "low") for case in _LIVELOCK.values())
     return f"{guarded:.0f} s, checkpoint {saved:.0f} s", guarded <= fixed.GUARD_MOST * saved
 
 
-def _livelock_table(study: Study) -> pd.DataFrame:
+def _livelock_table(study: PreemptionStudy) -> pd.DataFrame:
     """The long task under each policy."""
     return pd.DataFrame(
         {
@@ -49,23 +49,23 @@ def _livelock_table(study: Study) -> pd.DataFrame:
     )
 
 
-def _trap(study: Study) -> Finding:
+def _trap(study: PreemptionStudy) -> Finding:
     ratio = study.ratio(FREE, BASIC, "low")
     most = max(row["most_kills"] for row in study.each(FREE))
     return f"low {ratio:.2f} of checkpoint, a task is killed up to {most} times", ratio >= fixed.TRAP_LEAST
 
 
-def _capped(study: Study) -> Finding:
+def _capped(study: PreemptionStudy) -> Finding:
     most = max(row["most_kills"] for row in study.each(GUARDED))
     return f"a task is killed up to {most} times", most <= fixed.TRAP_CAP
 
 
-def _guarded(study: Study) -> Finding:
+def _guarded(study: PreemptionStudy) -> Finding:
     ratio, free = study.ratio(GUARDED, BASIC, "low"), study.ratio(FREE, BASIC, "low")
     return f"low {ratio:.2f} of checkpoint, {free:.2f} without the cap", ratio <= fixed.GUARD_MOST and ratio < free
 
 
-def _table(study: Study) -> pd.DataFrame:
+def _table(study: PreemptionStudy) -> pd.DataFrame:
     """Checkpoint and adaptive with several caps, on disks."""
     rows = [
         {

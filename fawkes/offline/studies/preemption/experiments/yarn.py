@@ -8,10 +8,10 @@ import pandas as pd
 
 from fawkes.offline.studies.preemption import fixed
 from fawkes.offline.studies.preemption.cases import seven
-from fawkes.offline.studies.preemption.experiments.experiment import Study, falling, listed, reported
+from fawkes.offline.studies.preemption.experiments.experiment import PreemptionStudy, falling, listed, reported
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
-from fawkes.offline.studies.shared.statements import Experiment, Finding, Reason, Statement
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement, VerdictReason
 
 CASES = seven("yarn")
 KILL = CASES["kill"]
@@ -20,54 +20,54 @@ ADAPTIVE = {medium: CASES[f"adaptive {medium}"] for medium in fixed.MEDIA}
 _COPIES = {copies: replace(BASIC["ssd"], copies=copies) for copies in fixed.REPLICATION}
 
 
-def over_kill(study: Study, key: str) -> dict[str, float]:
+def over_kill(study: PreemptionStudy, key: str) -> dict[str, float]:
     """A figure of checkpoint on each medium, as a ratio to kill."""
     return {medium: study.ratio(case, KILL, key) for medium, case in BASIC.items()}
 
 
-def _over_basic(study: Study, key: str) -> dict[str, float]:
+def _over_basic(study: PreemptionStudy, key: str) -> dict[str, float]:
     return {medium: study.ratio(ADAPTIVE[medium], BASIC[medium], key) for medium in fixed.MEDIA}
 
 
-def _killed(study: Study) -> Finding:
+def _killed(study: PreemptionStudy) -> Finding:
     waste = study.mean(KILL, "waste")
     return f"{waste:.1f} %", abs(waste - fixed.YARN["kill"].waste) <= fixed.WASTE_OFF
 
 
-def _at_the_tail(study: Study) -> Finding:
+def _at_the_tail(study: PreemptionStudy) -> Finding:
     """The same two rules where preempted tasks wait at the end of the queue."""
     tail = replace(study, model="tail")
     (killed, fits), (cut, halves) = _killed(tail), _hdd_cut(tail)
     return f"kill wastes {killed} there, and HDD changes that by {cut}", fits and halves
 
 
-def _order(study: Study) -> Finding:
+def _order(study: PreemptionStudy) -> Finding:
     waste = {"kill": study.mean(KILL, "waste"), **{name: study.mean(case, "waste") for name, case in BASIC.items()}}
     return f"{listed(waste, 1)} %", falling(list(waste.values()))
 
 
-def _hdd_cut(study: Study) -> Finding:
+def _hdd_cut(study: PreemptionStudy) -> Finding:
     cut = study.ratio(BASIC["hdd"], KILL, "waste") - 1
     return f"{100 * cut:+.0f} %", abs(cut - fixed.YARN["hdd"].cut) <= fixed.CUT_OFF
 
 
-def _fast_cuts(study: Study) -> Finding:
+def _fast_cuts(study: PreemptionStudy) -> Finding:
     cuts = {medium: 1 - value for medium, value in over_kill(study, "waste").items() if medium != "hdd"}
     text = ", ".join(f"{medium} -{100 * cut:.0f} %" for medium, cut in cuts.items())
     return text, cuts["ssd"] >= fixed.SSD_CUT and cuts["nvm"] >= fixed.NVM_CUT
 
 
-def _low(study: Study) -> Finding:
+def _low(study: PreemptionStudy) -> Finding:
     ratios = over_kill(study, "low")
     return f"{listed(ratios)} of kill", max(ratios.values()) < 1 and falling(list(ratios.values()))
 
 
-def _high(study: Study) -> Finding:
+def _high(study: PreemptionStudy) -> Finding:
     ratios = over_kill(study, "high")
     return f"{listed(ratios)} of kill", falling(list(ratios.values())) and ratios["nvm"] <= fixed.NEAR_KILL
 
 
-def _cpu(study: Study) -> Finding:
+def _cpu(study: PreemptionStudy) -> Finding:
     basic = {medium: study.mean(case, "cpu") for medium, case in BASIC.items()}
     adaptive = {medium: study.mean(case, "cpu") for medium, case in ADAPTIVE.items()}
     text = ", ".join(f"{medium} {basic[medium]:.1f} to {adaptive[medium]:.1f} %" for medium in fixed.MEDIA)
@@ -78,21 +78,21 @@ def _cpu(study: Study) -> Finding:
     )
 
 
-def _io(study: Study) -> Finding:
+def _io(study: PreemptionStudy) -> Finding:
     basic = {medium: study.mean(case, "io") for medium, case in BASIC.items()}
     adaptive = {medium: study.mean(case, "io") for medium, case in ADAPTIVE.items()}
     text = ", ".join(f"{medium} {basic[medium]:.1f} to {adaptive[medium]:.1f} %" for medium in fixed.MEDIA)
     return text, all(adaptive[medium] < basic[medium] for medium in ("hdd", "ssd"))
 
 
-def _adaptive_high(study: Study) -> Finding:
+def _adaptive_high(study: PreemptionStudy) -> Finding:
     ratios = _over_basic(study, "high")
     return f"{listed(ratios)} of checkpoint", (
         ratios["hdd"] < 1 - fixed.NEUTRAL and abs(ratios["nvm"] - 1) <= fixed.NEUTRAL
     )
 
 
-def _table(study: Study) -> pd.DataFrame:
+def _table(study: PreemptionStudy) -> pd.DataFrame:
     """Waste, overheads and response times beside the thesis."""
     rows = []
     for name, case in CASES.items():
@@ -118,7 +118,7 @@ def _table(study: Study) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _copies(study: Study) -> pd.DataFrame:
+def _copies(study: PreemptionStudy) -> pd.DataFrame:
     """Checkpoint on SSD with one, two and three replicas of each image."""
     return pd.DataFrame(
         {
@@ -133,7 +133,7 @@ def _copies(study: Study) -> pd.DataFrame:
 
 _BASICS = (KILL, *BASIC.values())
 _BOTH = (*BASIC.values(), *ADAPTIVE.values())
-_TAIL = Reason(
+_TAIL = VerdictReason(
     "the thesis does not say where preempted tasks wait; at the end of the queue instead of the place of their job "
     "both rules on the waste of kill and HDD hold",
     _at_the_tail,

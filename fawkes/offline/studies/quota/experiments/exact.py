@@ -7,12 +7,12 @@ from math import atan, degrees, sqrt
 import pandas as pd
 
 from fawkes.core.quota import control
-from fawkes.core.quota.planner import Held, plan_stage
-from fawkes.core.quota.profile import Stage
+from fawkes.core.quota.planner import HeldExecutors, plan_stage
+from fawkes.core.quota.profile import ProfiledStage
 from fawkes.core.quota.supervisor import supervise
 from fawkes.core.quota.values import Claim, Parameters
 from fawkes.offline.studies.quota import fixed
-from fawkes.offline.studies.quota.experiments.experiment import Study
+from fawkes.offline.studies.quota.experiments.experiment import QuotaStudy
 from fawkes.offline.studies.quota.play import strategy
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
@@ -38,7 +38,7 @@ def _given(name: str) -> list[float]:
     return list(supervise(CLAIMS, fixed.CORES, strategy(name), gamma=0, quantum=0.05).values())
 
 
-def _table(study: Study) -> Finding:
+def _table(study: QuotaStudy) -> Finding:
     """Each strategy of Table 1; in the model `by-weights` all of them divide by equal weights."""
     off = {
         name: max(
@@ -52,17 +52,17 @@ def _table(study: Study) -> Finding:
     return "off by at most " + ", ".join(f"{name} {value:.2f}" for name, value in off.items()) + " cores", right
 
 
-def _planner(study: Study) -> Finding:
+def _planner(study: QuotaStudy) -> Finding:
     parameters = Parameters(beta=0.0 if study.model else 0.3)
     stages = [
-        Stage(id=str(seconds), duration_s=seconds, tasks=1, records_read=1e6, records_written=0, rate=2000.0)
+        ProfiledStage(id=str(seconds), duration_s=seconds, tasks=1, records_read=1e6, records_written=0, rate=2000.0)
         for seconds in (10.0, 20.0, 30.0)
     ]
     spent_s, due = 0.0, list[float]()
     for place, stage in enumerate(stages):
         plan = plan_stage(
             stage, stages[place:], records=1e6, spent_s=spent_s, deadline_s=120,
-            held=Held(executors=4, node_cores=16), parameters=parameters,
+            held=HeldExecutors(executors=4, node_cores=16), parameters=parameters,
         )  # fmt: skip
         due.append(plan.deadline_s)
         spent_s += plan.deadline_s
@@ -70,7 +70,7 @@ def _planner(study: Study) -> Finding:
     return ", ".join(f"{each:.3f} s" for each in due), right
 
 
-def _margin(study: Study) -> Finding:
+def _margin(study: QuotaStudy) -> Finding:
     """The phase margin at the cutoff; in the model `as-printed` with the cutoff of eq. 16 as it is printed."""
     parameters = Parameters(pole=0.5)
     _, zero = control.gain_of(_TASKS, _RATE, parameters)
@@ -80,7 +80,7 @@ def _margin(study: Study) -> Finding:
     return f"{margin:.1f} degrees", abs(margin - _MARGIN) <= _MARGIN_OFF
 
 
-def _recovery(study: Study) -> Finding:
+def _recovery(study: QuotaStudy) -> Finding:
     """One core of five is lost at 50 s: what the quota still lacks at five response times, as a part of that core."""
     parameters = Parameters(quantum=1e-9)
     state = control.begin(_TASKS, _RATE, now_s=0, deadline_s=100, initial=5, parameters=parameters)
@@ -95,7 +95,7 @@ def _recovery(study: Study) -> Finding:
     return f"{100 * off:.0f} % of the lost core at 5 tau_r", off <= fixed.RECOVERED
 
 
-def _rows(_study: Study) -> pd.DataFrame:
+def _rows(_study: QuotaStudy) -> pd.DataFrame:
     """Cores that each strategy gives, beside Table 1."""
     return pd.DataFrame(
         {"strategy": name, **{f"{claim.id}": given for claim, given in zip(CLAIMS, _given(name), strict=True)},

@@ -10,9 +10,9 @@ import pandas as pd
 
 from fawkes.core.quota.nodes import share_nodes
 from fawkes.offline.studies.quota import fixed
-from fawkes.offline.studies.quota.cases import Case, alone
+from fawkes.offline.studies.quota.cases import QuotaCase, alone
 from fawkes.offline.studies.quota.experiments.exact import CLAIMS
-from fawkes.offline.studies.quota.experiments.experiment import Study
+from fawkes.offline.studies.quota.experiments.experiment import QuotaStudy
 from fawkes.offline.studies.quota.play import strategy
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement, signed
@@ -23,7 +23,7 @@ _JOINS = {app: replace(case, nodes=3, nodes_then=4, change_s=fixed.JOIN_S) for a
 _LOST = {app: replace(case, nodes=4, nodes_then=3, change_s=fixed.JOIN_S) for app, case in _BASE.items()}
 
 
-def _errors(study: Study, cases: Iterable[Case]) -> Finding:
+def _errors(study: QuotaStudy, cases: Iterable[QuotaCase]) -> Finding:
     errors = [study.error(case) for case in cases]
     return f"{signed(errors)} %", all(abs(error) <= fixed.NODES_OFF for error in errors)
 
@@ -34,7 +34,7 @@ def _nodes(name: str, least: int) -> dict[str, int]:
     return share_nodes(claims, fixed.CORES, strategy(name))
 
 
-def _shares(study: Study) -> Finding:
+def _shares(study: QuotaStudy) -> Finding:
     """Each strategy on whole nodes; in the model `no-minimum` MR-clusters have none."""
     given = {name: _nodes(name, 0 if study.model else fixed.LEAST_NODES) for name in fixed.STRATEGIES}
     text = ", ".join(f"{name} {'/'.join(map(str, nodes.values()))}" for name, nodes in given.items())
@@ -42,12 +42,12 @@ def _shares(study: Study) -> Finding:
     return text, sums and min(min(nodes.values()) for nodes in given.values()) >= fixed.LEAST_NODES
 
 
-def _shares_table(_study: Study) -> pd.DataFrame:
+def _shares_table(_study: QuotaStudy) -> pd.DataFrame:
     """Nodes of each MR-cluster by strategy."""
     return pd.DataFrame({"strategy": name, **_nodes(name, fixed.LEAST_NODES)} for name in fixed.STRATEGIES)
 
 
-def _table(study: Study) -> pd.DataFrame:
+def _table(study: QuotaStudy) -> pd.DataFrame:
     """Errors and cores with four nodes, with one that joins, and with one that is lost."""
     kinds = {"four nodes": _BASE, "the fourth joins at 20 s": _JOINS, "one is lost at 20 s": _LOST}
     return pd.DataFrame(

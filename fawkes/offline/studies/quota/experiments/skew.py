@@ -8,14 +8,14 @@ from statistics import stdev
 import pandas as pd
 
 from fawkes.offline.studies.quota import fixed
-from fawkes.offline.studies.quota.cases import Case, alone
-from fawkes.offline.studies.quota.experiments.experiment import Study
+from fawkes.offline.studies.quota.cases import QuotaCase, alone
+from fawkes.offline.studies.quota.experiments.experiment import QuotaStudy
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
-from fawkes.offline.studies.shared.statements import Experiment, Finding, Reason, Statement, signed
+from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement, VerdictReason, signed
 
 _BASE = alone("group-by", 20, fixed.SEEDS[0])
-_SKEWED: dict[int, Case] = {
+_SKEWED: dict[int, QuotaCase] = {
     exponent: replace(_BASE, skew=float(exponent), profiled=float(exponent)) for exponent in fixed.TABLE_5
 }
 _MISMATCHED = {
@@ -24,27 +24,27 @@ _MISMATCHED = {
 }
 
 
-def _bands(study: Study) -> Finding:
+def _bands(study: QuotaStudy) -> Finding:
     errors = [study.error(case) for case in _SKEWED.values()]
     return f"{signed(errors)} %", all(abs(error) <= fixed.SKEWED for error in errors)
 
 
-def _sign(study: Study) -> Finding:
+def _sign(study: QuotaStudy) -> Finding:
     errors = [study.error(_SKEWED[exponent]) for exponent in (2, 3)]
     return f"{signed(errors)} %", all(error < fixed.LATE for error in errors)
 
 
-def _spread(study: Study) -> Finding:
+def _spread(study: QuotaStudy) -> Finding:
     stds = [study.stage_errors(case, stdev) for case in _SKEWED.values()]
     return f"{signed(stds)} %", all(fixed.STD_LEAST <= each <= fixed.STD_MOST for each in stds)
 
 
-def _mismatch(study: Study) -> Finding:
+def _mismatch(study: QuotaStudy) -> Finding:
     errors = [study.error(case) for case in _MISMATCHED.values()]
     return f"{signed(errors)} %", all(abs(error) <= fixed.MISMATCHED for error in errors)
 
 
-def _table(study: Study) -> pd.DataFrame:
+def _table(study: QuotaStudy) -> pd.DataFrame:
     """Errors beside Table 5 and section 7.3."""
     rows: list[dict[str, object]] = [
         {
@@ -65,12 +65,12 @@ def _table(study: Study) -> pd.DataFrame:
 _HASTY = tuple(replace(case, gamma=1.0) for case in _SKEWED.values())
 
 
-def _on_all_cores(study: Study) -> Finding:
+def _on_all_cores(study: QuotaStudy) -> Finding:
     errors = [study.error(case) for case in _HASTY]
     return f"{signed(errors)} %", all(error > 0 for error in errors)
 
 
-_LONG = Reason(
+_LONG = VerdictReason(
     "running tasks share the quota of their executor, so a task that is nearly as long as its stage ends late when "
     "cores were given back before. On all cores (gamma 1) the same data are early",
     _on_all_cores,

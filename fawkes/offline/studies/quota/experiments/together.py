@@ -8,26 +8,26 @@ from itertools import product
 import pandas as pd
 
 from fawkes.offline.studies.quota import fixed
-from fawkes.offline.studies.quota.cases import Case
-from fawkes.offline.studies.quota.experiments.experiment import Study
+from fawkes.offline.studies.quota.cases import QuotaCase
+from fawkes.offline.studies.quota.experiments.experiment import QuotaStudy
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
 from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement, signed
 
 _SEED = fixed.SEEDS[0]
-_FIFO = Case(arrivals=fixed.BENCHMARK_1, seed=_SEED, fifo=True)
+_FIFO = QuotaCase(arrivals=fixed.BENCHMARK_1, seed=_SEED, fifo=True)
 _B1 = {
     "fifo": _FIFO,
-    "edf_all gamma 1": Case(arrivals=fixed.BENCHMARK_1, seed=_SEED, strategy="edf_all", gamma=1.0),
-    "edf_pure gamma 0": Case(arrivals=fixed.BENCHMARK_1, seed=_SEED, strategy="edf_pure"),
+    "edf_all gamma 1": QuotaCase(arrivals=fixed.BENCHMARK_1, seed=_SEED, strategy="edf_all", gamma=1.0),
+    "edf_pure gamma 0": QuotaCase(arrivals=fixed.BENCHMARK_1, seed=_SEED, strategy="edf_pure"),
 }
 _GRID = tuple(product(fixed.STRATEGIES, (0, 1)))
 _B2 = {
-    (name, gamma): Case(arrivals=fixed.BENCHMARK_2, seed=_SEED, strategy=name, gamma=float(gamma))
+    (name, gamma): QuotaCase(arrivals=fixed.BENCHMARK_2, seed=_SEED, strategy=name, gamma=float(gamma))
     for name, gamma in _GRID
 }
 _B3 = {
-    (name, gamma): Case(arrivals=fixed.BENCHMARK_3, seed=_SEED, strategy=name, gamma=float(gamma))
+    (name, gamma): QuotaCase(arrivals=fixed.BENCHMARK_3, seed=_SEED, strategy=name, gamma=float(gamma))
     for name, gamma in _GRID
 }
 
@@ -44,32 +44,32 @@ def _mean(errors: list[float]) -> float:
     return sum(map(abs, errors)) / len(errors)
 
 
-def _near(study: Study, name: str, most: float) -> Finding:
+def _near(study: QuotaStudy, name: str, most: float) -> Finding:
     errors = study.errors(_B1[name])
     off = [abs(ours - paper) for ours, paper in zip(errors, fixed.TABLE_6[name], strict=True)]
     return f"{signed(errors)} %", max(off) <= most
 
 
-def _fifo(study: Study) -> Finding:
+def _fifo(study: QuotaStudy) -> Finding:
     return _near(study, "fifo", fixed.FIFO_OFF)
 
 
-def _edf_all(study: Study) -> Finding:
+def _edf_all(study: QuotaStudy) -> Finding:
     return _near(study, "edf_all gamma 1", fixed.EDF_ALL_OFF)
 
 
-def _edf_pure(study: Study) -> Finding:
+def _edf_pure(study: QuotaStudy) -> Finding:
     errors = study.errors(_B1["edf_pure gamma 0"])
     return f"{signed(errors)} %", _late(errors) == 0 and max(errors) <= fixed.EDF_PURE_MOST
 
 
-def _gamma(study: Study) -> Finding:
+def _gamma(study: QuotaStudy) -> Finding:
     means = {key: _mean(study.errors(case)) for key, case in _B2.items()}
     text = ", ".join(f"{name} {means[name, 0]:.1f} to {means[name, 1]:.1f}" for name in fixed.STRATEGIES)
     return f"{text} %", all(means[name, 1] > means[name, 0] for name in fixed.STRATEGIES)
 
 
-def _largest(study: Study) -> Finding:
+def _largest(study: QuotaStudy) -> Finding:
     means = {key: _mean(study.errors(case)) for key, case in _B2.items()}
     total, paper = sum(study.errors(_B2["edf_all", 1])), fixed.TABLE_8["edf_all", 1][2]
     off = 100 * (total / paper - 1)
@@ -78,29 +78,29 @@ def _largest(study: Study) -> Finding:
     return text, largest == ("edf_all", 1) and abs(off) <= fixed.SUM_OFF
 
 
-def _no_edf_late(study: Study) -> Finding:
+def _no_edf_late(study: QuotaStudy) -> Finding:
     late = {key: _late(study.errors(case)) for key, case in _B2.items() if key[0].startswith("edf")}
     return f"{sum(late.values())} of {3 * len(late)} late", not any(late.values())
 
 
-def _overload(study: Study) -> Finding:
+def _overload(study: QuotaStudy) -> Finding:
     late = {key: _late(study.errors(case)) for key, case in _B3.items()}
     return f"late: {min(late.values())} to {max(late.values())} of 3", min(late.values()) >= 1
 
 
-def _clairvoyant(study: Study) -> Finding:
+def _clairvoyant(study: QuotaStudy) -> Finding:
     late = [_late(study.errors(_B3["edf_all", gamma])) for gamma in (0, 1)]
     return f"early and late: {', '.join(f'{3 - each}/{each}' for each in late)}", late == [1, 1]
 
 
-def _later(study: Study) -> Finding:
+def _later(study: QuotaStudy) -> Finding:
     by = {key: _late_by(study.errors(case)) for key, case in _B3.items()}
     edf = max(by[name, 1] for name in ("edf_all", "edf_pure"))
     others = min(by[name, gamma] for name in ("proportional", "speed") for gamma in (0, 1))
     return f"EDF_all and EDF_pure with gamma 1 at most {edf:.1f} %, the others at least {others:.1f} %", others > edf
 
 
-def _table_6(study: Study) -> pd.DataFrame:
+def _table_6(study: QuotaStudy) -> pd.DataFrame:
     """Errors of Benchmark 1."""
     return pd.DataFrame(
         {"system": name, "application": arrival.app, "error": round(ours, 1), "error_paper": paper}
@@ -110,7 +110,9 @@ def _table_6(study: Study) -> pd.DataFrame:
 
 
 def _grid_table(
-    study: Study, cases: Mapping[tuple[str, int], Case], paper: Mapping[tuple[str, int], tuple[int, int, float, float]]
+    study: QuotaStudy,
+    cases: Mapping[tuple[str, int], QuotaCase],
+    paper: Mapping[tuple[str, int], tuple[int, int, float, float]],
 ) -> pd.DataFrame:
     rows = []
     for (name, gamma), case in cases.items():
@@ -129,12 +131,12 @@ def _grid_table(
     return pd.DataFrame(rows)
 
 
-def _table_8(study: Study) -> pd.DataFrame:
+def _table_8(study: QuotaStudy) -> pd.DataFrame:
     """Benchmark 2."""
     return _grid_table(study, _B2, fixed.TABLE_8)
 
 
-def _table_9(study: Study) -> pd.DataFrame:
+def _table_9(study: QuotaStudy) -> pd.DataFrame:
     """Benchmark 3."""
     return _grid_table(study, _B3, fixed.TABLE_9)
 

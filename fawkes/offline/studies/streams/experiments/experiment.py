@@ -8,22 +8,22 @@ from statistics import fmean
 import pandas as pd
 
 from fawkes.offline.studies.shared import statements
-from fawkes.offline.studies.streams.cases import Case
+from fawkes.offline.studies.streams.cases import StreamCase
 
 
-class Study(statements.Study):
+class StreamStudy(statements.Study):
     """Means of the figures of a case."""
 
-    def mean(self, case: Case, key: str) -> float:
+    def mean(self, case: StreamCase, key: str) -> float:
         """The mean of a figure; not a number when a run has none, so that no rule holds on it."""
         values = [row[key] for row in self.each(case)]
         return float("nan") if None in values else fmean(values)
 
-    def change(self, case: Case, base: Case, key: str) -> float:
+    def change(self, case: StreamCase, base: StreamCase, key: str) -> float:
         """The change of a figure against another case in percent."""
         return 100 * (self.mean(case, key) / self.mean(base, key) - 1)
 
-    def table(self, cases: Mapping[str, Case], keys: Sequence[str]) -> pd.DataFrame:
+    def table(self, cases: Mapping[str, StreamCase], keys: Sequence[str]) -> pd.DataFrame:
         """A row for each case with some of its figures."""
         return pd.DataFrame(
             {"run": name, **{key: round(self.mean(case, key), 2) for key in keys}} for name, case in cases.items()

@@ -7,20 +7,21 @@ import pandas as pd
 from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 from fawkes.offline.studies.streams import fixed
-from fawkes.offline.studies.streams.cases import Case
-from fawkes.offline.studies.streams.experiments.experiment import Study
+from fawkes.offline.studies.streams.cases import StreamCase
+from fawkes.offline.studies.streams.experiments.experiment import StreamStudy
 
 CASES = {
-    policy: Case(mode="elastic", batch=policy, load="alternating") for policy in ("kill", "checkpoint", "adaptive")
+    policy: StreamCase(mode="elastic", batch=policy, load="alternating")
+    for policy in ("kill", "checkpoint", "adaptive")
 }
 
 
-def _jobs(study: Study) -> Finding:
+def _jobs(study: StreamStudy) -> Finding:
     kill, saved = (study.mean(CASES[policy], "jobs") for policy in ("kill", "checkpoint"))
     return f"{kill:.0f} and {saved:.0f} jobs ({100 * (saved / kill - 1):+.0f} %)", saved > kill
 
 
-def _table(study: Study) -> pd.DataFrame:
+def _table(study: StreamStudy) -> pd.DataFrame:
     """Figures of the hour under three preemption policies."""
     return study.table(CASES, ("jobs", "job_s", "served", "latency_s", "over_s", "rescales"))
 

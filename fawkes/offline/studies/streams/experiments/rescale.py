@@ -8,35 +8,35 @@ from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import lines
 from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 from fawkes.offline.studies.streams import fixed
-from fawkes.offline.studies.streams.cases import Case
-from fawkes.offline.studies.streams.experiments.experiment import Study
+from fawkes.offline.studies.streams.cases import StreamCase
+from fawkes.offline.studies.streams.experiments.experiment import StreamStudy
 
-ELASTIC, DEFAULT, PEAK = (Case(mode=mode) for mode in ("elastic", "default", "peak"))
+ELASTIC, DEFAULT, PEAK = (StreamCase(mode=mode) for mode in ("elastic", "default", "peak"))
 
 
-def _downtime(study: Study) -> Finding:
+def _downtime(study: StreamStudy) -> Finding:
     elastic, default = (study.mean(case, "stopped_s") for case in (ELASTIC, DEFAULT))
     rescales = study.mean(DEFAULT, "rescales")
     text = f"default {default:.0f} s in {rescales:.0f} rescales, elastic {elastic:.0f} s"
     return text, elastic == 0 and rescales > 0 and default == fixed.RESTART_S * rescales
 
 
-def _waste(study: Study) -> Finding:
+def _waste(study: StreamStudy) -> Finding:
     unneeded = study.mean(PEAK, "unneeded")
     return f"{unneeded:.0f} %", abs(unneeded - fixed.WASTE) <= fixed.WASTE_OFF
 
 
-def _throughput(study: Study) -> Finding:
+def _throughput(study: StreamStudy) -> Finding:
     change = study.change(ELASTIC, DEFAULT, "served")
     return f"{change:+.0f} %", change > 0
 
 
-def _latency(study: Study) -> Finding:
+def _latency(study: StreamStudy) -> Finding:
     change = study.change(ELASTIC, DEFAULT, "latency_s")
     return f"{change:+.0f} %", change < 0
 
 
-def _course(study: Study) -> pd.DataFrame:
+def _course(study: StreamStudy) -> pd.DataFrame:
     """Records a second over time, every tenth second."""
     rows = zip(study.each(ELASTIC)[0]["course"], study.each(DEFAULT)[0]["course"], strict=True)
     return pd.DataFrame(
@@ -45,7 +45,7 @@ def _course(study: Study) -> pd.DataFrame:
     )
 
 
-def _table(study: Study) -> pd.DataFrame:
+def _table(study: StreamStudy) -> pd.DataFrame:
     """Figures of the three ways to run the stream."""
     keys = ("served", "dropped", "latency_s", "stopped_s", "rescales")
     return study.table({"elastic": ELASTIC, "default": DEFAULT, "peak": PEAK}, keys)

@@ -8,7 +8,7 @@ from fawkes.offline.studies.shared.page import Exhibit
 from fawkes.offline.studies.shared.pictures import bars
 from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 from fawkes.offline.studies.streams import fixed
-from fawkes.offline.studies.streams.experiments.experiment import Study
+from fawkes.offline.studies.streams.experiments.experiment import StreamStudy
 from fawkes.offline.studies.streams.hashing import migration, ring_of
 from fawkes.offline.studies.streams.placement import Channel, Topology, Worker, by_channel, place, round_robin
 
@@ -26,7 +26,7 @@ def _moved(holders: int, *, modulo: bool) -> float:
     return len(migration("rules", map(str, range(fixed.KEYS)), *rings)) / fixed.KEYS
 
 
-def _keys(study: Study) -> Finding:
+def _keys(study: StreamStudy) -> Finding:
     parts = {holders: _moved(holders, modulo=study.model == "modulo") * (holders + 1) for holders in range(1, 12)}
     text = f"{min(parts.values()):.2f} to {max(parts.values()):.2f} times 1/(n+1)"
     return text, all(1 / fixed.KEYS_OFF <= each <= fixed.KEYS_OFF for each in parts.values())
@@ -39,12 +39,12 @@ def _sums(nodes: int) -> dict[str, dict[Channel, float]]:
     return {name: by_channel(_TOPOLOGY, placement) for name, placement in placements.items()}
 
 
-def _network(study: Study) -> Finding:
+def _network(study: StreamStudy) -> Finding:
     ours, theirs = (sums[Channel.NETWORK] for sums in _sums(1 if study.model == "one-node" else fixed.NODES).values())
     return f"{ours:.0f} against {theirs:.0f} records/s", ours < theirs
 
 
-def _table(_study: Study) -> pd.DataFrame:
+def _table(_study: StreamStudy) -> pd.DataFrame:
     """Records a second by class of channel."""
     return pd.DataFrame(
         {"placement": name, **{channel.name.lower(): round(rate) for channel, rate in sums.items()}}
