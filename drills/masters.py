@@ -71,6 +71,10 @@ class Labs:
 
     def _site_of(self, plan: LossPlan) -> RealSite:
         if self._site is not None and plan.loss.promise is self._promise:
+            saved = self._site.root / "saved" / CLUSTER
+            if saved.exists():
+                # An earlier MR-cluster of this name was saved there, and no save overwrites another one's.
+                saved.rename(saved.with_name(f"{CLUSTER}-before-{plan.seed}"))
             return self._site
         self.end()
         root = self.folder / f"{MASTERS}-{plan.seed}"
