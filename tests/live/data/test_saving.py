@@ -360,10 +360,10 @@ _FULL = """
 import sys
 from pathlib import Path
 from fawkes.base.errors import FawkesError
-from fawkes.live.data.saving import Save
+from fawkes.live.data.saving import SaveOrder
 from fawkes.live.wire.webhdfs import Hdfs
 try:
-    Save(hdfs=Hdfs(sys.argv[1], "hadoop"), output="/out/wc", target=Path(sys.argv[2])).run()
+    SaveOrder(hdfs=Hdfs(sys.argv[1], "hadoop"), output="/out/wc", target=Path(sys.argv[2])).run()
 except FawkesError as error:
     print(error)
 """
