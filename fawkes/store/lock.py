@@ -82,30 +82,35 @@ def holder(folder: Path) -> Holder | None:
 
 
 def is_held(folder: Path) -> bool:
-    """True if anybody has the lock, a controller of any version; `holder` sees those since 0.2.0."""
+    """True unless it is certain that no controller of any version has the lock: 0.1.0 left nothing for `holder` to see.
+
+    It is shared for a moment, in which no controller can start.
+    """
     try:
-        return bool(_pids(os.stat(folder / LOCK_FILE).st_ino))
+        file = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
-
-
-def _pids(inode: int) -> list[int]:
-    """The processes that hold the lock of a file."""
-    lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
-    return [
-        int(words[4])
-        for words in lines
-        if "FLOCK" in words and "->" not in words and words[5].rpartition(":")[2] == str(inode)
-    ]
+    except OSError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
 
 
 def _stranger(file: int) -> RefusedError | None:
     """The error when only processes of other users hold the lock: no controller of this site is one of them."""
+    inode, own = os.fstat(file).st_ino, {0, os.geteuid()}
     holders: dict[int, int] = {}
     with suppress(OSError):
-        for each in _pids(os.fstat(file).st_ino):
-            holders[each] = os.stat(f"/proc/{each}").st_uid
-    if not holders or {0, os.geteuid()} & set(holders.values()):
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            words = line.split()
+            if "FLOCK" in words and "->" not in words and words[5].rpartition(":")[2] == str(inode):
+                holders[int(words[4])] = os.stat(f"/proc/{words[4]}").st_uid
+    if not holders or own & set(holders.values()):
         return None
     pid, uid = next(iter(holders.items()))
     return RefusedError(

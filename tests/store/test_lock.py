@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import ElsewhereError
-from fawkes.store.lock import LOCK_FILE, Holder, StateLock, holder
+from fawkes.store.lock import LOCK_FILE, Holder, StateLock, holder, is_held
 
 
 def test_nobody_holds_a_folder_that_was_never_used(tmp_path: Path) -> None:
@@ -81,3 +81,15 @@ def test_a_sign_of_life_is_later_than_the_start(tmp_path: Path) -> None:
     assert before is not None
     assert after is not None
     assert before.alive_us == before.since_us == after.since_us < after.alive_us
+
+
+def test_a_lock_is_free_only_when_that_is_certain(tmp_path: Path) -> None:
+    assert not is_held(tmp_path)
+    lock = StateLock(tmp_path)
+    assert is_held(tmp_path)
+    lock.close()
+    assert not is_held(tmp_path)
+    # What cannot be opened may be anybody's.
+    (tmp_path / LOCK_FILE).unlink()
+    (tmp_path / LOCK_FILE).symlink_to(LOCK_FILE)
+    assert is_held(tmp_path)

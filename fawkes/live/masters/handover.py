@@ -2,7 +2,7 @@
 
 The old masters are stopped, their data is handed over, members are led to the new ones, and these are waited for until
 they serve. Each step may be repeated after a crash of the controller. Up to the point of no return it all goes back,
-after it all goes on. `Move`, `Takeover` and `JournalBegin` have the steps that differ.
+after it all goes on. `DataHandover`, `Takeover` and `JournalBegin` have the steps that differ.
 """
 
 from __future__ import annotations
