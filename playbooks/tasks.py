@@ -55,6 +55,13 @@ look() {
         END { for (c in who) printf "@task.%s=%s %d %.0f%s\n", c, who[c], run[c], pages[c] * page, restored[c] }'
     fact looked yes
 }
+# hold PRIORITY SECONDS: jobs of tasks with a lower priority ask for no containers, nor keep those they have reserved.
+hold() {
+    for folder in "$homes"/*/appcache/application_*; do
+        [ ! -d "$folder" ] || ! echo "$1 $(($(date +%s) + $2))" >"$folder/.fawkes-hold" ||
+            mv -f "$folder/.fawkes-hold" "$folder/fawkes-hold" || :
+    done
+} 2>/dev/null
 folder_of() {
     for folder in "$homes"/*/appcache/*/"$1"; do [ ! -d "$folder" ] || return 0; done
     return 1
@@ -110,15 +117,19 @@ went() {
 """
 
 
-def look(lease: Lease) -> Script:
-    """The tasks that run on the node and can be saved; changes nothing.
+def look(lease: Lease, *, hold: tuple[int, float] | None = None) -> Script:
+    """The tasks that run on the node and can be saved; changes nothing but ``hold``.
+
+    With ``hold``, a priority and seconds, ApplicationMasters on the node of jobs of tasks with a lower one ask YARN for
+    no containers meanwhile: YARN keeps room that becomes free for whoever reserved it first, whatever the priority.
 
     Fact ``task.CONTAINER`` for each is ``JOB INDEX KILLS RUN BYTES [RESTORED]``: kills by preemption, hundredths
     of a second since its command began or was resumed, the memory of its processes, and hundredths of a second in
     which it got what it had saved. Fact ``looked`` is ``yes`` when all processes were seen: without it nothing is
     known. It is fenced, as `preempt` is.
     """
-    return _as_owner(lease, "look")
+    first = "" if hold is None else f"hold {hold[0]} {max(0, round(hold[1]))}\n"
+    return _as_owner(lease, f"{first}look")
 
 
 def preempt(lease: Lease, orders: Mapping[str, bool], *, within_s: float) -> Script:

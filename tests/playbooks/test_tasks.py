@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -139,6 +140,18 @@ def test_a_task_is_seen_with_its_time_and_memory(lease: Lease, start: Start, app
     assert (job, index, kills) == ("count", "7", "2")
     assert 0 <= int(ran) < LIMIT_S * 100
     assert int(size) > 100_000
+
+
+def test_a_claim_tells_the_applications_on_a_node_that_a_more_important_job_waits(lease: Lease, app: Path) -> None:
+    assert dict(ok(tasks.look(lease, hold=(5, 40.0)))) == {"looked": "yes"}
+    app.mkdir(parents=True)
+    before_s = int(time.time())
+    ok(tasks.look(lease, hold=(5, 40.0)))
+    priority, until_s = map(int, (app / "fawkes-hold").read_text().split())
+    assert priority == 5
+    assert before_s + 40 <= until_s <= time.time() + 40
+    ok(tasks.look(lease))
+    assert [each.name for each in app.iterdir()] == ["fawkes-hold"]
 
 
 def test_a_task_of_a_job_that_cannot_be_saved_is_not_seen(lease: Lease, start: Start, app: Path) -> None:

@@ -61,7 +61,7 @@ def _readable(draft: Draft, cluster: ClusterState, reading: Reading) -> None:
     if reading.work is not None and not draft.rules.shadow:
         standing.judge(draft, mine, work, reading, stray)
         streaming.read(draft, cluster, work, reading.tasks_ready)
-        claiming.read(draft, cluster, work, reading.slots_total)
+        claiming.read(draft, cluster, work, reading.slots_total, reading.master_slots)
     if cluster.unreadable_us is not None:
         draft.say("readable", cluster=cluster.id)
     still_us = _still_us(draft, cluster, sample)

@@ -24,32 +24,37 @@ from fawkes.core.values.tags import tag_of
 
 _MASTER_US = 5 * SECOND_US
 """YARN takes seconds to give an ApplicationMaster a container for which there is room; 3 to 4 were seen."""
+_HOLDS = 2
+"""A new claim comes some readings after the doubt about the one before; what becomes free until then is kept, too."""
 
 
-def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], slots: int | None) -> None:
+def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], slots: int | None, of_master: int) -> None:
     """Ask the nodes, by a new reading, about tasks that could go for the most important job that lacks room.
 
     It lacks room if nothing of it has moved since the reading before: what is free, YARN gives it sooner than that.
-    The MR-cluster has so many ``slots``.
+    The MR-cluster has so many ``slots``, of which ``of_master`` go to each ApplicationMaster.
     """
     if not draft.settings.preemption:
         return
     # The batches of a stream go on while it lacks executors.
     rows = {row.tag: row for row in work if row.since_us < draft.at_us or row.stream is not None}
     busy = draft.busy_of(cluster.id)
-    lacking = {job.id: _lacks(job, rows, draft.at_us, slots) for job in busy}
+    lacking = {job.id: _lacks(job, rows, draft.at_us, slots, of_master) for job in busy}
     claimant = min((job for job in busy if lacking[job.id]), key=lambda job: job.place, default=None)
     if claimant is None or not any(job.spec.saves and _gives_way(job, claimant) for job in busy):
         return
     pending = draft.pending(Key.CLAIM.of(cluster.id))
-    if pending is not None and not _shows(draft, pending, rows[tag_of(claimant.id, claimant.attempt)]):
+    row = rows[tag_of(claimant.id, claimant.attempt)]
+    if pending is not None and not _shows(draft, pending, row):
         return
     serving = [state for state in draft.nodes_of(cluster.id) if state.life is NodeLife.SERVING]
     orders = {state.node.id: draft.pending(Key.TASKS.of(state.node.id)) for state in serving}
     nodes = {state.node.id: state.generation for state in serving if orders[state.node.id] is None}
     slots = lacking[claimant.id] - sum(map(_going, orders.values()))
     if nodes and slots > 0:
-        effect = ClaimTasks(cluster.id, claimant.order, claimant.id, _priority(claimant), slots, nodes)
+        whole = row.stream is None and not row.master
+        hold_us = _HOLDS * draft.settings.doubt_us
+        effect = ClaimTasks(cluster.id, claimant.order, claimant.id, _priority(claimant), slots, nodes, whole, hold_us)
         draft.act(effect, within_us=draft.settings.membership_us, version=claimant.order)
 
 
@@ -67,8 +72,8 @@ def _going(pending: PutPending | None) -> int:
     return len(pending.effect.orders) if pending is not None and isinstance(pending.effect, PreemptTasks) else 0
 
 
-def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int, slots: int | None) -> int:
-    """The containers that a job waits for, as far as that is known; the first is that of its ApplicationMaster.
+def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int, slots: int | None, of_master: int) -> int:
+    """The slots that a job waits for, as far as that is known; the first are those of its ApplicationMaster.
 
     One that has a container asks for others only when it is up: what became free before would go to other jobs.
 
@@ -86,7 +91,9 @@ def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int, slots: int | Non
         executors = max(0, min(state.told, state.entitled or 0) - row.stream.executors)
         each = 1.0 if slots is None or row.stream.room is None else slots / (row.stream.room or inf)
         return ceil(executors * each)
-    return (row.waiting or 0) if row.master else int(at_us - row.since_us >= _MASTER_US)
+    if row.master:
+        return row.waiting or 0
+    return max(1, of_master) if at_us - row.since_us >= _MASTER_US else 0
 
 
 def _gives_way(job: JobState, claimant: JobState) -> bool:
@@ -123,14 +130,24 @@ def _preempt(draft: Draft, effect: ClaimTasks, rows: Sequence[TaskRow], preempt:
     cause = Cause.SHARE if claimant is not None and claimant.spec.stream is not None else Cause.PRIORITY
     need = Need(cause=cause, slots=effect.slots, priority=effect.priority)
     tasks = [task_of(row, priorities[row.job]) for row in here.values()]
-    answers = decide(tasks, {str(node): device for node in effect.nodes}, need, preempt)
-    going = {container: answer for container, answer in answers.items() if answer.action in GOES}
+    devices = {str(node): device for node in effect.nodes}
+    parts = [[task for task in tasks if task.node == node] for node in devices] if effect.together else [tasks]
+    going = max((_going_of(decide(part, devices, need, preempt)) for part in parts), key=_helps, default={})
     for node in effect.nodes:
         mine = {container: answer for container, answer in going.items() if here[container].node == node}
         if mine:
             for container, answer in mine.items():
                 say(draft, here[container], answer, effect.cluster, claimant=effect.job)
             _order(draft, effect, node, [order_of(here[c], answer) for c, answer in mine.items()], mine.values())
+
+
+def _going_of(answers: Mapping[str, Answer]) -> dict[str, Answer]:
+    return {container: answer for container, answer in answers.items() if answer.action in GOES}
+
+
+def _helps(going: Mapping[str, Answer]) -> tuple[int, float]:
+    """Order by the room that the tasks leave, then by how soon."""
+    return len(going), -max((inf if answer.ready_s is None else answer.ready_s for answer in going.values()), default=0)
 
 
 def _still_serves(draft: Draft, effect: ClaimTasks, node: NodeId) -> bool:

@@ -95,7 +95,9 @@ def answered(draft: Draft, event: Done | Failed, preempt: Choose | None) -> None
     draft.settle(pending.key)
     if life is NodeLife.SERVING:
         # A claim that came before what became free shows in the readings would take the same room twice.
-        draft.expect(Key.CLAIM.of(effect.cluster), draft.settings.doubt_us)
+        claim = draft.pending(Key.CLAIM.of(effect.cluster))
+        if claim is None or claim.effect is None:
+            draft.expect(Key.CLAIM.of(effect.cluster), draft.settings.doubt_us)
     if drains:
         # A task may not have been there yet.
         look = LookAtTasks(effect.node, effect.cluster, effect.generation, decided)

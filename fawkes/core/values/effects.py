@@ -373,7 +373,8 @@ class ClaimTasks(_Keyed):
     """The tasks on these nodes (with their generations) that could go for a more important job.
 
     Ends as `Done` with the facts of `LookAtTasks` from all nodes that answer, `Failed` if none does. ``slots`` is how
-    many containers the job lacks: the core's own words, as is its ``priority``.
+    many containers the job lacks, ``together`` if only one node's room helps: the core's own words. Jobs of tasks with
+    a lower ``priority`` ask YARN for no containers within ``hold_us``.
     """
 
     _key = "claim", "cluster"
@@ -383,6 +384,8 @@ class ClaimTasks(_Keyed):
     priority: int
     slots: int
     nodes: Mapping[NodeId, int]
+    together: bool = False
+    hold_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)

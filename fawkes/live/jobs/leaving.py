@@ -35,8 +35,12 @@ class LeavingTasks:
         """The facts by which the goal ends, None when a newer one came; FawkesError when no node says anything."""
         if isinstance(effect, PreemptTasks):
             return self._preempt(effect, current)
-        nodes = effect.nodes if isinstance(effect, ClaimTasks) else {effect.node: effect.generation}
-        scripts = {node: tasks.look(self._ground.lease(node, effect.cluster, nodes[node])) for node in nodes}
+        if isinstance(effect, ClaimTasks):
+            nodes, hold = effect.nodes, (effect.priority, effect.hold_us / SECOND_US)
+        else:
+            nodes, hold = {effect.node: effect.generation}, None
+        leases = {node: self._ground.lease(node, effect.cluster, nodes[node]) for node in nodes}
+        scripts = {node: tasks.look(lease, hold=hold) for node, lease in leases.items()}
         rows: list[Plain] = []
         errors = []
         for node, said in self._ground.run_on(scripts, "looking at tasks", within_s=limits.TASKS_LOOK_S).items():

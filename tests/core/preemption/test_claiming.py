@@ -43,7 +43,7 @@ def desk_of(policy: str = "adaptive", *, saves: bool = True, priority: int = 5) 
 
 
 def see(
-    desk: Desk, waiting: int | None = 3, *, master: bool = True, moves: bool = False, every_s: int = 1
+    desk: Desk, waiting: int | None = 3, *, master: bool = True, moves: bool = False, every_s: int = 1, of: int = 0
 ) -> list[ClaimTasks]:
     """Two readings by which the second job waits for so many containers; the claims that follow."""
     before = len(desk.world.effects)
@@ -53,7 +53,7 @@ def see(
             Work(tag=tag_of(JobId("a-1"), 1), application="app-1", master=True, waiting=0, running=8),
             Work(tag=tag_of(JobId("a-2"), 1), application="app-2", master=master, waiting=waiting, running=running),
         )
-        desk.sample(a={"work": rows, "jobs_running": 2, "tasks_waiting": 3})
+        desk.sample(a={"work": rows, "jobs_running": 2, "tasks_waiting": 3, "master_slots": of})
     return [effect for effect in desk.world.effects[before:] if isinstance(effect, ClaimTasks)]
 
 
@@ -84,6 +84,7 @@ def orders(desk: Desk) -> dict[str, dict[str, bool]]:
         ({"waiting": None, "master": False, "every_s": 5}, 1),
         ({"waiting": 1, "master": False, "every_s": 5}, 1),
         ({"waiting": 1, "master": False, "every_s": 4}, None),
+        ({"waiting": 1, "master": False, "every_s": 5, "of": 2}, 2),
     ],
 )
 def test_a_claim_is_for_the_room_that_is_lacking(how: dict[str, Any], slots: int | None) -> None:
@@ -113,6 +114,29 @@ def test_as_many_tasks_go_as_are_lacking_whatever_node_they_are_on() -> None:
     assert sum(map(len, told.values())) == 3
     assert all(save for order in told.values() for save in order.values())
     assert {said["claimant"] for said in desk.said("task-must-go")} == {"a-2"}
+
+
+def test_room_for_an_application_master_is_made_on_one_node_while_less_important_jobs_ask_for_none() -> None:
+    desk = desk_of()
+    (claim,) = see(desk, None, master=False, every_s=5, of=2)
+    assert (claim.together, claim.priority) == (True, 5)
+    assert claim.hold_us > settings().doubt_us
+    desk.answer(
+        KEY,
+        tasks=[row(1, run_s=10), *(row(number, node="node02" if number < 5 else "node01") for number in range(2, 8))],
+    )
+    assert list(map(len, orders(desk).values())) == [2]
+
+
+def test_a_claim_is_not_forgotten_when_tasks_of_another_node_go_meanwhile() -> None:
+    desk = desk_of()
+    see(desk, 3)
+    desk.answer(KEY, tasks=[row(0)])
+    desk.wait(60)
+    see(desk, 3)
+    desk.answer("tasks:node01", left={"container_0": ["saved", 5, 5]})
+    desk.answer(KEY, tasks=[row(1)])
+    assert list(orders(desk)) == ["node02"]
 
 
 def test_a_policy_that_waits_ends_nothing() -> None:

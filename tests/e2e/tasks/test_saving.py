@@ -199,12 +199,33 @@ def test_an_important_job_gets_room_from_tasks_that_go_on_later(site: RealSite) 
 
     assert urgent.life is JobLife.SUCCEEDED, site.story()
     assert site.ledger.jobs["low"].life is JobLife.RUNNING
-    claimed = [reason for reason in reasons(site, "task-must-go") if reason.facts.get("claimant") == "urgent"]
-    assert {reason.facts["job"] for reason in claimed} == {"low"}
-    # Two for its ApplicationMaster, which is as large; and none came back too early and had to go again.
-    assert len(claimed) == len({reason.facts["index"] for reason in claimed}) <= 6
+    assert went_for(site, "urgent") == {"low"}
     (low,) = site.until_ended("low")
     assert (low.life, low.attempt, low.why) == (JobLife.SUCCEEDED, 1, ""), site.story()
+
+
+def test_important_jobs_one_after_another_get_room_on_many_nodes_at_once(site: RealSite) -> None:
+    site.try_command("unhold", "t")
+    submit(site, "wide", 40, 1000)
+    for number in range(3):
+        site.until("as many tasks as there is room for", lambda: full(site, "wide"))
+        site.fawkes("submit", "t", site.job(f"urgent{number}", URGENT))
+        (urgent,) = site.until_ended(f"urgent{number}")
+        assert urgent.life is JobLife.SUCCEEDED, site.story()
+        assert went_for(site, urgent.id) == {"wide"}
+    site.fawkes("cancel", "wide", "--wait")
+
+
+def went_for(site: RealSite, claimant: str) -> set[object]:
+    """The jobs whose tasks had to go: two for an ApplicationMaster, which is as large, and none twice."""
+    went = [reason.facts for reason in reasons(site, "task-must-go") if reason.facts.get("claimant") == claimant]
+    assert len(went) == len({(facts["job"], facts["index"]) for facts in went}) <= 6, site.story()
+    return {facts["job"] for facts in went}
+
+
+def full(site: RealSite, job: str) -> bool:
+    """True if YARN has no room for any more of the tasks of the job on four nodes."""
+    return any((row.running or 0) >= 19 for row in work(site, job))
 
 
 def work(site: RealSite, job: str) -> list[Work]:

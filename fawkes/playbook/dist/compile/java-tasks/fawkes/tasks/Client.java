@@ -143,7 +143,7 @@ public final class Client {
         context.setApplicationType("FAWKES");
         context.setApplicationTags(tags);
         context.setQueue(conf.get("mapreduce.job.queuename", YarnConfiguration.DEFAULT_QUEUE_NAME));
-        context.setPriority(Priority.newInstance(conf.getInt(Spec.PREFIX + "priority", 0)));
+        context.setPriority(Priority.newInstance(spec.priority));
         context.setKeepContainersAcrossApplicationAttempts(true);
         context.setResource(Resource.newInstance(conf.getInt("yarn.app.mapreduce.am.resource.mb", 1536), 1));
         String options = conf.get("yarn.app.mapreduce.am.command-opts", "");

@@ -71,6 +71,7 @@ public final class Master {
     private final Deque<Integer> again = new ArrayDeque<>();
 
     private final Deque<ContainerRequest> requests = new ArrayDeque<>();
+    private final Hold hold;
     private final Map<ContainerId, Task> running = new HashMap<>();
     /** The tasks of containers that an earlier ApplicationMaster started. */
     private final Map<String, Integer> earlier = new HashMap<>();
@@ -97,6 +98,7 @@ public final class Master {
 
     private Master(Configuration conf, Path staging) throws IOException {
         this.spec = new Spec(conf);
+        this.hold = new Hold(spec.priority);
         this.fs = FileSystem.get(conf);
         this.staging = staging;
         this.started = new Path(staging, "_started");
@@ -205,7 +207,7 @@ public final class Master {
     /** Ask for as many containers as there are tasks that may begin. */
     private void request() {
         int most = spec.most > 0 ? Math.max(0, spec.most - running.size()) : MOST_REQUESTS;
-        int wanted = Math.min(again.size() + waiting.size(), most);
+        int wanted = hold.now() ? 0 : Math.min(again.size() + waiting.size(), most);
         while (requests.size() < wanted) {
             ContainerRequest request = new ContainerRequest(size, null, null, EQUAL);
             requests.add(request);

@@ -26,6 +26,7 @@ final class Spec {
     final int memoryMb;
     final int vcores;
     final int attempts;
+    final int priority;
     /** How tasks are saved: "none", "own" or "criu". */
     final String checkpoint;
 
@@ -39,6 +40,7 @@ final class Spec {
         memoryMb = conf.getInt(PREFIX + "memory.mb", 1);
         vcores = conf.getInt(PREFIX + "vcores", 1);
         attempts = conf.getInt(PREFIX + "attempts", 1);
+        priority = conf.getInt(PREFIX + "priority", 0);
         checkpoint = conf.get(PREFIX + "checkpoint", NONE);
         most = conf.getInt(PREFIX + "most", Integer.MAX_VALUE);
         output = new Path(conf.get(PREFIX + "output"));
