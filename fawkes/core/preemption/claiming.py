@@ -6,13 +6,16 @@ Only tasks of jobs that can be saved are asked about. YARN gives what becomes fr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from math import ceil, inf
+from typing import NamedTuple
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption import rates
 from fawkes.core.preemption.preempt import decide
 from fawkes.core.preemption.tasks import GOES, TaskRow, order_of, rows_of, say, task_of
-from fawkes.core.preemption.values import Answer, Cause, Choose, Need
+from fawkes.core.preemption.values import Answer, Cause, Choose, Device, Need, Task
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
 from fawkes.core.values.effects import ClaimTasks, PreemptTasks, TaskOrder
@@ -24,6 +27,8 @@ from fawkes.core.values.tags import tag_of
 
 _MASTER_US = 5 * SECOND_US
 """YARN takes seconds to give an ApplicationMaster a container for which there is room; 3 to 4 were seen."""
+_CLOSE = 10_000
+"""Sizes are quotients of megabytes: 2.0000000000000004 tasks are two."""
 _HOLDS = 2
 """A new claim comes some readings after the doubt about the one before; what becomes free until then is kept, too."""
 
@@ -40,22 +45,37 @@ def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], slots: int |
     rows = {row.tag: row for row in work if row.since_us < draft.at_us or row.stream is not None}
     busy = draft.busy_of(cluster.id)
     lacking = {job.id: _lacks(job, rows, draft.at_us, slots, of_master) for job in busy}
-    claimant = min((job for job in busy if lacking[job.id]), key=lambda job: job.place, default=None)
-    if claimant is None or not any(job.spec.saves and _gives_way(job, claimant) for job in busy):
+    claimant = min((job for job in busy if lacking[job.id].containers), key=lambda job: job.place, default=None)
+    giving = [job for job in busy if claimant is not None and job.spec.saves and _gives_way(job, claimant)]
+    if claimant is None or not giving:
         return
     pending = draft.pending(Key.CLAIM.of(cluster.id))
-    row = rows[tag_of(claimant.id, claimant.attempt)]
-    if pending is not None and not _shows(draft, pending, row):
+    if pending is not None and not _shows(draft, pending, rows[tag_of(claimant.id, claimant.attempt)]):
         return
+    sizes = {row.tag: row.size for row in work}
+    tasks, each = _tasks_for(lacking[claimant.id], min(sizes.get(tag_of(j.id, j.attempt), 1.0) for j in giving))
     serving = [state for state in draft.nodes_of(cluster.id) if state.life is NodeLife.SERVING]
     orders = {state.node.id: draft.pending(Key.TASKS.of(state.node.id)) for state in serving}
     nodes = {state.node.id: state.generation for state in serving if orders[state.node.id] is None}
-    slots = lacking[claimant.id] - sum(map(_going, orders.values()))
-    if nodes and slots > 0:
-        whole = row.stream is None and not row.master
+    tasks -= sum(map(_going, orders.values()))
+    if nodes and tasks > 0:
         hold_us = _HOLDS * draft.settings.doubt_us
-        effect = ClaimTasks(cluster.id, claimant.order, claimant.id, _priority(claimant), slots, nodes, whole, hold_us)
+        effect = ClaimTasks(cluster.id, claimant.order, claimant.id, _priority(claimant), tasks, nodes, each, hold_us)
         draft.act(effect, within_us=draft.settings.membership_us, version=claimant.order)
+
+
+class _Lack(NamedTuple):
+    """The containers that a job waits for, and the slots that each takes."""
+
+    containers: int
+    size: float
+
+
+def _tasks_for(lack: _Lack, size: float) -> tuple[int, int]:
+    """How many tasks of that size make room for containers, and how many of them must leave one node for each."""
+    ratio = Fraction(lack.size / size).limit_denominator(_CLOSE)
+    each = max(1, ceil(ratio))
+    return (lack.containers * each if each > 1 else ceil(lack.containers * ratio)), each
 
 
 def _shows(draft: Draft, pending: PutPending, row: Work) -> bool:
@@ -72,8 +92,8 @@ def _going(pending: PutPending | None) -> int:
     return len(pending.effect.orders) if pending is not None and isinstance(pending.effect, PreemptTasks) else 0
 
 
-def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int, slots: int | None, of_master: int) -> int:
-    """The slots that a job waits for, as far as that is known; the first are those of its ApplicationMaster.
+def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int, slots: int | None, of_master: int) -> _Lack:
+    """What a job waits for, as far as that is known; first its ApplicationMaster.
 
     One that has a container asks for others only when it is up: what became free before would go to other jobs.
 
@@ -82,18 +102,17 @@ def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int, slots: int | Non
     """
     row = rows.get(tag_of(job.id, job.attempt))
     if row is None or not row.application:
-        return 0
+        return _Lack(0, 1.0)
     if row.stream is not None:
         state = job.stream
         since_us = None if state is None or state.attempt != job.attempt else state.lacking_us
         if state is None or since_us is None or since_us >= at_us:
-            return 0
+            return _Lack(0, 1.0)
         executors = max(0, min(state.told, state.entitled or 0) - row.stream.executors)
-        each = 1.0 if slots is None or row.stream.room is None else slots / (row.stream.room or inf)
-        return ceil(executors * each)
+        return _Lack(executors, 1.0 if slots is None or row.stream.room is None else slots / (row.stream.room or inf))
     if row.master:
-        return row.waiting or 0
-    return max(1, of_master) if at_us - row.since_us >= _MASTER_US else 0
+        return _Lack(row.waiting or 0, row.size)
+    return _Lack(int(at_us - row.since_us >= _MASTER_US), max(1, of_master))
 
 
 def _gives_way(job: JobState, claimant: JobState) -> bool:
@@ -130,9 +149,7 @@ def _preempt(draft: Draft, effect: ClaimTasks, rows: Sequence[TaskRow], preempt:
     cause = Cause.SHARE if claimant is not None and claimant.spec.stream is not None else Cause.PRIORITY
     need = Need(cause=cause, slots=effect.slots, priority=effect.priority)
     tasks = [task_of(row, priorities[row.job]) for row in here.values()]
-    devices = {str(node): device for node in effect.nodes}
-    parts = [[task for task in tasks if task.node == node] for node in devices] if effect.together else [tasks]
-    going = max((_going_of(decide(part, devices, need, preempt)) for part in parts), key=_helps, default={})
+    going = _going_together(tasks, dict.fromkeys(map(str, effect.nodes), device), need, effect.each, preempt)
     for node in effect.nodes:
         mine = {container: answer for container, answer in going.items() if here[container].node == node}
         if mine:
@@ -141,12 +158,30 @@ def _preempt(draft: Draft, effect: ClaimTasks, rows: Sequence[TaskRow], preempt:
             _order(draft, effect, node, [order_of(here[c], answer) for c, answer in mine.items()], mine.values())
 
 
+def _going_together(
+    tasks: Sequence[Task], devices: Mapping[str, Device], need: Need, each: int, preempt: Choose
+) -> dict[str, Answer]:
+    """The tasks that go; as many as ``each`` from one node, the one that has most of them, and soonest."""
+    if each == 1:
+        return _going_of(decide(tasks, devices, need, preempt))
+    going: dict[str, Answer] = {}
+    for _ in range(0, need.slots or 0, each):
+        rest = [task for task in tasks if task.id not in going]
+        parts = [[task for task in rest if task.node == node] for node in devices]
+        room = [_going_of(decide(part, devices, replace(need, slots=each), preempt)) for part in parts]
+        best: dict[str, Answer] = max(room, key=_helps, default={})
+        if going and len(best) < each:
+            # Fewer may do where some room is free, which is not known: one trial at a time.
+            break
+        going |= best
+    return going
+
+
 def _going_of(answers: Mapping[str, Answer]) -> dict[str, Answer]:
     return {container: answer for container, answer in answers.items() if answer.action in GOES}
 
 
 def _helps(going: Mapping[str, Answer]) -> tuple[int, float]:
-    """Order by the room that the tasks leave, then by how soon."""
     return len(going), -max((inf if answer.ready_s is None else answer.ready_s for answer in going.values()), default=0)
 
 

@@ -373,8 +373,8 @@ class ClaimTasks(_Keyed):
     """The tasks on these nodes (with their generations) that could go for a more important job.
 
     Ends as `Done` with the facts of `LookAtTasks` from all nodes that answer, `Failed` if none does. ``slots`` is how
-    many containers the job lacks, ``together`` if only one node's room helps: the core's own words. Jobs of tasks with
-    a lower ``priority`` ask YARN for no containers within ``hold_us``.
+    many of them have to go, as many as ``each`` on one node: the core's own words. Jobs of tasks with a lower
+    ``priority`` ask YARN for no containers within ``hold_us``.
     """
 
     _key = "claim", "cluster"
@@ -384,7 +384,7 @@ class ClaimTasks(_Keyed):
     priority: int
     slots: int
     nodes: Mapping[NodeId, int]
-    together: bool = False
+    each: int = 1
     hold_us: int = 0
 
 

@@ -267,7 +267,8 @@ class Work:
     ``master``: an ApplicationMaster has a container. ``progress`` is the percentage of the map tasks and that of the
     reduce tasks, added. A count is None while the ApplicationMaster does not answer. ``since_us`` is since when nothing
     of this has changed: the core's own (0 in a reading). ``resumes`` is None where nobody says it, ``stream`` where no
-    driver of a stream does. ``opaque``: its tasks report no progress while they run.
+    driver of a stream does. ``opaque``: its tasks report no progress while they run. ``size`` of the slots go to each
+    of its containers, that of its ApplicationMaster apart.
     """
 
     tag: str
@@ -281,6 +282,7 @@ class Work:
     resumes: Resumes | None = None
     stream: StreamSeen | None = None
     opaque: bool = False
+    size: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -166,7 +166,7 @@ def _read(target: Target, memory: ReaderMemory, deadline: Deadline) -> Reading:
         },
         node_masters=_masters_on(masters, live),
         masters=sum(app.state == RUNNING and bool(app.master) for app in live),
-        work=_work(live, tasks, nodes.values()),
+        work=_work(live, tasks, nodes.values(), target.task_mb),
         strays=strays,
         silent=silent,
     )
@@ -277,12 +277,16 @@ def _ask_driver(masters: MasterAddresses, app: YarnApplication, deadline: Deadli
 
 def _in_slots(app: YarnApplication, tasks: Tasks, task_mb: int) -> Tasks:
     """The tasks of an application in slots: executors of streams, and tasks of jobs of tasks, count by their memory."""
-    sized = app.kind in (SPARK, TASKS) and app.state == RUNNING
-    each = _tagged(app, _CONTAINER_MB) / max(1, task_mb) if sized else 0.0
+    each = _slots_of(app, task_mb) if app.state == RUNNING else 0.0
     if not each:
         return tasks
     waiting, running, ready = (ceil(count * each) for count in (tasks.waiting, tasks.running, tasks.ready))
     return replace(tasks, waiting=waiting, running=running, ready=ready)
+
+
+def _slots_of(app: YarnApplication, task_mb: int) -> float:
+    """The slots that each of its containers takes; 0 where it does not say it."""
+    return _tagged(app, _CONTAINER_MB) / max(1, task_mb) if app.kind in (SPARK, TASKS) else 0.0
 
 
 def _asks_for_room(masters: MasterAddresses, app: YarnApplication, deadline: Deadline) -> bool:
@@ -397,19 +401,19 @@ _MASTERS: Mapping[str, Callable[[MasterAddresses, YarnApplication, Deadline], Ta
 
 
 def _work(
-    live: Iterable[YarnApplication], tasks: Mapping[str, Tasks], nodes: Collection[ComputeNode]
+    live: Iterable[YarnApplication], tasks: Mapping[str, Tasks], nodes: Collection[ComputeNode], task_mb: int
 ) -> tuple[Work, ...]:
     """The progress of Fawkes's own attempts, by tag: what a command runs has several applications with one."""
     works: dict[str, Work] = {}
     for app in live:
         for tag in app.tags if app.id in tasks else ():
             if tag.startswith(OWN_TAGS):
-                now = _work_of(app, tag, tasks[app.id], nodes)
+                now = _work_of(app, tag, tasks[app.id], nodes, task_mb)
                 works[tag] = _together(works[tag], now) if tag in works else now
     return tuple(works[tag] for tag in sorted(works))
 
 
-def _work_of(app: YarnApplication, tag: str, tasks: Tasks, nodes: Iterable[ComputeNode]) -> Work:
+def _work_of(app: YarnApplication, tag: str, tasks: Tasks, nodes: Iterable[ComputeNode], task_mb: int) -> Work:
     master = bool(app.master)
     if master and tasks.progress is None:
         return Work(tag=tag, application=app.id, master=True)
@@ -426,6 +430,7 @@ def _work_of(app: YarnApplication, tag: str, tasks: Tasks, nodes: Iterable[Compu
         progress=tasks.progress or 0.0,
         stream=stream,
         opaque=app.kind == TASKS,
+        size=_slots_of(app, task_mb) or 1.0,
     )
 
 

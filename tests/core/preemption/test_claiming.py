@@ -43,7 +43,14 @@ def desk_of(policy: str = "adaptive", *, saves: bool = True, priority: int = 5) 
 
 
 def see(
-    desk: Desk, waiting: int | None = 3, *, master: bool = True, moves: bool = False, every_s: int = 1, of: int = 0
+    desk: Desk,
+    waiting: int | None = 3,
+    *,
+    master: bool = True,
+    moves: bool = False,
+    every_s: int = 1,
+    of: int = 0,
+    size: float = 1.0,
 ) -> list[ClaimTasks]:
     """Two readings by which the second job waits for so many containers; the claims that follow."""
     before = len(desk.world.effects)
@@ -51,7 +58,14 @@ def see(
         desk.now_s += every_s
         rows = (
             Work(tag=tag_of(JobId("a-1"), 1), application="app-1", master=True, waiting=0, running=8),
-            Work(tag=tag_of(JobId("a-2"), 1), application="app-2", master=master, waiting=waiting, running=running),
+            Work(
+                tag=tag_of(JobId("a-2"), 1),
+                application="app-2",
+                master=master,
+                waiting=waiting,
+                running=running,
+                size=size,
+            ),
         )
         desk.sample(a={"work": rows, "jobs_running": 2, "tasks_waiting": 3, "master_slots": of})
     return [effect for effect in desk.world.effects[before:] if isinstance(effect, ClaimTasks)]
@@ -85,6 +99,8 @@ def orders(desk: Desk) -> dict[str, dict[str, bool]]:
         ({"waiting": 1, "master": False, "every_s": 5}, 1),
         ({"waiting": 1, "master": False, "every_s": 4}, None),
         ({"waiting": 1, "master": False, "every_s": 5, "of": 2}, 2),
+        ({"waiting": 2, "size": 3.0}, 6),
+        ({"waiting": 3, "size": 0.5}, 2),
     ],
 )
 def test_a_claim_is_for_the_room_that_is_lacking(how: dict[str, Any], slots: int | None) -> None:
@@ -116,16 +132,30 @@ def test_as_many_tasks_go_as_are_lacking_whatever_node_they_are_on() -> None:
     assert {said["claimant"] for said in desk.said("task-must-go")} == {"a-2"}
 
 
-def test_room_for_an_application_master_is_made_on_one_node_while_less_important_jobs_ask_for_none() -> None:
-    desk = desk_of()
-    (claim,) = see(desk, None, master=False, every_s=5, of=2)
-    assert (claim.together, claim.priority) == (True, 5)
+def test_while_a_job_waits_less_important_ones_ask_for_nothing_until_after_its_next_claim() -> None:
+    (claim,) = see(desk_of(), 3)
+    assert claim.priority == 5
     assert claim.hold_us > settings().doubt_us
-    desk.answer(
-        KEY,
-        tasks=[row(1, run_s=10), *(row(number, node="node02" if number < 5 else "node01") for number in range(2, 8))],
-    )
-    assert list(map(len, orders(desk).values())) == [2]
+
+
+@pytest.mark.parametrize(
+    ("how", "going"),
+    [
+        ({"waiting": None, "master": False, "every_s": 5, "of": 2}, {"node01": 2}),
+        ({"waiting": 1, "size": 3.0}, {"node01": 3}),
+        ({"waiting": 2, "size": 2.0}, {"node01": 4}),
+        ({"waiting": 2, "size": 3.0}, {"node01": 3, "node02": 3}),
+        ({"waiting": 3, "size": 3.0}, {"node01": 3, "node02": 3}),
+        ({"waiting": 1, "size": 9.0}, {"node01": 5}),
+    ],
+)
+def test_room_for_a_larger_container_is_made_on_one_node(how: dict[str, Any], going: dict[str, int]) -> None:
+    """Even if the tasks of another node cost less: five on the first and three, two of them new, on the second."""
+    desk = desk_of()
+    see(desk, **how)
+    new = [row(number, run_s=20, node="node02") for number in range(5, 7)]
+    desk.answer(KEY, tasks=[*(row(number, node="node01") for number in range(5)), *new, row(7, node="node02")])
+    assert {node: len(told) for node, told in orders(desk).items()} == going
 
 
 def test_a_claim_is_not_forgotten_when_tasks_of_another_node_go_meanwhile() -> None:

@@ -83,9 +83,9 @@ command = "python3 {{id}}.py"
 
 URGENT = """
 kind = "tasks"
-tasks = 4
-memory = "256MiB"
-output = "/out/{id}"
+tasks = {tasks}
+memory = "{memory_mb}MiB"
+output = "/out/{{id}}"
 priority = 9
 command = "sleep 3"
 """
@@ -194,7 +194,7 @@ def test_processes_that_know_nothing_of_it_go_on_elsewhere_and_twice(site: RealS
 def test_an_important_job_gets_room_from_tasks_that_go_on_later(site: RealSite) -> None:
     submit(site, "low", 30, 200)
     site.until("as many tasks as there is room for", lambda: any(row.running for row in work(site, "low")))
-    site.fawkes("submit", "t", site.job("urgent", URGENT))
+    site.fawkes("submit", "t", site.job("urgent", URGENT.format(tasks=4, memory_mb=256)))
     (urgent,) = site.until_ended("urgent")
 
     assert urgent.life is JobLife.SUCCEEDED, site.story()
@@ -207,9 +207,10 @@ def test_an_important_job_gets_room_from_tasks_that_go_on_later(site: RealSite) 
 def test_important_jobs_one_after_another_get_room_on_many_nodes_at_once(site: RealSite) -> None:
     site.try_command("unhold", "t")
     submit(site, "wide", 40, 1000)
-    for number in range(3):
+    for number, (tasks, memory_mb) in enumerate(((4, 256), (1, 1024), (4, 256))):
         site.until("as many tasks as there is room for", lambda: full(site, "wide"))
-        site.fawkes("submit", "t", site.job(f"urgent{number}", URGENT))
+        text = URGENT.format(tasks=tasks, memory_mb=memory_mb)
+        site.fawkes("submit", "t", site.job(f"urgent{number}", text))
         (urgent,) = site.until_ended(f"urgent{number}")
         assert urgent.life is JobLife.SUCCEEDED, site.story()
         assert went_for(site, urgent.id) == {"wide"}

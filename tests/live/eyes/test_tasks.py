@@ -41,7 +41,7 @@ def test_tasks_are_demand_by_their_memory_and_work_by_their_number(server: Serve
     reading = read(server)
     # A slot has 256 MB.
     assert (reading.tasks_waiting, reading.tasks_running, reading.tasks_ready) == (8 * each, 4 * each, 8 * each)
-    assert [(work.waiting, work.running) for work in reading.work or ()] == [(8, 4)]
+    assert [(work.waiting, work.running, work.size) for work in reading.work or ()] == [(8, 4, each)]
 
 
 @pytest.mark.parametrize("tags", [(), ("tasks-",), ("tasks-x",), ("tasks-0",)])

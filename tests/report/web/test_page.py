@@ -152,7 +152,7 @@ def test_the_browser_has_nothing_to_complain(window: Browser) -> None:
 def test_curves_are_whole_when_the_history_has_been_read(played_ledger: Path) -> None:
     with served(played_ledger, steps=20) as (url, _), browser() as opened:
         opened.open(url).until("document.body.dataset.seq")
-        opened.until("document.body.dataset.course === document.body.dataset.seq")
+        opened.until("document.body.dataset.seq && document.body.dataset.course === document.body.dataset.seq")
 
 
 def test_the_page_asks_and_draws_once_when_it_is_opened(played_ledger: Path) -> None:
@@ -161,7 +161,9 @@ def test_the_page_asks_and_draws_once_when_it_is_opened(played_ledger: Path) -> 
             "window.drawn = 0; new MutationObserver(() => { window.drawn += 1; })"
             ".observe(document, { subtree: true, attributes: true, attributeFilter: ['data-seq'] })"
         )
-        opened.open(url).until("document.body.dataset.course === document.body.dataset.seq")
+        opened.open(url).until(
+            "document.body.dataset.seq && document.body.dataset.course === document.body.dataset.seq"
+        )
         asked = opened.run("return performance.getEntriesByName(location.origin + '/api/state').length")
         assert (asked, opened.run("return window.drawn")) == (1, 1)
 
