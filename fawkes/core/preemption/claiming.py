@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from math import ceil, inf
 from typing import NamedTuple
 
@@ -27,7 +26,7 @@ from fawkes.core.values.tags import tag_of
 
 _MASTER_US = 5 * SECOND_US
 """YARN takes seconds to give an ApplicationMaster a container for which there is room; 3 to 4 were seen."""
-_CLOSE = 10_000
+_DIGITS = 6
 """Sizes are quotients of megabytes: 2.0000000000000004 tasks are two."""
 _HOLDS = 2
 """A new claim comes some readings after the doubt about the one before; what becomes free until then is kept, too."""
@@ -72,8 +71,8 @@ class _Lack(NamedTuple):
 
 
 def _tasks_for(lack: _Lack, size: float) -> tuple[int, int]:
-    """How many tasks of that size make room for containers, and how many of them must leave one node for each."""
-    ratio = Fraction(lack.size / size).limit_denominator(_CLOSE)
+    """The tasks of that size that make room for containers, and those of them that leave one node for each."""
+    ratio = round(lack.size / size, _DIGITS)
     each = max(1, ceil(ratio))
     return (lack.containers * each if each > 1 else ceil(lack.containers * ratio)), each
 
@@ -93,7 +92,7 @@ def _going(pending: PutPending | None) -> int:
 
 
 def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int, slots: int | None, of_master: int) -> _Lack:
-    """What a job waits for, as far as that is known; first its ApplicationMaster.
+    """The containers that a job waits for, as far as that is known; first that of its ApplicationMaster.
 
     One that has a container asks for others only when it is up: what became free before would go to other jobs.
 
