@@ -95,7 +95,7 @@ def notes(site: RealSite, name: str) -> list[object]:
 def test_a_stream_gets_executors_for_its_load_and_gives_them_back(site: RealSite) -> None:
     begin(site, "alone", "60,120,150", 1.0)
     site.until("more executors", lambda: has(site, "alone", 2), limit_s=400)
-    site.until("fewer executors", lambda: has(site, "alone", 1, 1), limit_s=300)
+    site.until("fewer executors", lambda: has(site, "alone", 1, 1), limit_s=600)
     (job,) = site.until_ended("alone")
     assert (job.life, job.attempt) == (JobLife.SUCCEEDED, 1), site.story()
     story = site.fawkes("explain", "--job", "alone")
@@ -113,7 +113,7 @@ def test_a_stream_claims_its_guarantee_from_tasks_that_save_themselves(site: Rea
     site.kill()
     site.run()
     site.until("more executors by another controller", lambda: has(site, "beside", 3))
-    stream_job, batch = site.until_ended("beside", "batch")
+    stream_job, batch = site.until_ended("beside", "batch", limit_s=600)
     assert (stream_job.life, batch.life) == (JobLife.SUCCEEDED, JobLife.SUCCEEDED), site.story()
     assert (stream_job.attempt, len(site.applications("beside", "beside"))) == (1, 1)
     assert "saved" in site.fawkes("explain", "--job", "batch")
