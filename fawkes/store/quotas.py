@@ -26,7 +26,7 @@ from fawkes.core.values.model import NodeId, Plain
 from fawkes.store import health
 from fawkes.store.opening import connect
 from fawkes.store.private import write_private
-from fawkes.store.record import dumps, from_plain, loads, to_plain
+from fawkes.store.record import dumps, from_plain, loads, text_of, to_plain
 
 FILE = "quotas.sqlite"
 #: periods between two rows that can be read by themselves
@@ -62,7 +62,7 @@ class QuotaRecord:
     def __init__(self, folder: Path, policy: PolicyText, rules: QuotaRules) -> None:
         """Open the file of a state folder. It is opened, and made if there is none, with the first period."""
         self.path = folder / FILE
-        self._policy, self._rules = dumps(to_plain(policy)), dumps(to_plain(rules))
+        self._policy, self._rules = text_of(policy), text_of(rules)
         self._goals: set[str] = set()
         self._before: tuple[str, str] | None = None
         self._seq = self._key = self._room_at = 0
@@ -97,7 +97,7 @@ class QuotaRecord:
         seq = self._seq + 1
         before = self._before
         if before is None or seq - self._room_at >= _ROOM_EVERY:
-            state = zlib.compress(dumps(to_plain(room)).encode())
+            state = zlib.compress(text_of(room).encode())
             db.execute(
                 "REPLACE INTO rooms VALUES (?, ?, ?, ?, ?)", (seq, state, self._rules, self._policy, __version__)
             )
@@ -118,7 +118,7 @@ class QuotaRecord:
         for each in look.seen:
             name = _name(each.goal)
             if name not in self._goals:
-                db.execute("REPLACE INTO goals VALUES (?, ?)", (name, dumps(to_plain(each.goal))))
+                db.execute("REPLACE INTO goals VALUES (?, ?)", (name, text_of(each.goal)))
                 self._goals.add(name)
         plain = cast(dict[str, Any], to_plain(look))
         for each, row in zip(look.seen, plain.get("seen", ()), strict=True):

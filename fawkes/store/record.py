@@ -1,6 +1,6 @@
-"""Values of the core as plain data, and back: what the ledger stores and what a replay reads.
+"""Values of the core as text, and back: what the ledger stores and what a replay reads.
 
-A coder for each type is put together once, from its annotations. Rules:
+A coder for each type is put together once, from its annotations. A text is JSON, its keys sorted. Rules:
 
 - a frozen dataclass is a mapping of its fields; where the annotation is a union of dataclasses (an event, an effect, a
   change), and at the top, ``kind`` holds the name of the class;
@@ -10,8 +10,8 @@ A coder for each type is put together once, from its annotations. Rules:
   field needs an empty default, or a migration of the ledger;
 - NaN, infinities and numbers of the wrong type are refused here, because nobody could read them back.
 
-A mapping comes back with its keys in the order of the text, which `dumps` sorts: a decision must not depend on the
-order of a mapping, or a replay would differ.
+A mapping comes back with its keys in the order of the text, which is sorted: a decision must not depend on the order
+of a mapping, or a replay would differ.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import json
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum, IntEnum
 from functools import cache
-from operator import attrgetter
+from json.encoder import encode_basestring as quoted
 from typing import Any, NamedTuple, TypeVar, cast
 
 from fawkes.base.errors import BrokenError
@@ -54,14 +54,29 @@ class RecordError(BrokenError):
         return RecordError(self.what, step + self.path)
 
 
+def text_of(value: object) -> str:
+    """The one text of a value of the core, the same on every machine; RecordError names what has none.
+
+    A lone surrogate (a byte of some program's output that was no UTF-8) becomes "?", because no file could hold it.
+    """
+    kind: Any = type(value)
+    return _storable(_at_top(kind).write(value))
+
+
+@cache
+def _at_top(form: Any) -> Coder:
+    return coder(_UNION_OF.get(form, form))
+
+
 def to_plain(value: object) -> Plain:
-    """Plain data (dict, list, str, int, float, bool, None) for a value of the core; RecordError names what has none."""
-    return coder(_UNION_OF.get(type(value), type(value))).encode(value)
+    """The same as plain data (dict, list, str, int, float, bool, None); RecordError as in `text_of`."""
+    return cast(Plain, json.loads(text_of(value)))
 
 
 def from_plain(form: type[T], plain: Plain) -> T:
     """The value of class ``form`` behind plain data; RecordError names the part that is missing, extra or wrong."""
-    value = coder(_UNION_OF.get(form, form)).decode(plain)
+    kind: Any = form
+    value = _at_top(kind).decode(plain)
     if not isinstance(value, form):
         raise RecordError(f"is a {type(value).__name__}, not a {form.__name__}")
     return value
@@ -77,11 +92,6 @@ def change_of(plain: Plain) -> Change:
     return cast(Change, coder(Change).decode(plain))
 
 
-def decision_plain(decision: Decision) -> Plain:
-    """A decision as plain data: its changes, effects and reasons."""
-    return coder(Decision).encode(decision)
-
-
 def decision_of(plain: Plain) -> Decision:
     """The decision behind plain data; RecordError as in `from_plain`."""
     return cast(Decision, coder(Decision).decode(plain))
@@ -93,11 +103,11 @@ _ENCODER = json.JSONEncoder(
 
 
 def dumps(plain: Plain) -> str:
-    """The one text of plain data: sorted keys, no spaces; equal data gives equal text on every machine.
+    """The one text of plain data, as `text_of` has it of values."""
+    return _storable(_ENCODER.encode(plain))
 
-    A lone surrogate (a byte of some program's output that was no UTF-8) becomes "?", because no file could hold it.
-    """
-    text = _ENCODER.encode(plain)
+
+def _storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -110,9 +120,9 @@ def loads(text: str) -> Plain:
 
 
 class Coder(NamedTuple):
-    """The two ways between a value of one type and its plain data; values of the class ``own`` are their own data."""
+    """The text of a value of one type, and the value of plain data; what is of class ``own`` is both."""
 
-    encode: Callable[[Any], Any]
+    write: Callable[[Any], str]
     decode: Callable[[Any], Any]
     own: type | None = None
 
@@ -124,7 +134,7 @@ def coder(form: Any) -> Coder:
     if form in _SCALARS:
         return _SCALARS[form]
     if form is Any or form is object:
-        return Coder(_plain, _same)
+        return _ANY
     origin = typing.get_origin(form)
     if origin is not None:
         return _generic(form, origin, typing.get_args(form))
@@ -141,7 +151,7 @@ def _generic(form: Any, origin: Any, given: tuple[Any, ...]) -> Coder:
     if origin is tuple and len(given) == 2 and given[1] is Ellipsis:
         return _tuple(coder(given[0]))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping(coder(given[0]), coder(given[1]))
+        return _mapping(given[0], coder(given[1]))
     raise RecordError(f"no plain data for the type {form}")
 
 
@@ -181,52 +191,52 @@ def _real(value: Any) -> float:
     raise _refuse(value, "a finite number")
 
 
+def _real_text(value: Any) -> str:
+    return repr(_real(value))
+
+
+_TRUTHS = {False: "false", True: "true"}
 _WHOLE = _exactly(int, "a whole number")
 _TRUTH = _exactly(bool, "true or false")
 _NOTHING = _exactly(type(None), "nothing")
 _SCALARS: dict[Any, Coder] = {
-    int: Coder(_WHOLE, _WHOLE, int),
-    bool: Coder(_TRUTH, _TRUTH, bool),
-    str: Coder(_text, _text, str),
-    float: Coder(_real, _real),
-    type(None): Coder(_NOTHING, _NOTHING),
+    int: Coder(lambda value: repr(_WHOLE(value)), _WHOLE, int),
+    bool: Coder(lambda value: _TRUTHS[_TRUTH(value)], _TRUTH, bool),
+    str: Coder(lambda value: quoted(_text(value)), _text, str),
+    float: Coder(_real_text, _real),
+    type(None): Coder(lambda value: _NOTHING(value) or "null", _NOTHING),
 }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> str:
     """Facts: whatever JSON can say, with enums as their values and tuples as lists."""
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:
-        return value
+    if kind is str:
+        return quoted(value)
+    if kind is int:
+        return repr(value)
+    if kind in _SCALARS:
+        return _SCALARS[kind].write(value)
     if isinstance(value, float):
-        return _real(value)
+        return _real_text(value)
     if isinstance(value, Mapping):
-        return _plain_mapping(value)
+        return _FACTS(value)
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return _LIST(value)
     if isinstance(value, str):
-        return str(value)
+        return quoted(str(value))
     if isinstance(value, IntEnum):
-        return int(value)
+        return repr(int(value))
     raise _refuse(value, "plain data")
-
-
-def _plain_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
-    plain = {}
-    for key, each in value.items():
-        try:
-            plain[_text(key)] = _plain(each)
-        except RecordError as error:
-            raise error.within(f"[{key!r}]") from None
-    return plain
 
 
 def _enum(form: type[Enum]) -> Coder:
     members = {member.value: member for member in form}
+    texts = {member: _plain(member.value) for member in form}
 
-    def encode(value: Any) -> Any:
+    def write(value: Any) -> str:
         if isinstance(value, form):
-            return value.value
+            return texts[value]
         raise _refuse(value, f"a {form.__name__}")
 
     def decode(plain: Any) -> Any:
@@ -234,62 +244,91 @@ def _enum(form: type[Enum]) -> Coder:
             return members[plain]
         raise _refuse(plain, f"one of {', '.join(map(str, members))}")
 
-    return Coder(encode, decode)
+    return Coder(write, decode)
+
+
+def _each(code: Callable[[Any], T], values: Iterable[Any]) -> list[T]:
+    done: list[T] = []
+    try:
+        for value in values:
+            done.append(code(value))
+    except RecordError as error:
+        raise error.within(f"[{len(done)}]") from None
+    return done
 
 
 def _tuple(each: Coder) -> Coder:
-    def run(code: Callable[[Any], Any], values: tuple[Any, ...] | list[Any]) -> list[Any]:
-        if set(map(type, values)) == {each.own}:
-            return list(values)
-        done: list[Any] = []
-        try:
-            for value in values:
-                done.append(code(value))
-        except RecordError as error:
-            raise error.within(f"[{len(done)}]") from None
-        return done
-
-    def encode(values: Any) -> list[Any]:
+    def write(values: Any) -> str:
         if not isinstance(values, (tuple, list)):
             raise _refuse(values, "a tuple")
-        return run(each.encode, values)
+        return f"[{','.join(_each(each.write, values))}]"
 
     def decode(plain: Any) -> tuple[Any, ...]:
         if type(plain) is not list:
             raise _refuse(plain, "a list")
-        return tuple(run(each.decode, plain))
+        return tuple(plain if set(map(type, plain)) == {each.own} else _each(each.decode, plain))
 
-    return Coder(encode, decode)
+    return Coder(write, decode)
 
 
-def _mapping(key: Coder, each: Coder) -> Coder:
-    def run(name: Callable[[Any], Any], code: Callable[[Any], Any], values: Mapping[Any, Any]) -> dict[Any, Any]:
-        if set(map(type, values)) == {key.own} and set(map(type, values.values())) == {each.own}:
-            return dict(values)
-        done: dict[Any, Any] = {}
-        for given, value in values.items():
-            try:
-                done[name(given)] = code(value)
-            except RecordError as error:
-                raise error.within(f"[{given!r}]") from None
-        return done
+#: from so many entries on, what takes a while to begin is faster
+_MANY = 8
 
-    def encode(values: Any) -> dict[str, Any]:
-        if not isinstance(values, Mapping):
+
+def _mapping(form: Any, each: Coder) -> Coder:
+    return Coder(_mapping_writer(_key(form), each), _mapping_reader(form, each))
+
+
+def _mapping_writer(key: Callable[[Any], str], each: Coder) -> Callable[[Any], str]:
+    of_each, own = each.write, each.own
+    simple = key is _text and own is not None
+
+    def write(values: Any) -> str:
+        if type(values) is not dict and not isinstance(values, Mapping):
             raise _refuse(values, "a mapping")
-        return run(_as_text(key.encode), each.encode, values)
+        if simple and len(values) >= _MANY and {*map(type, values)} == {str} and {*map(type, values.values())} == {own}:
+            return _ENCODER.encode(dict(values))
+        given: Any = ""
+        rows = []
+        try:
+            for given, value in values.items():
+                rows.append((key(given), of_each(value)))
+        except RecordError as error:
+            raise error.within(f"[{given!r}]") from None
+        rows.sort()
+        return f"{{{','.join([f'{quoted(name)}:{text}' for name, text in rows])}}}"
+
+    return write
+
+
+def _mapping_reader(form: Any, each: Coder) -> Callable[[Any], dict[Any, Any]]:
+    key, simple = coder(form).decode, coder(form) is _SCALARS[str]
 
     def decode(plain: Any) -> dict[Any, Any]:
         if type(plain) is not dict:
             raise _refuse(plain, "a mapping")
-        return run(key.decode, each.decode, plain)
+        if simple and {*map(type, plain.values())} == {each.own}:
+            return dict(plain)
+        done: dict[Any, Any] = {}
+        for given, value in plain.items():
+            try:
+                done[key(given)] = each.decode(value)
+            except RecordError as error:
+                raise error.within(f"[{given!r}]") from None
+        return done
 
-    return Coder(encode, decode)
+    return decode
 
 
-def _as_text(encode: Callable[[Any], Any]) -> Callable[[Any], str]:
-    """Keys must be texts: JSON would turn 1 into "1" without a word."""
-    return lambda key: _text(encode(key))
+def _key(form: Any) -> Callable[[Any], str]:
+    """The text of a key: JSON would turn 1 into "1" without a word."""
+    write = coder(form).write
+    return _text if coder(form) is _SCALARS[str] else lambda value: _text(json.loads(write(value)))
+
+
+_ANY = Coder(_plain, _same)
+_FACTS = _mapping_writer(_text, _ANY)
+_LIST = _tuple(_ANY).write
 
 
 def _union(form: Any, given: tuple[Any, ...]) -> Coder:
@@ -304,9 +343,9 @@ def _union(form: Any, given: tuple[Any, ...]) -> Coder:
 
 
 def _optional(inner: Coder) -> Coder:
-    encode, decode, own = inner
+    write, decode, own = inner
     return Coder(
-        lambda value: None if value is None else encode(value),
+        lambda value: "null" if value is None else write(value),
         lambda plain: None if plain is None else decode(plain),
         own,
     )
@@ -320,21 +359,19 @@ def _scalars(kinds: tuple[Any, ...]) -> Coder:
             return value
         raise _refuse(value, wanted)
 
-    return Coder(check, check)
+    return Coder(lambda value: _SCALARS[type(check(value))].write(value), check)
 
 
 def _tagged(members: tuple[Any, ...]) -> Coder:
     """A union of dataclasses: ``kind`` says which one it is."""
-    by_class = {member: coder(member).encode for member in members}
+    by_class = {member: _record_writer(member, tagged=True) for member in members}
     by_name = {member.__name__: coder(member).decode for member in members}
 
-    def encode(value: Any) -> dict[str, Any]:
+    def write(value: Any) -> str:
         inner = by_class.get(type(value))
         if inner is None:
             raise _refuse(value, f"one of {', '.join(sorted(by_name))}")
-        plain = cast(dict[str, Any], inner(value))
-        plain[KIND] = type(value).__name__
-        return plain
+        return inner(value)
 
     def decode(plain: Any) -> Any:
         if type(plain) is not dict:
@@ -348,7 +385,7 @@ def _tagged(members: tuple[Any, ...]) -> Coder:
         except RecordError as error:
             raise error.within(f".{kind}") from None
 
-    return Coder(encode, decode)
+    return Coder(write, decode)
 
 
 class _Step(NamedTuple):
@@ -373,34 +410,66 @@ def _step(field: Field[Any], form: Any) -> _Step:
     )
 
 
-def _record(form: type) -> Coder:
+@cache
+def _steps(form: type) -> list[_Step]:
     hints = typing.get_type_hints(form)
     steps = [_step(each, hints[each.name]) for each in fields(form)]
     if any(step.name == KIND for step in steps):
         raise RecordError(f"{form.__name__} has a field {KIND!r}, which is the name of the tag")
-    return Coder(_record_encoder(form, steps), _record_decoder(form, steps))
+    return steps
 
 
-def _record_encoder(form: type, steps: list[_Step]) -> Callable[[Any], dict[str, Any]]:
-    # One call for all fields; the class, twice, makes it a tuple also when there is one field or none.
-    read = attrgetter(*(step.name for step in steps), "__class__", "__class__")
-    rows = [(each.name, each.coder.own, each.coder.encode, each.omit_none, each.omit_empty) for each in steps]
+def _record(form: type) -> Coder:
+    return Coder(_record_writer(form, tagged=False), _record_decoder(form, _steps(form)))
 
-    def encode(value: Any) -> dict[str, Any]:
-        if type(value) is not form:
-            raise _refuse(value, f"a {form.__name__}")
-        plain: dict[str, Any] = {}
-        name = ""
-        try:
-            for (name, own, code, omit_none, omit_empty), part in zip(rows, read(value), strict=False):
-                if omit_none if part is None else (omit_empty and not part):
-                    continue
-                plain[name] = part if type(part) is own else code(part)
-        except RecordError as error:
-            raise error.within(f".{name}") from None
-        return plain
 
-    return encode
+#: how a value of a class is written that is its own data
+_NATIVE = {int: "{part!r}", str: "{quoted(part)}", bool: "{truths[part]}"}
+_KEPT = 4096
+
+
+def _record_writer(form: type, *, tagged: bool) -> Callable[[Any], str]:
+    """The function that writes records of a class, its fields one after the other; a loop takes twice the time.
+
+    A decision has most of its records twice, and every change of a job or a node has what never changes of it: the
+    latest texts are kept.
+    """
+    steps = {step.name: step for step in _steps(form)}
+    lines = []
+    for at, name in enumerate(sorted([*steps, KIND] if tagged else steps)):
+        if name == KIND:
+            lines.append(f'        text += \',"{KIND}":"{form.__name__}"\'')
+            continue
+        step = steps[name]
+        own = f" if type(part) is not own_{at} else f',\"{name}\":{_NATIVE[step.coder.own]}'" if step.coder.own else ""
+        when = "if part is not None" if step.omit_none else "if part or part is None" if step.omit_empty else "if True"
+        lines.append(f"        part, name = value.{name}, '{name}'")
+        lines.append(f"        {when}: text += f',\"{name}\":{{write_{at}(part)}}'{own}")
+    body = "\n".join(lines)
+    text = f"""
+def write(value):
+    if type(value) is not form: raise refuse(value, 'a {form.__name__}')
+    found = kept.get(id(value))
+    if found is not None and found[0] is value: return found[1]
+    text = name = ''
+    try:
+{body or "        pass"}
+    except RecordError as error: raise error.within('.' + name) from None
+    text = f'{{{{{{text[1:]}}}}}}'
+    if len(kept) >= {_KEPT}: kept.clear()
+    kept[id(value)] = value, text
+    return text
+"""
+    space: dict[str, Any] = {
+        "form": form, "kept": {}, "quoted": quoted, "truths": _TRUTHS, "refuse": _refuse, "RecordError": RecordError,
+    }  # fmt: skip
+    for at, name in enumerate(sorted([*steps, KIND] if tagged else steps)):
+        if name != KIND:
+            space |= {f"own_{at}": steps[name].coder.own, f"write_{at}": steps[name].coder.write}
+    # The text has names of fields alone.
+    exec(text, space)  # noqa: S102
+    made: Callable[[Any], str] = space["write"]
+    return made
 
 
 def _record_decoder(form: type, steps: list[_Step]) -> Callable[[Any], Any]:

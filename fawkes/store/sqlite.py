@@ -6,7 +6,7 @@ import logging
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,11 +25,10 @@ from fawkes.store.record import (
     RecordError,
     change_of,
     decision_of,
-    decision_plain,
     dumps,
     event_of,
     loads,
-    to_plain,
+    text_of,
 )
 from fawkes.store.schema import FORMAT, OPENED, file_format
 
@@ -39,8 +38,8 @@ _log = logging.getLogger(__name__)
 LEDGER_FILE = "ledger.sqlite"
 _SNAPSHOTS_KEPT = 2
 _REASONS = '"reasons":[{'
-#: for each kind and subject the number of the last step that said something, and what; None: there is nothing any more
-_News = dict[tuple[str, str], tuple[int, Plain]]
+#: for each kind and subject the last step that said something, and what
+_News = dict[tuple[str, str], tuple[int, Change]]
 
 
 class LedgerReader:
@@ -161,10 +160,10 @@ class LedgerReader:
                 if isinstance(change, DropPending):
                     seen.pop((PENDING, change.key), None)
                 else:
-                    seen[place(change)] = dumps(to_plain(change))
+                    seen[place(change)] = text_of(change)
         rows = self._ask(lambda: self._db.execute("SELECT kind, subject, seq, change FROM latest").fetchall())
         # Another version may have written a change with other keys: both are compared as this version writes them.
-        stored = {(row[0], row[1]): dumps(to_plain(self._change(*row))) for row in rows}
+        stored = {(row[0], row[1]): text_of(self._change(*row)) for row in rows}
         wrong = set(seen.items()) ^ set(stored.items())
         if wrong:
             kind, subject = min(place for place, _ in wrong)
@@ -263,36 +262,56 @@ class Ledger(LedgerReader):
             self._lock.close()
             raise
         self._seq, self._digest, self._block = int(seq), bytes(digest), block
-        self._news: _News | None = None
 
     def append(self, event: Event, decision: Decision) -> int:
         """Store one step durably; its number. When it cannot be stored nothing of it is, and the error says why.
 
         FullError when the disk has no room: then the same step may be tried again.
         """
-        seq, kind = self._seq + 1, type(event).__name__
-        plain: Any = decision_plain(decision)
-        event_text, decision_text = dumps(to_plain(event)), dumps(plain)
-        digest = steps.digest_of(self._digest, seq, event.at_us, kind, event_text, decision_text)
-        news = _news(decision, plain.get("changes", ()), seq)
-        named = [(of, subject, seq) for of, subject in mentioned(decision)]
+        row = _row_of(self._seq + 1, self._digest, event, decision)
         with self._transaction() as db:
-            db.execute(
-                "INSERT INTO entries (seq, at_us, kind, event, decision, digest) VALUES (?, ?, ?, ?, ?, ?)",
-                (seq, event.at_us, kind, steps.packed(event_text), steps.packed(decision_text), digest),
-            )
-            db.execute("UPDATE head SET seq = ?, digest = ?", (seq, digest))
+            self._steps.put(row)
             if isinstance(event, Started):
-                epoch = max(event.epoch, self.identity().last_epoch)
-                db.execute("UPDATE meta SET value = ? WHERE key = 'last_epoch'", (str(epoch),))
-            if self._news is None:
-                _put_latest(db, news)
-            else:
-                self._news |= news
-            db.executemany("INSERT INTO mentions (kind, subject, seq) VALUES (?, ?, ?)", named)
-        self._seq, self._digest = seq, digest
+                self._put_epoch(event.epoch)
+            _put_latest(db, _news(decision, row.seq))
+            _put_mentions(db, [(*spot, row.seq) for spot in mentioned(decision)])
+        self._seq, self._digest = row.seq, row.digest
         self._fold()
-        return seq
+        return row.seq
+
+    def fill(self, entries: Iterable[Entry]) -> None:
+        """Store all steps of another store in this empty ledger, or none: as by `append`, in a third of the time.
+
+        What would become a block soon is packed at once, and a change that a later one supersedes is not written as
+        the latest of its subject. BrokenError when the ledger is not empty.
+        """
+        if self._seq:
+            raise BrokenError(f"has {self._seq} steps, but only an empty ledger is filled", where=str(self.path))
+        rows: list[steps.StepRow] = []
+        news: _News = {}
+        named: list[tuple[str, str, int]] = []
+        seq, digest = 0, self._digest
+        with self._transaction() as db:
+            for seq, entry in enumerate(entries, start=1):
+                event, decision = entry.event, entry.decision
+                rows.append(_row_of(seq, digest, event, decision))
+                digest = rows[-1].digest
+                news |= _news(decision, seq)
+                named += [(*spot, seq) for spot in mentioned(decision)]
+                if isinstance(event, Started):
+                    self._put_epoch(event.epoch)
+                if len(rows) >= 2 * self._block:
+                    del rows[: self._steps.pack(rows, self._block) + 1 - rows[0].seq]
+            for row in rows:
+                self._steps.put(row)
+            _put_latest(db, news)
+            _put_mentions(db, sorted(named))
+        self._seq, self._digest = seq, digest
+        self._folded = seq - len(rows)
+
+    def _put_epoch(self, epoch: int) -> None:
+        highest = str(max(epoch, self.identity().last_epoch))
+        self._db.execute("UPDATE meta SET value = ? WHERE key = 'last_epoch'", (highest,))
 
     def _fold(self) -> None:
         """Pack the oldest steps that have rows, when these are many: a block takes a twentieth of the room.
@@ -316,21 +335,6 @@ class Ledger(LedgerReader):
     def last_seq(self) -> int:
         """The number of the last step; 0 when there is none."""
         return self._seq
-
-    @contextmanager
-    def whole(self) -> Iterator[None]:
-        """Many steps that are stored together or not at all; after an error the ledger takes no more.
-
-        `latest` is brought up to date at the end: most changes are superseded by then.
-        """
-        with self._transaction() as db:
-            news: _News = {}
-            self._news = news
-            try:
-                yield
-            finally:
-                self._news = None
-            _put_latest(db, news)
 
     def put_note(self, key: str, value: str) -> None:
         """Note something beside the steps, durably; an empty value takes the note away. FullError as `append`."""
@@ -367,10 +371,6 @@ class Ledger(LedgerReader):
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        if self._db.in_transaction:
-            # Part of a whole: an error ends all of it.
-            yield self._db
-            return
         try:
             self._db.execute("BEGIN IMMEDIATE")
             yield self._db
@@ -384,15 +384,27 @@ class Ledger(LedgerReader):
             raise
 
 
-def _news(decision: Decision, plain: Sequence[Plain], seq: int) -> _News:
+def _row_of(seq: int, before: bytes, event: Event, decision: Decision) -> steps.StepRow:
+    said = seq, event.at_us, type(event).__name__, text_of(event), text_of(decision)
+    return steps.StepRow(*said, steps.digest_of(before, *said))
+
+
+def _news(decision: Decision, seq: int) -> _News:
     """The last word of a decision on each subject."""
-    changes = zip(decision.changes, plain, strict=True)
-    return {place(change): (seq, None if isinstance(change, DropPending) else said) for change, said in changes}
+    return {place(change): (seq, change) for change in decision.changes}
 
 
 def _put_latest(db: sqlite3.Connection, news: _News) -> None:
     """Bring `latest` up to date."""
-    dropped = [spot for spot, (_, said) in news.items() if said is None]
-    kept = [(*spot, seq, steps.packed(dumps(said))) for spot, (seq, said) in news.items() if said is not None]
+    dropped = [spot for spot, (_, change) in news.items() if isinstance(change, DropPending)]
+    kept = [
+        (*spot, seq, steps.packed(text_of(change)))
+        for spot, (seq, change) in news.items()
+        if not isinstance(change, DropPending)
+    ]
     db.executemany("DELETE FROM latest WHERE kind = ? AND subject = ?", dropped)
     db.executemany("REPLACE INTO latest (kind, subject, seq, change) VALUES (?, ?, ?, ?)", kept)
+
+
+def _put_mentions(db: sqlite3.Connection, named: Iterable[tuple[str, str, int]]) -> None:
+    db.executemany("INSERT INTO mentions (kind, subject, seq) VALUES (?, ?, ?)", named)

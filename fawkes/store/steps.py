@@ -136,9 +136,15 @@ class Steps:
 
         RefusedError when one of them has changed since it was stored: then a block would hide the damage.
         """
+        last = self.pack(self.after(self.folded()), most)
+        self._db.execute("DELETE FROM entries WHERE seq <= ?", (last,))
+        return last
+
+    def pack(self, steps: Iterable[StepRow], most: int = BLOCK) -> int:
+        """Make one block of the first of these steps, which come next and have no rows; its last step."""
         rows: list[StepRow] = []
         size = 0
-        for row in self.after(self.folded()):
+        for row in steps:
             rows.append(row)
             size += len(row.event) + len(row.decision)
             if len(rows) >= most or (size >= _BLOCK_BYTES and len(rows) >= _BLOCK_LEAST):
@@ -148,8 +154,15 @@ class Steps:
         self._db.execute("INSERT INTO blocks (first, last, from_us, digest, steps) VALUES (?, ?, ?, ?, ?)", values)
         kinds = [(kind, first.seq) for kind in sorted({row.kind for row in rows})]
         self._db.executemany("INSERT INTO kinds (kind, first) VALUES (?, ?)", kinds)
-        self._db.execute("DELETE FROM entries WHERE seq <= ?", (last.seq,))
         return last.seq
+
+    def put(self, row: StepRow) -> None:
+        """Give a step a row, as the last one."""
+        stored = (*row[:3], packed(row.event), packed(row.decision), row.digest)
+        self._db.execute(
+            "INSERT INTO entries (seq, at_us, kind, event, decision, digest) VALUES (?, ?, ?, ?, ?, ?)", stored
+        )
+        self._db.execute("UPDATE head SET seq = ?, digest = ?", (row.seq, row.digest))
 
     def check_kinds(self) -> None:
         """Refuse a ledger whose blocks are not found by the kinds of the events in them."""

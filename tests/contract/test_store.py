@@ -14,7 +14,7 @@ from fawkes.core.values.model import ClusterId, JobLife, NodeLife
 from fawkes.engine.ports import Entry, Store
 from fawkes.store.base import Reader, Writer
 from fawkes.store.memory import MemoryStore
-from fawkes.store.record import decision_plain, dumps, to_plain
+from fawkes.store.record import text_of
 from fawkes.store.sqlite import Ledger, LedgerReader
 from tests.store.examples import SECOND, steps
 
@@ -39,7 +39,7 @@ def filled(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reader]:
 
 
 def _text(entry: Entry) -> tuple[int, str, str]:
-    return entry.seq, dumps(to_plain(entry.event)), dumps(decision_plain(entry.decision))
+    return entry.seq, text_of(entry.event), text_of(entry.decision)
 
 
 EXPECTED = [_text(Entry(seq, event, decision)) for seq, (event, decision) in enumerate(steps(), 1)]

@@ -32,7 +32,7 @@ from fawkes.policy import compile_policy, policy_text
 from fawkes.sim.world import SimWorld
 from fawkes.store.base import Writer
 from fawkes.store.memory import MemoryStore
-from fawkes.store.record import decision_of, decision_plain, dumps, event_of, to_plain
+from fawkes.store.record import decision_of, dumps, event_of, to_plain
 
 SECOND = 1_000_000
 START_US = 1_700_000_000 * SECOND
@@ -89,7 +89,7 @@ def _record() -> None:
     store = MemoryStore()
     play(store)
     text = "".join(
-        dumps({"event": to_plain(entry.event), "decision": decision_plain(entry.decision)}) + "\n"
+        dumps({"event": to_plain(entry.event), "decision": to_plain(entry.decision)}) + "\n"
         for entry in store.entries()
     )
     _RECORDED.write_bytes(gzip.compress(text.encode(), mtime=0))

@@ -17,7 +17,7 @@ from fawkes.core.values.events import Condition, Event, NodeObserved, NodesSeen,
 from fawkes.core.values.lifecycle import WITH_MASTERS
 from fawkes.core.values.model import ClusterLife, ClusterState, JobLife, NodeId, NodeLife, Reason
 from fawkes.policy import compile_policy
-from fawkes.store.record import decision_of, decision_plain, dumps, loads
+from fawkes.store.record import decision_of, loads, text_of
 from tests.support.examples import examples
 from tests.support.pools import Checked
 from tests.support.scripts import Script, scripts
@@ -70,7 +70,7 @@ def test_a_run_is_sound_and_ends(script: Script) -> None:
     assert all(count == 1 for count in run.world.starts.values()), run.world.starts
     assert list(engine.replay(run.store.entries(), compile_policy)) == []
     for entry in run.store.entries():
-        assert decision_of(loads(dumps(decision_plain(entry.decision)))) == entry.decision
+        assert decision_of(loads(text_of(entry.decision))) == entry.decision
 
 
 class Apart(Checked):

@@ -18,7 +18,7 @@ from fawkes.core.values.model import ClusterId, Node, NodeId, Role
 from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy
 from fawkes.sim.world import SimWorld
-from fawkes.store.record import decision_plain, dumps, event_of, loads, to_plain
+from fawkes.store.record import dumps, event_of, loads, text_of, to_plain
 from tests.support.pools import Checked, policy, request, settings, started, submit
 
 
@@ -47,8 +47,7 @@ def played() -> Checked:
 
 def text(run: Checked) -> str:
     return "\n".join(
-        dumps({"event": to_plain(entry.event), "decision": decision_plain(entry.decision)})
-        for entry in run.store.entries()
+        dumps({"event": to_plain(entry.event), "decision": to_plain(entry.decision)}) for entry in run.store.entries()
     )
 
 
@@ -87,9 +86,7 @@ def test_the_script_does_enough_to_notice() -> None:
 
 def through_text(run: Checked) -> list[Entry]:
     """The entries as a ledger gives them back: events from text, keys of mappings sorted."""
-    return [
-        Entry(entry.seq, event_of(loads(dumps(to_plain(entry.event)))), entry.decision) for entry in run.store.entries()
-    ]
+    return [Entry(entry.seq, event_of(loads(text_of(entry.event))), entry.decision) for entry in run.store.entries()]
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from fawkes.base.errors import RefusedError
 from fawkes.core.values.decision import Decision, PutPause
 from fawkes.core.values.events import Event, PauseAsked, ResumeAsked, Woke
 from fawkes.store.memory import MemoryStore
-from fawkes.store.record import dumps, to_plain
+from fawkes.store.record import text_of
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from tests.store.examples import Step, steps
 
@@ -134,11 +134,11 @@ def test_a_damaged_block_is_refused(folder: Path, damage: str) -> None:
     with closing(LedgerReader(folder)) as reader:
         texts: list[str] = []
         with suppress(RefusedError):
-            texts.extend(dumps(to_plain(entry.event)) for entry in reader.entries())
+            texts.extend(text_of(entry.event) for entry in reader.entries())
         with pytest.raises(RefusedError, match="the ledger is damaged") as caught:
             reader.verify()
         assert message in caught.value.what
-    assert texts == [dumps(to_plain(event)) for event, _ in steps() * 3][: len(texts)]
+    assert texts == [text_of(event) for event, _ in steps() * 3][: len(texts)]
     assert (folder / LEDGER_FILE).read_bytes() == before
 
 

@@ -19,9 +19,11 @@ import pytest
 from fawkes.base.errors import BrokenError, ElsewhereError, ExitStatus, FawkesError, RefusedError, UserError
 from fawkes.core.values.decision import Decision, PutPause
 from fawkes.core.values.events import PauseAsked, Woke
+from fawkes.engine.ports import Entry
+from fawkes.store.base import NODE
 from fawkes.store.health import boot
 from fawkes.store.lock import holder
-from fawkes.store.record import dumps, to_plain
+from fawkes.store.record import text_of
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from fawkes.store.steps import digest_of
 from tests.store.examples import steps
@@ -62,37 +64,41 @@ def test_a_copy_is_whole_while_the_writer_goes_on(folder: Path, tmp_path: Path) 
     ledger.close()
 
 
-def test_a_whole_of_steps_is_stored_together_or_not_at_all(folder: Path) -> None:
-    ledger = Ledger(folder, block=1)
-    with ledger.whole():
-        for at_us in range(9, 15):
-            ledger.append(Woke(at_us=at_us * 1_000_000), Decision())
-    with suppress(BrokenError), ledger.whole():
-        ledger.append(Woke(at_us=15_000_000), Decision())
+def test_it_is_filled_with_all_steps_or_with_none(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    entries = [Entry(seq, event, decision) for seq, (event, decision) in enumerate(steps(), start=1)]
+
+    def ends_early() -> Iterator[Entry]:
+        yield from entries
         raise BrokenError("the source ends early")
+
+    with suppress(BrokenError):
+        ledger.fill(ends_early())
+    assert (ledger.verify(), ledger.latest(NODE), ledger.identity().last_epoch) == (0, [], 0)
+    ledger.fill(entries)
+    assert ledger.append(Woke(at_us=9_000_000), Decision()) == 9
+    with pytest.raises(BrokenError, match="has 9 steps"):
+        ledger.fill(entries)
+    assert ledger.verify() == 9
     ledger.close()
-    reader = LedgerReader(folder)
-    assert reader.verify() == reader.last_seq() == 14
-    reader.close()
 
 
-@pytest.mark.parametrize("ahead", [0, 2, 6])
-def test_the_latest_changes_of_a_whole_are_those_of_its_steps_one_by_one(
-    folder: Path, tmp_path: Path, ahead: int
-) -> None:
-    """Whatever stood in the ledger before."""
-    tables = []
-    other = Ledger(tmp_path / "other")
-    for event, decision in steps()[:ahead]:
-        other.append(event, decision)
-    with other.whole():
-        for event, decision in steps()[ahead:]:
-            other.append(event, decision)
-    other.close()
-    for file in (folder / LEDGER_FILE, tmp_path / "other" / LEDGER_FILE):
-        with closing(sqlite3.connect(file)) as db:
-            tables.append(db.execute("SELECT * FROM latest ORDER BY kind, subject").fetchall())
-    assert tables[0] == tables[1] != []
+@pytest.mark.parametrize("block", [1, 3, 256])
+@pytest.mark.parametrize("times", [0, 1, 5])
+def test_filled_it_has_what_it_has_when_each_step_is_appended(tmp_path: Path, block: int, times: int) -> None:
+    given, tables = steps() * times, []
+    for name in ("filled", "appended"):
+        with closing(Ledger(tmp_path / name, block=block)) as ledger:
+            if name == "filled":
+                ledger.fill(Entry(0, event, decision) for event, decision in given)
+            for event, decision in [*(given if name == "appended" else ()), (Woke(at_us=9_000_000), Decision())]:
+                ledger.append(event, decision)
+        with closing(sqlite3.connect(tmp_path / name / LEDGER_FILE)) as db:
+            names = ("entries", "blocks", "kinds", "head", "latest", "mentions")
+            tables.append({name: db.execute(f"SELECT * FROM {name}").fetchall() for name in names})
+            tables[-1]["epoch"] = db.execute("SELECT value FROM meta WHERE key = 'last_epoch'").fetchall()
+    assert tables[0] == tables[1]
+    assert tables[0]["mentions"] or not times
 
 
 def test_it_goes_on_where_it_ended(folder: Path) -> None:
@@ -376,8 +382,8 @@ def test_reading_never_gives_a_step_that_was_not_stored(folder: Path, damage: st
     DAMAGES[damage][0](folder / LEDGER_FILE)
     texts: list[str] = []
     with suppress(RefusedError):
-        texts.extend(dumps(to_plain(entry.event)) for entry in LedgerReader(folder).entries())
-    assert texts == [dumps(to_plain(event)) for event, _ in steps()][: len(texts)]
+        texts.extend(text_of(entry.event) for entry in LedgerReader(folder).entries())
+    assert texts == [text_of(event) for event, _ in steps()][: len(texts)]
 
 
 def test_damage_before_the_snapshot_does_not_stop_a_controller(folder: Path) -> None:

@@ -29,11 +29,10 @@ from fawkes.store.record import (
     change_of,
     coder,
     decision_of,
-    decision_plain,
-    dumps,
     event_of,
     from_plain,
     loads,
+    text_of,
     to_plain,
 )
 
@@ -89,10 +88,10 @@ def values(form: Any) -> st.SearchStrategy[Any]:
 @settings(max_examples=10, deadline=None)
 def test_round_trip(form: type, data: st.DataObject) -> None:
     value = data.draw(values(form))
-    text = dumps(to_plain(value))
+    text = text_of(value)
     back: object = from_plain(form, loads(text))
     assert back == value
-    assert dumps(to_plain(back)) == text
+    assert text_of(back) == text
 
 
 @pytest.mark.slow
@@ -101,7 +100,7 @@ def test_round_trip(form: type, data: st.DataObject) -> None:
 @settings(max_examples=10, deadline=None)
 def test_round_trip_outside_of_unions(form: type, data: st.DataObject) -> None:
     value = data.draw(values(form))
-    plain = loads(dumps(to_plain(value)))
+    plain = loads(text_of(value))
     assert isinstance(plain, dict)
     assert "kind" not in plain
     assert from_plain(form, plain) == value
@@ -109,12 +108,12 @@ def test_round_trip_outside_of_unions(form: type, data: st.DataObject) -> None:
 
 def test_members_of_unions_are_tagged() -> None:
     decision = Decision(changes=(DropPending("wake"),), effects=(WakeAt(7),), reasons=(Reason("tick"),))
-    assert decision_plain(decision) == {
+    assert to_plain(decision) == {
         "changes": [{"kind": "DropPending", "key": "wake"}],
         "effects": [{"kind": "WakeAt", "at_us": 7}],
         "reasons": [{"code": "tick"}],
     }
-    assert decision_of(decision_plain(decision)) == decision
+    assert decision_of(to_plain(decision)) == decision
     assert event_of({"kind": "Woke", "at_us": 3}) == Woke(at_us=3)
     assert change_of({"kind": "DropPending", "key": "x"}) == DropPending("x")
 
@@ -147,21 +146,21 @@ def test_only_empty_defaults_are_left_out() -> None:
 
 def test_numbers_keep_their_kind() -> None:
     tick = dataclasses.replace(NO_TICK, weights={ClusterId("a"): 1})
-    assert dumps(to_plain(tick)) == dumps(to_plain(from_plain(PutTick, to_plain(tick))))
-    assert '"weights":{"a":1.0}' in dumps(to_plain(tick))
+    assert text_of(tick) == text_of(from_plain(PutTick, to_plain(tick)))
+    assert '"weights":{"a":1.0}' in text_of(tick)
     reason = Reason("x", {"whole": 1, "real": 1.0})
-    assert dumps(to_plain(reason)) == '{"code":"x","facts":{"real":1.0,"whole":1}}'
+    assert text_of(reason) == '{"code":"x","facts":{"real":1.0,"whole":1}}'
 
 
 def test_facts_take_enums_and_tuples_as_their_values() -> None:
     reason = Reason("x", {"role": Role.CORE, "nodes": (NodeId("n1"), NodeId("n2")), "deep": {"c": [Role.TRANSIENT]}})
-    text = dumps(to_plain(reason))
+    text = text_of(reason)
     assert json.loads(text)["facts"] == {"role": "core", "nodes": ["n1", "n2"], "deep": {"c": ["transient"]}}
 
 
 def test_text_is_the_same_for_every_order_of_keys() -> None:
     texts = {
-        dumps(to_plain(Reason("x", dict(order))))
+        text_of(Reason("x", dict(order)))
         for order in itertools.permutations([("b", 1), ("a", {"z": 1, "y": 2}), ("ü", 3)])
     }
     assert texts == {'{"code":"x","facts":{"a":{"y":2,"z":1},"b":1,"ü":3}}'}
@@ -170,14 +169,14 @@ def test_text_is_the_same_for_every_order_of_keys() -> None:
 def test_bytes_that_were_no_text_can_be_stored() -> None:
     error = b"caf\xe9 broke".decode("utf-8", "surrogateescape")
     seen = NodeObserved(at_us=1, node=NodeId("n"), generation=1, condition=Condition.FAILED, error=error)
-    text = dumps(to_plain(seen))
+    text = text_of(seen)
     assert text.encode("utf-8")
     assert event_of(loads(text)) == dataclasses.replace(seen, error="caf? broke")
 
 
 BAD_VALUES = [
     (Reason("x", {"y": math.nan}), "facts[y]", "is nan, not a finite number"),
-    (Reason("x", {"y": {"z": [math.inf]}}), "facts[y][z]", "is inf, not a finite number"),
+    (Reason("x", {"y": {"z": [math.inf]}}), "facts[y][z][0]", "is inf, not a finite number"),
     (Reason("x", {"y": {1, 2}}), "facts[y]", "is {1, 2}, not plain data"),
     (Reason("x", {"y": b"raw"}), "facts[y]", "is b'raw', not plain data"),
     (Reason("x", typing.cast(Any, {1: 2})), "facts[1]", "is 1, not a string"),
@@ -271,9 +270,9 @@ def test_a_field_must_not_be_called_like_the_tag() -> None:
 
 def test_scalars_in_a_union_keep_their_class() -> None:
     both = coder(int | str)
-    assert [both.encode(1), both.decode("a")] == [1, "a"]
+    assert [both.write(1), both.decode("a")] == ["1", "a"]
     with pytest.raises(RecordError, match=r"is 1\.5, not int or str"):
-        both.encode(1.5)
+        both.write(1.5)
 
 
 def test_known_texts_stay_readable() -> None:
@@ -293,4 +292,4 @@ def test_known_texts_stay_readable() -> None:
     ]
     for text, event in known:
         assert event_of(loads(text)) == event
-        assert dumps(to_plain(event)) == text
+        assert text_of(event) == text

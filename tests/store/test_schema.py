@@ -11,7 +11,7 @@ import pytest
 
 from fawkes.base.errors import RefusedError
 from fawkes.store import schema
-from fawkes.store.record import decision_plain, dumps, to_plain
+from fawkes.store.record import text_of
 from fawkes.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, file_format, migrate
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from tests.store.examples import steps
@@ -28,8 +28,8 @@ def test_there_is_a_ledger_of_every_format() -> None:
 def test_a_ledger_of_an_older_format_is_brought_up(kept: Path, tmp_path: Path) -> None:
     shutil.copy(kept, tmp_path / LEDGER_FILE)
     ledger = Ledger(tmp_path)
-    expected = [(dumps(to_plain(event)), dumps(decision_plain(decision))) for event, decision in steps()]
-    entries_read = [(dumps(to_plain(entry.event)), dumps(decision_plain(entry.decision))) for entry in ledger.entries()]
+    expected = [(text_of(event), text_of(decision)) for event, decision in steps()]
+    entries_read = [(text_of(entry.event), text_of(entry.decision)) for entry in ledger.entries()]
     assert [event for event, _ in entries_read] == [event for event, _ in expected]
     assert len(entries_read) == len(expected)
     assert ledger.latest_snapshot() == (4, {"after": 4})

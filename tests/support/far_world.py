@@ -23,7 +23,7 @@ from fawkes.core.values.events import Event
 from fawkes.live.controller.controller import Controller
 from fawkes.live.controller.plans import plan
 from fawkes.live.lab import Lab
-from fawkes.store.record import decision_of, decision_plain, dumps, event_of, loads, to_plain
+from fawkes.store.record import decision_of, event_of, loads, text_of
 
 PROJECT = Path(__file__).parents[2]
 
@@ -67,7 +67,7 @@ class FarWorld:
     def start(self, effects: Iterable[Effect]) -> None:
         """Hand the effects over."""
         assert self._process.stdin is not None
-        self._process.stdin.write(dumps(decision_plain(Decision(effects=tuple(effects)))) + "\n")
+        self._process.stdin.write(text_of(Decision(effects=tuple(effects))) + "\n")
 
     def close(self) -> None:
         """End the process; nodes stay as they are."""
@@ -85,7 +85,7 @@ def main(folder: Path) -> None:
 
     def tell() -> None:
         while (event := world.next_event()) is not None:
-            print(dumps(to_plain(event)), flush=True)
+            print(text_of(event), flush=True)
 
     threading.Thread(target=tell, daemon=True).start()
     for line in sys.stdin:

@@ -55,7 +55,7 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
     """A row for each decision that does not come again; a decision is its text in the ledger."""
     from fawkes.engine import replay
     from fawkes.policy.worker.policies import load_admission, load_preemption, load_weighting
-    from fawkes.store.record import decision_plain, dumps
+    from fawkes.store.record import dumps, to_plain
 
     version = ""
 
@@ -69,7 +69,7 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
             yield entry
 
     for difference in replay(entries(), load_weighting, load_admission, load_preemption):
-        stored, now = decision_plain(difference.stored), decision_plain(difference.now)
+        stored, now = to_plain(difference.stored), to_plain(difference.now)
         if dumps(stored) != dumps(now):
             yield {
                 "step": difference.seq,

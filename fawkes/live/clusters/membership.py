@@ -27,7 +27,7 @@ from fawkes.live.nodes.playbooks import job as book
 from fawkes.live.wire import masters
 from fawkes.live.wire.rest import Deadline
 from fawkes.playbook import Exit, Folders, Lease
-from fawkes.store.record import dumps, to_plain
+from fawkes.store.record import text_of
 
 _log = logging.getLogger(__name__)
 
@@ -331,7 +331,7 @@ def kept_cluster(cluster: LiveCluster) -> str:
         members=cluster.members,
         standby=cluster.standby,
     )
-    return dumps(to_plain(kept))
+    return text_of(kept)
 
 
 POLICY = "hadoop-policy.xml"

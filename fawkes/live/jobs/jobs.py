@@ -36,7 +36,7 @@ from fawkes.live.wire.masters import application
 from fawkes.live.wire.rest import Deadline
 from fawkes.live.wire.webhdfs import Hdfs
 from fawkes.playbook import Lease
-from fawkes.store.record import dumps, to_plain
+from fawkes.store.record import text_of
 
 _log = logging.getLogger(__name__)
 
@@ -315,4 +315,4 @@ class Jobs:
 
 def kept_job(effect: StartJob) -> str:
     """The copy of a job's declaration that stays beside its attempt."""
-    return dumps(to_plain(KeptJob(spec=effect.spec, attempt=effect.attempt)))
+    return text_of(KeptJob(spec=effect.spec, attempt=effect.attempt))

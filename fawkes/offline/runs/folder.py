@@ -218,9 +218,7 @@ def copied(store: Reader, folder: Path) -> None:
     # A thousand steps, each waited for, take a minute on a slow disk.
     ledger = Ledger(folder, durable=False)
     try:
-        with ledger.whole():
-            for entry in store.entries():
-                ledger.append(entry.event, entry.decision)
+        ledger.fill(store.entries())
     finally:
         ledger.close()
     file = os.open(folder / LEDGER_FILE, os.O_RDONLY)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -112,20 +113,22 @@ def moves(store: Reader) -> pd.DataFrame:
 def samples(store: Reader) -> pd.DataFrame:
     """Samples: at_s, cluster, and every field of a sample; missing readings are NaN."""
     start_us = history.first_us(store)
-    rows: list[dict[str, object]] = []
-    for entry in store.entries(kinds=(Sampled.__name__,)):
-        for change in entry.decision.changes:
-            if isinstance(change, AddSample):
-                values = asdict(change.sample)
-                rows.append({"at_s": _seconds(values.pop("at_us") - start_us), "cluster": change.cluster, **values})
-    return _frame(rows, ("at_s", "cluster", *(each.name for each in fields(Sample) if each.name != "at_us")))
+    names = [each.name for each in fields(Sample) if each.name != "at_us"]
+    values = attrgetter(*names)
+    rows = [
+        (_seconds(change.sample.at_us - start_us), change.cluster, *values(change.sample))
+        for entry in store.entries(kinds=(Sampled.__name__,))
+        for change in entry.decision.changes
+        if isinstance(change, AddSample)
+    ]
+    return _frame(rows, ("at_s", "cluster", *names))
 
 
 def _seconds(us: int | None) -> float | None:
     return None if us is None else us / SECOND_US
 
 
-def _frame(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
+def _frame(rows: Sequence[dict[str, Any] | tuple[Any, ...]], columns: Sequence[str]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=list(columns))
     # A column in which nothing is known yet would be of Python objects, and sums over it would fail.
     return frame.astype({name: float for name in columns if name.endswith("_s")})

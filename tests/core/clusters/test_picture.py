@@ -9,7 +9,7 @@ from fawkes.core.deciding.pool import decide
 from fawkes.core.state.state import State, evolve
 from fawkes.core.values.events import Event
 from fawkes.policy import compile_policy
-from fawkes.store.record import decision_plain, dumps, from_plain, to_plain
+from fawkes.store.record import from_plain, text_of, to_plain
 from tests.support.pools import policy, request, run, settings, started, submit
 
 
@@ -28,7 +28,7 @@ def test_every_later_decision_is_the_same_from_a_picture_taken_anywhere() -> Non
         assert to_plain(picture(again)) == to_plain(picture(state))
         for later in entries[index + 1 : index + 40]:
             decision = decide(again, later.event, measure)
-            assert dumps(decision_plain(decision)) == dumps(decision_plain(later.decision)), later.seq
+            assert text_of(decision) == text_of(later.decision), later.seq
             evolve(again, later.event.at_us, later.decision.changes)
 
 

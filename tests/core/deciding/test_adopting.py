@@ -31,7 +31,7 @@ from fawkes.core.values.model import (
 from fawkes.core.values.sight import AppLife, AppSeen, Launcher
 from fawkes.engine import replay
 from fawkes.policy import compile_policy
-from fawkes.store.record import dumps, event_of, loads, to_plain
+from fawkes.store.record import event_of, loads, text_of
 from tests.support.desk import Desk
 from tests.support.pools import policy, settings, started
 
@@ -228,7 +228,7 @@ def test_a_member_that_the_inventory_forgot_is_named() -> None:
 def test_an_adoption_is_one_event_that_is_stored_and_decided_again() -> None:
     desk = Taken(replace(FOUND, jobs=(job("a-1"), job("x", known=False))))
     (entry,) = desk.store.entries()
-    assert event_of(loads(dumps(to_plain(entry.event)))) == entry.event
+    assert event_of(loads(text_of(entry.event))) == entry.event
     assert list(replay(desk.store.entries(), compile_policy)) == []
 
 

@@ -18,7 +18,7 @@ from fawkes.core.values.events import Condition, DrainAsked, Event, PauseAsked, 
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Reading
 from fawkes.policy import compile_policy
 from fawkes.report.words.sentences import sentence
-from fawkes.store.record import decision_plain, dumps, event_of, from_plain, to_plain
+from fawkes.store.record import event_of, from_plain, text_of, to_plain
 from fawkes.store.record import loads as read_text
 from tests.support.desk import Desk
 from tests.support.pools import nodes, policy, request, run, settings, started, submit
@@ -478,8 +478,8 @@ def test_a_ledger_with_moves_that_pay_is_decided_alike_again_also_from_a_picture
     measure = compile_policy(policy(), how)
     state = State()
     for number, entry in enumerate(entries):
-        decision = decide(state, event_of(read_text(dumps(to_plain(entry.event)))), measure)
-        assert dumps(decision_plain(decision)) == dumps(decision_plain(entry.decision)), entry.seq
+        decision = decide(state, event_of(read_text(text_of(entry.event))), measure)
+        assert text_of(decision) == text_of(entry.decision), entry.seq
         evolve(state, entry.event.at_us, entry.decision.changes)
         if number % 9 == 0:
-            state = restored(from_plain(Picture, read_text(dumps(to_plain(picture(state))))))
+            state = restored(from_plain(Picture, read_text(text_of(picture(state)))))

@@ -12,7 +12,7 @@ from fawkes.core.values.events import MastersSeen, ReleaseAsked, ServiceSeen
 from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife, ClusterState
 from fawkes.core.values.sight import Launcher, SafeMode, Service
 from fawkes.report.tables.rows import cluster_row
-from fawkes.store.record import dumps, to_plain
+from fawkes.store.record import text_of
 from tests.support import masters
 from tests.support.desk import Desk
 from tests.support.pools import settings
@@ -155,7 +155,7 @@ def test_a_namenode_that_goes_in_and_out_for_an_hour_is_one_alert_and_a_small_le
     assert said == ["unusable"]
     assert alerts.about(cluster(desk), WRITES)
     steps = [step for step in desk.store.entries() if step.event.at_us >= 100 * SECOND_US]
-    assert sum(len(dumps(to_plain(s.event))) + len(dumps(to_plain(s.decision))) for s in steps) < 1_000_000
+    assert sum(len(text_of(s.event)) + len(text_of(s.decision)) for s in steps) < 1_000_000
 
 
 def test_a_job_that_fails_meanwhile_does_not_begin_its_next_attempt() -> None:

@@ -18,7 +18,7 @@ from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Role
 from fawkes.engine import replay
 from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy
-from fawkes.store.record import decision_of, decision_plain, dumps, loads, to_plain
+from fawkes.store.record import decision_of, loads, text_of
 from tests.support.desk import Desk
 from tests.support.pools import nodes, settings, started
 
@@ -43,7 +43,7 @@ def one_leaves(desk: Desk) -> Decision:
 
 def stored_bytes(desk: Desk) -> int:
     """The bytes that a step stores when one node leaves."""
-    return len(dumps(decision_plain(one_leaves(desk))))
+    return len(text_of(one_leaves(desk)))
 
 
 def test_what_is_stored_of_a_change_of_members_does_not_grow_with_the_members() -> None:
@@ -55,7 +55,7 @@ def test_what_is_pending_does_not_hold_the_members() -> None:
     small, large = grown(10), grown(90)
     for desk in (small, large):
         one_leaves(desk)
-    sizes = [len(dumps(to_plain(desk.state.pending["membership:a"]))) for desk in (small, large)]
+    sizes = [len(text_of(desk.state.pending["membership:a"])) for desk in (small, large)]
     assert sizes[0] == sizes[1]
 
 
@@ -114,7 +114,7 @@ def as_it_was(entries: Iterable[Entry]) -> Iterator[Entry]:
             for change in entry.decision.changes
         )
         old = replace(entry.decision, changes=changes, effects=effects)
-        yield replace(entry, decision=decision_of(loads(dumps(decision_plain(old)))))
+        yield replace(entry, decision=decision_of(loads(text_of(old))))
 
 
 def test_the_same_documents_are_decided_again() -> None:

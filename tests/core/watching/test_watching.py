@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from fawkes.core.values.keys import Key
 from fawkes.core.values.model import NodeId, NodeLife, Role
 from fawkes.core.values.proof import Proof
 from fawkes.core.values.sight import Compute, Sight, Stored
-from fawkes.store.record import to_plain
+from fawkes.store.record import text_of
 from tests.support.desk import Desk, grown
 from tests.support.leaving import (
     DOUBT_S,
@@ -171,7 +170,7 @@ def test_a_node_that_restarts_again_and_again_fills_no_ledger() -> None:
         assert desk.node(NODE).life is NodeLife.SERVING
         desk.settle("a")
         desk.wait(5)
-    stored = sum(len(json.dumps(to_plain(entry))) for entry in list(desk.store.entries())[first:])
+    stored = sum(len(text_of(entry)) for entry in list(desk.store.entries())[first:])
     assert stored < 2_000_000 / 6
 
 

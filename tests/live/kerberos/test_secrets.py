@@ -15,7 +15,7 @@ from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec
 from fawkes.live.controller.access import Access, Gate, Owners
 from fawkes.live.controller.endpoint import Peer
 from fawkes.live.kerberos.secrets import Secrets
-from fawkes.store.record import dumps, to_plain
+from fawkes.store.record import text_of
 
 JOB = """
 kind = "class"
@@ -49,7 +49,7 @@ def test_a_job_carries_names_and_the_controller_reads_values(file: Path, monkeyp
         "fs.s3a.secret.key": "hush-file",
         "fs.s3a.session.token": "hush-site",
     }
-    assert "hush" not in dumps(to_plain(Submitted(at_us=0, spec=job, by="ann"))), "the ledger stores this"
+    assert "hush" not in text_of(Submitted(at_us=0, spec=job, by="ann")), "the ledger stores this"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from fawkes.core.values.settings import Settings
 from fawkes.sim.engines import Engine
 from fawkes.sim.events.steps import Faults, Loss, no_faults
 from fawkes.sim.world import SimWorld
-from fawkes.store.record import decision_plain, dumps
+from fawkes.store.record import text_of
 from tests.support.pools import Checked, request, settings, started, submit
 
 A = ClusterId("a")
@@ -67,7 +67,7 @@ def same_ledgers(play: Callable[[Engine], Checked]) -> None:
 
 
 def _rows(run: Checked) -> list[tuple[int, str, str]]:
-    return [(e.event.at_us, type(e.event).__name__, dumps(decision_plain(e.decision))) for e in run.store.entries()]
+    return [(e.event.at_us, type(e.event).__name__, text_of(e.decision)) for e in run.store.entries()]
 
 
 def lost(back_s: float | None = None, *, emptied: bool = False) -> Loss:
@@ -90,7 +90,7 @@ def succeeded_once(run: Checked) -> None:
     assert {job: lives[0] for job, lives in ends(run).items()} == {f"a-{n}": JobLife.SUCCEEDED for n in range(4)}
     good = Counter(job for job, attempt in run.world.clusters[A].ended if _good(run, job, attempt))
     assert good == Counter({f"a-{n}": 1 for n in range(4)})
-    assert run.world.masters.reading(A).jobs_done == 4
+    assert run.world.masters.reading(A, None).jobs_done == 4
     assert set(run.world.starts.values()) == {1}
 
 

@@ -23,7 +23,7 @@ from fawkes.policy import compile_policy
 from fawkes.sim.engines import Engine
 from fawkes.sim.events.steps import Loss
 from fawkes.sim.world import SimWorld
-from fawkes.store.record import decision_plain, dumps
+from fawkes.store.record import text_of
 from tests.support.pools import Checked, request, settings, started, submit
 
 SEEDS = int(os.environ.get("FAWKES_MASTERS_SEEDS", "20"))
@@ -210,5 +210,5 @@ def test_the_stories_have_what_they_are_about() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_both_models_tell_the_same_stories(seed: int, second: bool) -> None:
     runs = (played(seed, second=second), played(seed, model="compiled", second=second))
-    first, other = [[(e.event.at_us, dumps(decision_plain(e.decision))) for e in run.store.entries()] for run in runs]
+    first, other = [[(e.event.at_us, text_of(e.decision)) for e in run.store.entries()] for run in runs]
     assert first == other
