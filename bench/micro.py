@@ -36,8 +36,8 @@ from fawkes.playbook.dist.compile.compiled import LOAD
 from fawkes.report import history
 from fawkes.sim.events.steps import Delays
 from fawkes.sim.hadoop.constants import Constants
+from fawkes.sim.hadoop.model import CopyDone
 from fawkes.sim.hadoop.profile import Profile
-from fawkes.sim.hadoop.tasks import Copy
 from fawkes.store.record import to_plain
 from fawkes.store.sqlite import LedgerReader
 
@@ -168,9 +168,9 @@ def _removals(constants: Constants, others: int) -> list[float]:
     bench.evacuate(left[:1], HELD_BYTES)
     times = []
     for copy in bench.over():
-        assert isinstance(copy, Copy)
-        times.append(bench.flows.now_us / SECOND_US)
-        bench.cluster.leave(copy.of)
+        assert isinstance(copy, CopyDone)
+        times.append(bench.model.now_us / SECOND_US)
+        bench.leave(copy)
         left.pop(0)
         if left:
             bench.evacuate(left[:1], HELD_BYTES)

@@ -145,8 +145,7 @@ def _run(cluster: Cluster, name: str, args: list[str]) -> float:
 
 def _simulated(app: str, constants: Constants, sites: int) -> float:
     (job,) = chain(app, app, f"{MAPS * SPLIT // MB}MB", reduces=REDUCES)
-    bench = Bench(constants, CORE, sites=sites)
-    bench.cluster.replication = REPLICAS
+    bench = Bench(constants, CORE, sites=sites, replication=REPLICAS)
     return bench.run([profile_of_job(replace(job, maps=MAPS))])
 
 

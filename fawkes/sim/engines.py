@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from fawkes.sim.hadoop.constants import Constants
@@ -12,13 +13,24 @@ Engine = Literal["readable", "compiled"]
 Choice = Literal["auto", "readable", "compiled"]
 
 
+@dataclass(slots=True)
+class _Process:
+    """The tasks of all runs that this process was asked for: small ones add up."""
+
+    tasks: int = 0
+
+
+_PROCESS = _Process()
+
+
 def engine_for(choice: Choice, tasks: int) -> Engine:
-    """The engine for a run of so many tasks."""
+    """The engine for a run of so many tasks, after all that this process has run."""
     if choice != "auto":
         return choice
     from fawkes.sim.hadoop.compiled.kept import is_kept, is_loaded, pays
 
-    return "compiled" if pays(tasks, loaded=is_loaded(), kept=is_kept()) else "readable"
+    _PROCESS.tasks += tasks
+    return "compiled" if pays(_PROCESS.tasks, loaded=is_loaded(), kept=is_kept()) else "readable"
 
 
 def compile_now() -> None:

@@ -272,7 +272,7 @@ class SimWorld:
                 return self._host(effect)
             case _ if isinstance(effect, answers.OfJob):
                 faults = without_writes(self.services.get(effect.cluster)) or self.faults
-                answer = of_job(effect, self.clusters.get(effect.cluster), faults, self.starts, self._read, self.now_us)
+                answer = of_job(effect, self.clusters.get(effect.cluster), faults, self.starts, self._room, self.now_us)
                 if answer is None and isinstance(effect, AwaitRoom):
                     self._heap.push(self.now_us + effect.every_us, COMPLETION, effect)
                 return answer
@@ -347,9 +347,10 @@ class SimWorld:
             self._news.extend(ended(attempt, end, self.now_us) for attempt, end in away.cut.items())
 
     def _read(self, cluster: ClusterId) -> Reading:
-        error = self.faults("read", cluster)
-        error = NO_ANSWER if error is None and cluster in self.masters.away else error
-        return self.masters.reading(cluster) if error is None else Reading(cluster=cluster, error=error or "no answer")
+        return self.masters.reading(cluster, self.faults("read", cluster))
+
+    def _room(self, cluster: ClusterId) -> int | None:
+        return self.masters.ready(cluster, self.faults("read", cluster))
 
     def _stage(self, effect: Deploy | Load | Save | Retire | Survey) -> Event | None:
         error = self.faults(type(effect).__name__.lower(), effect.cluster)
@@ -464,8 +465,7 @@ class SimWorld:
 
     def _take_off(self, node: NodeId, cluster: ClusterId) -> None:
         """A node does nothing for an MR-cluster any more; that is gone with its last node."""
-        hadoop = self.clusters.get(cluster)
-        if hadoop is None:
+        if (hadoop := self.clusters.get(cluster)) is None:
             return
         hadoop.leave(node)
         if not hadoop.nodes and not any(hosted.cluster == cluster for hosted in self.hosts.values()):

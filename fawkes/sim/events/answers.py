@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fawkes.base.values import replace
 from fawkes.core.values.effects import AwaitRoom, CancelJob, ClearSaved, CountWork, Host, StartJob, SteerStream
 from fawkes.core.values.events import AttemptSeen, Condition, Done, Failed, NodeObserved, NodeSeen, Progress
-from fawkes.core.values.model import ClusterId, Facts, NodeId, Reading
+from fawkes.core.values.model import ClusterId, Facts, NodeId
 from fawkes.core.values.sight import (
     AppLife,
     AppSeen,
@@ -134,7 +134,7 @@ def of_job(
     cluster: Cluster | None,
     faults: Faults,
     starts: dict[JobAttempt, int],
-    read: Callable[[ClusterId], Reading],
+    ready: Callable[[ClusterId], int | None],
     now_us: int,
 ) -> AttemptSeen | Done | Failed | None:
     """The answer to a goal about jobs of an MR-cluster; None when there is none yet, or no room was found."""
@@ -149,16 +149,14 @@ def of_job(
             # No simulated task saves anything, and no simulated job streams.
             return Done(at_us=now_us, effect=effect.key, version=effect.version)
         case AwaitRoom() if cluster is not None:
-            return room(effect, read(effect.cluster), now_us)
+            return room(effect, ready(effect.cluster), now_us)
         case AwaitRoom() | ClearSaved() | SteerStream():
             return failed(now_us, effect, f"there is no {effect.cluster}")
 
 
-def room(effect: AwaitRoom, reading: Reading, now_us: int) -> Done | None:
-    """There is room by a reading; None: look again."""
-    if reading.error or reading.tasks_ready != 0:
-        return None
-    return Done(at_us=now_us, effect=effect.key, version=effect.version)
+def room(effect: AwaitRoom, ready: int | None, now_us: int) -> Done | None:
+    """There is room when no task lacks it; None: look again."""
+    return Done(at_us=now_us, effect=effect.key, version=effect.version) if ready == 0 else None
 
 
 def application_of(attempt: JobAttempt) -> str:

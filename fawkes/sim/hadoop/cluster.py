@@ -19,7 +19,7 @@ from fawkes.sim.hadoop.machine import Common, Leg, Machine, Owner, daemons_of, i
 from fawkes.sim.hadoop.model import TaskEvent
 from fawkes.sim.hadoop.preempted import by_priority, running, work_of
 from fawkes.sim.hadoop.profile import profile_of
-from fawkes.sim.hadoop.tasks import Copy, End, JobAttempt, Phase, Running, SimJob, SimNode, TaskAttempt
+from fawkes.sim.hadoop.tasks import Copy, End, JobAttempt, Phase, Running, SimJob, SimNode, TaskAttempt, kept_by_role
 
 #: storage of a node, for readings alone
 NODE_BYTES = 10**12
@@ -238,6 +238,10 @@ class SimCluster:
         """All output goes to persistent storage."""
         return self._copy(of, self.machine.save(self.output_bytes))
 
+    def hold(self, name: NodeId, held_bytes: int) -> None:
+        """Let a node store so many bytes of earlier outputs."""
+        self.stored[name] = held_bytes
+
     def evacuate(self, name: NodeId, of: object) -> Copy:
         """Begin the copy of what a node stores to the nodes that stay, and return it."""
         node = self.nodes.get(name)
@@ -262,10 +266,14 @@ class SimCluster:
 
     # --- readings
 
+    @property
+    def tasks_ready(self) -> int:
+        """The tasks that wait for nothing but room."""
+        return sum(self._ready(job) for job in self.jobs.values())
+
     def read(self) -> Reading:
         """The reading that the masters give: jobs, tasks, slots and bytes."""
         waiting = [job for job in self.jobs.values() if not job.started]
-        storing = sum(1 for node in self.nodes.values() if node.role is not Role.TRANSIENT)
         running = sum(len(job.running) for job in self.jobs.values())
         return Reading(
             cluster=self.id,
@@ -273,12 +281,12 @@ class SimCluster:
             jobs_running=len(self.jobs) - len(waiting),
             tasks_waiting=sum(job.tasks_waiting for job in self.jobs.values()),
             tasks_running=running,
-            tasks_ready=sum(self._ready(job) for job in self.jobs.values()),
+            tasks_ready=self.tasks_ready,
             waiting_tags=tuple(tag_of(*job.attempt) for job in waiting),
             slots_used=running,
             slots_total=sum(self.slots_of_a_node) * sum(not node.stopped for node in self.nodes.values()),
             output_bytes=self.output_bytes,
-            storage_bytes=storing * NODE_BYTES,
+            storage_bytes=NODE_BYTES * sum(node.role is not Role.TRANSIENT for node in self.nodes.values()),
             jobs_done=self.jobs_done,
             tasks_done=self.tasks_done,
             master_slots=int(self._masters),
@@ -405,7 +413,7 @@ class SimCluster:
     def _run_lost_maps(self, job: SimJob) -> None:
         """Maps whose output left with its node wait again when a reduce needs it, even one that was killed only now."""
         if job.needs_map_output:
-            lost = job.maps_done - sum(self._kept(job).values())
+            lost = job.maps_done - sum(kept_by_role(self.nodes.values(), job).values())
             job.maps_done -= lost
             job.maps_waiting += lost
             self.tasks_done -= lost
@@ -553,20 +561,13 @@ class SimCluster:
         if task.phase in (Phase.FETCH, Phase.FETCH_REST):
             before, task.share = task.share, task.job.maps_done / max(1, task.job.profile.maps)
             fetched = task.job.profile.shuffle_bytes * max(0.0, task.share - before)
-        kept = self._kept(task.job) if fetched else {}
+        kept = kept_by_role(self.nodes.values(), task.job) if fetched else {}
         far = 0.0
         if len(self._sites) > 1:
             maps, replicas = sum(kept.values()), self.output_replicas
             far = far_bytes(task, self.nodes.values(), fetched, maps, self.replication, replicas)
         legs = self.machine.legs(task, fetched, kept, self.output_replicas)
         return [*legs, *self.machine.between_sites(far)]
-
-    def _kept(self, job: SimJob) -> dict[Role, int]:
-        """The number of finished maps that have their output on nodes of each role."""
-        maps = dict.fromkeys(Role, 0)
-        for node in self.nodes.values():
-            maps[node.role] += node.kept.get(job, 0)
-        return maps
 
     def _resize(self) -> None:
         counts = dict.fromkeys(Role, 0)

@@ -69,6 +69,10 @@ class Cluster(Protocol):
     def tasks_done(self) -> int:
         """Tasks that have ended, without those whose output was lost."""
 
+    @property
+    def tasks_ready(self) -> int:
+        """The tasks that wait for nothing but room."""
+
     def join(self, name: NodeId, role: Role, site: str = "") -> None:
         """A node of a site offers its slots (again)."""
 
@@ -110,6 +114,9 @@ class Cluster(Protocol):
 
     def save(self, of: object) -> Copying:
         """All output goes to persistent storage."""
+
+    def hold(self, name: NodeId, held_bytes: int) -> None:
+        """Let a node store so many bytes of earlier outputs."""
 
     def evacuate(self, name: NodeId, of: object) -> Copying:
         """Begin the copy of what a node stores to the nodes that stay, and return it."""

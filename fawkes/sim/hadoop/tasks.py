@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -204,3 +205,11 @@ class Running(NamedTuple):
     memory: int | None
     kills: int
     restore_us: int
+
+
+def kept_by_role(nodes: Iterable[SimNode], job: SimJob) -> dict[Role, int]:
+    """The number of finished maps of a job that have their output on nodes of each role."""
+    maps = dict.fromkeys(Role, 0)
+    for node in nodes:
+        maps[node.role] += node.kept.get(job, 0)
+    return maps

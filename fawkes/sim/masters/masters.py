@@ -130,12 +130,19 @@ class Masters:
                 self.clusters[cluster].join(node, hosted.role, sites.get(node, ""))
         return away
 
-    def reading(self, cluster: ClusterId) -> Reading:
-        """The masters' reading: jobs whose end nobody was told count as ended once, by their later attempt."""
+    def reading(self, cluster: ClusterId, error: str | None) -> Reading:
+        """The masters' reading, or an error: jobs whose end nobody was told count once, by their later attempt."""
+        error = NO_ANSWER if error is None and cluster in self.away else error
+        if error is not None:
+            return Reading(cluster=cluster, error=error or "no answer")
         reading, void = self.clusters[cluster].read(), self.void.get(cluster, 0)
         if strays := self.strays.get(cluster):
             reading = replace(reading, strays=tuple(strays.values()))
         return replace(reading, jobs_done=(reading.jobs_done or 0) - void) if void else reading
+
+    def ready(self, cluster: ClusterId, error: str | None) -> int | None:
+        """The tasks that wait for nothing but room, asked for more often than a whole reading; None by an error."""
+        return None if error is not None or cluster in self.away else self.clusters[cluster].tasks_ready
 
     def leave_stray(self, cluster: Cluster, node: NodeId) -> None:
         """A node may go away with the masters and with tasks: nobody knows then that their containers are gone."""

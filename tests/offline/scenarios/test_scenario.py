@@ -19,15 +19,15 @@ from fawkes.report import history
 from fawkes.sim.events.steps import Loss
 from fawkes.sim.hadoop.constants import DAS4
 from fawkes.store.base import Reader
-from fawkes.store.record import decision_plain, dumps, to_plain
+from fawkes.store.record import text_of
 from tests.offline.support import ROOT, demand, jobs, limited, plan, ready, two
 from tests.offline.support import job as wordcount
 
 POLICIES = ("TD", "JD", "EQ", "None", "JS", "RU")
 
 
-def text_of(store: Reader) -> str:
-    lines = [dumps(to_plain(entry.event)) + dumps(decision_plain(entry.decision)) for entry in store.entries()]
+def steps_of(store: Reader) -> str:
+    lines = [text_of(entry.event) + text_of(entry.decision) for entry in store.entries()]
     return "\n".join(lines)
 
 
@@ -53,9 +53,9 @@ def test_all_jobs_succeed_and_every_decision_comes_again(policy: str) -> None:
 @pytest.mark.slow
 def test_the_same_scenario_gives_the_same_bytes_with_any_hash_seed() -> None:
     code = (
-        "import hashlib; from tests.offline.support import *;from tests.offline.scenarios.test_scenario import text_of;"
+        "import hashlib;from tests.offline.support import *;from tests.offline.scenarios.test_scenario import steps_of;"
         "from fawkes.offline.scenarios.scenario import simulate;"
-        "print(hashlib.sha256(text_of(simulate(ready(two()))).encode()).hexdigest())"
+        "print(hashlib.sha256(steps_of(simulate(ready(two()))).encode()).hexdigest())"
     )
     digests = {
         subprocess.run(
@@ -69,7 +69,7 @@ def test_the_same_scenario_gives_the_same_bytes_with_any_hash_seed() -> None:
         for seed in ("0", "1")
     }
     assert len(digests) == 1
-    assert text_of(simulate(ready(two()))) == text_of(simulate(ready(two())))
+    assert steps_of(simulate(ready(two()))) == steps_of(simulate(ready(two())))
 
 
 def test_a_job_comes_its_think_time_after_the_one_before() -> None:

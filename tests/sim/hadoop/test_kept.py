@@ -29,6 +29,14 @@ def test_who_asks_for_an_engine_gets_it() -> None:
     assert [engine_for("readable", 10**9), engine_for("compiled", 1)] == ["readable", "compiled"]
 
 
+def test_small_runs_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has loaded it takes it; one that has not takes it once it would have paid."""
+    monkeypatch.setattr("fawkes.sim.hadoop.compiled.kept.is_loaded", lambda: False)
+    monkeypatch.setattr("fawkes.sim.hadoop.compiled.kept.is_kept", lambda: True)
+    monkeypatch.setattr("fawkes.sim.engines._PROCESS.tasks", 0)
+    assert [engine_for("auto", 3_000) for _ in range(4)] == ["readable", "readable", "compiled", "compiled"]
+
+
 def test_it_is_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAWKES_CACHE", str(tmp_path))
     assert folder().parent == tmp_path / "compiled"

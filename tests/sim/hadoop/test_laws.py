@@ -58,9 +58,7 @@ roles = st.sampled_from([Role.TRANSIENT, Role.TRANSIENT_CORE])
 def took_s(
     of: Constants, profile: Profile, core: int, others: int = 0, role: Role = Role.CORE, sites: int = 1, copies: int = 3
 ) -> float:
-    bench = Bench(of, core, others, role, sites)
-    bench.cluster.replication = copies
-    return bench.run([profile])
+    return Bench(of, core, others, role, sites, replication=copies).run([profile])
 
 
 @pytest.mark.slow

@@ -336,6 +336,10 @@ class CompiledCluster:
         output = int(self._model.memory.words[self._at + CLUSTER.OUTPUT])
         return self._begun(of, run.SAVE, output)
 
+    def hold(self, name: NodeId, held_bytes: int) -> None:
+        """Let a node store so many bytes of earlier outputs."""
+        self._model.memory.words[self._nodes[name] + NODE.STORED] = held_bytes
+
     def evacuate(self, name: NodeId, of: object) -> CompiledCopy:
         """Begin the copy of what a node stores to the nodes that stay, and return it."""
         node = self._nodes.get(name, NONE)
@@ -360,6 +364,11 @@ class CompiledCluster:
         return made
 
     # --- readings
+
+    @property
+    def tasks_ready(self) -> int:
+        """The tasks that wait for nothing but room."""
+        return int(self._model.memory.words[self._at + CLUSTER.TASKS_READY])
 
     def read(self) -> Reading:
         """The reading that the masters give: jobs, tasks, slots and bytes."""

@@ -72,7 +72,7 @@ def pass_until_now(w: Array, f: Array, p: int) -> None:
     """Let a pool's virtual clock run to the present."""
     now_us = w[HEADER.NOW]
     if w[p + POOL.AT_US] != now_us:
-        speed = rate(w, f, p) if w[p + POOL.IS_DIRTY] else f[p + POOL.RATE]
+        speed = rate(w, f, p) if w[p + POOL.CHANGED] else f[p + POOL.RATE]
         if speed < inf:
             f[p + POOL.CLOCK] += speed * (now_us - w[p + POOL.AT_US])
         w[p + POOL.AT_US] = now_us
@@ -161,14 +161,16 @@ def resize(w: Array, f: Array, p: int, capacity: float, units: int) -> None:
 
 @compiled
 def changed(w: Array, f: Array, p: int) -> None:
-    """The next end in a pool is another one; ties of pools go by the order of their changes."""
-    if w[p + POOL.STREAMS] and f[p + POOL.CAPACITY] != 0.0:
-        w[HEADER.ORDER] += 1
-        w[p + POOL.DUE_ORDER] = w[HEADER.ORDER]
-    if not w[p + POOL.IS_DIRTY]:
-        w[p + POOL.IS_DIRTY] = 1
+    """The next end in a pool is another one; ties of pools go by the order of their changes.
+
+    Its place among the pools stays right until `next_us` moves it: two pools that are out of order would hide a third.
+    """
+    if not w[p + POOL.CHANGED]:
         w[w[HEADER.DIRTY] + w[HEADER.DIRTIES]] = p
         w[HEADER.DIRTIES] += 1
+    if w[p + POOL.STREAMS] and f[p + POOL.CAPACITY] != 0.0:
+        w[HEADER.ORDER] += 1
+    w[p + POOL.CHANGED] = max(1, w[HEADER.ORDER])
 
 
 @compiled
@@ -176,7 +178,7 @@ def next_us(w: Array, f: Array) -> int:
     """The time when the next flow ends; -1 when none will."""
     for n in range(w[HEADER.DIRTIES]):
         p = w[w[HEADER.DIRTY] + n]
-        w[p + POOL.IS_DIRTY] = 0
+        w[p + POOL.DUE_ORDER], w[p + POOL.CHANGED] = w[p + POOL.CHANGED], 0
         speed = rate(w, f, p)
         f[p + POOL.RATE] = speed
         if speed == 0.0:

@@ -18,7 +18,8 @@ from fawkes.base.paths import cache_dir
 _RUN = "fawkes.sim.hadoop.compiled.run"
 #: files of this package in which nothing is compiled
 _PLAIN = frozenset({"__init__", "cluster", "kept", "memory", "model"})
-#: tasks whose simulation by the readable model takes as long as loading numba (measured: a second), as compiling
+#: tasks whose simulation by the readable model takes as long as loading numba (measured: a second), as compiling: as many
+#: again would cost no less
 _PAYS_TO_LOAD = 8_000
 _PAYS_TO_COMPILE = 400_000
 
@@ -48,5 +49,5 @@ def is_loaded() -> bool:
 
 
 def pays(tasks: int, *, loaded: bool, kept: bool) -> bool:
-    """True if so many tasks are simulated sooner by the compiled model, with loading or compiling it."""
+    """True if so many tasks by the readable model cost no less than loading or compiling the other one."""
     return loaded or tasks >= (_PAYS_TO_LOAD if kept else _PAYS_TO_COMPILE)

@@ -54,10 +54,11 @@ HEADER = _record(
     " REMOTE_READ OUTPUT_PASSES SERIAL TOGETHER LONGEST",
 )
 #: ``COUNT`` of ``ROOM`` entries of the ``HEAP`` are in use; ``DROPPED`` of them are of flows not among ``STREAMS``.
-#: ``RATE`` is that of the last look for the next end: it holds until the pool changes
+#: ``RATE`` and ``DUE_ORDER`` are of the last look for the next end: they hold until the pool has ``CHANGED``, whose
+#: number breaks ties from the next look on (0: not changed)
 POOL = _record(
     "pool",
-    "CLOCK AT_US RATE STREAMS CAPACITY CAP SEEK UNITS HEAP COUNT DROPPED ROOM DUE_US DUE_ORDER DUE_PLACE IS_DIRTY",
+    "CLOCK AT_US RATE STREAMS CAPACITY CAP SEEK UNITS HEAP COUNT DROPPED ROOM DUE_US DUE_ORDER DUE_PLACE CHANGED",
 )
 #: an entry of a heap; a flow is its owner's address times `LEGS` and the number of its leg
 ENTRY = _record("entry", "ENDS_AT ORDER FLOW")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from statistics import fmean
-from typing import Any
+from typing import Any, cast
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import StartJob
@@ -21,18 +22,19 @@ from fawkes.offline.studies.paper.judging.fixed import (
     REPLICAS,
     FixedModel,
 )
+from fawkes.sim.engines import Choice, engine_for, model_of
 from fawkes.sim.events.steps import next_look_us
-from fawkes.sim.hadoop.cluster import SimCluster
 from fawkes.sim.hadoop.constants import Constants
-from fawkes.sim.hadoop.flows import Flows
-from fawkes.sim.hadoop.machine import Common, Owner
+from fawkes.sim.hadoop.model import CopyDone, JobEnded
 from fawkes.sim.hadoop.profile import Profile
-from fawkes.sim.hadoop.tasks import Copy, SimJob
 from fawkes.workload.making.classes import APPLICATIONS, COMPUTE, GB, STAGES, chain
 from fawkes.workload.model import TraceJob
 
 ROLES = {"TR": Role.TRANSIENT, "TC": Role.TRANSIENT_CORE}
 _C = ClusterId("c")
+#: of an application, more or less: it chooses the engine alone
+_TASKS = 1_000
+_FOREVER_US = 10**16
 
 
 def profile(job: TraceJob, model: FixedModel) -> Profile:
@@ -48,7 +50,7 @@ def profile(job: TraceJob, model: FixedModel) -> Profile:
 
 
 class Bench:
-    """An MR-cluster and its clock; tasks take their chances from ``seed``."""
+    """An MR-cluster of the model and its clock; tasks take their chances from ``seed``."""
 
     def __init__(
         self,
@@ -58,11 +60,12 @@ class Bench:
         role: Role = Role.CORE,
         sites: int = 1,
         seed: int = CHANCES[0],
+        replication: int = 3,
+        engine: Choice = "auto",
     ) -> None:
-        self.flows: Flows[Owner] = Flows()
-        self.cluster = SimCluster(_C, self.flows, constants, Common(constants), seed)
+        self.model = model_of(engine_for(engine, _TASKS), constants, seed=seed)
+        self.cluster = self.model.cluster(_C, replication=replication)
         self._look_us = constants.decommission_us
-        self._seen: set[Copy] = set()
         self.others = [NodeId(f"other-{number:03d}") for number in range(others)]
         names = [NodeId(f"core-{number:03d}") for number in range(core)]
         for number, name in enumerate(names):
@@ -70,19 +73,20 @@ class Bench:
         for name in self.others:
             self.cluster.join(name, role, "site-0")
 
-    def over(self) -> Iterator[SimJob | Copy]:
+    def over(self) -> Iterator[JobEnded | CopyDone]:
         """Jobs as they end, and copies as HDFS sees that they have, until nothing is under way."""
-        while self.flows.next_us() is not None:
-            for flow in self.flows.end():
-                cluster, owner = flow.owner
-                done = cluster.flow_ended(owner, flow)
-                if isinstance(done, Copy) and done not in self._seen:
-                    self._seen.add(done)
-                    wait_us = next_look_us(self.flows.now_us, self._look_us) - self.flows.now_us
-                    machine = cluster.machine
-                    done.flows.update(machine.begin(machine.start(wait_us, 0), (cluster, done)))
-                elif done is not None:
-                    yield done
+        copied = deque[tuple[int, CopyDone]]()
+        while True:
+            ended = self.model.advance(copied[0][0] if copied else _FOREVER_US)
+            if isinstance(ended, CopyDone):
+                copied.append((next_look_us(self.model.now_us, self._look_us), ended))
+            elif ended is not None:
+                yield ended
+            elif copied:
+                self.model.now_us, done = copied.popleft()
+                yield done
+            else:
+                return
 
     def submit(self, name: str, job: Profile) -> None:
         """A job begins now."""
@@ -96,19 +100,23 @@ class Bench:
         self.submit(str(number), first)
         end_us = 0
         for done in self.over():
-            if isinstance(done, Copy):
-                self.cluster.leave(done.of)
+            if isinstance(done, CopyDone):
+                self.leave(done)
                 continue
-            end_us = self.flows.now_us
+            end_us = self.model.now_us
             if left:
                 number, following = left.pop(0)
                 self.submit(str(number), following)
         return end_us / SECOND_US
 
+    def leave(self, done: CopyDone) -> None:
+        """The node leaves whose copy is done."""
+        self.cluster.leave(cast(NodeId, done.of))
+
     def evacuate(self, names: Sequence[NodeId], held_bytes: int) -> None:
         """Nodes stop working and what they hold is copied to the others, all at once (delayed preemption, 4.2.2)."""
         for name in names:
-            self.cluster.stored[name] = held_bytes
+            self.cluster.hold(name, held_bytes)
             self.cluster.drain(name)
         for name in names:
             self.cluster.evacuate(name, name)
@@ -136,13 +144,14 @@ def application_s(
     sites: int = 1,
     link: float = 1.0,
     seed: int = CHANCES[0],
+    engine: Choice = "auto",
 ) -> float:
     """Seconds that an application takes on so many core nodes, evenly on so many sites, and nodes of another role.
 
     ``link`` is the part that the link between the sites has of its capacity.
     """
     constants = replace(model.constants, site_bytes_s=model.constants.site_bytes_s * link)
-    bench = Bench(constants, core, others, ROLES.get(role, Role.CORE), sites, seed)
+    bench = Bench(constants, core, others, ROLES.get(role, Role.CORE), sites, seed, engine=engine)
     return bench.run(jobs_of(app, core + others, model))
 
 
@@ -157,13 +166,13 @@ def removal_idle_s(model: FixedModel, removed: int, together: bool) -> dict[str,
     left = left[len(first) :]
     bench.evacuate(first, IDLE_BYTES)
     for done in bench.over():
-        if isinstance(done, Copy):
-            bench.cluster.leave(done.of)
-            times.append((bench.flows.now_us - began) / SECOND_US)
+        if isinstance(done, CopyDone):
+            bench.leave(done)
+            times.append((bench.model.now_us - began) / SECOND_US)
             if left:
-                began = bench.flows.now_us
+                began = bench.model.now_us
                 bench.evacuate([left.pop(0)], IDLE_BYTES)
-    return {"total_s": bench.flows.now_us / SECOND_US, "node_s": sum(times) / len(times)}
+    return {"total_s": bench.model.now_us / SECOND_US, "node_s": sum(times) / len(times)}
 
 
 def removal_busy_s(model: FixedModel, app: str, removed: int, seed: int = CHANCES[0]) -> float:
