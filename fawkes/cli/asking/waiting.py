@@ -75,6 +75,23 @@ def wait_for(
 
 
 @contextmanager
+def within(client: Client, limit_us: int | None) -> Iterator[None]:
+    """Wait for an answer no longer than a time limit: the wait that follows tells by the ledger what came of it.
+
+    SilentError where there is no limit.
+    """
+    patient_s = client.timeout_s
+    try:
+        client.timeout_s = patient_s if limit_us is None else max(1.0, min(patient_s, limit_us / SECOND_US))
+        yield
+    except SilentError:
+        if limit_us is None:
+            raise
+    finally:
+        client.timeout_s = patient_s
+
+
+@contextmanager
 def followed(client: Client, waits: bool) -> Iterator[None]:
     """Watch a request: if the controller ends before its answer, the wait tells what came of it.
 

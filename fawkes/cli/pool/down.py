@@ -12,7 +12,7 @@ from fawkes.base.errors import FawkesError, PartialError, RefusedError, UserErro
 from fawkes.base.units import counted
 from fawkes.cli.asking.acting import GONE, Duration, confirm, fate, tell, tell_at_stake
 from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, TurnedDownError
-from fawkes.cli.asking.waiting import tell_change, wait_for
+from fawkes.cli.asking.waiting import tell_change, wait_for, within
 from fawkes.cli.show.show import TABLE, note, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
@@ -66,7 +66,7 @@ def down(
     if clusters:
         pool = site.inventory(need_keys=False).pool
         confirm(pool, what=f"This releases {counted(len(clusters), 'MR-cluster')}.", yes=yes)
-    with suppress(HungUpError, NoControllerError):
+    with suppress(HungUpError, NoControllerError), within(client, limit_us):
         # An empty pool ends at once, maybe before the answer is out: the ledger says how it ended.
         client.post("down", {"discard": discard_data, "force": force})
     nodes = _follow(client, limit_us)

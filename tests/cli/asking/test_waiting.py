@@ -11,8 +11,8 @@ import pytest
 from click.testing import Result
 
 from fawkes.base.errors import DeadlineError, FawkesError
-from fawkes.cli.asking.client import Client, HungUpError, stuck, trouble
-from fawkes.cli.asking.waiting import followed, wait_for
+from fawkes.cli.asking.client import Client, HungUpError, SilentError, stuck, trouble
+from fawkes.cli.asking.waiting import followed, wait_for, within
 from fawkes.cli.clusters.restore import _wait
 from fawkes.config.site.site import Site
 from fawkes.core.values.events import Condition, ReleaseAsked
@@ -329,3 +329,14 @@ def test_a_controller_that_runs_and_hangs_up_is_not_waited_for(site: Path, monke
         followed(Client(Site(there.folder.parent)), waits=True),
     ):
         raise HungUpError("it hung up")
+
+
+def test_an_answer_is_waited_for_no_longer_than_the_time_limit(tmp_path: Path) -> None:
+    """The controller may have stored what it was asked for, and hang before it answers."""
+    client = Client(Site(tmp_path))
+    with within(client, 2_500_000):
+        assert client.timeout_s == 2.5
+        raise SilentError("the controller did not answer")
+    assert client.timeout_s == 120.0
+    with pytest.raises(SilentError), within(client, None):
+        raise SilentError("the controller did not answer")
