@@ -41,7 +41,7 @@ scratch = ["/replay"]
 outputs = [{{{{ path = "/output", save_to = "../saved/{{name}}" }}}}]
 """
 #: as many map tasks has a Wordcount
-FILES = 10
+FILES = 7
 
 
 def write_input(folder: Path) -> None:

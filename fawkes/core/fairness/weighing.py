@@ -21,8 +21,6 @@ _TASK_S = 30.0
 _MEMORY_PERIODS = 6.0
 #: what is expected of an MR-cluster is in part what all of them have now: any may get the next jobs
 _MEAN = 0.5
-#: of its equal part an MR-cluster without load keeps so much: its next jobs come without notice
-_STAYS = 0.5
 #: a job of so many seconds counts once, a shorter one more often
 _USUAL_JOB_S = 100.0
 #: what a task reads from the other site when no replica is near: a block (Hadoop's default)
@@ -72,7 +70,7 @@ def weigh_moves(
     promised = sum(c.spec.min_nodes for c in draft.queue() if c.life is ClusterLife.ADMITTED)
     weighing = weigh(
         {c: have[c] for c in known},
-        _wanted(have, wanted, known),
+        {c: wanted[c] for c in known},
         {c: max(have[c], _most(draft, c)) for c in known},
         loads,
         {c: _expected(loads[c], _remembered(past, c), mean) for c in known},
@@ -83,14 +81,6 @@ def weigh_moves(
     )
     rest = {c: wanted[c] if c in pinned else have[c] for c in wanted}
     return replace(weighing, targets={**rest, **weighing.targets})
-
-
-def _wanted(
-    have: Mapping[ClusterId, int], wanted: Mapping[ClusterId, int], known: Collection[ClusterId]
-) -> dict[ClusterId, int]:
-    """The nodes that a policy wants for each, except that nobody gives the last nodes of its equal part."""
-    equal = sum(wanted[c] for c in known) / max(1, len(known))
-    return {c: max(wanted[c], min(have[c], int(_STAYS * equal))) for c in known}
 
 
 def _most(draft: Draft, cluster: ClusterId) -> int:

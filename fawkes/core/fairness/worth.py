@@ -16,8 +16,6 @@ from math import inf
 from fawkes.base.values import replace
 from fawkes.core.values.model import ClusterId
 
-#: loads are estimates, and a node that was moved in vain has to move back: costs count so many times
-RESERVE = 1.5
 #: the part of the slots that compute at once where cores are shared: ApplicationMasters hold up to half of the slots,
 #: and a task also starts, reads and waits for its heartbeat (assumed; docs/decisions/moves-that-pay.md compares)
 _COMPUTING = 1 / 4
@@ -198,9 +196,7 @@ def weigh(
 
     while (pair := _next(targets, wanted, expected, prices, shut)) is not None:
         giver, taker = pair
-        # Closer to equal parts it would not have to move back.
-        homewards = targets[taker] + 1 <= equal <= targets[giver] - 1
-        if gain(taker) > (1.0 if homewards else RESERVE) * loss(giver):
+        if gain(taker) > loss(giver):
             targets[giver] -= 1
             targets[taker] += 1
         else:
@@ -323,4 +319,4 @@ def _refusal(
     prices: Prices,
 ) -> Refusal:
     costs_s = join_s(nodes, expected.values(), prices) + loss_s(expected[giver], targets[giver], nodes, prices)
-    return Refusal(giver, taker, nodes, _gained(now[taker], targets[taker], nodes, prices), RESERVE * costs_s)
+    return Refusal(giver, taker, nodes, _gained(now[taker], targets[taker], nodes, prices), costs_s)
