@@ -66,7 +66,10 @@ class _Session(paramiko.ServerInterface):
         if self._server.silent_exec:
             self._server.stopped.wait()
             return False
-        threading.Thread(target=self._serve, args=(channel, command), daemon=True).start()
+        thread = threading.Thread(target=self._serve, args=(channel, command), daemon=True)
+        thread.start()
+        if self._server.hasty:
+            thread.join()
         return True
 
     def _serve(self, channel: paramiko.Channel, command: bytes) -> None:
@@ -85,6 +88,8 @@ class Sshd:
     drop: int = 0
     """How many connections to close before a word is said."""
     silent_exec: bool = False
+    hasty: bool = False
+    """Whether a command has ended, and its channel is closed, before the answer that it was begun."""
     refuse_channels: bool = False
     most_sessions: int | None = None
     """How many sessions a connection may have (MaxSessions)."""

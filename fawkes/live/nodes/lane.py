@@ -117,7 +117,11 @@ def execute(channel: paramiko.Channel, command: str, answer_s: float) -> None:
     try:
         channel.exec_command(command)
     except (OSError, EOFError, paramiko.SSHException) as error:
-        raise LaneBrokenError(begun=False, silent=silent.is_set()) from error
+        if silent.is_set():
+            raise LaneBrokenError(begun=False, silent=True) from error
+        # The session may have ended before the answer was heard; it says why.
+        mark = secrets.token_hex(8)
+        raise _broken(channel, Frame(mark), Frame(mark), answer_s, silent=False) from error
     finally:
         watchdog.cancel()
 

@@ -116,6 +116,17 @@ def test_a_session_that_does_not_run_the_script_is_told_by_what_it_said(
         assert fleet.run("node01", Script("echo well"), AMPLE).stdout == "well\n"
 
 
+@pytest.mark.parametrize("stdin", [None, b"data"])
+def test_a_session_that_ends_before_its_answer_is_heard_is_told_by_what_it_said(
+    server: Sshd, key: Path, known: Path, stdin: bytes | None
+) -> None:
+    server.noise, server.hasty = "echo Only rsync here >&2; exit 3", True
+    with Fleet({"node01": server.host(key)}, known, connect_s=5.0) as fleet, pytest.raises(SshError) as caught:
+        fleet.run("node01", Script("true"), AMPLE, stdin=None if stdin is None else io.BytesIO(stdin))
+    assert caught.value.state is ConnectionState.NO_SHELL
+    assert "with exit code 3 before the script; it said: Only rsync here" in caught.value.what
+
+
 def test_commands_in_a_script_cannot_eat_what_follows(fleet: Fleet) -> None:
     assert fleet.run("node01", Script("cat; echo next"), AMPLE).stdout == "next\n"
     assert fleet.run("node01", Script("cat"), AMPLE).stdout == ""
