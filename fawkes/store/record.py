@@ -425,7 +425,8 @@ def _record(form: type) -> Coder:
 
 #: how a value of a class is written that is its own data
 _NATIVE = {int: "{part!r}", str: "{quoted(part)}", bool: "{truths[part]}"}
-_KEPT = 4096
+#: so many texts of a class are kept, none of them longer: readings of large pools and snapshots would fill the memory
+_KEPT, _SHORT = 4096, 1024
 
 
 def _record_writer(form: type, *, tagged: bool) -> Callable[[Any], str]:
@@ -456,8 +457,9 @@ def write(value):
 {body or "        pass"}
     except RecordError as error: raise error.within('.' + name) from None
     text = f'{{{{{{text[1:]}}}}}}'
-    if len(kept) >= {_KEPT}: kept.clear()
-    kept[id(value)] = value, text
+    if len(text) <= {_SHORT}:
+        if len(kept) >= {_KEPT}: kept.clear()
+        kept[id(value)] = value, text
     return text
 """
     space: dict[str, Any] = {

@@ -280,7 +280,7 @@ class Ledger(LedgerReader):
         return row.seq
 
     def fill(self, entries: Iterable[Entry]) -> None:
-        """Store all steps of another store in this empty ledger, or none: as by `append`, in a third of the time.
+        """Store all steps of another store in this empty ledger, or none: as by `append`, in half the time.
 
         What would become a block soon is packed at once, and a change that a later one supersedes is not written as
         the latest of its subject. BrokenError when the ledger is not empty.

@@ -89,7 +89,7 @@ class Sshd:
     """How many connections to close before a word is said."""
     silent_exec: bool = False
     hasty: bool = False
-    """Whether a command has ended, and its channel is closed, before the answer that it was begun."""
+    """True if a command ends, and its channel is closed, before the answer that it was begun."""
     refuse_channels: bool = False
     most_sessions: int | None = None
     """How many sessions a connection may have (MaxSessions)."""

@@ -7,6 +7,7 @@ import enum
 import itertools
 import json
 import math
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -164,6 +165,14 @@ def test_text_is_the_same_for_every_order_of_keys() -> None:
         for order in itertools.permutations([("b", 1), ("a", {"z": 1, "y": 2}), ("ü", 3)])
     }
     assert texts == {'{"code":"x","facts":{"a":{"y":2,"z":1},"b":1,"ü":3}}'}
+
+
+def test_only_short_texts_are_kept() -> None:
+    """A controller writes readings of large pools and snapshots for years."""
+    short, long_ = Reason("x", {"y": "z" * 100}), Reason("x", {"y": "z" * 5000})
+    before = sys.getrefcount(short), sys.getrefcount(long_)
+    assert [text_of(short), text_of(long_)] == [text_of(short), text_of(long_)]
+    assert (sys.getrefcount(short), sys.getrefcount(long_)) == (before[0] + 1, before[1])
 
 
 def test_bytes_that_were_no_text_can_be_stored() -> None:
