@@ -36,11 +36,11 @@ READ_BY = {
     "fawkes.config.jobs.jobs._list": "absolute folder, or a list of them",
     "fawkes.config.jobs.jobs._properties": "table of Hadoop's keys",
     "fawkes.config.jobs.jobs._words": "list of text",
-    "fawkes.config.settings.settings._budget": 'share such as "20%", or "unlimited"',
-    "fawkes.config.settings.settings._groups": "name of a Unix group, or a list of them",
-    "fawkes.config.settings.settings._idle": 'duration, "period" or "never"',
-    "fawkes.config.settings.settings._leave": 'duration or "instant"',
-    "fawkes.config.settings.settings._parameter": "number, text or boolean",
+    "fawkes.config.settings.keys._budget": 'share such as "20%", or "unlimited"',
+    "fawkes.config.settings.keys._groups": "name of a Unix group, or a list of them",
+    "fawkes.config.settings.keys._idle": 'duration, "period" or "never"',
+    "fawkes.config.settings.keys._leave": 'duration or "instant"',
+    "fawkes.config.settings.keys._parameter": "number, text or boolean",
     "fawkes.config.settings.web._address": "host and port",
 }
 """What a value looks like in a file, by the function that reads it."""
@@ -202,7 +202,7 @@ def _written(value: Any, words: str) -> str:
 
 
 def _is_preset(field: FieldInfo) -> bool:
-    from fawkes.config.settings.settings import Patience, Retries, SettingsFile, SshLimits, Timeouts
+    from fawkes.config.settings.keys import Patience, Retries, SettingsFile, SshLimits, Timeouts
 
     tables = (Patience, Retries, SettingsFile, SshLimits, Timeouts)
     return any(field is each for model in tables for each in model.model_fields.values())

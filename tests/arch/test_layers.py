@@ -7,8 +7,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +47,11 @@ def test_a_playbook_imports_fabric_its_one_module_and_the_standard_library(path:
         top = name.partition(".")[0]
         assert top in PLAYBOOK_MAY or top in sys.stdlib_module_names, name
         assert top != "fawkes" or name in ("fawkes.playbook", "fawkes.playbook.script"), name
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = grimp.build_graph("fawkes")
+    TopologicalSorter({each: graph.find_modules_directly_imported_by(each) for each in graph.modules}).prepare()
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -28,7 +28,7 @@ from fawkes.config.files.loader import Faults, Strict, check, read_toml, wrong
 from fawkes.config.nodes.inventory import Inventory
 from fawkes.config.settings.core import GROWTH
 from fawkes.config.settings.kerberos import KerberosUser
-from fawkes.config.settings.settings import Growth
+from fawkes.config.settings.keys import Growth
 from fawkes.core.values.model import JOURNAL_NODES, ClusterId, ClusterSpec, Promise
 from fawkes.playbook.dist.pins import DEFAULT_VERSION
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
+from fawkes.config.settings.keys import SettingsFile
 from fawkes.core.values.model import Role
 from fawkes.core.values.settings import Discrimination, Settings
-
-if TYPE_CHECKING:
-    from fawkes.config.settings.settings import SettingsFile
 
 GROWTH = {"TR": Role.TRANSIENT, "TC": Role.TRANSIENT_CORE}
 #: tables of ``fawkes.toml`` whose keys are settings of decisions

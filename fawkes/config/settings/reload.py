@@ -8,7 +8,8 @@ from enum import Enum
 
 from fawkes.base.units import show_duration
 from fawkes.config.settings.core import GROUPS, WRITTEN
-from fawkes.config.settings.settings import SettingsFile, SiteSettings
+from fawkes.config.settings.keys import SettingsFile
+from fawkes.config.settings.settings import SiteSettings
 from fawkes.core.values.settings import Settings
 
 RESTART = frozenset(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from fawkes.base.errors import ConfigError
 from fawkes.config.files.loader import ManyConfigError, did_you_mean, keys_of
-from fawkes.config.settings.settings import SettingsFile
+from fawkes.config.settings.keys import SettingsFile
 from fawkes.config.workloads.model import ModelTable
 
 TABLES = ("model", "pool", "bounds")

@@ -16,7 +16,7 @@ from pathlib import Path
 from fawkes.base.errors import ConfigError, RefusedError, UserError, cut
 from fawkes.config.clusters.details import FILE_SECRET, ClusterDetails, JobDetails
 from fawkes.config.files.fields import is_name
-from fawkes.config.settings.settings import AccessTable
+from fawkes.config.settings.keys import AccessTable
 from fawkes.config.settings.web import ROLES
 from fawkes.core.state.state import State
 from fawkes.core.values.decision import PutCluster

@@ -16,7 +16,7 @@ import paramiko
 from fawkes.base.errors import HostError
 from fawkes.base.units import SECOND_US
 from fawkes.config.nodes.inventory import Inventory, InventoryNode
-from fawkes.config.settings.settings import SshLimits
+from fawkes.config.settings.keys import SshLimits
 from fawkes.core.watching import fit
 from fawkes.live.base import limits
 from fawkes.live.hadoop.fitness import HostSeen

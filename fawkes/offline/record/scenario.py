@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from fawkes.base.units import MOST_DURATION_US, show_time
 from fawkes.config.files.loader import written
 from fawkes.config.settings.core import GROUPS, GROWTH, WRITTEN
-from fawkes.config.settings.settings import SettingsFile
+from fawkes.config.settings.keys import SettingsFile
 from fawkes.config.workloads.model import ModelTable
 from fawkes.core.values.model import ClusterState, Facts, JobState, Promise, Role
 from fawkes.core.values.settings import Settings

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import ClusterId, Role
 from fawkes.sim.hadoop.constants import Constants
 from fawkes.sim.hadoop.flows import MILLI, Flow, Flows, Pool
-from fawkes.sim.hadoop.tasks import Copy, Phase, SimJob, TaskAttempt
+from fawkes.sim.hadoop.tasks import Copy, End, JobAttempt, Phase, SimJob, TaskAttempt
 
-if TYPE_CHECKING:
-    from fawkes.sim.hadoop.cluster import SimCluster
 
-Owner = tuple["SimCluster", SimJob | TaskAttempt | Copy]
+class FlowEnds(Protocol):
+    """An MR-cluster, which waits for its flows to end."""
+
+    ended: dict[JobAttempt, End]
+
+    def flow_ended(self, owner: SimJob | TaskAttempt | Copy, flow: Flow[Owner]) -> SimJob | Copy | None:
+        """The job or the copy that ended with a flow; None if none did."""
+
+
+Owner = tuple[FlowEnds, SimJob | TaskAttempt | Copy]
 """Whose a flow is."""
 
 Leg = tuple[Pool[Owner], float, int]

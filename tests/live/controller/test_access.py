@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from fawkes.base.errors import ConfigError, RefusedError, UserError
 from fawkes.config.clusters.details import ClusterDetails, DataSet, JobDetails, Output
-from fawkes.config.settings.settings import AccessTable, load_settings
+from fawkes.config.settings.keys import AccessTable
+from fawkes.config.settings.settings import load_settings
 from fawkes.core.values import events
 from fawkes.core.values.decision import Decision, PutCluster
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId

@@ -26,11 +26,11 @@ APPS = ("WC", "ST", "PR", "KM", "TT", "AH")
 ROLES = ("TC", "TR")
 #: what a run depends on beside its own values
 _SOURCES = (
-    "core", "sim", "workload", "engine", "config/settings/presets.py", "config/settings/settings.py",
-    "offline/scenarios/applications.py", "offline/scenarios/scenario.py", "report/history.py",
-    "report/pictures/steps.py", "report/pictures/course.py", "offline/studies/paper/judging/fixed.py",
-    "offline/studies/paper/experiments/macro.py", "offline/studies/paper/experiments/micro.py",
-    "offline/studies/paper/judging/models.py",
+    "core", "sim", "workload", "engine", "config/settings/keys.py", "config/settings/presets.py",
+    "config/settings/settings.py", "offline/scenarios/applications.py", "offline/scenarios/scenario.py",
+    "report/history.py", "report/pictures/steps.py", "report/pictures/course.py",
+    "offline/studies/paper/judging/fixed.py", "offline/studies/paper/experiments/macro.py",
+    "offline/studies/paper/experiments/micro.py", "offline/studies/paper/judging/models.py",
 )  # fmt: skip
 _ERROR_LETTERS = 400
 #: the longest runs begin first, so that the last worker does not begin with one when all others are done; but other

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from fawkes.core.values.tags import tag_of
 from fawkes.sim.hadoop.chance import factor_of_node, stream_of
 from fawkes.sim.hadoop.cluster import NODE_BYTES
 from fawkes.sim.hadoop.compiled import layout, run
+from fawkes.sim.hadoop.compiled.ground import CompiledCopy, CompiledGround
 from fawkes.sim.hadoop.compiled.layout import (
     CLUSTER,
     COPIES,
@@ -43,9 +42,6 @@ from fawkes.sim.hadoop.machine import (
 from fawkes.sim.hadoop.profile import Profile, profile_of
 from fawkes.sim.hadoop.tasks import End, JobAttempt, Running
 
-if TYPE_CHECKING:
-    from fawkes.sim.hadoop.compiled.model import CompiledModel
-
 _ROLES = list(Role)
 
 
@@ -54,22 +50,12 @@ def slots_of(of: Constants) -> int:
     return of.slots if of.map_slots == 0 else of.map_slots + of.reduce_slots
 
 
-@dataclass(eq=False, slots=True)
-class CompiledCopy:
-    """A copy under way, or daemons that start, and the address of the owner of its flows."""
-
-    of: object
-    owner: int
-
-
 class CompiledCluster:
     """`Cluster` in the memory of a model."""
 
-    POOLS = layout.POOLS
-
     def __init__(
         self,
-        model: CompiledModel,
+        model: CompiledGround,
         serial: int,
         name: ClusterId,
         replication: int,

@@ -17,7 +17,7 @@ from fawkes.base.paths import cache_dir
 
 _RUN = "fawkes.sim.hadoop.compiled.run"
 #: files of this package in which nothing is compiled
-_PLAIN = frozenset({"__init__", "cluster", "kept", "memory", "model"})
+_PLAIN = frozenset({"__init__", "cluster", "ground", "kept", "memory", "model"})
 #: tasks that the readable model simulates while numba is loaded (a second, measured), or compiles: as many
 #: again would cost no less
 _PAYS_TO_LOAD = 8_000
