@@ -11,10 +11,11 @@ demo:
 	@sh scripts/ready $(VENV) usable
 	@$(BIN)/fawkes demo
 
+# Only the labs need 3.4.2.
 test: ready
 	@$(BIN)/fawkes dist get 3.5.0
-	@$(BIN)/fawkes dist get 3.4.2
-	$(BIN)/pytest -n 4 --dist worksteal -m "not nightly and not drill and not lab and not hadoop"
+	@$(BIN)/fawkes dist get 3.4.2 & \
+	$(BIN)/pytest -n 4 --dist worksteal -m "not nightly and not drill and not lab and not hadoop" && wait $$!
 	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not nightly and not drill and (lab or hadoop)"
 
 # Further cases of what `make test` plays once: the second version of Hadoop, storages, Kerberos, programs, policies, more faults;

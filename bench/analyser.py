@@ -6,14 +6,13 @@ The log is made by `fawkes analyse make`'s generator, in a process of its own.
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from bench.figures import Figure, Say
+from bench.figures import Figure, Say, peak_mb
 from fawkes.offline.analyser import fold
 from fawkes.offline.analyser.making import make
 from fawkes.offline.analyser.trace import Log, parts_of
@@ -71,7 +70,7 @@ def _read(paths: list[Path]) -> dict[str, float]:
         state = fold.fold(state, batch)
     state = fold.finish(state, log.latest_us)
     seconds = time.process_time() - began
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / _MB
+    megabytes = peak_mb()
     return {"seconds": seconds, "megabytes": megabytes, "events": float(state.totals.events.sum())}
 
 

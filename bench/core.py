@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bench.figures import Figure, Say
+from bench.figures import Figure, Say, peak_mb
 from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.invariants import unsound
 from fawkes.core.deciding.pool import decide
@@ -256,7 +255,7 @@ def large() -> dict[str, float]:
     _read_on(bench, demand)
     decision, measured["moves"] = bench.step(_tick_due(bench))
     assert _moved(decision) == 2000, _moved(decision)
-    measured["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / _MB
+    measured["peak_mb"] = peak_mb()
     return measured
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -83,6 +84,15 @@ class Figure:
             "target": self.target,
             "met": self.met,
         }
+
+
+def peak_mb(pid: int | str = "self") -> float:
+    """The most memory (MB, 10^6 bytes) that a process has had as the program that it is now.
+
+    What `getrusage` says counts the program that it was before, too: a copy of the one that began it.
+    """
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
 
 
 def _ratio(figure: Figure, ours: float, other: float) -> float:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from bench.figures import Figure, Say
+from bench.figures import Figure, Say, peak_mb
 from fawkes.offline.runs.work import on_processes
 from fawkes.offline.studies.flat.allocators import parsed
 from fawkes.offline.studies.flat.deadlines import TYPES, with_deadlines
@@ -65,7 +64,7 @@ def main(name: str) -> dict[str, float]:
     jobs = with_deadlines(twin("TR2", _SEED), _KIND, _CAPACITY, _SEED)
     run_compiled(jobs, _CAPACITY, parsed(name)).plain()
     seconds = time.perf_counter() - began
-    return {"s": seconds, "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / _MB}
+    return {"s": seconds, "mb": peak_mb()}
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 from bench.core import Bench, settings
-from bench.figures import Figure, Say
+from bench.figures import Figure, Say, peak_mb
 from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.picture import picture
 from fawkes.core.values.decision import PutTick
@@ -226,8 +225,7 @@ def start(folder: Path) -> dict[str, float]:
     assert len(state.clusters) == _CLUSTERS
     steps = ledger.last_seq()
     ledger.close()
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / _MB
-    return {"seconds": seconds, "steps": steps, "peak_mb": peak_mb}
+    return {"seconds": seconds, "steps": steps, "peak_mb": peak_mb()}
 
 
 if __name__ == "__main__":

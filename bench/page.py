@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from bench.figures import Figure, Say
+from bench.figures import Figure, Say, peak_mb
 from fawkes.base.catalog import Catalog
 from fawkes.base.units import SECOND_US
 from fawkes.config.site.site import Site
@@ -131,8 +131,7 @@ def week(folder: Path) -> Mapping[str, Sequence[float]]:
             if there():
                 with browser() as window:
                     values |= _watched(window, url, Site(folder).state_dir)
-            peak = Path(f"/proc/{page.pid}/status").read_text().partition("VmHWM:")[2].split()[0]
-            return {**values, "peak_mb": [int(peak) * 1024 / 1e6]}
+            return {**values, "peak_mb": [peak_mb(page.pid)]}
         finally:
             page.terminate()
 

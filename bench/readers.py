@@ -10,14 +10,13 @@ import gzip
 import json
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from bench.figures import Figure, Say
+from bench.figures import Figure, Say, peak_mb
 from fawkes.workload.changing.writers import write
 from fawkes.workload.formats.formats import read_workload
 from fawkes.workload.making.facebook import like_facebook
@@ -129,7 +128,7 @@ def _measured(name: str, path: Path) -> dict[str, float]:
         count = len(trace.jobs)
     seconds = time.process_time() - began
     assert count >= FACEBOOK_JOBS or name in ("rumen", "json")
-    return {"seconds": seconds, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / _MB}
+    return {"seconds": seconds, "megabytes": peak_mb()}
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench import accasim
-from bench.figures import Figure, Say
+from bench.figures import Figure, Say, peak_mb
 from fawkes.base.catalog import Catalog
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import StartJob
@@ -169,7 +168,7 @@ def busy(engine: Engine, tasks: int) -> Scenario:
 def events(engine: Engine, tasks: int) -> dict[str, float]:
     """Nanoseconds of the processor for each start and end of an attempt; decisions and readings count as well."""
     simulate(busy(engine, 300))
-    return {"ns": 1e9 * _timed(busy(engine, tasks)) / (2 * tasks), "peak_mb": _peak_mb()}
+    return {"ns": 1e9 * _timed(busy(engine, tasks)) / (2 * tasks), "peak_mb": peak_mb()}
 
 
 def _timed(scenario: Scenario) -> float:
@@ -209,7 +208,7 @@ def day() -> dict[str, float]:
     simulate(busy("compiled", 300))
     jobs = swim.read(Path(os.environ[DAY])).jobs
     demands = tuple(_demand(name, 5, coming(jobs[first::3], name)) for first, name in enumerate(_NAMES))
-    return {"s": _timed(replace(_scenario(demands, DAY_NODES), engine="compiled")), "peak_mb": _peak_mb()}
+    return {"s": _timed(replace(_scenario(demands, DAY_NODES), engine="compiled")), "peak_mb": peak_mb()}
 
 
 def rigid_nodes(log: Path) -> int:
@@ -262,10 +261,6 @@ def decided() -> dict[str, float]:
     scenario = _scenario((_demand("c", nodes, coming(jobs, "c")),), nodes, settings)
     simulate(replace(scenario, engine="compiled", constants=replace(PLAIN, slots=_NODE_CORES), limit_us=_FOREVER_US))
     return {"us": 1e6 * (time.process_time() - began) / len(jobs)}
-
-
-def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
 def main(what: str, *more: str) -> dict[str, float]:
