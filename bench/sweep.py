@@ -1,4 +1,8 @@
-"""A sweep of 1,000 runs of one scenario, beside the runs themselves: what keeping, sharing and judging them costs."""
+"""A sweep of 1,000 runs of one scenario, beside the runs themselves: what keeping, sharing and judging them costs.
+
+The runs alone are shared by as many processes at the same time: one process has the memory of the machine for itself,
+and is faster for that.
+"""
 
 from __future__ import annotations
 
@@ -37,18 +41,20 @@ def figures(rounds: int, say: Say) -> list[Figure]:
     for kind, what in _KINDS.items():
         bare, with_ = [], []
         for _ in range(rounds):
-            bare.append(_fresh("alone", kind, say))
-            with_.append(_fresh(kind, kind, say))
+            bare.append(_fresh("alone", kind, say, PROCESSES))
+            with_.append(_fresh(kind, kind, say, 1))
         results.append(
             Figure(group=GROUP, what=what, unit="s", ours=with_, other=bare, than="the runs alone", at_most_times=1.1)
         )
     return results
 
 
-def _fresh(name: str, kind: str, say: Say) -> float:
+def _fresh(name: str, kind: str, say: Say, processes: int) -> float:
+    """Processor seconds of fresh processes that begin at the same time, and of all that they start."""
     say(f"sweep: {kind}, {name}")
-    done = subprocess.run([sys.executable, "-m", "bench.sweep", name, kind], stdout=subprocess.PIPE, check=True)
-    return float(json.loads(done.stdout)["cpu_s"])
+    commands = [[sys.executable, "-m", "bench.sweep", name, kind, str(part)] for part in range(processes)]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE) for command in commands]
+    return sum(float(json.loads(process.communicate()[0])["cpu_s"]) for process in started)
 
 
 def points(kind: str, runs: int) -> list[dict[str, object]]:
@@ -58,13 +64,13 @@ def points(kind: str, runs: int) -> list[dict[str, object]]:
     return [{"tau": 0.05 * at} for at in range(runs)]
 
 
-def alone(kind: str, runs: int) -> None:
-    """The runs one after another, read and made ready before where all are of one machine; nothing is kept."""
+def alone(kind: str, runs: int, part: int) -> None:
+    """A process's part of the runs, made ready before where all are of one machine; nothing is kept."""
     folder = Site(Path())
     catalog = Catalog(site=folder.root)
     policy = catalog.find(Kind.POLICY, "TD")
     plans = partial(plan_named, folder, catalog, SCENARIO, 1)
-    variants = {str(point): point for point in points(kind, runs)}
+    variants = {str(point): point for point in points(kind, runs)[part::PROCESSES]}
     grid = grid_of(plans, catalog, [policy], variants, replays=1, spread_us=30_000_000)
     for cell in grid.cells:
         scenario, demands = grid.scenarios[cell.policy, cell.settings], grid.demands_under(cell.settings)
@@ -84,11 +90,11 @@ def with_sweep(kind: str, runs: int, folder: str) -> None:
         objective.result().figure()
 
 
-def main(name: str, kind: str, runs: int = RUNS) -> dict[str, float]:
+def main(name: str, kind: str, part: int = 0, runs: int = RUNS) -> dict[str, float]:
     """In the fresh process: processor seconds of it and of all that it started, and elapsed ones."""
     began = time.perf_counter()
     if name == "alone":
-        alone(kind, runs)
+        alone(kind, runs, part)
     else:
         with tempfile.TemporaryDirectory() as folder:
             with_sweep(kind, runs, str(Path(folder) / "sweep"))
@@ -97,4 +103,4 @@ def main(name: str, kind: str, runs: int = RUNS) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    json.dump(main(sys.argv[1], sys.argv[2], int(sys.argv[3]) if sys.argv[3:] else RUNS), sys.stdout)
+    json.dump(main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])), sys.stdout)
