@@ -55,6 +55,8 @@ NO_DELETION_S = 600
 
 # --- steps on nodes, beside ``ssh.command_timeout``
 
+LOGIN_S = 1.0
+"""Somebody else's login under way, before the next one begins beside it: most have come to their end by then."""
 JUMP_HOST_S = 2.0
 """A jump host that does not open a connection in time, asked whether it is there at all."""
 CHECK_S = 60.0

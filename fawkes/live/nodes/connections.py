@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import paramiko
 from paramiko import common
 
 from fawkes.base.errors import HostError
+from fawkes.live.base.limits import LOGIN_S
 from fawkes.live.nodes.jump import JumpHosts
 from fawkes.live.nodes.known_hosts import KnownHosts
 from fawkes.live.nodes.relay import NotTakenError, relay
@@ -29,12 +29,17 @@ _BROKEN = (OSError, EOFError, paramiko.SSHException)
 logging.getLogger("paramiko.transport").addFilter(lambda record: "open FAILED" not in str(record.msg))
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """A login that failed, and when (monotonic) it had begun."""
+class _Login:
+    """A login that has begun, when (monotonic), and the error with which it has failed.
 
-    began: float
-    error: SshError
+    ``whole``: it had all of the time that a login gets. One that was cut short says nothing about the host.
+    """
+
+    def __init__(self, *, whole: bool) -> None:
+        self.began = time.monotonic()
+        self.whole = whole
+        self.over = threading.Event()
+        self.error: SshError | None = None
 
 
 class _Connection:
@@ -86,7 +91,8 @@ class Connections:
     """The connections to one host: as few as its sshd lets us do with.
 
     A login that failed is the answer to everybody who had asked before it began. Else each of them would wait for a
-    login of his own, one after another, and a question about a host without power would take minutes.
+    login of his own, one after another, and a question about a host without power would take minutes. Who asks while
+    one is under way waits a moment for its end, and then begins the next one beside it.
     """
 
     def __init__(self, address: HostAddress, known: KnownHosts, jumps: JumpHosts, connect_s: float) -> None:
@@ -96,11 +102,11 @@ class Connections:
         self._connect_s = connect_s
         self._lock = threading.Lock()
         self._open: list[_Connection] = []
-        self._failure: _Failure | None = None
+        self._login: _Login | None = None
 
     def session(self, since: float, until: float) -> paramiko.Channel:
         """A fresh session on a connection that is there, or else on a new one; SshError when there is none."""
-        with within(self._lock, until, self._address.node):
+        while True:
             for connection in self._alive():
                 if connection.full:
                     continue
@@ -115,11 +121,13 @@ class Connections:
                     if silent:
                         self.drop()
                         break
-            connection = self._new(since, until)
+            new = self._new(since, until)
+            if new is None:
+                continue
             try:
-                return connection.session(self._answer_s(until))
+                return new.session(self._answer_s(until))
             except _BROKEN as error:
-                connection.close()
+                new.close()
                 said = f" ({error})" if str(error) else ""
                 raise SshError(
                     f"the login succeeded, but no shell started{said}",
@@ -136,8 +144,8 @@ class Connections:
         since = time.monotonic()
         node = self._address.node
         try:
-            with within(self._lock, until, node):
-                connection = next(iter(self._alive()), None) or self._new(since, until)
+            while (connection := next(iter(self._alive()), None) or self._new(since, until)) is None:
+                pass
             channel = self._forwarded(connection, address, port, until) if connection.forwards else None
             if channel is None:
                 channel = self.session(since, until)
@@ -155,9 +163,10 @@ class Connections:
             connection.close()
 
     def _alive(self) -> list[_Connection]:
-        """The connections that are open, for who holds the lock."""
-        self._open = [connection for connection in self._open if connection.alive]
-        return self._open
+        """The connections that are open."""
+        with self._lock:
+            self._open = [connection for connection in self._open if connection.alive]
+            return list(self._open)
 
     def _forwarded(self, connection: _Connection, address: str, port: int, until: float) -> paramiko.Channel | None:
         """A forwarded port; None where its sshd forwards none."""
@@ -171,22 +180,43 @@ class Connections:
             connection.forwards = False
             return None
 
-    def _new(self, since: float, until: float) -> _Connection:
-        """A new connection, for who holds the lock."""
-        failure, began = self._failure, time.monotonic()
-        if failure is not None and failure.began >= since:
-            error = failure.error
-            raise SshError(error.what, host=error.host, state=error.state, hint=error.hint)
+    def _new(self, since: float, until: float) -> _Connection | None:
+        """A new connection; None when somebody else's login has come to its end, which may have brought one."""
+        login = self._begin(since, until)
+        if login is None:
+            return None
         try:
             dial = self._jumps.dial(self._address, until)
             connection = _Connection(open_connection(self._address, self._known, self._connect_s, until, dial))
+            with self._lock:
+                self._open.append(connection)
+            return connection
         except SshError as error:
-            # A login that was cut short says nothing about the host.
-            self._failure = _Failure(began, error) if until - began >= self._connect_s else None
+            login.error = error
             raise
-        self._failure = None
-        self._open.append(connection)
-        return connection
+        finally:
+            login.over.set()
+
+    def _begin(self, since: float, until: float) -> _Login | None:
+        """A login that the caller is to make; None when it is to look again. SshError when the latest one answers."""
+        with self._lock:
+            latest = self._login
+            if latest is None or latest.over.is_set():
+                if latest is not None and latest.error is not None and latest.whole and latest.began >= since:
+                    error = latest.error
+                    raise SshError(error.what, host=error.host, state=error.state, hint=error.hint)
+                self._login = _Login(whole=until - time.monotonic() >= self._connect_s)
+                return self._login
+            moment = latest.began + LOGIN_S
+            if latest.began < since and moment <= time.monotonic():
+                self._login = _Login(whole=until - time.monotonic() >= self._connect_s)
+                return self._login
+        # Its end is the answer to who asked before it began.
+        latest.over.wait(left(until if latest.began >= since else min(moment, until)))
+        if until <= time.monotonic():
+            what = "all SSH sessions to it were busy until the deadline"
+            raise SshDeadlineError(what, host=self._address.node, state=ConnectionState.TIMED_OUT)
+        return None
 
     def _answer_s(self, until: float) -> float:
         return min(self._connect_s, left(until))

@@ -129,7 +129,7 @@ def _as_done(submit: Callable[[Item], Future[Row]], items: Iterable[Item]) -> It
             raise FawkesError(
                 f"a process that ran a scenario is gone{f' ({error})' if str(error) else ''}",
                 hint="Rows that were finished are kept: start the same again with a folder (--out). If memory was "
-                "short, run fewer at the same time (--jobs). A script of yours needs `if __name__ == \"__main__\":`, "
+                'short, run fewer at the same time (--jobs). A script of yours needs `if __name__ == "__main__":`, '
                 "or each process runs it anew",
             ) from None
         raise

@@ -457,6 +457,21 @@ def test_those_who_ask_a_silent_host_together_share_the_answer(key: Path, known:
         assert accepted(silent) == 2, "who asks later gets a fresh answer"
 
 
+def test_who_asks_while_a_login_hangs_gets_one_beside_it(key: Path, known: Path) -> None:
+    """Each would else wait for the end of the other's, and then as long for his own."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(2) as threads:
+        silent.settimeout(AMPLE)
+        address = HostAddress("node01", "127.0.0.1", "u", silent.getsockname()[1], key)
+        with Fleet({"node01": address}, known, connect_s=AMPLE) as fleet:
+            first = threads.submit(failing, fleet)
+            with silent.accept()[0]:
+                second = threads.submit(failing, fleet)
+                with silent.accept()[0]:
+                    assert not first.done()
+            # With their connections closed both logins have come to their ends.
+            assert {error.result().host for error in (first, second)} == {"node01"}
+
+
 def fleet_errors(fleet: Fleet, askers: int) -> list[SshError]:
     together = threading.Barrier(askers)
 
