@@ -15,6 +15,8 @@ from fawkes.playbook import ASIDE, Lease, Script, changing, hand_lease, play, re
 MASTERS = ("namenode", "resourcemanager", "historyserver", "sparkhistory")
 """The daemons that run on the masters' node alone."""
 
+_HISTORY = ("historyserver", "sparkhistory")
+
 JOURNALNODE = "journalnode"
 """The daemon of a node of the journal."""
 
@@ -108,10 +110,12 @@ def running(lease: Lease, daemons: Sequence[str]) -> Script:
 _STOP = (
     _PROCESSES
     + r"""
-run={run}; tries={tenths}; masters={all}
+run={run}; tries={tenths}; brief=20; masters={all}; keepers={keepers}
 count=$(masters | wc -l)
 kill -TERM $(masters | pids) $(clients | pids) 2>/dev/null
-while [ $tries -gt 0 ] && [ -n "$(masters)$(clients)" ]; do tries=$((tries - 1)); sleep 0.1; done
+# A history server keeps nothing on disk. One that still starts would wait ten seconds for the NameNode that has ended.
+waited_for() { marked_as "$keepers"; clients; [ $brief -le 0 ] || masters; }
+while [ $tries -gt 0 ] && [ -n "$(waited_for)" ]; do tries=$((tries - 1)); brief=$((brief - 1)); sleep 0.1; done
 tries=50
 while [ $tries -gt 0 ] && kill -KILL $(masters | pids) $(clients | pids) 2>/dev/null; do
     tries=$((tries - 1)); sleep 0.1
@@ -133,7 +137,8 @@ fact stopped "$count"
 def stop(lease: Lease, *, grace_s: float = 10.0) -> Script:
     """Stop the master daemons of the MR-cluster on a node and the clients of jobs beside them; again does no harm.
 
-    TERM, ``grace_s`` later KILL; fact ``stopped`` says how many masters ran. Exit CLEAN_FAILED if one is still there.
+    TERM, ``grace_s`` later KILL, for history servers two seconds; fact ``stopped`` says how many masters ran. Exit
+    CLEAN_FAILED if one is still there.
     """
     return changing(lease, "{stop}", stop=_stop(lease, grace_s))
 
@@ -154,6 +159,7 @@ def _stop(lease: Lease, grace_s: float, names: Sequence[str] = MASTERS) -> Scrip
         jobs=lease.folders.jobs,
         names=list(names),
         all=" ".join(names),
+        keepers=" ".join(name for name in names if name not in _HISTORY),
         tenths=max(1, round(grace_s * 10)),
     )
 

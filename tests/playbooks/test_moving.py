@@ -69,6 +69,14 @@ def test_masters_are_found_and_stopped_after_the_disk_was_emptied(lease: Lease) 
     assert ok(moving.stop(lease))["stopped"] == "0"
 
 
+def test_a_history_server_that_does_not_end_holds_no_move_up(lease: Lease) -> None:
+    """While it starts it waits for HDFS, and ends only then."""
+    starts = Daemon("historyserver", ["/bin/sh", "-c", "trap '' TERM; while :; do sleep 1; done"], {}, "")
+    ok(hadoop.start(lease, [starts, runs("namenode")]))
+    ok(moving.stop(lease, grace_s=3600))
+    assert not ok(moving.look(lease)).under("process")
+
+
 def test_clients_of_jobs_end_with_the_masters_and_begin_no_more(lease: Lease) -> None:
     from playbooks import job
 
