@@ -17,7 +17,7 @@ import paramiko
 from paramiko import common
 
 from fawkes.base.errors import HostError
-from fawkes.live.base.limits import LOGIN_S
+from fawkes.live.base import limits
 from fawkes.live.nodes.jump import JumpHosts
 from fawkes.live.nodes.known_hosts import KnownHosts
 from fawkes.live.nodes.relay import NotTakenError, relay
@@ -207,7 +207,7 @@ class Connections:
                     raise SshError(error.what, host=error.host, state=error.state, hint=error.hint)
                 self._login = _Login(whole=until - time.monotonic() >= self._connect_s)
                 return self._login
-            moment = latest.began + LOGIN_S
+            moment = latest.began + limits.LOGIN_S
             if latest.began < since and moment <= time.monotonic():
                 self._login = _Login(whole=until - time.monotonic() >= self._connect_s)
                 return self._login
