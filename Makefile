@@ -11,19 +11,12 @@ demo:
 	@sh scripts/ready $(VENV) usable
 	@$(BIN)/fawkes demo
 
-PURE := not nightly and not drill and not lab and not hadoop
-# Tests that only compute: they wait for nobody, so they can fill the time in which labs wait.
-COMPUTING := tests/config tests/core tests/offline tests/sim tests/workload
-
 # Only labs need 3.4.2.
 test: ready
 	@$(BIN)/fawkes dist get 3.5.0
 	@$(BIN)/fawkes dist get 3.4.2 & \
-	$(BIN)/pytest -n 4 --dist worksteal $(COMPUTING:%=--ignore=%) -m "$(PURE)" && wait $$!
-	@mkdir -p build
-	nice -n 19 $(BIN)/pytest -n 2 --dist worksteal $(COMPUTING) -m "$(PURE)" >build/computing.txt 2>&1 & \
-	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not nightly and not drill and (lab or hadoop)"; \
-	labs=$$?; wait $$!; computing=$$?; cat build/computing.txt; [ $$labs = 0 ] && [ $$computing = 0 ]
+	$(BIN)/pytest -n 4 --dist worksteal -m "not nightly and not drill and not lab and not hadoop" && wait $$!
+	$(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not nightly and not drill and (lab or hadoop)"
 
 # Further cases of what `make test` plays once: the second version of Hadoop, storages, Kerberos, programs, policies, more faults;
 # then laws with all of their examples.
