@@ -43,10 +43,12 @@ class _Login:
 
 
 class _Connection:
-    """One connection, and the sessions that we have on it."""
+    """One connection, and the sessions that we have on it, which are begun one after another."""
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, node: str, connection: Any) -> None:
+        self._node = node
         self._connection = connection
+        self._lock = threading.Lock()
         self._sessions: list[paramiko.Channel] = []
         self._most: int | None = None
         #: false once its sshd has refused to forward a port
@@ -57,23 +59,24 @@ class _Connection:
         """True if it was open a moment ago."""
         return bool(self._connection.is_connected)
 
-    @property
-    def full(self) -> bool:
-        """True if it has as many sessions as it had when its sshd refused another one."""
-        self._sessions = [channel for channel in self._sessions if not channel.closed]
-        return self._most is not None and len(self._sessions) >= self._most
+    def session(self, answer_s: float, until: float) -> paramiko.Channel | None:
+        """A new session; None when it has as many as it had when its sshd refused another one.
 
-    def session(self, limit_s: float) -> paramiko.Channel:
-        """A new session; paramiko.ChannelException when its sshd refuses it, other errors when it does not answer."""
-        try:
-            channel: paramiko.Channel = self._connection.transport.open_session(timeout=limit_s)
-        except paramiko.ChannelException:
-            # A session that has just been closed here may last a moment longer there: without one of ours open, the
-            # refusal says nothing about how many there may be.
-            self._most = len(self._sessions) or None
-            raise
-        self._sessions.append(channel)
-        return channel
+        paramiko.ChannelException when its sshd refuses it now, other errors when it does not answer.
+        """
+        with within(self._lock, until, self._node):
+            self._sessions = [channel for channel in self._sessions if not channel.closed]
+            if self._most is not None and len(self._sessions) >= self._most:
+                return None
+            try:
+                channel: paramiko.Channel = self._connection.transport.open_session(timeout=answer_s)
+            except paramiko.ChannelException:
+                # A session that has just been closed here may last a moment longer there: without one of ours open,
+                # the refusal says nothing about how many there may be.
+                self._most = len(self._sessions) or None
+                raise
+            self._sessions.append(channel)
+            return channel
 
     def port(self, address: str, port: int, limit_s: float) -> paramiko.Channel:
         """A forwarded port; errors as for `session`."""
@@ -108,10 +111,8 @@ class Connections:
         """A fresh session on a connection that is there, or else on a new one; SshError when there is none."""
         while True:
             for connection in self._alive():
-                if connection.full:
-                    continue
                 try:
-                    return connection.session(self._answer_s(until))
+                    channel = connection.session(self._answer_s(until), until)
                 except paramiko.ChannelException:
                     continue
                 except _BROKEN:
@@ -121,20 +122,26 @@ class Connections:
                     if silent:
                         self.drop()
                         break
-            new = self._new(since, until)
-            if new is None:
-                continue
-            try:
-                return new.session(self._answer_s(until))
-            except _BROKEN as error:
-                new.close()
-                said = f" ({error})" if str(error) else ""
-                raise SshError(
-                    f"the login succeeded, but no shell started{said}",
-                    host=self._address.node,
-                    state=ConnectionState.NO_ANSWER,
-                    hint="Check that MaxSessions of its sshd is at least 1",
-                ) from error
+                else:
+                    if channel is not None:
+                        return channel
+            with self._new(since, until) as new:
+                channel = None if new is None else self._first_session(new, until)
+            if channel is not None:
+                return channel
+
+    def _first_session(self, new: _Connection, until: float) -> paramiko.Channel | None:
+        try:
+            return new.session(self._answer_s(until), until)
+        except _BROKEN as error:
+            new.close()
+            said = f" ({error})" if str(error) else ""
+            raise SshError(
+                f"the login succeeded, but no shell started{said}",
+                host=self._address.node,
+                state=ConnectionState.NO_ANSWER,
+                hint="Check that MaxSessions of its sshd is at least 1",
+            ) from error
 
     def port(self, address: str, port: int, until: float) -> paramiko.Channel:
         """A connection that the host opens for us; OSError when it does not.
@@ -144,8 +151,9 @@ class Connections:
         since = time.monotonic()
         node = self._address.node
         try:
-            while (connection := next(iter(self._alive()), None) or self._new(since, until)) is None:
-                pass
+            while (connection := next(iter(self._alive()), None)) is None:
+                with self._new(since, until):
+                    pass
             channel = self._forwarded(connection, address, port, until) if connection.forwards else None
             if channel is None:
                 channel = self.session(since, until)
@@ -180,20 +188,27 @@ class Connections:
             connection.forwards = False
             return None
 
-    def _new(self, since: float, until: float) -> _Connection | None:
-        """A new connection; None when somebody else's login has come to its end, which may have brought one."""
+    @contextmanager
+    def _new(self, since: float, until: float) -> Iterator[_Connection | None]:
+        """A new connection, which others see at the end of the block: its first session is for who has made it.
+
+        None when somebody else's login has come to its end, which may have brought one.
+        """
         login = self._begin(since, until)
         if login is None:
-            return None
+            yield None
+            return
         try:
-            dial = self._jumps.dial(self._address, until)
-            connection = _Connection(open_connection(self._address, self._known, self._connect_s, until, dial))
+            try:
+                dial = self._jumps.dial(self._address, until)
+                client = open_connection(self._address, self._known, self._connect_s, until, dial)
+            except SshError as error:
+                login.error = error
+                raise
+            connection = _Connection(self._address.node, client)
+            yield connection
             with self._lock:
                 self._open.append(connection)
-            return connection
-        except SshError as error:
-            login.error = error
-            raise
         finally:
             login.over.set()
 
