@@ -15,6 +15,7 @@ from fawkes.playbook import ASIDE, Lease, Script, changing, hand_lease, play, re
 MASTERS = ("namenode", "resourcemanager", "historyserver", "sparkhistory")
 """The daemons that run on the masters' node alone."""
 
+#: those that keep nothing on their own disk: what they show is in HDFS
 _HISTORY = ("historyserver", "sparkhistory")
 
 JOURNALNODE = "journalnode"
@@ -113,7 +114,7 @@ _STOP = (
 run={run}; tries={tenths}; brief=20; masters={all}; keepers={keepers}
 count=$(masters | wc -l)
 kill -TERM $(masters | pids) $(clients | pids) 2>/dev/null
-# A history server keeps nothing on disk. One that still starts would wait ten seconds for the NameNode that has ended.
+# A history server that still starts would wait ten seconds for the NameNode that has ended.
 waited_for() { marked_as "$keepers"; clients; [ $brief -le 0 ] || masters; }
 while [ $tries -gt 0 ] && [ -n "$(waited_for)" ]; do tries=$((tries - 1)); brief=$((brief - 1)); sleep 0.1; done
 tries=50

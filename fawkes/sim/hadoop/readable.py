@@ -55,7 +55,8 @@ class ReadableModel:
                 flow = self._ended.popleft()
                 cluster, owner = flow.owner
                 over = cluster.flow_ended(owner, flow)
-                if self._check and isinstance(cluster, SimCluster):
+                if self._check:
+                    assert isinstance(cluster, SimCluster)
                     refuse_broken(cluster, self.now_us)
                 if isinstance(over, Copy):
                     return CopyDone(over.of)
