@@ -67,10 +67,12 @@ def _nothing_is_fetched_inside_a_lab(asked_inside: Asked) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Workers take labs in the order of the tests."""
+    """Workers take labs in the order of the tests; of the others, slow ones come first and brief ones fill the end."""
 
-    def place(item: pytest.Item) -> int:
-        return next((at for at, start in enumerate(LONGEST_FIRST) if item.nodeid.startswith(start)), len(LONGEST_FIRST))
+    def place(item: pytest.Item) -> tuple[int, bool]:
+        at = next((at for at, start in enumerate(LONGEST_FIRST) if item.nodeid.startswith(start)), len(LONGEST_FIRST))
+        lab = any(item.get_closest_marker(kind) for kind in ("lab", "hadoop"))
+        return (at, False) if lab else (len(LONGEST_FIRST) + 1, item.get_closest_marker("slow") is None)
 
     items.sort(key=place)
 
