@@ -33,8 +33,9 @@ gc.disable()
 
 #: folders whose files share a lab
 SHARE_A_LAB = ("tests/e2e/programs/", "tests/e2e/real/", "tests/live/lab/")
-#: what takes longest begins first: no worker has nothing to do while another one has a long way to go
-LONGEST_FIRST = ("tests/e2e/real/", "tests/contract/", "tests/e2e/", "tests/live/")
+#: what takes longest begins first, so that no worker has nothing to do while another one has a long way to go; beside
+#: two labs with Hadoop, which need both cores, only labs without it
+LABS_IN_ORDER = ("tests/e2e/real/", "tests/contract/", "tests/live/lab/", "tests/e2e/", "tests/live/")
 
 
 class ByLab(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
@@ -70,9 +71,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Workers take labs in the order of the tests; of the others, slow ones come first and brief ones fill the end."""
 
     def place(item: pytest.Item) -> tuple[int, bool]:
-        at = next((at for at, start in enumerate(LONGEST_FIRST) if item.nodeid.startswith(start)), len(LONGEST_FIRST))
+        at = next((at for at, start in enumerate(LABS_IN_ORDER) if item.nodeid.startswith(start)), len(LABS_IN_ORDER))
         lab = any(item.get_closest_marker(kind) for kind in ("lab", "hadoop"))
-        return (at, False) if lab else (len(LONGEST_FIRST) + 1, item.get_closest_marker("slow") is None)
+        return (at, False) if lab else (len(LABS_IN_ORDER) + 1, item.get_closest_marker("slow") is None)
 
     items.sort(key=place)
 
