@@ -19,16 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from fawkes.playbook.dist import manifest
-from fawkes.playbook.dist import maven
-from fawkes.playbook.dist.maven import Resolve, Say
-from fawkes.playbook.dist.pig import DEFAULT_PIG, PIG_PINS, PigPin, PigRelease, pig_release
-from fawkes.playbook.dist.pins import PINS, Pin, pin
-from fawkes.playbook.dist.spark import DEFAULT_SPARK, SPARK_PINS, SparkPin, SparkRelease, fetch
-from fawkes.playbook.dist.release import DESCRIPTION, JAVA_FLAGS, Release, describe
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.base.paths import cache_dir
 from fawkes.base.units import show_bytes
+from fawkes.playbook.dist import manifest, maven
+from fawkes.playbook.dist.maven import Resolve, Say
+from fawkes.playbook.dist.pig import DEFAULT_PIG, PIG_PINS, PigPin, PigRelease, pig_release
+from fawkes.playbook.dist.pins import PINS, Pin
+from fawkes.playbook.dist.release import DESCRIPTION, JAVA_FLAGS, Release, describe
+from fawkes.playbook.dist.spark import DEFAULT_SPARK, SPARK_PINS, SparkPin, SparkRelease, fetch
 
 _FILES = Path(__file__).parent / "files"
 # The HDFS jar of Maven has no web pages, and its daemons refuse to start without these folders on their class path.
@@ -283,7 +282,8 @@ def _disk_errors(folder: Path) -> Iterator[None]:
         raise FawkesError(
             f"the disk is full ({show_bytes(_free(folder))} free)",
             where=str(folder),
-            hint="A release takes about 110 MB, Spark 850 MB while it is made; make room, or set $FAWKES_CACHE to a folder on another disk",
+            hint="A release takes about 110 MB, Spark 850 MB while it is made; make room, or set $FAWKES_CACHE to a "
+            "folder on another disk",
         ) from error
 
 

@@ -3,6 +3,8 @@
 The digest of the list itself names the release: two folders whose lists have one digest hold the same files.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import re

@@ -1,5 +1,7 @@
 """Maven, as the one who fetches jars: it knows the site's mirrors, proxies and passwords, and Fawkes need not."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import re
@@ -115,7 +117,7 @@ def _end(maven: subprocess.Popen[str]) -> None:
 
 
 def _cause(heard: list[str]) -> str:
-    """The cause: the artifact that could not be had, and why; else Maven's first complaints, or the last that it said."""
+    """The cause: the artifact that could not be had, and why; else Maven's first complaints, or its last words."""
     errors = [line for line in heard if line.startswith("[ERROR]") and not _EMPTY_TALK.match(line)]
     lines = [line.removesuffix(" -> [Help 1]") for line in errors[:_SHOWN_LINES] or heard[-_SHOWN_LINES:]]
     for line in lines:

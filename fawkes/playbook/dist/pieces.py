@@ -1,18 +1,19 @@
-"""All that MR-clusters, their jobs and replays need on the controller's machine: who needs what, and the one way to get it.
+"""All that MR-clusters, jobs and replays need on the controller's machine: who needs what, and the one way to get it.
 
-A piece is a release of Hadoop, Pig or Spark, CRIU, or a jar of Fawkes's own Java. All verbs and the controller ask here, so that nothing
-is missed when there is no network any more.
+A piece is a release of Hadoop, Pig or Spark, CRIU, or a jar of Fawkes's own Java. All verbs and the controller ask
+here, so that nothing is missed when there is no network any more.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from fawkes.playbook.criu import debian
 from fawkes.playbook.criu.debian import CRIU, Criu
-from fawkes.playbook.dist import cache
-from fawkes.playbook.dist.compile import compiled
-from fawkes.playbook.dist import maven
+from fawkes.playbook.dist import cache, maven
 from fawkes.playbook.dist.cache import BESIDE, Wanted
+from fawkes.playbook.dist.compile import compiled
 from fawkes.playbook.dist.compile.compiled import DOORS, LOAD, SECURE_IO, STREAMS, TASKS, JavaCode
 from fawkes.playbook.dist.maven import Resolve, Say
 from fawkes.playbook.dist.pins import PINS, Pin, pin
@@ -37,7 +38,7 @@ def of_name(name: str) -> tuple[Piece, ...]:
 def of_cluster(
     version: str, *, own_release: bool = False, kerberos: bool = False, software: Iterable[str] = ()
 ) -> tuple[Piece, ...]:
-    """The pieces that an MR-cluster with this version of Hadoop needs; ``own_release``: the site has its Hadoop on the nodes.
+    """The pieces that an MR-cluster with this version of Hadoop needs; ``own_release``: the nodes have the site's own.
 
     ``software`` is what its nodes have besides.
     """

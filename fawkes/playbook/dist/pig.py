@@ -1,9 +1,11 @@
-"""Pig: the one version that runs Pig Latin on the Hadoop releases that Fawkes gets, made of Maven's artifacts as they are.
+"""Pig: the version that runs Pig Latin on the Hadoop releases that Fawkes gets, made of Maven's artifacts as they are.
 
-The published Pig is made for a Hadoop of its own. Of its dependencies only those come along that Hadoop has not: its old
-guava, slf4j, commons-cli, commons-logging, commons-codec and servlet jars would shadow those of Hadoop. RoaringBitmap,
-which Pig expects under a name of its own and does not bring, is renamed by Maven's shade plugin.
+The published Pig is made for a Hadoop of its own. Of its dependencies only those come along that Hadoop has not: its
+old guava, slf4j, commons-cli, commons-logging, commons-codec and servlet jars would shadow those of Hadoop.
+RoaringBitmap, which Pig expects under a name of its own and does not bring, is renamed by Maven's shade plugin.
 """
+
+from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence

@@ -4,14 +4,16 @@ Apache publishes no tarball on Maven Central, only the jars. Which jars make a r
 digests say that what a repository (or a site's mirror of it) hands out today is what was tried then.
 """
 
+from __future__ import annotations
+
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from fawkes.base.errors import UserError
 from fawkes.playbook.dist import maven
 from fawkes.playbook.dist.manifest import Pinned
-from fawkes.base.errors import UserError
 
 DEFAULT_VERSION = "3.5.0"
 

@@ -18,8 +18,8 @@ from typing import ClassVar, Self
 
 from pydantic import TypeAdapter
 
-from fawkes.playbook.dist.pins import Pin
 from fawkes.base.errors import UserError
+from fawkes.playbook.dist.pins import Pin
 
 DESCRIPTION = "release.json"
 _LAYOUT = 1

@@ -1,10 +1,12 @@
 """The interface to whoever runs scripts on nodes, and the questions that this package has for one node."""
 
+from __future__ import annotations
+
 from typing import BinaryIO, Protocol
 
-from fawkes.playbook.dist.release import DESCRIPTION, LISTING_FOLDERS, Release
 from fawkes.base.errors import HostError, UserError
 from fawkes.playbook import Facts, Script, failure, read_facts
+from fawkes.playbook.dist.release import DESCRIPTION, LISTING_FOLDERS, Release
 
 _QUESTION_S = 60.0
 

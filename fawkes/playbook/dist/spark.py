@@ -1,9 +1,11 @@
 """Spark: one version, of PyPI's archive of PySpark, which has Spark's jars, its Python files and its commands.
 
-Hive, Kubernetes and Spark Connect stay out. Spark's own client of Hadoop comes along: its classes have names of their own,
-so it speaks to any Hadoop of an MR-cluster. With the MR-cluster's Hadoop on the class path the driver has two Jerseys, and
-its REST answers with an error.
+Hive, Kubernetes and Spark Connect stay out. Spark's own client of Hadoop comes along: its classes have names of their
+own, so it speaks to any Hadoop of an MR-cluster. With the MR-cluster's Hadoop on the class path the driver has two
+Jerseys, and its REST answers with an error.
 """
+
+from __future__ import annotations
 
 import re
 import shutil
@@ -35,7 +37,9 @@ _DEADLINE_S = 3600
 #: folder of the archive -> folder of the release
 _FOLDERS = {"deps/jars": "jars", "deps/bin": "bin", "lib": "python/lib", "pyspark": "python/pyspark"}
 _COMMANDS = frozenset({"spark-submit", "spark-shell", "spark-class", "pyspark", "find-spark-home", "load-spark-env.sh"})
-_LEFT_OUT = re.compile(r"(hive-(?!storage-api)|spark-hive|kubernetes-|spark-kubernetes|spark-connect|vertx-|derby-|datanucleus-)")
+_LEFT_OUT = re.compile(
+    r"(hive-(?!storage-api)|spark-hive|kubernetes-|spark-kubernetes|spark-connect|vertx-|derby-|datanucleus-)"
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ Download = Callable[[SparkPin, Path], Path]
 
 
 def fetch(pin: SparkPin, into: Path, say: Say, download: Download | None = None) -> None:
-    """Bring the files of a version into the folder ``into``; FawkesError when the archive cannot be had or is another."""
+    """Bring the files of a version into a folder; FawkesError when the archive cannot be had or is another."""
     with tempfile.TemporaryDirectory(prefix="archive-", dir=into.parent) as folder:
         say("downloading with pip (435 MB)")
         archive = (download or by_pip)(pin, Path(folder))
@@ -114,14 +118,14 @@ def _target(path: PurePosixPath) -> PurePosixPath | None:
 
 
 def by_pip(pin: SparkPin, folder: Path) -> Path:
-    """The archive, downloaded by pip, which knows the site's index; it checks the digest before it opens the archive."""
+    """The archive, downloaded by pip, which knows the site's index; its digest is checked before it is opened."""
     wanted = folder / "wanted.txt"
     wanted.write_text(f"pyspark=={pin.version} --hash=sha256:{pin.digest}\n")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    words = ["download", "--quiet", "--no-deps", "--no-binary", "pyspark", "--require-hashes", "--requirement", str(wanted)]
+    words = ["download", "--quiet", "--no-deps", "--no-binary", "pyspark", "--require-hashes"]
     try:
         done = subprocess.run(
-            [*pip, *words, "--dest", folder],
+            [*pip, *words, "--requirement", str(wanted), "--dest", folder],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -133,16 +137,14 @@ def by_pip(pin: SparkPin, folder: Path) -> Path:
     archive = next(folder.glob("pyspark-*.tar.gz"), None)
     if done.returncode != 0 or archive is None:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        said = next((line for line in lines if "ERROR" in line or "No module" in line), (lines or ["it reported nothing"])[-1])
+        said = next(
+            (line for line in lines if "ERROR" in line or "No module" in line), (lines or ["it reported nothing"])[-1]
+        )
         hint = "Set an index or proxy for pip; without any network, copy the cache of a machine that has it"
         raise FawkesError(f"pip failed (exit {done.returncode}): {said}", hint=hint)
     return archive
 
 
 SPARK_PINS: Mapping[str, SparkPin] = MappingProxyType(
-    {
-        DEFAULT_SPARK: SparkPin(
-            DEFAULT_SPARK, digest="9d1f22d994f60369228397e3479003ffe2dd736ba79165003246ff7bd48e2c73"
-        )
-    }
+    {DEFAULT_SPARK: SparkPin(DEFAULT_SPARK, digest="9d1f22d994f60369228397e3479003ffe2dd736ba79165003246ff7bd48e2c73")}
 )

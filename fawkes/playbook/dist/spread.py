@@ -90,11 +90,11 @@ def spread(
     fan_out: int = 16,
     say: Say = lambda line: None,
 ) -> Spread:
-    """Bring ``release`` (Hadoop or Pig, whose root is on this machine) to each host of ``places``: host -> its software folder.
+    """Bring ``release``, whose root is on this machine, to each host of ``places``: host -> its software folder.
 
     ``verify`` reads every file of the copies that are there already and replaces a copy in which a file is changed,
-    missing or too many; otherwise they are recognised by their manifest and the names of their files. At most ``fan_out`` hosts are served at once. Never
-    raises for a host: look at ``Spread.failed``, or call ``Spread.check``.
+    missing or too many; otherwise they are recognised by their manifest and the names of their files. At most
+    ``fan_out`` hosts are served at once. Never raises for a host: look at ``Spread.failed``, or call ``Spread.check``.
     """
     parcel = Parcel.of(release)
     end = Spread()
@@ -173,9 +173,9 @@ def _known(this: _Round, place: str, *, verify: bool) -> Script:
     )
 
 
-# `has_manifest FOLDER`: it is the release wanted. `whole FOLDER`: its files are as its manifest has them. One more would
-# be on the class path, a link to another folder could lead elsewhere tomorrow, and what everybody can write is not safe.
-# Exit 73 means everywhere: cannot write.
+# `has_manifest FOLDER`: it is the release wanted. `whole FOLDER`: its files are as its manifest has them. One more
+# would be on the class path, a link to another folder could lead elsewhere tomorrow, and what everybody can write is
+# not safe. Exit 73 means everywhere: cannot write.
 _WHOLE = r"""
 dir={dir}; name={name}; tag={tag}; digest={digest}; token={token}; verify={verify}
 umask 022

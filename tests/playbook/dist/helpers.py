@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import contextlib
 import io
 import os
@@ -9,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from fawkes.playbook.dist.maven import Say
 from fawkes.base.errors import HostError
+from fawkes.playbook.dist.maven import Say
 
 
 def jar(text: str) -> bytes:

@@ -10,11 +10,11 @@ from threading import Event, Thread
 
 import pytest
 
+from fawkes.base.errors import FawkesError, UserError
 from fawkes.playbook.dist import cache
 from fawkes.playbook.dist.manifest import Fault
 from fawkes.playbook.dist.maven import Say
 from fawkes.playbook.dist.pins import PINS, Pin
-from fawkes.base.errors import FawkesError, UserError
 from tests.playbook.dist.helpers import JARS, give
 
 

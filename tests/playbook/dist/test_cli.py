@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import json
 import os
 from pathlib import Path
@@ -56,7 +58,12 @@ def test_a_dry_run_fetches_nothing(cache_dir: Path, failing_maven: None) -> None
 
 @pytest.mark.parametrize(
     ("name", "jar"),
-    [("doors", "fawkes-doors.jar"), ("kerberos", "fawkes-secure-io.jar"), ("load", "fawkes-load.jar"), ("tasks", "fawkes-tasks.jar")],
+    [
+        ("doors", "fawkes-doors.jar"),
+        ("kerberos", "fawkes-secure-io.jar"),
+        ("load", "fawkes-load.jar"),
+        ("tasks", "fawkes-tasks.jar"),
+    ],
 )
 def test_a_dry_run_of_what_is_compiled_says_where_it_would_be(cache_dir: Path, name: str, jar: str) -> None:
     ended = run("get", name, "--dry-run")

@@ -1,5 +1,7 @@
 """The commands that a release made of artifacts brings: `hadoop`, `hdfs`, `yarn`, `mapred`."""
 
+from __future__ import annotations
+
 import subprocess
 from pathlib import Path
 

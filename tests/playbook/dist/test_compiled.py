@@ -1,15 +1,17 @@
 """All that an MR-cluster needs: made where there is nothing yet but a release and what Maven has."""
 
+from __future__ import annotations
+
 import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from fawkes.playbook.dist.compile.compiled import DOORS, JavaCode, is_made, place_of
-from fawkes.playbook.dist.pieces import COMPILED, is_there, of_cluster, of_name, provide, there
 from fawkes.base.errors import FawkesError
 from fawkes.base.paths import cache_dir
+from fawkes.playbook.dist.compile.compiled import DOORS, JavaCode, is_made, place_of
+from fawkes.playbook.dist.pieces import COMPILED, is_there, of_cluster, of_name, provide, there
 
 pytestmark = pytest.mark.hadoop
 

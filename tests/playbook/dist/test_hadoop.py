@@ -1,5 +1,7 @@
 """The releases that Maven's artifacts make, used: a NameNode, and the commands that come with it."""
 
+from __future__ import annotations
+
 import json
 import os
 import re

@@ -1,11 +1,13 @@
+from __future__ import annotations
+
 import os
 from pathlib import Path
 
 import pytest
 
+from fawkes.base.errors import HostError
 from fawkes.playbook.dist.compile.java import Java, choose, find_java, major_of
 from fawkes.playbook.dist.pins import PINS
-from fawkes.base.errors import HostError
 from tests.playbook.dist.helpers import LocalShell
 
 HADOOP_35, HADOOP_34 = PINS["3.5.0"], PINS["3.4.2"]

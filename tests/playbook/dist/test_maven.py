@@ -1,12 +1,14 @@
+from __future__ import annotations
+
 import os
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
+from fawkes.base.errors import DeadlineError, FawkesError, UserError
 from fawkes.playbook.dist import maven
 from fawkes.playbook.dist.pins import EXAMPLES, PINS, STREAMING, pin
-from fawkes.base.errors import DeadlineError, FawkesError, UserError
 
 NS = {"m": "http://maven.apache.org/POM/4.0.0"}
 

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import hashlib
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -6,15 +8,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from fawkes.base.errors import FawkesError, UserError
 from fawkes.cli.main import cli
-from fawkes.playbook.dist import cache
-from fawkes.playbook.dist import manifest
+from fawkes.playbook.dist import cache, manifest
 from fawkes.playbook.dist.maven import Say
 from fawkes.playbook.dist.pig import DEFAULT_PIG, MAIN, PIG_PINS, PigPin, pig_release
 from fawkes.playbook.dist.pins import PINS
 from fawkes.playbook.dist.release import Release, describe
 from fawkes.playbook.dist.spread import spread
-from fawkes.base.errors import FawkesError, UserError
 from tests.playbook.dist.helpers import LocalShell, jar
 
 NS = {"m": "http://maven.apache.org/POM/4.0.0"}
@@ -59,7 +60,7 @@ def test_every_jar_is_pinned_and_what_hadoop_has_in_another_version_is_not_among
 
 
 def test_it_is_made_once_checked_listed_and_named_when_it_is_damaged(small: PigPin, cache_dir: Path) -> None:
-    with pytest.raises(UserError, match="Pig 1.0 is not in the cache.*`fawkes dist get pig` makes it"):
+    with pytest.raises(UserError, match=r"Pig 1.0 is not in the cache.*`fawkes dist get pig` makes it"):
         cache.cached_pig(small)
 
     assert cache.provide(small, resolve=give)
@@ -77,7 +78,9 @@ def test_another_file_than_the_pinned_one_is_refused(small: PigPin, cache_dir: P
         give(pom, into, say)
         (into / "pig-1.0.jar").write_bytes(b"other")
 
-    with pytest.raises(FawkesError, match=r"other files than those of the Pig 1.0 that Fawkes knows: pig-1.0.jar is not the file"):
+    with pytest.raises(
+        FawkesError, match=r"other files than those of the Pig 1.0 that Fawkes knows: pig-1.0.jar is not the file"
+    ):
         cache.provide(small, resolve=other)
     assert not (cache_dir / "pig-1.0").exists()
 

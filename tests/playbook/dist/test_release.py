@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from fawkes.base.errors import HostError, UserError
 from fawkes.playbook.dist.pins import PINS
 from fawkes.playbook.dist.release import PROGRAMS, Release, describe
 from fawkes.playbook.dist.remote import release_on
-from fawkes.base.errors import HostError, UserError
 from tests.playbook.dist.helpers import LocalShell
 
 

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import hashlib
 import io
 import tarfile
@@ -74,7 +76,7 @@ def test_another_archive_than_the_pinned_one_leaves_nothing(
 @pytest.mark.slow
 def test_what_pip_says_is_told(small: SparkPin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(FawkesError, match="pip failed .*Could not find a version that satisfies") as caught:
+    with pytest.raises(FawkesError, match=r"pip failed .*Could not find a version that satisfies") as caught:
         spark.by_pip(small, tmp_path)
     assert "copy the cache of a machine that has it" in caught.value.hint
 
@@ -99,6 +101,8 @@ def test_an_mr_cluster_needs_spark_only_where_its_file_says_so() -> None:
 
 
 def test_the_client_is_started_with_its_own_classes() -> None:
-    argv = SparkRelease("1.0", "/opt/spark").daemon_argv("sparksubmit", java_home="/jvm", conf_dir="/c", heap_mb=9, extra=["-x"])
+    argv = SparkRelease("1.0", "/opt/spark").daemon_argv(
+        "sparksubmit", java_home="/jvm", conf_dir="/c", heap_mb=9, extra=["-x"]
+    )
     assert argv[0] == "/jvm/bin/java"
     assert argv[-3:] == ["-cp", "/c:/opt/spark/jars/*", "org.apache.spark.deploy.SparkSubmit"]

@@ -1,5 +1,7 @@
 """Jars of Fawkes's own Java: compiled once on this machine from its sources, and kept in the cache."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import shutil
@@ -29,8 +31,8 @@ _ONE_AT_A_TIME = threading.Lock()
 class JavaCode:
     """Java of ours: the folder of its sources, what people call it, the name of its jar and of its cache folder.
 
-    ``argument`` is its name for `fawkes dist get`; ``flags`` are further flags of the compiler. It is compiled against the
-    software ``against`` of the cache, or else against Hadoop.
+    ``argument`` is its name for `fawkes dist get`; ``flags`` are further flags of the compiler. It is compiled against
+    the software ``against`` of the cache, or else against Hadoop.
     """
 
     sources: Path
@@ -94,11 +96,11 @@ STREAMS = JavaCode(
     folder="streams",
     against="spark",
 )
-"""The plugin in the driver of a stream: it tells how the stream stands, and asks Spark for as many executors as Fawkes says."""
+"""The plugin in the driver of a stream: it tells how the stream stands, and requests executors as Fawkes says."""
 
 
 def jar_of(code: JavaCode, say: Say = lambda line: None, resolve: Resolve = maven.resolve) -> Path:
-    """The jar in the cache, made when it is not there: against a Hadoop of the cache, or else against one that is fetched.
+    """The jar in the cache, made when it is not there: against a Hadoop of the cache, or else one that is fetched.
 
     FawkesError when the compiler or Hadoop cannot be fetched by Maven, or are not the pinned ones.
     """

@@ -1,13 +1,15 @@
 """Java on a node: where it is, which version, and whether a release runs on it."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from fawkes.playbook.dist.remote import RemoteShell, ask
 from fawkes.base.errors import HostError
 from fawkes.playbook import Script
+from fawkes.playbook.dist.remote import RemoteShell, ask
 
 _VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?([^"]*)"')
 
