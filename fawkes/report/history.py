@@ -37,8 +37,7 @@ class NodeChange(NamedTuple):
     new: NodeState
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """A node on its way: from an MR-cluster (empty: it was free), to one (empty: it is free, or out of service).
 
     ``role`` is the one it gets, or the one it had when it goes to nobody. ``ended_us`` is None while it is under way.
@@ -150,14 +149,14 @@ def _continued(move: Move | None, change: NodeChange, done: list[Move]) -> Move 
             move = None
     if old is None or old.life is new.life:
         return move
-    seen = None if move is None else replace(move, steps=(move.steps[0], change.seq))
+    seen = None if move is None else move._replace(steps=(move.steps[0], change.seq))
     match new.life:
         case NodeLife.JOINING:
             return _joins(seen, change)
         case NodeLife.SERVING | NodeLife.FREE | NodeLife.OUT:
-            return None if seen is None else replace(seen, target=new.owner or "", ended_us=change.at_us)
+            return None if seen is None else seen._replace(target=new.owner or "", ended_us=change.at_us)
         case _ if seen is not None and old.life is NodeLife.JOINING:
-            return replace(seen, reasons=(*seen.reasons, new.why))
+            return seen._replace(reasons=(*seen.reasons, new.why))
         case _:
             return seen or _leaves(change)
 
@@ -166,7 +165,7 @@ def _joins(move: Move | None, change: NodeChange) -> Move:
     new = change.new
     started = move or _begun(change, source="")
     reasons = (*started.reasons, new.why) if move is not None else started.reasons
-    return replace(started, target=new.owner or "", role=str(new.role or ""), ended_us=None, reasons=reasons)
+    return started._replace(target=new.owner or "", role=str(new.role or ""), ended_us=None, reasons=reasons)
 
 
 def _leaves(change: NodeChange) -> Move:

@@ -136,10 +136,11 @@ def _figures(runs: Sequence[Mapping[str, Any]], figures: Sequence[str]) -> dict[
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
     """The 95 % interval of the median by bootstrap (percentiles of 2,000 resamples); None for fewer than two values."""
-    from scipy.stats import bootstrap
-
     if len(values) < 2:
         return None
+    # It takes a second to load, which a table of single runs does not need.
+    from scipy.stats import bootstrap
+
     result = bootstrap(
         (np.asarray(values, dtype=float),),
         np.median,
