@@ -61,9 +61,9 @@ def stamp(**facts: Any) -> dict[str, Any]:
     return {"fawkes": __version__, "format": FORMAT, "code": code_digest(), **facts}
 
 
-def write_json(file: Path, value: Any) -> None:
-    """A JSON file that is there whole or not at all, whenever the machine stops."""
-    write_text(file, json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n")
+def write_json(file: Path, value: Any, *, indent: int | None = 1) -> None:
+    """A JSON file that is there whole or not at all, whenever the machine stops; without indent it is made faster."""
+    write_text(file, json.dumps(value, indent=indent, sort_keys=True, allow_nan=False) + "\n")
 
 
 def write_rows(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -259,7 +259,7 @@ class GridFolder:
 
     def keep(self, cell: Cell, row: Row) -> None:
         """Store the row of a run, whole."""
-        write_json(self._file(cell), row)
+        write_json(self._file(cell), row, indent=None)
 
     @staticmethod
     def _mine(row: Row) -> bool:

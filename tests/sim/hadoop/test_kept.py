@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fawkes.sim.engines import engine_for
-from fawkes.sim.hadoop.compiled.kept import folder, is_kept, pays
+from fawkes.sim.hadoop.compiled.kept import folder, is_kept, kept, pays
 
 
 @pytest.mark.parametrize(
@@ -44,3 +46,26 @@ def test_it_is_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (folder() / "of-numba").mkdir(parents=True)
     (folder() / "of-numba" / "run.nbi").touch()
     assert is_kept()
+
+
+def function_of(file: Path) -> Callable[..., Any]:
+    file.parent.mkdir()
+    file.write_text("def more(value):\n    return value + 1\n")
+    names: dict[str, Any] = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    return names["more"]  # type: ignore[no-any-return]
+
+
+@pytest.mark.slow
+def test_what_one_installation_compiled_is_there_for_the_next_one(tmp_path: Path) -> None:
+    """By the place of the sources, a second environment compiled for half a minute what was said to be there."""
+    place = tmp_path / "cache"
+    first, second = (kept(function_of(tmp_path / name / "code.py"), place) for name in ("one", "two"))
+    assert (first(1), second(2)) == (2, 3)
+    assert [sum(made.stats.cache_hits.values()) for made in (first, second)] == [0, 1]  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert kept(function_of(tmp_path / "one" / "code.py"), tmp_path / "file" / "cache")(1) == 2

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from fawkes.offline.studies.flat.allocators import Allocator, settings_of
 from fawkes.offline.studies.flat.compiled import layout, meter
 from fawkes.offline.studies.flat.jobs import FlatJobs, Floats, Ints
 from fawkes.offline.studies.flat.metrics import BATCH_S, EDGES_S, GROUPS, FlatOutcome, IdleGroups, Mean
+from fawkes.sim.hadoop.compiled.kept import kept
 
 
 def run_compiled(jobs: FlatJobs, capacity: int, allocator: Allocator) -> FlatOutcome:
@@ -61,7 +61,7 @@ def run_compiled(jobs: FlatJobs, capacity: int, allocator: Allocator) -> FlatOut
         m=meters, batches=batches, sums=np.zeros((int(most.max(initial=0)) + 1, 2), np.int64),
         idle_since=np.zeros((len(GROUPS), capacity // min(GROUPS) + 1)), idle_counts=idle_counts,
     )  # fmt: skip
-    _kept().run(np.array([field.ctypes.data for field in pool[:POINTERS]]), count, *pool[POINTERS:])
+    _compiled()(np.array([field.ctypes.data for field in pool[:POINTERS]]), count, *pool[POINTERS:])
     return FlatOutcome(
         ends.astype(np.int8), finish, start, granted, consumed, jobs.work_s,
         utilisation=float(meters[meter.BUSY]) / (horizon * capacity) if horizon else 0.0,
@@ -91,33 +91,12 @@ def idle_groups(size: int, exists_s: float, horizon_s: float, bins: Ints) -> Idl
     return IdleGroups(size, exists_s / horizon_s if horizon_s else 0.0, total, longer)
 
 
-class _Code:
-    """The compiled function, from disk where it has been compiled before."""
-
-    def __init__(self) -> None:
-        import numba
-        from numba import njit
-
-        from fawkes.offline.studies.flat.compiled.entry import run_at
-
-        options: dict[str, Any] = {"error_model": "numpy", "nogil": True}
-        place = folder()
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            # Nothing can be kept: it is compiled for each process.
-            self.run: Callable[..., None] = njit(**options)(run_at)
-            return
-        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(place)
-        try:
-            self.run = njit(cache=True, **options)(run_at)
-        finally:
-            numba.config.CACHE_DIR = before
-
-
 @cache
-def _kept() -> _Code:
-    return _Code()
+def _compiled() -> Callable[..., None]:
+    """The compiled function, from disk where it has been compiled before."""
+    from fawkes.offline.studies.flat.compiled.entry import run_at
+
+    return kept(run_at, folder())
 
 
 def compile_pool() -> None:
@@ -130,7 +109,9 @@ def compile_pool() -> None:
 def folder() -> Path:
     """The place where the compiled code of this version is kept, there or not."""
     tools = f"{sys.version} {platform.machine()} {version('numba')} {version('llvmlite')}"
-    sources = digest_of(PACKAGE, ("offline/studies/flat/compiled", "offline/studies/flat/metrics.py"))
+    sources = digest_of(
+        PACKAGE, ("offline/studies/flat/compiled", "offline/studies/flat/metrics.py", "sim/hadoop/compiled/kept.py")
+    )
     return cache_dir() / "flat" / digest_of_text(tools + sources)
 
 

@@ -1,7 +1,7 @@
 """The place where the compiled code is kept on disk, and whether it pays to use it; without loading numba.
 
 numba's own cache looks at the file of one function. This folder is named by all files in which something is compiled
-and by what else the code depends on, so that no stale code is ever used.
+and by what else the code depends on, so that no stale code is ever used. All installations of the same code share it.
 """
 
 from __future__ import annotations
@@ -9,15 +9,18 @@ from __future__ import annotations
 import hashlib
 import platform
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from types import FunctionType
+from typing import Any, cast
 
 from fawkes.base.paths import cache_dir
 
 _RUN = "fawkes.sim.hadoop.compiled.run"
 #: files of this package in which nothing is compiled
-_PLAIN = frozenset({"__init__", "cluster", "ground", "kept", "memory", "model"})
+_PLAIN = frozenset({"__init__", "cluster", "ground", "memory", "model"})
 #: tasks that the readable model simulates while numba is loaded (a second, measured), or compiles: as many
 #: again would cost no less
 _PAYS_TO_LOAD = 8_000
@@ -51,3 +54,25 @@ def is_loaded() -> bool:
 def pays(tasks: int, *, loaded: bool, kept: bool) -> bool:
     """True if so many tasks by the readable model cost no less than loading or compiling the other one."""
     return loaded or tasks >= (_PAYS_TO_LOAD if kept else _PAYS_TO_COMPILE)
+
+
+def kept(function: Callable[..., Any], place: Path, *signature: str) -> Callable[..., Any]:
+    """A function compiled by numba, from a folder where it has been compiled before; it is kept there if that can be."""
+    import numba
+
+    options = {"error_model": "numpy", "nogil": True}
+    # numba keeps it by the place of its source. By a file in the folder itself, other installations find it as well.
+    source = place / "source"
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        source.touch()
+    except OSError:
+        return cast(Callable[..., Any], numba.njit(*signature, **options)(function))
+    plain = cast(FunctionType, function)
+    code = plain.__code__.replace(co_filename=str(source))
+    same = FunctionType(code, plain.__globals__, plain.__name__, plain.__defaults__, plain.__closure__)
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(place)
+    try:
+        return cast(Callable[..., Any], numba.njit(*signature, cache=True, **options)(same))
+    finally:
+        numba.config.CACHE_DIR = before

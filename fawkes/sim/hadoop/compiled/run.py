@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
-
-import numba
-from numba import njit
 
 from fawkes.sim.hadoop.compiled import copies, leaving, tasks
 from fawkes.sim.hadoop.compiled.flows import as_floats, as_integers, compiled, drop_legs, leg_of, next_us, take_ended
-from fawkes.sim.hadoop.compiled.kept import folder
+from fawkes.sim.hadoop.compiled.kept import folder, kept
 from fawkes.sim.hadoop.compiled.layout import COPY, HEADER, LEG, NONE, OWNER, STEP, Array
 from fawkes.sim.hadoop.compiled.lists import free_owner
 
@@ -106,20 +102,5 @@ def _call(place: int, what: int, a: int, b: int, x: float, y: float) -> int:
     return _answer(as_integers(place), as_floats(place), what, a, b, x, y)
 
 
-def _kept() -> Callable[..., int]:
-    """The compiled `_call`, from disk where it has been compiled before."""
-    options = {"error_model": "numpy", "nogil": True}
-    try:
-        folder().mkdir(parents=True, exist_ok=True)
-    except OSError:
-        # Nothing can be kept: it is compiled for each process.
-        return cast(Callable[..., int], njit(_SIGNATURE, **options)(_call))
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder())
-    try:
-        return cast(Callable[..., int], njit(_SIGNATURE, cache=True, **options)(_call))
-    finally:
-        numba.config.CACHE_DIR = before
-
-
 _SIGNATURE = "int64(int64, int64, int64, int64, float64, float64)"
-call = _kept()
+call: Callable[..., int] = kept(_call, folder(), _SIGNATURE)
