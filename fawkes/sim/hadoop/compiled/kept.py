@@ -57,7 +57,7 @@ def pays(tasks: int, *, loaded: bool, kept: bool) -> bool:
 
 
 def kept(function: Callable[..., Any], place: Path, *signature: str) -> Callable[..., Any]:
-    """A function compiled by numba, from a folder where it has been compiled before; it is kept there if that can be."""
+    """A function compiled by numba, from a folder where it has been compiled before; kept there if that can be."""
     import numba
 
     options = {"error_model": "numpy", "nogil": True}
