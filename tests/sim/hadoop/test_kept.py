@@ -58,7 +58,7 @@ def function_of(file: Path) -> Callable[..., Any]:
 
 @pytest.mark.slow
 def test_what_one_installation_compiled_is_there_for_the_next_one(tmp_path: Path) -> None:
-    """By the place of the sources, a second environment compiled for half a minute what was said to be there."""
+    """A second environment once compiled for half a minute what was said to be there."""
     place = tmp_path / "cache"
     first, second = (kept(function_of(tmp_path / name / "code.py"), place) for name in ("one", "two"))
     assert (first(1), second(2)) == (2, 3)
