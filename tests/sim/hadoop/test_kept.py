@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fawkes.base.version import PACKAGE
+from fawkes.offline.studies.flat import engine
 from fawkes.sim.engines import engine_for
-from fawkes.sim.hadoop.compiled.kept import folder, is_kept, kept, pays
+from fawkes.sim.hadoop.compiled.kept import folder, is_kept, kept, pays, sources
 
 
 @pytest.mark.parametrize(
@@ -69,3 +72,25 @@ def test_what_one_installation_compiled_is_there_for_the_next_one(tmp_path: Path
 def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert kept(function_of(tmp_path / "one" / "code.py"), tmp_path / "file" / "cache")(1) == 2
+
+
+def imported(files: Iterable[Path]) -> set[Path]:
+    """The modules of the package that files import from, and the modules that they import from packages."""
+    found = set()
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fawkes."):
+                place = PACKAGE.joinpath(*(node.module or "").split(".")[1:])
+                named = [place.with_suffix(".py"), *(place / f"{name.name}.py" for name in node.names)]
+                found |= {path for path in named if path.is_file()}
+    return found
+
+
+def test_no_code_is_kept_under_the_name_of_other_code() -> None:
+    """Constants are in the compiled code: one from a file that is not in its name would be used when it has changed."""
+    flat = {path for name in engine.SOURCES for path in [PACKAGE / name, *(PACKAGE / name).rglob("*.py")]}
+    own = [path for path in flat if path.is_relative_to(PACKAGE / engine.SOURCES[0]) and path.is_file()]
+    here = [path for path in sources() if path.parent.name == "compiled"]
+    without = {PACKAGE / "base" / "paths.py"}
+    assert imported(own) - flat == set()
+    assert imported(here) - set(sources()) == without

@@ -91,6 +91,13 @@ def idle_groups(size: int, exists_s: float, horizon_s: float, bins: Ints) -> Idl
     return IdleGroups(size, exists_s / horizon_s if horizon_s else 0.0, total, longer)
 
 
+SOURCES = (
+    "offline/studies/flat/compiled", "offline/studies/flat/jobs.py", "offline/studies/flat/metrics.py",
+    "sim/hadoop/compiled/flows.py", "sim/hadoop/compiled/kept.py",
+)  # fmt: skip
+"""Folders and files of the package that are in the compiled code."""
+
+
 @cache
 def _compiled() -> Callable[..., None]:
     """The compiled function, from disk where it has been compiled before."""
@@ -109,10 +116,7 @@ def compile_pool() -> None:
 def folder() -> Path:
     """The place where the compiled code of this version is kept, there or not."""
     tools = f"{sys.version} {platform.machine()} {version('numba')} {version('llvmlite')}"
-    sources = digest_of(
-        PACKAGE, ("offline/studies/flat/compiled", "offline/studies/flat/metrics.py", "sim/hadoop/compiled/kept.py")
-    )
-    return cache_dir() / "flat" / digest_of_text(tools + sources)
+    return cache_dir() / "flat" / digest_of_text(tools + digest_of(PACKAGE, SOURCES))
 
 
 def digest_of_text(text: str) -> str:

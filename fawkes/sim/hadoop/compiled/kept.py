@@ -32,12 +32,17 @@ def folder() -> Path:
     return cache_dir() / "compiled" / _digest()
 
 
+def sources() -> list[Path]:
+    """The files that are in the compiled code: functions of this package, and whose constants they take."""
+    here = Path(__file__).parent
+    return [here.parent / "flows.py", *(file for file in sorted(here.glob("*.py")) if file.stem not in _PLAIN)]
+
+
 @cache
 def _digest() -> str:
     digest = hashlib.sha256(f"{sys.version} {platform.machine()} {version('numba')} {version('llvmlite')}".encode())
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        if file.stem not in _PLAIN:
-            digest.update(file.read_bytes())
+    for file in sources():
+        digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -65,7 +70,8 @@ def kept(function: Callable[..., Any], place: Path, *signature: str) -> Callable
     source = place / "source"
     try:
         place.mkdir(parents=True, exist_ok=True)
-        source.touch()
+        if not source.exists():
+            source.touch()
     except OSError:
         return cast(Callable[..., Any], numba.njit(*signature, **options)(function))
     plain = cast(FunctionType, function)
