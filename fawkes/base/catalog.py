@@ -172,9 +172,7 @@ def load_module(file: CatalogFile) -> ModuleType:
 def _files(folder: Path, kind: Kind) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for part in _PARTS.get(kind, ("",)):
-        for path in sorted((folder / part).glob(f"*{_SUFFIX[kind]}")):
-            if path.name.startswith(("_", ".")):
-                continue
+        for path in _shown(folder / part, _SUFFIX[kind]):
             key = path.stem.casefold()
             if key in files:
                 raise UserError(
@@ -184,6 +182,15 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
                 )
             files[key] = path
     return files
+
+
+def _shown(folder: Path, suffix: str) -> list[Path]:
+    """The files in a folder with that suffix, by name, without hidden ones; none where it cannot be read."""
+    try:
+        names = sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []
+    return [folder / name for name in names if name.endswith(suffix) and not name.startswith(("_", "."))]
 
 
 def _singular(kind: Kind) -> str:

@@ -6,7 +6,7 @@ Runs, folders, errors and frames are those of `fawkes.compare`; `sweep` and `Obj
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -21,15 +21,13 @@ from fawkes.base.catalog import Catalog
 from fawkes.base.errors import UserError
 from fawkes.config.files.loader import did_you_mean
 from fawkes.config.site.site import Site
-from fawkes.config.workloads.changes import Changes
 from fawkes.offline.api import Say, at_least_one, finished, silent, spread_of, variants_of
 from fawkes.offline.outcomes.failover import MASTERS
 from fawkes.offline.outcomes.outcome import DEADLINES
 from fawkes.offline.outcomes.statistics import FIGURES, frame_of, front_of, with_settings
-from fawkes.offline.runs.grid import Grid, GridFolder, RowsInMemory, grid_of, run_cell
+from fawkes.offline.runs.grid import Grid, GridFolder, RowsInMemory, grid_of, run_cell, scenarios_of
 from fawkes.offline.runs.settings import policies_named
 from fawkes.offline.runs.work import Row, Runner, dask_client, finish, in_this_process, on_pool, processes_for
-from fawkes.offline.scenarios.plan import Plan
 from fawkes.offline.scenarios.read import plan_named
 from fawkes.report.pictures.panels import front_of_table
 from fawkes.sim.engines import compile_now
@@ -191,12 +189,11 @@ class Objective:
         if len(variants) > 1:
             raise UserError("an objective takes one value of each key", hint="Call it for each, or use fawkes.sweep")
         ((label, changes),) = variants.items()
-        plans: Callable[[Changes], Plan] = lambda keys: self._read(keys) if keys else self._plan  # noqa: E731
-        known, of = self._grid, (self._catalog, self._policies, variants)
-        more = grid_of(plans, *of, replays=known.replays, spread_us=known.spread_us)
+        scenarios, own = scenarios_of(self._read, self._plan, self._catalog, self._policies, variants)
+        more = replace(self._grid, scenarios=scenarios, own=own)
         with self._lock:
-            self._scenarios |= more.scenarios
-            self._own |= more.own
+            self._scenarios |= scenarios
+            self._own |= own
             self._variants[label] = changes
         with self._lock if self._run is in_this_process else nullcontext():
             rows = finish(partial(run_cell, more), more.cells, self._kept, self._run, silent)

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import paramiko
 from pydantic_core import PydanticCustomError
 
 from fawkes.base.reading import is_file, read_text
@@ -27,14 +26,6 @@ _BY_SSH = "`ssh -G HOST` shows what ssh makes of it"
 _MOST_PORT = 65_535
 
 
-class _Config(paramiko.SSHConfig):
-    # paramiko asks the name service for this machine's name (%l, %C) even where no line has these tokens.
-    TOKENS_BY_CONFIG_KEY = {
-        **paramiko.SSHConfig.TOKENS_BY_CONFIG_KEY,
-        "identityfile": ["~", "%d", "%h", "%u", "%r"],
-    }
-
-
 class OpenSsh:
     """The words of the file about hosts. ``faults`` collects what is wrong in it; a fault is told once."""
 
@@ -45,7 +36,7 @@ class OpenSsh:
         self.known_hosts: set[Path | None] = set()
         """The UserKnownHostsFile of each host that was asked for; None for a host without one."""
         self._reported: set[tuple[str, str]] = set()
-        self._config = _Config()
+        self._config = _parser()
         text = read_text(path, hint=_NO_FILE)
         for number, line in enumerate(text.splitlines(), 1):
             self._refuse(f"line {number}", line.replace("=", " ", 1).split())
@@ -127,3 +118,17 @@ def _first_key(names: list[str]) -> Path | None:
     """The first key file that is there, as ssh passes over the others; the first name if none is."""
     paths = [Path(name) for name in names if name.lower() != "none"]
     return next((path for path in paths if is_file(path)), paths[0] if paths else None)
+
+
+def _parser() -> Any:
+    """paramiko's parser; it is loaded here, because runs of the simulator read inventories and connect to no host."""
+    import paramiko
+
+    class Config(paramiko.SSHConfig):
+        # paramiko asks the name service for this machine's name (%l, %C) even where no line has these tokens.
+        TOKENS_BY_CONFIG_KEY = {
+            **paramiko.SSHConfig.TOKENS_BY_CONFIG_KEY,
+            "identityfile": ["~", "%d", "%h", "%u", "%r"],
+        }
+
+    return Config()

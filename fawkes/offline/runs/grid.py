@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,15 +112,7 @@ def grid_of(
     of jobs are those of the machine on which they run. ConfigError names what is wrong in the scenario or in ``--set``.
     """
     base = plan_with({})
-    scenarios: dict[tuple[str, str], Scenario] = {}
-    own: dict[str, Plan] = {}
-    for label, changes in variants.items():
-        said = divided(changes)
-        plan = plan_with(said.scenario) if said.scenario else base
-        for policy in policies:
-            scenarios[policy.title, label] = plan.scenario(catalog, policy=policy, changes=said.settings)
-        if said.scenario:
-            own[label] = plan
+    scenarios, own = scenarios_of(plan_with, base, catalog, policies, variants)
     origin = _digest(base.nodes, base.constants, base.delays, base.losses, base.limit_us, base.demands)
     if len(own) < len(variants):
         base = base.with_references(next(scenario for (_, label), scenario in scenarios.items() if label not in own))
@@ -134,6 +126,31 @@ def grid_of(
         own=own,
         origin=origin,
     )
+
+
+def scenarios_of(
+    plan_with: Callable[[Changes], Plan],
+    base: Plan,
+    catalog: Catalog,
+    policies: Sequence[CatalogFile],
+    variants: Mapping[str, Mapping[str, Any]],
+) -> tuple[dict[tuple[str, str], Scenario], dict[str, Plan]]:
+    """The scenario of each policy and label, and the plan of each label whose settings change more than settings.
+
+    All as in `grid_of`; ``base`` is the plan without changes.
+    """
+    scenarios: dict[tuple[str, str], Scenario] = {}
+    own: dict[str, Plan] = {}
+    for label, changes in variants.items():
+        said = divided(changes)
+        plan = base
+        if said.scenario:
+            plan = plan_with(said.scenario)
+            # A process that gets the grid reads the jobs once, and not once for each label.
+            plan = own[label] = replace(plan, demands=base.demands) if plan.demands == base.demands else plan
+        for policy in policies:
+            scenarios[policy.title, label] = plan.scenario(catalog, policy=policy, changes=said.settings)
+    return scenarios, own
 
 
 def _machine(scenario: Scenario) -> tuple[object, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
@@ -106,7 +107,7 @@ class Plan:
         if policy is None:
             return None
         text = policy_text(policy.title, str(policy.path), policy.text())
-        load_preemption(text, self.bounds)
+        _load_once(text, self.bounds)
         return text
 
     def _known(self, settings: Settings) -> Settings:
@@ -124,6 +125,12 @@ class Plan:
         """The plan with the reference time of each job that had none, by simulation in the scenario's model."""
         wanted = [demand for demand in self.demands if demand.spec.id not in self.unreferenced]
         return replace(self, demands=referenced(self.demands, reference_times(scenario, wanted)))
+
+
+@lru_cache(maxsize=16)
+def _load_once(text: PolicyText, bounds: WorkerLimits) -> None:
+    """A preemption policy can be loaded; ConfigError as of `load_preemption`. A sweep has thousands of scenarios."""
+    load_preemption(text, bounds)
 
 
 def with_demands(scenario: Scenario, demands: Sequence[Demand]) -> Scenario:
