@@ -62,7 +62,7 @@ def test_a_policy_in_a_file_of_ten_lines_drives_the_live_system(restarted: RealS
     restarted.until_serving("beta", Role.TRANSIENT_CORE, 4)
     (tick, *_) = ticks(restarted, began, "unbalanced")
     assert tick.facts["policy"] == "BETA"
-    assert "Policy BETA over the last 10 s" in restarted.fawkes("explain", "--last")
+    assert "Policy BETA over the last 5 s;" in restarted.fawkes("explain", "--last"), "period of two_clusters.SETTINGS"
     assert tick.facts["clusters"]["beta"]["weight"] == pytest.approx(0.9)  # type: ignore[index]
 
 
