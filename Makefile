@@ -13,10 +13,10 @@ demo:
 
 # The files with tests in labs: to look for them in all files takes each process seven seconds.
 LABS = $$(grep -rlE 'mark\.(lab|hadoop)' tests --include='test_*.py' | sort)
-# Only labs need 3.4.2.
-test: ready
-	@$(BIN)/fawkes dist get 3.5.0
-	@$(BIN)/fawkes dist get 3.4.2 & \
+# Only labs need Hadoop: it is fetched beside the tests that only compute.
+test:
+	@sh scripts/ready $(VENV) ready tests
+	@{ $(BIN)/fawkes dist get 3.5.0 && $(BIN)/fawkes dist get 3.4.2; } & \
 	$(BIN)/pytest -n 4 --dist worksteal -m "not nightly and not drill and not lab and not hadoop" && wait $$!
 	$(BIN)/pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not nightly and not drill and (lab or hadoop)" $(LABS)
 
