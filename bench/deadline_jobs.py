@@ -12,9 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
+from bench import lab
 from bench.figures import Say
 from fawkes.base.catalog import Catalog
-from fawkes.base.errors import DeadlineError, FawkesError
+from fawkes.base.errors import FawkesError
 from fawkes.cli.asking.client import Client
 from fawkes.config.jobs.jobs import job_of
 from fawkes.config.site.site import Site
@@ -153,12 +154,7 @@ def most_at_once(spans: Sequence[tuple[int, int]]) -> int:
 
 def until(what: str, look: Callable[[], T]) -> T:
     """The first answer that is true; DeadlineError after 420 s."""
-    limit = time.monotonic() + _LIMIT_S
-    while not (answer := look()):
-        if time.monotonic() > limit:
-            raise DeadlineError(f"waited {_LIMIT_S:.0f} s for {what}")
-        time.sleep(_LOOK_S)
-    return answer
+    return lab.until(what, look, limit_s=_LIMIT_S, every_s=_LOOK_S)
 
 
 # --- the same jobs offline

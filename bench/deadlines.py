@@ -18,7 +18,8 @@ from tempfile import TemporaryDirectory
 from bench import need, order
 from bench.deadline_jobs import Plan, Row, ended, play, ready, row_of, tables
 from bench.figures import Say
-from fawkes.base.errors import ExitStatus, FawkesError
+from bench.lab import exit_status, to_stderr, write_clusters
+from fawkes.base.errors import ExitStatus
 from fawkes.cli.demo.stage import controller_of, lab_of
 from fawkes.config.site.site import Site
 from fawkes.live.lab import LabSpec
@@ -50,9 +51,7 @@ def rows(policies: Sequence[str], say: Say) -> list[Row]:
     with TemporaryDirectory(prefix="fawkes-deadlines-") as folder:
         site = Site(Path(folder) / "lab")
         with lab_of(LabSpec(hosts=HOSTS, site=site.root, nodemanager_memory_bytes=_NODE_BYTES), say) as lab:
-            site.clusters_dir.mkdir(parents=True)
-            for name in CLUSTERS:
-                site.cluster_file(f"{site.clusters_dir}/{name}.toml").write_text(_CLUSTER)
+            write_clusters(site, dict.fromkeys(CLUSTERS, _CLUSTER))
             for policy in policies:
                 site.settings_file.write_text(_SETTINGS.format(admission=policy))
                 with controller_of(lab, site) as client:
@@ -70,24 +69,19 @@ def main() -> int:
     parser.add_argument("--policies", default=",".join(POLICIES), help="admission policies of the mix, with commas")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables as Markdown")
     arguments = parser.parse_args()
-    say: Say = lambda said: print(said, file=sys.stderr)  # noqa: E731
     shows = SHOWS if arguments.show == "all" else (arguments.show,)
     parts: list[str] = []
     failed = False
-    try:
-        if "mix" in shows:
-            parts.append(tables(rows(arguments.policies.split(","), say)))
-        if "need" in shows:
-            seen = need.run(say)
-            parts.append(need.document(seen))
-            failed = not all(seen.checks.values())
-        if "order" in shows:
-            lived, modelled = order.live(say), order.offline()
-            parts.append(order.document(lived, modelled))
-            failed = failed or lived != modelled
-    except FawkesError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
+    if "mix" in shows:
+        parts.append(tables(rows(arguments.policies.split(","), to_stderr)))
+    if "need" in shows:
+        seen = need.run(to_stderr)
+        parts.append(need.document(seen))
+        failed = not all(seen.checks.values())
+    if "order" in shows:
+        lived, modelled = order.live(to_stderr), order.offline()
+        parts.append(order.document(lived, modelled))
+        failed = failed or lived != modelled
     text = "\n".join(parts)
     print(text)
     if arguments.write is not None:
@@ -96,4 +90,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 
 from bench.deadline_jobs import Plan, Row, ended, play, ready, row_of, simulated, tables, toml, until
 from bench.figures import Say
+from bench.lab import write_clusters
 from fawkes.base.units import SECOND_US
 from fawkes.cli.demo.stage import controller_of, lab_of
 from fawkes.config.site.site import Site
@@ -78,9 +79,7 @@ def run(say: Say) -> Seen:
     with TemporaryDirectory(prefix="fawkes-need-") as folder:
         site = Site(Path(folder) / "lab")
         with lab_of(LabSpec(hosts=HOSTS, site=site.root, nodemanager_memory_bytes=_NODE_BYTES), say) as lab:
-            site.clusters_dir.mkdir(parents=True)
-            for name in CLUSTERS:
-                site.cluster_file(f"{site.clusters_dir}/{name}.toml").write_text(toml(_CLUSTER))
+            write_clusters(site, dict.fromkeys(CLUSTERS, toml(_CLUSTER)))
             site.settings_file.write_text(toml(_SETTINGS))
             return _played(lab, site, say)
 

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from bench.deadline_jobs import Plan, ended, play, ready, simulated, toml
 from bench.figures import Say
+from bench.lab import write_clusters
 from fawkes.cli.demo.stage import controller_of, lab_of
 from fawkes.config.site.site import Site
 from fawkes.core.values.decision import PutJob
@@ -80,8 +81,7 @@ def live(say: Say) -> Orders:
     with TemporaryDirectory(prefix="fawkes-order-") as folder:
         site = Site(Path(folder) / "lab")
         with lab_of(LabSpec(hosts=HOSTS, site=site.root, nodemanager_memory_bytes=_NODE_BYTES), say) as lab:
-            site.clusters_dir.mkdir(parents=True)
-            site.cluster_file(f"{site.clusters_dir}/{CLUSTER}.toml").write_text(toml(_CLUSTER))
+            write_clusters(site, {CLUSTER: toml(_CLUSTER)})
             site.settings_file.write_text(toml(_SETTINGS))
             with controller_of(lab, site) as client:
                 ready(client, site, (CLUSTER,))
