@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from fawkes.base.errors import ConfigError, UserError, cut
 from fawkes.base.units import SECOND_US
 from fawkes.config.files.loader import did_you_mean
-from fawkes.workload.model import Trace, TraceJob, check_order, out_of_range
+from fawkes.workload.model import Trace, TraceJob, in_order, out_of_range
 from fawkes.workload.reading.files import whole
 from fawkes.workload.reading.traces import NoJobError, Tally, lines
 
@@ -150,7 +150,7 @@ def read(path: Path) -> Trace:
         jobs.append(job)
         places.append(line)
     try:
-        check_order(jobs)
+        in_order(jobs)
     except UserError as error:
         # Of two jobs with one id the second is the one too many.
         at = max(line for line, job in zip(places, jobs, strict=True) if error.where == f"job {job.id}")
