@@ -58,11 +58,14 @@ def _read_deadline_us(text: str) -> int:
     return deadline_us
 
 
-def _write_us(value: int | None) -> str:
-    if value is None:
-        return ""
-    seconds, rest = divmod(value, SECOND_US)
+def seconds_text(us: int) -> str:
+    """The seconds of a time, with as many decimals as it has."""
+    seconds, rest = divmod(us, SECOND_US)
     return f"{seconds}.{rest:06d}".rstrip("0") if rest else str(seconds)
+
+
+def _write_us(value: int | None) -> str:
+    return "" if value is None else seconds_text(value)
 
 
 def _read_whole(text: str) -> int:
