@@ -29,6 +29,7 @@ from fawkes.config.files.nodeset import fold
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterId, JobId, JobSpec
 from fawkes.live.lab import LabSpec
+from fawkes.offline.scenarios.applications import details_of
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.studies.paper.experiments.micro import ROLES as SIMULATED
 from fawkes.offline.studies.paper.experiments.micro import Bench
@@ -235,7 +236,7 @@ class Cluster:
     def run(self, name: str, profile: Profile) -> float:
         """A job by itself; its seconds in YARN."""
         self.pool.say(f"micro: {name}")
-        spec = JobSpec(id=JobId(name), cluster=ClusterId(self.name), details={"profile": _plain(profile)})
+        spec = JobSpec(id=JobId(name), cluster=ClusterId(self.name), details=details_of(profile))
         return self.submit(load_job(spec, profile, f"/replay/output/{name}", self.pool.jar))
 
     def submit(self, spec: JobSpec) -> float:
@@ -295,10 +296,6 @@ class Cluster:
     def _serving(self) -> list[dict[str, Any]]:
         nodes = self.pool.client.rows("nodes")
         return [row for row in nodes if row["cluster"] == self.name and row["state"] == "serving"]
-
-
-def _plain(profile: Profile) -> dict[str, int]:
-    return {name: getattr(profile, name) for name in Profile.__dataclass_fields__}
 
 
 def main() -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,14 +53,9 @@ class Record:
         """The file that `fawkes simulate` runs."""
         return self.folder / SCENARIO_FILE
 
-    @contextmanager
-    def ledger(self) -> Iterator[LedgerReader]:
-        """The copy of the ledger."""
-        reader = LedgerReader(self.folder)
-        try:
-            yield reader
-        finally:
-            reader.close()
+    def ledger(self) -> closing[LedgerReader]:
+        """The copy of the ledger, closed at the end of its ``with``."""
+        return closing(LedgerReader(self.folder))
 
 
 def write_record(
@@ -142,13 +137,11 @@ def history_file(job: JobState) -> str:
 
 
 def _verify(folder: Path) -> None:
-    reader = LedgerReader(folder)
-    try:
-        reader.verify()
-    except RefusedError as error:
-        raise RefusedError(error.what, where=error.where, hint=_DAMAGED) from None
-    finally:
-        reader.close()
+    with closing(LedgerReader(folder)) as reader:
+        try:
+            reader.verify()
+        except RefusedError as error:
+            raise RefusedError(error.what, where=error.where, hint=_DAMAGED) from None
 
 
 def _write_histories(
