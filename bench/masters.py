@@ -151,11 +151,9 @@ class _Bench:
 
     def _enlarge(self, master: str, files: int) -> int:
         """Kill the NameNode, and give it an image with more files; the bytes of that."""
-        name = self._on_host(
-            master, f"kill -9 $(cut -d' ' -f1 {_PID}); cd {_NN}; ls fsimage_* | grep -v md5 | tail -n 1"
-        )
+        ssh = self._ssh(master)
+        name = self._exec(*ssh, f"kill -9 $(cut -d' ' -f1 {_PID}); cd {_NN}; ls fsimage_* | grep -v md5 | tail -n 1")
         image = self._site.root / name.strip()
-        ssh = [*self._ssh(master)]
         with image.open("wb") as out:
             self._pipe([*ssh, f"cat {_NN}/{image.name}"], stdout=out)
         size = enlarge_file(image, files)
@@ -205,9 +203,6 @@ class _Bench:
 
     def _ssh(self, host: str) -> list[str]:
         return ["ssh", "-F", str(self._site.root / "ssh_config"), "-o", "BatchMode=yes", host]
-
-    def _on_host(self, host: str, script: str) -> str:
-        return self._exec(*self._ssh(host), script)
 
     def _exec(self, *command: str) -> str:
         return run_inside(self._lab, *command, limit_s=_LIMIT_S)
