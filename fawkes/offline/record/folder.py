@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +213,6 @@ def _write_scenario(
 def _said(
     ledger: LedgerReader, recorded: RecordedSpan, demands: Mapping[str, JobDemand], missing: Mapping[str, str]
 ) -> dict[str, Any]:
-    span = recorded.span
     return {
         "fawkes": __version__,
         "format": FORMAT,
@@ -221,12 +220,7 @@ def _said(
         "pool": recorded.rules.pool,
         "policy": recorded.rules.policy.name,
         "policy_sha256": recorded.rules.policy.sha256,
-        "span": {
-            "since_us": span.since_us,
-            "until_us": span.until_us,
-            "first_seq": span.first_seq,
-            "last_seq": span.last_seq,
-        },
+        "span": asdict(recorded.span),
         "counts": {"nodes": len(recorded.rules.nodes), "clusters": len(recorded.clusters), "jobs": len(recorded.jobs)},
         "known": {job: str(demand.known) for job, demand in demands.items()},
         "missing": dict(missing),
