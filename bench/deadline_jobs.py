@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,10 +17,12 @@ from bench.figures import Say
 from fawkes.base.catalog import Catalog
 from fawkes.base.errors import FawkesError
 from fawkes.cli.asking.client import Client
+from fawkes.cli.demo.stage import lab_of
 from fawkes.config.jobs.jobs import job_of
 from fawkes.config.site.site import Site
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import JobLife, JobState
+from fawkes.live.lab import Lab, LabSpec
 from fawkes.offline.scenarios.plan import with_demands
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
@@ -150,6 +152,16 @@ def _spans(client: Client, job: JobState) -> Iterable[tuple[int, int]]:
 def most_at_once(spans: Sequence[tuple[int, int]]) -> int:
     """The most of these spans that hold the same moment; a span ends before its last one."""
     return max((sum(begin <= at < end for begin, end in spans) for at, _ in spans), default=0)
+
+
+@contextmanager
+def own_lab(hosts: int, node_bytes: int, clusters: Mapping[str, str], say: Say) -> Iterator[tuple[Lab, Site]]:
+    """A lab of one show with files of MR-clusters, which is taken down however this process ends."""
+    with TemporaryDirectory(prefix="fawkes-mix-") as folder:
+        site = Site(Path(folder) / "lab")
+        with lab_of(LabSpec(hosts=hosts, site=site.root, nodemanager_memory_bytes=node_bytes), say) as own:
+            lab.write_clusters(site, clusters)
+            yield own, site
 
 
 def until(what: str, look: Callable[[], T]) -> T:

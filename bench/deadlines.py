@@ -13,16 +13,13 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from bench import need, order
-from bench.deadline_jobs import Plan, Row, ended, play, ready, row_of, tables
+from bench.deadline_jobs import Plan, Row, ended, own_lab, play, ready, row_of, tables
 from bench.figures import Say
-from bench.lab import exit_status, to_stderr, write_clusters
+from bench.lab import exit_status, to_stderr
 from fawkes.base.errors import ExitStatus
-from fawkes.cli.demo.stage import controller_of, lab_of
-from fawkes.config.site.site import Site
-from fawkes.live.lab import LabSpec
+from fawkes.cli.demo.stage import controller_of
 
 SHOWS = ("mix", "need", "order", "all")
 POLICIES = ("fifo", "reactive", "justice")
@@ -48,17 +45,14 @@ MIX = (
 def rows(policies: Sequence[str], say: Say) -> list[Row]:
     """All jobs under each policy, on one lab; FawkesError when the lab or a controller fails."""
     rows: list[Row] = []
-    with TemporaryDirectory(prefix="fawkes-deadlines-") as folder:
-        site = Site(Path(folder) / "lab")
-        with lab_of(LabSpec(hosts=HOSTS, site=site.root, nodemanager_memory_bytes=_NODE_BYTES), say) as lab:
-            write_clusters(site, dict.fromkeys(CLUSTERS, _CLUSTER))
-            for policy in policies:
-                site.settings_file.write_text(_SETTINGS.format(admission=policy))
-                with controller_of(lab, site) as client:
-                    ready(client, site, CLUSTERS)
-                    say(f"deadlines: {policy}")
-                    play(client, MIX, policy, time.monotonic(), say)
-                    rows += [row_of(client, policy, job) for job in ended(site, MIX, policy)]
+    with own_lab(HOSTS, _NODE_BYTES, dict.fromkeys(CLUSTERS, _CLUSTER), say) as (lab, site):
+        for policy in policies:
+            site.settings_file.write_text(_SETTINGS.format(admission=policy))
+            with controller_of(lab, site) as client:
+                ready(client, site, CLUSTERS)
+                say(f"deadlines: {policy}")
+                play(client, MIX, policy, time.monotonic(), say)
+                rows += [row_of(client, policy, job) for job in ended(site, MIX, policy)]
     return rows
 
 

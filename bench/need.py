@@ -13,19 +13,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from bench.deadline_jobs import Plan, Row, ended, play, ready, row_of, simulated, tables, toml, until
+from bench.deadline_jobs import Plan, Row, ended, own_lab, play, ready, row_of, simulated, tables, toml, until
 from bench.figures import Say
-from bench.lab import write_clusters
 from fawkes.base.units import SECOND_US
-from fawkes.cli.demo.stage import controller_of, lab_of
+from fawkes.cli.demo.stage import controller_of
 from fawkes.config.site.site import Site
 from fawkes.core.values.decision import PutLearned
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import JobLife, Reason
-from fawkes.live.lab import Lab, LabSpec
+from fawkes.live.lab import Lab
 from fawkes.report import history
 from fawkes.report.words.sentences import sentence
 from fawkes.store.base import Reader
@@ -76,12 +73,9 @@ class Seen:
 
 def run(say: Say) -> Seen:
     """The show in a lab of its own; FawkesError when the lab or a controller fails."""
-    with TemporaryDirectory(prefix="fawkes-need-") as folder:
-        site = Site(Path(folder) / "lab")
-        with lab_of(LabSpec(hosts=HOSTS, site=site.root, nodemanager_memory_bytes=_NODE_BYTES), say) as lab:
-            write_clusters(site, dict.fromkeys(CLUSTERS, toml(_CLUSTER)))
-            site.settings_file.write_text(toml(_SETTINGS))
-            return _played(lab, site, say)
+    with own_lab(HOSTS, _NODE_BYTES, dict.fromkeys(CLUSTERS, toml(_CLUSTER)), say) as (lab, site):
+        site.settings_file.write_text(toml(_SETTINGS))
+        return _played(lab, site, say)
 
 
 def offline() -> Reader:
