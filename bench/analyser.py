@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.figures import Figure, Say, peak_mb
+from bench.figures import Figure, Say, fresh, peak_mb
 from fawkes.offline.analyser import fold
 from fawkes.offline.analyser.making import make
 from fawkes.offline.analyser.trace import Log, parts_of
@@ -53,9 +53,7 @@ def figures(rounds: int, say: Say) -> list[Figure]:
 
 
 def _fresh(parts: list[str], say: Say) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench.analyser", "read", *parts]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    measured: dict[str, float] = json.loads(done.stdout)
+    measured = fresh("bench.analyser", "read", *parts)
     say(f"analyser: {measured['events']:,.0f} events in {measured['seconds']:.2f} s")
     return measured
 

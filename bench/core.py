@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bench.figures import Figure, Say, peak_mb
+from bench.figures import Figure, Say, figures_of, fresh, peak_mb
 from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.invariants import unsound
 from fawkes.core.deciding.pool import decide
@@ -53,45 +52,26 @@ def figures(rounds: int, say: Say) -> list[Figure]:
 
     of_large = "1,000 MR-clusters on 100,000 nodes"
     of_small = "10 MR-clusters on 100 nodes"
-    return [
-        Figure(
-            group=GROUP, what=f"{of_large}: a tick, nothing moves", unit="s", ours=values(large, "still"), at_most=1
-        ),
-        Figure(
-            group=GROUP, what=f"{of_large}: a tick, 2,000 nodes move", unit="s", ours=values(large, "moves"), at_most=1
-        ),
-        Figure(
-            group=GROUP, what=f"{of_large}: the first tick, 50,000 nodes move", unit="s", ours=values(large, "first")
-        ),
-        Figure(group=GROUP, what=f"{of_large}: a round of readings", unit="s", ours=values(large, "sampled")),
-        Figure(
-            group=GROUP,
-            what=f"{of_large}: peak memory of the process",
-            unit="MB",
-            ours=values(large, "peak_mb"),
-            at_most=1000,
-        ),
-        Figure(
-            group=GROUP,
-            what=f"{of_small}: an event that moves nothing",
-            unit="ms",
-            ours=values(small, "event_ms"),
-            at_most=0.2,
-        ),
-        Figure(group=GROUP, what=f"{of_small}: the slowest of 100", unit="ms", ours=values(small, "event_p99_ms")),
-        Figure(group=GROUP, what=f"{of_small}: a tick", unit="ms", ours=values(small, "tick_ms"), at_most=2),
-        Figure(group=GROUP, what="ledger: steps stored, each durably", unit="1/s", ours=values(ledger, "append")),
-        Figure(group=GROUP, what="ledger: steps read and applied", unit="1/s", ours=values(ledger, "rebuild")),
-        Figure(group=GROUP, what="ledger: steps decided anew (`verify`)", unit="1/s", ours=values(ledger, "replay")),
-        Figure(group=GROUP, what="ledger: size of a step", unit="B", ours=values(ledger, "bytes")),
+    lines = [
+        (f"{of_large}: a tick, nothing moves", "s", values(large, "still"), 1),
+        (f"{of_large}: a tick, 2,000 nodes move", "s", values(large, "moves"), 1),
+        (f"{of_large}: the first tick, 50,000 nodes move", "s", values(large, "first"), None),
+        (f"{of_large}: a round of readings", "s", values(large, "sampled"), None),
+        (f"{of_large}: peak memory of the process", "MB", values(large, "peak_mb"), 1000),
+        (f"{of_small}: an event that moves nothing", "ms", values(small, "event_ms"), 0.2),
+        (f"{of_small}: the slowest of 100", "ms", values(small, "event_p99_ms"), None),
+        (f"{of_small}: a tick", "ms", values(small, "tick_ms"), 2),
+        ("ledger: steps stored, each durably", "1/s", values(ledger, "append"), None),
+        ("ledger: steps read and applied", "1/s", values(ledger, "rebuild"), None),
+        ("ledger: steps decided anew (`verify`)", "1/s", values(ledger, "replay"), None),
+        ("ledger: size of a step", "B", values(ledger, "bytes"), None),
     ]
+    return figures_of(GROUP, lines)
 
 
 def _fresh(name: str, say: Say) -> dict[str, float]:
     say(f"core: {name}")
-    done = subprocess.run([sys.executable, "-m", "bench.core", name], stdout=subprocess.PIPE, check=True)
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+    return fresh("bench.core", name)
 
 
 # --- in the fresh process

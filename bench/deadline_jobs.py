@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
+from bench import lab
 from bench.figures import Say
 from fawkes.base.catalog import Catalog
-from fawkes.base.errors import DeadlineError, FawkesError
+from fawkes.base.errors import FawkesError
 from fawkes.cli.asking.client import Client
+from fawkes.cli.demo.stage import lab_of
 from fawkes.config.jobs.jobs import job_of
 from fawkes.config.site.site import Site
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import JobLife, JobState
+from fawkes.live.lab import Lab, LabSpec
 from fawkes.offline.scenarios.plan import with_demands
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
@@ -151,14 +154,19 @@ def most_at_once(spans: Sequence[tuple[int, int]]) -> int:
     return max((sum(begin <= at < end for begin, end in spans) for at, _ in spans), default=0)
 
 
+@contextmanager
+def own_lab(hosts: int, node_bytes: int, clusters: Mapping[str, str], say: Say) -> Iterator[tuple[Lab, Site]]:
+    """A lab of one show with files of MR-clusters, which is taken down however this process ends."""
+    with TemporaryDirectory(prefix="fawkes-mix-") as folder:
+        site = Site(Path(folder) / "lab")
+        with lab_of(LabSpec(hosts=hosts, site=site.root, nodemanager_memory_bytes=node_bytes), say) as own:
+            lab.write_clusters(site, clusters)
+            yield own, site
+
+
 def until(what: str, look: Callable[[], T]) -> T:
     """The first answer that is true; DeadlineError after 420 s."""
-    limit = time.monotonic() + _LIMIT_S
-    while not (answer := look()):
-        if time.monotonic() > limit:
-            raise DeadlineError(f"waited {_LIMIT_S:.0f} s for {what}")
-        time.sleep(_LOOK_S)
-    return answer
+    return lab.until(what, look, limit_s=_LIMIT_S, every_s=_LOOK_S)
 
 
 # --- the same jobs offline

@@ -13,15 +13,13 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from bench import need, order
-from bench.deadline_jobs import Plan, Row, ended, play, ready, row_of, tables
+from bench.deadline_jobs import Plan, Row, ended, own_lab, play, ready, row_of, tables
 from bench.figures import Say
-from fawkes.base.errors import ExitStatus, FawkesError
-from fawkes.cli.demo.stage import controller_of, lab_of
-from fawkes.config.site.site import Site
-from fawkes.live.lab import LabSpec
+from bench.lab import exit_status, to_stderr
+from fawkes.base.errors import ExitStatus
+from fawkes.cli.demo.stage import controller_of
 
 SHOWS = ("mix", "need", "order", "all")
 POLICIES = ("fifo", "reactive", "justice")
@@ -47,19 +45,14 @@ MIX = (
 def rows(policies: Sequence[str], say: Say) -> list[Row]:
     """All jobs under each policy, on one lab; FawkesError when the lab or a controller fails."""
     rows: list[Row] = []
-    with TemporaryDirectory(prefix="fawkes-deadlines-") as folder:
-        site = Site(Path(folder) / "lab")
-        with lab_of(LabSpec(hosts=HOSTS, site=site.root, nodemanager_memory_bytes=_NODE_BYTES), say) as lab:
-            site.clusters_dir.mkdir(parents=True)
-            for name in CLUSTERS:
-                site.cluster_file(f"{site.clusters_dir}/{name}.toml").write_text(_CLUSTER)
-            for policy in policies:
-                site.settings_file.write_text(_SETTINGS.format(admission=policy))
-                with controller_of(lab, site) as client:
-                    ready(client, site, CLUSTERS)
-                    say(f"deadlines: {policy}")
-                    play(client, MIX, policy, time.monotonic(), say)
-                    rows += [row_of(client, policy, job) for job in ended(site, MIX, policy)]
+    with own_lab(HOSTS, _NODE_BYTES, dict.fromkeys(CLUSTERS, _CLUSTER), say) as (lab, site):
+        for policy in policies:
+            site.settings_file.write_text(_SETTINGS.format(admission=policy))
+            with controller_of(lab, site) as client:
+                ready(client, site, CLUSTERS)
+                say(f"deadlines: {policy}")
+                play(client, MIX, policy, time.monotonic(), say)
+                rows += [row_of(client, policy, job) for job in ended(site, MIX, policy)]
     return rows
 
 
@@ -70,24 +63,19 @@ def main() -> int:
     parser.add_argument("--policies", default=",".join(POLICIES), help="admission policies of the mix, with commas")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables as Markdown")
     arguments = parser.parse_args()
-    say: Say = lambda said: print(said, file=sys.stderr)  # noqa: E731
     shows = SHOWS if arguments.show == "all" else (arguments.show,)
     parts: list[str] = []
     failed = False
-    try:
-        if "mix" in shows:
-            parts.append(tables(rows(arguments.policies.split(","), say)))
-        if "need" in shows:
-            seen = need.run(say)
-            parts.append(need.document(seen))
-            failed = not all(seen.checks.values())
-        if "order" in shows:
-            lived, modelled = order.live(say), order.offline()
-            parts.append(order.document(lived, modelled))
-            failed = failed or lived != modelled
-    except FawkesError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
+    if "mix" in shows:
+        parts.append(tables(rows(arguments.policies.split(","), to_stderr)))
+    if "need" in shows:
+        seen = need.run(to_stderr)
+        parts.append(need.document(seen))
+        failed = not all(seen.checks.values())
+    if "order" in shows:
+        lived, modelled = order.live(to_stderr), order.offline()
+        parts.append(order.document(lived, modelled))
+        failed = failed or lived != modelled
     text = "\n".join(parts)
     print(text)
     if arguments.write is not None:
@@ -96,4 +84,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

@@ -10,9 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.figures import Figure, Say
-from bench.hadoop import PROJECT, SETTINGS, Story, controller, gone
+from bench.hadoop import SETTINGS, Story, controller, gone
 from bench.hdfs import OUTPUT
-from fawkes.base.errors import FawkesError, UserError
+from bench.lab import run_inside
+from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US, show_bytes
 from fawkes.cli.asking.client import Client
 from fawkes.config.site.site import Site
@@ -140,10 +141,7 @@ class _Round:
         return self._exec(sys.executable, "-m", "bench.hdfs", what, *addresses, user, *more)
 
     def _exec(self, *command: str) -> str:
-        done = self._lab.exec(command, cwd=PROJECT, timeout_s=_LIMIT_S)
-        if done.returncode != 0:
-            raise FawkesError(f"{' '.join(command[:4])} failed: {done.stderr.strip()[-2000:]}")
-        return str(done.stdout)
+        return run_inside(self._lab, *command, limit_s=_LIMIT_S)
 
 
 def left(entries: Sequence[Entry], node: str) -> tuple[int, int, int] | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -84,6 +87,22 @@ class Figure:
             "target": self.target,
             "met": self.met,
         }
+
+
+#: what was measured, its unit, the rounds, and at most how much it should be (None: there is no target)
+Line = tuple[str, str, Sequence[float], float | None]
+
+
+def figures_of(group: str, lines: Iterable[Line]) -> list[Figure]:
+    """Figures that stand beside nothing else."""
+    return [Figure(group=group, what=what, unit=unit, ours=ours, at_most=most) for what, unit, ours, most in lines]
+
+
+def fresh(module: str, *words: str) -> dict[str, float]:
+    """The values that a module measures in a process of its own, where it prints them as JSON."""
+    done = subprocess.run([sys.executable, "-m", module, *words], stdout=subprocess.PIPE, check=True)
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
 
 
 def peak_mb(pid: int | str = "self") -> float:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from bench.figures import Figure, Say, peak_mb
+from bench.figures import Figure, Line, Say, figures_of, fresh, peak_mb
 from fawkes.offline.runs.work import on_processes
 from fawkes.offline.studies.flat.allocators import parsed
 from fawkes.offline.studies.flat.deadlines import TYPES, with_deadlines
@@ -29,14 +28,12 @@ def figures(rounds: int, say: Say) -> list[Figure]:
     say("flat pool: compiling, once")
     compile_pool()
     jobs = f"{TWINS['TR2'].jobs:,} jobs of TR2's twin on {_CAPACITY:,} CPUs, {_KIND}"
-    results = []
+    lines: list[Line] = []
     for name in ALLOCATORS:
         runs = [_fresh(name, say) for _ in range(rounds)]
-        results += [
-            Figure(group=GROUP, what=f"{jobs}: {name}", unit="s", ours=[run["s"] for run in runs], at_most=60),
-            Figure(group=GROUP, what="... peak memory", unit="MB", ours=[run["mb"] for run in runs], at_most=1000),
-        ]
-    return [*results, _grid(say)]
+        lines.append((f"{jobs}: {name}", "s", [run["s"] for run in runs], 60))
+        lines.append(("... peak memory", "MB", [run["mb"] for run in runs], 1000))
+    return [*figures_of(GROUP, lines), _grid(say)]
 
 
 def _grid(say: Say) -> Figure:
@@ -52,9 +49,7 @@ def _grid(say: Say) -> Figure:
 
 def _fresh(name: str, say: Say) -> dict[str, float]:
     say(f"flat pool: {name}")
-    done = subprocess.run([sys.executable, "-m", "bench.flat", name], stdout=subprocess.PIPE, check=True)
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+    return fresh("bench.flat", name)
 
 
 def main(name: str) -> dict[str, float]:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from bench.figures import Figure, Say
+from bench.lab import PROJECT, lab_site, run_inside, until
 from fawkes.base.errors import DeadlineError, FawkesError, UserError
 from fawkes.base.units import SECOND_US
 from fawkes.cli.asking.client import Client
@@ -25,12 +25,10 @@ from fawkes.core.values.events import Condition, Done, NodeObserved, Requested, 
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobLife, JobSpec, JobState, Promise
 from fawkes.engine.ports import Entry
-from fawkes.live.lab import Lab, LabSpec, up
+from fawkes.live.lab import Lab, LabSpec
 from fawkes.live.lab.inside.kdc import SITE_TABLE, serving_realm
 from fawkes.live.lab.inside.wiring import wiring_of
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
-from fawkes.playbook.dist.cache import cached
-from fawkes.playbook.dist.pins import DEFAULT_VERSION, pin
 from fawkes.store.record import to_plain
 from fawkes.store.sqlite import LedgerReader
 
@@ -45,9 +43,7 @@ _TIMES = 1.3
 _TIMES_KERBEROS = 1.5
 _BARE = "bare"
 _SCRIPTS = Path(__file__).parent / "bare"
-PROJECT = Path(__file__).parents[1]
 _LIMIT_S = 600.0
-_LOOK_EVERY_S = 0.25
 #: after a job: its history is written and its logs are gathered meanwhile
 _REST_S = 4.0
 #: EQ gives the only MR-cluster everything; a tick every ten seconds; what does nothing stays
@@ -61,12 +57,16 @@ def figures(rounds: int, say: Say, *, grow: bool) -> list[Figure]:
             "the bare script needs curl and the OpenSSH client",
             hint="On Debian, as root: apt-get install curl openssh-client",
         )
-    cached(pin(DEFAULT_VERSION))
-    with TemporaryDirectory(prefix="fawkes-bench-") as folder:
-        spec = LabSpec(hosts=len(CORE) + len(GROWN), site=Path(folder) / "lab")
-        say(f"hadoop: a lab of {spec.hosts} hosts")
-        with up(spec, tell=say) as lab:
-            return _figures(_rounds(lab, Path(folder), rounds, say, grow=grow))
+    # The script asks the masters with curl, which has no key.
+    lines = {_BARE: f'clients = ["{CONTROLLER_ADDRESS}"]'}
+    for number in range(rounds):
+        lines |= {_ours(number): "", _standby(number): 'masters = "standby"'}
+        lines[_kerberos(number)] = 'security = "kerberos"'
+    clusters = {name: f"min_nodes = 3\nreplication = 2\n{line}\n" for name, line in lines.items()}
+    hosts = len(CORE) + len(GROWN)
+    say(f"hadoop: a lab of {hosts} hosts")
+    with lab_site(hosts, SETTINGS + SITE_TABLE, clusters, say) as (lab, site):
+        return _figures(_rounds(lab, site, rounds, say, grow=grow))
 
 
 def bare_spec(site: Path) -> ClusterSpec:
@@ -141,17 +141,8 @@ def _figures(rounds: _Rounds) -> list[Figure]:
     return figures
 
 
-def _rounds(lab: Lab, folder: Path, rounds: int, say: Say, *, grow: bool) -> _Rounds:
-    site = Site(lab.site)
-    site.settings_file.write_text(SETTINGS + SITE_TABLE)
-    site.clusters_dir.mkdir()
-    # The script asks the masters with curl, which has no key.
-    _write(site, _BARE, f'clients = ["{CONTROLLER_ADDRESS}"]')
-    for number in range(rounds):
-        _write(site, _ours(number), "")
-        _write(site, _standby(number), 'masters = "standby"')
-        _write(site, _kerberos(number), 'security = "kerberos"')
-    script = _Script(lab, folder / "bare")
+def _rounds(lab: Lab, site: Site, rounds: int, say: Say, *, grow: bool) -> _Rounds:
+    script = _Script(lab, site.root.parent / "bare")
     made = _Rounds()
     with serving_realm(site.root, map(_kerberos, range(rounds)), lab.popen):
         for number in range(rounds):
@@ -165,11 +156,6 @@ def _rounds(lab: Lab, folder: Path, rounds: int, say: Say, *, grow: bool) -> _Ro
             say(f"{turn}, bare script")
             made.bare.append(script.run(grow=grow))
     return made
-
-
-def _write(site: Site, name: str, line: str) -> None:
-    """The file of an MR-cluster of three nodes with a line of its own."""
-    (site.clusters_dir / f"{name}.toml").write_text(f"min_nodes = 3\nreplication = 2\n{line}\n")
 
 
 def _ours(number: int) -> str:
@@ -232,10 +218,7 @@ class _Script:
         return self._exec("sh", str(_SCRIPTS / script), str(self._folder), *words)
 
     def _exec(self, *command: str) -> str:
-        done = self._lab.exec(command, cwd=PROJECT, timeout_s=_LIMIT_S)
-        if done.returncode != 0:
-            raise FawkesError(f"{' '.join(command[:3])} failed: {done.stderr.strip()[-2000:]}")
-        return str(done.stdout)
+        return run_inside(self._lab, *command, limit_s=_LIMIT_S)
 
 
 # --- Fawkes
@@ -383,13 +366,3 @@ def controller(lab: Lab, site: Site) -> Iterator[Story]:
             process.wait(_LIMIT_S)
         finally:
             process.kill()
-
-
-def until(what: str, look: Callable[[], T | None]) -> T:
-    """What ``look`` returns as soon as it is something true; DeadlineError when that takes too long."""
-    limit = time.monotonic() + _LIMIT_S
-    while not (answer := look()):
-        if time.monotonic() > limit:
-            raise DeadlineError(f"waited {_LIMIT_S:.0f} s for {what}")
-        time.sleep(_LOOK_EVERY_S)
-    return answer

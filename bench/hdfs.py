@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from fawkes.base.errors import DeadlineError, FawkesError
+from bench.lab import until
+from fawkes.base.errors import FawkesError
 from fawkes.live.hadoop.ports import Ports
 from fawkes.live.wire import masters
 from fawkes.live.wire.hadoop_rpc import REFRESH_HDFS, call
@@ -56,24 +57,19 @@ class Bench:
     def clear(self) -> None:
         """Remove all of it, and wait until no DataNode has a block of it."""
         Hdfs.of(self._masters).delete(_FOLDER)
-        self._until("the DataNodes to remove their blocks", lambda: (self._look().used_bytes or 0) < _BLOCK_BYTES)
+        what = "the DataNodes to remove their blocks"
+        until(what, lambda: (self._look().used_bytes or 0) < _BLOCK_BYTES, limit_s=_LIMIT_S, every_s=_LOOK_EVERY_S)
 
     def leave(self) -> None:
         """HDFS reads its exclude file, which names the node; then it is waited until HDFS has let the node go."""
         _stamp("began")
         call(self._address, Ports().namenode, REFRESH_HDFS, self._masters.user, Deadline.after(_ANSWER_S))
-        self._until("HDFS to let the node go", lambda: self._look().nodes[self._node].state == LEFT)
+        what = "HDFS to let the node go"
+        until(what, lambda: self._look().nodes[self._node].state == LEFT, limit_s=_LIMIT_S, every_s=_LOOK_EVERY_S)
         _stamp("left")
 
     def _look(self) -> Storage:
         return masters.storage(self._masters, Deadline.after(_ANSWER_S))
-
-    def _until(self, what: str, look: Callable[[], bool]) -> None:
-        limit = time.monotonic() + _LIMIT_S
-        while not look():
-            if time.monotonic() > limit:
-                raise DeadlineError(f"waited {_LIMIT_S:.0f} s for {what}")
-            time.sleep(_LOOK_EVERY_S)
 
 
 def _block() -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 from bench.core import Bench, settings
-from bench.figures import Figure, Say, peak_mb
+from bench.figures import Figure, Say, figures_of, fresh, peak_mb
 from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.picture import picture
 from fawkes.core.values.decision import PutTick
@@ -46,45 +46,22 @@ def figures(rounds: int, say: Say) -> list[Figure]:
         (site / "fawkes.toml").write_text("")
         grown_mb = write_year(site / "state", say)
         size_mb = (site / "state" / LEDGER_FILE).stat().st_size / _MB
-        clean = [_fresh("start", site, say) for _ in range(rounds)]
-        killed = [_fresh("killed", site, say) for _ in range(rounds)]
-        power = [_fresh("power", site, say) for _ in range(rounds)]
+        runs = {name: [_fresh(name, site, say) for _ in range(rounds)] for name in ("start", "killed", "power")}
         status = [_status(site) for _ in range(rounds)]
-    steps = f"{clean[0]['steps']:,.0f} steps"
-    return [
-        Figure(
-            group=GROUP,
-            what="10 quiet MR-clusters on 100 nodes: the first day adds, with the rows that are not packed yet",
-            unit="MB",
-            ours=[grown_mb],
-            at_most=2,
-        ),
-        Figure(group=GROUP, what="the mean day of a year adds", unit="MB", ours=[size_mb / _DAYS], at_most=2),
-        Figure(group=GROUP, what=f"a year of it: {steps}, the file", unit="MB", ours=[size_mb]),
-        Figure(
-            group=GROUP,
-            what="opening it and making the state, the last controller having come to its end",
-            unit="s",
-            ours=[run["seconds"] for run in clean],
-            at_most=5,
-        ),
-        Figure(
-            group=GROUP,
-            what="the same after a kill",
-            unit="s",
-            ours=[run["seconds"] for run in killed],
-            at_most=5,
-        ),
-        Figure(
-            group=GROUP,
-            what="the same after a power cut: every page is looked at, none is in memory",
-            unit="s",
-            ours=[run["seconds"] for run in power],
-            at_most=5,
-        ),
-        Figure(group=GROUP, what="its peak memory", unit="MB", ours=[run["peak_mb"] for run in power]),
-        Figure(group=GROUP, what="`fawkes status`, its Python included", unit="s", ours=status, at_most=2),
+    seconds = {name: [run["seconds"] for run in some] for name, some in runs.items()}
+    steps = f"{runs['start'][0]['steps']:,.0f} steps"
+    quiet = "10 quiet MR-clusters on 100 nodes: the first day adds, with the rows that are not packed yet"
+    lines = [
+        (quiet, "MB", [grown_mb], 2),
+        ("the mean day of a year adds", "MB", [size_mb / _DAYS], 2),
+        (f"a year of it: {steps}, the file", "MB", [size_mb], None),
+        ("opening it and making the state, the last controller having come to its end", "s", seconds["start"], 5),
+        ("the same after a kill", "s", seconds["killed"], 5),
+        ("the same after a power cut: every page is looked at, none is in memory", "s", seconds["power"], 5),
+        ("its peak memory", "MB", [run["peak_mb"] for run in runs["power"]], None),
+        ("`fawkes status`, its Python included", "s", status, 2),
     ]
+    return figures_of(GROUP, lines)
 
 
 def write_year(folder: Path, say: Say, days: int = _DAYS) -> float:
@@ -200,10 +177,7 @@ def _fresh(name: str, site: Path, say: Say) -> dict[str, float]:
             db.commit()
     if name == "power":
         _forget(file)
-    command = [sys.executable, "-m", "bench.ledger", str(site / "state")]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+    return fresh("bench.ledger", str(site / "state"))
 
 
 def _forget(file: Path) -> None:

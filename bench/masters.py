@@ -13,27 +13,24 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from bench.figures import Figure, Say
-from bench.hadoop import GROUP, Story, controller, until
+from bench.hadoop import GROUP, Story, controller
+from bench.lab import PROJECT, lab_site, run_inside, until
 from bench.namespace import enlarge_file
 from fawkes.base.errors import FawkesError
 from fawkes.base.units import SECOND_US
 from fawkes.cli.asking.client import Client
 from fawkes.config.site.site import Site
-from fawkes.live.lab import Lab, LabSpec, up
+from fawkes.live.lab import Lab, LabSpec
 from fawkes.live.lab.inside.wiring import wiring_of
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
-from fawkes.playbook.dist.cache import cached
-from fawkes.playbook.dist.pins import DEFAULT_VERSION, pin
 from fawkes.store.record import to_plain
 from fawkes.store.sqlite import LedgerReader
 
 FILES = 1_000_000
 _NAME = "alpha"
 _HOSTS = 3
-_PROJECT = Path(__file__).parents[1]
 _SETTINGS = (
     'preset = "demo"\nperiod = "10s"\nsample_every = "2s"\nidle_time = "10h"\n'
     '[patience]\nsilent = "5s"\nmasters_lost = "5s"\n'
@@ -58,24 +55,16 @@ class Away:
 
 def figures(say: Say, files: int = FILES) -> list[Figure]:
     """Measure on a lab of its own, once."""
-    cached(pin(DEFAULT_VERSION))
-    with (
-        TemporaryDirectory(prefix="fawkes-bench-") as folder,
-        up(LabSpec(hosts=_HOSTS, site=Path(folder) / "lab"), tell=say) as lab,
-    ):
-        return _Bench(lab, say).run(files)
+    with lab_site(_HOSTS, _SETTINGS, {_NAME: _CLUSTER}, say) as (lab, site):
+        return _Bench(lab, site, say).run(files)
 
 
 class _Bench:
-    def __init__(self, lab: Lab, say: Say) -> None:
-        self._lab, self._say = lab, say
-        self._site = Site(lab.site)
+    def __init__(self, lab: Lab, site: Site, say: Say) -> None:
+        self._lab, self._site, self._say = lab, site, say
         self._addresses = {host.name: host.address for host in wiring_of(LabSpec(hosts=_HOSTS)).nodes}
 
     def run(self, files: int) -> list[Figure]:
-        self._site.settings_file.write_text(_SETTINGS)
-        self._site.clusters_dir.mkdir()
-        (self._site.clusters_dir / f"{_NAME}.toml").write_text(_CLUSTER)
         with controller(self._lab, self._site) as story:
             client = Client(self._site)
             client.post("pause", {"reason": "bench"})
@@ -149,7 +138,7 @@ class _Bench:
             ask = [sys.executable, "-m", "bench.masters_probe", key, *self._addresses.values()]
             commands: list[Sequence[str]] = [ask, ["timeout", "600", "bash", "-c", put]]
             started = [
-                self._lab.popen(c, cwd=_PROJECT, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
+                self._lab.popen(c, cwd=PROJECT, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
                 for c in commands
             ]
             try:
@@ -162,11 +151,9 @@ class _Bench:
 
     def _enlarge(self, master: str, files: int) -> int:
         """Kill the NameNode, and give it an image with more files; the bytes of that."""
-        name = self._on_host(
-            master, f"kill -9 $(cut -d' ' -f1 {_PID}); cd {_NN}; ls fsimage_* | grep -v md5 | tail -n 1"
-        )
+        ssh = self._ssh(master)
+        name = self._exec(*ssh, f"kill -9 $(cut -d' ' -f1 {_PID}); cd {_NN}; ls fsimage_* | grep -v md5 | tail -n 1")
         image = self._site.root / name.strip()
-        ssh = [*self._ssh(master)]
         with image.open("wb") as out:
             self._pipe([*ssh, f"cat {_NN}/{image.name}"], stdout=out)
         size = enlarge_file(image, files)
@@ -208,7 +195,7 @@ class _Bench:
             "r = u.Request(sys.argv[1], headers=k(sys.argv[2])); "
             "print(json.load(u.urlopen(r, timeout=5))['beans'][0]['FilesTotal'])"
         )
-        done = self._lab.exec([sys.executable, "-c", code, url, key], cwd=_PROJECT, timeout_s=60)
+        done = self._lab.exec([sys.executable, "-c", code, url, key], cwd=PROJECT, timeout_s=60)
         return int(done.stdout) if done.returncode == 0 else 0
 
     def _fawkes(self, *words: str) -> str:
@@ -217,14 +204,8 @@ class _Bench:
     def _ssh(self, host: str) -> list[str]:
         return ["ssh", "-F", str(self._site.root / "ssh_config"), "-o", "BatchMode=yes", host]
 
-    def _on_host(self, host: str, script: str) -> str:
-        return self._exec(*self._ssh(host), script)
-
     def _exec(self, *command: str) -> str:
-        done = self._lab.exec(command, cwd=_PROJECT, timeout_s=_LIMIT_S)
-        if done.returncode != 0:
-            raise FawkesError(f"{' '.join(command[:3])} failed: {done.stderr.strip()[-2000:]}")
-        return str(done.stdout)
+        return run_inside(self._lab, *command, limit_s=_LIMIT_S)
 
     def _pipe(self, command: Sequence[str], **streams: object) -> None:
         process = self._lab.popen(command, **{"stdin": subprocess.DEVNULL, **streams})

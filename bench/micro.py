@@ -18,8 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench.figures import Say
+from bench.lab import exit_status, to_stderr, until
 from fawkes.base.catalog import Catalog
-from fawkes.base.errors import DeadlineError, FawkesError
+from fawkes.base.errors import FawkesError
 from fawkes.base.units import SECOND_US
 from fawkes.cli.asking.client import Client
 from fawkes.cli.demo.stage import controller_of, lab_of
@@ -28,6 +29,7 @@ from fawkes.config.files.nodeset import fold
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterId, JobId, JobSpec
 from fawkes.live.lab import LabSpec
+from fawkes.offline.scenarios.applications import details_of
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.studies.paper.experiments.micro import ROLES as SIMULATED
 from fawkes.offline.studies.paper.experiments.micro import Bench
@@ -64,7 +66,6 @@ growth = "{growth}"
 outputs = [{{ path = "/replay/output", save_to = "../saved" }}]
 """
 _LIMIT_S = 420.0
-_LOOK_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +236,7 @@ class Cluster:
     def run(self, name: str, profile: Profile) -> float:
         """A job by itself; its seconds in YARN."""
         self.pool.say(f"micro: {name}")
-        spec = JobSpec(id=JobId(name), cluster=ClusterId(self.name), details={"profile": _plain(profile)})
+        spec = JobSpec(id=JobId(name), cluster=ClusterId(self.name), details=details_of(profile))
         return self.submit(load_job(spec, profile, f"/replay/output/{name}", self.pool.jar))
 
     def submit(self, spec: JobSpec) -> float:
@@ -290,20 +291,11 @@ class Cluster:
 
     def wait(self, what: str, look: Callable[[], Any]) -> Any:
         """What ``look`` returns once that is true; DeadlineError after some minutes."""
-        limit = time.monotonic() + _LIMIT_S
-        while not (answer := look()):
-            if time.monotonic() > limit:
-                raise DeadlineError(f"waited {_LIMIT_S:.0f} s for {self.name} {what}")
-            time.sleep(_LOOK_S)
-        return answer
+        return until(f"{self.name} {what}", look, limit_s=_LIMIT_S)
 
     def _serving(self) -> list[dict[str, Any]]:
         nodes = self.pool.client.rows("nodes")
         return [row for row in nodes if row["cluster"] == self.name and row["state"] == "serving"]
-
-
-def _plain(profile: Profile) -> dict[str, int]:
-    return {name: getattr(profile, name) for name in Profile.__dataclass_fields__}
 
 
 def main() -> int:
@@ -311,11 +303,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.micro", description=__doc__)
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table as Markdown")
     arguments = parser.parse_args()
-    try:
-        text = table(rows(lambda said: print(said, file=sys.stderr)))
-    except FawkesError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
+    text = table(rows(to_stderr))
     print(text)
     if arguments.write is not None:
         arguments.write.write_text(text)
@@ -323,4 +311,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

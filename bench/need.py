@@ -13,18 +13,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from bench.deadline_jobs import Plan, Row, ended, play, ready, row_of, simulated, tables, toml, until
+from bench.deadline_jobs import Plan, Row, ended, own_lab, play, ready, row_of, simulated, tables, toml, until
 from bench.figures import Say
 from fawkes.base.units import SECOND_US
-from fawkes.cli.demo.stage import controller_of, lab_of
+from fawkes.cli.demo.stage import controller_of
 from fawkes.config.site.site import Site
 from fawkes.core.values.decision import PutLearned
 from fawkes.core.values.lifecycle import ENDED_JOBS
-from fawkes.core.values.model import JobLife, JobState, Reason
-from fawkes.live.lab import Lab, LabSpec
+from fawkes.core.values.model import JobLife, Reason
+from fawkes.live.lab import Lab
 from fawkes.report import history
 from fawkes.report.words.sentences import sentence
 from fawkes.store.base import Reader
@@ -75,14 +73,9 @@ class Seen:
 
 def run(say: Say) -> Seen:
     """The show in a lab of its own; FawkesError when the lab or a controller fails."""
-    with TemporaryDirectory(prefix="fawkes-need-") as folder:
-        site = Site(Path(folder) / "lab")
-        with lab_of(LabSpec(hosts=HOSTS, site=site.root, nodemanager_memory_bytes=_NODE_BYTES), say) as lab:
-            site.clusters_dir.mkdir(parents=True)
-            for name in CLUSTERS:
-                site.cluster_file(f"{site.clusters_dir}/{name}.toml").write_text(toml(_CLUSTER))
-            site.settings_file.write_text(toml(_SETTINGS))
-            return _played(lab, site, say)
+    with own_lab(HOSTS, _NODE_BYTES, dict.fromkeys(CLUSTERS, toml(_CLUSTER)), say) as (lab, site):
+        site.settings_file.write_text(toml(_SETTINGS))
+        return _played(lab, site, say)
 
 
 def offline() -> Reader:
@@ -137,20 +130,17 @@ def checks(ledger: Reader, rows: Sequence[Row]) -> dict[str, bool]:
     admitted = Counter(str(reason.facts["job"]) for reason in _reasons(ledger, "job-admitted"))
     learned = sum(isinstance(change, PutLearned) for entry in entries for change in entry.decision.changes)
     lost = len(_reasons(ledger, "work-not-known"))
+    teaching = [job for job in jobs if job.granted and job.life in (JobLife.SUCCEEDED, JobLife.KILLED)]
     kept = [row for row in rows if row.granted and row.at_once is not None]
     return {
         "every job has ended": all(job.life in ENDED_JOBS for job in jobs),
         "no job ran more tasks at once than it was granted": all((row.at_once or 0) <= row.granted for row in kept),
         "no job was admitted twice": all(number == 1 for number in admitted.values()),
-        "each job was learned from once": learned + lost == sum(map(_teaches, jobs)),
+        "each job was learned from once": learned + lost == len(teaching),
         "the hopeless job was dropped": any(job.life is JobLife.DROPPED for job in jobs),
         "nodes moved to each MR-cluster in need": {move.target for move in history.moves(ledger) if move.source}
         >= set(CLUSTERS),
     }
-
-
-def _teaches(job: JobState) -> bool:
-    return bool(job.granted) and job.life in (JobLife.SUCCEEDED, JobLife.KILLED)
 
 
 def _reasons(ledger: Reader, code: str) -> list[Reason]:

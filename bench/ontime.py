@@ -24,6 +24,7 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 
 from bench.figures import Say
+from bench.lab import exit_status
 from fawkes.base.catalog import Kind, bundled_dir
 from fawkes.base.errors import FawkesError
 from fawkes.base.units import SECOND_US
@@ -230,29 +231,25 @@ def main(say: Callable[[str], None] = print) -> int:
     given = parser.parse_args()
     args = _ARGS.format(records=given.records, keys=given.keys, tasks=given.tasks, work_us=given.work_us)
     clusters = {"c-1": given.nodes} | ({"c-2": 1} if given.elsewhere else {})
-    try:
-        with (
-            TemporaryDirectory(prefix="fawkes-ontime-") as folder,
-            pool(
-                Path(folder) / "lab",
-                clusters,
-                free=2 if given.elsewhere else 0,
-                memory_mb=given.memory_mb,
-                policy=given.policy,
-                app=given.app,
-                args=args,
-                say=say,
-            ) as made,
-        ):
-            several = given.together or given.elsewhere
-            rows = together(made, given.together, given.elsewhere) if several else relaxed(made, given.times, given.by)
-            say("\n".join(map(line, rows)))
-            say(made.command("explain", "--job", rows[-1].name))
-    except FawkesError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
+    with (
+        TemporaryDirectory(prefix="fawkes-ontime-") as folder,
+        pool(
+            Path(folder) / "lab",
+            clusters,
+            free=2 if given.elsewhere else 0,
+            memory_mb=given.memory_mb,
+            policy=given.policy,
+            app=given.app,
+            args=args,
+            say=say,
+        ) as made,
+    ):
+        several = given.together or given.elsewhere
+        rows = together(made, given.together, given.elsewhere) if several else relaxed(made, given.times, given.by)
+        say("\n".join(map(line, rows)))
+        say(made.command("explain", "--job", rows[-1].name))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

@@ -9,17 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from bench.deadline_jobs import Plan, ended, play, ready, simulated, toml
+from bench.deadline_jobs import Plan, ended, own_lab, play, ready, simulated, toml
 from bench.figures import Say
-from fawkes.cli.demo.stage import controller_of, lab_of
-from fawkes.config.site.site import Site
+from fawkes.cli.demo.stage import controller_of
 from fawkes.core.values.decision import PutJob
 from fawkes.core.values.model import JobLife
 from fawkes.engine.ports import Entry
-from fawkes.live.lab import LabSpec
 from fawkes.store.sqlite import LedgerReader
 
 CLUSTER, POLICY, HOSTS = "one", "pythia", 2
@@ -77,18 +73,14 @@ def offline() -> Orders:
 
 def live(say: Say) -> Orders:
     """On real Hadoop in a lab of its own; FawkesError when the lab or the controller fails."""
-    with TemporaryDirectory(prefix="fawkes-order-") as folder:
-        site = Site(Path(folder) / "lab")
-        with lab_of(LabSpec(hosts=HOSTS, site=site.root, nodemanager_memory_bytes=_NODE_BYTES), say) as lab:
-            site.clusters_dir.mkdir(parents=True)
-            site.cluster_file(f"{site.clusters_dir}/{CLUSTER}.toml").write_text(toml(_CLUSTER))
-            site.settings_file.write_text(toml(_SETTINGS))
-            with controller_of(lab, site) as client:
-                ready(client, site, (CLUSTER,))
-                play(client, ORDER, POLICY, time.monotonic(), say)
-                ended(site, ORDER, POLICY)
-            with closing(LedgerReader(site.state_dir)) as ledger:
-                return orders(ledger.entries())
+    with own_lab(HOSTS, _NODE_BYTES, {CLUSTER: toml(_CLUSTER)}, say) as (lab, site):
+        site.settings_file.write_text(toml(_SETTINGS))
+        with controller_of(lab, site) as client:
+            ready(client, site, (CLUSTER,))
+            play(client, ORDER, POLICY, time.monotonic(), say)
+            ended(site, ORDER, POLICY)
+        with closing(LedgerReader(site.state_dir)) as ledger:
+            return orders(ledger.entries())
 
 
 def document(lived: Orders, modelled: Orders) -> str:

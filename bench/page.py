@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from bench.figures import Figure, Say, peak_mb
+from bench.figures import Figure, Say, figures_of, peak_mb
 from fawkes.base.catalog import Catalog
 from fawkes.base.units import SECOND_US
 from fawkes.config.site.site import Site
@@ -97,11 +97,7 @@ def figures(rounds: int, say: Say) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="fawkes-bench-") as folder:
         say("page: beside a controller")
         values |= beside(Path(folder))
-    return [
-        Figure(group=GROUP, what=what, unit=unit, ours=values[key], at_most=most)
-        for what, unit, key, most in _FIGURES
-        if key in values
-    ]
+    return figures_of(GROUP, ((what, unit, values[key], most) for what, unit, key, most in _FIGURES if key in values))
 
 
 def write_week(folder: Path) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tomllib
 from collections import Counter
@@ -28,7 +27,8 @@ from statistics import fmean
 from typing import Any
 
 from bench.figures import Say
-from fawkes.base.errors import ExitStatus, FawkesError
+from bench.lab import command_on, exit_status, to_stderr
+from fawkes.base.errors import ExitStatus
 from fawkes.cli.demo.stage import controller_of, lab_of
 from fawkes.config.site.site import Site
 from fawkes.live.lab import LabSpec
@@ -83,8 +83,8 @@ def run(folder: Path, workload: str, policy: str, model: Path, say: Say) -> None
             say(f"pairs: {workload} under {policy}")
             since = datetime.now(UTC).isoformat(timespec="seconds").removesuffix("+00:00")
             out = folder / f"replay-{workload}-{policy}"
-            rows = _fawkes(site, "replay", str(scenario), "--out", str(out), "-o", "json")
-            _fawkes(site, "record", "--since", since, "--model", str(model), "--out", str(done))
+            rows = command_on(site, "replay", str(scenario), "--out", str(out), "-o", "json")
+            command_on(site, "record", "--since", since, "--model", str(model), "--out", str(done))
     (done / "replay.json").write_text(rows)
 
 
@@ -94,7 +94,7 @@ def pairs(folder: Path, workload: str, policies: Sequence[str]) -> Iterator[Pair
         record = str(folder / f"{workload}-{before}")
         options = ("--policies", f"{before},{after}", "--replays", str(REPLAYS), "-o", "json")
         # Exit code 4: ranked, but not reproduced, and then every verdict is that nobody can tell.
-        answer = json.loads(_fawkes(Site(folder), "whatif", record, *options, good=(0, ExitStatus.PARTIAL)))
+        answer = json.loads(command_on(Site(folder), "whatif", record, *options, good=(0, ExitStatus.PARTIAL)))
         row = next(row for row in answer["rows"] if row["policy"] == after)
         seen = _slowdown(folder, workload, after) / _slowdown(folder, workload, before) - 1
         yield Pair(workload, before, after, row["verdict"], row["change"], seen, answer["line"])
@@ -129,14 +129,6 @@ def seen(folder: Path, workload: str, policies: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _fawkes(site: Site, *words: str, good: Sequence[int] = (0,)) -> str:
-    command = [sys.executable, "-m", "fawkes", "--site", str(site.root), *words]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, check=False)
-    if done.returncode not in good:
-        raise FawkesError(f"`fawkes {' '.join(words)}` ended with {done.returncode}: {done.stdout[-2000:]}")
-    return done.stdout
-
-
 def main() -> int:
     """Run what is missing, and print the table; 1 when something wrong was told."""
     parser = argparse.ArgumentParser(prog="python -m bench.pairs", description=__doc__)
@@ -149,18 +141,14 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     compared: list[Pair] = []
     runs: list[str] = []
-    try:
-        for workload in arguments.workloads.split(","):
-            for policy in policies:
-                run(folder, workload, policy, arguments.model.absolute(), lambda said: print(said, file=sys.stderr))
-            compared += pairs(folder, workload, policies)
-            runs.append(seen(folder, workload, policies))
-    except FawkesError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
+    for workload in arguments.workloads.split(","):
+        for policy in policies:
+            run(folder, workload, policy, arguments.model.absolute(), to_stderr)
+        compared += pairs(folder, workload, policies)
+        runs.append(seen(folder, workload, policies))
     print("\n\n".join([table(compared), *runs]))
     return 0 if all(pair.right for pair in compared) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

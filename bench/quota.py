@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 
 from bench.figures import Figure, Say
+from bench.lab import measured_inside
 from fawkes.base.errors import FawkesError
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterId, NodeId
@@ -33,7 +34,6 @@ _PERIOD_S, _COST_S, _SHARE_S, _SETTLE_S = 0.5, 60.0, 10.0, 1.0
 _SHARES = (25, 50, 100)
 _DEADLINE_S = 30.0
 _CLUSTER = ClusterId("bench")
-_PROJECT = Path(__file__).parents[1]
 
 
 def figures(rounds: int, say: Say) -> list[Figure]:
@@ -44,11 +44,7 @@ def figures(rounds: int, say: Say) -> list[Figure]:
         )
         say(f"quota: a lab of {HOSTS} hosts")
         with up(spec, tell=say) as lab:
-            inside = [sys.executable, "-m", "bench.quota", str(lab.site), str(rounds)]
-            done = lab.exec(inside, cwd=_PROJECT, stderr=None)
-    if done.returncode != 0:
-        raise FawkesError("the measurement inside of the lab failed", hint="The reason stands above")
-    measured: dict[str, list[float]] = json.loads(done.stdout)
+            measured = measured_inside(lab, "bench.quota", str(rounds))
     late = sorted(measured["in force"])[max(0, -(-rounds * 95 // 100) - 1)]
     what = f"from a decision until all quotas of {HOSTS} hosts are read back"
     cost = f"processor of a node, {1 / _PERIOD_S:.0f} settings a second for {_COST_S:.0f} s, with the guard"

@@ -10,13 +10,12 @@ import gzip
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from bench.figures import Figure, Say, peak_mb
+from bench.figures import Figure, Say, figures_of, fresh, peak_mb
 from fawkes.workload.changing.writers import write
 from fawkes.workload.formats.formats import read_workload
 from fawkes.workload.making.facebook import like_facebook
@@ -45,28 +44,25 @@ def figures(rounds: int, say: Say) -> list[Figure]:
     def values(name: str, key: str) -> list[float]:
         return [run[key] for run in measured[name]]
 
-    megabytes = RUMEN_BYTES // _MB
-    return [
-        Figure(
-            group=GROUP, what=f"SWIM, {FACEBOOK_JOBS:,} jobs", unit="s", ours=values("swim", "seconds"), at_most=0.2
-        ),
-        Figure(group=GROUP, what=f"SWF, {SWF_JOBS:,} jobs", unit="s", ours=values("swf", "seconds"), at_most=10),
-        Figure(
-            group=GROUP, what=f"SWF, {SWF_JOBS:,} jobs: memory", unit="MB", ours=values("swf", "megabytes"), at_most=500
-        ),
-        Figure(
-            group=GROUP,
-            what=f"Rumen, {megabytes} MB of JSON",
-            unit="s",
-            ours=values("rumen", "seconds"),
-            other=values("json", "seconds"),
-            than="Python's json alone",
-            at_most=1,
-        ),
-        Figure(
-            group=GROUP, what=f"Rumen, {megabytes} MB of JSON: memory", unit="MB", ours=values("rumen", "megabytes")
-        ),
+    rumen_json = f"Rumen, {RUMEN_BYTES // _MB} MB of JSON"
+    rigid = f"SWF, {SWF_JOBS:,} jobs"
+    lines = [
+        (f"SWIM, {FACEBOOK_JOBS:,} jobs", "s", values("swim", "seconds"), 0.2),
+        (rigid, "s", values("swf", "seconds"), 10),
+        (f"{rigid}: memory", "MB", values("swf", "megabytes"), 500),
+        (f"{rumen_json}: memory", "MB", values("rumen", "megabytes"), None),
     ]
+    beside = Figure(
+        group=GROUP,
+        what=rumen_json,
+        unit="s",
+        ours=values("rumen", "seconds"),
+        other=values("json", "seconds"),
+        than="Python's json alone",
+        at_most=1,
+    )
+    *before, memory = figures_of(GROUP, lines)
+    return [*before, beside, memory]
 
 
 def _swim(path: Path, given: str | None) -> Path:
@@ -107,10 +103,7 @@ def _write_rumen(path: Path, jobs: bytes) -> None:
 
 
 def _fresh(name: str, path: Path, say: Say) -> dict[str, float]:
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.readers", name, str(path)], capture_output=True, text=True, check=True
-    )
-    measured: dict[str, float] = json.loads(done.stdout)
+    measured = fresh("bench.readers", name, str(path))
     say(f"readers: {name} {measured['seconds']:.2f} s")
     return measured
 

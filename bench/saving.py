@@ -7,15 +7,15 @@ import sys
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from bench.figures import Figure, Say
-from bench.hadoop import PROJECT, SETTINGS, controller
+from bench.hadoop import SETTINGS, controller
+from bench.lab import PROJECT, lab_site
 from fawkes.base.errors import FawkesError
 from fawkes.cli.asking.client import Client
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterLife
-from fawkes.live.lab import Lab, LabSpec, up
+from fawkes.live.lab import Lab
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.criu import debian
 from fawkes.playbook.dist import pieces
@@ -44,27 +44,21 @@ def figures(rounds: int, say: Say) -> list[Figure]:
     """Measure on the controller's side of a lab of its own, with the HDFS of an MR-cluster of one node."""
     pieces.provide((*pieces.of_name("tasks"), *pieces.of_name("criu")))
     ours, bare = [], []
-    with TemporaryDirectory(prefix="fawkes-bench-") as name:
-        folder = Path(name)
+    cluster = f'min_nodes = 1\nreplication = 1\nclients = ["{CONTROLLER_ADDRESS}"]\n'
+    with lab_site(1, SETTINGS, {_CLUSTER: cluster}, say) as (lab, site):
+        folder = site.root.parent
         (folder / "count.py").write_text(_PROGRAM)
         with tarfile.open(debian.place_of(debian.CRIU)) as tar:
             tar.extractall(folder / "criu", filter="data")
-        with up(LabSpec(hosts=1, site=folder / "lab"), tell=say) as lab:
-            site = Site(lab.site)
-            site.settings_file.write_text(SETTINGS)
-            site.clusters_dir.mkdir()
-            (site.clusters_dir / f"{_CLUSTER}.toml").write_text(
-                f'min_nodes = 1\nreplication = 1\nclients = ["{CONTROLLER_ADDRESS}"]\n'
-            )
-            with controller(lab, site) as story:
-                client = Client(site)
-                client.post("request", {"spec": to_plain(site.cluster(_CLUSTER))})
-                story.until("the MR-cluster", lambda: client.rows("clusters")[0]["state"] == ClusterLife.RUNNING.value)
-                scripts = tuple(map(str, (TASKS.sources / "fawkes-task", debian.SCRIPT, place_of(TASKS))))
-                for number in range(rounds):
-                    say(f"saving: round {number + 1} of {rounds}")
-                    ours.append(_times(lab, site, folder, "saving.sh", f"ours-{number}", scripts))
-                    bare.append(_times(lab, site, folder, "bare/saving.sh", f"bare-{number}"))
+        with controller(lab, site) as story:
+            client = Client(site)
+            client.post("request", {"spec": to_plain(site.cluster(_CLUSTER))})
+            story.until("the MR-cluster", lambda: client.rows("clusters")[0]["state"] == ClusterLife.RUNNING.value)
+            scripts = tuple(map(str, (TASKS.sources / "fawkes-task", debian.SCRIPT, place_of(TASKS))))
+            for number in range(rounds):
+                say(f"saving: round {number + 1} of {rounds}")
+                ours.append(_times(lab, site, folder, "saving.sh", f"ours-{number}", scripts))
+                bare.append(_times(lab, site, folder, "bare/saving.sh", f"bare-{number}"))
     return [
         Figure(
             group=_GROUP,

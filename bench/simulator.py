@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench import accasim
-from bench.figures import Figure, Say, peak_mb
+from bench.figures import Figure, Say, fresh, peak_mb
 from fawkes.base.catalog import Catalog
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import StartJob
@@ -126,10 +125,7 @@ def _there(variable: str, what: str, say: Say) -> bool:
 
 def _fresh(name: str, say: Say) -> dict[str, float]:
     say(f"simulator: {name}")
-    command = [sys.executable, "-m", "bench.simulator", *name.split()]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+    return fresh("bench.simulator", *name.split())
 
 
 # --- in the fresh process

@@ -15,9 +15,9 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from bench.figures import Say
+from bench.lab import exit_status, to_stderr
 from bench.micro import DISK, LIKE_LAB, MB, SETTINGS, Cluster, Pool
 from fawkes.base.catalog import Catalog
-from fawkes.base.errors import FawkesError
 from fawkes.cli.demo.stage import controller_of, lab_of
 from fawkes.config.jobs.jobs import job_of
 from fawkes.config.site.site import Site
@@ -180,14 +180,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.sites", description=__doc__)
     parser.add_argument("--link", choices=list(LINKS), action="append", help="only this link, named as in the table")
     arguments = parser.parse_args()
-    try:
-        measured = list(rows(lambda said: print(said, file=sys.stderr), arguments.link or list(LINKS)))
-    except FawkesError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
-    print(table(measured))
+    print(table(list(rows(to_stderr, arguments.link or list(LINKS)))))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

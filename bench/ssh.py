@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 
 from bench.figures import Figure, Say
+from bench.lab import measured_inside
 from bench.tools import tools
-from fawkes.base.errors import FawkesError
 from fawkes.config.site.site import Site
 from fawkes.live.lab import LabSpec, up
 from fawkes.live.nodes.fleet import Fleet
@@ -26,7 +26,6 @@ CHECK_GROUP = f"`fawkes check` of {HOSTS} hosts"
 _MEMORY_BYTES = 64_000_000
 _NEW_FASTER, _KEPT_FASTER = 3.0, 15.0
 _DEADLINE_S = 120.0
-_PROJECT = Path(__file__).parents[1]
 
 
 def figures(rounds: int, say: Say) -> list[Figure]:
@@ -38,11 +37,7 @@ def figures(rounds: int, say: Say) -> list[Figure]:
         with up(spec, tell=say) as lab:
             own = Path(folder) / "own"
             own.mkdir()
-            inside = [sys.executable, "-m", "bench.ssh", str(lab.site), str(programs), str(own), str(rounds)]
-            done = lab.exec(inside, cwd=_PROJECT, stderr=None)
-    if done.returncode != 0:
-        raise FawkesError("the measurement inside of the lab failed", hint="The reason stands above")
-    times: dict[str, list[float]] = json.loads(done.stdout)
+            times = measured_inside(lab, "bench.ssh", str(programs), str(own), str(rounds))
 
     def against(kind: str, other: str, than: str, faster: float) -> Figure:
         ours = times[f"fleet {kind}"]

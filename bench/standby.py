@@ -11,16 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from bench.figures import Figure, Say
-from bench.hadoop import GROUP, PROJECT, SETTINGS, Story, controller, until
+from bench.hadoop import GROUP, SETTINGS, Story, controller
+from bench.lab import PROJECT, lab_site, until
 from fawkes.cli.asking.client import Client
 from fawkes.config.site.site import Site
-from fawkes.live.lab import Lab, LabSpec, up
+from fawkes.live.lab import Lab
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
-from fawkes.playbook.dist.cache import cached
-from fawkes.playbook.dist.pins import DEFAULT_VERSION, pin
 from fawkes.store.record import to_plain
 
 _NAME = "alpha"
@@ -50,22 +48,16 @@ def longest_gap_s(puts: Sequence[Put]) -> float:
 
 def figures(rounds: int, say: Say) -> list[Figure]:
     """Measure on a lab of its own: the host is off, then it is back at once with an empty disk."""
-    cached(pin(DEFAULT_VERSION))
-    with TemporaryDirectory(prefix="fawkes-bench-") as folder:
-        spec = LabSpec(hosts=_HOSTS, site=Path(folder) / "lab")
-        with up(spec, tell=say) as lab:
-            return _Bench(lab, say).run(rounds)
+    with lab_site(_HOSTS, SETTINGS, {_NAME: _CLUSTER}, say) as (lab, site):
+        return _Bench(lab, site, say).run(rounds)
 
 
 class _Bench:
-    def __init__(self, lab: Lab, say: Say) -> None:
-        self._lab, self._say, self._site = lab, say, Site(lab.site)
+    def __init__(self, lab: Lab, site: Site, say: Say) -> None:
+        self._lab, self._say, self._site = lab, say, site
         self._client = Client(self._site)
 
     def run(self, rounds: int) -> list[Figure]:
-        self._site.settings_file.write_text(SETTINGS)
-        self._site.clusters_dir.mkdir()
-        (self._site.clusters_dir / f"{_NAME}.toml").write_text(_CLUSTER)
         off, answers = [], []
         with controller(self._lab, self._site) as story:
             self._client.post("request", {"spec": to_plain(self._site.cluster(_NAME))})

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from bench.deadline_jobs import ready, toml, until
 from bench.figures import Say
-from fawkes.base.errors import FawkesError
+from bench.lab import exit_status, to_stderr, write_clusters
 from fawkes.base.units import SECOND_US
 from fawkes.cli.asking.client import Client
 from fawkes.cli.demo.stage import controller_of, lab_of
@@ -219,10 +219,8 @@ def live(folder: Path, checkpoint: str, say: Say) -> None:
     pieces.provide((*pieces.of_job("stream"), *pieces.of_name("tasks")), say=say)
     site = Site(folder / "lab")
     with lab_of(LabSpec(hosts=5, site=site.root, nodemanager_memory_bytes=2_100_000_000), say) as lab:
-        site.clusters_dir.mkdir(parents=True)
+        write_clusters(site, {name: toml({**_NODES, **own}) for name, own in _CLUSTERS.items()})
         site.settings_file.write_text(toml(_SETTINGS))
-        for name, own in _CLUSTERS.items():
-            site.cluster_file(f"{site.clusters_dir}/{name}.toml").write_text(toml({**_NODES, **own}))
         (site.root / "count.sh").write_text(_COUNT)
         shutil.copy(_PROGRAM, site.root)
         with controller_of(lab, site) as client:
@@ -276,16 +274,12 @@ def main() -> int:
     arguments = parser.parse_args()
     for checkpoint in arguments.checkpoint or ("own", "none"):
         folder = arguments.folder.absolute() / checkpoint
-        try:
-            if not (folder / LEDGER).exists():
-                live(folder, checkpoint, lambda said: print(said, file=sys.stderr))
-            with closing(LedgerReader(folder / LEDGER)) as ledger, (folder / EVENTS).open() as lines:
-                gap = gap_of(batches_of(lines), changes_of(course_of(ledger)))
-                text = f"{table(ledger)}\n{summary(ledger, gap)}"
-                drawn = picture(ledger)
-        except FawkesError as error:
-            print(error, file=sys.stderr)
-            return error.exit_status
+        if not (folder / LEDGER).exists():
+            live(folder, checkpoint, to_stderr)
+        with closing(LedgerReader(folder / LEDGER)) as ledger, (folder / EVENTS).open() as lines:
+            gap = gap_of(batches_of(lines), changes_of(course_of(ledger)))
+            text = f"{table(ledger)}\n{summary(ledger, gap)}"
+            drawn = picture(ledger)
         print(f"batch tasks with checkpoint = {checkpoint}\n\n{text}")
         (folder / "stream.md").write_text(text)
         (folder / "stream.png").write_bytes(style.rendered(drawn))
@@ -293,4 +287,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

@@ -7,7 +7,6 @@ nothing is fitted: constants of another day are judged by a run of today.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.figures import Say
+from bench.lab import command_on, to_stderr
 from fawkes.base.errors import FawkesError
 from fawkes.cli.demo.stage import controller_of, lab_of
 from fawkes.config.site.site import Site
@@ -37,31 +37,23 @@ def recorded(folder: Path, names: Sequence[str], say: Say) -> list[Path]:
             for name in names:
                 since = datetime.now(UTC).isoformat(timespec="seconds").removesuffix("+00:00")
                 say(f"trust: {name}")
-                _fawkes(site, "replay", name, "--out", str(folder / f"replay-{name}"))
+                command_on(site, "replay", name, "--out", str(folder / f"replay-{name}"))
                 records.append(folder / name)
-                _fawkes(site, "record", "--since", since, "--out", str(records[-1]))
+                command_on(site, "record", "--since", since, "--out", str(records[-1]))
                 for cluster in WORKLOADS[name]:
-                    _fawkes(site, "release", cluster, "--yes", "--wait", "--discard-data")
+                    command_on(site, "release", cluster, "--yes", "--wait", "--discard-data")
     return records
 
 
 def judged(records: list[Path], model: Path) -> str:
     """Constants fitted on all records but the last, and how well they predict that: the command's table."""
     *fitted, last = (str(record) for record in records)
-    return _fawkes(Site(model.parent), "calibrate", *fitted, "--out", str(model), "--force", "--validate", last)
+    return command_on(Site(model.parent), "calibrate", *fitted, "--out", str(model), "--force", "--validate", last)
 
 
 def judged_again(record: Path, model: Path) -> str:
     """How well constants that were fitted before predict a record: the command's table."""
-    return _fawkes(Site(record.parent), "calibrate", "--model", str(model.absolute()), "--validate", str(record))
-
-
-def _fawkes(site: Site, *words: str) -> str:
-    command = [sys.executable, "-m", "fawkes", "--site", str(site.root), *words]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, check=False)
-    if done.returncode:
-        raise FawkesError(f"`fawkes {' '.join(words)}` ended with {done.returncode}: {done.stdout[-2000:]}")
-    return done.stdout
+    return command_on(Site(record.parent), "calibrate", "--model", str(model.absolute()), "--validate", str(record))
 
 
 def main() -> int:
@@ -87,7 +79,7 @@ def main() -> int:
 
 def _table(folder: Path, model: Path | None) -> str:
     names = tuple(WORKLOADS) if model is None else tuple(WORKLOADS)[-1:]
-    records = recorded(folder, names, lambda said: print(said, file=sys.stderr))
+    records = recorded(folder, names, to_stderr)
     return judged(records, folder / "model.toml") if model is None else judged_again(records[-1], model)
 
 

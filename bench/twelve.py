@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bench.deadline_jobs import ready, run_of, toml, until
 from bench.figures import Say
 from bench.hadoop import gone
+from bench.lab import exit_status, to_stderr
 from fawkes.base.errors import FawkesError
 from fawkes.base.units import SECOND_US
 from fawkes.cli.asking.client import Client
@@ -375,20 +376,16 @@ def main() -> int:
     parser.add_argument("--offline", action="store_true", help="without the lab")
     arguments = parser.parse_args()
     folder, policies = arguments.folder.absolute(), arguments.policies.split(",")
-    try:
-        if not arguments.offline and not (folder / LEDGER).exists():
-            live(folder, policies, lambda said: print(said, file=sys.stderr))
-        places: list[tuple[str, Callable[[str], Reader]]] = [("simulated", offline)]
-        with ExitStack() as stack:
-            if (folder / LEDGER).exists():
-                ledger = stack.enter_context(closing(LedgerReader(folder / LEDGER)))
-                places.insert(0, ("live", lambda policy: ledger))
-            runs = [(policy, [(where, read(policy)) for where, read in places]) for policy in policies]
-            text = table(row_of(store, policy, where) for policy, of in runs for where, store in of)
-            drawn = picture([(policy, [(w, course_of(s, policy)) for w, s in of]) for policy, of in runs])
-    except FawkesError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
+    if not arguments.offline and not (folder / LEDGER).exists():
+        live(folder, policies, to_stderr)
+    places: list[tuple[str, Callable[[str], Reader]]] = [("simulated", offline)]
+    with ExitStack() as stack:
+        if (folder / LEDGER).exists():
+            ledger = stack.enter_context(closing(LedgerReader(folder / LEDGER)))
+            places.insert(0, ("live", lambda policy: ledger))
+        runs = [(policy, [(where, read(policy)) for where, read in places]) for policy in policies]
+        text = table(row_of(store, policy, where) for policy, of in runs for where, store in of)
+        drawn = picture([(policy, [(w, course_of(s, policy)) for w, s in of]) for policy, of in runs])
     print(text)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "twelve.md").write_text(text)
@@ -398,4 +395,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from statistics import median
 
 from bench.core import GROUP, Bench, equal, sampled, settings
-from bench.figures import Figure, Say
+from bench.figures import Figure, Say, fresh
 from fawkes.core.state.admitting import Admission, Done
 from fawkes.core.state.state import evolve
 from fawkes.core.values.decision import PutLearned
@@ -42,9 +41,7 @@ def figures(rounds: int, say: Say) -> list[Figure]:
 
 def _fresh(policy: str, say: Say) -> dict[str, float]:
     say(f"core: 1,000 jobs wait under {policy}")
-    done = subprocess.run([sys.executable, "-m", "bench.waiting", policy], stdout=subprocess.PIPE, check=True)
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+    return fresh("bench.waiting", policy)
 
 
 # --- in the fresh process

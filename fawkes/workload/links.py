@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from fawkes.workload.model import TraceJob
 
 
-def renamed(jobs: Iterable[TraceJob], prefix: str) -> tuple[TraceJob, ...]:
-    """The jobs with something in front of their ids."""
-    return tuple(
-        replace(job, id=f"{prefix}{job.id}", after=tuple(f"{prefix}{before}" for before in job.after)) for job in jobs
-    )
+def renamed(jobs: Iterable[TraceJob], name: Callable[[str], str]) -> tuple[TraceJob, ...]:
+    """The jobs with other ids: ``name`` gives the new one of an id."""
+    return tuple(replace(job, id=name(job.id), after=tuple(map(name, job.after))) for job in jobs)
 
 
 def relinked(jobs: Sequence[TraceJob]) -> tuple[TraceJob, ...]:

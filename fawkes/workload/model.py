@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fawkes.base.errors import UserError
@@ -131,17 +131,12 @@ class Trace:
     format: str = ""
 
 
-def check_order(jobs: Sequence[TraceJob]) -> None:
-    """Nothing when every job can be submitted once.
+def in_order(jobs: Sequence[TraceJob]) -> tuple[TraceJob, ...]:
+    """The jobs with each one behind all that it is ``after``, else in the order given.
 
     UserError when two jobs have one id, when a job is after one that is not there, or when jobs wait for each other in
     a circle (all of it is named).
     """
-    in_order(jobs)
-
-
-def in_order(jobs: Sequence[TraceJob]) -> tuple[TraceJob, ...]:
-    """The jobs with each one behind all that it is ``after``, else in the order given; errors as ``check_order``."""
     known = {job.id: job for job in jobs}
     if len(known) != len(jobs):
         _refuse_twice(jobs)
@@ -184,12 +179,5 @@ def _circle(known: Mapping[str, TraceJob], stuck: set[str]) -> list[str]:
     while at not in path:
         path[at] = None
         at = next(other for other in known[at].after if other in stuck)
-    return [*_from(path, at), at]
-
-
-def _from(path: Mapping[str, None], start: str) -> Iterator[str]:
-    begun = False
-    for job_id in path:
-        begun = begun or job_id == start
-        if begun:
-            yield job_id
+    ids = list(path)
+    return [*ids[ids.index(at) :], at]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fawkes.base.errors import ExitStatus, UserError
-from fawkes.workload.model import Dropped, TraceJob, check_order, in_order
+from fawkes.workload.model import Dropped, TraceJob, in_order
 
 
 def job(name: str, *after: str) -> TraceJob:
@@ -45,17 +45,17 @@ def test_what_was_dropped_is_told_most_frequent_first() -> None:
 )
 def test_an_order_that_cannot_be_is_refused_and_says_why(jobs: list[TraceJob], said: str) -> None:
     with pytest.raises(UserError, match=said) as caught:
-        check_order(jobs)
+        in_order(jobs)
     assert caught.value.exit_status is ExitStatus.USAGE
 
 
 def test_a_job_may_name_another_one_twice() -> None:
-    check_order([job("a"), job("b", "a", "a")])
+    in_order([job("a"), job("b", "a", "a")])
 
 
 def test_a_long_chain_needs_no_deep_stack() -> None:
     jobs = [job("0"), *(job(str(at), str(at - 1)) for at in range(1, 5000))]
-    check_order(jobs)
+    in_order(jobs)
     assert [placed.id for placed in in_order(jobs[::-1])] == [str(at) for at in range(5000)]
 
 

@@ -158,7 +158,7 @@ def _part(
     attempts.kind[others] = chance.permutation(
         np.repeat((FAIL, FINISH, KILL, LOST), _whole(np.array(law.ends) / sum(law.ends) * others.sum(), chance))
     )
-    _account(truth, attempts, cell, request, first)
+    _account(truth, attempts, cell, first)
     return _table(attempts, cell, request, (int(waiting.sum()), int(left.sum())), law, window, part, chance, truth)
 
 
@@ -295,7 +295,7 @@ def _place(singles: _Attempts, chosen: Ints, chained: _Attempts, victims: Ints, 
     singles.machine[chosen] = chained.machine[victims]
 
 
-def _account(truth: Truth, attempts: _Attempts, cell: Ints, request: Reals, chains: int) -> None:
+def _account(truth: Truth, attempts: _Attempts, cell: Ints, chains: int) -> None:
     evicted = attempts.kind == EVICT
     groups = cell[attempts.task]
     shape, size = truth.schedules.shape, truth.schedules.size

@@ -59,7 +59,8 @@ def observed(records: Sequence[Record]) -> Observations:
     for record in records:
         with record.ledger() as ledger:
             _of_ledger(observations, seen_in(ledger, record.span))
-            runs = runs_of(record, [job for job in history.jobs(ledger) if _ran(job, record)])
+            jobs = [job for job in history.jobs(ledger) if job.id in record.known]
+            runs = runs_of(record, [job for job in jobs if job.life is JobLife.SUCCEEDED])
             begun = job_starts(ledger)
             comings = comings_in(ledger, record.span)
         observations.add("job_start", _job_starts(runs, begun))
@@ -85,10 +86,6 @@ def observed(records: Sequence[Record]) -> Observations:
         cores = median(seen if len(seen) >= LEAST else [cores for _, cores in shared] or [DAS4.cores])
         observations.add("task_start_cpu", [each_us * cores for each_us in crowds])
     return observations
-
-
-def _ran(job: JobState, record: Record) -> bool:
-    return job.id in record.known and job.life is JobLife.SUCCEEDED
 
 
 def runs_of(record: Record, jobs: Sequence[JobState]) -> list[ObservedRun]:

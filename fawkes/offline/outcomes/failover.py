@@ -46,31 +46,41 @@ MASTERS = tuple(each.name for each in fields(MastersLost))
 
 
 @dataclass(slots=True)
-class _Cluster:
-    """The masters of one MR-cluster, by a store; ``since_us`` is when they were lost, if they are away."""
+class _Stopwatch:
+    """The time in which something holds; ``since_us`` is since when, if it holds now."""
 
     since_us: int | None = None
-    away_us: int = 0
+    us: int = 0
+
+    def holds(self, now: bool, at_us: int) -> bool:
+        """It holds from now on, or no more; True if it did not hold before."""
+        begins = now and self.since_us is None
+        if begins:
+            self.since_us = at_us
+        elif not now and self.since_us is not None:
+            self.us += at_us - self.since_us
+            self.since_us = None
+        return begins
+
+
+@dataclass(slots=True)
+class _Cluster:
+    """The masters of one MR-cluster, by a store: whether they are away, and whether a second NameNode runs."""
+
+    away: _Stopwatch = field(default_factory=_Stopwatch)
+    ready: _Stopwatch = field(default_factory=_Stopwatch)
+    runs: _Stopwatch = field(default_factory=_Stopwatch)
     moves: int = 0
     lacks_us: int = 0
     again: list[tuple[JobId, int]] = field(default_factory=list)
-    ready_since_us: int | None = None
-    runs_since_us: int | None = None
-    ready_us: int = 0
-    runs_us: int = 0
     starts_s: float = 0.0
 
     def has(self, state: ClusterState, at_us: int) -> None:
         """The standing of its second NameNode from now on."""
         standby = state.standby if state.life in WITH_MASTERS else None
-        ready = standby is not None and standby.ready
-        if ready != (self.ready_since_us is not None):
-            self.ready_us += 0 if self.ready_since_us is None else at_us - self.ready_since_us
-            self.ready_since_us = at_us if ready else None
-        if (standby is not None) != (self.runs_since_us is not None):
-            self.runs_us += 0 if self.runs_since_us is None else at_us - self.runs_since_us
-            self.runs_since_us = None if standby is None else at_us
-            self.starts_s += 0.0 if standby is None else NAMENODE_S + JOURNALNODE_S * len(standby.journal)
+        self.ready.holds(standby is not None and standby.ready, at_us)
+        if self.runs.holds(standby is not None, at_us) and standby is not None:
+            self.starts_s += NAMENODE_S + JOURNALNODE_S * len(standby.journal)
 
     def arms(self, effect: ArmStandby) -> None:
         """A second NameNode was brought up again; with another journal both were, and a JournalNode.
@@ -82,28 +92,18 @@ class _Cluster:
 
     def end(self, at_us: int) -> None:
         """The run ends."""
-        self.serve(at_us)
-        self.ready_us += 0 if self.ready_since_us is None else at_us - self.ready_since_us
-        self.runs_us += 0 if self.runs_since_us is None else at_us - self.runs_since_us
-
-    def away(self, at_us: int) -> None:
-        if self.since_us is None:
-            self.since_us = at_us
-
-    def serve(self, at_us: int) -> None:
-        if self.since_us is not None:
-            self.away_us += at_us - self.since_us
-            self.since_us = None
+        for watch in (self.away, self.ready, self.runs):
+            watch.holds(False, at_us)
 
     def cost(self, tasks_us: Mapping[tuple[JobId, int], int] | None) -> MastersLost:
         return MastersLost(
-            masters_away_s=self.away_us / SECOND_US,
+            masters_away_s=self.away.us / SECOND_US,
             masters_moves=self.moves,
             masters_lacks_s=self.lacks_us / SECOND_US,
             jobs_again=len(self.again),
             work_again_s=None if tasks_us is None else sum(tasks_us.get(a, 0) for a in self.again) / SECOND_US,
-            standby_s=self.ready_us / SECOND_US,
-            standby_cpu_s=self.starts_s + IDLE_CORES * self.runs_us / SECOND_US,
+            standby_s=self.ready.us / SECOND_US,
+            standby_cpu_s=self.starts_s + IDLE_CORES * self.runs.us / SECOND_US,
         )
 
 
@@ -116,7 +116,7 @@ def masters_lost(store: Reader, tasks: Sequence[TaskEvent] | None = None) -> dic
         at_us = entry.event.at_us
         if isinstance(entry.event, MastersSeen):
             cluster = clusters.setdefault(entry.event.cluster, _Cluster())
-            (cluster.away if entry.event.error else cluster.serve)(at_us)
+            cluster.away.holds(bool(entry.event.error), at_us)
         for reason in entry.decision.reasons:
             name = reason.facts.get("cluster")
             if isinstance(name, str):
@@ -144,10 +144,10 @@ def _saw(clusters: dict[str, _Cluster], name: str, code: str, facts: Mapping[str
     match code:
         case "masters-move":
             # Planned ones serve until now.
-            clusters.setdefault(name, _Cluster()).away(at_us)
+            clusters.setdefault(name, _Cluster()).away.holds(True, at_us)
         case "masters-moved":
             cluster = clusters.setdefault(name, _Cluster())
-            cluster.serve(at_us)
+            cluster.away.holds(False, at_us)
             cluster.moves += 1
             lacks = facts.get("lacks_us")
             cluster.lacks_us += lacks if isinstance(lacks, int) else 0
@@ -156,7 +156,7 @@ def _saw(clusters: dict[str, _Cluster], name: str, code: str, facts: Mapping[str
             if isinstance(attempt, int):
                 clusters.setdefault(name, _Cluster()).again.append((JobId(str(facts.get("job"))), attempt - 1))
         case "gone" if name in clusters:
-            clusters[name].serve(at_us)
+            clusters[name].away.holds(False, at_us)
 
 
 def total_of(costs: Sequence[MastersLost]) -> MastersLost:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +53,9 @@ class Record:
         """The file that `fawkes simulate` runs."""
         return self.folder / SCENARIO_FILE
 
-    @contextmanager
-    def ledger(self) -> Iterator[LedgerReader]:
-        """The copy of the ledger."""
-        reader = LedgerReader(self.folder)
-        try:
-            yield reader
-        finally:
-            reader.close()
+    def ledger(self) -> closing[LedgerReader]:
+        """The copy of the ledger, closed at the end of its ``with``."""
+        return closing(LedgerReader(self.folder))
 
 
 def write_record(
@@ -142,13 +137,11 @@ def history_file(job: JobState) -> str:
 
 
 def _verify(folder: Path) -> None:
-    reader = LedgerReader(folder)
-    try:
-        reader.verify()
-    except RefusedError as error:
-        raise RefusedError(error.what, where=error.where, hint=_DAMAGED) from None
-    finally:
-        reader.close()
+    with closing(LedgerReader(folder)) as reader:
+        try:
+            reader.verify()
+        except RefusedError as error:
+            raise RefusedError(error.what, where=error.where, hint=_DAMAGED) from None
 
 
 def _write_histories(
@@ -220,7 +213,6 @@ def _write_scenario(
 def _said(
     ledger: LedgerReader, recorded: RecordedSpan, demands: Mapping[str, JobDemand], missing: Mapping[str, str]
 ) -> dict[str, Any]:
-    span = recorded.span
     return {
         "fawkes": __version__,
         "format": FORMAT,
@@ -228,12 +220,7 @@ def _said(
         "pool": recorded.rules.pool,
         "policy": recorded.rules.policy.name,
         "policy_sha256": recorded.rules.policy.sha256,
-        "span": {
-            "since_us": span.since_us,
-            "until_us": span.until_us,
-            "first_seq": span.first_seq,
-            "last_seq": span.last_seq,
-        },
+        "span": asdict(recorded.span),
         "counts": {"nodes": len(recorded.rules.nodes), "clusters": len(recorded.clusters), "jobs": len(recorded.jobs)},
         "known": {job: str(demand.known) for job, demand in demands.items()},
         "missing": dict(missing),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import PutJob
 from fawkes.core.values.events import Done
-from fawkes.core.values.model import ClusterState, JobLife, NodeLife
+from fawkes.core.values.model import ClusterState, Facts, JobLife, NodeLife
 from fawkes.offline.record.span import Span
 from fawkes.report import history
 from fawkes.report.history import NodeChange
@@ -108,15 +108,14 @@ def _deployed(store: Reader, span: Span) -> frozenset[int]:
 
 def _loads(clusters: list[ClusterState]) -> Iterator[int]:
     for state in clusters:
-        count = _data_bytes(state.spec.details)
+        count = sum(held or 0 for _, held in data_of(state.spec.details))
         if state.load_us and count >= LOAD_BYTES:
             passed = count * min(state.spec.replication, state.spec.min_nodes)
             yield round(passed / (state.load_us / SECOND_US) / state.spec.min_nodes)
 
 
-def _data_bytes(details: Mapping[str, object]) -> int:
+def data_of(details: Facts) -> list[tuple[str, int | None]]:
+    """The input sets of an MR-cluster: the folder in HDFS and the bytes, None where nobody knows."""
     data = details.get("data")
-    sizes = (
-        [row.get("size_bytes") for row in data if isinstance(row, Mapping)] if isinstance(data, list | tuple) else []
-    )
-    return sum(size for size in sizes if isinstance(size, int))
+    sets = [row for row in data if isinstance(row, Mapping)] if isinstance(data, list | tuple) else []
+    return [(str(row.get("to")), held if isinstance(held := row.get("size_bytes"), int) else None) for row in sets]

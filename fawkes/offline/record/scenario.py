@@ -15,10 +15,10 @@ from fawkes.config.files.loader import written
 from fawkes.config.settings.core import GROUPS, GROWTH, WRITTEN
 from fawkes.config.settings.keys import SettingsFile
 from fawkes.config.workloads.model import ModelTable
-from fawkes.core.values.model import ClusterState, Facts, JobState, Promise, Role
+from fawkes.core.values.model import ClusterState, JobState, Promise, Role
 from fawkes.core.values.settings import Settings
 from fawkes.offline.record import toml
-from fawkes.offline.record.measured import MeasuredTimes
+from fawkes.offline.record.measured import MeasuredTimes, data_of
 from fawkes.offline.record.span import RecordedSpan
 from fawkes.offline.record.toml import duration, size
 from fawkes.offline.scenarios.scenario import LIMIT_US
@@ -72,13 +72,6 @@ def scenario_text(
             "",
         ]
     )
-
-
-def data_of(details: Facts) -> list[tuple[str, int | None]]:
-    """The input sets of an MR-cluster: the folder in HDFS and the bytes, None where nobody knows."""
-    data = details.get("data")
-    sets = [row for row in data if isinstance(row, Mapping)] if isinstance(data, list | tuple) else []
-    return [(str(row.get("to")), held if isinstance(held := row.get("size_bytes"), int) else None) for row in sets]
 
 
 def _head(recorded: RecordedSpan, title: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fawkes.base.units import SECOND_US
+from fawkes.workload.formats.table import seconds_text
 
 
 def value(item: Any) -> str:
@@ -46,8 +46,7 @@ def rows(name: str, each: Iterable[Mapping[str, Any]]) -> Iterable[str]:
 
 def duration(us: int) -> str:
     """A duration to the microsecond, such as ``90s`` or ``0.75s``, as it is read back."""
-    seconds, rest = divmod(us, SECOND_US)
-    return f"{seconds}.{rest:06d}".rstrip("0") + "s" if rest else f"{seconds}s"
+    return f"{seconds_text(us)}s"
 
 
 def size(count: int) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 from fawkes.base.catalog import Catalog, CatalogFile, Kind
 from fawkes.config.site.site import Site
 from fawkes.config.workloads.changes import Changes
-from fawkes.config.workloads.model import ModelTable
 from fawkes.offline.outcomes.beside import beside
 from fawkes.offline.outcomes.statistics import CANNOT_TELL, table_of
 from fawkes.offline.record.folder import Record
@@ -41,14 +40,11 @@ class Question:
     plan_with: Callable[[Changes], Plan]
 
 
-def question_of(record: Record, catalog: Catalog, model: ModelTable | None = None) -> Question:
-    """The plan of a record's scenario with its reference times; ConfigError names what is wrong in it.
-
-    ``model`` stands instead of the scenario's.
-    """
+def question_of(record: Record, catalog: Catalog) -> Question:
+    """The plan of a record's scenario with its reference times; ConfigError names what is wrong in it."""
 
     def plan_with(changes: Changes) -> Plan:
-        return read_plan(Site(record.folder), catalog, str(record.scenario), model=model, changes=changes)
+        return read_plan(Site(record.folder), catalog, str(record.scenario), changes=changes)
 
     plan = plan_with({})
     recorded = plan.scenario(catalog)

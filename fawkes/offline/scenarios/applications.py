@@ -7,7 +7,7 @@ from dataclasses import fields
 from operator import attrgetter
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.model import ClusterId, JobId, JobSpec
+from fawkes.core.values.model import ClusterId, Facts, JobId, JobSpec
 from fawkes.sim.hadoop.profile import Profile
 from fawkes.workload.making.classes import COMPUTE, DISK, STAGES, Stage
 from fawkes.workload.model import TraceJob
@@ -95,6 +95,11 @@ def job_spec_of(
         tasks_estimated=False,
         input_bytes=job.input_bytes,
         reference_us=reference_us,
-        details={"profile": dict(zip(_FIGURES, _figures(profile), strict=True))},
+        details=details_of(profile),
         deadline_us=job.deadline_us,
     )
+
+
+def details_of(profile: Profile) -> Facts:
+    """The details of a job by which the simulator knows its profile."""
+    return {"profile": dict(zip(_FIGURES, _figures(profile), strict=True))}

@@ -99,21 +99,19 @@ def refuse_failed_policy(decision: Decision, policy: events.PolicyText, at_us: i
     for reason in decision.reasons:
         failed = str(reason.facts.get("failed", "")) if reason.code == "tick" else ""
         if failed:
-            line = _LINE.search(failed)
-            raise ConfigError(
+            what = (
                 f"the policy {policy.name} gave no usable answer at tick {reason.facts['tick']}, "
                 f"{show_duration(at_us)} after the start, for the window that begins at "
-                f"{show_duration(max(0, at_us - period_us))} ({failed})",
-                file=policy.origin,
-                key=line[1] if line else "",
-                hint=_hint(failed, _ANSWERS),
+                f"{show_duration(max(0, at_us - period_us))}"
             )
+            raise _no_answer(what, policy, failed, _ANSWERS)
 
 
-def _hint(failed: str, usual: str) -> str:
-    if _STEPS.search(failed):
-        return _NO_END
-    return _TOO_MUCH if _BOUND.search(failed) else usual
+def _no_answer(what: str, policy: events.PolicyText, failed: str, usual: str) -> ConfigError:
+    """The error with the line of a policy's file at which it failed; ``usual`` is the hint where no bound was met."""
+    line = _LINE.search(failed)
+    hint = _NO_END if _STEPS.search(failed) else _TOO_MUCH if _BOUND.search(failed) else usual
+    return ConfigError(f"{what} ({failed})", file=policy.origin, key=line[1] if line else "", hint=hint)
 
 
 def refuse_failed_admission(decision: Decision, policy: events.PolicyText | None, at_us: int) -> None:
@@ -123,15 +121,11 @@ def refuse_failed_admission(decision: Decision, policy: events.PolicyText | None
     """
     for reason in decision.reasons:
         if reason.code == "admission-failed" and policy is not None:
-            failed = str(reason.facts["failed"])
-            line = _LINE.search(failed)
-            raise ConfigError(
+            what = (
                 f"the admission policy {policy.name} gave no usable answer for {reason.facts['cluster']}, "
-                f"{show_duration(at_us)} after the start ({failed})",
-                file=policy.origin,
-                key=line[1] if line else "",
-                hint=_hint(failed, _VERDICTS),
+                f"{show_duration(at_us)} after the start"
             )
+            raise _no_answer(what, policy, str(reason.facts["failed"]), _VERDICTS)
 
 
 def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[str], view: State) -> FawkesError:

@@ -11,7 +11,7 @@ from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec
 from fawkes.offline.scenarios.applications import job_spec_of
 from fawkes.sim.users import Wish
 from fawkes.workload.making.arrivals import perturbed
-from fawkes.workload.making.classes import DEFAULTS, STAGES, ClassLoad, Reconstruction, Stage, workload
+from fawkes.workload.making.classes import STAGES, ClassLoad, Stage, workload
 from fawkes.workload.model import TraceJob
 from fawkes.workload.seeds import rng
 
@@ -70,9 +70,9 @@ def coming(
     )
 
 
-def paper(name: str, seed: int, choice: Reconstruction = DEFAULTS) -> tuple[Demand, ...]:
+def paper(name: str, seed: int) -> tuple[Demand, ...]:
     """The MR-clusters of the paper's ``WKLD-A`` to ``WKLD-E``; UserError when there is no such workload."""
-    return tuple(_of_paper(load) for load in workload(name, seed, choice))
+    return tuple(_of_paper(load) for load in workload(name, seed))
 
 
 def _of_paper(load: ClassLoad) -> Demand:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,8 @@ def inventory_of(table: ScenarioTable, path: Path, site: Site | None) -> tuple[I
             raise ConfigError("does not describe the nodes", file=str(path), key="pool", hint=hint)
         inventory = site.inventory(need_keys=False)
         return inventory, tuple(_node(row) for row in inventory.nodes)
-    nodes = _named(table.pool) if table.pool and table.pool.node else pool_of(count, _sites(table.pool))
+    sites = table.pool.sites if table.pool else ("site",)
+    nodes = _named(table.pool) if table.pool and table.pool.node else pool_of(count, sites)
     disk = table.pool.disk if table.pool else 2 * 10**12
     return Inventory(path.stem, tuple(_simulated(node, disk) for node in nodes), Path()), nodes
 
@@ -42,10 +42,6 @@ def _named(pool: PoolTable) -> tuple[Node, ...]:
         Node(id=NodeId(node.id), site=node.site, capacity_milli=round(node.capacity * 1000), may_core=node.core)
         for node in pool.node
     )
-
-
-def _sites(pool: PoolTable | None) -> Sequence[str]:
-    return pool.sites if pool else ("site",)
 
 
 def _node(node: InventoryNode) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from fawkes.base.units import SECOND_US
@@ -32,12 +33,10 @@ class CopyNote:
         if not self._losses:
             return
         view = engine.view
-        gone: dict[str, int] = {}
-        for node in view.nodes.values():
-            if node.life is NodeLife.LOST and node.owner is not None and node.role is not Role.TRANSIENT:
-                gone[node.owner] = gone.get(node.owner, 0) + 1
+        lost = [node for node in view.nodes.values() if node.life is NodeLife.LOST]
+        gone = Counter(node.owner for node in lost if node.role is not Role.TRANSIENT)
         for cluster in view.clusters.values():
-            count = gone.get(cluster.spec.id, 0)
+            count = gone[cluster.spec.id]
             if cluster.life is ClusterLife.RUNNING and count >= cluster.spec.replication:
                 self.lost[cluster.spec.id] = max(count, self.lost.get(cluster.spec.id, 0))
 

@@ -19,6 +19,7 @@ from fawkes.config.workloads.scenarios import scenario_of
 from fawkes.core.values.events import PolicyText, Requested, Submitted
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, Node
 from fawkes.core.values.settings import Settings
+from fawkes.offline.scenarios.applications import details_of
 from fawkes.offline.scenarios.load import Coming, Demand, paper, referenced, shaken, wishes
 from fawkes.offline.scenarios.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.scenarios.scenario import LIMIT_US, Scenario, pool_of, simulate
@@ -342,7 +343,5 @@ def _alone(scenario: Scenario, nodes: int, profiles: Sequence[Profile]) -> list[
 
 
 def _spec(name: JobId, profile: Profile) -> JobSpec:
-    details = {"profile": {name: getattr(profile, name) for name in Profile.__dataclass_fields__}}
-    return JobSpec(
-        id=name, cluster=_ALONE, tasks=profile.maps + profile.reduces, tasks_estimated=False, details=details
-    )
+    tasks = profile.maps + profile.reduces
+    return JobSpec(id=name, cluster=_ALONE, tasks=tasks, tasks_estimated=False, details=details_of(profile))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ from fawkes.workload.changing import operations
 from fawkes.workload.formats import swim
 from fawkes.workload.formats.formats import SWIM, read_workload
 from fawkes.workload.formats.table import NAME as TABLE
+from fawkes.workload.links import renamed
 from fawkes.workload.making.applications import load_application
 from fawkes.workload.making.arrivals import NAMED
 from fawkes.workload.making.classes import (
@@ -271,8 +272,8 @@ def _of_paper(load: LoadTable, path: Path, key: str, seed: int) -> tuple[TraceJo
         hint = f'Give part = "c-1", "c-2" or "c-3"; {name} has {", ".join(parts)}'
         raise ConfigError(f"{name} has no MR-cluster {wanted!r}", file=str(path), key=f"{key}.part", hint=hint)
     part = parts[wanted]
-    return _renamed(
-        tuple(replace(job, submit_us=job.submit_us - part.requested_us) for job in part.jobs),
+    return renamed(
+        (replace(job, submit_us=job.submit_us - part.requested_us) for job in part.jobs),
         lambda text: load.cluster + text.removeprefix(wanted),
     )
 
@@ -324,17 +325,5 @@ def _traced(
         return trace.jobs, TABLE
     begin_us = trace.jobs[0].submit_us
     names = {job.id: f"{job.cluster or load.cluster}-{job.id}" for job in trace.jobs}
-    jobs = tuple(
-        replace(
-            job,
-            id=names[job.id],
-            after=tuple(names[name] for name in job.after),
-            submit_us=job.submit_us - begin_us,
-        )
-        for job in trace.jobs[: load.limit]
-    )
-    return jobs, trace.format
-
-
-def _renamed(jobs: Sequence[TraceJob], name: Callable[[str], str]) -> tuple[TraceJob, ...]:
-    return tuple(replace(job, id=name(job.id), after=tuple(name(former) for former in job.after)) for job in jobs)
+    jobs = (replace(job, submit_us=job.submit_us - begin_us) for job in trace.jobs[: load.limit])
+    return renamed(jobs, names.__getitem__), trace.format

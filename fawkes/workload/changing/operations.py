@@ -7,6 +7,8 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from operator import add
 
 from fawkes.base.errors import UserError
 from fawkes.workload.formats.swim import maps_of, scaled
@@ -119,7 +121,8 @@ def merge(traces: Sequence[Trace], *, clusters: Sequence[str | None] = (), label
     parts = [trace.jobs for trace in traces]
     ids = [{job.id for job in part} for part in parts]
     if len(set().union(*ids)) < sum(map(len, ids)):
-        parts = [renamed(part, f"{label}-") for part, label in zip(parts, _labels(labels, len(parts)), strict=True)]
+        fronts = _labels(labels, len(parts))
+        parts = [renamed(part, partial(add, f"{label}-")) for part, label in zip(parts, fronts, strict=True)]
     names = clusters or [None] * len(parts)
     jobs = [
         job if name is None else replace(job, cluster=name)

@@ -103,10 +103,7 @@ def _tabbed(*values: object) -> str:
 
 
 def _s(us: int | None) -> str | None:
-    if us is None:
-        return None
-    seconds, rest = divmod(us, SECOND_US)
-    return f"{seconds}.{rest:06d}".rstrip("0") if rest else str(seconds)
+    return None if us is None else table.seconds_text(us)
 
 
 def _swf(trace: Trace) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fawkes.base.errors import ConfigError, UserError
 from fawkes.base.units import SECOND_US
-from fawkes.workload.model import MOST_TASKS, MOST_TIME_US, Trace, TraceJob, check_order
+from fawkes.workload.model import MOST_TASKS, MOST_TIME_US, Trace, TraceJob, in_order
 from fawkes.workload.reading.traces import Collected, NoJobError, lines, many_objects
 
 COLUMNS = ("WorkflowID", "JobID", "SubmitTime", "RunTime", "NProcs", "ReqNProcs", "Dependencies")
@@ -60,7 +60,7 @@ def linked(collected: Collected, jobs: Sequence[tuple[TraceJob, int]], *, form: 
         collected.from_first()
     trace = collected.trace(form=form, header={})
     try:
-        check_order(trace.jobs)
+        in_order(trace.jobs)
     except UserError as error:
         file, hint = str(collected.path), "Correct the dependencies"
         raise ConfigError(error.what, file=file, key=error.where, hint=hint) from None

@@ -6,6 +6,7 @@ unknown.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def read(path: Path) -> Trace:
     a number behind it), and jobs whose time goes back. ConfigError when the file cannot be read, or holds no job.
     """
     collected = Collected(path)
-    queues: dict[str, int] = {}
+    queues = Counter[str]()
     for line, logged in objects(path):
         try:
             job = _job(logged)
@@ -43,7 +44,7 @@ def read(path: Path) -> Trace:
         if logged.get("outcome") != _DONE:
             collected.mend("with a job that did not succeed", line)
         if queue := logged.get("queue"):
-            queues[str(queue)] = queues.get(str(queue), 0) + 1
+            queues[str(queue)] += 1
         collected.add(job, line)
     start_us = collected.from_first()
     header = {"start": show_time(start_us)} if collected.jobs else {}
@@ -58,7 +59,7 @@ def _job(logged: Plain) -> TraceJob:
         raise NoJobError("without a job's id")
     if submit_ms is None:
         raise NoJobError("without a submit time")
-    maps, reduces = _tasks(logged, "mapTasks"), _tasks(logged, "reduceTasks")
+    maps, reduces = _listed(logged.get("mapTasks")), _listed(logged.get("reduceTasks"))
     map_count, reduce_count = _count(logged, "totalMaps", maps), _count(logged, "totalReduces", reduces)
     done_maps, done_reduces = _done(maps), _done(reduces)
     map_spans = [_span(attempt) for _, attempt in done_maps]
@@ -79,10 +80,6 @@ def _job(logged: Plain) -> TraceJob:
         run_us=None if end_ms is None or end_ms < begin_ms else (end_ms - begin_ms) * MS_US,
         user=_text(logged.get("user")),
     )
-
-
-def _tasks(logged: Plain, key: str) -> Sequence[Plain]:
-    return _listed(logged.get(key))
 
 
 def _listed(value: object) -> Sequence[Plain]:

@@ -6,6 +6,7 @@ One JSON object for each job, one after another; times are milliseconds from the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +33,7 @@ def read(path: Path) -> Trace:
     """
     collected = Collected(path)
     header: dict[str, str] = {}
-    queues: dict[str, int] = {}
+    queues = Counter[str]()
     for line, said in objects(path):
         if "num.nodes" in said:
             header |= {key: str(said[key]) for key in ("num.nodes", "num.racks") if key in said}
@@ -45,7 +46,7 @@ def read(path: Path) -> Trace:
         if any(not span.is_sound for spans in _containers(said) for span in spans):
             collected.mend("with a task that ends before it starts", line)
         if queue := said.get("job.queue.name"):
-            queues[str(queue)] = queues.get(str(queue), 0) + len(copies)
+            queues[str(queue)] += len(copies)
         for job in copies:
             collected.add(job, line)
     if queues:

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from fawkes.base.errors import ConfigError, UserError, cut
 from fawkes.base.units import SECOND_US
 from fawkes.config.files.loader import did_you_mean
-from fawkes.workload.model import Trace, TraceJob, check_order, out_of_range
+from fawkes.workload.model import Trace, TraceJob, in_order, out_of_range
 from fawkes.workload.reading.files import whole
 from fawkes.workload.reading.traces import NoJobError, Tally, lines
 
@@ -58,11 +58,14 @@ def _read_deadline_us(text: str) -> int:
     return deadline_us
 
 
-def _write_us(value: int | None) -> str:
-    if value is None:
-        return ""
-    seconds, rest = divmod(value, SECOND_US)
+def seconds_text(us: int) -> str:
+    """The seconds of a time, with as many decimals as it has."""
+    seconds, rest = divmod(us, SECOND_US)
     return f"{seconds}.{rest:06d}".rstrip("0") if rest else str(seconds)
+
+
+def _write_us(value: int | None) -> str:
+    return "" if value is None else seconds_text(value)
 
 
 def _read_whole(text: str) -> int:
@@ -150,7 +153,7 @@ def read(path: Path) -> Trace:
         jobs.append(job)
         places.append(line)
     try:
-        check_order(jobs)
+        in_order(jobs)
     except UserError as error:
         # Of two jobs with one id the second is the one too many.
         at = max(line for line, job in zip(places, jobs, strict=True) if error.where == f"job {job.id}")

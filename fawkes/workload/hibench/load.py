@@ -17,9 +17,8 @@ from fawkes.base.errors import UserError
 from fawkes.config.files.fields import SizeBytes
 from fawkes.config.files.loader import Faults, Strict, did_you_mean
 from fawkes.config.files.loader import load as load_file
-from fawkes.workload.formats.swim import maps_of
 from fawkes.workload.hibench.conf import Conf, Profile, shipped_profile
-from fawkes.workload.making.classes import APPLICATIONS, DISK, HIBENCH, KnownClasses, Stage
+from fawkes.workload.making.classes import APPLICATIONS, DISK, HIBENCH, KnownClasses, Stage, jobs_of, label_of
 from fawkes.workload.model import Trace, TraceJob
 
 WORKLOADS: Mapping[str, str] = {
@@ -218,33 +217,14 @@ def workload_of(
 
 
 def _chain(program: Program, name: str, after: tuple[str, ...], think_us: int) -> list[TraceJob]:
-    stages = _stages(program)
-    jobs: list[TraceJob] = []
-    for step, (label, stage) in enumerate(stages, 1):
-        read = max(1, round(stage.input.value * program.size_bytes))
-        waits = (jobs[-1].id,) if jobs else after
-        jobs.append(
-            TraceJob(
-                id=name if len(stages) == 1 else f"{name}.{step:02d}",
-                submit_us=0,
-                application=label,
-                input_bytes=read,
-                shuffle_bytes=round(stage.shuffle.value * read),
-                output_bytes=round(stage.output.value * read),
-                maps=maps_of(read),
-                reduces=program.reduces if stage.shuffle.value else 0,
-                after=waits,
-                think_us=think_us if waits and not jobs else 0,
-            )
-        )
-    return jobs
+    first, *others = jobs_of(name, _stages(program), program.size_bytes, lambda _: program.reduces, after=after)
+    return [replace(first, think_us=think_us) if after else first, *others]
 
 
 def _stages(program: Program) -> list[tuple[str, Stage]]:
     """The MR-jobs one after another, each with what the simulator calls its application."""
     if program.name == "terasort":
         return [("TS", _TERASORT)]
-    code = _CODES[program.name]
-    app = APPLICATIONS[code]
+    app = APPLICATIONS[_CODES[program.name]]
     stages = app.stages[: app.looped] * program.iterations + app.stages[app.looped :]
-    return [(f"{code}-{stage.name}" if stage.name else code, stage) for stage in stages]
+    return [(label_of(app, stage), stage) for stage in stages]

@@ -13,13 +13,6 @@ from fawkes.workload.hibench.load import TERASORT_RECORD_BYTES, WORKLOADS, Progr
 Table = dict[str, Any]
 
 DATA_FOLDER = "/HiBench"
-_FOLDERS = {
-    "wordcount": "Wordcount",
-    "sort": "Sort",
-    "terasort": "Terasort",
-    "pagerank": "Pagerank",
-    "kmeans": "Kmeans",
-}
 _TEXT = "org.apache.hadoop.io.Text"
 _INPUT = "org.apache.hadoop.mapreduce.lib.input.KeyValueTextInputFormat"
 _OUTPUT = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
@@ -32,12 +25,12 @@ def folder() -> Path:
 
 def input_folder(name: str, data: str = DATA_FOLDER) -> str:
     """The place where a program's input lies in HDFS, as in HiBench."""
-    return f"{data}/{_FOLDERS[name]}/Input"
+    return f"{data}/{name.capitalize()}/Input"
 
 
 def output_folder(name: str, data: str = DATA_FOLDER) -> str:
     """The place where its output goes."""
-    return f"{data}/{_FOLDERS[name]}/Output"
+    return f"{data}/{name.capitalize()}/Output"
 
 
 def programs(chosen: Sequence[Program], *, data: str = DATA_FOLDER, properties: Mapping[str, str] = {}) -> list[Table]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from fawkes.base.errors import ConfigError
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import JobLife, JobState
+from fawkes.workload.hibench.load import WORKLOADS
 
 _FORM = "%-12s %-10s %-8s %-20s %-20s %-20s %-20s\n"
 _NUMBER = re.compile(r"-\d+$")
@@ -19,13 +20,7 @@ _TITLES = (
 )  # fmt: skip
 HEADER = _FORM % _TITLES
 
-TYPES = {
-    "wordcount": "HadoopWordcount",
-    "sort": "HadoopSort",
-    "terasort": "HadoopTerasort",
-    "pagerank": "HadoopPagerank",
-    "kmeans": "HadoopKmeans",
-}
+TYPES = {name: f"Hadoop{name.capitalize()}" for name in WORKLOADS}
 """Program -> what HiBench calls it."""
 
 

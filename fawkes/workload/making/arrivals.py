@@ -99,7 +99,7 @@ def perturbed(jobs: Sequence[TraceJob], rng: random.Random, spread_us: int) -> t
     trace may show an accident of its exact times, the spread of many shaken ones tells. A policy that is compared with
     another one meets the same shaken jobs when it gets a generator of the same seed.
 
-    ValueError when the spread is negative; UserError as ``check_order``.
+    ValueError when the spread is negative; UserError as ``in_order``.
     """
     if spread_us < 0:
         raise ValueError(f"a spread of {spread_us} us is negative")

@@ -8,7 +8,7 @@ together in ``Reconstruction``.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -173,13 +173,14 @@ APPLICATIONS: Mapping[str, Application] = {app.code: app for app in (*_TABLE_1, 
 """Table 1 and BTWorld by code. ``input_bytes`` is Table 1's; jobs of other sizes keep the ratios."""
 
 
-def _label(app: Application, stage: Stage) -> str:
+def label_of(app: Application, stage: Stage) -> str:
+    """The ``application`` of a stage's jobs."""
     return f"{app.code}-{stage.name}" if stage.name else app.code
 
 
 def stages_of(apps: Mapping[str, Application]) -> dict[str, Stage]:
     """The stages by ``application`` of the jobs made here: what a model needs to know of an MR-job beside its sizes."""
-    return {_label(app, stage): stage for app in apps.values() for stage in app.stages}
+    return {label_of(app, stage): stage for app in apps.values() for stage in app.stages}
 
 
 STAGES: Mapping[str, Stage] = stages_of(APPLICATIONS)
@@ -332,21 +333,37 @@ def chain(
 ) -> list[TraceJob]:
     """The MR-jobs of one run of an application: each is ``after`` the one before, the first one as it is given."""
     app = apps[code]
-    stages = app.run()
+
+    def wanted(read_bytes: int) -> int:
+        return reduces if app.reducer_bytes is None else min(reduces, -(-read_bytes // app.reducer_bytes))
+
+    stages = [(label_of(app, stage), stage) for stage in app.run()]
+    return jobs_of(name, stages, size_of(size), wanted, submit_us=submit_us, after=after)
+
+
+def jobs_of(
+    name: str,
+    stages: Sequence[tuple[str, Stage]],
+    input_bytes: int,
+    reduces: Callable[[int], int],
+    *,
+    submit_us: int = 0,
+    after: tuple[str, ...] = (),
+) -> list[TraceJob]:
+    """The MR-jobs of stages with their labels, one ``after`` another; ``reduces`` are those for a number of bytes."""
     jobs: list[TraceJob] = []
-    for step, stage in enumerate(stages, start=1):
-        read_bytes = max(1, round(stage.input.value * size_of(size)))
-        wanted = reduces if app.reducer_bytes is None else min(reduces, -(-read_bytes // app.reducer_bytes))
+    for step, (label, stage) in enumerate(stages, start=1):
+        read_bytes = max(1, round(stage.input.value * input_bytes))
         jobs.append(
             TraceJob(
                 id=name if len(stages) == 1 else f"{name}.{step:02d}",
-                application=_label(app, stage),
+                application=label,
                 submit_us=submit_us,
                 input_bytes=read_bytes,
                 shuffle_bytes=round(stage.shuffle.value * read_bytes),
                 output_bytes=round(stage.output.value * read_bytes),
                 maps=maps_of(read_bytes),
-                reduces=wanted if stage.shuffle.value else 0,
+                reduces=reduces(read_bytes) if stage.shuffle.value else 0,
                 after=(jobs[-1].id,) if jobs else after,
             )
         )

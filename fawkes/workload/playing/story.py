@@ -11,6 +11,7 @@ E  the first and the second are gone, and the third grows to all nodes
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -99,11 +100,7 @@ class _Standing:
         return news
 
     def count(self, *lives: NodeLife) -> dict[str, int]:
-        counts: dict[str, int] = {}
-        for life, owner in self.nodes.values():
-            if owner and life in lives:
-                counts[owner] = counts.get(owner, 0) + 1
-        return counts
+        return dict(Counter(owner for life, owner in self.nodes.values() if owner and life in lives))
 
     def usable(self) -> int:
         return sum(bool(owner) or life not in (NodeLife.OUT, NodeLife.LOST) for life, owner in self.nodes.values())

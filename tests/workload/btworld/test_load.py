@@ -9,7 +9,7 @@ from fawkes.config.clusters.details import JobDetails
 from fawkes.config.jobs.jobs import job_of
 from fawkes.workload.btworld.load import programs, workload_of
 from fawkes.workload.making.classes import STAGES
-from fawkes.workload.model import check_order
+from fawkes.workload.model import in_order
 
 TB_10TH = 100 * 10**9
 
@@ -27,7 +27,7 @@ def test_the_whole_workflow_comes_one_job_after_another() -> None:
 def test_by_dependencies_four_queries_start_at_once() -> None:
     jobs = workload_of(TB_10TH, order="dependencies").jobs
 
-    check_order(jobs)
+    in_order(jobs)
     assert [job.id for job in jobs if not job.after] == ["bt-tot", "bt-ah-1", "bt-sot-1", "bt-hot-1"]
     assert {job.id: job.after for job in jobs}["bt-join-1"] == ("bt-tktg-2",)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fawkes.base.errors import UserError
 from fawkes.workload.changing.folding import fold, java_random
 from fawkes.workload.formats.rumen import read
-from fawkes.workload.model import Trace, TraceJob, check_order
+from fawkes.workload.model import Trace, TraceJob, in_order
 
 DATA = Path(__file__).parents[1] / "data"
 S = 1_000_000
@@ -57,7 +57,7 @@ def test_a_folded_trace_lies_within_its_duration(
     assert {name.partition(".")[0] for name in ids} <= {job.id for job in jobs}
     assert all(0 <= job.submit_us < duration_us for job in folded.jobs)
     assert [job.submit_us for job in folded.jobs] == sorted(job.submit_us for job in folded.jobs)
-    check_order(folded.jobs)
+    in_order(folded.jobs)
     ratio = (ordered[-1] - ordered[0]) * (len(jobs) + 1) / len(jobs) / cycle_us
     copies = duration_us / cycle_us * concentration / ratio
     assert int(copies) * len(jobs) <= len(ids) <= (int(copies) + 1) * len(jobs)

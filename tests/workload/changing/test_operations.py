@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fawkes.base.errors import UserError
 from fawkes.workload.changing.operations import merge, perturb, sample, scale, scale_machines
 from fawkes.workload.formats.swim import scaled
-from fawkes.workload.model import Trace, TraceJob, check_order
+from fawkes.workload.model import Trace, TraceJob, in_order
 
 S = 1_000_000
 
@@ -117,7 +117,7 @@ def test_a_sample_is_a_part_in_the_same_order(trace: Trace, seed: int, data: st.
     assert all(replace(job, after=there[job.id].after) == there[job.id] for job in taken.jobs)
     places = [trace.jobs.index(there[job.id]) for job in taken.jobs]
     assert places == sorted(places)
-    check_order(taken.jobs)
+    in_order(taken.jobs)
     assert sample(trace, jobs=count, seed=seed) == taken
 
 
@@ -184,7 +184,7 @@ def test_merging_keeps_all_jobs_and_their_order(parts: list[Trace], named: bool)
     whole = merge(parts, clusters=names, labels=names)
     assert len(whole.jobs) == sum(len(part.jobs) for part in parts)
     assert [job.submit_us for job in whole.jobs] == sorted(job.submit_us for job in whole.jobs)
-    check_order(whole.jobs)
+    in_order(whole.jobs)
     for at, part in enumerate(parts):
         prefix = f"{names[at] if named else at + 1}-" if len(parts) > 1 else ""
         mine = {f"{prefix}{job.id}": job for job in part.jobs}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fawkes.base.errors import ConfigError
 from fawkes.workload.formats.swf import COLUMNS, read
-from fawkes.workload.model import TraceJob, check_order
+from fawkes.workload.model import TraceJob, in_order
 
 HEADER = """\
 ; Version: 2.2
@@ -137,7 +137,7 @@ def test_a_job_waits_for_the_one_before_it_when_that_is_there(tmp_path: Path) ->
         ("7", (), 0),
     ]
     assert trace.mended.counts == {"whose preceding job is missing": 3}
-    check_order(trace.jobs)
+    in_order(trace.jobs)
 
 
 def test_a_packed_log(tmp_path: Path) -> None:

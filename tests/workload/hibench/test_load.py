@@ -16,7 +16,7 @@ from fawkes.workload.hibench.load import (
     of_size,
     workload_of,
 )
-from fawkes.workload.model import check_order
+from fawkes.workload.model import in_order
 
 GB = 10**9
 
@@ -28,7 +28,7 @@ def test_every_program_has_every_profile(name: str, profile: str) -> None:
     jobs = workload_of([program]).jobs
 
     assert program.size_bytes > 0
-    check_order(jobs)
+    in_order(jobs)
     assert jobs[0].input_bytes == program.size_bytes
     for job in jobs:
         profile_of_job(job)

@@ -29,7 +29,7 @@ from fawkes.workload.making.classes import (
     size_of,
     workload,
 )
-from fawkes.workload.model import check_order
+from fawkes.workload.model import in_order
 
 SOURCES = {"paper", "HiBench", "reconstruction"}
 
@@ -125,7 +125,7 @@ def test_table_2(name: str, counts: tuple[dict[int, int] | None, ...], apps: set
     loads = workload(name, seed=1)
     assert [load.cluster for load in loads] == ["c-1", "c-2", "c-3"]
     for load, expected in zip(loads, counts, strict=True):
-        check_order(load.jobs)
+        in_order(load.jobs)
         if expected is None:
             assert len(load.jobs) == 26
             continue
@@ -233,7 +233,7 @@ def test_any_mix_has_all_its_jobs_in_an_order_that_can_be(
 ) -> None:
     mix = Mix(tuple(apps), tuple(counts.items()))
     jobs = generate("c-9", mix, arrivals, seed, start_us=77)
-    check_order(jobs)
+    in_order(jobs)
     assert [job.submit_us for job in jobs] == sorted(job.submit_us for job in jobs)
     assert min(job.submit_us for job in jobs) >= 77
     runs = Counter(job.id.split(".")[0] for job in jobs)

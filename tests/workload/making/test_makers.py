@@ -10,7 +10,7 @@ from fawkes.workload.looking.statistics import summary_of
 from fawkes.workload.making import classes
 from fawkes.workload.making.facebook import GROUPS, like, like_facebook
 from fawkes.workload.making.makers import MAKERS, Maker, MakerKey, maker
-from fawkes.workload.model import Trace, TraceJob, check_order
+from fawkes.workload.model import Trace, TraceJob, in_order
 
 FACEBOOK = Path(__file__).parents[1] / "data" / "fb-2009-first20.tsv"
 
@@ -30,7 +30,7 @@ def test_each_maker_makes_the_same_for_the_same_seed(name: str, said: dict[str, 
     assert made.jobs != maker(name).make(said, 6).jobs
     assert made.format == f"made: {name}"
     assert [job.submit_us for job in made.jobs] == sorted(job.submit_us for job in made.jobs)
-    check_order(made.jobs)
+    in_order(made.jobs)
     if jobs is not None:
         assert len(made.jobs) == jobs
 
@@ -47,7 +47,7 @@ def test_hibench_and_btworld_are_made_as_well(name: str, said: dict[str, str], j
     made = maker(name).make(said, 1)
     assert len(made.jobs) == jobs
     assert {job.cluster for job in made.jobs} == {"c-2"}
-    check_order(made.jobs)
+    in_order(made.jobs)
 
 
 @pytest.mark.parametrize(

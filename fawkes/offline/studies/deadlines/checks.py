@@ -128,20 +128,18 @@ def below(bound: float) -> Bound:
 
 def largest(quantity: Quantity, holds: Bound, said: str = "{:+.0f} % ({})") -> Check:
     """A check of the largest value."""
-
-    def check(study: DeadlineStudy) -> tuple[str, bool]:
-        where, most = max(quantity(study).items(), key=lambda item: item[1])
-        return said.format(100 * most, where), holds(most)
-
-    return check
+    return _end(max, quantity, holds, said)
 
 
 def smallest(quantity: Quantity, holds: Bound, said: str = "at least {:+.0f} % ({})") -> Check:
     """A check of the smallest value."""
+    return _end(min, quantity, holds, said)
 
+
+def _end(end: Callable[..., tuple[str, float]], quantity: Quantity, holds: Bound, said: str) -> Check:
     def check(study: DeadlineStudy) -> tuple[str, bool]:
-        where, least = min(quantity(study).items(), key=lambda item: item[1])
-        return said.format(100 * least, where), holds(least)
+        where, value = end(quantity(study).items(), key=lambda item: item[1])
+        return said.format(100 * value, where), holds(value)
 
     return check
 

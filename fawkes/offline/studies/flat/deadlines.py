@@ -42,14 +42,14 @@ VARIABLE = ("Jockey1x2x", "Jockey2x4x", "90loose", "Aria1x3x", "Aria2x4x")
 CAPACITY, PEAK, TRACE = "capacity", "peak", "trace"
 
 
-def type_named(name: str, where: str = "--types") -> str:
+def type_named(name: str) -> str:
     """The deadline type of this name, in its own capitals; UserError lists the types when there is none."""
     known = {each.casefold(): each for each in TYPES}
     if name.casefold() in known:
         return known[name.casefold()]
     near = get_close_matches(name.casefold(), known, n=1, cutoff=0.5)
     advice = f"Did you mean {known[near[0]]}? " if near else ""
-    raise UserError(f"there is no deadline type {name!r}", where=where, hint=f"{advice}Known: {', '.join(TYPES)}")
+    raise UserError(f"there is no deadline type {name!r}", where="--types", hint=f"{advice}Known: {', '.join(TYPES)}")
 
 
 def factors(kind: str, count: int, seed: int) -> Floats:

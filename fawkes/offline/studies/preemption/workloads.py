@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from fawkes.offline.studies.preemption import fixed
@@ -58,14 +59,6 @@ def _yarn(case: PreemptionCase) -> PreemptionWorkload:
         jobs.append(StudyJob(Levels.LOW, at_s, tasks))
         at_s += random.expovariate(1 / fixed.YARN_LOW_EVERY_S)
     return PreemptionWorkload(tuple(sorted(jobs, key=lambda job: job.at_s)), fixed.YARN_NODES, fixed.YARN_SLOTS)
-
-
-def _google(case: PreemptionCase) -> PreemptionWorkload:
-    return _day(case, fixed.GOOGLE_GB, fixed.GOOGLE_WAVE_S)
-
-
-def _trap(case: PreemptionCase) -> PreemptionWorkload:
-    return _day(case, fixed.TRAP_GB, fixed.TRAP_WAVE_S)
 
 
 def _day(case: PreemptionCase, gigabytes: float, wave_s: float) -> PreemptionWorkload:
@@ -123,7 +116,7 @@ def _whole(sizes: list[float], total: int) -> Iterator[int]:
 _KINDS: Mapping[str, Callable[[PreemptionCase], PreemptionWorkload]] = {
     "rig": _rig,
     "yarn": _yarn,
-    "google": _google,
-    "trap": _trap,
+    "google": partial(_day, gigabytes=fixed.GOOGLE_GB, wave_s=fixed.GOOGLE_WAVE_S),
+    "trap": partial(_day, gigabytes=fixed.TRAP_GB, wave_s=fixed.TRAP_WAVE_S),
     "livelock": _livelock,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 from fawkes.offline.studies.shared.page import Exhibit
@@ -31,6 +32,11 @@ class Study:
         if missing:
             raise NotRunError(f"not run: {missing[0]}")
         return [self.rows[each] for each in wanted]
+
+    def mean(self, case: Any, key: str) -> float:
+        """The mean of a figure of a case; not a number when a run has none, so that no rule holds on it."""
+        values = [row[key] for row in self.each(case)]
+        return float("nan") if None in values else fmean(values)
 
     def run_of(self, case: Any) -> Any:
         """The case whose row stands for a case."""

@@ -85,10 +85,8 @@ def round_robin(topology: Topology, workers: Sequence[Worker]) -> Placement:
     return placed
 
 
-def place(
-    topology: Topology, workers: Sequence[Worker], node_cores: Mapping[str, float], cap: float = CAP
-) -> Placement:
-    """Tasks beside those with which they have most traffic, with no worker or node above ``cap`` of its CPU.
+def place(topology: Topology, workers: Sequence[Worker], node_cores: Mapping[str, float]) -> Placement:
+    """Tasks beside those with which they have most traffic, with no worker or node above ``CAP`` of its CPU.
 
     The task with the most traffic to placed ones comes next. ValueError when no worker has room for one; it is named.
     """
@@ -104,14 +102,14 @@ def place(
     def free(task: str, worker: Worker) -> bool:
         limits = (node_cores[worker.node], worker.cores)
         used = [sum(tasks[each] for each in group) for group in at(worker)]
-        fits = all(cores + tasks[task] <= cap * limit for cores, limit in zip(used, limits, strict=True))
+        fits = all(cores + tasks[task] <= CAP * limit for cores, limit in zip(used, limits, strict=True))
         return fits and len(at(worker)[1]) < worker.slots
 
     while len(placed) < len(tasks):
         task = max(tasks.keys() - placed.keys(), key=lambda each: (rate(each, placed), rate(each, tasks), each))
         ways = {worker: [rate(task, group) for group in at(worker)] for worker in workers if free(task, worker)}
         if not ways:
-            raise ValueError(f"no worker has a slot and {tasks[task]:g} cores below {cap:.0%} for {task}")
+            raise ValueError(f"no worker has a slot and {tasks[task]:g} cores below {CAP:.0%} for {task}")
         placed[task] = max(ways, key=ways.__getitem__)
     return placed
 

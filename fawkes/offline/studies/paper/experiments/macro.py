@@ -14,7 +14,7 @@ from fawkes.config.settings.settings import settings_of
 from fawkes.core.values.events import PolicyText, Requested, Submitted
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobState
 from fawkes.core.values.settings import Settings
-from fawkes.offline.scenarios.applications import job_spec_of
+from fawkes.offline.scenarios.applications import details_of, job_spec_of
 from fawkes.offline.scenarios.scenario import Scenario, pool_of, simulate
 from fawkes.offline.studies.paper.experiments.micro import profile, reference_us
 from fawkes.offline.studies.paper.judging.fixed import MIN_NODES, SEED, SHAKE_US, FixedModel
@@ -97,9 +97,8 @@ def _wishes(run: Replay, choice: Reconstruction, model: FixedModel) -> Iterable[
         for job in _as_many(_shaken(run, load), model.jobs.get(load.cluster, 1.0)):
             asks = profile(job, model)
             plain = job_spec_of(job, load.cluster, reference_us(model.constants, asks))
-            details_of = {"profile": {name: getattr(asks, name) for name in asks.__dataclass_fields__}}
             yield Wish(
-                event=Submitted(at_us=load.requested_us, spec=replace(plain, details=details_of)),
+                event=Submitted(at_us=load.requested_us, spec=replace(plain, details=details_of(asks))),
                 delay_us=job.think_us if job.after else job.submit_us,
                 running=None if job.after else cluster,
                 jobs=tuple(map(JobId, job.after)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache
 from statistics import fmean
 from typing import Any, cast
@@ -12,7 +12,7 @@ from typing import Any, cast
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import StartJob
 from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId, Role
-from fawkes.offline.scenarios.applications import profile_of_job
+from fawkes.offline.scenarios.applications import details_of, profile_of_job
 from fawkes.offline.studies.paper.judging.fixed import (
     CHANCES,
     IDLE_BYTES,
@@ -90,7 +90,7 @@ class Bench:
 
     def submit(self, name: str, job: Profile) -> None:
         """A job begins now."""
-        spec = JobSpec(id=JobId(name), cluster=_C, details={"profile": asdict(job)})
+        spec = JobSpec(id=JobId(name), cluster=_C, details=details_of(job))
         self.cluster.submit(StartJob(spec.id, _C, 1, spec))
 
     def run(self, jobs: Sequence[Profile]) -> float:

@@ -22,10 +22,6 @@ class PreemptionStudy(statements.Study):
         """The case without a model that makes no other run."""
         return case.plain()
 
-    def mean(self, case: PreemptionCase, key: str) -> float:
-        """The mean of a figure of the rows."""
-        return fmean(row[key] for row in self.each(case))
-
     def ratio(self, case: PreemptionCase, base: PreemptionCase, key: str) -> float:
         """The mean of the ratios of a figure to that of another case, seed by seed."""
         return fmean(ours[key] / other[key] for ours, other in zip(self.each(case), self.each(base), strict=True))

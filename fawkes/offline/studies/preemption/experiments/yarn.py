@@ -25,10 +25,6 @@ def over_kill(study: PreemptionStudy, key: str) -> dict[str, float]:
     return {medium: study.ratio(case, KILL, key) for medium, case in BASIC.items()}
 
 
-def _over_basic(study: PreemptionStudy, key: str) -> dict[str, float]:
-    return {medium: study.ratio(ADAPTIVE[medium], BASIC[medium], key) for medium in fixed.MEDIA}
-
-
 def _killed(study: PreemptionStudy) -> Finding:
     waste = study.mean(KILL, "waste")
     return f"{waste:.1f} %", abs(waste - fixed.YARN["kill"].waste) <= fixed.WASTE_OFF
@@ -86,7 +82,7 @@ def _io(study: PreemptionStudy) -> Finding:
 
 
 def _adaptive_high(study: PreemptionStudy) -> Finding:
-    ratios = _over_basic(study, "high")
+    ratios = {medium: study.ratio(ADAPTIVE[medium], BASIC[medium], "high") for medium in fixed.MEDIA}
     return f"{listed(ratios)} of checkpoint", (
         ratios["hdd"] < 1 - fixed.NEUTRAL and abs(ratios["nvm"] - 1) <= fixed.NEUTRAL
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from statistics import fmean
 from typing import Any
 
@@ -35,3 +35,9 @@ class QuotaStudy(statements.Study):
     def stage_errors(self, case: QuotaCase, of: Callable[[list[float]], float] = fmean) -> float:
         """A statistic of the stages' errors in a run (eq. 5), averaged over the runs."""
         return fmean(of(outcome["stage_errors"]) for outcome in self.apps(case)[0])
+
+
+def within(study: QuotaStudy, cases: Iterable[QuotaCase], most: float) -> statements.Finding:
+    """Errors of cases of one application, and whether none is larger, early or late."""
+    errors = [study.error(case) for case in cases]
+    return f"{statements.signed(errors)} %", all(abs(error) <= most for error in errors)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean
 
 import pandas as pd
 
@@ -13,11 +12,6 @@ from fawkes.offline.studies.streams.cases import StreamCase
 
 class StreamStudy(statements.Study):
     """Means of the figures of a case."""
-
-    def mean(self, case: StreamCase, key: str) -> float:
-        """The mean of a figure; not a number when a run has none, so that no rule holds on it."""
-        values = [row[key] for row in self.each(case)]
-        return float("nan") if None in values else fmean(values)
 
     def change(self, case: StreamCase, base: StreamCase, key: str) -> float:
         """The change of a figure against another case in percent."""

@@ -9,8 +9,8 @@ from fawkes.offline.studies.shared.pictures import bars
 from fawkes.offline.studies.shared.statements import Experiment, Finding, Statement
 from fawkes.offline.studies.streams import fixed
 from fawkes.offline.studies.streams.experiments.experiment import StreamStudy
-from fawkes.offline.studies.streams.hashing import migration, ring_of
 from fawkes.offline.studies.streams.placement import Channel, Topology, Worker, by_channel, place, round_robin
+from fawkes.offline.studies.streams.play import moved_share
 
 _TOPOLOGY = Topology(
     {"source": (2, 1.0), "parse": (6, 1.0), "rules": (6, 1.0), "alerts": (2, 1.0)},
@@ -22,8 +22,7 @@ def _moved(holders: int, *, modulo: bool) -> float:
     """The part of the keys that moves when one holder is added."""
     if modulo:
         return sum(key % holders != key % (holders + 1) for key in range(fixed.KEYS)) / fixed.KEYS
-    rings = (ring_of([str(at) for at in range(size)]) for size in (holders, holders + 1))
-    return len(migration("rules", map(str, range(fixed.KEYS)), *rings)) / fixed.KEYS
+    return moved_share(holders, holders + 1)
 
 
 def _keys(study: StreamStudy) -> Finding:
