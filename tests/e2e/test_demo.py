@@ -18,6 +18,7 @@ from fawkes.core.values.model import Reason
 from fawkes.engine import replay
 from fawkes.live.lab import name_of_site
 from fawkes.policy import compile_policy
+from fawkes.policy.preemption import compile_preemption
 from fawkes.report.tables.explain import grouped
 from fawkes.report.words.sentences import sentence
 from fawkes.store.sqlite import LedgerReader
@@ -92,7 +93,7 @@ def test_the_ledger_tells_the_same_story_and_decides_the_same_again(played: Play
         assert any(move["why"].startswith(text) for text in told), (move["why"], told)
     with closing(LedgerReader(played.site.state_dir)) as ledger:
         assert ledger.verify() > 100
-        assert list(replay(ledger.entries(), compile_policy)) == []
+        assert list(replay(ledger.entries(), compile_policy, load_preemption=compile_preemption)) == []
 
 
 def test_nothing_is_left_running(played: Played) -> None:

@@ -54,7 +54,7 @@ for number in range(first, {numbers}):
     numbers += f"{{number}}\\n"
 pathlib.Path(os.environ["FAWKES_RESULTS"], "numbers").write_text(numbers)
 """
-#: the same without a thought of being saved
+#: the same without a thought of being saved; it does not end before it may, however long nodes take to come and go
 PLAIN = """
 import os, pathlib, time
 
@@ -66,6 +66,8 @@ with open(os.environ["FAWKES_RESULTS"] + "/numbers", "w") as file:
         time.sleep(0.2)
         print(number, file=file, flush=True)
         numbers[number * 4096] = number % 251
+while not os.path.exists("/tmp/plain.go"):
+    time.sleep(0.2)
 assert all(numbers[number * 4096] == number % 251 for number in range({numbers}))
 pathlib.Path(os.environ["FAWKES_RESULTS"], "starts").write_text(open("starts").read())
 """
@@ -184,6 +186,8 @@ def test_processes_that_know_nothing_of_it_go_on_elsewhere_and_twice(site: RealS
     first, second = sizes
     assert first.keys() & second.keys()
     assert all(0 < second[index] < first[index] / 3 for index in first.keys() & second.keys()), sizes
+    for host in site.hosts:
+        site.on(host, "touch /tmp/plain.go")
     (job,) = site.until_ended("plain")
     assert (job.life, job.attempt, job.why) == (JobLife.SUCCEEDED, 1, ""), site.story()
     account = waste(site, "plain")
