@@ -1,4 +1,4 @@
-"""`fawkes explain`: why a node moved, or why nothing did, and what became of a job."""
+"""`fawkes explain`: why a node moved, or why nothing did, and what became of a job; `fawkes plan`: what comes next."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.base.errors import UserError
 from fawkes.cli.asking import completion
+from fawkes.cli.asking.client import Client, NoControllerError
 from fawkes.cli.asking.ledger import ledger_of
 from fawkes.cli.show.fields import clock
 from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, note, output_option, say, show
@@ -113,6 +115,37 @@ def _waits_now(ledger: Reader, job: JobState) -> Reason | None:
         note(f"the newest numbers of {job.id} are not known: {in_words(error)}")
         return None
     return waits_now(remembered(ledger)[0], job, admission)
+
+
+@click.command()
+@output_option
+@click.pass_obj
+def plan(site: Site, output: str) -> None:
+    """Show what the next tick would do, and why: weights, discrimination, verdict, nodes that would move or stay.
+
+    The controller answers by the code that decides at the tick, on its state and readings of this moment. Nothing is
+    decided or stored. When no controller runs, the answer is for the state in the ledger.
+    """
+    try:
+        answer: Any = Client(site).get("plan")
+    except NoControllerError:
+        answer = _from_ledger(site)
+    write(answer, output)
+
+
+def _from_ledger(site: Site) -> Any:
+    from fawkes.core.deciding.pool import foresee
+    from fawkes.policy.worker.policies import load_weighting
+    from fawkes.report.history import started_before
+    from fawkes.report.tables.explain import as_plain, explain_plan
+    from fawkes.store.remembered import remembered
+
+    with ledger_of(site) as ledger:
+        started = started_before(ledger, ledger.last_seq())
+        if started is None:
+            raise UserError("there is nothing to plan: no controller has run yet", hint="Start it with `fawkes run`")
+        state = remembered(ledger)[0]
+        return as_plain(explain_plan(foresee(state, load_weighting(started.policy, started.settings)), state))
 
 
 def write(plain: Mapping[str, Any], output: str) -> None:
