@@ -16,7 +16,7 @@ from fawkes.base.errors import UserError
 from fawkes.base.extras import needs
 from fawkes.cli.offline.options import comparison_options, jobs_option, out_option, seed_option
 from fawkes.cli.offline.simulate import plan_of
-from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, show, warn
+from fawkes.cli.show.show import CSV, TABLE, note, output_option, progress, say, section, show, warn
 from fawkes.cli.show.streams import STREAM, from_stdin
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
@@ -216,19 +216,14 @@ def _tell(
     if output == CSV:
         form = replace(form, keys=(*form.keys, *due, *masters, *waste))
     show(plain_texts(table) if output == CSV else table, form, output)
-    if due and output not in (CSV, JSON):
-        say("")
-        say("jobs that have a deadline, medians over the replays:")
-        show(table, TABLES["compare, deadlines"], output)
-    if masters and output not in (CSV, JSON):
-        say("")
-        say("lost and moved masters, medians over the replays:")
-        show(table, TABLES["compare, masters"], output)
-    if waste and output not in (CSV, JSON):
-        say("")
-        say("slot time of tasks, where some can be saved, medians over the replays:")
-        show(table, TABLES["compare, waste"], output)
     if output == TABLE:
+        for keys, what, name in (
+            (due, "jobs that have a deadline", "compare, deadlines"),
+            (masters, "lost and moved masters", "compare, masters"),
+            (waste, "slot time of tasks, where some can be saved", "compare, waste"),
+        ):
+            if keys:
+                section(f"{what}, medians over the replays:", table, TABLES[name], output)
         say("")
         say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")
         replays = max((row["replays"] for row in table), default=0)
