@@ -217,13 +217,13 @@ def _tell(
         form = replace(form, keys=(*form.keys, *due, *masters, *waste))
     show(plain_texts(table) if output == CSV else table, form, output)
     if output == TABLE:
-        for keys, what, name in (
-            (due, "jobs that have a deadline", "compare, deadlines"),
-            (masters, "lost and moved masters", "compare, masters"),
-            (waste, "slot time of tasks, where some can be saved", "compare, waste"),
+        for keys, what, shown in (
+            (due, "jobs that have a deadline", TABLES["compare, deadlines"]),
+            (masters, "lost and moved masters", TABLES["compare, masters"]),
+            (waste, "slot time of tasks, where some can be saved", TABLES["compare, waste"]),
         ):
             if keys:
-                section(f"{what}, medians over the replays:", table, TABLES[name], output)
+                section(f"{what}, medians over the replays:", table, shown, output)
         say("")
         say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")
         replays = max((row["replays"] for row in table), default=0)
