@@ -57,14 +57,6 @@ def test_drain_waits_until_the_node_is_out(run: Run, world: World) -> None:
     assert "node02: evacuating (3 blocks are not safe)\nnode02: out\n" in result.stderr
 
 
-@pytest.mark.parametrize(("nodes", "says"), [("node[01-99]", "no node node[06-99]"), ("node[", "no node set")])
-def test_drain_of_nodes_that_are_not_there(run: Run, world: World, nodes: str, says: str) -> None:
-    result = run("drain", nodes, "--reason", "r")
-    assert result.exit_code == 2
-    assert says in result.stderr
-    assert world.events == []
-
-
 def test_a_dry_run_of_drain_shows_the_node(run: Run, world: World) -> None:
     result = run("drain", "node01", "--reason", "r", "--dry-run", "-o", "csv")
     assert result.stdout.splitlines() == ["node,state,cluster,role,keep_out", "node01,free,,,"]
@@ -207,24 +199,6 @@ def test_retry_of_a_node_of_several_and_of_an_mr_cluster(run: Run, loaded: World
     assert all(isinstance(event, RetryAsked) for event in loaded.events)
 
 
-def test_retry_of_what_waits_for_nothing_is_refused(run: Run, loaded: World) -> None:
-    loaded.refuse = Reason("nothing-to-retry", {"subject": "node01"})
-    result = run("retry", "node01")
-    assert result.exit_code == 6
-    assert "node01 has nothing to retry; `fawkes status` shows its state" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [("node1", "Did you mean 'node01'?"), ("c1", "Did you mean 'c-1'?"), ("zzz", "`fawkes nodes` and `fawkes status`")],
-)
-def test_retry_of_what_is_not_there(run: Run, loaded: World, name: str, says: str) -> None:
-    result = run("retry", name)
-    assert (result.exit_code, loaded.events) == (2, [])
-    assert f"there is neither a node nor an MR-cluster '{name}'" in result.stderr
-    assert says in result.stderr
-
-
 def test_retry_of_an_mr_cluster_that_is_gone(run: Run, loaded: World) -> None:
     loaded.clusters["c-1"]["state"] = "gone"
     assert run("retry", "c-1").exit_code == 2
@@ -241,15 +215,6 @@ def test_masters_move_after_the_jobs_that_run(run: Run, loaded: World) -> None:
     moves = [(event.cluster, event.to, event.now) for event in loaded.events]
     assert moves == [("c-1", "node02", False), ("c-1", None, True)]
     assert all(isinstance(event, MoveMastersAsked) for event in loaded.events)
-
-
-def test_masters_go_only_where_they_can_run(run: Run, loaded: World) -> None:
-    loaded.refuse = Reason("no-such-master", {"cluster": "c-1", "node": "node09", "able": ["node02"]})
-    result = run("move-masters", "c-1", "--to", "node09")
-    assert result.exit_code == 6
-    assert "not one of its journal: the masters of c-1 can go to node02" in result.stderr
-    assert run("move-masters", "c1").exit_code == 2
-    assert "Did you mean 'c-1'?" in run("move-masters", "c1").stderr
 
 
 def test_a_dry_run_of_retry_shows_how_it_stands(run: Run, loaded: World) -> None:
