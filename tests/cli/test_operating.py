@@ -16,6 +16,7 @@ from fawkes.base.errors import FawkesError
 from fawkes.core.values.events import MoveMastersAsked, PauseAsked, ResumeAsked, RetryAsked, UndrainAsked
 from fawkes.core.values.model import Reason
 from tests.cli.conftest import Run, World, cluster, job, node
+from tests.support.programs import program
 from tests.support.waiting import wait_for
 
 # --- pause, drain, down ---------------------------------------------------------------------------------------------
@@ -299,10 +300,8 @@ def test_an_undrain_of_a_node_that_leaves_all_the_same_says_so(run: Run, held: W
 def installed(loaded: World, tmp_path: Path) -> Path:
     """A release and a Java that say what they are called with."""
     root = tmp_path / "it's"
-    for program, text in (("bin/hadoop", 'echo "$HADOOP_CONF_DIR $JAVA_HOME $*"'), ("java/bin/java", "true")):
-        (root / program).parent.mkdir(parents=True, exist_ok=True)
-        (root / program).write_text(f"#!/bin/sh\n{text}\n")
-        (root / program).chmod(0o755)
+    for place, text in (("bin/hadoop", 'echo "$HADOOP_CONF_DIR $JAVA_HOME $*"'), ("java/bin/java", "true")):
+        program(root / place, text)
     files = {"core-site.xml": "<configuration/>", "yarn-site.xml": "<configuration/>"}
     loaded.env = {"release_dir": str(root), "java_home": str(root / "java"), "files": files}
     return root
@@ -326,9 +325,7 @@ def test_env_makes_pig_and_spark_work_where_they_are(
     monkeypatch.delenv("PYTHONPATH", raising=False)
     pig, home = tmp_path / "pig 1", tmp_path / "spark 1"
     for place, text in (("bin/spark-submit", 'echo "$SPARK_HOME $SPARK_CONF_DIR"'), ("python/lib/pyspark.zip", "")):
-        (home / place).parent.mkdir(parents=True)
-        (home / place).write_text(f"#!/bin/sh\n{text}\n")
-        (home / place).chmod(0o755)
+        program(home / place, text)
     (installed / "bin/hadoop").write_text('#!/bin/sh\necho "$HADOOP_CLASSPATH" "$@"\n')
     loaded.env |= {"pig": str(pig), "spark": str(home), "spark_history": "10.0.0.1:18080"}
     script = 'eval "$1"; spark-submit; pig -x mapreduce q.pig; echo "$PYTHONPATH $SPARK_HISTORY"'
@@ -358,10 +355,8 @@ def test_env_replaces_what_is_old(run: Run, site: Path, loaded: World, installed
 
 def test_env_for_csh(run: Run, loaded: World, tmp_path: Path) -> None:
     root = tmp_path / "really!"
-    for program in ("bin/hadoop", "bin/java"):
-        (root / program).parent.mkdir(parents=True, exist_ok=True)
-        (root / program).write_text("")
-        (root / program).chmod(0o755)
+    for place in ("bin/hadoop", "bin/java"):
+        program(root / place, "")
     loaded.env = {"release_dir": str(root), "java_home": str(root), "files": {}}
     lines = run("env", "c-1", "--csh").stdout.splitlines()
     assert lines[0] == f"setenv JAVA_HOME '{tmp_path}/really\\!';"
