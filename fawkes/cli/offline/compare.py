@@ -79,15 +79,20 @@ def compare(
 
     With --front each policy and setting that no other beats in both, mean slowdown and moves of nodes, is on the front.
     """
-    from fawkes.offline.runs.grid import GridFolder, run_cell
+    from fawkes.offline.runs.grid import GridFolder, grid_of, run_cell
     from fawkes.offline.runs.work import finish, in_this_process, on_dask, on_processes
 
     count = jobs or os.cpu_count() or 1
     run: Runner = on_dask(dask) if dask else on_processes(count) if count > 1 else in_this_process
     catalog = Catalog(site=site.root)
     variants = variants_under(catalog, admission, settings)
-    grid = _grid(site, catalog, scenario, chosen(catalog, policies), variants, replays, spread, seed)
-    baseline = _baseline(catalog, baseline)
+    policy_files = chosen(catalog, policies)
+    if scenario == STREAM:
+        # It can be read only once, but a plan is made for each combination that changes the scenario.
+        scenario = str(click.get_current_context().with_resource(from_stdin(scenario, "stdin.toml")))
+    plans = partial(plan_of, site, catalog, scenario, seed)
+    grid = grid_of(plans, catalog, policy_files, variants, replays=replays, spread_us=spread)
+    baseline = catalog.find(Kind.POLICY, baseline).title
     folder = GridFolder(out or Path(f"compare-{grid.name}"), grid, anew=anew)
     if folder.changed:
         note(f"{len(folder.changed)} runs are run again, because their policy or scenario has changed")
@@ -132,29 +137,6 @@ def variants_under(
                 raise UserError(f"the policy {name!r} is named twice", where="--admission", hint="Name each once")
             crossed[both] = {**changes, "admission": chosen_name}
     return crossed
-
-
-def _baseline(catalog: Catalog, name: str) -> str:
-    return catalog.find(Kind.POLICY, name).title
-
-
-def _grid(
-    site: Site,
-    catalog: Catalog,
-    name: str,
-    policies: list[CatalogFile],
-    variants: Mapping[str, Mapping[str, Any]],
-    replays: int,
-    spread_us: int,
-    seed: int | None,
-) -> Grid:
-    from fawkes.offline.runs.grid import grid_of
-
-    if name == STREAM:
-        # It can be read only once, but a plan is made for each combination that changes the scenario.
-        name = str(click.get_current_context().with_resource(from_stdin(name, "stdin.toml")))
-    plans = partial(plan_of, site, catalog, name, seed)
-    return grid_of(plans, catalog, policies, variants, replays=replays, spread_us=spread_us)
 
 
 def _warn(grid: Grid, rows: list[dict[str, Any]]) -> None:
