@@ -17,7 +17,7 @@ from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
 if TYPE_CHECKING:
-    from fawkes.offline.analyser.trace import Log
+    pass
 
 Rows = Mapping[str, Sequence[dict[str, Any]]]
 
@@ -84,10 +84,6 @@ def trace(logs: tuple[Path, ...], by: str, out: Path | None, output: str) -> Non
         say("")
         for sentence in tables.sentences(state):
             say(sentence)
-    _report_skipped(log)
-
-
-def _report_skipped(log: Log) -> None:
     for part, dropped in log.dropped.items():
         warn(f"note: {part}: skipped {dropped}")
 
