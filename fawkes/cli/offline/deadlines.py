@@ -55,7 +55,7 @@ _DEFAULTS = "BASELINE,REACTIVE,ORACLE,PYTHIA,JUSTICE"
 @output_option
 @click.pass_obj
 @needs("fawkes deadlines", "offline")
-def deadlines(site: Site, trace: str, jobs: int | None, out: Path | None, output: str, **asked: Any) -> None:
+def deadlines(site: Site, /, trace: str, jobs: int | None, out: Path | None, output: str, **asked: Any) -> None:
     """Run the jobs of TRACE on a flat pool of CPUs under each allocator, deadline type and capacity.
 
     TRACE is TR1 or TR2 (twins of the two production traces), or a CSV or Parquet file with the columns submit_s, tasks
