@@ -21,7 +21,6 @@ from fawkes.config.site.site import Site
 from fawkes.core.values.model import JobState, Reason
 
 if TYPE_CHECKING:
-    from fawkes.report.tables.explain import Explanation
     from fawkes.report.tables.explain_quota import Courses
     from fawkes.store.base import Reader
 
@@ -59,35 +58,22 @@ def explain(
     the queue, the CPUs that it asks for and those that are free. The numbers of a job that waits are the newest. A job
     under quotas shows its stages, how far they are and should be, and the cores that it requested and got.
     """
-    from fawkes.report.tables.explain import as_plain
+    from fawkes.report.tables import explain as why
+    from fawkes.report.tables.explain_job import explain_job
 
     given = sum((tick is not None, node is not None, cluster is not None, job is not None, last))
     if given > 1:
         raise click.UsageError("Give one of TICK, --node, --cluster, --job and --last.")
     with ledger_of(site) as ledger:
-        courses = [] if job is None else _courses(site, job)
-        write(as_plain(_explained(ledger, tick, node, cluster, job, last, courses)), output)
-
-
-def _explained(
-    ledger: Reader,
-    tick: int | None,
-    node: str | None,
-    cluster: str | None,
-    job: str | None,
-    last: bool,
-    courses: Courses,
-) -> Explanation:
-    from fawkes.report.tables import explain as why
-    from fawkes.report.tables.explain_job import explain_job
-
-    if job is not None:
-        return explain_job(ledger, job, lambda state: _waits_now(ledger, state), courses)
-    if node is not None:
-        return why.explain_node(ledger, node)
-    if cluster is not None:
-        return why.explain_cluster(ledger, cluster)
-    return why.explain_last(ledger) if last else why.explain_tick(ledger, tick)
+        if job is not None:
+            told = explain_job(ledger, job, lambda state: _waits_now(ledger, state), _courses(site, job))
+        elif node is not None:
+            told = why.explain_node(ledger, node)
+        elif cluster is not None:
+            told = why.explain_cluster(ledger, cluster)
+        else:
+            told = why.explain_last(ledger) if last else why.explain_tick(ledger, tick)
+        write(why.as_plain(told), output)
 
 
 def _courses(site: Site, job: str) -> Courses:
