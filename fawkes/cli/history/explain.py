@@ -66,14 +66,14 @@ def explain(
         raise click.UsageError("Give one of TICK, --node, --cluster, --job and --last.")
     with ledger_of(site) as ledger:
         if job is not None:
-            told = explain_job(ledger, job, lambda state: _waits_now(ledger, state), _courses(site, job))
+            explanation = explain_job(ledger, job, lambda state: _waits_now(ledger, state), _courses(site, job))
         elif node is not None:
-            told = why.explain_node(ledger, node)
+            explanation = why.explain_node(ledger, node)
         elif cluster is not None:
-            told = why.explain_cluster(ledger, cluster)
+            explanation = why.explain_cluster(ledger, cluster)
         else:
-            told = why.explain_last(ledger) if last else why.explain_tick(ledger, tick)
-        write(why.as_plain(told), output)
+            explanation = why.explain_last(ledger) if last else why.explain_tick(ledger, tick)
+        write(why.as_plain(explanation), output)
 
 
 def _courses(site: Site, job: str) -> Courses:
