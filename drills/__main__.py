@@ -16,9 +16,11 @@ from rich.table import Table
 from drills.journal import Journal
 from drills.loss import LossPlan, loss_plan_of
 from drills.plan import Plan, plan_of, standby_plan_of
-from drills.result import Result
+from drills.result import Result, Tried
 from drills.table import FIGURES, Line, figures, head, lines, summary
 from fawkes.base.errors import ExitStatus, FawkesError
+from fawkes.base.units import SECOND_US
+from fawkes.engine.ports import Entry
 
 _FOLDER = Path("build/drills")
 #: a failure is shown at once; how things go on is said this often
@@ -32,6 +34,8 @@ _WORLDS = {
     "masters": "on real Hadoop, where the masters' host loses its disk in each phase",
 }
 _SIMULATED = ("sim", "standby")
+#: reasons that come all the time and explain nothing
+_QUIET = frozenset({"tick", "job-queued"})
 
 
 def main() -> int:
@@ -146,13 +150,12 @@ def _show_failure(result: Result) -> None:
 def _replay(asked: argparse.Namespace) -> int:
     if asked.world in _SIMULATED:
         from drills.simulated import Drill
-        from drills.telling import tell
 
         plan = _plan(asked.world, asked.seed)
         _show_plan(plan)
         drill = Drill(plan, asked.world)
         result = drill.run()
-        tell(drill.store.entries(), result.tried)
+        _tell(drill.store.entries(), result.tried)
     else:
         _show_plan(loss_plan_of(asked.seed) if asked.world == "masters" else plan_of(asked.seed))
         with _player(asked.world, asked.folder) as play:
@@ -174,6 +177,20 @@ def _show_plan(plan: Plan | LossPlan) -> None:
     print(f"seed {plan.seed}: {story.hosts} hosts")
     for each in (*story.clusters, *story.jobs, *story.drains, *plan.faults):
         print(f"  {each}")
+
+
+def _tell(entries: Iterable[Entry], tried: Iterable[Tried]) -> None:
+    """Print each step that had a reason, and each fault when it struck."""
+    faults = sorted((each for each in tried if each.at_s is not None), key=lambda each: each.at_s or 0.0)
+    for entry in entries:
+        at_s = entry.event.at_us / SECOND_US
+        while faults and (faults[0].at_s or 0.0) <= at_s:
+            fault = faults.pop(0)
+            print(f"{fault.at_s:9.3f}       ** {fault.fault.row[0]}: {fault.node or 'the controller'}")
+        for reason in entry.decision.reasons:
+            if reason.code not in _QUIET:
+                facts = " ".join(f"{key}={value}" for key, value in reason.facts.items() if value not in ("", None))
+                print(f"{at_s:9.3f} {entry.seq:5d} {reason.code}: {facts}")
 
 
 def _every_step(asked: argparse.Namespace) -> int:

@@ -114,16 +114,12 @@ look
         job=folder,
         files=files,
         command=Script.of("{argv}", argv=list(argv)).text,
-        env=_exports(variables),
+        env=Secret(Script("").with_env(variables).text.strip()),
         kept=Secret(kept),
         marks=[f"{key}={value}" for key, value in marks.items()],
         runner=_RUNNER,
         argv=list(argv),
     )
-
-
-def _exports(variables: Mapping[str, str | Secret]) -> Secret:
-    return Secret(Script("").with_env(variables).text.strip())
 
 
 def look(folders: Folders, job: str, attempt: int) -> Script:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -50,17 +50,10 @@ def renew(lease: Lease, quotas: Mapping[str, int | None], *, lifetime_s: float =
     Facts as of :func:`limit`; or fact ``due`` alone, and then `limit` must run: a container without a group or without
     processes, another lease, a limit that was not taken, no guard, a node without groups, or a look for strays.
     """
-    lines = {
-        "node": lease.node,
-        "pool": lease.pool,
-        "cluster": lease.cluster,
-        "generation": lease.generation,
-        "epoch": lease.epoch,
-        "controller": lease.controller,
-    }
     script = Script.of(
         _RENEW,
-        lines=[f"{key}={value}" for key, value in lines.items()],
+        # As they stand in the file.
+        lines=[f"{key}={value}" for key, value in asdict(lease).items() if key != "work_dir"],
         file=lease.work_dir / "lease",
         generation=lease.generation,
         quotas=lease.folders.quotas,

@@ -158,7 +158,7 @@ def _continued(move: Move | None, change: NodeChange, done: list[Move]) -> Move 
         case _ if seen is not None and old.life is NodeLife.JOINING:
             return seen._replace(reasons=(*seen.reasons, new.why))
         case _:
-            return seen or _leaves(change)
+            return seen or _begun(change, source=old.owner or "")
 
 
 def _joins(move: Move | None, change: NodeChange) -> Move:
@@ -166,10 +166,6 @@ def _joins(move: Move | None, change: NodeChange) -> Move:
     started = move or _begun(change, source="")
     reasons = (*started.reasons, new.why) if move is not None else started.reasons
     return started._replace(target=new.owner or "", role=str(new.role or ""), ended_us=None, reasons=reasons)
-
-
-def _leaves(change: NodeChange) -> Move:
-    return _begun(change, source=(change.old.owner if change.old else None) or "")
 
 
 def _begun(change: NodeChange, source: str) -> Move:

@@ -13,8 +13,7 @@ from fawkes.cli.main import cli
 from fawkes.core.values.model import JobId
 from fawkes.core.values.sight import AppLife, AppSeen, Launcher, Work
 from fawkes.core.values.tags import tag_of
-from fawkes.store.sqlite import Ledger
-from tests.report.played import fill
+from fawkes.offline.runs.folder import copied
 from tests.support.desk import Desk
 from tests.support.pools import settings
 
@@ -39,10 +38,7 @@ def story(moves: bool) -> Desk:
 
 @pytest.mark.parametrize("moves", [False, True])
 def test_status_jobs_and_explain_say_what_a_job_waits_for_while_it_does(moves: bool, tmp_path: Path) -> None:
-    desk = story(moves)
-    ledger = Ledger(tmp_path / "state")
-    fill(ledger, desk.store.entries())
-    ledger.close()
+    copied(story(moves).store, tmp_path / "state")
 
     def run(*words: str) -> str:
         return CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["--site", str(tmp_path), *words]).stdout

@@ -8,16 +8,15 @@ import shlex
 import shutil
 import sys
 import tomllib
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from fawkes.base.extras import DISTRIBUTION, EXTRAS
 from fawkes.cli.main import VERBS
-from fawkes.store.sqlite import Ledger
+from fawkes.offline.runs.folder import copied
 from tests.package.running import ROOT, fawkes, python
-from tests.report.played import fill, recorded
+from tests.report.played import filled, recorded
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EVERYTHING = tuple(package for packages in EXTRAS.values() for package in packages)
@@ -175,8 +174,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site whose ledger has a whole run."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "tests" / "package" / "pool-0.1.0", folder, dirs_exist_ok=True)
-    with closing(Ledger(folder / "state")) as ledger:
-        fill(ledger, recorded())
+    copied(filled(recorded()), folder / "state")
     return folder
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +12,9 @@ import pytest
 from fawkes.playbook import Facts, Lease, Script, read_facts
 from playbooks import lease as leases
 from playbooks import node
+
+#: sheds environment, session and working folder, and says who it is
+HIDES = "env -i setsid sh -c 'cd /; trap \"\" TERM; echo $$; exec sleep 1000' 2>/dev/null </dev/null & sleep 0.3"
 
 
 @dataclass(frozen=True)
@@ -24,11 +28,12 @@ class Ran:
         return read_facts(self.stdout)
 
 
-def sh(script: Script) -> Ran:
-    """Run a script as the nodes do, on this machine."""
+def sh(script: Script, *before: str, path: str = os.environ["PATH"]) -> Ran:
+    """Run a script as the nodes do, on this machine; ``before`` are the words before their shell."""
     done = subprocess.run(
-        ["/bin/sh", "-s"],
+        [*before, "/bin/sh", "-s"],
         input="{\n" + script.text + "\n} </dev/null\n",
+        env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
         check=False,
@@ -41,6 +46,14 @@ def ok(script: Script) -> Facts:
     ran = sh(script)
     assert ran.exit == 0, ran
     return ran.facts
+
+
+def runs(pid: int) -> bool:
+    """True if a process runs; one that has ended and was not waited for has no command line."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes() != b""
+    except OSError:
+        return False
 
 
 LeaseOf = Callable[..., Lease]
@@ -81,9 +94,15 @@ def lease_of(tmp_path: Path) -> Iterator[LeaseOf]:
 
 
 @pytest.fixture
-def lease(lease_of: LeaseOf) -> Lease:
-    """The lease of a node that was taken and has its folders."""
+def taken(lease_of: LeaseOf) -> Lease:
+    """The lease of a node that was taken."""
     lease = lease_of()
     ok(leases.take(lease))
-    ok(node.prepare(lease))
     return lease
+
+
+@pytest.fixture
+def lease(taken: Lease) -> Lease:
+    """The lease of a node that was taken and has its folders."""
+    ok(node.prepare(taken))
+    return taken

@@ -10,7 +10,7 @@ import pytest
 from fawkes.playbook import Exit, Lease
 from playbooks import job, node
 from playbooks import lease as leases
-from tests.playbooks.conftest import LeaseOf, ok, sh
+from tests.playbooks.conftest import HIDES, LeaseOf, ok, runs, sh
 from tests.support.own_group import own_group
 
 
@@ -21,9 +21,6 @@ def _can_make_groups() -> bool:
 
 pytestmark = pytest.mark.skipif(not _can_make_groups(), reason="this user cannot make control groups (cgroup v2) here")
 
-#: sheds environment, session and working folder, and says who it is
-HIDES = "env -i setsid sh -c 'cd /; trap \"\" TERM; echo $$; exec sleep 1000' 2>/dev/null </dev/null & sleep 0.3"
-
 
 def hidden(lease: Lease) -> int:
     """A process of a job that has ended, by which nothing but its control group can be found."""
@@ -33,14 +30,6 @@ def hidden(lease: Lease) -> int:
     while ok(job.look(lease.folders, "j", 1))["state"] == "running":
         pass
     return int(Path(lease.folders.jobs, "j.1", "stdout").read_text())
-
-
-def runs(pid: int) -> bool:
-    """True if a process runs; one that has ended and was not waited for has no command line."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes() != b""
-    except OSError:
-        return False
 
 
 def groups(lease: Lease) -> list[Path]:

@@ -12,6 +12,7 @@ from fawkes.playbook import Exit, Lease, Script, changing, failure
 from playbooks import lease as leases
 from playbooks import node
 from tests.playbooks.conftest import LeaseOf, ok, sh
+from tests.support.programs import program
 from tests.support.waiting import wait_for
 
 
@@ -142,21 +143,16 @@ def test_a_newer_controller_closes_anew(lease_of: LeaseOf) -> None:
     assert ok(leases.take(lease_of("beta", generation=1, epoch=5)))["lease"] == "taken"
 
 
-def test_forget_only_a_free_node(lease_of: LeaseOf) -> None:
-    lease = lease_of()
-    ok(leases.take(lease))
+def test_forget_only_a_free_node(taken: Lease, lease_of: LeaseOf) -> None:
     assert sh(leases.forget(lease_of(""))).exit == Exit.HELD
-    ok(leases.release(lease))
+    ok(leases.release(taken))
     assert ok(leases.forget(lease_of("")))["lease"] == "none"
-    assert not dict(ok(leases.show(lease.work_dir)))
-    assert list(Path(lease.work_dir).iterdir()) == []
+    assert not dict(ok(leases.show(taken.work_dir)))
+    assert list(Path(taken.work_dir).iterdir()) == []
 
 
 @pytest.mark.slow
-def test_a_node_that_is_forgotten_keeps_what_is_not_ours(lease_of: LeaseOf) -> None:
-    lease = lease_of()
-    ok(leases.take(lease))
-    ok(node.prepare(lease))
+def test_a_node_that_is_forgotten_keeps_what_is_not_ours(lease: Lease, lease_of: LeaseOf) -> None:
     ok(node.wipe(lease))
     ok(leases.release(lease))
     work = Path(lease.work_dir)
@@ -167,12 +163,10 @@ def test_a_node_that_is_forgotten_keeps_what_is_not_ours(lease_of: LeaseOf) -> N
     assert sorted(path.name for path in work.rglob("*")) == ["clusters", "dist", "of-the-site"]
 
 
-def test_who_waited_for_a_lock_that_was_removed_takes_the_new_one(lease_of: LeaseOf, tmp_path: Path) -> None:
+def test_who_waited_for_a_lock_that_was_removed_takes_the_new_one(taken: Lease, tmp_path: Path) -> None:
     """Otherwise two scripts would change a node at the same time: one under the old file, one under the new."""
-    lease = lease_of()
-    ok(leases.take(lease))
-    lock, inside, go = Path(lease.work_dir, ".lock"), tmp_path / "inside", tmp_path / "go"
-    script = changing(lease, "touch {inside}; until [ -e {go} ]; do sleep 0.02; done", inside=inside, go=go).text
+    lock, inside, go = Path(taken.work_dir, ".lock"), tmp_path / "inside", tmp_path / "go"
+    script = changing(taken, "touch {inside}; until [ -e {go} ]; do sleep 0.02; done", inside=inside, go=go).text
     with lock.open("a") as old:
         fcntl.flock(old, fcntl.LOCK_EX)
         waiting = f":{os.fstat(old.fileno()).st_ino} "
@@ -204,11 +198,9 @@ def test_a_node_of_a_lost_ledger_can_be_taken_over_by_hand(lease_of: LeaseOf) ->
 
 
 @pytest.mark.slow
-def test_scripts_of_one_node_run_one_after_another(lease_of: LeaseOf, tmp_path: Path) -> None:
-    lease = lease_of()
-    ok(leases.take(lease))
+def test_scripts_of_one_node_run_one_after_another(taken: Lease, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    script = changing(lease, "for i in 1 2 3 4 5; do echo $$ >>{log}; sleep 0.01; done", log=log).text
+    script = changing(taken, "for i in 1 2 3 4 5; do echo $$ >>{log}; sleep 0.01; done", log=log).text
     running = [subprocess.Popen(["/bin/sh", "-c", script]) for _ in range(4)]
     assert [one.wait(timeout=60) for one in running] == [0, 0, 0, 0]
     pids = log.read_text().split()
@@ -216,23 +208,19 @@ def test_scripts_of_one_node_run_one_after_another(lease_of: LeaseOf, tmp_path: 
     assert len(set(pids)) == 4
 
 
-def test_the_lock_is_not_inherited_by_what_a_script_leaves_behind(lease_of: LeaseOf) -> None:
-    lease = lease_of()
-    ok(leases.take(lease))
-    pid = ok(changing(lease, "sleep 30 </dev/null >/dev/null 2>&1 & fact pid $!"))["pid"]
+def test_the_lock_is_not_inherited_by_what_a_script_leaves_behind(taken: Lease) -> None:
+    pid = ok(changing(taken, "sleep 30 </dev/null >/dev/null 2>&1 & fact pid $!"))["pid"]
     try:
-        assert probe(lease) == 0
+        assert probe(taken) == 0
     finally:
         subprocess.run(["kill", pid], check=True)
 
 
-def test_what_comes_after_runs_without_the_lock_and_only_after_success(lease_of: LeaseOf) -> None:
-    lease = lease_of()
-    ok(leases.take(lease))
-    after = Script.of("flock -n {lock} true && fact free yes; exit 5", lock=lease.work_dir / ".lock")
-    ran = sh(changing(lease, "fact first yes", after=after))
+def test_what_comes_after_runs_without_the_lock_and_only_after_success(taken: Lease) -> None:
+    after = Script.of("flock -n {lock} true && fact free yes; exit 5", lock=taken.work_dir / ".lock")
+    ran = sh(changing(taken, "fact first yes", after=after))
     assert (ran.exit, dict(ran.facts)) == (5, {"first": "yes", "free": "yes"})
-    assert dict(sh(changing(lease, "fact first yes; exit 6", after=after)).facts) == {"first": "yes"}
+    assert dict(sh(changing(taken, "fact first yes; exit 6", after=after)).facts) == {"first": "yes"}
 
 
 def lease_file(lease: Lease) -> Path:
@@ -277,19 +265,17 @@ def test_a_damaged_lease_refuses_its_node_alone(lease_of: LeaseOf, kind: str, tm
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
-def test_what_is_no_plain_file_is_no_lease_and_is_not_waited_for(lease_of: LeaseOf, kind: str, tmp_path: Path) -> None:
-    lease = lease_of()
-    ok(leases.take(lease))
-    file = lease_file(lease)
+def test_what_is_no_plain_file_is_no_lease_and_is_not_waited_for(taken: Lease, kind: str, tmp_path: Path) -> None:
+    file = lease_file(taken)
     if kind == "link":
         file.rename(tmp_path / "elsewhere")
         file.symlink_to(tmp_path / "elsewhere")
     else:
         file.unlink()
         os.mkfifo(file) if kind == "pipe" else file.mkdir()
-    assert sh(leases.take(lease)).exit == Exit.DAMAGED
-    assert "not a plain file" in ok(leases.show(lease.work_dir))["lease.damage"]
-    assert "not a plain file" in ok(node.facts(lease.work_dir))["lease.damage"]
+    assert sh(leases.take(taken)).exit == Exit.DAMAGED
+    assert "not a plain file" in ok(leases.show(taken.work_dir))["lease.damage"]
+    assert "not a plain file" in ok(node.facts(taken.work_dir))["lease.damage"]
 
 
 def test_a_newer_epoch_of_another_pool_takes_over_nothing(lease_of: LeaseOf) -> None:
@@ -303,12 +289,9 @@ def test_a_newer_epoch_of_another_pool_takes_over_nothing(lease_of: LeaseOf) -> 
 def test_a_lease_is_on_the_disk_before_it_counts(lease_of: LeaseOf, tmp_path: Path) -> None:
     """Content is synced before its name: after a power failure there is the old lease or the new one, no empty file."""
     lease, log, tools = lease_of(), tmp_path / "log", tmp_path / "tools"
-    tools.mkdir()
     file = lease_file(lease)
     for tool in ("sync", "mv"):
-        program = tools / tool
-        program.write_text(f'#!/bin/sh\nfor word; do :; done; echo {tool} "$word" >>{log}\nexec /bin/{tool} "$@"\n')
-        program.chmod(0o755)
+        program(tools / tool, f'for word; do :; done; echo {tool} "$word" >>{log}\nexec /bin/{tool} "$@"')
     ok(Script(f"PATH={tools}:$PATH") + leases.take(lease))
     temporary, name, folder = log.read_text().splitlines()
     assert (name, folder) == (f"mv {file}", f"sync {lease.work_dir}")
@@ -322,9 +305,7 @@ def test_a_disk_that_does_not_sync_is_an_error_and_the_old_lease_stays(lease_of:
     lease, tools = lease_of(), tmp_path / "tools"
     ok(leases.take(lease))
     before = lease_file(lease).read_text()
-    tools.mkdir()
-    (tools / "sync").write_text("#!/bin/sh\nexit 1\n")
-    (tools / "sync").chmod(0o755)
+    program(tools / "sync", "exit 1")
     assert sh(Script(f"PATH={tools}:$PATH") + leases.close(lease)).exit == Exit.CANNOT_WRITE
     assert lease_file(lease).read_text() == before
 

@@ -14,6 +14,7 @@ from fawkes.playbook import Exit, Lease, read_facts
 from playbooks import lease as leases
 from playbooks import node
 from tests.playbooks.conftest import LeaseOf, ok, sh
+from tests.support.programs import program
 
 
 def stray(
@@ -34,21 +35,13 @@ def stray(
     return process
 
 
-def taken(lease: Lease) -> Lease:
-    ok(leases.take(lease))
-    ok(node.prepare(lease))
-    return lease
-
-
-def test_prepare_can_be_done_again(lease_of: LeaseOf) -> None:
-    lease = taken(lease_of())
+def test_prepare_can_be_done_again(lease: Lease) -> None:
     assert ok(node.prepare(lease))["prepared"] == "yes"
     assert all(Path(folder).is_dir() for folder in lease.folders.all())
 
 
 @pytest.mark.slow
-def test_wipe_ends_and_removes_everything_of_one_mr_cluster_and_nothing_else(lease_of: LeaseOf) -> None:
-    lease = taken(lease_of("alpha"))
+def test_wipe_ends_and_removes_everything_of_one_mr_cluster_and_nothing_else(lease: Lease, lease_of: LeaseOf) -> None:
     other = lease_of("alphabet")
     Path(other.folders.root).mkdir(parents=True)
     own_folder = Path(lease.folders.nm_local, "container_1")
@@ -77,15 +70,12 @@ def test_wipe_ends_and_removes_everything_of_one_mr_cluster_and_nothing_else(lea
 
 
 @pytest.mark.slow
-def test_wipe_of_a_clean_node_changes_nothing(lease_of: LeaseOf) -> None:
-    lease = lease_of()
-    ok(leases.take(lease))
-    assert dict(ok(node.wipe(lease))) == {"killed": "0", "clean": "yes"}
+def test_wipe_of_a_clean_node_changes_nothing(taken: Lease) -> None:
+    assert dict(ok(node.wipe(taken))) == {"killed": "0", "clean": "yes"}
 
 
 @pytest.mark.slow
-def test_wipe_leaves_no_empty_folders_and_no_files_of_jvms_that_were_killed(lease_of: LeaseOf) -> None:
-    lease = taken(lease_of())
+def test_wipe_leaves_no_empty_folders_and_no_files_of_jvms_that_were_killed(lease: Lease) -> None:
     me = pwd.getpwuid(os.getuid()).pw_name
     folder = Path(f"/tmp/hsperfdata_{me}")
     folder.mkdir(exist_ok=True)
@@ -104,25 +94,21 @@ def test_wipe_leaves_no_empty_folders_and_no_files_of_jvms_that_were_killed(leas
 
 
 @pytest.mark.slow
-def test_wipe_takes_what_an_interrupted_wipe_left(lease_of: LeaseOf) -> None:
-    lease = taken(lease_of())
+def test_wipe_takes_what_an_interrupted_wipe_left(lease: Lease) -> None:
     half = Path(lease.work_dir, "trash", "alpha.1.1", "dn")
     half.mkdir(parents=True)
     ok(node.wipe(lease))
     assert not half.exists()
 
 
-def test_only_the_holder_may_wipe(lease_of: LeaseOf) -> None:
-    lease = taken(lease_of("alpha"))
+def test_only_the_holder_may_wipe(lease: Lease, lease_of: LeaseOf) -> None:
     assert sh(node.wipe(lease_of("beta"))).exit == Exit.HELD
     assert Path(lease.folders.root).exists()
 
 
 def test_check_tells_all_about_a_node_and_leaves_nothing(lease_of: LeaseOf, tmp_path: Path) -> None:
     home = tmp_path / "jdk"
-    (home / "bin").mkdir(parents=True)
-    (home / "bin" / "java").write_text("#!/bin/sh\nexit 1\n")
-    (home / "bin" / "java").chmod(0o755)
+    program(home / "bin" / "java", "exit 1")
     (home / "release").write_text('IMPLEMENTOR="X"\nJAVA_VERSION="17.0.9"\n')
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -157,13 +143,11 @@ def test_check_tells_all_about_a_node_and_leaves_nothing(lease_of: LeaseOf, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["jdk"]
 
 
-def test_check_shows_the_lease_and_leftovers_of_any_pool(lease_of: LeaseOf) -> None:
-    lease = lease_of()
-    ok(leases.take(lease))
+def test_check_shows_the_lease_and_leftovers_of_any_pool(taken: Lease, lease_of: LeaseOf) -> None:
     left = stray(lease_of("old", pool="gone-pool"))
     try:
-        facts = ok(node.check(lease.work_dir))
-        assert facts["lease.pool"] == lease.pool
+        facts = ok(node.check(taken.work_dir))
+        assert facts["lease.pool"] == taken.pool
         assert facts[f"left.{left.pid}"] == "gone-pool old 1 container"
     finally:
         left.kill()
@@ -179,8 +163,7 @@ def test_what_lingers_is_seen_and_ended() -> None:
     assert ok(node.lingers(pid, since + 1))["lingers"] == "no"
 
 
-def test_logs_come_as_a_tar_with_the_newest_first_until_the_limit(lease_of: LeaseOf) -> None:
-    lease = taken(lease_of())
+def test_logs_come_as_a_tar_with_the_newest_first_until_the_limit(lease: Lease) -> None:
     for age, name in enumerate(("new", "old")):
         log = Path(lease.folders.logs, f"{name} log")
         log.write_bytes(b"x" * 600)
@@ -192,8 +175,7 @@ def test_logs_come_as_a_tar_with_the_newest_first_until_the_limit(lease_of: Leas
     assert read_facts(ran.stderr.decode())["omitted"] == "1"
 
 
-def test_files_that_came_along_with_a_job_are_no_logs(lease_of: LeaseOf) -> None:
-    lease = taken(lease_of())
+def test_files_that_came_along_with_a_job_are_no_logs(lease: Lease) -> None:
     attempt = Path(lease.folders.jobs, "wc.1")
     (attempt / "files").mkdir(parents=True)
     for name in ("stderr", "result", "files/wc.jar", "files/result", "files/pig_1.log"):
@@ -205,9 +187,8 @@ def test_files_that_came_along_with_a_job_are_no_logs(lease_of: LeaseOf) -> None
         assert sorted(tar.getnames()) == ["jobs/wc.1/files/pig_1.log", "jobs/wc.1/result", "jobs/wc.1/stderr"]
 
 
-def test_a_name_with_a_line_feed_names_no_file_elsewhere(lease_of: LeaseOf, tmp_path: Path) -> None:
+def test_a_name_with_a_line_feed_names_no_file_elsewhere(lease: Lease, tmp_path: Path) -> None:
     """Any task of a job may make such a folder among its logs."""
-    lease = taken(lease_of())
     secret = tmp_path / "secret"
     trap = Path(lease.folders.logs, "a\n", str(secret).lstrip("/"))
     trap.parent.mkdir(parents=True)
@@ -228,25 +209,21 @@ def test_check_of_a_path_that_does_not_exist_looks_at_the_disk_above() -> None:
     assert ok(node.check(PurePosixPath("/no/such/folder")))["disk.fs"]
 
 
-def test_a_user_who_does_not_exist_is_refused_before_anything_is_made(lease_of: LeaseOf) -> None:
-    lease = lease_of()
-    ok(leases.take(lease))
-    refused = sh(node.prepare(lease, "nobody-here", "remove"))
+def test_a_user_who_does_not_exist_is_refused_before_anything_is_made(taken: Lease) -> None:
+    refused = sh(node.prepare(taken, "nobody-here", "remove"))
     assert (refused.exit, refused.stderr) == (Exit.UNFIT_USER, "there is no user nobody-here\n")
-    assert {path.name for path in Path(lease.work_dir).iterdir()} == {".lock", "lease"}
+    assert {path.name for path in Path(taken.work_dir).iterdir()} == {".lock", "lease"}
 
 
 @pytest.mark.slow
-def test_folders_of_the_user_for_ssh_are_not_given_to_another(lease_of: LeaseOf) -> None:
-    lease = taken(lease_of())
+def test_folders_of_the_user_for_ssh_are_not_given_to_another(lease: Lease) -> None:
     refused = sh(node.prepare(lease, "daemon", "remove"))
     assert refused.exit == Exit.UNFIT_USER
 
 
 @pytest.mark.slow
-def test_a_wipe_that_cannot_list_the_processes_of_the_user_is_not_clean(lease_of: LeaseOf) -> None:
+def test_a_wipe_that_cannot_list_the_processes_of_the_user_is_not_clean(lease: Lease) -> None:
     """The user is gone from the node, so that nothing can be run as that user."""
-    lease = taken(lease_of())
     Path(lease.folders.user_file).parent.mkdir()
     Path(lease.folders.user_file).write_text("nobody-here 64999 remove\n")
     wiped = sh(node.wipe(lease))
@@ -258,8 +235,7 @@ def test_a_wipe_that_cannot_list_the_processes_of_the_user_is_not_clean(lease_of
 
 
 @pytest.mark.slow
-def test_a_node_is_not_given_back_while_its_user_is_not_known_to_be_gone(lease_of: LeaseOf) -> None:
-    lease = taken(lease_of())
+def test_a_node_is_not_given_back_while_its_user_is_not_known_to_be_gone(lease: Lease) -> None:
     ok(node.wipe(lease))
     Path(lease.folders.user_file).parent.mkdir(exist_ok=True)
     Path(lease.folders.user_file).write_text("nobody-here 64999 remove\n")

@@ -19,9 +19,9 @@ from fawkes.core.values.model import NodeId
 from fawkes.live.controller.restoring import BlockList
 from fawkes.live.hadoop.hadoop_conf import to_xml
 from fawkes.playbook import Folders, Lease, Script
-from playbooks import hadoop, node, restoring
-from playbooks import lease as lease_book
+from playbooks import hadoop, restoring
 from tests.playbooks.conftest import LeaseOf, ok, sh
+from tests.support.programs import program
 
 POOL = "BP-7-10.0.0.1-1795398889496"
 
@@ -37,12 +37,10 @@ SITE = to_xml({**KEPT, **JOURNAL})
 
 
 @pytest.fixture
-def lease(lease_of: LeaseOf) -> Lease:
-    made = lease_of()
-    ok(lease_book.take(made))
-    ok(node.prepare(made))
-    ok(hadoop.configure(made, {"hdfs-site.xml": SITE, "core-site.xml": "<configuration/>\n"}))
-    return made
+def lease(lease: Lease) -> Lease:
+    """The node has a configuration as well."""
+    ok(hadoop.configure(lease, {"hdfs-site.xml": SITE, "core-site.xml": "<configuration/>\n"}))
+    return lease
 
 
 def volume(folders: Folders, name: str = "dn", pool: str = POOL) -> Path:
@@ -96,10 +94,7 @@ def test_a_folder_that_cannot_be_read_makes_no_list(lease: Lease, tmp_path: Path
     folder = volume(lease.folders)
     replica(folder / "finalized", 1, 1, 1)
     # `find` of a disk with errors ends with 1, after it has told what it could read.
-    broken = tmp_path / "bin"
-    broken.mkdir()
-    (broken / "find").write_text('#!/bin/sh\nPATH=${PATH#*:} command find "$@"\nexit 1\n')
-    (broken / "find").chmod(0o755)
+    broken = program(tmp_path / "bin" / "find", 'PATH=${PATH#*:} command find "$@"\nexit 1').parent
     script = Script.of("PATH={bin}:$PATH\n", bin=str(broken)) + restoring.blocks(lease.folders, POOL)
     with pytest.raises(HostError, match="a folder could not be read"):
         listed(script)
@@ -149,10 +144,7 @@ def test_a_node_without_newer_replicas_says_so(lease: Lease) -> None:
 
 def test_a_disk_with_errors_gives_no_list_of_newer_replicas(lease: Lease, tmp_path: Path) -> None:
     replica(volume(lease.folders) / "finalized", 12, 1006, 5)
-    broken = tmp_path / "bin"
-    broken.mkdir()
-    (broken / "find").write_text("#!/bin/sh\nexit 1\n")
-    (broken / "find").chmod(0o755)
+    broken = program(tmp_path / "bin" / "find", "exit 1").parent
     script = restoring.newer(lease.folders, POOL, after=1, until=5000, limit=9)
     done = sh(Script.of("PATH={bin}:$PATH\n", bin=str(broken)) + script)
     assert (done.exit, "cannot be read" in done.stderr) == (1, True)

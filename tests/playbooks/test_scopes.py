@@ -16,17 +16,16 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from fawkes.playbook import Exit, Facts, Lease, Script, read_facts
+from fawkes.playbook import Exit, Facts, Lease, Script
 from playbooks import hadoop, job, node, quota
 from playbooks import lease as leases
-from tests.playbooks.conftest import LeaseOf, Ran
+from tests.playbooks.conftest import HIDES, LeaseOf, Ran, runs, sh
 from tests.support.own_group import own_group
+from tests.support.programs import program
 
 pytestmark = pytest.mark.slow
 
-#: sheds environment, session and working folder, and says who it is
-HIDES = "env -i setsid sh -c 'cd /; trap \"\" TERM; echo $$; exec sleep 1000' 2>/dev/null </dev/null & sleep 0.3"
-STUB = r"""#!/bin/sh
+STUB = r"""
 # systemd-run as Fawkes uses it. What is not among these arguments ends it, as a typing error ends the real one.
 echo "XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-} $*" >>CALLS
 [ ! -e BROKEN ] || { echo "Failed to start transient scope unit: Access denied" >&2; exit 1; }
@@ -82,21 +81,12 @@ class Machine:
 
     def run(self, script: Script, *before: str) -> Ran:
         """Run a script as nodes do, ``before`` in the words of another user."""
-        done = subprocess.run(
-            [*self.before, *before, "/bin/sh", "-s"],
-            input="{\n" + script.text + "\n} </dev/null\n",
-            env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
+        return sh(script, *self.before, *before, path=f"{self.folder}:{os.environ['PATH']}")
 
     def ok(self, script: Script) -> Facts:
         ran = self.run(script)
         assert ran.exit == 0, ran
-        return read_facts(ran.stdout)
+        return ran.facts
 
     def calls(self) -> list[str]:
         """How the stub was called, and forget it."""
@@ -113,13 +103,11 @@ def stub(tmp_path: Path) -> Iterator[Machine]:
     own = own_group()
     assert own is not None
     folder, slice_ = tmp_path / "bin", own / "system.slice"
-    folder.mkdir()
     slice_.mkdir()
     text = STUB
     for name, path in {"CALLS": folder / "calls", "BROKEN": folder / "broken", "SLICE": slice_}.items():
         text = text.replace(name, str(path))
-    (folder / "systemd-run").write_text(text)
-    (folder / "systemd-run").chmod(0o755)
+    program(folder / "systemd-run", text)
     holder = subprocess.Popen(
         ["unshare", "--mount", "/bin/sh", "-c", NAMESPACE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -147,14 +135,6 @@ def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
 
 def groups_of(process: int) -> str:
     return Path(f"/proc/{process}/cgroup").read_text()
-
-
-def runs(pid: int) -> bool:
-    """True if a process runs; one that has ended and was not waited for has no command line."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes() != b""
-    except OSError:
-        return False
 
 
 def prepared(machine: Machine, lease: Lease) -> Lease:

@@ -17,13 +17,14 @@ from fawkes.playbook import Exit, Lease
 from fawkes.playbook.dist.compile.compiled import TASKS
 from playbooks import tasks
 from tests.playbooks.conftest import ok, sh
+from tests.support.programs import program
 from tests.support.waiting import wait_for
 
 ONE = "container_1700000000000_0001_01_000002"
 OTHER = "container_1700000000000_0001_01_000003"
 LIMIT_S = 30.0
 #: notes what it was asked; ``load`` brings what ``image`` has, if that is there
-JAVA = """#!/bin/sh
+JAVA = """
 while case $1 in -*) ;; *) false ;; esac; do shift; done
 echo "$@" >>calls
 [ "$2" != load ] || { [ -e ../image ] && cp ../image fawkes-image || exit ${NO_IMAGE:-3}; }
@@ -57,10 +58,7 @@ class Container:
             ("fawkes-command", app / f"{name}.command"),
         ):
             (self.folder / file).symlink_to(place)
-        java = app / "java/bin/java"
-        java.parent.mkdir(parents=True, exist_ok=True)
-        java.write_text(JAVA)
-        java.chmod(0o755)
+        program(app / "java/bin/java", JAVA)
         own = {
             "JAVA_HOME": str(app / "java"),
             "CONTAINER_ID": name,

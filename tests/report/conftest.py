@@ -4,18 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from fawkes.offline.runs.folder import copied
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
-from fawkes.store.sqlite import Ledger
-from tests.report.played import fill, play, recorded
+from tests.report.played import filled, play, recorded
 
 
 @pytest.fixture(scope="session")
 def played() -> Reader:
     """A run as it was recorded."""
-    store = MemoryStore()
-    fill(store, recorded())
-    return store
+    return filled(recorded())
 
 
 @pytest.fixture(scope="session")
@@ -30,9 +28,5 @@ def fresh() -> Reader:
 def played_ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The recorded run in the ledger of a state folder; not to be changed."""
     folder = tmp_path_factory.mktemp("state")
-    ledger = Ledger(folder)
-    # Three hundred commits to a slow disk would take longer than all other tests of reports together.
-    ledger._db.execute("PRAGMA synchronous = OFF")
-    fill(ledger, recorded())
-    ledger.close()
+    copied(filled(recorded()), folder)
     return folder

@@ -79,10 +79,12 @@ def recorded() -> Iterator[Entry]:
             yield Entry(seq, event_of(plain["event"]), decision_of(plain["decision"]))
 
 
-def fill(store: Writer, entries: Iterable[Entry]) -> None:
-    """Put steps into a store."""
+def filled(entries: Iterable[Entry]) -> MemoryStore:
+    """A store that has these steps."""
+    store = MemoryStore()
     for entry in entries:
         store.append(entry.event, entry.decision)
+    return store
 
 
 def _record() -> None:

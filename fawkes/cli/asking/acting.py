@@ -14,6 +14,7 @@ import click
 from fawkes.base.errors import FawkesError, PartialError, RefusedError, UserError
 from fawkes.base.units import SECOND_US, counted, duration_us, show_bytes
 from fawkes.cli.asking.client import Client, NoControllerError
+from fawkes.cli.asking.ledger import not_known
 from fawkes.cli.show.show import TABLE, note, say, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.cli.show.visible import echo
@@ -143,17 +144,12 @@ def node_names(text: str) -> tuple[str, ...]:
 
 def the_cluster(client: Client, name: str) -> dict[str, Any]:
     """The controller's row of an MR-cluster that is there; UserError when there is none of that name."""
-    import difflib
-
     rows = client.rows("clusters", cluster=name)
     if rows and rows[0]["state"] != GONE:
         return rows[0]
     if rows:
         raise UserError(f"the MR-cluster {name!r} is already gone", hint="`fawkes events` shows what happened to it")
-    names = sorted(row["cluster"] for row in client.rows("clusters"))
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names) or 'none'}"
-    raise UserError(f"there is no MR-cluster {name!r}", hint=hint)
+    raise not_known(name, [row["cluster"] for row in client.rows("clusters")], "MR-cluster")
 
 
 def the_job(client: Client, name: str) -> dict[str, Any] | None:

@@ -119,6 +119,11 @@ def known(name: str, names: Collection[str], what: str) -> str:
     """``name``, if it is one of ``names``; else a UserError that suggests one."""
     if name in names:
         return name
-    near = difflib.get_close_matches(name, names, n=1)
+    raise not_known(name, names, what)
+
+
+def not_known(name: str, names: Collection[str], what: str) -> UserError:
+    """The error about a name that is none of ``names``, with the nearest one or all of them."""
+    near = difflib.get_close_matches(name, sorted(names), n=1)
     hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(names)) or 'none'}"
-    raise UserError(f"there is no {what} {name!r}", hint=hint)
+    return UserError(f"there is no {what} {name!r}", hint=hint)

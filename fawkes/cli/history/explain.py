@@ -1,4 +1,4 @@
-"""`fawkes explain`: why a node moved, or why nothing did, and what became of a job."""
+"""`fawkes explain`: why a node moved, or why nothing did, and what became of a job; `fawkes plan`: what comes next."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fawkes.base.errors import UserError
 from fawkes.cli.asking import completion
+from fawkes.cli.asking.client import Client, NoControllerError
 from fawkes.cli.asking.ledger import ledger_of
 from fawkes.cli.show.fields import clock
 from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, note, output_option, say, show
@@ -19,7 +21,6 @@ from fawkes.config.site.site import Site
 from fawkes.core.values.model import JobState, Reason
 
 if TYPE_CHECKING:
-    from fawkes.report.tables.explain import Explanation
     from fawkes.report.tables.explain_quota import Courses
     from fawkes.store.base import Reader
 
@@ -57,35 +58,22 @@ def explain(
     the queue, the CPUs that it asks for and those that are free. The numbers of a job that waits are the newest. A job
     under quotas shows its stages, how far they are and should be, and the cores that it requested and got.
     """
-    from fawkes.report.tables.explain import as_plain
+    from fawkes.report.tables import explain as why
+    from fawkes.report.tables.explain_job import explain_job
 
     given = sum((tick is not None, node is not None, cluster is not None, job is not None, last))
     if given > 1:
         raise click.UsageError("Give one of TICK, --node, --cluster, --job and --last.")
     with ledger_of(site) as ledger:
-        courses = [] if job is None else _courses(site, job)
-        write(as_plain(_explained(ledger, tick, node, cluster, job, last, courses)), output)
-
-
-def _explained(
-    ledger: Reader,
-    tick: int | None,
-    node: str | None,
-    cluster: str | None,
-    job: str | None,
-    last: bool,
-    courses: Courses,
-) -> Explanation:
-    from fawkes.report.tables import explain as why
-    from fawkes.report.tables.explain_job import explain_job
-
-    if job is not None:
-        return explain_job(ledger, job, lambda state: _waits_now(ledger, state), courses)
-    if node is not None:
-        return why.explain_node(ledger, node)
-    if cluster is not None:
-        return why.explain_cluster(ledger, cluster)
-    return why.explain_last(ledger) if last else why.explain_tick(ledger, tick)
+        if job is not None:
+            explanation = explain_job(ledger, job, lambda state: _waits_now(ledger, state), _courses(site, job))
+        elif node is not None:
+            explanation = why.explain_node(ledger, node)
+        elif cluster is not None:
+            explanation = why.explain_cluster(ledger, cluster)
+        else:
+            explanation = why.explain_last(ledger) if last else why.explain_tick(ledger, tick)
+        write(why.as_plain(explanation), output)
 
 
 def _courses(site: Site, job: str) -> Courses:
@@ -113,6 +101,37 @@ def _waits_now(ledger: Reader, job: JobState) -> Reason | None:
         note(f"the newest numbers of {job.id} are not known: {in_words(error)}")
         return None
     return waits_now(remembered(ledger)[0], job, admission)
+
+
+@click.command()
+@output_option
+@click.pass_obj
+def plan(site: Site, output: str) -> None:
+    """Show what the next tick would do, and why: weights, discrimination, verdict, nodes that would move or stay.
+
+    The controller answers by the code that decides at the tick, on its state and readings of this moment. Nothing is
+    decided or stored. When no controller runs, the answer is for the state in the ledger.
+    """
+    try:
+        answer: Any = Client(site).get("plan")
+    except NoControllerError:
+        answer = _from_ledger(site)
+    write(answer, output)
+
+
+def _from_ledger(site: Site) -> Any:
+    from fawkes.core.deciding.pool import foresee
+    from fawkes.policy.worker.policies import load_weighting
+    from fawkes.report.history import started_before
+    from fawkes.report.tables.explain import as_plain, explain_plan
+    from fawkes.store.remembered import remembered
+
+    with ledger_of(site) as ledger:
+        started = started_before(ledger, ledger.last_seq())
+        if started is None:
+            raise UserError("there is nothing to plan: no controller has run yet", hint="Start it with `fawkes run`")
+        state = remembered(ledger)[0]
+        return as_plain(explain_plan(foresee(state, load_weighting(started.policy, started.settings)), state))
 
 
 def write(plain: Mapping[str, Any], output: str) -> None:

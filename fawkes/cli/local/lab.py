@@ -95,19 +95,12 @@ def lab() -> None:
 def up(
     hosts: int,
     site: Path | None,
-    name: str,
     nodemanager_memory: int | None,
     disk: int | None,
-    sshd: tuple[str, ...],
-    shell: str,
-    noexec: bool,
     rate: int | None,
-    users: str,
-    jump_hosts: int,
-    data_network: str,
-    sites: int,
     link_rate: int | None,
-    control_groups: bool,
+    users: str,
+    **same: Any,
 ) -> None:
     """Bring a lab up and write DIR/inventory.toml, known_hosts and the key."""
     from fawkes.live import lab as labs
@@ -115,19 +108,12 @@ def up(
     spec = labs.LabSpec(
         hosts=hosts,
         site=_site(site),
-        name=name,
         nodemanager_memory_bytes=nodemanager_memory,
         disk_bytes=disk,
-        sshd=sshd,
-        shell=shell,
-        noexec=noexec,
         rate_bytes=rate,
-        users=tuple(filter(None, users.split(","))),
-        jump_hosts=jump_hosts,
-        data_network=data_network,
-        sites=sites,
         link_rate_bytes=link_rate,
-        control_groups=control_groups,
+        users=tuple(filter(None, users.split(","))),
+        **same,
     )
     made = labs.up(spec, tell=note)
     up = "up" if made.fresh else "up already"

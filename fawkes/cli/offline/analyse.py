@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +15,6 @@ from fawkes.cli.offline.options import out_option
 from fawkes.cli.show.show import TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
-
-if TYPE_CHECKING:
-    from fawkes.offline.analyser.trace import Log
 
 Rows = Mapping[str, Sequence[dict[str, Any]]]
 
@@ -84,10 +81,6 @@ def trace(logs: tuple[Path, ...], by: str, out: Path | None, output: str) -> Non
         say("")
         for sentence in tables.sentences(state):
             say(sentence)
-    _report_skipped(log)
-
-
-def _report_skipped(log: Log) -> None:
     for part, dropped in log.dropped.items():
         warn(f"note: {part}: skipped {dropped}")
 

@@ -16,7 +16,7 @@ from fawkes.base.errors import UserError
 from fawkes.base.extras import needs
 from fawkes.cli.offline.options import comparison_options, jobs_option, out_option, seed_option
 from fawkes.cli.offline.simulate import plan_of
-from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, show, warn
+from fawkes.cli.show.show import CSV, TABLE, note, output_option, progress, say, section, show, warn
 from fawkes.cli.show.streams import STREAM, from_stdin
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
@@ -79,15 +79,20 @@ def compare(
 
     With --front each policy and setting that no other beats in both, mean slowdown and moves of nodes, is on the front.
     """
-    from fawkes.offline.runs.grid import GridFolder, run_cell
+    from fawkes.offline.runs.grid import GridFolder, grid_of, run_cell
     from fawkes.offline.runs.work import finish, in_this_process, on_dask, on_processes
 
     count = jobs or os.cpu_count() or 1
     run: Runner = on_dask(dask) if dask else on_processes(count) if count > 1 else in_this_process
     catalog = Catalog(site=site.root)
     variants = variants_under(catalog, admission, settings)
-    grid = _grid(site, catalog, scenario, chosen(catalog, policies), variants, replays, spread, seed)
-    baseline = _baseline(catalog, baseline)
+    policy_files = chosen(catalog, policies)
+    if scenario == STREAM:
+        # It can be read only once, but a plan is made for each combination that changes the scenario.
+        scenario = str(click.get_current_context().with_resource(from_stdin(scenario, "stdin.toml")))
+    plans = partial(plan_of, site, catalog, scenario, seed)
+    grid = grid_of(plans, catalog, policy_files, variants, replays=replays, spread_us=spread)
+    baseline = catalog.find(Kind.POLICY, baseline).title
     folder = GridFolder(out or Path(f"compare-{grid.name}"), grid, anew=anew)
     if folder.changed:
         note(f"{len(folder.changed)} runs are run again, because their policy or scenario has changed")
@@ -132,29 +137,6 @@ def variants_under(
                 raise UserError(f"the policy {name!r} is named twice", where="--admission", hint="Name each once")
             crossed[both] = {**changes, "admission": chosen_name}
     return crossed
-
-
-def _baseline(catalog: Catalog, name: str) -> str:
-    return catalog.find(Kind.POLICY, name).title
-
-
-def _grid(
-    site: Site,
-    catalog: Catalog,
-    name: str,
-    policies: list[CatalogFile],
-    variants: Mapping[str, Mapping[str, Any]],
-    replays: int,
-    spread_us: int,
-    seed: int | None,
-) -> Grid:
-    from fawkes.offline.runs.grid import grid_of
-
-    if name == STREAM:
-        # It can be read only once, but a plan is made for each combination that changes the scenario.
-        name = str(click.get_current_context().with_resource(from_stdin(name, "stdin.toml")))
-    plans = partial(plan_of, site, catalog, name, seed)
-    return grid_of(plans, catalog, policies, variants, replays=replays, spread_us=spread_us)
 
 
 def _warn(grid: Grid, rows: list[dict[str, Any]]) -> None:
@@ -216,19 +198,14 @@ def _tell(
     if output == CSV:
         form = replace(form, keys=(*form.keys, *due, *masters, *waste))
     show(plain_texts(table) if output == CSV else table, form, output)
-    if due and output not in (CSV, JSON):
-        say("")
-        say("jobs that have a deadline, medians over the replays:")
-        show(table, TABLES["compare, deadlines"], output)
-    if masters and output not in (CSV, JSON):
-        say("")
-        say("lost and moved masters, medians over the replays:")
-        show(table, TABLES["compare, masters"], output)
-    if waste and output not in (CSV, JSON):
-        say("")
-        say("slot time of tasks, where some can be saved, medians over the replays:")
-        show(table, TABLES["compare, waste"], output)
     if output == TABLE:
+        for keys, what, shown in (
+            (due, "jobs that have a deadline", TABLES["compare, deadlines"]),
+            (masters, "lost and moved masters", TABLES["compare, masters"]),
+            (waste, "slot time of tasks, where some can be saved", TABLES["compare, waste"]),
+        ):
+            if keys:
+                section(f"{what}, medians over the replays:", table, shown, output)
         say("")
         say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")
         replays = max((row["replays"] for row in table), default=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -55,20 +55,7 @@ _DEFAULTS = "BASELINE,REACTIVE,ORACLE,PYTHIA,JUSTICE"
 @output_option
 @click.pass_obj
 @needs("fawkes deadlines", "offline")
-def deadlines(
-    site: Site,
-    trace: str,
-    allocators: str,
-    types: str | None,
-    capacity: str,
-    seeds: int,
-    basis: str,
-    peak: int,
-    count: int,
-    jobs: int | None,
-    out: Path | None,
-    output: str,
-) -> None:
+def deadlines(site: Site, /, trace: str, jobs: int | None, out: Path | None, output: str, **options: Any) -> None:
     """Run the jobs of TRACE on a flat pool of CPUs under each allocator, deadline type and capacity.
 
     TRACE is TR1 or TR2 (twins of the two production traces), or a CSV or Parquet file with the columns submit_s, tasks
@@ -81,7 +68,7 @@ def deadlines(
     from fawkes.offline.runs.work import in_this_process, on_processes
     from fawkes.offline.studies.flat.grid import CellFolder, gather, summary
 
-    cells = _cells(site, trace, allocators, types, capacity, seeds, basis, peak, count)
+    cells = _cells(site, trace, **options)
     folder = CellFolder(out or Path(f"deadlines-{Path(trace).name.partition('.')[0]}"), site.root)
     left = folder.missing(cells)
     if left < len(cells):

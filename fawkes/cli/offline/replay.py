@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fawkes.cli.replay.journal import Journal
     from fawkes.cli.replay.stage import ReplayStages
     from fawkes.config.workloads.workloads import Generated, WorkloadFile
-    from fawkes.offline.scenarios.load import Demand
     from fawkes.offline.scenarios.plan import Plan
     from fawkes.workload.playing.play import Posted
 
@@ -74,6 +73,7 @@ def replay(
 
     Exits with 0 if all jobs have succeeded, 4 if some have not.
     """
+    from fawkes.cli.replay.stage import stages
     from fawkes.config.jobs.jobs import without_tasks
     from fawkes.live.hadoop.releases import needs_of, needs_of_job
     from fawkes.playbook.dist.compile.compiled import LOAD
@@ -88,7 +88,16 @@ def replay(
         step("load jobs")
     client = Client(site)
     running = {row["cluster"] for row in client.rows("clusters") if row["state"] == "running"}
-    parts = _stages(site, plan, demands, running, place_of(LOAD), size(data))
+    # A replay that goes on finds MR-clusters there that it has requested itself.
+    parts = stages(
+        plan.name,
+        demands,
+        running=running,
+        settings=site.settings(),
+        generate=_generated(plan),
+        jar=place_of(LOAD),
+        data_limit_bytes=size(data),
+    )
     for lack in filter(None, (without_tasks(job.spec) for job in parts.jobs.jobs)):
         note(lack)
     if dry_run:
@@ -104,23 +113,6 @@ def replay(
         error.hint = "Start it with `fawkes run`, then type the same command: it goes on where it was broken off"
         raise
     return _tell(rows, folder, output)
-
-
-def _stages(
-    site: Site, plan: Plan, demands: tuple[Demand, ...], running: set[str], jar: Path, data_bytes: int
-) -> ReplayStages:
-    from fawkes.cli.replay.stage import stages
-
-    # A replay that goes on finds MR-clusters there that it has requested itself.
-    return stages(
-        plan.name,
-        demands,
-        running=running,
-        settings=site.settings(),
-        generate=_generated(plan),
-        jar=jar,
-        data_limit_bytes=data_bytes,
-    )
 
 
 def _generated(plan: Plan) -> tuple[Generated, ...]:

@@ -15,7 +15,7 @@ from fawkes.base.units import MOST_SEED, counted
 from fawkes.cli.asking import completion
 from fawkes.cli.asking.ledger import ledger_of
 from fawkes.cli.show.fields import NOTHING
-from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, show, warn
+from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, section, show, warn
 from fawkes.cli.show.streams import STREAM, from_stdin
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
@@ -180,41 +180,31 @@ def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
     table = TABLES["simulate"]
     form = replace(table, keys=(*table.keys, *due, *masters, *waste)) if output == CSV else table
     show([*rows, {**everything, **due, **masters, **waste}], form, output)
-    if due and output not in (CSV, JSON):
-        say("")
-        say("Jobs that have a deadline:")
-        show(
-            [*(row for row in rows if "jobs_due" in row), {"cluster": ALL, **due}],
-            TABLES["simulate, deadlines"],
-            output,
-        )
-    if masters and output not in (CSV, JSON):
-        say("")
-        say("Lost and moved masters:")
-        show([*rows, {"cluster": ALL, **masters}], TABLES["simulate, masters"], output)
-    if waste and output not in (CSV, JSON):
-        say("")
-        say("Slot time of tasks, where some can be saved:")
-        known = [row for row in rows if "useful_s" in row]
-        show([*known, {"cluster": ALL, **waste}], TABLES["simulate, waste"], output)
-    if output == TABLE:
-        say("")
-        say(
-            f"mean slowdown of the MR-clusters: least {number(outcome.slowdown_least)}, median "
-            f"{number(outcome.slowdown_middle)}, most {number(outcome.slowdown_most)}"
-        )
-        say(f"makespan {outcome.makespan_s:.0f} s; {counted(outcome.reconfigurations, 'reconfiguration')}")
-        if both is not None:
-            _tell_beside(both, output)
+    if output != TABLE:
+        return
+    if due:
+        with_deadlines = [*(row for row in rows if "jobs_due" in row), {"cluster": ALL, **due}]
+        section("Jobs that have a deadline:", with_deadlines, TABLES["simulate, deadlines"], output)
+    if masters:
+        section("Lost and moved masters:", [*rows, {"cluster": ALL, **masters}], TABLES["simulate, masters"], output)
+    if waste:
+        known = [*(row for row in rows if "useful_s" in row), {"cluster": ALL, **waste}]
+        section("Slot time of tasks, where some can be saved:", known, TABLES["simulate, waste"], output)
+    say("")
+    say(
+        f"mean slowdown of the MR-clusters: least {number(outcome.slowdown_least)}, median "
+        f"{number(outcome.slowdown_middle)}, most {number(outcome.slowdown_most)}"
+    )
+    say(f"makespan {outcome.makespan_s:.0f} s; {counted(outcome.reconfigurations, 'reconfiguration')}")
+    if both is not None:
+        _tell_beside(both, output)
 
 
 def _tell_beside(both: Beside, output: str) -> None:
-    say("")
-    say("Decisions in their order, recorded and simulated:")
-    show([asdict(row) for row in both.turns], TABLES["simulate --beside, decisions"], output)
-    say("")
-    say("Times of jobs, recorded and simulated:")
-    show([{**asdict(row), "error": row.error} for row in both.jobs], TABLES["simulate --beside, jobs"], output)
+    turns = [asdict(row) for row in both.turns]
+    section("Decisions in their order, recorded and simulated:", turns, TABLES["simulate --beside, decisions"], output)
+    jobs = [{**asdict(row), "error": row.error} for row in both.jobs]
+    section("Times of jobs, recorded and simulated:", jobs, TABLES["simulate --beside, jobs"], output)
     say("")
     say(
         f"{both.likeness:.0%} of the decisions are in the same order; median error of the jobs' times "

@@ -14,7 +14,7 @@ from fawkes.base.extras import needs
 from fawkes.cli.asking.acting import BoundedNumber
 from fawkes.cli.offline.compare import chosen, plain_texts, variants_under
 from fawkes.cli.offline.options import comparison_options, jobs_option, out_option
-from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, show
+from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, section, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
@@ -113,8 +113,7 @@ def _tell(verdict: ModelVerdict, rows: list[dict[str, Any]], saving: list[dict[s
         if least_p(replays) >= SIGNIFICANT:
             say(f"{replays} replays cannot tell policies apart. Give --replays 6 or more")
         if saving:
-            say("")
-            say(f"preemption policies under {verdict.policy}, against the recorded one; medians over the replays:")
-            show(saving, TABLES["whatif, preemption"], output)
+            what = f"preemption policies under {verdict.policy}, against the recorded one; medians over the replays:"
+            section(what, saving, TABLES["whatif, preemption"], output)
         if not verdict.reproduced:
             say("every verdict is `cannot tell`, because the model does not reproduce the record")

@@ -1,4 +1,4 @@
-"""`fawkes drain`: take nodes out of service."""
+"""`fawkes drain` and `fawkes undrain`: take nodes out of service, and put them back."""
 
 from __future__ import annotations
 
@@ -82,6 +82,33 @@ def drain(
         show(list(the_nodes(client, names).values()), TABLES["drain"], output)
 
 
+@click.command()
+@click.argument("nodes", metavar="NODE", shell_complete=completion.nodes)
+@click.option("--dry-run", is_flag=True, help="Only show what the node does now.")
+@output_option
+@click.pass_obj
+def undrain(site: Site, nodes: str, dry_run: bool, output: str) -> None:
+    """Put NODE (or a set, such as node[03-05]) back into service; the next tick may use it.
+
+    A node that is already leaving its MR-cluster still leaves, and is free afterwards.
+    """
+    names = node_names(nodes)
+    client = Client(site)
+    known = the_nodes(client, names)
+    if dry_run:
+        show(list(known.values()), TABLES["drain"], output)
+        for_each("could be undrained", names, lambda name: client.post("undrain", {"node": name}, dry_run=True))
+        return
+
+    def act(name: str) -> None:
+        facts = client.post("undrain", {"node": name})
+        tell(f"{name} {_then(known[name], bool(facts.get('leaves')))}", output)
+
+    for_each("undrained", names, act)
+    if output != TABLE:
+        show(list(the_nodes(client, names).values()), TABLES["drain"], output)
+
+
 def the_nodes(client: Client, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The controller's rows of these nodes; UserError names those that are not in the pool."""
     from fawkes.config.files.nodeset import fold
@@ -129,6 +156,12 @@ def _now(row: Mapping[str, Any]) -> str:
     if row["cluster"]:
         return f"leaves {row['cluster']}, where it is {row['role']}, and then goes out of service"
     return "goes out of service"
+
+
+def _then(row: Mapping[str, Any], leaves: bool) -> str:
+    if not leaves:
+        return "is back in service"
+    return f"may serve again, but it still leaves {row['cluster'] or 'its MR-cluster'}; it is free after that"
 
 
 def _wait(client: Client, names: Sequence[str], limit_us: int | None) -> None:

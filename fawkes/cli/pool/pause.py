@@ -1,4 +1,4 @@
-"""`fawkes pause`: stop all voluntary moves."""
+"""`fawkes pause` and `fawkes resume`: stop all voluntary moves, and allow them again."""
 
 from __future__ import annotations
 
@@ -28,3 +28,18 @@ def pause(site: Site, reason: str, dry_run: bool, output: str) -> None:
     tell(f"Voluntary moves are paused ({reason}). Allow them again with `fawkes resume`", output)
     if output != TABLE:
         show([{"voluntary_moves": "paused", "reason": reason}], TABLES["pause"], output)
+
+
+@click.command()
+@dry_run_option
+@output_option
+@click.pass_obj
+def resume(site: Site, dry_run: bool, output: str) -> None:
+    """Allow voluntary moves again, starting with the next tick."""
+    if dry_run:
+        rehearse(Client(site), "resume", {}, output)
+        return
+    Client(site).post("resume", {})
+    tell("Voluntary moves are allowed again, from the next tick on", output)
+    if output != TABLE:
+        show([{"voluntary_moves": "allowed", "reason": ""}], TABLES["pause"], output)

@@ -99,11 +99,7 @@ def asking(pool: str, *, yes: bool) -> Callable[[str], None]:
 def listener() -> Callable[[str], None]:
     """A sink for the controller's lines about its progress: stderr, or nothing with `--quiet`; from any thread."""
     # Whether notes are wanted is known to the thread of the command alone, so it is asked here, once.
-    return _dropped if quiet() else warn
-
-
-def _dropped(_line: str) -> None:
-    """A line that nobody wants to see."""
+    return (lambda line: None) if quiet() else warn
 
 
 def tell_shadow(site: Site) -> None:

@@ -11,7 +11,7 @@ from fawkes.config.clusters.details import ClusterDetails, JobDetails
 from fawkes.config.settings.settings import SiteSettings
 from fawkes.config.workloads.workloads import Arrival, Generated, Submission, WorkloadFile
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec
-from fawkes.offline.scenarios.load import Coming, Demand
+from fawkes.offline.scenarios.load import Demand
 from fawkes.playbook.dist.pins import DEFAULT_VERSION
 from fawkes.sim.hadoop.profile import Profile, profile_of
 
@@ -100,11 +100,8 @@ def _jobs(demand: Demand, jar: Path, *, behind: tuple[str, ...]) -> Iterator[Sub
     kinds = (("request", demand.jobs), ("running", demand.once_running), ("start", demand.from_start))
     for since, jobs in kinds:
         for job in jobs:
-            yield _submission(job, since if behind or demand.behind or demand.requested_us else "start", behind, jar)
-
-
-def _submission(job: Coming, since: str, behind: tuple[str, ...], jar: Path) -> Submission:
-    return Submission(since, job.at_us, live_job(job.spec, jar), (*behind, *job.after), job.think_us)
+            after = since if behind or demand.behind or demand.requested_us else "start"
+            yield Submission(after, job.at_us, live_job(job.spec, jar), (*behind, *job.after), job.think_us)
 
 
 def _check_names(jobs: Sequence[Submission]) -> None:

@@ -71,6 +71,13 @@ def show(
         click.echo("\n".join(drawn(console(), rows, table, wide=isinstance(output, Wide), title=title)))
 
 
+def section(sentence: str, rows: Sequence[Row], table: Table, output: str) -> None:
+    """A further table behind an empty line, below a sentence that says what it has."""
+    say("")
+    say(sentence)
+    show(rows, table, output)
+
+
 def csv_value(value: object) -> object:
     """A value as CSV has it: lists and mappings as JSON, texts `visible`."""
     if isinstance(value, str):

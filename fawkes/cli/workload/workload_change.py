@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -21,8 +22,7 @@ from fawkes.cli.workload.workload_files import FORCE, FORMAT, OUT, SEED, TO, ope
 if TYPE_CHECKING:
     from fawkes.workload.model import Trace
 
-F = TypeVar("F", bound=Callable[..., Any])
-
+Change: TypeAlias = "Callable[[Trace], Trace]"
 
 _FACTOR = re.compile(r"\d{1,15}(?:\.\d{0,15})?(?:e[+-]?\d)?|\.\d{1,15}|\d{1,15}/\d{1,15}", re.IGNORECASE)
 _MOST_FACTOR = Fraction(1_000_000)
@@ -86,11 +86,17 @@ class _Bytes(click.ParamType[int]):
         return size
 
 
-def _changes(function: F) -> F:
-    """FILE, and the options by which the changed workload is written."""
+def _changes(function: Callable[..., Change]) -> Callable[..., None]:
+    """A verb that changes FILE: the function makes the change out of the verb's own options."""
+
+    @wraps(function)
+    def verb(file: str, form: str | None, out: Path, to: str, force: bool, output: str, **own: Any) -> None:
+        change = function(**own)
+        tell(write(change(opened(file, form)), out, to, force=force), output)
+
     for option in (output_option, FORCE, FORMAT, TO, OUT, click.argument("file")):
-        function = option(function)
-    return function
+        verb = option(verb)
+    return verb
 
 
 @click.command()
@@ -143,18 +149,7 @@ def make(
     "--machines", type=_Machines(), metavar="FROM:TO", help="Scale sizes by the rules of SWIM, such as 600:20."
 )
 @click.option("--per-reducer", type=_Bytes(), help="With --machines: bytes of shuffle and output per reduce.")
-def scale(
-    file: str,
-    out: Path,
-    to: str,
-    form: str | None,
-    force: bool,
-    output: str,
-    time: Fraction,
-    size: Fraction | None,
-    machines: tuple[int, int] | None,
-    per_reducer: int | None,
-) -> None:
+def scale(time: Fraction, size: Fraction | None, machines: tuple[int, int] | None, per_reducer: int | None) -> Change:
     """Change the arrival rate and the sizes of the jobs of FILE."""
     from fawkes.workload.changing import operations
 
@@ -162,15 +157,10 @@ def scale(
         raise click.UsageError("--size and --machines both change sizes: give one of them.")
     if per_reducer is not None and machines is None:
         raise click.UsageError("--per-reducer goes with --machines.")
-
-    def change(trace: Trace) -> Trace:
-        if machines is None:
-            return operations.scale(trace, time=time, size=size or 1)
-        return operations.scale_machines(
-            trace, machines=machines[0], target=machines[1], time=time, bytes_per_reducer=per_reducer
-        )
-
-    _change(file, form, change, out, to, force, output)
+    if machines is None:
+        return partial(operations.scale, time=time, size=size or 1)
+    count, target = machines
+    return partial(operations.scale_machines, machines=count, target=target, time=time, bytes_per_reducer=per_reducer)
 
 
 @click.command()
@@ -182,36 +172,20 @@ def scale(
     "--starts-after", type=Duration(), default="0s", help="Skip jobs that arrive sooner than this after the first job."
 )
 @SEED
-def fold(
-    file: str,
-    out: Path,
-    to: str,
-    form: str | None,
-    force: bool,
-    output: str,
-    cycle: int,
-    duration: int,
-    concentration: Fraction,
-    starts_after: int,
-    seed: int,
-) -> None:
+def fold(cycle: int, duration: int, concentration: Fraction, starts_after: int, seed: int) -> Change:
     """Fold FILE into a shorter time as Rumen's Folder does; the same seed selects the same jobs."""
     from fawkes.workload.changing.folding import fold as folded
 
     _above_nothing("--cycle", cycle)
     _above_nothing("--duration", duration)
-
-    def change(trace: Trace) -> Trace:
-        return folded(
-            trace,
-            cycle_us=cycle,
-            duration_us=duration,
-            concentration=float(concentration),
-            seed=seed,
-            starts_after_us=starts_after,
-        )
-
-    _change(file, form, change, out, to, force, output)
+    return partial(
+        folded,
+        cycle_us=cycle,
+        duration_us=duration,
+        concentration=float(concentration),
+        seed=seed,
+        starts_after_us=starts_after,
+    )
 
 
 @click.command()
@@ -221,19 +195,7 @@ def fold(
 @click.option("--from", "begin", type=Duration(), help="Only jobs that arrive this long after the start, or later.")
 @click.option("--until", "end", type=Duration(), help="Only jobs that arrive earlier than this after the start.")
 @SEED
-def sample(
-    file: str,
-    out: Path,
-    to: str,
-    form: str | None,
-    force: bool,
-    output: str,
-    jobs: int | None,
-    share: float | None,
-    begin: int | None,
-    end: int | None,
-    seed: int,
-) -> None:
+def sample(jobs: int | None, share: float | None, begin: int | None, end: int | None, seed: int) -> Change:
     """Select jobs of FILE: a number, a share, or a window of time."""
     from fawkes.workload.changing import operations
 
@@ -248,7 +210,7 @@ def sample(
             window = (begin or 0, trace.jobs[-1].submit_us + 1 if end is None else end)
         return operations.sample(trace, jobs=jobs, share=share, window_us=window, seed=seed)
 
-    _change(file, form, change, out, to, force, output)
+    return change
 
 
 @click.command()
@@ -261,19 +223,13 @@ def sample(
     help="Standard deviation of the factor for sizes, whose mean is 1.",
 )
 @SEED
-def perturb(
-    file: str, out: Path, to: str, form: str | None, force: bool, output: str, spread: int, sizes: float, seed: int
-) -> None:
+def perturb(spread: int, sizes: float, seed: int) -> Change:
     """Perturb the jobs of FILE: their arrival times and sizes."""
     from fawkes.workload.changing import operations
 
     if not spread and not sizes:
         raise click.UsageError("Give --spread or --sizes.")
-
-    def change(trace: Trace) -> Trace:
-        return operations.perturb(trace, spread_us=spread, deviation=sizes, seed=seed)
-
-    _change(file, form, change, out, to, force, output)
+    return partial(operations.perturb, spread_us=spread, deviation=sizes, seed=seed)
 
 
 @click.command()
@@ -302,12 +258,6 @@ def _part(text: str) -> tuple[str | None, str]:
     """MR-cluster and file; a file whose name has a ``=`` is meant when it is there."""
     cluster, sign, file = text.partition("=")
     return (cluster, file) if sign and cluster and "/" not in cluster and not Path(text).exists() else (None, text)
-
-
-def _change(
-    file: str, form: str | None, change: Callable[[Trace], Trace], out: Path, to: str, force: bool, output: str
-) -> None:
-    tell(write(change(opened(file, form)), out, to, force=force), output)
 
 
 def _above_nothing(option: str, us: int) -> None:

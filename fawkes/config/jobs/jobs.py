@@ -361,16 +361,16 @@ def _check_names(details: JobDetails, faults: Faults) -> None:
 def _check_spark(details: JobDetails, faults: Faults) -> None:
     """The settings of an application are its user's own, but for those that lead around doors, tags and the queue."""
     if details.kind in (spark.KIND, spark.STREAM):
-        for key, why in spark.owned_keys({**details.properties, **dict.fromkeys(details.secrets, "")}):
+        for key, why in spark.owned_keys(_given(details)):
             faults.add(f"{key} cannot be given: {why}", "properties", "Leave it out")
-        for key in (
-            spark.given_by_quotas({**details.properties, **dict.fromkeys(details.secrets, "")})
-            if details.profile
-            else ()
-        ):
-            faults.add(
-                f"{key} cannot be given with a profile: each node has one executor", "properties", "Leave it out"
-            )
+        for key in spark.given_by_quotas(_given(details)) if details.profile else ():
+            why = "cannot be given with a profile: each node has one executor"
+            faults.add(f"{key} {why}", "properties", "Leave it out")
+
+
+def _given(details: JobDetails) -> dict[str, str]:
+    """The properties that a job gives; nobody knows the value of a secret."""
+    return {**details.properties, **dict.fromkeys(details.secrets, "")}
 
 
 def _stream(table: JobTable, details: JobDetails, faults: Faults) -> StreamSpec | None:
@@ -379,7 +379,7 @@ def _stream(table: JobTable, details: JobDetails, faults: Faults) -> StreamSpec 
         return None
     if table.deadline_us is not None:
         faults.add("means nothing for a stream, which has no end", "deadline", "Leave it out")
-    for key in spark.given_by_monitor({**details.properties, **dict.fromkeys(details.secrets, "")}):
+    for key in spark.given_by_monitor(_given(details)):
         faults.add(
             f"{key} cannot be given: the monitor says how many executors there are", "properties", "Leave it out"
         )

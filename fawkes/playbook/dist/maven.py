@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Timer
@@ -131,6 +132,23 @@ def _advice(heard: list[str]) -> str:
     if "No space left on device" in text:
         return "Make room on the disk and try again"
     return "Set a mirror or proxy in Maven's settings.xml; without any network, copy the cache of a machine that has it"
+
+
+def put(parent: ET.Element, **texts: str) -> None:
+    """Put elements with these texts into an element of a POM."""
+    for tag, text in texts.items():
+        ET.SubElement(parent, tag).text = text
+
+
+def depend(parent: ET.Element, artifact: str, version: str, *, classifier: str = "", alone: bool = False) -> None:
+    """Put an artifact (``GROUP:NAME``) into the dependencies of a POM; ``alone`` leaves its own dependencies out."""
+    group, _, name = artifact.partition(":")
+    dependency = ET.SubElement(parent, "dependency")
+    put(dependency, groupId=group, artifactId=name, version=version)
+    if classifier:
+        put(dependency, classifier=classifier)
+    if alone:
+        put(ET.SubElement(ET.SubElement(dependency, "exclusions"), "exclusion"), groupId="*", artifactId="*")
 
 
 def _install(package: str) -> str:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from fawkes.playbook.dist import maven
 from fawkes.playbook.dist.manifest import Pinned
+from fawkes.playbook.dist.maven import put
 from fawkes.playbook.dist.release import Placed, Release
 
 DEFAULT_PIG = "0.18.0"
@@ -42,50 +43,42 @@ class PigPin(Pinned):
     def pom(self) -> str:
         """A Maven project whose default goals put Pig's jars into ``-DoutputDirectory``."""
         project = ET.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
-        _put(project, modelVersion="4.0.0", groupId="fawkes", artifactId=_RELOCATED, version=self.roaringbitmap)
+        put(project, modelVersion="4.0.0", groupId="fawkes", artifactId=_RELOCATED, version=self.roaringbitmap)
         # Without a fixed time each run would make another jar of the same classes, and its digest could not be pinned.
-        _put(ET.SubElement(project, "properties"), **{"project.build.outputTimestamp": "2020-01-01T00:00:00Z"})
+        put(ET.SubElement(project, "properties"), **{"project.build.outputTimestamp": "2020-01-01T00:00:00Z"})
         dependencies = ET.SubElement(project, "dependencies")
-        pig = ET.SubElement(dependencies, "dependency")
-        _put(pig, groupId="org.apache.pig", artifactId="pig", version=self.version)
-        _put(ET.SubElement(ET.SubElement(pig, "exclusions"), "exclusion"), groupId="*", artifactId="*")
+        maven.depend(dependencies, "org.apache.pig:pig", self.version, alone=True)
         for artifact, version in {**self.own, f"{_OLD}:RoaringBitmap": self.roaringbitmap}.items():
-            group, _, name = artifact.partition(":")
-            _put(ET.SubElement(dependencies, "dependency"), groupId=group, artifactId=name, version=version)
+            maven.depend(dependencies, artifact, version)
         self._build(ET.SubElement(project, "build"))
         ET.indent(project)
         return ET.tostring(project, encoding="unicode") + "\n"
 
     def _build(self, build: ET.Element) -> None:
-        _put(build, defaultGoal=" ".join(_GOALS))
+        put(build, defaultGoal=" ".join(_GOALS))
         plugins = ET.SubElement(build, "plugins")
         shade = _plugin(plugins, "maven-shade-plugin")
-        _put(
+        put(
             shade,
             createDependencyReducedPom="false",
             outputFile="${outputDirectory}/" + f"{_RELOCATED}-{self.roaringbitmap}.jar",
         )
         included = ET.SubElement(ET.SubElement(shade, "artifactSet"), "includes")
-        _put(included, include=f"{_OLD}:*")
+        put(included, include=f"{_OLD}:*")
         relocation = ET.SubElement(ET.SubElement(shade, "relocations"), "relocation")
-        _put(relocation, pattern=_OLD, shadedPattern=_NEW)
+        put(relocation, pattern=_OLD, shadedPattern=_NEW)
         every = ET.SubElement(ET.SubElement(shade, "filters"), "filter")
-        _put(every, artifact="*:*")
+        put(every, artifact="*:*")
         left_out = ET.SubElement(every, "excludes")
-        _put(left_out, exclude="META-INF/**")
-        _put(left_out, exclude="module-info.class")
-        _put(_plugin(plugins, "maven-dependency-plugin"), excludeGroupIds=_OLD)
+        put(left_out, exclude="META-INF/**")
+        put(left_out, exclude="module-info.class")
+        put(_plugin(plugins, "maven-dependency-plugin"), excludeGroupIds=_OLD)
 
 
 def _plugin(plugins: ET.Element, artifact: str) -> ET.Element:
     plugin = ET.SubElement(plugins, "plugin")
-    _put(plugin, groupId=_PLUGINS, artifactId=artifact)
+    put(plugin, groupId=_PLUGINS, artifactId=artifact)
     return ET.SubElement(plugin, "configuration")
-
-
-def _put(parent: ET.Element, **texts: str) -> None:
-    for tag, text in texts.items():
-        ET.SubElement(parent, tag).text = text
 
 
 @dataclass(frozen=True)

@@ -78,33 +78,20 @@ class Pin(Pinned):
     def pom(self) -> str:
         """A Maven project whose runtime dependencies are the release; its default goal copies them."""
         project = ET.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
-        for tag, text in (
-            ("modelVersion", "4.0.0"),
-            ("groupId", "fawkes"),
-            ("artifactId", "hadoop-release"),
-            ("version", self.version),
-            ("packaging", "pom"),
-        ):
-            ET.SubElement(project, tag).text = text
+        named = {"groupId": "fawkes", "artifactId": "hadoop-release", "version": self.version}
+        maven.put(project, modelVersion="4.0.0", **named, packaging="pom")
         dependencies = ET.SubElement(project, "dependencies")
         for artifact in (*_ARTIFACTS, EXAMPLES, STREAMING):
             self._depend(dependencies, artifact)
         self._depend(dependencies, _SLEEP_JOB, classifier="tests")
-        ET.SubElement(ET.SubElement(project, "build"), "defaultGoal").text = maven.COPY
+        maven.put(ET.SubElement(project, "build"), defaultGoal=maven.COPY)
         ET.indent(project)
         return ET.tostring(project, encoding="unicode") + "\n"
 
     def _depend(self, dependencies: ET.Element, artifact: str, classifier: str = "") -> None:
-        dependency = ET.SubElement(dependencies, "dependency")
-        ET.SubElement(dependency, "groupId").text = GROUP
-        ET.SubElement(dependency, "artifactId").text = artifact
-        ET.SubElement(dependency, "version").text = self.borrowed.get(artifact, self.version)
-        if classifier:
-            ET.SubElement(dependency, "classifier").text = classifier
-        if artifact in self.borrowed:
-            exclusion = ET.SubElement(ET.SubElement(dependency, "exclusions"), "exclusion")
-            ET.SubElement(exclusion, "groupId").text = "*"
-            ET.SubElement(exclusion, "artifactId").text = "*"
+        version = self.borrowed.get(artifact, self.version)
+        alone = artifact in self.borrowed
+        maven.depend(dependencies, f"{GROUP}:{artifact}", version, classifier=classifier, alone=alone)
 
 
 # Hadoop before 3.5 asks the JVM for Subject.getSubject, which throws from Java 23 on. The flags that open the

@@ -190,7 +190,8 @@ def explain_node(store: Reader, name: str) -> Explanation:
         return Explanation(f"Node {name}", tuple(lines))
     move = moves[-1]
     lines.append(Line(move_in_words(move)))
-    for entry in history.steps(store, _between(store.mentions(NODE, name), move.steps)):
+    first, last = move.steps
+    for entry in history.steps(store, (seq for seq in store.mentions(NODE, name) if first <= seq <= last)):
         mine = [reason for reason in entry.decision.reasons if _speaks_of(reason, name)]
         lines += lines_of(mine, entry.event.at_us, entry.seq)
     behind = _tick_behind(store, move)
@@ -198,10 +199,6 @@ def explain_node(store: Reader, name: str) -> Explanation:
         return Explanation(f"Node {name}", tuple(lines))
     lines += [Line(f"It was decided at tick {behind.number}, {show_time(behind.at_us)}"), *_figures_in_words(behind)]
     return Explanation(f"Node {name}", tuple(lines), tuple(behind.rows))
-
-
-def _between(numbers: Iterable[int], steps: tuple[int, int]) -> list[int]:
-    return [number for number in numbers if steps[0] <= number <= steps[1]]
 
 
 def _speaks_of(reason: Reason, name: str) -> bool:

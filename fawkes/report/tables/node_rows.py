@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fawkes.base.units import show_time
+from fawkes.base.units import counted, show_time
 from fawkes.core.state import alerts
 from fawkes.core.values.model import ClusterState, NodeLife, NodeState, Reason
 from fawkes.core.values.sight import Blocks, Compute, Sight, Stored
@@ -129,14 +129,10 @@ def seen_in_words(state: NodeState) -> str:
     parts += [_STORED.get(sight.stored, "")] if state.stores and sight.stored is not stored else []
     blocks = _report(sight)
     if blocks is not None and blocks.at_risk_files:
-        parts.append(f"{blocks.at_risk_files} {_files(blocks.at_risk_files)} at risk")
+        parts.append(f"{counted(blocks.at_risk_files, 'file')} at risk")
     if blocks is not None and blocks.missing_files:
-        parts.append(f"{blocks.missing_files} {_files(blocks.missing_files)} with missing blocks")
+        parts.append(f"{counted(blocks.missing_files, 'file')} with missing blocks")
     return ", ".join(part for part in parts if part)
-
-
-def _files(count: int) -> str:
-    return "file" if count == 1 else "files"
 
 
 def held_in_words(state: NodeState) -> list[str]:

@@ -46,14 +46,6 @@ def _undrain(facts: Facts) -> str:
     return text + _operator(facts) + "; nodes that are still leaving come back first"
 
 
-def _shrink_to_admit(facts: Facts) -> str:
-    return "{node} ({role}) leave{s} {cluster} to make room for {newcomer}" + _data(facts)
-
-
-def _shrink_to_replace(facts: Facts) -> str:
-    return "{node} ({role}) leave{s} {cluster} to replace {instead_of} in {receiver}" + _data(facts)
-
-
 def _released(facts: Facts) -> str:
     by = " by {by}" if facts.get("by") else ""
     return f"{{cluster}} is released{by}" + (", and its data is discarded" if facts.get("discard") else "")
@@ -136,8 +128,10 @@ def _not_worth(facts: Facts) -> str:
 BALANCE: Mapping[str, Template] = {
     "grow": _grow,
     "shrink": _shrink,
-    "shrink-to-admit": _shrink_to_admit,
-    "shrink-to-replace": _shrink_to_replace,
+    "shrink-to-admit": lambda facts: "{node} ({role}) leave{s} {cluster} to make room for {newcomer}" + _data(facts),
+    "shrink-to-replace": lambda facts: (
+        "{node} ({role}) leave{s} {cluster} to replace {instead_of} in {receiver}" + _data(facts)
+    ),
     "undrain": _undrain,
     "not-worth": _not_worth,
     "budget": "{cluster} gives {granted} of {wanted} nodes for now: the move budget allows no more",

@@ -13,6 +13,8 @@ from fawkes.core.values.model import Facts
 Template = str | Callable[[Facts], str]
 
 _MOMENTS = frozenset({"until_us", "since_us", "at_us"})
+#: facts that have names of nodes
+_NODE_SETS = frozenset({"nodes", "journal"})
 
 
 def controller_name(controller: str) -> str:
@@ -64,7 +66,7 @@ def show_fact(key: str, value: object) -> str:
         return f"{value:.3g}"
     if isinstance(value, (list, tuple)):
         names = [str(each) for each in value]
-        return fold(names) if key == "nodes" and names else ", ".join(names)
+        return fold(names) if key in _NODE_SETS and names else ", ".join(names)
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {show_fact(str(name), each)}" for name, each in value.items())
     return str(value)

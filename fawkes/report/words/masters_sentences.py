@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from fawkes.base.units import show_bytes
+from fawkes.base.units import counted, show_bytes
 from fawkes.core.values.model import Facts, MoveCause
 from fawkes.report.words.facts import Template, because, fold, listed, literal, operator
 
@@ -61,7 +61,7 @@ def _writes_lost(facts: Facts) -> str:
 
 
 def _writer(row: Facts) -> str:
-    blocks = "1 block" if row.get("blocks") == 1 else f"{row.get('blocks')} blocks"
+    blocks = counted(cast(int, row.get("blocks")), "block")
     return f"{blocks} ({show_bytes(cast(int, row.get('total_bytes') or 0))}) by {_who(row)}"
 
 
@@ -72,45 +72,16 @@ def _who(row: Facts) -> str:
     return f"clients on {row['host']}" if row.get("host") else "clients that are not known"
 
 
-def _journal(facts: Facts, name: str = "journal") -> str:
-    return literal(fold(cast(Sequence[str], facts[name])))
-
-
 def _arms(facts: Facts) -> str:
-    moved = f" instead of {_journal(facts, 'before')}" if _names(facts, "before") != _names(facts, "journal") else ""
-    return f"The second NameNode of {{cluster}} is brought up on {{node}}, with the journal on {_journal(facts)}{moved}"
-
-
-def _names(facts: Facts, name: str) -> list[str]:
-    return sorted(cast(Sequence[str], facts[name]))
-
-
-def _armed(facts: Facts) -> str:
-    return f"The second NameNode of {{cluster}} is up on {{node}} and follows the journal on {_journal(facts)}"
-
-
-def _given_up(facts: Facts) -> str:
-    return (
-        f"The journal of {{cluster}} on {_journal(facts)} is given up, because its masters come back from a copy. "
-        "{cluster} has no second NameNode until it has a new journal"
-    )
+    before, journal = cast(Sequence[str], facts["before"]), cast(Sequence[str], facts["journal"])
+    moved = f" instead of {literal(fold(before))}" if sorted(before) != sorted(journal) else ""
+    return f"The second NameNode of {{cluster}} is brought up on {{node}}, with the journal on {{journal}}{moved}"
 
 
 def _journal_wanted(facts: Facts) -> str:
     jobs = cast(Sequence[str], facts.get("jobs") or ())
     first = f". It waits for {literal(fold(jobs))} to end, and no other job begins" if jobs else ""
-    return f"{{cluster}} is to have a journal again, on {_journal(facts)}: its NameNode starts again for that{first}"
-
-
-def _journal_begins(facts: Facts) -> str:
-    return (
-        f"The NameNode of {{cluster}} on {{node}} starts again with a new journal on {_journal(facts)}. "
-        "No job runs, and no change that the NameNode acknowledged is at risk"
-    )
-
-
-def _journal_begun(facts: Facts) -> str:
-    return f"The NameNode of {{cluster}} on {{node}} writes its new journal on {_journal(facts)} after {{took_us}}"
+    return f"{{cluster}} is to have a journal again, on {{journal}}: its NameNode starts again for that{first}"
 
 
 def _application(row: Facts) -> str:
@@ -144,13 +115,15 @@ MASTERS: Mapping[str, Template] = {
     "standby-ready": because("The second NameNode of {cluster} on {node} can take over", "error"),
     "standby-unready": because("The second NameNode of {cluster} on {node} cannot take over", "error"),
     "standby-arm": _arms,
-    "standby-armed": _armed,
+    "standby-armed": "The second NameNode of {cluster} is up on {node} and follows the journal on {journal}",
     "standby-not-armed": "The second NameNode of {cluster} is not up yet (attempt {tries}): {error}",
-    "standby-given-up": _given_up,
+    "standby-given-up": "The journal of {cluster} on {journal} is given up, because its masters come back from a copy. "
+    "{cluster} has no second NameNode until it has a new journal",
     "journal-wanted": _journal_wanted,
     "journal-waits": "The NameNode of {cluster} does not start again for a journal yet: {error}",
-    "journal-begin": _journal_begins,
-    "journal-begun": _journal_begun,
+    "journal-begin": "The NameNode of {cluster} on {node} starts again with a new journal on {journal}. No job runs, "
+    "and no change that the NameNode acknowledged is at risk",
+    "journal-begun": "The NameNode of {cluster} on {node} writes its new journal on {journal} after {took_us}",
     "journal-not-begun": "{cluster} has no new journal yet (attempt {tries}): {error}",
     "copied-again": "The data of the masters of {cluster} is copied again",
 }

@@ -47,10 +47,6 @@ def _evacuated(facts: Facts) -> str:
     return text + ("; blocks of {missing_before} files had been missing before it began to leave" if before else "")
 
 
-def _asked_again(facts: Facts) -> str:
-    return f"Still waiting for {literal(thing(str(facts['effect'])))} (attempt {{tries}})"
-
-
 def _late_answer(facts: Facts) -> str:
     about = literal(thing(str(facts["effect"]))) if "effect" in facts else "{node}" if "node" in facts else "job {job}"
     return f"A late answer about {about} is ignored: the situation has changed since"
@@ -106,6 +102,6 @@ NODES: Mapping[str, Template] = {
     "node-refused": "{node} refuses to be changed ({error}): it stays out of use until it is repaired and wiped",
     "quarantine": "{node} did not come up for {cluster} ({error}): it is quarantined until {until_us}",
     "not-clean": "{node} could not be wiped (attempt {tries}: {error}); it stays out of use until it has been",
-    "asked-again": _asked_again,
+    "asked-again": lambda facts: f"Still waiting for {literal(thing(str(facts['effect'])))} (attempt {{tries}})",
     "late-answer": _late_answer,
 }

@@ -169,10 +169,6 @@ def _hold_asked(facts: Facts) -> str:
     return f"{who} holds {{subject}} {_until(facts)}, so that balancing leaves it alone: {{reason}}"
 
 
-def _node_held(facts: Facts) -> str:
-    return f"{{node}} is held {_until(facts)}: {{reason}}. End that first with `fawkes unhold {{node}}`"
-
-
 def _not_to_be_had(facts: Facts) -> str:
     if facts["owner"] is None and facts["life"] == "free":
         return "{node} is free, but it does not answer, or it is kept for an MR-cluster that waits for {reserved} nodes"
@@ -273,7 +269,9 @@ REFUSALS: Mapping[str, Template] = {
     "not-its-own": _not_its_own,
     "is-core-node": "{node} is a core node of {cluster}, and core nodes stay: `fawkes drain {node}` takes it out of "
     "service once another one has replaced it",
-    "node-held": _node_held,
+    "node-held": lambda facts: (
+        f"{{node}} is held {_until(facts)}: {{reason}}. End that first with `fawkes unhold {{node}}`"
+    ),
     "nothing-held": "{node} is {life}, and no MR-cluster waits for data on it, so nothing was discarded. To take it "
     "out of service, use `fawkes drain {node}` without --discard-data",
     "undeclared-data": _undeclared_data,

@@ -102,13 +102,59 @@ def test_a_folder_that_is_no_site(tmp_path: Path) -> None:
     assert "--site" in result.stderr
 
 
-def test_a_refusal_of_the_core_is_exit_6_with_its_facts(run: Run, world: World) -> None:
-    world.refuse = Reason("master-node", {"node": "node01", "cluster": "c-1"})
-    result = run("drain", "node01", "--reason", "fan")
-    assert result.exit_code == 6
-    assert "node01" in result.stderr
-    assert "c-1" in result.stderr
-    assert result.stdout == ""
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("release c1 --yes", "Did you mean 'c-1'?"),
+        ("move-masters c1", "Did you mean 'c-1'?"),
+        ("cancel j-9", "there is no job 'j-9'"),
+        ("request c-1 c-1", "the MR-cluster 'c-1' is named twice"),
+        ("drain node[01-99] --reason r", "no node node[06-99]"),
+        ("drain node[ --reason r", "no node set"),
+        ("retry node1", "there is neither a node nor an MR-cluster 'node1'. Did you mean 'node01'?"),
+        ("retry c1", "there is neither a node nor an MR-cluster 'c1'. Did you mean 'c-1'?"),
+        ("retry zzz", "there is neither a node nor an MR-cluster 'zzz'. `fawkes nodes` and `fawkes status`"),
+    ],
+)
+def test_a_name_that_is_not_there_is_exit_2(run: Run, loaded: World, words: str, says: str) -> None:
+    result = run(*words.split())
+    assert (result.exit_code, loaded.events) == (2, [])
+    assert says in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "refuse", "says"),
+    [
+        (
+            "drain node01 --reason fan",
+            Reason("master-node", {"node": "node01", "cluster": "c-1"}),
+            "node01 runs the masters of c-1 and cannot leave",
+        ),
+        (
+            "retry node01",
+            Reason("nothing-to-retry", {"subject": "node01"}),
+            "node01 has nothing to retry; `fawkes status` shows its state",
+        ),
+        (
+            "move-masters c-1 --to node09",
+            Reason("no-such-master", {"cluster": "c-1", "node": "node09", "able": ["node02"]}),
+            "not one of its journal: the masters of c-1 can go to node02",
+        ),
+        (
+            "request c-1",
+            Reason("cluster-exists", {"cluster": "c-1", "minimum": 3, "able": 4}),
+            "There is already an MR-cluster c-1, and nothing of it is changed. What its file says now counts for the "
+            "next one: release this one first (`fawkes release c-1`)",
+        ),
+    ],
+)
+def test_a_refusal_of_the_core_is_exit_6_with_its_facts(
+    run: Run, loaded: World, words: str, refuse: Reason, says: str
+) -> None:
+    loaded.refuse = refuse
+    result = run(*words.split())
+    assert (result.exit_code, result.stdout) == (6, "")
+    assert says in result.stderr
 
 
 def test_a_long_path_of_the_site(tmp_path: Path) -> None:
@@ -228,27 +274,11 @@ def test_a_wrong_file_is_refused_before_anything_is_sent(
     assert world.events == []
 
 
-def test_the_masters_of_an_mr_cluster_that_lives_are_not_changed_by_its_file(
-    run: Run, site: Path, world: World
-) -> None:
-    (site / "clusters/c-1.toml").write_text('min_nodes = 3\nmasters = "standby"\n')
-    world.refuse = Reason("cluster-exists", {"cluster": "c-1", "minimum": 3, "able": 4})
-    result = run("request", "c-1")
-    assert result.exit_code == 6
-    assert "There is already an MR-cluster c-1, and nothing of it is changed" in result.stderr
-    assert "fawkes release c-1" in result.stderr
-
-
 def test_a_second_name_node_is_part_of_the_request(run: Run, site: Path, world: World) -> None:
     (site / "clusters/c-1.toml").write_text('min_nodes = 3\nmasters = "standby"\n')
     result = run("request", "c-1")
     assert "c-1 is requested: 3 core nodes, with a second NameNode. Follow it" in result.stdout
     assert world.events[0].spec.masters is Promise.STANDBY
-
-
-def test_one_name_twice_is_refused(run: Run, world: World) -> None:
-    result = run("request", "c-1", "c-1")
-    assert (result.exit_code, world.events) == (2, [])
 
 
 def test_a_dry_run_of_request_needs_no_controller(run: Run) -> None:
@@ -311,12 +341,6 @@ def test_release_waits_until_it_is_gone_and_tells_alerts(run: Run, loaded: World
     result = run("release", "c-1", "--yes", "--wait")
     assert result.exit_code == 0
     assert "c-1: saving (/keep is full)\nc-1: retiring\nc-1: gone\n" in result.stderr
-
-
-def test_release_of_a_name_that_is_not_there(run: Run, loaded: World) -> None:
-    result = run("release", "c1", "--yes")
-    assert result.exit_code == 2
-    assert "Did you mean 'c-1'?" in result.stderr
 
 
 def test_a_dry_run_of_release_only_lists_and_asks(run: Run, loaded: World) -> None:
@@ -394,6 +418,7 @@ def test_submit_a_file_with_a_name_only_once(run: Run, site: Path, loaded: World
         (("--python", __file__, "-D", "spark.yarn.queue=x"), "spark.yarn.queue cannot be given"),
         (("--class", "org.x.M", "--file", "/no/such.txt"), "there is no file '/no/such.txt'"),
         (("--class", "org.x.M", "-D", "novalue"), "is no KEY=VALUE"),
+        (("--class", "org.x.M", "--id", "A B"), "the command line: id: 'A B' cannot be a name here"),
         (("--class", "org.x.M", "--time-limit", "5"), "is not a duration"),
         (("--class", "org.x.M", "--deadline", "0s"), "the command line: deadline: 0 is too little"),
         (("--class", "org.x.M", "--deadline", "-5m"), "the command line: deadline: '-5m' is not a duration"),
@@ -486,9 +511,3 @@ def test_cancel_goes_on_after_one_that_cannot_be(run: Run, loaded: World) -> Non
     assert result.exit_code == 4
     assert "1 ok, 2 failed" in result.stderr
     assert [event.job for event in loaded.events] == ["j-2"]
-
-
-def test_cancel_one_that_is_not_there(run: Run, loaded: World) -> None:
-    result = run("cancel", "j-9")
-    assert (result.exit_code, loaded.events) == (2, [])
-    assert "there is no job 'j-9'" in result.stderr

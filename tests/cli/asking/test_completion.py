@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.show.test_read_commands import _write
-from tests.report.played import recorded
+from fawkes.offline.runs.folder import copied
+from tests.report.played import filled, recorded
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    _write(folder, recorded())
+    copied(filled(recorded()), folder / "state")
     (folder / "clusters").mkdir()
     (folder / "clusters" / "c-9.toml").write_text("min_nodes = 2\n")
     (folder / "policies").mkdir()

@@ -23,8 +23,8 @@ from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report.history import jobs
 from fawkes.store.base import Reader
-from fawkes.store.memory import MemoryStore
 from fawkes.workload.playing.story import LETTERS, moments, points
+from tests.report.played import filled
 
 WORKLOADS = Path(__file__).parents[3] / "workloads"
 #: keys of [model]: the two cores that constants were fitted on; a busy machine, as in docs/demo.png; larger ones
@@ -85,11 +85,8 @@ def test_a_tick_sees_the_work_of_c_1_before_c_2_is_up(machine: str, tmp_path: Pa
 
 @pytest.mark.parametrize(("until_s", "over"), [(90, False), (1000, True)])
 def test_the_demo_waits_for_the_last_point_of_its_story(until_s: int, over: bool, tmp_path: Path) -> None:
-    site, part = Site(tmp_path), MemoryStore()
-    for entry in played("", tmp_path).entries():
-        if entry.event.at_us < until_s * SECOND_US:
-            part.append(entry.event, entry.decision)
-    copied(part, site.state_dir)
+    site, whole = Site(tmp_path), played("", tmp_path).entries()
+    copied(filled(entry for entry in whole if entry.event.at_us < until_s * SECOND_US), site.state_dir)
     # No controller runs here: before its last point a story has broken off.
     with nullcontext() if over else pytest.raises(FawkesError, match="the controller ended before the last point"):
         wait_for_story(site, Client(site), limit_us=10)

@@ -10,20 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from fawkes.base.errors import FawkesError
-from fawkes.cli.main import cli
 from fawkes.core.values.model import JobState
 from fawkes.live.controller.control import ControlServer
 from fawkes.report import history
 from fawkes.store.base import Writer
 from tests.cli.conftest import INVENTORY
+from tests.cli.offline.test_simulate import fawkes
 from tests.offline.record.support import history_of, run, site_of
-
-
-def fawkes(*words: str | Path) -> Result:
-    return CliRunner(env={"COLUMNS": "250"}).invoke(cli, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")

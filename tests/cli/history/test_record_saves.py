@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from fawkes.base.units import SECOND_US
-from fawkes.cli.main import cli
 from fawkes.config.clusters.details import JobDetails, TaskArray
 from fawkes.core.values.model import JobSpec
 from fawkes.offline.record.folder import Record
 from fawkes.offline.scenarios.demands import KnownDemands, read_demands
+from tests.cli.offline.test_simulate import fawkes
 from tests.offline.record.support import SETTINGS, demand, recorded, run, sleep_job
 
 POLICIES = {"ADAPTIVE", "CHECKPOINT", "KILL", "WAIT"}
@@ -35,9 +35,7 @@ def record_of(folder: Path, task_s: int | None) -> Record:
 
 
 def whatif(record: Record, *words: str) -> Result:
-    return CliRunner(env={"COLUMNS": "250"}).invoke(
-        cli, ["whatif", str(record.folder), "--policies", "TD", "--replays", "6", "--jobs", "1", *words]
-    )
+    return fawkes("whatif", record.folder, "--policies", "TD", "--replays", "6", "--jobs", "1", *words)
 
 
 @pytest.fixture(scope="module")

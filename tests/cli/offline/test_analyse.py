@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fawkes.cli.main import cli
-from fawkes.store.sqlite import Ledger
-from tests.report.played import fill, recorded
+from fawkes.offline.runs.folder import copied
+from tests.report.played import filled, recorded
 
 LINES = (
     "10000000,,1,0,7,1,user,2,1,0.5,0.1,0.01,0",
@@ -102,9 +102,7 @@ def test_what_is_not_there_or_too_small_is_refused(words: tuple[str, ...]) -> No
 
 @pytest.mark.slow
 def test_a_ledger_says_how_often_nodes_left_and_what_it_does_not_know(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "state", durable=False)
-    fill(ledger, recorded())
-    ledger.close()
+    copied(filled(recorded()), tmp_path / "state")
     ended = CliRunner().invoke(cli, ["--site", str(tmp_path), "analyse", "ledger", "-o", "json"])
     rows = json.loads(ended.stdout)["rows"]
     assert rows

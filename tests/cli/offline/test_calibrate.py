@@ -6,19 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from fawkes.base.units import SECOND_US
-from fawkes.cli.main import cli
 from fawkes.config.workloads.model import read_model
 from fawkes.sim.events.steps import Delays
+from tests.cli.offline.test_simulate import fawkes
 from tests.offline.record.support import demand, recorded, run, sleep_job
 
 DELAYS = Delays(job_start_us=5 * SECOND_US)
-
-
-def fawkes(*words: str | Path) -> Result:
-    return CliRunner(env={"COLUMNS": "250"}).invoke(cli, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 
 from fawkes.cli.main import cli
 from fawkes.core.values.events import Started
+from fawkes.offline.runs.folder import copied
 from fawkes.store.sqlite import Ledger
 from tests.core.jobs.test_deadlines import read, runs, submit, succeeds, taught
-from tests.report.played import fill
 from tests.support.desk import Desk
 
 Run = Callable[..., Result]
@@ -41,9 +41,7 @@ def story() -> Desk:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site with the ledger of the story."""
     folder = tmp_path_factory.mktemp("site")
-    ledger = Ledger(folder / "state")
-    fill(ledger, story().store.entries())
-    ledger.close()
+    copied(story().store, folder / "state")
     return folder
 
 

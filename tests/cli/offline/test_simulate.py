@@ -46,7 +46,7 @@ def scenario(tmp_path: Path) -> Path:
 
 
 def fawkes(*words: str | Path) -> Result:
-    return CliRunner(env={"COLUMNS": "200"}).invoke(cli, [str(word) for word in words])
+    return CliRunner(env={"COLUMNS": "250"}).invoke(cli, [str(word) for word in words])
 
 
 @pytest.mark.slow

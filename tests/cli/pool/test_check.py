@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from fawkes.base.errors import ExitStatus
 from fawkes.cli.main import cli
 from tests.live.sshd import Sshd, write_key
+from tests.support.programs import program
 
 pytestmark = pytest.mark.slow
 
@@ -113,9 +114,7 @@ def test_a_java_that_is_not_where_the_inventory_says(check: Check, site: Path) -
 
 def test_a_release_that_needs_another_java(check: Check, site: Path, servers: list[Sshd]) -> None:
     home = site / "jdk"
-    (home / "bin").mkdir(parents=True)
-    (home / "bin" / "java").write_text("#!/bin/sh\n")
-    (home / "bin" / "java").chmod(0o755)
+    program(home / "bin" / "java", "")
     (home / "release").write_text('JAVA_VERSION="11.0.2"\n')
     (site / "clusters").mkdir()
     (site / "clusters" / "old.toml").write_text('min_nodes = 1\nhadoop_version = "3.4.2"\n')

@@ -29,11 +29,12 @@ from fawkes.core.values.decision import Decision, PutJob, PutPause, PutRules
 from fawkes.core.values.events import PauseAsked, Requested, Started
 from fawkes.core.values.model import JobLife, Reason
 from fawkes.engine.ports import Entry
+from fawkes.offline.runs.folder import copied
 from fawkes.report.tables.board import board
 from fawkes.store.lock import StateLock
 from fawkes.store.memory import MemoryStore
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
-from tests.report.played import at, fill, play, recorded
+from tests.report.played import at, filled, play, recorded
 from tests.store.test_ledger import DAMAGES
 
 Run = Callable[..., Result]
@@ -43,9 +44,11 @@ COMMANDS = (["status"], ["nodes"], ["jobs"], ["explain"], ["events"], ["events",
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site with the ledger of a recorded run, not to be changed."""
+    """A site with the ledger of a recorded run as it grows step by step, not to be changed."""
     site = tmp_path_factory.mktemp("site")
-    _write(site, recorded())
+    with closing(Ledger(site / "state", durable=False)) as ledger:
+        for entry in recorded():
+            ledger.append(entry.event, entry.decision)
     return site
 
 
@@ -61,13 +64,6 @@ def run(site: Path) -> Run:
         return CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["--site", str(site), *words])
 
     return run_fawkes
-
-
-def _write(site: Path, entries: Iterable[Entry]) -> None:
-    ledger = Ledger(site / "state")
-    ledger._db.execute("PRAGMA synchronous = OFF")
-    fill(ledger, entries)
-    ledger.close()
 
 
 def _rows(result: Result) -> list[dict[str, Any]]:
@@ -263,7 +259,8 @@ def test_status_of_one_cluster(run: Run) -> None:
 
 
 def test_status_in_the_middle_of_things(tmp_path: Path) -> None:
-    _write(tmp_path, takewhile(lambda entry: entry.event.at_us <= at(151), recorded()))
+    entries = takewhile(lambda entry: entry.event.at_us <= at(151), recorded())
+    copied(filled(entries), tmp_path / "state")
     result = CliRunner().invoke(cli, ["--site", str(tmp_path), "status", "-o", "json"])
     rows = {row["cluster"]: row for row in _rows(result)}
     assert (rows["c-3"]["health"], rows["c-3"]["why"]) == (
@@ -558,7 +555,7 @@ def of_today(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("site")
     played = MemoryStore()
     play(played)
-    _write(site, played.entries())
+    copied(played, site / "state")
     return site
 
 
@@ -575,7 +572,7 @@ def test_verify_finds_a_decision_that_does_not_come_again(
     of_today: Path, tmp_path: Path, version: str, status: int
 ) -> None:
     reader = LedgerReader(of_today / "state")
-    _write(tmp_path, _changed(reader.entries(), version))
+    copied(filled(_changed(reader.entries(), version)), tmp_path / "state")
     reader.close()
     result = CliRunner().invoke(cli, ["--site", str(tmp_path), "verify", "-o", "json"])
     assert result.exit_code == status

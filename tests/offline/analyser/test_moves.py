@@ -7,12 +7,11 @@ from collections import Counter
 from fawkes.offline.analyser.tables import moved_rows
 from fawkes.report import history
 from fawkes.store.memory import MemoryStore
-from tests.report.played import fill, recorded
+from tests.report.played import filled, recorded
 
 
 def test_each_node_that_left_is_counted_for_its_reason() -> None:
-    store = MemoryStore()
-    fill(store, recorded())
+    store = filled(recorded())
     rows = moved_rows(store)
     left = Counter(move.source for move in history.moves(store) if move.source)
     assert left

@@ -11,6 +11,7 @@ from fawkes.cli.main import cli
 from fawkes.playbook.dist import cache
 from fawkes.playbook.dist.pins import PINS
 from tests.playbook.dist.test_release import unpack_tarball
+from tests.support.programs import program
 
 
 def run(*arguments: str) -> Result:
@@ -20,9 +21,7 @@ def run(*arguments: str) -> Result:
 @pytest.fixture
 def failing_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = tmp_path / "programs"
-    programs.mkdir()
-    (programs / "mvn").write_text("#!/bin/sh\necho '[ERROR] repo.example: Name or service not known'\nexit 1\n")
-    (programs / "mvn").chmod(0o755)
+    program(programs / "mvn", "echo '[ERROR] repo.example: Name or service not known'\nexit 1")
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
 
 

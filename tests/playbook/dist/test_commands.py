@@ -11,6 +11,7 @@ from fawkes.playbook.dist import cache
 from fawkes.playbook.dist.pins import Pin
 from fawkes.playbook.dist.release import JAVA_FLAGS
 from tests.playbook.dist.helpers import give
+from tests.support.programs import program
 
 
 class Site:
@@ -20,10 +21,7 @@ class Site:
         self.root = root
         self.conf = folder / "my conf"
         self.conf.mkdir()
-        java = folder / "jdk/bin/java"
-        java.parent.mkdir(parents=True)
-        java.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
-        java.chmod(0o755)
+        program(folder / "jdk/bin/java", "printf '%s\\n' \"$@\"")
         self.env = {"PATH": "/usr/bin:/bin", "JAVA_HOME": str(folder / "jdk"), "HADOOP_CONF_DIR": str(self.conf)}
 
     def run(self, command: str, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:

@@ -9,16 +9,14 @@ from fawkes.base.errors import HostError
 from fawkes.playbook.dist.compile.java import Java, choose, find_java, major_of
 from fawkes.playbook.dist.pins import PINS
 from tests.playbook.dist.helpers import LocalShell
+from tests.support.programs import program
 
 HADOOP_35, HADOOP_34 = PINS["3.5.0"], PINS["3.4.2"]
 
 
 def install(home: Path, version: str, *, described: bool = True) -> Path:
     """A Java whose program says its version as OpenJDK does; ``described`` adds the file that tells it too."""
-    (home / "bin").mkdir(parents=True)
-    program = home / "bin" / "java"
-    program.write_text(f"#!/bin/sh\necho 'Picked up JAVA_TOOL_OPTIONS: -Dx=y' >&2\necho '{version}' >&2\n")
-    program.chmod(0o755)
+    program(home / "bin" / "java", f"echo 'Picked up JAVA_TOOL_OPTIONS: -Dx=y' >&2\necho '{version}' >&2")
     if described:
         (home / "release").write_text(f'IMPLEMENTOR="X"\nJAVA_VERSION={version.split()[2]}\n')
     return home

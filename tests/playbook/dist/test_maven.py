@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from fawkes.base.errors import DeadlineError, FawkesError, UserError
 from fawkes.playbook.dist import maven
 from fawkes.playbook.dist.pins import EXAMPLES, PINS, STREAMING, pin
+from tests.support.programs import program
 
+Install = Callable[[str], None]
 NS = {"m": "http://maven.apache.org/POM/4.0.0"}
 
 
@@ -20,20 +23,18 @@ def into(tmp_path: Path) -> Path:
     return folder
 
 
-def install_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    (programs / "mvn").write_text(f"#!/bin/sh\n{script}\n")
-    (programs / "mvn").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+@pytest.fixture
+def install_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    def install(script: str) -> None:
+        programs = tmp_path / "programs"
+        program(programs / "mvn", script)
+        monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+
+    return install
 
 
-def test_jars_come_into_the_folder_and_the_pom_goes(
-    tmp_path: Path, into: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jars_come_into_the_folder_and_the_pom_goes(into: Path, install_maven: Install) -> None:
     install_maven(
-        tmp_path,
-        monkeypatch,
         """
         for word; do
             case $word in
@@ -53,12 +54,8 @@ def test_jars_come_into_the_folder_and_the_pom_goes(
     assert [path.name for path in into.parent.iterdir()] == ["lib"]
 
 
-def test_a_failing_maven_is_told_by_its_own_words_without_passwords(
-    tmp_path: Path, into: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_maven_is_told_by_its_own_words_without_passwords(into: Path, install_maven: Install) -> None:
     install_maven(
-        tmp_path,
-        monkeypatch,
         """
         echo '[INFO] Scanning for projects...'
         echo '[ERROR] Could not transfer artifact x from/to m (https://joe:secret@mirror/m2): Connection refused' >&2
@@ -79,16 +76,12 @@ def test_a_failing_maven_is_told_by_its_own_words_without_passwords(
     assert "[ERROR] Re-run" not in str(caught.value)
 
 
-def test_of_a_failing_maven_the_cause_alone_is_told(
-    tmp_path: Path, into: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_failing_maven_the_cause_alone_is_told(into: Path, install_maven: Install) -> None:
     """Maven puts each complaint into the one before it, and names the place three times."""
     pom, place = "org.eclipse.jdt:ecj:pom:3.38.0", "https://repo.example/m2"
     artifact = f"Could not transfer artifact {pom} from/to central ({place})"
     why = "Unknown host repo.example: Temporary failure in name resolution"
     install_maven(
-        tmp_path,
-        monkeypatch,
         f"""
         echo '[ERROR] Failed to execute goal on project java-compiler: Could not resolve dependencies for project '\
             'fawkes:java-compiler:pom:1: Failed to collect dependencies at org.eclipse.jdt:ecj:jar:3.38.0: '\
@@ -101,39 +94,37 @@ def test_of_a_failing_maven_the_cause_alone_is_told(
     assert caught.value.what == f"Maven failed (exit 1): {artifact}: {why}"
 
 
-def test_a_full_disk_under_maven_is_told_as_such(tmp_path: Path, into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install_maven(tmp_path, monkeypatch, "echo '[ERROR] x.jar (No space left on device)'; exit 1")
+def test_a_full_disk_under_maven_is_told_as_such(into: Path, install_maven: Install) -> None:
+    install_maven("echo '[ERROR] x.jar (No space left on device)'; exit 1")
 
     with pytest.raises(FawkesError, match="Make room on the disk"):
         maven.resolve("<project/>", into, lambda line: None)
 
 
-def test_a_maven_that_says_nothing_but_fails(tmp_path: Path, into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install_maven(tmp_path, monkeypatch, "exit 3")
+def test_a_maven_that_says_nothing_but_fails(into: Path, install_maven: Install) -> None:
+    install_maven("exit 3")
 
     with pytest.raises(FawkesError, match=r"Maven failed \(exit 3\)"):
         maven.resolve("<project/>", into, lambda line: None)
 
 
-def test_a_maven_that_hangs_is_ended_with_its_children(
-    tmp_path: Path, into: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_maven_that_hangs_is_ended_with_its_children(into: Path, install_maven: Install) -> None:
     """Without the end of the children the pipe stays open and this would wait for them."""
-    install_maven(tmp_path, monkeypatch, "sleep 300 & sleep 300")
+    install_maven("sleep 300 & sleep 300")
 
     with pytest.raises(DeadlineError, match=r"within 0\.2 s"):
         maven.resolve("<project/>", into, lambda line: None, deadline_s=0.2)
 
 
 def test_without_maven_or_java_it_says_what_to_install(
-    tmp_path: Path, into: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, into: Path, install_maven: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     with pytest.raises(FawkesError, match="apt-get install maven"):
         maven.resolve("<project/>", into, lambda line: None)
 
-    install_maven(tmp_path, monkeypatch, "exit 0")
+    install_maven("exit 0")
     with pytest.raises(FawkesError, match=r"Maven needs Java.*apt-get install openjdk-17"):
         maven.resolve("<project/>", into, lambda line: None)
 

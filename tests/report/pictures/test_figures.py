@@ -21,10 +21,8 @@ _OTHER_PROCESS = """
 import hashlib
 from fawkes.report.pictures.figures import nodes_over_time
 from fawkes.report.pictures.style import rendered
-from fawkes.store.memory import MemoryStore
-from tests.report.played import POINTS, fill, recorded
-store = MemoryStore()
-fill(store, recorded())
+from tests.report.played import POINTS, filled, recorded
+store = filled(recorded())
 for form in ("png", "pdf"):
     print(hashlib.sha256(rendered(nodes_over_time(store, POINTS, "WKLD-A"), form)).hexdigest())
 """

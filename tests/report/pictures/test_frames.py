@@ -20,7 +20,7 @@ from fawkes.report.pictures.steps import held, value_at
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
 from fawkes.store.sqlite import LedgerReader
-from tests.report.played import fill, recorded
+from tests.report.played import filled, recorded
 
 FRAMES = ("nodes", "clusters", "jobs", "ticks", "moves", "samples")
 
@@ -110,8 +110,7 @@ def test_moves(played: Reader) -> None:
 
 
 def test_a_move_that_is_under_way() -> None:
-    store = MemoryStore()
-    fill(store, islice(recorded(), 88))
+    store = filled(islice(recorded(), 88))
     under_way = [(move.node, move.source, move.target) for move in history.moves(store) if move.ended_us is None]
     assert under_way == [(f"node0{i}", "c-1", "") for i in range(5, 10)]
     assert frames.moves(store)["ended_s"].isna().sum() == 5

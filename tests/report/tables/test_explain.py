@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
@@ -23,6 +24,7 @@ from fawkes.report.tables.explain import (
 )
 from fawkes.store.base import Reader
 from fawkes.store.memory import MemoryStore
+from tests.report.played import filled
 from tests.support.masters import look, lost, moved, run, up
 
 
@@ -121,10 +123,7 @@ def test_a_node_that_was_handed_over(played: Reader) -> None:
 
 
 def test_a_node_that_joined_later_goes_back_to_the_tick_that_set_the_target(played: Reader) -> None:
-    store = MemoryStore()
-    for entry in played.entries():
-        if entry.seq <= 190:
-            store.append(entry.event, entry.decision)
+    store = filled(islice(played.entries(), 190))
     texts = _texts(explain_node(store, "node08"))
     assert "node08 joins c-1 as transient: c-1 held 2 nodes and should have 3" in texts
     assert "It was decided at tick 5, 2023-11-14T22:15:00.000Z" in texts

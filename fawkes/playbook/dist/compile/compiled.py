@@ -29,7 +29,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @dataclass(frozen=True)
 class JavaCode:
-    """Java of ours: the folder of its sources, what people call it, the name of its jar and of its cache folder.
+    """Java of ours: the folder of its sources, what people call it, and its name in the cache.
 
     ``argument`` is its name for `fawkes dist get`; ``flags`` are further flags of the compiler. It is compiled against
     the software ``against`` of the cache, or else against Hadoop.
@@ -38,23 +38,21 @@ class JavaCode:
     sources: Path
     title: str
     argument: str
-    jar: str
-    folder: str
+    name: str
     flags: Sequence[str] = ()
     against: str = ""
 
     @property
-    def name(self) -> str:
-        """Its name in the cache."""
-        return self.folder
+    def jar(self) -> str:
+        """The name of its jar."""
+        return f"fawkes-{self.name}.jar"
 
 
 DOORS = JavaCode(
     sources=Path(__file__).parent / "java",
     title="the door keepers of the daemons",
     argument="doors",
-    jar="fawkes-doors.jar",
-    folder="doors",
+    name="doors",
     # A guarded socket stands beside Java's own sockets, in a package that Java does not show to everybody.
     flags=("--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED"),
 )
@@ -64,8 +62,7 @@ SECURE_IO = JavaCode(
     sources=Path(__file__).parent / "java-kerberos",
     title="the additions for MR-clusters with Kerberos",
     argument="kerberos",
-    jar="fawkes-secure-io.jar",
-    folder="secure-io",
+    name="secure-io",
 )
 """What lets NodeManagers with Kerberos serve shuffles without native code, and NameNodes and JournalNodes fetch images
 and edits with the keys of their MR-cluster (the decision record on Kerberos says why)."""
@@ -74,8 +71,7 @@ LOAD = JavaCode(
     sources=Path(__file__).parent / "java-load",
     title="the load jobs",
     argument="load",
-    jar="fawkes-load.jar",
-    folder="load",
+    name="load",
 )
 """The jobs of `fawkes replay` that read, shuffle and write as much as those of a workload."""
 
@@ -83,8 +79,7 @@ TASKS = JavaCode(
     sources=Path(__file__).parent / "java-tasks",
     title="the ApplicationMaster for jobs of tasks",
     argument="tasks",
-    jar="fawkes-tasks.jar",
-    folder="tasks",
+    name="tasks",
 )
 """The client, the ApplicationMaster and the last step of each task of jobs of kind "tasks"."""
 
@@ -92,8 +87,7 @@ STREAMS = JavaCode(
     sources=Path(__file__).parent / "java-streams",
     title="the part of streams that is in Spark's driver",
     argument="streams",
-    jar="fawkes-streams.jar",
-    folder="streams",
+    name="streams",
     against="spark",
 )
 """The plugin in the driver of a stream: it tells how the stream stands, and requests executors as Fawkes says."""
@@ -115,7 +109,7 @@ def place_of(code: JavaCode) -> Path:
     """The place where the cache has (or would have) the jar; other sources get another place."""
     texts = [source.read_bytes() for source in _sources(code)]
     digest = hashlib.sha256(b"\0".join([DIGEST.encode(), *texts])).hexdigest()
-    return cache_dir() / code.folder / digest[:16] / code.jar
+    return cache_dir() / code.name / digest[:16] / code.jar
 
 
 def is_made(code: JavaCode) -> bool:
