@@ -90,6 +90,14 @@ class Desk:
         more |= {"nodes": pool or nodes(count), "shadow": shadow}
         self.last = self.tell(started(at_s=self.now_s, how=how or settings(), **more))  # type: ignore[arg-type]
 
+    @classmethod
+    def running(cls, *names: str, count: int = 10, **changes: object) -> Desk:
+        """MR-clusters of two core nodes each that run, in a pool with these settings."""
+        desk = cls(count, how=settings(**changes))
+        for name in names:
+            desk.up(name)
+        return desk
+
     @property
     def now_us(self) -> int:
         """The time."""
@@ -307,8 +315,7 @@ class Desk:
 
 def grown(role: Role = Role.TRANSIENT_CORE, count: int = 6, **changes: object) -> Desk:
     """MR-cluster a on node01 and node02 as core nodes, grown to ``count`` nodes that all serve; ticks are far apart."""
-    desk = Desk(count, how=settings(growth=role, **{"period_us": 10**6 * SECOND_US, **changes}))
-    desk.up("a")
+    desk = Desk.running("a", count=count, growth=role, **{"period_us": 10**6 * SECOND_US, **changes})
     desk.tick(a=10)
     desk.settle("a")
     assert desk.sizes() == {"a": count}

@@ -100,8 +100,7 @@ def test_a_minimum_above_the_pool_is_refused_with_numbers() -> None:
     [(0, {}, "no-minimum"), (3, {"max_nodes": 2}, "maximum-below-minimum"), (2, {}, "cluster-exists")],
 )
 def test_requests_that_make_no_sense_are_refused(minimum: int, facts: dict[str, int], code: str) -> None:
-    desk = Desk(10)
-    desk.up("x")
+    desk = Desk.running("x")
     desk.request("x" if code == "cluster-exists" else "y", minimum, **facts)
     assert desk.refusal() == code
 
@@ -137,8 +136,7 @@ def test_the_neediest_gives_no_more_than_its_surplus() -> None:
 
 def test_an_admission_waits_for_no_threshold_and_no_damping() -> None:
     slow = {"settle_after_grow_us": 10**12, "settle_after_shrink_us": 10**12, "max_moves_fraction": 0.01}
-    desk = Desk(10, how=settings(tau=10**9, confirmations=99, **slow))
-    desk.up("a")
+    desk = Desk.running("a", tau=10**9, confirmations=99, **slow)
     # By hand, since no tick ever moves with such damping.
     evolve(desk.state, 0, [replace(NO_TICK, targets={ClusterId("a"): 10}, weights={ClusterId("a"): 1.0})])
     desk.tell(PauseAsked(at_us=desk.now_us, reason="x"))

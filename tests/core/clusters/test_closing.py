@@ -25,9 +25,7 @@ APPS: Facts = {"undeclared": [], "applications": [{"id": "application_1"}]}
 
 def two() -> Desk:
     """a and b run, two core nodes each; nobody answers surveys but the test."""
-    desk = Desk(5)
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=5)
     desk.survey = None
     return desk
 
@@ -107,9 +105,7 @@ def test_nothing_is_released_before_every_survey_is_answered() -> None:
     ],
 )
 def test_one_refusal_keeps_the_whole_pool(facts: Facts, discard: bool, force: bool, code: str) -> None:
-    desk = Desk(5)
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=5)
     desk.survey = facts
     down(desk, discard=discard, force=force)
     if not code:
@@ -146,8 +142,7 @@ def test_a_question_changes_nothing() -> None:
 
 
 def test_those_that_wait_or_come_up_are_called_off_at_once() -> None:
-    desk = Desk(5)
-    desk.up("a")
+    desk = Desk.running("a", count=5)
     desk.request("b")
     desk.request("c", 4)
     assert lives(desk) == [ClusterLife.RUNNING, ClusterLife.DEPLOYING, ClusterLife.WAITING]
@@ -157,8 +152,7 @@ def test_those_that_wait_or_come_up_are_called_off_at_once() -> None:
 
 
 def test_one_that_came_up_meanwhile_is_surveyed_too() -> None:
-    desk = Desk(5)
-    desk.up("a")
+    desk = Desk.running("a", count=5)
     desk.request("b")
     desk.survey = None
     down(desk)

@@ -121,8 +121,7 @@ def test_what_cannot_succeed_is_given_up_at_once() -> None:
 
 
 def test_outputs_that_cannot_be_saved_keep_their_nodes() -> None:
-    desk = Desk(4, how=settings(period_us=10**12))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=10**12)
     desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
     for _ in range(6):
         desk.failed("cluster:a", "disk full")
@@ -135,8 +134,7 @@ def test_outputs_that_cannot_be_saved_keep_their_nodes() -> None:
 
 
 def test_files_that_were_closed_for_a_save_are_told_by_themselves_however_it_ended() -> None:
-    desk = Desk(4, how=settings(period_us=10**12, close_us=7))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=10**12, close_us=7)
     desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
     (effect,) = (effect for effect in desk.last.effects if isinstance(effect, Save))
     assert effect.close_us == 7
@@ -157,8 +155,7 @@ def test_files_that_were_closed_for_a_save_are_told_by_themselves_however_it_end
 
 def test_a_save_whose_files_never_close_fills_no_ledger() -> None:
     """Files are given 10 s to be closed by each try, in vain: for an hour."""
-    desk = Desk(4, how=settings(period_us=10**12, close_us=10 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=10**12, close_us=10 * SECOND_US)
     desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
     begun_us, tries = desk.now_us, 0
     while desk.now_us < begun_us + 3600 * SECOND_US:
@@ -181,9 +178,7 @@ def test_an_answer_that_never_comes_is_asked_for_again() -> None:
 
 def test_members_that_are_told_again_are_the_members_of_now() -> None:
     """The masters did not answer; meanwhile a node left, was wiped, and works for somebody else."""
-    desk = Desk(5, how=settings(membership_us=40 * SECOND_US))
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=5, membership_us=40 * SECOND_US)
     desk.tick(a=1000, b=1)
     desk.settle("a")
     desk.tick(a=1, b=1000)
@@ -202,8 +197,7 @@ def test_members_that_are_told_again_are_the_members_of_now() -> None:
 
 
 def test_members_that_failed_to_be_told_are_told_later_and_the_alert_ends() -> None:
-    desk = Desk(5, how=settings(period_us=10**12))
-    desk.up("a")
+    desk = Desk.running("a", count=5, period_us=10**12)
     desk.see("node02", Condition.LOST, "no answer")
     desk.failed("membership:a", "refresh timed out")
     assert state(desk).alert == "its masters do not have its new member list: refresh timed out"
@@ -214,8 +208,7 @@ def test_members_that_failed_to_be_told_are_told_later_and_the_alert_ends() -> N
 
 
 def test_late_answers_about_members_are_history() -> None:
-    desk = Desk(4)
-    desk.up("a")
+    desk = Desk.running("a", count=4)
     desk.tell(Done(at_us=desk.now_us, effect="membership:a", version=1))
     assert desk.codes() == ["late-answer"]
     desk.tell(Done(at_us=desk.now_us, effect="membership:z", version=1))
@@ -223,9 +216,7 @@ def test_late_answers_about_members_are_history() -> None:
 
 
 def test_one_that_cannot_be_read_is_frozen_after_a_while_and_thaws() -> None:
-    desk = Desk(10, how=settings(stale_us=6 * SECOND_US))
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", stale_us=6 * SECOND_US)
     desk.now_s = 2
     desk.sample(a={"tasks_waiting": 5, "jobs_running": 1}, b={"tasks_waiting": 5, "jobs_running": 1})
     desk.now_s = 6
@@ -244,16 +235,13 @@ def test_one_that_cannot_be_read_is_frozen_after_a_while_and_thaws() -> None:
 
 
 def test_one_without_any_reading_is_neither_grown_nor_shrunk() -> None:
-    desk = Desk(10)
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b")
     desk.tick(b=100)
     assert desk.sizes() == {"a": 2, "b": 8}
 
 
 def test_an_idle_one_is_saved_and_leaves() -> None:
-    desk = Desk(4, how=settings(idle_us=50 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=4, idle_us=50 * SECOND_US)
     for _ in range(2):
         _quiet_tick(desk)
         assert state(desk).life is ClusterLife.RUNNING
@@ -269,8 +257,7 @@ def _quiet_tick(desk: Desk, **reading: object) -> None:
 
 
 def test_tasks_that_ran_between_two_readings_are_no_idleness() -> None:
-    desk = Desk(4, how=settings(idle_us=50 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=4, idle_us=50 * SECOND_US)
     for done in range(8):
         _quiet_tick(desk, tasks_done=done)
         assert state(desk).life is ClusterLife.RUNNING
@@ -281,8 +268,7 @@ def test_tasks_that_ran_between_two_readings_are_no_idleness() -> None:
 
 
 def test_one_that_cannot_be_read_is_not_retired() -> None:
-    desk = Desk(4, how=settings(idle_us=50 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=4, idle_us=50 * SECOND_US)
     _quiet_tick(desk)
     for _ in range(6):
         desk.sample(a={"error": "no answer"})
@@ -292,8 +278,7 @@ def test_one_that_cannot_be_read_is_not_retired() -> None:
 
 def test_use_of_hdfs_alone_is_no_idleness() -> None:
     """Users who only read and write files give no job to YARN."""
-    desk = Desk(4, how=settings(idle_us=50 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=4, idle_us=50 * SECOND_US)
     for ops in range(8):
         _quiet_tick(desk, hdfs_ops=ops)
         assert state(desk).life is ClusterLife.RUNNING
@@ -304,8 +289,7 @@ def test_use_of_hdfs_alone_is_no_idleness() -> None:
 
 
 def test_a_counter_of_use_that_is_not_known_says_nothing() -> None:
-    desk = Desk(4, how=settings(idle_us=50 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=4, idle_us=50 * SECOND_US)
     for ops in (5, None, 7):
         assert state(desk).life is ClusterLife.RUNNING
         _quiet_tick(desk, hdfs_ops=ops)
@@ -331,8 +315,7 @@ def test_a_release_that_is_refused_says_why(code: str) -> None:
 
 
 def test_a_forced_release_ends_all_jobs_with_the_mr_cluster() -> None:
-    desk = Desk(6)
-    desk.up("a")
+    desk = Desk.running("a", count=6)
     for number in range(3):
         desk.submit("a", number)
     desk.job("a-0", Progress.RUNNING)
@@ -351,8 +334,7 @@ def test_a_forced_release_ends_all_jobs_with_the_mr_cluster() -> None:
 
 
 def test_a_forced_release_is_a_cancellation_and_no_failure() -> None:
-    desk = Desk(6)
-    desk.up("a")
+    desk = Desk.running("a", count=6)
     desk.submit("a", 0)
     desk.job("a-0", Progress.RUNNING)
     desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, force=True))
@@ -361,8 +343,7 @@ def test_a_forced_release_is_a_cancellation_and_no_failure() -> None:
 
 
 def test_a_new_mr_cluster_of_an_old_name_has_no_past() -> None:
-    desk = Desk(10)
-    desk.up("a")
+    desk = Desk.running("a")
     desk.tick(a=10)
     desk.settle("a")
     assert desk.sizes() == {"a": 10}
@@ -376,8 +357,7 @@ def test_a_new_mr_cluster_of_an_old_name_has_no_past() -> None:
 
 
 def test_joining_nodes_are_wiped_too_when_their_mr_cluster_ends() -> None:
-    desk = Desk(6)
-    desk.up("a")
+    desk = Desk.running("a", count=6)
     desk.tick(a=10)
     desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True))
     assert set(desk.lives("a").values()) == {"cleaning"}
@@ -385,8 +365,7 @@ def test_joining_nodes_are_wiped_too_when_their_mr_cluster_ends() -> None:
 
 
 def test_job_ids_are_free_again_with_the_next_mr_cluster_of_the_name() -> None:
-    desk = Desk(6)
-    desk.up("a")
+    desk = Desk.running("a", count=6)
     desk.submit("a", 1)
     desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
     for node in ("node01", "node02"):
@@ -442,8 +421,7 @@ def test_a_deployment_without_its_release_is_given_up_at_once() -> None:
 @pytest.mark.parametrize("fact", ["refused", "away"])
 def test_without_another_node_a_deployment_waits_until_one_is_free(fact: str) -> None:
     """However often it is tried: somebody repairs the node, or another one becomes free."""
-    desk = Desk(4, how=settings(deploy_attempts=3, period_us=10**12))
-    desk.up("b")
+    desk = Desk.running("b", count=4, deploy_attempts=3, period_us=10**12)
     desk.request("a")
     bad, key = "node04", "cluster:a"
     for _ in range(9):

@@ -198,8 +198,7 @@ def test_the_node_of_the_masters_leaves_with_its_mr_cluster_and_not_before() -> 
 
 
 def test_a_core_node_of_one_that_is_being_saved_may_be_drained() -> None:
-    desk = Desk(4)
-    desk.up("a")
+    desk = Desk.running("a", count=4)
     release(desk)
     desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node02"), reason="new fans", ask="d"))
     assert desk.refusal() == ""
@@ -235,8 +234,7 @@ def test_a_shadow_run_refuses_it() -> None:
 
 
 def test_a_save_that_is_not_wanted_any_more_is_stopped() -> None:
-    desk = Desk(4)
-    desk.up("a")
+    desk = Desk.running("a", count=4)
     release(desk)
     assert [type(effect) for effect in worldly(desk)] == [Save]
     release(desk, discard=True)
@@ -244,8 +242,7 @@ def test_a_save_that_is_not_wanted_any_more_is_stopped() -> None:
 
 
 def test_what_was_reached_needs_no_stop() -> None:
-    desk = Desk(4)
-    desk.up("a")
+    desk = Desk.running("a", count=4)
     release(desk)
     desk.done("cluster:a")
     assert [type(effect) for effect in worldly(desk)] == [Host, Host]

@@ -23,8 +23,7 @@ THEIRS = Stray("attempt_17_0002_r_000000_1", "node02")
 
 def desk(**changes: object) -> Desk:
     """MR-cluster a, whose job runs; a container may be missing for 10 s. Ticks do not come."""
-    running = Desk(4, how=settings(missing_us=MISSING_S * SECOND_US, period_us=10**12, **changes))
-    running.up("a")
+    running = Desk.running("a", count=4, missing_us=MISSING_S * SECOND_US, period_us=10**12, **changes)
     running.submit("a", 1)
     seen = (AppSeen(id=OURS, life=AppLife.LIVE),)
     running.attempt(JOB, launcher=Launcher.RUNNING, applications=seen)

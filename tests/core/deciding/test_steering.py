@@ -21,13 +21,6 @@ from tests.support.pools import policy, settings, started
 A, B = ClusterId("a"), ClusterId("b")
 
 
-def two(count: int = 10, **changes: Any) -> Desk:
-    desk = Desk(count, how=settings(**changes))
-    desk.up("a")
-    desk.up("b")
-    return desk
-
-
 def hold(desk: Desk, subject: str, for_s: float = 0) -> None:
     until_us = desk.now_us + round(for_s * SECOND_US) if for_s else 0
     desk.tell(HoldAsked(at_us=desk.now_us, subject=subject, reason="a visit", until_us=until_us, by="ann", ask="h"))
@@ -71,7 +64,7 @@ def leave_all(desk: Desk) -> None:
 
 
 def test_a_held_cluster_neither_gets_nor_gives_nodes_and_the_others_are_balanced() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     desk.tick(a=30, b=10)
     settle_all(desk)
     assert desk.sizes() == {"a": 8, "b": 2}
@@ -88,7 +81,7 @@ def test_a_held_cluster_neither_gets_nor_gives_nodes_and_the_others_are_balanced
 
 
 def test_a_held_cluster_does_not_grow_by_the_target_that_it_had() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     desk.tick(a=30, b=10)
     hold(desk, "a")
     for node in sorted(desk.state.nodes_of(A)):
@@ -104,8 +97,7 @@ def test_a_held_cluster_does_not_grow_by_the_target_that_it_had() -> None:
 
 
 def test_a_held_cluster_gives_nothing_to_an_admission_and_is_not_retired() -> None:
-    desk = Desk(6, how=settings(idle_us=40 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=6, idle_us=40 * SECOND_US)
     desk.tick(a=30)
     settle_all(desk)
     assert desk.sizes() == {"a": 6}
@@ -123,7 +115,7 @@ def test_a_held_cluster_gives_nothing_to_an_admission_and_is_not_retired() -> No
 
 
 def test_a_held_node_stays_where_it_is() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     desk.tick(a=30, b=10)
     settle_all(desk)
     mine = [n for n in sorted(desk.state.nodes_of(A)) if desk.node(n).role == "transient"]
@@ -138,7 +130,7 @@ def test_a_held_node_stays_where_it_is() -> None:
 
 
 def test_a_held_node_that_leaves_goes_on_leaving() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     grow(desk, "a", 3)
     settle_all(desk)
     shrink(desk, "a", node="node07")
@@ -151,7 +143,7 @@ def test_a_held_node_that_leaves_goes_on_leaving() -> None:
 
 
 def test_a_held_free_node_is_given_to_nobody() -> None:
-    desk = two(5)
+    desk = Desk.running("a", "b", count=5)
     hold(desk, "node05")
     facts: Any = desk.tick(a=30, b=10)
     assert sum(row["target"] for row in facts["clusters"].values()) == 4
@@ -163,7 +155,7 @@ def test_a_held_free_node_is_given_to_nobody() -> None:
 
 
 def test_a_drain_and_a_loss_go_on_in_spite_of_a_hold() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     hold(desk, "a")
     core = next(n for n in sorted(desk.state.nodes_of(A)) if n != desk.state.clusters[A].master)
     desk.tell(DrainAsked(at_us=desk.now_us, node=core, reason="disk", ask="d"))
@@ -172,7 +164,7 @@ def test_a_drain_and_a_loss_go_on_in_spite_of_a_hold() -> None:
 
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_hold_ends_by_itself_also_through_a_restart(restart: bool) -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     hold(desk, "a", for_s=50)
     hold(desk, "node09", for_s=50)
     if restart:
@@ -186,7 +178,7 @@ def test_a_hold_ends_by_itself_also_through_a_restart(restart: bool) -> None:
 
 
 def test_a_hold_that_was_over_while_no_controller_ran_is_over_at_the_start() -> None:
-    desk = two(away_us=10 * SECOND_US)
+    desk = Desk.running("a", "b", away_us=10 * SECOND_US)
     hold(desk, "a", for_s=50)
     desk.now_s += 100
     desk.tell(started(at_s=desk.now_s, how=settings(away_us=10 * SECOND_US)))
@@ -194,7 +186,7 @@ def test_a_hold_that_was_over_while_no_controller_ran_is_over_at_the_start() -> 
 
 
 def test_a_hold_is_refused_where_it_means_nothing() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     hold(desk, "nobody")
     assert desk.refusal() == "no-such-subject"
     assert unhold(desk, "a") == "not-held"
@@ -204,7 +196,7 @@ def test_a_hold_is_refused_where_it_means_nothing() -> None:
 
 
 def test_a_grow_by_hand_joins_nodes_and_holds_the_cluster() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     assert grow(desk, "a", 3, for_s=100) == ""
     assert reply(desk) == {"cluster": "a", "nodes": ["node05", "node06", "node07"], "until_us": desk.now_us + 10**8}
     assert {n: r for n in ("node05", "node07") if (r := desk.node(n).owner)} == {"node05": "a", "node07": "a"}
@@ -215,7 +207,7 @@ def test_a_grow_by_hand_joins_nodes_and_holds_the_cluster() -> None:
 
 
 def test_without_a_hold_balancing_may_undo_it() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     grow(desk, "a", 3)
     settle_all(desk)
     desk.tick(a=1, b=1000)
@@ -223,7 +215,7 @@ def test_without_a_hold_balancing_may_undo_it() -> None:
 
 
 def test_a_grow_names_a_node_or_takes_back_what_leaves() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     assert grow(desk, "a", node="node10") == ""
     assert desk.node("node10").owner == "a"
     desk.settle("a")
@@ -245,8 +237,7 @@ def test_a_grow_names_a_node_or_takes_back_what_leaves() -> None:
     ],
 )
 def test_a_grow_that_cannot_be_moves_nothing(words: tuple[str, int, str], code: str) -> None:
-    desk = Desk(10, how=settings())
-    desk.up("a")
+    desk = Desk.running("a")
     desk.up("b", max_nodes=5)
     hold(desk, "node09")
     before = desk.sizes()
@@ -266,9 +257,7 @@ def test_a_grow_that_cannot_be_moves_nothing(words: tuple[str, int, str], code: 
     ],
 )
 def test_a_shrink_that_cannot_be_moves_nothing(words: tuple[str, int, str], code: str) -> None:
-    desk = Desk(10, how=settings())
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b")
     grow(desk, "a", 4)
     desk.settle("a")
     desk.request("c", 2)
@@ -280,7 +269,7 @@ def test_a_shrink_that_cannot_be_moves_nothing(words: tuple[str, int, str], code
 
 
 def test_nodes_that_leave_by_hand_leave_as_all_do_and_count_in_the_budget() -> None:
-    desk = two(max_moves_fraction=0.5, max_moves_window_us=10**9)
+    desk = Desk.running("a", "b", max_moves_fraction=0.5, max_moves_window_us=10**9)
     grow(desk, "a", 3)
     settle_all(desk)
     assert shrink(desk, "a", 2, for_s=100) == ""
@@ -293,8 +282,7 @@ def test_nodes_that_leave_by_hand_leave_as_all_do_and_count_in_the_budget() -> N
 
 
 def test_no_move_by_hand_while_too_many_nodes_are_lost() -> None:
-    desk = Desk(12, how=settings(halt_lost_fraction=0.1))
-    desk.up("a")
+    desk = Desk.running("a", count=12, halt_lost_fraction=0.1)
     desk.tick(a=10)
     desk.settle("a")
     for node in [n for n in sorted(desk.state.nodes_of(A)) if desk.node(n).role == "transient"][:4]:
@@ -307,7 +295,7 @@ def plan(desk: Desk) -> Any:
 
 
 def test_the_next_tick_is_foreseen_as_it_comes() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     desk.now_s = desk.state.pending["tick"].deadline_us / SECOND_US - 1
     desk.sample(a={"tasks_waiting": 30, "jobs_running": 1}, b={"tasks_waiting": 10, "jobs_running": 1})
     entries, nodes = len(list(desk.store.entries())), dict(desk.state.nodes)
@@ -320,7 +308,7 @@ def test_the_next_tick_is_foreseen_as_it_comes() -> None:
 
 
 def test_readings_of_the_whole_period_count_for_a_tick_that_is_far_away() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     desk.tick(a=20, b=20)
     settle_all(desk)
     desk.now_s += 2

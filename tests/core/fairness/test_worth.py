@@ -248,10 +248,7 @@ def test_of_two_that_stand_still_neither_gives_to_the_other() -> None:
 
 
 def two(count: int = 12, **changes: Any) -> Desk:
-    desk = Desk(count, how=settings(moves_must_pay=True, **changes))
-    desk.up("a")
-    desk.up("b")
-    return desk
+    return Desk.running("a", "b", count=count, moves_must_pay=True, **changes)
 
 
 def read(desk: Desk, **waiting: int) -> Mapping[str, Any]:
@@ -330,9 +327,7 @@ def test_nodes_come_home_only_when_the_last_moves_have_settled(rest_us: int, sta
 
 
 def test_without_the_setting_free_nodes_wait_for_the_policy() -> None:
-    desk = Desk(12, how=settings())
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=12)
     assert read(desk, a=0, b=0)["verdict"] == "no-weights"
     assert desk.sizes() == {"a": 2, "b": 2}
 
@@ -346,9 +341,7 @@ def test_nobody_is_moved_while_moves_are_stopped() -> None:
 
 
 def test_the_same_tick_moves_without_the_setting() -> None:
-    desk = Desk(12, how=settings())
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=12)
     read(desk, a=60, b=60)
     settle(desk)
     assert read(desk, a=90, b=60)["verdict"] == "unbalanced"

@@ -16,7 +16,6 @@ from fawkes.core.values.keys import Key
 from fawkes.core.values.model import JobId, JobLife
 from fawkes.core.values.sight import AppLife, AppSeen, Attempt, ClientCause, Launcher
 from tests.support.desk import Desk
-from tests.support.pools import settings
 
 QUIET_S, START_S = 60, 120
 LIVE, GOOD, BAD = AppLife.LIVE, AppLife.SUCCEEDED, AppLife.FAILED
@@ -201,8 +200,7 @@ def test_a_verdict_says_why_it_failed(seen: Attempt, error: str) -> None:
 
 def begun(**facts: object) -> Desk:
     """A job that was handed over; nothing was heard of it yet."""
-    desk = Desk(4, how=settings(period_us=10**6 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=10**6 * SECOND_US)
     desk.submit("a", 1, **facts)
     assert desk.starts() == [(JOB, 1)]
     desk.now_s += 1

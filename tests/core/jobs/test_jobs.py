@@ -18,8 +18,7 @@ from tests.support.pools import settings, submit
 
 def desk_with(count: int = 1, running: int = 0, **facts: object) -> Desk:
     """MR-cluster a with jobs a-0, a-1, ...; the first ``running`` of them run."""
-    desk = Desk(4, how=settings(period_us=10**12))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=10**12)
     for number in range(count):
         desk.submit("a", number, **facts)
     for number in range(running):
@@ -69,8 +68,7 @@ def test_the_next_one_waits_for_a_reading_younger_than_the_latest_start() -> Non
 
 def looking_for_room(count: int) -> Desk:
     """Jobs a-0, a-1, ..., of which the first has just begun to run; room for the next one is looked for."""
-    desk = Desk(4, how=settings(period_us=60 * SECOND_US, release_us=2 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=60 * SECOND_US, release_us=2 * SECOND_US)
     for number in range(count):
         desk.submit("a", number)
     assert desk.looks_for_room() == [], "the first is still starting"
@@ -159,8 +157,7 @@ def test_jobs_wait_until_the_data_is_loaded() -> None:
 
 
 def test_waiting_running_and_slowdown_are_recorded() -> None:
-    desk = Desk(4, how=settings(period_us=10**12))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=10**12)
     desk.now_s = 10
     desk.submit("a", 0, reference_us=20 * SECOND_US)
     desk.now_s = 16
@@ -357,8 +354,7 @@ def test_unknown_input_is_not_no_input() -> None:
 
 
 def test_a_job_that_counts_as_running_before_it_has_an_application_gets_one_later() -> None:
-    desk = Desk(4)
-    desk.up("a")
+    desk = Desk.running("a", count=4)
     desk.submit("a", 1)
 
     def seen(**facts: object) -> None:

@@ -16,8 +16,7 @@ KEY = "clear:a-1"
 
 def running(*, saves: bool = True) -> Desk:
     """A job that runs on an MR-cluster, in a pool whose ticks are far apart."""
-    desk = Desk(3, how=settings(period_us=10**6 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=3, period_us=10**6 * SECOND_US)
     desk.submit("a", 1, saves=saves)
     desk.job("a-1", Progress.RUNNING)
     return desk

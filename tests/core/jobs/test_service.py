@@ -35,8 +35,7 @@ WRITES, RUNS = ClusterAlert.NO_WRITES, ClusterAlert.NO_RUNS
 
 
 def desk_of(unusable_s: int = 5) -> Desk:
-    desk = Desk(6, how=settings(period_us=10**12, unusable_us=unusable_s * SECOND_US, silent_us=30 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=6, period_us=10**12, unusable_us=unusable_s * SECOND_US, silent_us=30 * SECOND_US)
     desk.now_s = 100
     return desk
 

@@ -23,7 +23,6 @@ from fawkes.policy.admission import compile_admission
 from fawkes.policy.preemption import compile_preemption
 from fawkes.report.tables.explain_job import explain_job
 from tests.support.desk import Desk
-from tests.support.pools import settings
 
 SPEC = StreamSpec(
     least=1, most=8, batch_us=4 * SECOND_US, guarantee=0.5, thresholds=Thresholds(memory=None, network=None)
@@ -49,8 +48,7 @@ def seen(
 
 def desk_of(**job: Any) -> Desk:
     """An MR-cluster on two nodes with a stream that has just begun."""
-    desk = Desk(2, how=settings(preemption="ADAPTIVE", period_us=10**6 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=2, preemption="ADAPTIVE", period_us=10**6 * SECOND_US)
     desk.submit("a", 1, priority=9, stream=SPEC)
     desk.job("a-1", Progress.RUNNING)
     if job:
@@ -275,9 +273,7 @@ def test_a_batch_under_way_is_late_once_it_runs_for_longer_than_it_may(
 
 def test_nodes_come_for_a_stream_that_lacks_executors_and_go_when_it_needs_them_no_more() -> None:
     """A stream on a, other jobs on b; a node has three slots, and only moves that pay are made."""
-    desk = Desk(6, how=settings(moves_must_pay=True))
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=6, moves_must_pay=True)
 
     def period(stream: tuple[int, int], other: tuple[int, int]) -> dict[str, int]:
         """Readings of tasks that wait and run for a period, with the moves at its end; the nodes after these."""

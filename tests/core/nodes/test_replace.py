@@ -110,8 +110,7 @@ def test_an_undrain_too_late_brings_it_back_into_the_pool() -> None:
 
 
 def test_a_tick_does_not_take_back_a_core_node_that_leaves() -> None:
-    desk = Desk(4, how=settings(period_us=100 * SECOND_US, growth=Role.TRANSIENT_CORE))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=100 * SECOND_US, growth=Role.TRANSIENT_CORE)
     drain(desk, "node02")
     desk.see("node03", Condition.SERVING)
     undrain(desk, "node02")

@@ -51,8 +51,7 @@ STORED = (
 
 @pytest.fixture
 def cluster() -> ClusterState:
-    desk = Desk(2)
-    desk.up("a")
+    desk = Desk.running("a", count=2)
     return desk.state.clusters[ClusterId("a")]
 
 
@@ -171,16 +170,14 @@ def held_while_lost() -> Desk:
 
 def waits() -> Desk:
     """node02, a core node, cannot leave before another one has taken over."""
-    desk = Desk(2)
-    desk.up("a")
+    desk = Desk.running("a", count=2)
     desk.drain("node02")
     return desk
 
 
 def no_release() -> Desk:
     """node03 lacks a release that the controller has not either."""
-    desk = Desk(3, how=settings(period_us=10**12))
-    desk.up("a")
+    desk = Desk.running("a", count=3, period_us=10**12)
     desk.tick(a=10)
     lacks(desk)
     return desk
@@ -225,8 +222,7 @@ def test_each_alert_of_a_node_has_its_kind_in_an_old_ledger_too(
 
 
 def test_a_node_without_an_alert_has_no_kind_and_stores_nothing_about_it() -> None:
-    desk = Desk(2)
-    desk.up("a")
+    desk = Desk.running("a", count=2)
     plain: Any = to_plain(desk.node("node01"))
     assert (alerts.kind_of(desk.node("node01")), "alert_kind" in plain) == (None, False)
 

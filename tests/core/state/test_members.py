@@ -20,15 +20,14 @@ from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy
 from fawkes.store.record import decision_of, loads, text_of
 from tests.support.desk import Desk
-from tests.support.pools import nodes, settings, started
+from tests.support.pools import nodes, started
 
 A = ClusterId("a")
 
 
 def grown(count: int) -> Desk:
     """An MR-cluster with two core nodes that has all nodes of a pool."""
-    desk = Desk(count)
-    desk.up("a")
+    desk = Desk.running("a", count=count)
     desk.tick(a=100)
     desk.settle("a")
     assert desk.sizes() == {"a": count}
@@ -70,8 +69,7 @@ def test_the_world_gets_the_document_in_full() -> None:
 
 
 def test_a_document_says_how_long_tasks_may_run_on() -> None:
-    desk = Desk(4, how=settings(transient_leave_us=30_000_000))
-    desk.up("a")
+    desk = Desk.running("a", count=4, transient_leave_us=30_000_000)
     desk.up("b", 1)
     desk.tick(a=100, b=0)
     desk.settle("a")

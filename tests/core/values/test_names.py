@@ -17,8 +17,7 @@ A = ClusterId("a")
 
 def gone() -> tuple[Desk, int]:
     """A pool in which `a` was saved and is gone, and the version of its save."""
-    desk = Desk(4)
-    desk.up("a")
+    desk = Desk.running("a", count=4)
     desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="q"))
     saved = desk.state.pending["cluster:a"].version
     desk.done("cluster:a")

@@ -95,9 +95,7 @@ def test_an_operator_ends_a_quarantine_and_its_count() -> None:
 
 def test_a_transient_core_node_that_fails_to_rejoin_is_not_wiped_before_its_blocks_are_safe() -> None:
     """It served, was about to leave, is needed again, and its NodeManager does not come up: its DataNode has blocks."""
-    desk = Desk(6, how=settings(growth=Role.TRANSIENT_CORE, transient_core_leave_us=60 * SECOND_US))
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=6, growth=Role.TRANSIENT_CORE, transient_core_leave_us=60 * SECOND_US)
     desk.tick(a=1000, b=1)
     desk.settle("a")
     desk.tick(a=1, b=1000)
@@ -121,9 +119,9 @@ def test_a_transient_core_node_that_fails_to_rejoin_is_not_wiped_before_its_bloc
 
 
 def test_a_held_node_does_not_stop_the_balancing_of_all_others() -> None:
-    desk = Desk(8, how=settings(growth=Role.TRANSIENT_CORE, settle_after_shrink_us=5 * SECOND_US, evacuate_us=10**12))
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running(
+        "a", "b", count=8, growth=Role.TRANSIENT_CORE, settle_after_shrink_us=5 * SECOND_US, evacuate_us=10**12
+    )
     desk.tick(a=1000, b=1)
     desk.settle("a")
     desk.tick(a=500, b=500)
@@ -267,9 +265,7 @@ def test_a_node_that_cannot_be_wiped_is_not_trusted_until_it_was() -> None:
 
 
 def test_least_data_leaves_first_and_those_with_application_masters_last() -> None:
-    desk = Desk(8, how=settings(growth=Role.TRANSIENT_CORE, spare_masters=True))
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=8, growth=Role.TRANSIENT_CORE, spare_masters=True)
     desk.tick(a=1000, b=1)
     desk.settle("a")
     held = sorted(n for n in desk.state.nodes_of(A) if desk.state.nodes[n].role is Role.TRANSIENT_CORE)

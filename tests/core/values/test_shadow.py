@@ -30,9 +30,7 @@ A = ClusterId("a")
 
 def before() -> Desk:
     """A site with two MR-clusters, a job that runs, and one that waits to be told of its members."""
-    desk = Desk(10)
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b")
     desk.submit("a", 1)
     desk.job("a-1", Progress.RUNNING)
     desk.see("node02", Condition.LOST, "no answer")

@@ -33,8 +33,7 @@ def test_nothing_is_decided_before_the_first_start() -> None:
 
 
 def test_what_is_under_way_is_started_again() -> None:
-    desk = Desk(10)
-    desk.up("a")
+    desk = Desk.running("a")
     desk.request("b")
     desk.tick(a=100)
     desk.submit("a", 1)
@@ -107,8 +106,7 @@ def test_nodes_that_are_new_in_the_inventory_serve_at_once() -> None:
 
 
 def test_nodes_that_are_no_longer_in_the_inventory_leave_and_come_back_with_it() -> None:
-    desk = Desk(6)
-    desk.up("a")
+    desk = Desk.running("a", count=6)
     desk.tick(a=10)
     desk.settle("a")
     new = again(desk, count=4)
@@ -140,8 +138,7 @@ def test_a_node_that_an_operator_took_out_stays_out_when_the_inventory_names_it_
 
 
 def test_a_quarantine_does_not_bring_back_what_the_inventory_does_not_name() -> None:
-    desk = Desk(6, how=settings(quarantine_us=50 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=6, quarantine_us=50 * SECOND_US)
     desk.tick(a=10)
     for _ in range(2):
         desk.see("node06", Condition.FAILED, "no Java")
@@ -172,17 +169,14 @@ def test_facts_of_the_inventory_are_taken_over() -> None:
 
 
 def test_a_pause_survives_a_restart() -> None:
-    desk = Desk(4)
-    desk.up("a")
+    desk = Desk.running("a", count=4)
     desk.tell(PauseAsked(at_us=desk.now_us, reason="x"))
     new = again(desk, count=4)
     assert new.state.paused == "x"
 
 
 def test_the_state_after_the_stored_decisions_is_the_state() -> None:
-    desk = Desk(10)
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b")
     desk.tick(a=100, b=10)
     desk.see("node10", Condition.LOST, "x")
     state = rebuild(desk.store.entries())
