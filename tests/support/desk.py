@@ -224,6 +224,26 @@ class Desk:
             events.DrainAsked(at_us=self.now_us, node=NodeId(node), reason=reason, discard=discard, ask=ask)
         )
 
+    def undrain(self, node: str, *, ask: str = "q") -> Decision:
+        """An operator puts a node back into service."""
+        return self.tell(events.UndrainAsked(at_us=self.now_us, node=NodeId(node), by="ann", ask=ask))
+
+    def pause(self, reason: str = "maintenance") -> Decision:
+        """An operator stops all voluntary moves."""
+        return self.tell(events.PauseAsked(at_us=self.now_us, reason=reason))
+
+    def resume(self) -> Decision:
+        """An operator lets moves go on."""
+        return self.tell(events.ResumeAsked(at_us=self.now_us))
+
+    def release(self, name: str, *, ask: str = "q", **how: bool) -> Decision:
+        """Somebody gives an MR-cluster back."""
+        return self.tell(events.ReleaseAsked(at_us=self.now_us, cluster=ClusterId(name), by="ann", ask=ask, **how))
+
+    def cancel(self, job: str, *, ask: str = "q") -> Decision:
+        """Somebody takes a job back."""
+        return self.tell(events.CancelAsked(at_us=self.now_us, job=JobId(job), ask=ask))
+
     def attempt(self, job: str, attempt: int = 1, **facts: object) -> Decision:
         """How an attempt of a job stands."""
         seen = Attempt(**facts)  # type: ignore[arg-type]

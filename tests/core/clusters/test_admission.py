@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fawkes.base.units import SECOND_US
 from fawkes.core.state.state import NO_TICK, evolve
 from fawkes.core.values.effects import Deploy
-from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, ReleaseAsked, ResumeAsked
+from fawkes.core.values.events import Condition
 from fawkes.core.values.lifecycle import WITH_MASTERS
 from fawkes.core.values.model import ClusterId, ClusterLife, Node, NodeId, NodeLife, Role
 from tests.support.desk import Desk
@@ -72,7 +72,7 @@ def test_the_head_of_the_queue_blocks_those_behind_it() -> None:
     assert desk.said("waits-infeasible") == [{"cluster": "b", "minimum": 5, "promised": 6, "usable": 10}]
     desk.request("c", 2)
     assert life(desk, "c") is ClusterLife.WAITING
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("b")))
+    desk.release("b")
     assert life(desk, "c") is ClusterLife.DEPLOYING
 
 
@@ -80,7 +80,7 @@ def test_when_one_leaves_the_head_is_tried_again() -> None:
     desk = Desk(10)
     desk.up("a", 6)
     desk.request("b", 5)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a"), discard=True))
+    desk.release("a", discard=True)
     for node in sorted(desk.state.nodes_of(ClusterId("a"))):
         desk.see(node, Condition.CLEAN)
     assert life(desk, "b") is ClusterLife.DEPLOYING
@@ -139,8 +139,8 @@ def test_an_admission_waits_for_no_threshold_and_no_damping() -> None:
     desk = Desk.running("a", tau=10**9, confirmations=99, **slow)
     # By hand, since no tick ever moves with such damping.
     evolve(desk.state, 0, [replace(NO_TICK, targets={ClusterId("a"): 10}, weights={ClusterId("a"): 1.0})])
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="x"))
-    desk.tell(ResumeAsked(at_us=desk.now_us))
+    desk.pause("x")
+    desk.resume()
     desk.settle("a")
     assert desk.sizes() == {"a": 10}
     desk.request("b", 4)
@@ -194,7 +194,7 @@ def test_a_node_that_goes_out_of_service_is_not_on_its_way_to_an_admission() -> 
     desk = Desk(10)
     grown(desk, a=8, b=2)
     for node in ("node05", "node06"):
-        desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId(node), reason="disk"))
+        desk.drain(node)
     desk.request("c", 2)
     assert leaving(desk) == {"a": 4, "b": 0, "c": 0}
 
@@ -215,11 +215,11 @@ def test_those_that_cannot_be_read_do_not_shrink_for_others() -> None:
 def test_a_pause_keeps_everybody_where_he_is_until_it_ends() -> None:
     desk = Desk(10)
     grown(desk, a=8, b=2)
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="maintenance"))
+    desk.pause()
     desk.request("c", 2)
     assert leaving(desk) == {"a": 0, "b": 0, "c": 0}
     assert desk.said("waits-for-nodes") == [{"cluster": "c", "lacking": 2, "paused": "maintenance"}]
-    desk.tell(ResumeAsked(at_us=desk.now_us))
+    desk.resume()
     assert leaving(desk) == {"a": 2, "b": 0, "c": 0}
 
 
@@ -252,7 +252,7 @@ def test_a_dormant_mr_cluster_takes_its_place_in_the_queue_when_it_wakes() -> No
     desk.request("b", 4)
     desk.submit("early", 1)
     assert list(desk.state.queue) == ["b", "early"]
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a"), discard=True))
+    desk.release("a", discard=True)
     order = []
     for node in sorted(desk.state.nodes_of(ClusterId("a"))):
         desk.see(node, Condition.CLEAN)
@@ -288,12 +288,12 @@ def test_room_is_made_at_once_for_all_that_fit_together() -> None:
 def test_each_node_that_leaves_says_whom_it_leaves_for() -> None:
     desk = Desk(12)
     grown(desk, a=8, b=4)
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="maintenance"))
+    desk.pause()
     desk.request("c", 3)
     desk.request("d", 4)
     assert desk.said("waits-for-nodes") == [{"cluster": "d", "lacking": 4, "paused": "maintenance"}]
     assert leaving(desk) == {"a": 0, "b": 0, "c": 0, "d": 0}
-    desk.tell(ResumeAsked(at_us=desk.now_us))
+    desk.resume()
     # Of 5 nodes that are left, a and b would have 3 and 2 by their weights of 2 and 1.
     assert Counter((facts["newcomer"], facts["cluster"]) for facts in desk.said("shrink-to-admit")) == {
         ("c", "a"): 3,
@@ -358,7 +358,7 @@ def test_an_admitted_one_that_is_given_back_makes_place_for_the_next() -> None:
     desk.request("b", 3)
     desk.request("c", 4)
     assert life(desk, "c") is ClusterLife.WAITING
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("b")))
+    desk.release("b")
     assert life(desk, "c") is ClusterLife.ADMITTED
     assert leaving(desk) == {"a": 4, "c": 0}
 
@@ -397,7 +397,7 @@ def befall(desk: Desk, fate: str, name: str, pick: Random) -> None:
     if fate == "request":
         desk.request(name, pick.randint(1, 5))
     elif fate == "release" and queue:
-        desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=pick.choice(queue)))
+        desk.release(pick.choice(queue))
     elif able:
         node = pick.choice(able)
         if desk.node(node).life is NodeLife.DRAINING and fate == "clean":

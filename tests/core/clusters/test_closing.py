@@ -10,7 +10,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.closing import longest_us
 from fawkes.core.state.state import evolve
 from fawkes.core.values.effects import EndControl, Reply, Retire, Save, Survey
-from fawkes.core.values.events import Condition, Done, DownAsked, Event, ReleaseAsked
+from fawkes.core.values.events import Condition, Done, DownAsked, Event
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import ClusterId, ClusterLife, Facts, NodeLife
 from fawkes.store.record import change_of
@@ -192,7 +192,7 @@ def test_a_question_without_whoever_asked_is_forgotten() -> None:
 def test_a_release_on_its_own_goes_first() -> None:
     desk = two()
     down(desk)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="r"))
+    desk.release(A, ask="r")
     answer(desk, "b")
     assert "d" not in replies(desk)
     answer(desk, "a")
@@ -219,7 +219,7 @@ def test_data_may_be_given_up_after_it_was_agreed() -> None:
 @pytest.mark.parametrize(("facts", "kept"), [({"undeclared": None, "applications": []}, False), (APPS, True)])
 def test_a_save_is_given_up_with_the_pool_only_if_users_run_nothing(facts: Facts, kept: bool) -> None:
     desk = two()
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="r"))
+    desk.release(A, ask="r")
     answer(desk, "a")
     down(desk, discard=True)
     assert asked(desk) == {"a", "b"}
@@ -270,7 +270,7 @@ def test_a_pool_that_was_not_agreed_on_is_whole(story: list[str]) -> None:
             case "down":
                 down(desk, ask=f"d{len(desk.world.effects)}")
             case "release":
-                desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="r"))
+                desk.release(A, ask="r")
             case "restart":
                 desk.tell(started(at_s=desk.now_s, nodes=nodes(5)))
             case "finish":
@@ -351,7 +351,7 @@ def test_a_release_of_somebody_else_does_not_keep_the_question_open() -> None:
     down(desk)
     answer(desk, "b")
     desk.wait(50)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="r"))
+    desk.release(A, ask="r")
     desk.wait(LONGEST_S - 50)
     assert replies(desk) == {}
     desk.sample(b={"jobs_waiting": 0})
@@ -381,7 +381,7 @@ def test_a_pool_goes_only_by_young_answers_and_each_question_is_answered_in_time
         if replies(desk).get("d") is not None:
             break
         if who == "release":
-            desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, dry_run=True, ask="r"))
+            desk.release(A, dry_run=True, ask="r")
         elif Key.SURVEY.of(who) in desk.state.pending:
             answer(desk, who, facts)
             answered[who] = desk.now_s

@@ -7,7 +7,7 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.state import alerts
 from fawkes.core.values.effects import Deploy, Load, Save
-from fawkes.core.values.events import Condition, Done, Failed, Progress, ReleaseAsked
+from fawkes.core.values.events import Condition, Done, Failed, Progress
 from fawkes.core.values.model import (
     ClusterAlert,
     ClusterId,
@@ -42,7 +42,7 @@ def test_from_request_to_gone_with_the_times_of_the_paper() -> None:
     assert state(desk).life is ClusterLife.RUNNING
     assert (state(desk).wait_us, state(desk).deploy_us, state(desk).load_us) == (0, 12 * SECOND_US, 4 * SECOND_US)
     desk.done("membership:a")
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="q"))
+    desk.release(A)
     assert desk.refusal() == ""
     assert any(isinstance(effect, Save) for effect in desk.last.effects)
     desk.now_s = 19
@@ -67,7 +67,7 @@ def test_a_second_answer_about_the_stage_before_does_not_count() -> None:
     assert state(desk).life is ClusterLife.LOADING
     second = desk.state.pending["cluster:a"].version
     desk.done("cluster:a")
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
+    desk.release(A)
     desk.done("cluster:a", version=second)
     assert desk.codes() == ["late-answer"]
     assert state(desk).life is ClusterLife.SAVING
@@ -122,20 +122,20 @@ def test_what_cannot_succeed_is_given_up_at_once() -> None:
 
 def test_outputs_that_cannot_be_saved_keep_their_nodes() -> None:
     desk = Desk.running("a", count=4, period_us=10**12)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
+    desk.release(A)
     for _ in range(6):
         desk.failed("cluster:a", "disk full")
         desk.wake()
         assert any(isinstance(effect, Save) for effect in desk.last.effects)
     assert state(desk).life is ClusterLife.SAVING
     assert desk.lives("a") == {"node01": "serving", "node02": "serving"}
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True))
+    desk.release(A, discard=True)
     assert state(desk).life is ClusterLife.RETIRING
 
 
 def test_files_that_were_closed_for_a_save_are_told_by_themselves_however_it_ended() -> None:
     desk = Desk.running("a", count=4, period_us=10**12, close_us=7)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
+    desk.release(A)
     (effect,) = (effect for effect in desk.last.effects if isinstance(effect, Save))
     assert effect.close_us == 7
     rows = [{"path": "/output/x", "bytes": 5, "client": "DFSClient_1", "host": "node02"}]
@@ -156,7 +156,7 @@ def test_files_that_were_closed_for_a_save_are_told_by_themselves_however_it_end
 def test_a_save_whose_files_never_close_fills_no_ledger() -> None:
     """Files are given 10 s to be closed by each try, in vain: for an hour."""
     desk = Desk.running("a", count=4, period_us=10**12, close_us=10 * SECOND_US)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
+    desk.release(A)
     begun_us, tries = desk.now_us, 0
     while desk.now_us < begun_us + 3600 * SECOND_US:
         desk.failed("cluster:a", "/output/y is still open")
@@ -310,7 +310,7 @@ def test_a_release_that_is_refused_says_why(code: str) -> None:
     if code == "has-jobs":
         desk.up("a")
         desk.submit("a", 1)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="q"))
+    desk.release(A)
     assert desk.refusal() == code
 
 
@@ -319,7 +319,7 @@ def test_a_forced_release_ends_all_jobs_with_the_mr_cluster() -> None:
     for number in range(3):
         desk.submit("a", number)
     desk.job("a-0", Progress.RUNNING)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, force=True))
+    desk.release(A, force=True)
     assert {j: s.life for j, s in desk.state.jobs.items()} == {"a-0": JobLife.CANCELLING}
     desk.done("cluster:a")
     assert state(desk).life is ClusterLife.RETIRING
@@ -337,7 +337,7 @@ def test_a_forced_release_is_a_cancellation_and_no_failure() -> None:
     desk = Desk.running("a", count=6)
     desk.submit("a", 0)
     desk.job("a-0", Progress.RUNNING)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, force=True))
+    desk.release(A, force=True)
     desk.job("a-0", Progress.CANCELLED)
     assert desk.codes() == ["job-cancelled"]
 
@@ -347,7 +347,7 @@ def test_a_new_mr_cluster_of_an_old_name_has_no_past() -> None:
     desk.tick(a=10)
     desk.settle("a")
     assert desk.sizes() == {"a": 10}
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True))
+    desk.release(A, discard=True)
     for node in sorted(desk.state.nodes_of(A)):
         desk.see(node, Condition.CLEAN)
     desk.up("a")
@@ -359,7 +359,7 @@ def test_a_new_mr_cluster_of_an_old_name_has_no_past() -> None:
 def test_joining_nodes_are_wiped_too_when_their_mr_cluster_ends() -> None:
     desk = Desk.running("a", count=6)
     desk.tick(a=10)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True))
+    desk.release(A, discard=True)
     assert set(desk.lives("a").values()) == {"cleaning"}
     assert all(state.life is NodeLife.CLEANING for state in desk.state.nodes.values())
 
@@ -367,7 +367,7 @@ def test_joining_nodes_are_wiped_too_when_their_mr_cluster_ends() -> None:
 def test_job_ids_are_free_again_with_the_next_mr_cluster_of_the_name() -> None:
     desk = Desk.running("a", count=6)
     desk.submit("a", 1)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
+    desk.release(A, discard=True, force=True)
     for node in ("node01", "node02"):
         desk.see(node, Condition.CLEAN)
     desk.up("a")
@@ -433,7 +433,7 @@ def test_without_another_node_a_deployment_waits_until_one_is_free(fact: str) ->
         assert desk.node(bad).life is NodeLife.JOINING
         desk.now_s = desk.state.pending[key].deadline_us / 1e6
         assert "asked-again" in desk.wait(0)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("b"), discard=True, force=True))
+    desk.release("b", discard=True, force=True)
     for node in ("node01", "node02"):
         desk.see(node, Condition.CLEAN)
     version = desk.state.pending[key].version

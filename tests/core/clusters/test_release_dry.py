@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.values.events import Done, ReleaseAsked
+from fawkes.core.values.events import Done
 from fawkes.core.values.model import ClusterId, ClusterLife, Facts
 from tests.support.desk import Desk
 
@@ -13,9 +13,7 @@ FOLDER = {"path": "/user/ann", "bytes": 5, "files": 1, "owner": "ann"}
 
 
 def asked(desk: Desk, *, ask: str = "q", dry_run: bool = True, discard: bool = False, force: bool = False) -> None:
-    desk.tell(
-        ReleaseAsked(at_us=desk.now_us, cluster=A, discard=discard, force=force, dry_run=dry_run, by="ann", ask=ask)
-    )
+    desk.release(A, discard=discard, force=force, dry_run=dry_run, ask=ask)
 
 
 @pytest.mark.parametrize(

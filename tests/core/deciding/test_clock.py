@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.picture import picture, restored
 from fawkes.core.deciding.clock import uncounted
-from fawkes.core.values.events import ClockSeen, Condition, UndrainAsked
-from fawkes.core.values.model import ClusterId, ClusterLife, NodeId, NodeLife
+from fawkes.core.values.events import ClockSeen, Condition
+from fawkes.core.values.model import ClusterId, ClusterLife, NodeLife
 from fawkes.core.values.settings import Settings
 from fawkes.engine import replay
 from fawkes.policy import compile_policy
@@ -192,7 +192,7 @@ ACTS: dict[str, Callable[[Desk], object]] = {
     "a second": lambda d: d.wait(1),
     "half an hour": lambda d: d.wait(1800),
     "submit": lambda d: d.submit("a", len(d.state.jobs) + 1),
-    "undrain": lambda d: d.tell(UndrainAsked(at_us=d.now_us, node=NodeId("node03"), ask="u")),
+    "undrain": lambda d: d.undrain("node03"),
     "drain": lambda d: d.drain("node04"),
     "serves": lambda d: [d.see(n, Condition.SERVING) for n in d.lives("a")],
     "fails": lambda d: [d.see(n, Condition.FAILED, "no Java") for n in d.lives("a")],

@@ -11,7 +11,7 @@ from fawkes.core.clusters.picture import picture, restored
 from fawkes.core.deciding.pool import foresee
 from fawkes.core.state.state import State
 from fawkes.core.values.effects import Reply
-from fawkes.core.values.events import Condition, DrainAsked, GrowAsked, HoldAsked, ShrinkAsked, UnholdAsked
+from fawkes.core.values.events import Condition, GrowAsked, HoldAsked, ShrinkAsked, UnholdAsked
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.policy import compile_policy
 from fawkes.report.words.sentences import sentence
@@ -158,7 +158,7 @@ def test_a_drain_and_a_loss_go_on_in_spite_of_a_hold() -> None:
     desk = Desk.running("a", "b")
     hold(desk, "a")
     core = next(n for n in sorted(desk.state.nodes_of(A)) if n != desk.state.clusters[A].master)
-    desk.tell(DrainAsked(at_us=desk.now_us, node=core, reason="disk", ask="d"))
+    desk.drain(core)
     assert "takes-over" in desk.codes()
 
 

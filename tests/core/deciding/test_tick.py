@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.events import Condition, DrainAsked, PauseAsked
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, Node, NodeId, NodeLife, Role
 from fawkes.core.values.settings import Discrimination
 from tests.support.desk import Desk
@@ -241,7 +241,7 @@ def test_moves_in_flight_are_not_ordered_twice() -> None:
 
 def test_a_pause_is_a_verdict() -> None:
     desk = Desk.running("a", "b")
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="maintenance"))
+    desk.pause()
     facts = desk.tick(a=30, b=10)
     assert (facts["verdict"], facts["paused"]) == ("paused", "maintenance")
     assert desk.sizes() == {"a": 2, "b": 2}
@@ -277,7 +277,7 @@ def test_nodes_on_their_way_out_of_service_are_not_divided() -> None:
     desk.tick(a=500, b=500)
     settle_all(desk)
     for name in ("node05", "node06"):
-        desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId(name), reason="disk"))
+        desk.drain(name)
     facts = desk.tick(a=500, b=500)
     assert sum(row["target"] for row in rows(facts).values()) == 8
 

@@ -14,7 +14,7 @@ from fawkes.core.clusters.picture import Picture, picture, restored
 from fawkes.core.deciding.pool import decide
 from fawkes.core.fairness.worth import Prices, QueuedWork, Sites, gain_s, loss_s, time_s, useful_nodes, weigh
 from fawkes.core.state.state import State, evolve
-from fawkes.core.values.events import Condition, DrainAsked, Event, PauseAsked, Sampled
+from fawkes.core.values.events import Condition, Event, Sampled
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Reading
 from fawkes.policy import compile_policy
 from fawkes.report.words.sentences import sentence
@@ -334,7 +334,7 @@ def test_without_the_setting_free_nodes_wait_for_the_policy() -> None:
 
 def test_nobody_is_moved_while_moves_are_stopped() -> None:
     desk = two()
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="repair"))
+    desk.pause("repair")
     for tasks, verdict in ((0, "no-weights"), (60, "paused")):
         assert read(desk, a=tasks, b=0)["verdict"] == verdict
         assert desk.sizes() == {"a": 2, "b": 2}
@@ -355,7 +355,7 @@ def test_a_drain_that_somebody_asked_for_is_never_held_back() -> None:
     desk = two()
     read(desk, a=60, b=60)
     settle(desk)
-    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node12"), by="test", ask="", reason="repair"))
+    desk.drain("node12", reason="repair")
     assert desk.node("node12").life is NodeLife.DRAINING
 
 

@@ -11,7 +11,7 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.jobs.attempts import CopyCourse, judge, live, may_begin
 from fawkes.core.values.effects import CancelJob, StartJob
-from fawkes.core.values.events import CancelAsked, Progress
+from fawkes.core.values.events import Progress
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import JobId, JobLife
 from fawkes.core.values.sight import AppLife, AppSeen, Attempt, ClientCause, Launcher
@@ -324,7 +324,7 @@ def test_facts_about_an_earlier_attempt_or_no_job_are_history() -> None:
 
 def cancelled() -> Desk:
     desk = running()
-    desk.tell(CancelAsked(at_us=desk.now_us, job=JobId(JOB), ask="c"))
+    desk.cancel(JOB, ask="c")
     desk.now_s += 1
     return desk
 
@@ -359,7 +359,7 @@ def test_a_job_that_was_quicker_than_its_cancellation_has_succeeded() -> None:
 
 def test_a_cancelled_job_is_never_tried_again() -> None:
     desk = running(retries=5)
-    desk.tell(CancelAsked(at_us=desk.now_us, job=JobId(JOB)))
+    desk.cancel(JOB)
     desk.attempt(JOB, launcher=Launcher.LOST, applications=())
     assert desk.wait(QUIET_S) == ["job-cancelled"]
     assert [effect for effect in desk.last.effects if isinstance(effect, StartJob)] == []

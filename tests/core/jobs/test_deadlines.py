@@ -382,12 +382,10 @@ def test_a_retry_keeps_its_deadline_and_asks_anew() -> None:
 
 
 def test_a_cancelled_job_leaves_no_timer() -> None:
-    from tests.core.jobs.test_jobs import cancel
-
     desk = taught()
     for number in range(5):
         submit(desk, number)
-    cancel(desk, "a-4")
+    desk.cancel("a-4")
     assert "deadline:a-4" not in desk.state.pending
 
 

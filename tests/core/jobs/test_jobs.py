@@ -9,7 +9,7 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import PutJob
 from fawkes.core.values.effects import CancelJob, StartJob
-from fawkes.core.values.events import AttemptSeen, CancelAsked, Progress, ReleaseAsked, Woke
+from fawkes.core.values.events import AttemptSeen, Progress, Woke
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, Reason
 from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Launcher
 from tests.support.desk import Desk
@@ -36,10 +36,6 @@ def job(desk: Desk, name: str = "a-0") -> JobState:
 def ended(desk: Desk) -> JobState:
     """The job that the latest decision ended."""
     return next(change.state for change in desk.last.changes if isinstance(change, PutJob))
-
-
-def cancel(desk: Desk, name: str = "a-0") -> None:
-    desk.tell(CancelAsked(at_us=desk.now_us, job=JobId(name), ask="q"))
 
 
 def test_the_head_of_the_queue_is_handed_over_alone() -> None:
@@ -240,7 +236,7 @@ def test_the_words_of_earlier_versions_say_how_a_stopped_job_ends(why: str, life
 
 def test_a_waiting_job_is_cancelled_at_once() -> None:
     desk = desk_with(3)
-    cancel(desk, "a-1")
+    desk.cancel("a-1")
     assert desk.refusal() == ""
     assert "a-1" not in desk.state.jobs
     assert not [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
@@ -251,7 +247,7 @@ def test_a_job_that_was_handed_over_is_asked_to_stop(running: int) -> None:
     desk = desk_with(2, running=0)
     if running:
         desk.job("a-0", Progress.RUNNING)
-    cancel(desk)
+    desk.cancel("a-0")
     assert [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
     assert desk.starts() == []
     desk.job("a-0", Progress.CANCELLED)
@@ -264,7 +260,7 @@ def test_a_second_cancellation_changes_nothing() -> None:
     while not desk.said("time-limit"):
         desk.wake()
     before = job(desk)
-    cancel(desk)
+    desk.cancel("a-0")
     assert desk.refusal() == ""
     assert job(desk) == before
     assert not [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
@@ -275,7 +271,7 @@ def test_a_start_that_nobody_hears_of_is_asked_for_again_with_the_same_attempt()
     desk.wake()
     assert desk.said("asked-again") == [{"effect": "job:a-0", "tries": 2}]
     assert desk.starts() == [("a-0", 1)]
-    cancel(desk)
+    desk.cancel("a-0")
     desk.wake()
     assert [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
 
@@ -316,10 +312,10 @@ def test_jobs_for_nobody_and_for_one_that_leaves_are_refused() -> None:
     desk = desk_with(0)
     desk.submit("b", 1)
     assert desk.refusal() == "no-such-cluster"
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a")))
+    desk.release("a")
     desk.submit("a", 1)
     assert desk.refusal() == "no-such-cluster"
-    cancel(desk, "a-7")
+    desk.cancel("a-7")
     assert desk.refusal() == "no-such-job"
 
 

@@ -8,7 +8,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.jobs import service
 from fawkes.core.state import alerts
 from fawkes.core.values.decision import Decision
-from fawkes.core.values.events import MastersSeen, ReleaseAsked, ServiceSeen
+from fawkes.core.values.events import MastersSeen, ServiceSeen
 from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife, ClusterState
 from fawkes.core.values.sight import Launcher, SafeMode, Service
 from fawkes.report.tables.rows import cluster_row
@@ -197,7 +197,7 @@ def test_safe_mode_of_fawkes_itself_is_no_alert() -> None:
     desk = desk_of()
     see(desk, **LOW)
     desk.wait(5)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
+    desk.release(A)
     assert cluster(desk).life is ClusterLife.SAVING
     assert not alerts.about(cluster(desk), *service.UNUSABLE)
     see(desk, **{**GOOD, "safe_mode": SafeMode.ASKED})

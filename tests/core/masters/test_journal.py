@@ -6,7 +6,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ArmStandby, LookAtMasters, MoveMasters
-from fawkes.core.values.events import Condition, Done, Progress, ReleaseAsked
+from fawkes.core.values.events import Condition, Done, Progress
 from fawkes.core.values.model import MoveCause, NodeId, Standby
 from tests.support.desk import Desk
 from tests.support.masters import (
@@ -243,7 +243,7 @@ def test_whoever_moves_the_masters_is_not_refused_for_it() -> None:
 def test_whoever_gives_the_mr_cluster_back_is_not_refused_for_it() -> None:
     desk = kept()
     back(desk)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, by="ann", ask="r"))
+    desk.release(A, ask="r")
     assert cluster(desk).life.value == "saving"
     assert cluster(desk).moving is None
 

@@ -160,12 +160,12 @@ def test_masters_that_answer_the_look_stay() -> None:
 
 def test_without_another_core_node_they_wait_for_one() -> None:
     desk = up(2, count=3)
-    desk.tell(events.DrainAsked(at_us=desk.now_us, node=NEW, reason="x"))
+    desk.drain(NEW, reason="x")
     lost(desk)
     assert not all_of(desk, LookAtMasters)
     assert "no other core node" in cluster(desk).alert
     assert "--discard-data" not in cluster(desk).alert, "the other node has blocks, and may serve again"
-    desk.tell(events.UndrainAsked(at_us=desk.now_us, node=NEW))
+    desk.undrain(NEW)
     assert all_of(desk, LookAtMasters)
 
 
@@ -364,7 +364,7 @@ def test_a_job_that_has_succeeded_by_its_history_is_not_run_twice() -> None:
 
 def test_a_job_that_was_being_cancelled_is_cancelled() -> None:
     desk = at_work(up())
-    desk.tell(events.CancelAsked(at_us=desk.now_us, job=JobId("a-1")))
+    desk.cancel("a-1")
     assert all_of(desk, CancelJob)
     taken_over(desk)
     assert desk.said("job-cancelled")

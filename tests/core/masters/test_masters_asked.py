@@ -86,7 +86,7 @@ def test_masters_that_are_lost_before_a_planned_move_are_lost_masters() -> None:
 
 def test_the_masters_leave_a_node_that_is_drained_and_it_leaves_after_them() -> None:
     desk = up(2, count=4)
-    desk.tell(events.DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan", ask="d"))
+    desk.drain(OLD, reason="a fan")
     assert desk.refusal() == ""
     look(desk, old="answers")
     moved(desk)
@@ -98,9 +98,9 @@ def test_the_masters_leave_a_node_that_is_drained_and_it_leaves_after_them() -> 
 
 def test_an_undrain_calls_the_move_off() -> None:
     desk = at_work(up())
-    desk.tell(events.DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan"))
+    desk.drain(OLD, reason="a fan")
     assert cluster(desk).moving is not None
-    desk.tell(events.UndrainAsked(at_us=desk.now_us, node=OLD))
+    desk.undrain(OLD)
     assert cluster(desk).moving is None
 
 
@@ -221,7 +221,7 @@ def test_an_mr_cluster_that_is_given_up_moves_no_masters() -> None:
     desk = up()
     lost(desk)
     look(desk)
-    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
+    desk.release(A, discard=True, force=True)
     assert cluster(desk).life is ClusterLife.RETIRING
     assert not {KEY, "patience:a", "copy:a"} & set(desk.state.pending)
 
@@ -229,21 +229,21 @@ def test_an_mr_cluster_that_is_given_up_moves_no_masters() -> None:
 def test_a_release_of_lost_masters_says_that_they_are_lost_until_others_take_over() -> None:
     desk = up()
     lost(desk)
-    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, ask="e"))
+    desk.release(A, ask="e")
     assert desk.refusal() == "masters-lost"
     ask(desk)
     assert desk.refusal() == "masters-lost"
     look(desk)
-    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, ask="f"))
+    desk.release(A, ask="f")
     assert desk.refusal() == "masters-moving"
-    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, ask="g", discard=True, force=True))
+    desk.release(A, ask="g", discard=True, force=True)
     assert (desk.refusal(), cluster(desk).life) == ("", ClusterLife.RETIRING)
 
 
 def test_a_release_waits_for_masters_that_move() -> None:
     desk = up()
     ask(desk)
-    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, ask="e"))
+    desk.release(A, ask="e")
     assert desk.refusal() == "masters-moving"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fawkes.core.values.effects import ArmStandby, Host, LookAtMasters
-from fawkes.core.values.events import Condition, ReleaseAsked, UndrainAsked
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import NodeAlert, NodeId, NodeLife, Standby
 from tests.support.desk import Desk
 from tests.support.masters import (
@@ -116,7 +116,7 @@ def test_a_node_of_the_journal_waits_until_it_is_replaced() -> None:
     desk.drain(THIRD)
     assert (desk.node(THIRD).life, desk.node(THIRD).alert_kind) == (NodeLife.SERVING, NodeAlert.WAITS)
     assert "journal" in desk.node(THIRD).alert
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=THIRD, by="ann", ask="u"))
+    desk.undrain(THIRD)
     assert desk.node(THIRD).alert == ""
 
 
@@ -132,7 +132,7 @@ def test_masters_that_are_lost_while_it_is_armed_are_looked_at_first() -> None:
 def test_an_mr_cluster_that_ends_is_armed_no_more() -> None:
     desk = up()
     see(desk, ready=False, error="it ended")
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, by="ann", ask="r"))
+    desk.release(A, ask="r")
     desk.done("cluster:a")
     at(desk, 10 * STANDBY_S)
     assert not arms(desk)
@@ -156,7 +156,7 @@ def test_a_node_that_is_getting_its_part_of_the_journal_does_not_leave() -> None
     desk.drain(THIRD)
     desk.settle("a")
     assert arms(desk)[-1].standby.journal == (OLD, NEW, FOURTH)
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=THIRD, by="ann", ask="u"))
+    desk.undrain(THIRD)
     assert desk.lives("a") == dict.fromkeys((OLD, NEW, THIRD, FOURTH), "serving")
     armed(desk)
     assert desk.node(FOURTH).life is NodeLife.SERVING

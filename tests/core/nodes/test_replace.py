@@ -6,7 +6,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Host
-from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, ReleaseAsked, UndrainAsked
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, Node, NodeId, NodeLife, Role
 from fawkes.core.values.settings import Settings
 from tests.support.desk import Desk
@@ -30,12 +30,12 @@ def running(count: int = 4, minimum: int = 2, **how: object) -> Desk:
 
 def drain(desk: Desk, *names: str) -> None:
     for node in names:
-        desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId(node), reason="new fans", by="ann", ask="q"))
+        desk.drain(node, reason="new fans")
         assert desk.refusal() == ""
 
 
 def undrain(desk: Desk, node: str) -> None:
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId(node), by="ann", ask="q"))
+    desk.undrain(node)
     assert desk.refusal() == ""
 
 
@@ -155,14 +155,14 @@ def test_where_nobody_can_give_one_it_waits_and_says_so_until_one_is_free() -> N
     desk = Desk(4, how=calm())
     desk.up("a")
     desk.up("b")
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="benchmark"))
+    desk.pause("benchmark")
     drain(desk, "node02")
     (said,) = desk.said("core-waits")
     assert said["alert"] == desk.node("node02").alert
     assert core(desk) == {"node01": "serving", "node02": "serving"}
     desk.sample(a={"tasks_waiting": 0})
     assert desk.codes() == [], "said once, not at each event"
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("b"), discard=True))
+    desk.release("b", discard=True)
     desk.see("node03", Condition.CLEAN)
     assert core(desk)["node03"] == "joining"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fawkes.core.state import alerts
-from fawkes.core.values.events import Condition, NodeObserved, UndrainAsked
+from fawkes.core.values.events import Condition, NodeObserved
 from fawkes.core.values.model import (
     Alert,
     ClusterAlert,
@@ -229,7 +229,7 @@ def test_a_node_without_an_alert_has_no_kind_and_stores_nothing_about_it() -> No
 
 def test_what_a_core_node_waits_for_does_not_matter_once_it_stays() -> None:
     desk = waits()
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId("node02")))
+    desk.undrain("node02")
     assert (desk.node("node02").alert, desk.node("node02").alert_kind) == ("", None)
 
 

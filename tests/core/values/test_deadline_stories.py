@@ -15,7 +15,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.picture import picture, restored
 from fawkes.core.values.decision import Change, PutJob, PutLearned
 from fawkes.core.values.effects import CountWork, Effect, StartJob
-from fawkes.core.values.events import CancelAsked, Done, Failed, Progress
+from fawkes.core.values.events import Done, Failed, Progress
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState
 from fawkes.engine import replay
 from fawkes.policy import compile_policy
@@ -89,7 +89,7 @@ class Story:
         """Somebody takes a job back."""
         jobs = list(self.desk.state.jobs)
         if jobs:
-            self.desk.tell(CancelAsked(at_us=self.desk.now_us, job=draw(st.sampled_from(jobs)), ask="q"))
+            self.desk.cancel(draw(st.sampled_from(jobs)))
 
     def wait(self, draw: st.DrawFn) -> None:
         """Time passes, and deadlines with it."""

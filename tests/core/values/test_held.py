@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fawkes.core.values.effects import Goal, Host
-from fawkes.core.values.events import Condition, Done, ReleaseAsked, UndrainAsked
+from fawkes.core.values.events import Condition, Done
 from fawkes.core.values.model import NodeId, NodeLife, Role
 from fawkes.core.values.sight import Compute, Sight, Stored
 from tests.support.desk import Desk, grown
@@ -24,11 +24,6 @@ from tests.support.leaving import (
     whole,
     wipes,
 )
-
-
-def undrain(desk: Desk, node: str = NODE) -> None:
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId(node), by="ann", ask="u"))
-
 
 # A node that died while it left.
 
@@ -211,7 +206,7 @@ def test_data_of_a_node_that_came_back_is_not_given_up() -> None:
     desk.drain("node02", discard=True)
     desk.see("node02", Condition.SERVING)
     assert not desk.node("node02").discard
-    undrain(desk, "node02")
+    desk.undrain("node02")
     desk.now_s += 1
     desk.look("node02", Compute.LOST, Stored.DEAD)
     desk.drain("node02")
@@ -223,7 +218,7 @@ def test_an_undrain_takes_back_that_data_is_given_up() -> None:
     desk = grown(count=3)
     desk.look("node02", Compute.LOST, Stored.DEAD)
     desk.drain("node02", discard=True)
-    undrain(desk, "node02")
+    desk.undrain("node02")
     assert not desk.node("node02").discard
 
 
@@ -284,7 +279,7 @@ def test_a_node_that_could_not_be_wiped_is_wiped_later_only_with_the_same_proof(
 def test_a_node_that_waits_for_a_proof_needs_none_once_its_mr_cluster_has_saved_its_outputs() -> None:
     desk = cleaning()
     desk.see(NODE, Condition.FAILED, "no answer")
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
+    desk.release(A, discard=True, force=True)
     (host,) = wipes(desk)
     assert host.proof is None
 
@@ -293,7 +288,7 @@ def test_a_node_that_waits_for_a_proof_needs_none_once_its_mr_cluster_has_saved_
 def test_a_wipe_that_needs_no_proof_is_not_held(role: Role) -> None:
     """An answer about an earlier wipe, or of a world that errs: the outputs are saved, nobody needs the blocks."""
     desk = grown(Role.TRANSIENT if role is Role.TRANSIENT else Role.TRANSIENT_CORE)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
+    desk.release(A, discard=True, force=True)
     node = "node02" if role is Role.CORE else NODE
     desk.see(node, Condition.HELD, "no")
     assert desk.codes() == ["late-answer"]

@@ -6,7 +6,7 @@ import pytest
 
 from fawkes.core.clusters.picture import Picture, picture, restored
 from fawkes.core.state.state import State, evolve
-from fawkes.core.values.events import Condition, Done, ReleaseAsked
+from fawkes.core.values.events import Condition, Done
 from fawkes.core.values.model import ClusterId, ClusterLife
 from fawkes.engine import rebuild
 from fawkes.store.record import from_plain, to_plain
@@ -18,7 +18,7 @@ A = ClusterId("a")
 def gone() -> tuple[Desk, int]:
     """A pool in which `a` was saved and is gone, and the version of its save."""
     desk = Desk.running("a", count=4)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="q"))
+    desk.release(A)
     saved = desk.state.pending["cluster:a"].version
     desk.done("cluster:a")
     for node in ("node01", "node02"):
@@ -30,7 +30,7 @@ def gone() -> tuple[Desk, int]:
 def saving(desk: Desk) -> int:
     """The next `a` is being saved; the version of its save."""
     desk.up("a")
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="q"))
+    desk.release(A)
     return desk.state.pending["cluster:a"].version
 
 
@@ -49,7 +49,7 @@ def test_the_versions_of_a_name_only_ever_rise() -> None:
     desk.request("a")
     assert desk.state.pending["cluster:a"].version > last
     # Given back before anything of it was told: the number of the first is not forgotten.
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="q"))
+    desk.release(A)
     for node in ("node01", "node02"):
         desk.see(node, Condition.CLEAN)
     assert desk.state.first_version(A) > last + 1

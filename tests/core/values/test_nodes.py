@@ -87,7 +87,7 @@ def test_an_operator_ends_a_quarantine_and_its_count() -> None:
     for _ in range(2):
         desk.see("node03", Condition.FAILED, "no Java")
     desk.see("node03", Condition.CLEAN)
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId("node03"), by="ann"))
+    desk.undrain("node03")
     assert desk.node("node03").life is NodeLife.JOINING
     assert desk.node("node03").failures == 0
     assert "back:node03" not in desk.state.pending
@@ -176,7 +176,7 @@ def test_a_node_that_an_operator_took_out_leaves_also_when_it_was_lost_in_betwee
     desk = grown(Role.TRANSIENT_CORE)
     desk.settle("a")
     desk.see("node03", Condition.LOST, "no answer")
-    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node03"), reason="fan"))
+    desk.drain("node03", reason="fan")
     assert desk.node("node03").life is NodeLife.LOST
     desk.see("node03", Condition.SERVING)
     assert desk.node("node03").life is NodeLife.EVACUATING
@@ -188,7 +188,7 @@ def test_a_node_that_an_operator_took_out_leaves_also_when_it_was_lost_in_betwee
 def test_a_drain_goes_through_all_steps_and_an_undrain_brings_it_back() -> None:
     desk = grown()
     desk.settle("a")
-    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node03"), reason="disk", by="ann", ask="q"))
+    desk.drain("node03")
     assert desk.refusal() == ""
     (document,) = desk.members()
     assert document.members[NodeId("node03")].goal is Goal.DRAINING
@@ -196,7 +196,7 @@ def test_a_drain_goes_through_all_steps_and_an_undrain_brings_it_back() -> None:
     desk.see("node03", Condition.CLEAN)
     assert desk.node("node03").life is NodeLife.OUT
     assert desk.sizes() == {"a": 5}
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId("node03"), by="ann", ask="q2"))
+    desk.undrain("node03", ask="q2")
     assert desk.node("node03").life is NodeLife.JOINING
 
 
@@ -251,7 +251,7 @@ def test_tasks_never_hold_a_node_for_ever_and_blocks_always_do() -> None:
 def test_a_node_that_cannot_be_wiped_is_not_trusted_until_it_was() -> None:
     desk = grown()
     desk.settle("a")
-    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node03"), reason="disk"))
+    desk.drain("node03")
     desk.see("node03", Condition.DRAINED)
     desk.see("node03", Condition.FAILED, "a process does not end")
     assert (desk.node("node03").life, desk.node("node03").owner) == (NodeLife.LOST, None)

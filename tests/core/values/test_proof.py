@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fawkes.core.values.effects import Host
-from fawkes.core.values.events import Condition, DrainAsked, NodeObserved, NodeSeen, UndrainAsked, Woke
+from fawkes.core.values.events import Condition, DrainAsked, NodeObserved, NodeSeen, Woke
 from fawkes.core.values.lifecycle import WITH_MASTERS
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife, NodeState
 from fawkes.core.values.proof import (
@@ -480,7 +480,7 @@ def operate(watched: Watched, draw: st.DrawFn) -> None:
     acts: Mapping[str, Callable[[], object]] = {
         "drain": lambda: desk.tell(drain),
         "discard": lambda: desk.tell(replace(drain, discard=True)),
-        "undrain": lambda: desk.tell(UndrainAsked(at_us=desk.now_us, node=NODE)),
+        "undrain": lambda: desk.undrain(NODE),
         "silent": lambda: desk.masters("a", "no answer"),
         "answer": lambda: desk.masters("a"),
     }

@@ -9,8 +9,8 @@ import pytest
 from fawkes.base.errors import BrokenError
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Deploy, Host, Load, Membership, StartJob, WakeAt
-from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, Started, UndrainAsked, Woke
-from fawkes.core.values.model import ClusterId, ClusterLife, NodeId, NodeLife
+from fawkes.core.values.events import Condition, Started, Woke
+from fawkes.core.values.model import ClusterId, ClusterLife, NodeLife
 from fawkes.engine import Engine, rebuild
 from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy
@@ -119,7 +119,7 @@ def test_nodes_that_are_no_longer_in_the_inventory_leave_and_come_back_with_it()
         new.see(node, Condition.DRAINED)
         new.see(node, Condition.CLEAN)
         assert new.node(node).life is NodeLife.OUT
-    new.tell(UndrainAsked(at_us=new.now_us, node=NodeId("node05"), ask="q"))
+    new.undrain("node05")
     assert new.refusal() == "not-in-inventory"
     third = Desk(6, state=new.state)
     assert {third.node(n).life for n in ("node05", "node06")} == {NodeLife.JOINING}
@@ -128,12 +128,12 @@ def test_nodes_that_are_no_longer_in_the_inventory_leave_and_come_back_with_it()
 
 def test_a_node_that_an_operator_took_out_stays_out_when_the_inventory_names_it_again() -> None:
     desk = Desk(6)
-    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node06"), reason="disk"))
+    desk.drain("node06")
     without = again(desk, count=5)
     with_it = Desk(6, state=without.state)
     assert with_it.node("node06").life is NodeLife.OUT
     assert with_it.node("node06").keep_out == "disk"
-    with_it.tell(UndrainAsked(at_us=with_it.now_us, node=NodeId("node06")))
+    with_it.undrain("node06")
     assert with_it.node("node06").life is NodeLife.FREE
 
 
@@ -170,7 +170,7 @@ def test_facts_of_the_inventory_are_taken_over() -> None:
 
 def test_a_pause_survives_a_restart() -> None:
     desk = Desk.running("a", count=4)
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="x"))
+    desk.pause("x")
     new = again(desk, count=4)
     assert new.state.paused == "x"
 

@@ -8,7 +8,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Goal, Host
-from fawkes.core.values.events import Condition, NodeSeen, ReleaseAsked, in_one
+from fawkes.core.values.events import Condition, NodeSeen, in_one
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import NodeId, NodeLife, Role
 from fawkes.core.values.proof import Proof
@@ -259,7 +259,7 @@ def test_a_drain_that_was_forgotten_in_a_silence_is_told_again_after_it() -> Non
 
 def test_masters_of_an_mr_cluster_that_retires_are_nobody_s_concern() -> None:
     desk = grown()
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
+    desk.release(A, discard=True, force=True)
     desk.masters("a", "connection refused")
     assert Key.SILENT.of("a") not in desk.state.pending
     desk.masters("nobody", "connection refused")
