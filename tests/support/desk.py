@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from fawkes.base.errors import FullError
 from fawkes.base.units import SECOND_US
@@ -13,7 +13,19 @@ from fawkes.core.state.state import State
 from fawkes.core.values import events
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import AwaitRoom, Effect, Host, Membership, Reply, StartJob, Survey
-from fawkes.core.values.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState, Plain, Reading, Role
+from fawkes.core.values.model import (
+    ClusterId,
+    ClusterState,
+    Facts,
+    JobId,
+    Node,
+    NodeId,
+    NodeLife,
+    NodeState,
+    Plain,
+    Reading,
+    Role,
+)
 from fawkes.core.values.settings import Settings
 from fawkes.core.values.sight import Attempt, Blocks, Compute, Sight, Stored
 from fawkes.engine import Engine
@@ -23,6 +35,8 @@ from fawkes.policy.preemption import compile_preemption
 from fawkes.report.words.sentences import bare, sentence
 from fawkes.store.memory import MemoryStore
 from tests.support.pools import nodes, request, settings, started, submit
+
+E = TypeVar("E", bound=Effect)
 
 
 @dataclass(slots=True)
@@ -299,10 +313,28 @@ class Desk:
         """The codes of the latest decision's reasons."""
         return [reason.code for reason in self.last.reasons]
 
+    def latest(self, kind: type[E]) -> list[E]:
+        """The effects of one kind in the latest decision."""
+        return [effect for effect in self.last.effects if isinstance(effect, kind)]
+
+    def effects(self, kind: type[E]) -> list[E]:
+        """The effects of one kind since the start."""
+        return [effect for effect in self.world.effects if isinstance(effect, kind)]
+
+    def reply(self) -> Reply:
+        """The answer to the latest question."""
+        (reply,) = self.latest(Reply)
+        return reply
+
+    def replies(self) -> dict[str, str]:
+        """The refusals by who was answered (empty: none); those who asked for an MR-cluster apart."""
+        answered = [reply for reply in self.effects(Reply) if not reply.to.startswith("request-")]
+        return {reply.to: reply.refused.code if reply.refused else "" for reply in answered}
+
     def refusal(self) -> str:
         """The code by which the latest question was refused; empty when it was not."""
-        (reply,) = (effect for effect in self.last.effects if isinstance(effect, Reply))
-        return reply.refused.code if reply.refused else ""
+        refused = self.reply().refused
+        return refused.code if refused else ""
 
     def members(self) -> list[Membership]:
         """The membership documents of the latest decision, as the world got them."""
@@ -310,15 +342,19 @@ class Desk:
 
     def hosts(self) -> list[Host]:
         """The goals of nodes in the latest decision."""
-        return [effect for effect in self.last.effects if isinstance(effect, Host)]
+        return self.latest(Host)
 
     def starts(self) -> list[tuple[str, int]]:
         """The jobs and attempts that the latest decision starts."""
-        return [(effect.job, effect.attempt) for effect in self.last.effects if isinstance(effect, StartJob)]
+        return [(effect.job, effect.attempt) for effect in self.latest(StartJob)]
 
     def looks_for_room(self) -> list[AwaitRoom]:
         """Where the latest decision looks for room for a next job."""
-        return [effect for effect in self.last.effects if isinstance(effect, AwaitRoom)]
+        return self.latest(AwaitRoom)
+
+    def cluster(self, name: str) -> ClusterState:
+        """An MR-cluster."""
+        return self.state.clusters[ClusterId(name)]
 
     def node(self, node: str) -> NodeState:
         """A node."""

@@ -62,10 +62,6 @@ def ever(desk: Desk, code: str) -> list[Facts]:
     return [reason.facts for entry in desk.store.entries() for reason in entry.decision.reasons if reason.code == code]
 
 
-def all_of(desk: Desk, kind: type[E]) -> list[E]:
-    return [effect for effect in desk.world.effects if isinstance(effect, kind)]
-
-
 def silence(desk: Desk, silent: str = "", gone: tuple[str, ...] = ()) -> None:
     desk.tell(MastersSeen(at_us=desk.now_us, cluster=A, error="no answer", silent=silent, gone=gone))
 
@@ -100,7 +96,7 @@ def refused(desk: Desk, **facts: object) -> None:
 
 
 def begun(desk: Desk) -> bool:
-    return bool(all_of(desk, MoveMasters))
+    return bool(desk.effects(MoveMasters))
 
 
 def run(desk: Desk, job: str) -> None:

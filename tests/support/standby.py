@@ -7,7 +7,7 @@ from fawkes.core.values.effects import ArmStandby, MoveMasters
 from fawkes.core.values.events import Done, Failed, StandbySeen
 from fawkes.core.values.model import NodeId, Promise, Standby
 from tests.support.desk import Desk
-from tests.support.masters import KEY, NEW, OLD, SILENT_S, THIRD, A, all_of, at, cluster, how, look, moved, silence
+from tests.support.masters import KEY, NEW, OLD, SILENT_S, THIRD, A, at, cluster, how, look, moved, silence
 
 STANDBY_S = 20
 JOURNAL = (OLD, NEW, THIRD)
@@ -34,11 +34,11 @@ def see(desk: Desk, node: NodeId = NEW, error: str = "", *, ready: bool = True) 
 
 
 def arms(desk: Desk) -> list[ArmStandby]:
-    return all_of(desk, ArmStandby)
+    return desk.effects(ArmStandby)
 
 
 def moves(desk: Desk) -> list[MoveMasters]:
-    return all_of(desk, MoveMasters)
+    return desk.effects(MoveMasters)
 
 
 def armed(desk: Desk, *answering: NodeId) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.closing import longest_us
 from fawkes.core.state.state import evolve
-from fawkes.core.values.effects import EndControl, Reply, Retire, Save, Survey
+from fawkes.core.values.effects import EndControl, Retire, Save, Survey
 from fawkes.core.values.events import Condition, Done, DownAsked, Event
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import ClusterId, ClusterLife, Facts, NodeLife
@@ -40,24 +40,17 @@ def answer(desk: Desk, cluster: str, facts: Facts = CLEAN) -> None:
     desk.tell(Done(at_us=desk.now_us, effect=key, version=version, facts=facts))
 
 
-def replies(desk: Desk) -> dict[str, str]:
-    """The refusals by who was answered (empty: none); those who asked for an MR-cluster apart."""
-    answered = [effect for effect in desk.world.effects if isinstance(effect, Reply)]
-    answered = [reply for reply in answered if not reply.to.startswith("request-")]
-    return {reply.to: reply.refused.code if reply.refused else "" for reply in answered}
-
-
 def refusals(desk: Desk) -> set[tuple[str, str]]:
     """MR-cluster and code of each refusal in the last answer."""
-    (reply,) = (effect for effect in desk.last.effects if isinstance(effect, Reply))
-    assert reply.refused is not None
-    listed: list[dict[str, dict[str, str]]] = list(reply.refused.facts["refusals"])  # type: ignore[call-overload]
+    refused = desk.reply().refused
+    assert refused is not None
+    listed: list[dict[str, dict[str, str]]] = list(refused.facts["refusals"])  # type: ignore[call-overload]
     return {(row["facts"]["cluster"], str(row["code"])) for row in listed}
 
 
 def asked(desk: Desk) -> set[str]:
     """The MR-clusters that the latest decision surveys."""
-    return {str(effect.cluster) for effect in desk.last.effects if isinstance(effect, Survey)}
+    return {str(effect.cluster) for effect in desk.latest(Survey)}
 
 
 def lives(desk: Desk) -> list[ClusterLife]:
@@ -81,12 +74,12 @@ def finish(desk: Desk) -> None:
 def test_nothing_is_released_before_every_survey_is_answered() -> None:
     desk = two()
     down(desk)
-    assert {effect.cluster for effect in desk.last.effects if isinstance(effect, Survey)} == {A, B}
+    assert {effect.cluster for effect in desk.latest(Survey)} == {A, B}
     answer(desk, "a")
-    assert (lives(desk), replies(desk)) == ([ClusterLife.RUNNING] * 2, {})
+    assert (lives(desk), desk.replies()) == ([ClusterLife.RUNNING] * 2, {})
     answer(desk, "b")
-    assert replies(desk) == {"d": ""}
-    assert {effect.cluster for effect in desk.last.effects if isinstance(effect, Save)} == {A, B}
+    assert desk.replies() == {"d": ""}
+    assert {effect.cluster for effect in desk.latest(Save)} == {A, B}
     finish(desk)
     assert (lives(desk), ends(desk), desk.state.closing) == ([], 1, None)
     assert "pool-empty" in desk.codes()
@@ -137,7 +130,7 @@ def test_a_question_changes_nothing() -> None:
     down(desk, dry_run=True)
     answer(desk, "a")
     answer(desk, "b")
-    assert replies(desk) == {"d": ""}
+    assert desk.replies() == {"d": ""}
     assert (lives(desk), desk.state.closing) == ([ClusterLife.RUNNING] * 2, None)
 
 
@@ -186,7 +179,7 @@ def test_a_question_without_whoever_asked_is_forgotten() -> None:
     assert desk.state.closing is None
     answer(desk, "a")
     answer(desk, "b")
-    assert (lives(desk), replies(desk)) == ([ClusterLife.RUNNING] * 2, {})
+    assert (lives(desk), desk.replies()) == ([ClusterLife.RUNNING] * 2, {})
 
 
 def test_a_release_on_its_own_goes_first() -> None:
@@ -194,9 +187,9 @@ def test_a_release_on_its_own_goes_first() -> None:
     down(desk)
     desk.release(A, ask="r")
     answer(desk, "b")
-    assert "d" not in replies(desk)
+    assert "d" not in desk.replies()
     answer(desk, "a")
-    assert replies(desk) == {"r": "", "d": ""}
+    assert desk.replies() == {"r": "", "d": ""}
     assert set(lives(desk)) == {ClusterLife.SAVING}
 
 
@@ -207,7 +200,7 @@ def test_data_may_be_given_up_after_it_was_agreed() -> None:
     answer(desk, "b")
     desk.failed(Key.CLUSTER.of("a"), "the disk is full")
     down(desk, discard=True, ask="again")
-    assert replies(desk)["again"] == ""
+    assert desk.replies()["again"] == ""
     assert asked(desk) == {"a", "b"}
     answer(desk, "a", {"undeclared": None, "applications": []})
     answer(desk, "b", APPS)
@@ -225,7 +218,7 @@ def test_a_save_is_given_up_with_the_pool_only_if_users_run_nothing(facts: Facts
     assert asked(desk) == {"a", "b"}
     answer(desk, "b")
     answer(desk, "a", facts)
-    assert replies(desk)["d"] == ("pool-kept" if kept else "")
+    assert desk.replies()["d"] == ("pool-kept" if kept else "")
     assert lives(desk) == ([ClusterLife.SAVING, ClusterLife.RUNNING] if kept else [ClusterLife.RETIRING] * 2)
 
 
@@ -245,19 +238,19 @@ def test_a_lost_node_keeps_the_controller() -> None:
 def test_an_empty_pool_ends_at_once_and_a_second_question_is_no_harm() -> None:
     desk = Desk(2)
     down(desk)
-    assert (replies(desk), ends(desk)) == ({"d": ""}, 1)
+    assert (desk.replies(), ends(desk)) == ({"d": ""}, 1)
     down(desk, ask="e")
-    assert (replies(desk), ends(desk)) == ({"d": "", "e": ""}, 2)
+    assert (desk.replies(), ends(desk)) == ({"d": "", "e": ""}, 2)
 
 
 def test_who_asks_later_is_heard_instead() -> None:
     desk = two()
     down(desk)
     down(desk, discard=True, ask="later")
-    assert replies(desk) == {"d": "down-overtaken"}
+    assert desk.replies() == {"d": "down-overtaken"}
     answer(desk, "a", DATA)
     answer(desk, "b")
-    assert replies(desk)["later"] == ""
+    assert desk.replies()["later"] == ""
 
 
 @pytest.mark.slow
@@ -293,11 +286,11 @@ def test_an_answer_that_grew_old_while_others_were_awaited_is_asked_for_again(sl
     desk.wait(slow_s)
     answer(desk, "b")
     assert asked(desk) == again
-    assert (replies(desk) == {}) == bool(again)
+    assert (desk.replies() == {}) == bool(again)
     if again:
         assert lives(desk) == [ClusterLife.RUNNING] * 2
         answer(desk, "a")
-    assert replies(desk) == {"d": ""}
+    assert desk.replies() == {"d": ""}
     assert set(lives(desk)) == {ClusterLife.SAVING}
 
 
@@ -331,7 +324,7 @@ def test_masters_that_never_answer_are_named_in_a_refusal_within_the_time(silent
     desk.wait(LONGEST_S)
     kept = [reason for entry in desk.store.entries() for reason in entry.decision.reasons if reason.code == "pool-kept"]
     listed = [row["facts"]["cluster"] for row in kept[0].facts["refusals"]]  # type: ignore[attr-defined]
-    assert (replies(desk), listed) == ({"d": "pool-kept"}, silent)
+    assert (desk.replies(), listed) == ({"d": "pool-kept"}, silent)
     assert lives(desk) == [ClusterLife.RUNNING] * 2
 
 
@@ -342,7 +335,7 @@ def test_masters_that_do_not_answer_again_are_named_too() -> None:
     desk.wait(50)
     answer(desk, "b")
     desk.wait(LONGEST_S - 50)
-    assert replies(desk) == {"d": "pool-kept"}
+    assert desk.replies() == {"d": "pool-kept"}
     assert desk.state.closing is None
 
 
@@ -353,11 +346,11 @@ def test_a_release_of_somebody_else_does_not_keep_the_question_open() -> None:
     desk.wait(50)
     desk.release(A, ask="r")
     desk.wait(LONGEST_S - 50)
-    assert replies(desk) == {}
+    assert desk.replies() == {}
     desk.sample(b={"jobs_waiting": 0})
     assert refusals(desk) == {("a", "survey-failed")}
     answer(desk, "a")
-    assert replies(desk)["r"] == ""
+    assert desk.replies()["r"] == ""
 
 
 @pytest.mark.slow
@@ -378,14 +371,14 @@ def test_a_pool_goes_only_by_young_answers_and_each_question_is_answered_in_time
     asked_s = desk.now_s
     answered: dict[str, float] = {}
     for who, wait_s, facts in story:
-        if replies(desk).get("d") is not None:
+        if desk.replies().get("d") is not None:
             break
         if who == "release":
             desk.release(A, dry_run=True, ask="r")
         elif Key.SURVEY.of(who) in desk.state.pending:
             answer(desk, who, facts)
             answered[who] = desk.now_s
-        if replies(desk).get("d") == "":
+        if desk.replies().get("d") == "":
             assert set(answered) == {"a", "b"}
             assert all(desk.now_s - at_s <= STALE_S for at_s in answered.values())
             break
@@ -393,7 +386,7 @@ def test_a_pool_goes_only_by_young_answers_and_each_question_is_answered_in_time
     desk.wait(asked_s + LONGEST_S - desk.now_s)
     # While somebody else's survey is under way the next reading ends the question.
     desk.sample(b={"jobs_waiting": 0})
-    assert "d" in replies(desk)
+    assert "d" in desk.replies()
 
 
 def test_what_is_given_up_holds_no_save() -> None:
@@ -401,7 +394,7 @@ def test_what_is_given_up_holds_no_save() -> None:
     down(desk, force=True)
     answer(desk, "a")
     answer(desk, "b")
-    saves = [effect for effect in desk.last.effects if isinstance(effect, Save)]
+    saves = desk.latest(Save)
     assert [(save.undeclared, save.applications) for save in saves] == [(False, True)] * 2
 
 
@@ -410,11 +403,11 @@ def test_applications_may_be_given_up_after_it_was_agreed() -> None:
     down(desk)
     answer(desk, "a")
     answer(desk, "b")
-    assert {effect.applications for effect in desk.last.effects if isinstance(effect, Save)} == {False}
+    assert {effect.applications for effect in desk.latest(Save)} == {False}
     down(desk, force=True, ask="again")
-    assert {effect.applications for effect in desk.last.effects if isinstance(effect, Save)} == {True}
+    assert {effect.applications for effect in desk.latest(Save)} == {True}
     down(desk, force=True, ask="third")
-    assert not any(isinstance(effect, Save) for effect in desk.last.effects)
+    assert not desk.latest(Save)
 
 
 @pytest.mark.slow

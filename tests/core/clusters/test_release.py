@@ -171,7 +171,7 @@ def test_a_node_that_cannot_be_wiped_keeps_nobody_waiting() -> None:
     desk.see("node02", Condition.FAILED, "no answer")
     assert not desk.state.clusters
     assert desk.node("node02").life is NodeLife.LOST
-    while not any(isinstance(effect, Host) for effect in desk.last.effects):
+    while not desk.latest(Host):
         desk.wake()
     assert worldly(desk) == [Host(NodeId("node02"), A, None, 1)]
     desk.see("node02", Condition.CLEAN)

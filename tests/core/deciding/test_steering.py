@@ -10,7 +10,6 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.picture import picture, restored
 from fawkes.core.deciding.pool import foresee
 from fawkes.core.state.state import State
-from fawkes.core.values.effects import Reply
 from fawkes.core.values.events import Condition, GrowAsked, HoldAsked, ShrinkAsked, UnholdAsked
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.policy import compile_policy
@@ -47,8 +46,7 @@ def _by_hand(desk: Desk, kind: Any, cluster: str, count: int, node: str, for_s: 
 
 
 def reply(desk: Desk) -> Any:
-    (answer,) = (effect for effect in desk.last.effects if isinstance(effect, Reply))
-    return answer.facts
+    return desk.reply().facts
 
 
 def settle_all(desk: Desk) -> None:

@@ -329,16 +329,12 @@ def cancelled() -> Desk:
     return desk
 
 
-def cancels(desk: Desk) -> list[CancelJob]:
-    return [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
-
-
 def test_a_job_is_cancelled_when_its_launcher_and_yarn_agree() -> None:
     desk = cancelled()
     desk.attempt(JOB, launcher=Launcher.RUNNING, applications=apps(LIVE))
     desk.attempt(JOB, launcher=Launcher.LOST, applications=None)
     assert desk.state.jobs[JobId(JOB)].life is JobLife.CANCELLING
-    assert cancels(desk) == []
+    assert desk.latest(CancelJob) == []
     desk.attempt(JOB, launcher=Launcher.LOST, applications=apps(BAD))
     assert desk.codes() == ["job-cancelled"]
 
@@ -346,7 +342,7 @@ def test_a_job_is_cancelled_when_its_launcher_and_yarn_agree() -> None:
 def test_an_application_that_yarn_learned_of_too_late_is_stopped_as_well() -> None:
     desk = cancelled()
     desk.attempt(JOB, launcher=Launcher.FINISHED, exit=143, cancelled=True, applications=apps(LIVE))
-    assert cancels(desk) == [CancelJob(JobId(JOB), desk.state.jobs[JobId(JOB)].cluster, 1)]
+    assert desk.latest(CancelJob) == [CancelJob(JobId(JOB), desk.state.jobs[JobId(JOB)].cluster, 1)]
     desk.attempt(JOB, launcher=Launcher.FINISHED, exit=143, cancelled=True, applications=apps(BAD))
     assert desk.codes() == ["job-cancelled"]
 
@@ -362,7 +358,7 @@ def test_a_cancelled_job_is_never_tried_again() -> None:
     desk.cancel(JOB)
     desk.attempt(JOB, launcher=Launcher.LOST, applications=())
     assert desk.wait(QUIET_S) == ["job-cancelled"]
-    assert [effect for effect in desk.last.effects if isinstance(effect, StartJob)] == []
+    assert desk.latest(StartJob) == []
 
 
 # Copies.

@@ -56,7 +56,7 @@ def counted(desk: Desk, name: str, work_s: float) -> None:
 
 
 def started(desk: Desk) -> list[tuple[str, int]]:
-    return [(effect.job, effect.granted) for effect in desk.last.effects if isinstance(effect, StartJob)]
+    return [(effect.job, effect.granted) for effect in desk.latest(StartJob)]
 
 
 def learned(desk: Desk) -> Plain:
@@ -281,7 +281,7 @@ def test_reactive_kills_a_late_job_and_gives_its_room_to_the_next() -> None:
     submit(desk, 1, deadline_s=60, tasks=3)
     runs(desk, "a-0")
     to_deadline(desk, "a-0")
-    assert [type(effect) for effect in desk.last.effects if isinstance(effect, CancelJob)] == [CancelJob]
+    assert [type(effect) for effect in desk.latest(CancelJob)] == [CancelJob]
     desk.now_s += 1
     desk.job("a-0", Progress.CANCELLED)
     assert last_of(desk, "a-0").life is JobLife.KILLED
@@ -321,7 +321,7 @@ def test_a_job_is_learned_from_once() -> None:
     runs(desk, "a-0")
     desk.now_s += 5
     succeeds(desk, "a-0")
-    (count_work,) = [effect for effect in desk.last.effects if isinstance(effect, CountWork)]
+    (count_work,) = desk.latest(CountWork)
     assert count_work.application == "app-a-0"
     answer = Done(at_us=desk.now_us, effect=count_work.key, version=1, facts={"work_us": 300 * SECOND_US})
     desk.tell(answer)
@@ -339,7 +339,7 @@ def test_an_unknown_number_of_tasks_or_no_deadline_teaches_nothing() -> None:
         runs(desk, name)
         desk.now_s += 1
     succeeds(desk, "a-1")
-    assert not any(isinstance(effect, CountWork) for effect in desk.last.effects)
+    assert not desk.latest(CountWork)
 
 
 def test_work_that_nobody_can_count_is_asked_for_a_few_times_and_then_not_learned() -> None:
@@ -392,7 +392,7 @@ def test_a_cancelled_job_leaves_no_timer() -> None:
 def test_jobs_of_which_no_grant_can_be_kept_are_refused_or_let_in_without_a_promise() -> None:
     desk = taught()
     submit(desk, 0, unkept="a script may run several jobs side by side")
-    (reply,) = [effect for effect in desk.last.effects if isinstance(effect, Reply)]
+    (reply,) = desk.latest(Reply)
     assert reply.refused is not None
     assert reply.refused.code == "no-promise"
     allowed = taught(admit_unkept=True)

@@ -217,7 +217,7 @@ def test_a_job_that_runs_too_long_is_stopped_and_failed_unless_it_just_succeeded
     while not desk.said("time-limit"):
         desk.wake()
     assert desk.now_us == (started_us or 0) + 30 * SECOND_US
-    assert [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
+    assert desk.latest(CancelJob)
     assert job(desk).life is JobLife.CANCELLING
     desk.job("a-0", seen, error="killed")
     assert ended(desk).life is (JobLife.SUCCEEDED if seen is Progress.SUCCEEDED else JobLife.FAILED)
@@ -239,7 +239,7 @@ def test_a_waiting_job_is_cancelled_at_once() -> None:
     desk.cancel("a-1")
     assert desk.refusal() == ""
     assert "a-1" not in desk.state.jobs
-    assert not [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
+    assert not desk.latest(CancelJob)
 
 
 @pytest.mark.parametrize("running", [0, 1], ids=["starting", "running"])
@@ -248,7 +248,7 @@ def test_a_job_that_was_handed_over_is_asked_to_stop(running: int) -> None:
     if running:
         desk.job("a-0", Progress.RUNNING)
     desk.cancel("a-0")
-    assert [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
+    assert desk.latest(CancelJob)
     assert desk.starts() == []
     desk.job("a-0", Progress.CANCELLED)
     assert ended(desk).life is JobLife.CANCELLED
@@ -263,7 +263,7 @@ def test_a_second_cancellation_changes_nothing() -> None:
     desk.cancel("a-0")
     assert desk.refusal() == ""
     assert job(desk) == before
-    assert not [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
+    assert not desk.latest(CancelJob)
 
 
 def test_a_start_that_nobody_hears_of_is_asked_for_again_with_the_same_attempt() -> None:
@@ -273,7 +273,7 @@ def test_a_start_that_nobody_hears_of_is_asked_for_again_with_the_same_attempt()
     assert desk.starts() == [("a-0", 1)]
     desk.cancel("a-0")
     desk.wake()
-    assert [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
+    assert desk.latest(CancelJob)
 
 
 def test_a_running_job_is_watched_again_by_the_next_engine_and_has_no_deadline() -> None:

@@ -82,7 +82,7 @@ def reasons(desk: Desk) -> list[Facts]:
 
 
 def told(desk: Desk) -> list[int]:
-    return [effect.executors for effect in desk.world.effects if isinstance(effect, SteerStream)]
+    return [effect.executors for effect in desk.effects(SteerStream)]
 
 
 def test_a_stream_whose_batches_are_late_gets_more_and_says_why() -> None:
@@ -142,10 +142,10 @@ def test_a_stream_claims_its_guarantee_and_no_more() -> None:
     desk.answer(KEY)
     for number in range(7, 12):
         see(desk, seen(1, 3.0, batch=number, wanted=2), slots=2)
-    assert not any(isinstance(effect, ClaimTasks) for effect in desk.world.effects)
+    assert not desk.effects(ClaimTasks)
     for number in range(12, 14):
         see(desk, seen(1, 3.0, batch=number, wanted=2), slots=4)
-    (claim,) = (effect for effect in desk.world.effects if isinstance(effect, ClaimTasks))
+    (claim,) = desk.effects(ClaimTasks)
     assert (claim.job, claim.slots, claim.priority) == ("a-1", 1, 10)
 
 
@@ -155,10 +155,10 @@ def test_executors_count_by_their_memory_and_not_as_tasks() -> None:
     desk.answer(KEY)
     for number in range(8, 10):
         see(desk, seen(1, 3.0, batch=number), slots=8, room=2)
-    assert not any(isinstance(effect, ClaimTasks) for effect in desk.world.effects), "half of two is one"
+    assert not desk.effects(ClaimTasks), "half of two is one"
     for number in range(10, 12):
         see(desk, seen(1, 3.0, batch=number), slots=12, room=4)
-    (claim,) = (effect for effect in desk.world.effects if isinstance(effect, ClaimTasks))
+    (claim,) = desk.effects(ClaimTasks)
     assert claim.slots == 3, "an executor has the room of three tasks"
 
 
@@ -208,7 +208,7 @@ def test_what_was_noted_for_a_stream_is_removed_when_it_has_ended(ended: Progres
     desk = desk_of()
     desk.job("a-1", ended)
     desk.done("clear:a-1")
-    (clear,) = (effect for effect in desk.world.effects if isinstance(effect, ClearSaved))
+    (clear,) = desk.effects(ClearSaved)
     assert (clear.job, clear.attempt) == ("a-1", 1)
 
 

@@ -17,7 +17,6 @@ from tests.support.masters import (
     SILENT_S,
     THIRD,
     A,
-    all_of,
     ask,
     at,
     cluster,
@@ -91,7 +90,7 @@ def test_it_gets_one_right_after_the_move_where_three_core_nodes_serve() -> None
     moved(desk, copied_us=desk.now_us)
     assert move_of(desk).cause is MoveCause.JOURNAL
     assert not desk.starts()
-    looked = all_of(desk, LookAtMasters)[-1]
+    looked = desk.effects(LookAtMasters)[-1]
     assert looked.old == looked.to == cluster(desk).master
     may(desk)
     assert begun_on(desk) == AFTER
@@ -145,7 +144,7 @@ def test_after_that_no_job_begins_until_those_that_run_have_ended() -> None:
     assert wanted["jobs"] == ["a-1"]
     desk.submit("a", 2)
     assert not desk.starts()
-    assert not [effect for effect in all_of(desk, LookAtMasters) if effect.to == effect.old]
+    assert not [effect for effect in desk.effects(LookAtMasters) if effect.to == effect.old]
     desk.job("a-1", Progress.SUCCEEDED)
     may(desk)
     armed(desk)
@@ -236,7 +235,7 @@ def test_whoever_moves_the_masters_is_not_refused_for_it() -> None:
     back(desk)
     ask(desk, THIRD)
     assert desk.refusal() == ""
-    look_at = all_of(desk, LookAtMasters)[-1]
+    look_at = desk.effects(LookAtMasters)[-1]
     assert (look_at.old, look_at.to) == (NEW, THIRD)
 
 
@@ -335,5 +334,5 @@ def test_what_is_said_of_a_second_namenode_that_is_gone_is_history() -> None:
     desk = kept()
     see(desk, THIRD)
     assert cluster(desk).standby is None
-    assert not all_of(desk, ArmStandby)
-    assert len(all_of(desk, MoveMasters)) == 1
+    assert not desk.effects(ArmStandby)
+    assert len(desk.effects(MoveMasters)) == 1

@@ -141,7 +141,7 @@ def test_an_mr_cluster_that_ends_is_armed_no_more() -> None:
 
 def test_a_node_that_comes_back_after_a_takeover_is_a_core_node_of_many() -> None:
     desk = took_over()
-    assert [effect.node for effect in desk.world.effects if isinstance(effect, Host)][-1] == OLD
+    assert [effect.node for effect in desk.effects(Host)][-1] == OLD
 
 
 def test_a_run_that_goes_on_has_the_same_goals() -> None:

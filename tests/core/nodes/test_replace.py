@@ -55,7 +55,7 @@ def test_another_takes_over_serves_and_only_then_the_node_leaves() -> None:
     assert desk.said("takes-over") == [
         {"node": "node03", "cluster": "a", "role": Role.CORE, "instead_of": ["node02"]},
     ]
-    assert [(e.node, e.role) for e in desk.last.effects if isinstance(e, Host)] == [("node03", Role.CORE)]
+    assert [(e.node, e.role) for e in desk.latest(Host)] == [("node03", Role.CORE)]
     assert desk.node("node02").alert == "leaves once 2 other core nodes of a are in service"
     assert core(desk) == {"node01": "serving", "node02": "serving", "node03": "joining"}
     desk.see("node03", Condition.SERVING)

@@ -84,7 +84,7 @@ def row(number: int, *, run_s: int = 30, node: str = "", job: str = "a-1") -> di
 
 
 def orders(desk: Desk) -> dict[str, dict[str, bool]]:
-    effects = [effect for effect in desk.last.effects if isinstance(effect, PreemptTasks)]
+    effects = desk.latest(PreemptTasks)
     return {effect.node: {order.container: order.save for order in effect.orders} for effect in effects}
 
 

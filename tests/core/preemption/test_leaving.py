@@ -73,7 +73,7 @@ def orders(desk: Desk) -> dict[str, bool]:
 def test_a_node_that_drains_is_looked_at_once_it_begins() -> None:
     desk = desk_of()
     assert desk.node(NODE).life is NodeLife.DRAINING
-    assert [effect for effect in desk.last.effects if isinstance(effect, LookAtTasks)] == [effect_of(desk)]
+    assert desk.latest(LookAtTasks) == [effect_of(desk)]
 
 
 @pytest.mark.parametrize("how", [{"saves": False}, {"leave_s": 0}])
@@ -164,7 +164,7 @@ def test_a_look_that_fails_is_repeated_and_tells_nobody_anything() -> None:
     desk.failed(KEY)
     assert orders(desk) == {}
     desk.wait(2)
-    assert [effect for effect in desk.last.effects if isinstance(effect, LookAtTasks)]
+    assert desk.latest(LookAtTasks)
 
 
 def test_rows_that_say_nothing_of_use_are_no_tasks() -> None:

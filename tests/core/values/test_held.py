@@ -35,7 +35,7 @@ def test_a_node_that_dies_while_it_leaves_is_held_with_its_data() -> None:
     assert "/x" in state.alert
     assert desk.state.clusters[A].alert == f"{NODE}: {state.alert}"
     assert desk.state.held(A).counted == 5
-    hosts = [e for e in desk.world.effects if isinstance(e, Host) and e.node == NODE]
+    hosts = [e for e in desk.effects(Host) if e.node == NODE]
     assert (hosts[-1].role, hosts[-1].leaving) == (Role.TRANSIENT_CORE, True)
     document = [e for e in desk.world.effects if e.key == "membership:a"][-1]
     assert document.members[NodeId(NODE)].goal is Goal.EVACUATING  # type: ignore[union-attr]
@@ -260,11 +260,11 @@ def test_a_report_from_before_the_wipe_was_refused_proves_nothing() -> None:
 
 def test_a_node_that_could_not_be_wiped_is_wiped_later_only_with_the_same_proof() -> None:
     desk = cleaning()
-    (wipe,) = [e for e in desk.world.effects if isinstance(e, Host) and e.node == NODE and e.role is None]
+    (wipe,) = [e for e in desk.effects(Host) if e.node == NODE and e.role is None]
     desk.see(NODE, Condition.FAILED, "no answer")
     assert (desk.node(NODE).life, desk.node(NODE).owner) == (NodeLife.LOST, None)
     desk.wait(60)
-    again = [e for e in desk.world.effects if isinstance(e, Host) and e.node == NODE and e.role is None][1:]
+    again = [e for e in desk.effects(Host) if e.node == NODE and e.role is None][1:]
     assert again
     assert set(again) == {wipe}
     desk.see(NODE, Condition.HELD, "/x is nowhere else")

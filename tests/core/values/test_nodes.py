@@ -31,7 +31,7 @@ def how(**changes: object) -> Settings:
 
 
 def hosts(desk: Desk) -> list[tuple[str, Role | None]]:
-    return [(effect.node, effect.role) for effect in desk.last.effects if isinstance(effect, Host)]
+    return [(effect.node, effect.role) for effect in desk.latest(Host)]
 
 
 def test_every_life_has_its_edges() -> None:

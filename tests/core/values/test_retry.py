@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.effects import Deploy, Effect, Host, Membership, Reply, Save
+from fawkes.core.values.effects import Deploy, Effect, Host, Membership, Save
 from fawkes.core.values.events import Condition, RetryAsked
 from fawkes.core.values.model import NodeLife, Role
 from fawkes.core.values.sight import Compute, Stored
@@ -23,8 +23,7 @@ def retry(desk: Desk, subject: str) -> list[Effect]:
 
 
 def facts(desk: Desk) -> dict[str, object]:
-    (reply,) = (effect for effect in desk.last.effects if isinstance(effect, Reply))
-    return dict(reply.facts)
+    return dict(desk.reply().facts)
 
 
 def broken_wipe() -> Desk:

@@ -89,7 +89,7 @@ def test_whoever_asks_for_something_is_told(event: Event) -> None:
         (Requested, Submitted, ReleaseAsked, CancelAsked, PauseAsked, ResumeAsked, DrainAsked, UndrainAsked),
     )
     desk.tell(replace(event, ask="q"))
-    (reply,) = (effect for effect in desk.last.effects if isinstance(effect, Reply))
+    (reply,) = desk.latest(Reply)
     assert reply.refused is not None
     assert (reply.to, reply.refused.code) == ("q", "shadow")
     assert photograph(desk) == seen

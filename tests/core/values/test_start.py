@@ -51,7 +51,7 @@ def test_loads_are_started_again_with_their_version() -> None:
     desk.request("a")
     desk.done("cluster:a")
     new = again(desk)
-    (load,) = (effect for effect in new.world.effects if isinstance(effect, Load))
+    (load,) = new.effects(Load)
     assert load.version == desk.state.pending["cluster:a"].version
     new.done("cluster:a")
     assert new.state.clusters[ClusterId("a")].life is ClusterLife.RUNNING
@@ -66,7 +66,7 @@ def test_the_timer_is_set_again_though_the_ledger_says_that_it_is_set() -> None:
     # The membership is told anew within the same five seconds: the next deadline is what it was.
     new = again(desk, membership_us=5 * SECOND_US)
     assert new.state.wake_us == wake_us
-    assert [effect.at_us for effect in new.world.effects if isinstance(effect, WakeAt)] == [wake_us]
+    assert [effect.at_us for effect in new.effects(WakeAt)] == [wake_us]
 
 
 def test_a_timer_that_went_off_early_is_set_again() -> None:
@@ -74,7 +74,7 @@ def test_a_timer_that_went_off_early_is_set_again() -> None:
     wake_us = desk.state.wake_us
     desk.now_s = 1
     desk.tell(Woke(at_us=desk.now_us))
-    assert [effect.at_us for effect in desk.last.effects if isinstance(effect, WakeAt)] == [wake_us]
+    assert [effect.at_us for effect in desk.latest(WakeAt)] == [wake_us]
 
 
 def test_deadlines_that_passed_meanwhile_get_a_little_time() -> None:

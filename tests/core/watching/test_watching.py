@@ -148,7 +148,7 @@ def test_a_node_that_says_that_its_daemons_have_ended_is_lost_at_once() -> None:
     desk.look(NODE, Compute.RUNNING, Stored.IN_SERVICE, gone=("datanode", "nodemanager"))
     state = desk.node(NODE)
     assert (state.life, state.alert) == (NodeLife.LOST, "its DataNode and its NodeManager are not running")
-    assert [effect.node for effect in desk.last.effects if isinstance(effect, Host)] == [NODE]
+    assert [effect.node for effect in desk.latest(Host)] == [NODE]
     desk.now_s += 1
     desk.look(NODE, Compute.RUNNING, Stored.IN_SERVICE, gone=("nodemanager",))
     assert desk.node(NODE).life is NodeLife.LOST
@@ -186,7 +186,7 @@ def test_silent_masters_lose_their_node_and_say_why() -> None:
     assert desk.node("node01").life is NodeLife.LOST
     assert desk.lives("a")["node02"] == "serving"
     assert desk.state.clusters[A].alert.startswith("its masters do not answer")
-    assert [(e.node, e.role) for e in desk.world.effects if isinstance(e, Host)][-1] == ("node01", Role.CORE)
+    assert [(e.node, e.role) for e in desk.effects(Host)][-1] == ("node01", Role.CORE)
     desk.masters("a")
     assert desk.state.clusters[A].alert == ""
 
