@@ -163,15 +163,17 @@ class Desk:
         known = self.state.pending[key].version if version is None else version
         return self.tell(events.Done(at_us=self.now_us, effect=key, version=known))
 
-    def answer(self, key: str, **facts: Plain) -> Decision:
+    def answer(self, key: str, **facts: object) -> Decision:
         """An effect reached its goal, with these facts."""
         version = self.state.pending[key].version
         return self.tell(events.Done(at_us=self.now_us, effect=key, version=version, facts=facts))
 
-    def failed(self, key: str, error: str = "it broke", *, final: bool = False) -> Decision:
+    def failed(self, key: str, error: str = "it broke", *, final: bool = False, **facts: object) -> Decision:
         """An effect did not reach its goal."""
         version = self.state.pending[key].version
-        return self.tell(events.Failed(at_us=self.now_us, effect=key, version=version, error=error, final=final))
+        return self.tell(
+            events.Failed(at_us=self.now_us, effect=key, version=version, error=error, final=final, facts=facts)
+        )
 
     def see(
         self, node: str, condition: events.Condition, error: str = "", generation: int | None = None, **facts: Plain
@@ -292,6 +294,26 @@ class Desk:
             codes += self.codes()
         self.now_s = until_s
         return codes
+
+    def wait_for(self, key: str) -> list[str]:
+        """The deadline of an effect passes; the codes of all reasons that were given then."""
+        self.now_s = self.state.pending[key].deadline_us / SECOND_US
+        return self.wait(0)
+
+    def settle_all(self) -> None:
+        """All masters know their members, and all nodes that join serve."""
+        for name in list(self.state.clusters):
+            self.settle(name)
+
+    def clean_all(self) -> None:
+        """All nodes that leave are drained and wiped."""
+        for node in list(self.state.nodes):
+            if self.node(node).life is NodeLife.DRAINING:
+                self.see(node, events.Condition.DRAINED)
+            if self.node(node).life is NodeLife.EVACUATING:
+                self.see(node, events.Condition.EVACUATED)
+            if self.node(node).life is NodeLife.CLEANING:
+                self.see(node, events.Condition.CLEAN)
 
     def tick(self, **demand: float) -> Facts:
         """Go to the next tick, with as many tasks waiting as ``demand`` says just before; the facts of the tick."""

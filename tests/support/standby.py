@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ArmStandby, MoveMasters
-from fawkes.core.values.events import Done, Failed, StandbySeen
+from fawkes.core.values.events import StandbySeen
 from fawkes.core.values.model import NodeId, Promise, Standby
 from tests.support.desk import Desk
 from tests.support.masters import KEY, NEW, OLD, SILENT_S, THIRD, A, at, cluster, how, look, moved, silence
@@ -43,13 +43,7 @@ def moves(desk: Desk) -> list[MoveMasters]:
 
 def armed(desk: Desk, *answering: NodeId) -> None:
     """The goal under way is reached; ``answering`` nodes of the journal answer, all if none is named."""
-    effect = arms(desk)[-1]
-    facts = {"journal": list(answering or effect.standby.journal)}
-    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=desk.state.pending[KEY].version, facts=facts))
-
-
-def not_armed(desk: Desk, error: str = "it broke") -> None:
-    desk.tell(Failed(at_us=desk.now_us, effect=KEY, version=desk.state.pending[KEY].version, error=error))
+    desk.answer(KEY, journal=list(answering or arms(desk)[-1].standby.journal))
 
 
 FOLLOWS = {"standby": "standby", "journal": [NEW, THIRD]}

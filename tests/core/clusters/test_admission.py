@@ -29,8 +29,7 @@ def grown(desk: Desk, **sizes: int) -> None:
     for name in sizes:
         desk.up(name)
     desk.tick(**sizes)
-    for name in sizes:
-        desk.settle(name)
+    desk.settle_all()
     assert desk.sizes() == sizes
 
 
@@ -40,17 +39,6 @@ def leaving(desk: Desk) -> dict[str, int]:
         c: sum(desk.state.nodes[n].life is NodeLife.DRAINING for n in desk.state.nodes_of(c))
         for c in desk.state.clusters
     }
-
-
-def clean_all(desk: Desk) -> None:
-    """All nodes that leave are drained and wiped."""
-    for node in list(desk.state.nodes.values()):
-        if node.life is NodeLife.DRAINING:
-            desk.see(node.node.id, Condition.DRAINED)
-            if desk.node(node.node.id).life is NodeLife.EVACUATING:
-                desk.see(node.node.id, Condition.EVACUATED)
-        if desk.node(node.node.id).life is NodeLife.CLEANING:
-            desk.see(node.node.id, Condition.CLEAN)
 
 
 def test_a_mr_cluster_gets_its_minimum_from_idle_nodes_at_once() -> None:
@@ -112,7 +100,7 @@ def test_shrink_to_admit_takes_from_each_by_weight() -> None:
     # 15 nodes are left for a and b: by their weights 9 and 6.
     assert leaving(desk) == {"a": 3, "b": 2, "c": 0}
     assert life(desk, "c") is ClusterLife.ADMITTED
-    clean_all(desk)
+    desk.clean_all()
     assert life(desk, "c") is ClusterLife.DEPLOYING
     assert desk.sizes() == {"a": 9, "b": 6, "c": 5}
 
@@ -122,7 +110,7 @@ def test_shrink_to_admit_never_goes_below_minimums() -> None:
     grown(desk, a=8, b=2)
     desk.request("c", 6)
     assert leaving(desk) == {"a": 6, "b": 0, "c": 0}
-    clean_all(desk)
+    desk.clean_all()
     assert desk.sizes() == {"a": 2, "b": 2, "c": 6}
 
 
@@ -169,7 +157,7 @@ def test_nodes_that_cannot_be_core_are_no_help_to_an_admission() -> None:
     desk.request("b", 3)
     given = sorted(n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING)
     assert given == ["node03", "node04", "node05"]
-    clean_all(desk)
+    desk.clean_all()
     assert life(desk, "b") is ClusterLife.DEPLOYING
     desk.request("c", 2)
     assert desk.said("waits-infeasible") == [{"cluster": "c", "minimum": 2, "promised": 5, "usable": 6}]
@@ -281,7 +269,7 @@ def test_room_is_made_at_once_for_all_that_fit_together() -> None:
     assert leaving(desk) == {"a": 10} | dict.fromkeys("bcdef", 0)
     assert [desk.state.clusters[ClusterId(name)].alert for name in "bcdef"] == [""] * 5
     assert desk.state.promised == 12
-    clean_all(desk)
+    desk.clean_all()
     assert desk.sizes() == {"a": 10} | dict.fromkeys("bcdef", 2)
 
 
@@ -381,7 +369,7 @@ def test_the_queue_is_served_in_order_and_promises_no_more_than_there_is(
     for fate in fates:
         befall(desk, fate, next(names), pick)
         lawful(desk)
-    clean_all(desk)
+    desk.clean_all()
     lawful(desk)
 
 

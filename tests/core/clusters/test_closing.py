@@ -10,7 +10,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.closing import longest_us
 from fawkes.core.state.state import evolve
 from fawkes.core.values.effects import EndControl, Retire, Save, Survey
-from fawkes.core.values.events import Condition, Done, DownAsked, Event
+from fawkes.core.values.events import Condition, DownAsked, Event
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import ClusterId, ClusterLife, Facts, NodeLife
 from fawkes.store.record import change_of
@@ -35,9 +35,7 @@ def down(desk: Desk, *, discard: bool = False, force: bool = False, dry_run: boo
 
 
 def answer(desk: Desk, cluster: str, facts: Facts = CLEAN) -> None:
-    key = Key.SURVEY.of(cluster)
-    version = desk.state.pending[key].version
-    desk.tell(Done(at_us=desk.now_us, effect=key, version=version, facts=facts))
+    desk.answer(Key.SURVEY.of(cluster), **facts)
 
 
 def refusals(desk: Desk) -> set[tuple[str, str]]:

@@ -7,12 +7,11 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.state import alerts
 from fawkes.core.values.effects import Deploy, Load, Save
-from fawkes.core.values.events import Condition, Done, Failed, Progress
+from fawkes.core.values.events import Condition, Progress
 from fawkes.core.values.model import (
     ClusterAlert,
     ClusterId,
     ClusterLife,
-    Facts,
     JobId,
     JobLife,
     NodeId,
@@ -35,11 +34,8 @@ def test_from_request_to_gone_with_the_times_of_the_paper() -> None:
     desk.now_s = 17
     desk.done("cluster:a")
     assert desk.cluster("a").life is ClusterLife.RUNNING
-    assert (desk.cluster("a").wait_us, desk.cluster("a").deploy_us, desk.cluster("a").load_us) == (
-        0,
-        12 * SECOND_US,
-        4 * SECOND_US,
-    )
+    running = desk.cluster("a")
+    assert (running.wait_us, running.deploy_us, running.load_us) == (0, 12 * SECOND_US, 4 * SECOND_US)
     desk.done("membership:a")
     desk.release(A)
     assert desk.refusal() == ""
@@ -139,14 +135,12 @@ def test_files_that_were_closed_for_a_save_are_told_by_themselves_however_it_end
     assert effect.close_us == 7
     rows = [{"path": "/output/x", "bytes": 5, "client": "DFSClient_1", "host": "node02"}]
     said = [{"cluster": "a", "files": rows, "count": 1}]
-    facts: Facts = {"closed": rows, "closed_count": 1}
-    key, version, error = effect.key, effect.version, "/output/y is still open"
-    desk.tell(Failed(at_us=desk.now_us, effect=key, version=version, error=error, facts=facts))
+    desk.failed("cluster:a", "/output/y is still open", closed=rows, closed_count=1)
     assert desk.said("files-closed") == said
     assert [reason.keys() & {"closed", "closed_count"} for reason in desk.said("not-reached")] == [set()]
     assert alerts.about(desk.cluster("a"), ClusterAlert.STAGE)
     desk.wake()
-    desk.tell(Done(at_us=desk.now_us, effect=key, version=version, facts=facts))
+    desk.answer("cluster:a", closed=rows, closed_count=1)
     assert desk.said("files-closed") == said
     assert desk.cluster("a").life is ClusterLife.RETIRING
     assert not alerts.about(desk.cluster("a"), ClusterAlert.STAGE)
@@ -208,9 +202,9 @@ def test_members_that_failed_to_be_told_are_told_later_and_the_alert_ends() -> N
 
 def test_late_answers_about_members_are_history() -> None:
     desk = Desk.running("a", count=4)
-    desk.tell(Done(at_us=desk.now_us, effect="membership:a", version=1))
+    desk.done("membership:a", version=1)
     assert desk.codes() == ["late-answer"]
-    desk.tell(Done(at_us=desk.now_us, effect="membership:z", version=1))
+    desk.done("membership:z", version=1)
     assert desk.codes() == ["late-answer"]
 
 
@@ -223,10 +217,8 @@ def test_one_that_cannot_be_read_is_frozen_after_a_while_and_thaws() -> None:
     assert desk.cluster("a").unreadable_us is None
     desk.now_s = 8
     desk.sample(a={"error": "no route"})
-    assert (desk.cluster("a").unreadable_us, desk.cluster("a").alert) == (
-        8 * SECOND_US,
-        "its masters cannot be read: no route",
-    )
+    assert desk.cluster("a").unreadable_us == 8 * SECOND_US
+    assert desk.cluster("a").alert == "its masters cannot be read: no route"
     facts = desk.tick(b=1000)
     assert facts["verdict"] == "unbalanced"
     assert desk.sizes() == {"a": 2, "b": 8}
@@ -258,14 +250,21 @@ def _quiet_tick(desk: Desk, **reading: object) -> None:
     desk.wake()
 
 
-def test_tasks_that_ran_between_two_readings_are_no_idleness() -> None:
+@pytest.mark.parametrize(
+    "counter",
+    [
+        pytest.param("tasks_done", id="tasks that ran between two readings"),
+        pytest.param("hdfs_ops", id="users who only read and write files"),
+    ],
+)
+def test_what_was_counted_since_the_last_reading_is_no_idleness(counter: str) -> None:
     desk = Desk.running("a", count=4, idle_us=50 * SECOND_US)
-    for done in range(8):
-        _quiet_tick(desk, tasks_done=done)
+    for count in range(8):
+        _quiet_tick(desk, **{counter: count})
         assert desk.cluster("a").life is ClusterLife.RUNNING
     for _ in range(4):
         assert desk.cluster("a").life is ClusterLife.RUNNING
-        _quiet_tick(desk, tasks_done=8)
+        _quiet_tick(desk, **{counter: 8})
     assert desk.cluster("a").life is ClusterLife.SAVING
 
 
@@ -276,18 +275,6 @@ def test_one_that_cannot_be_read_is_not_retired() -> None:
         desk.sample(a={"error": "no answer"})
         desk.tick()
     assert desk.cluster("a").life is ClusterLife.RUNNING
-
-
-def test_use_of_hdfs_alone_is_no_idleness() -> None:
-    """Users who only read and write files give no job to YARN."""
-    desk = Desk.running("a", count=4, idle_us=50 * SECOND_US)
-    for ops in range(8):
-        _quiet_tick(desk, hdfs_ops=ops)
-        assert desk.cluster("a").life is ClusterLife.RUNNING
-    for _ in range(4):
-        assert desk.cluster("a").life is ClusterLife.RUNNING
-        _quiet_tick(desk, hdfs_ops=8)
-    assert desk.cluster("a").life is ClusterLife.SAVING
 
 
 def test_a_counter_of_use_that_is_not_known_says_nothing() -> None:
@@ -385,10 +372,7 @@ def test_a_node_that_cannot_be_used_does_not_end_a_deployment(bad: str, fact: st
     """One that refuses or is away is replaced, also the one for the masters; it serves again once it was wiped."""
     desk = Desk(4)
     desk.request("a")
-    version = desk.state.pending["cluster:a"].version
-    facts = {fact: bad}
-    key = "cluster:a"
-    desk.tell(Failed(at_us=desk.now_us, effect=key, version=version, error="its lease is empty", facts=facts))
+    desk.failed("cluster:a", "its lease is empty", **{fact: bad})  # type: ignore[arg-type]
     assert desk.cluster("a").life is ClusterLife.DEPLOYING
     assert desk.node(bad).life is NodeLife.CLEANING
     (deploy,) = desk.latest(Deploy)
@@ -398,7 +382,7 @@ def test_a_node_that_cannot_be_used_does_not_end_a_deployment(bad: str, fact: st
     assert deploy.master in deploy.members
     desk.see(bad, Condition.FAILED, "its lease is empty")
     assert (desk.node(bad).life, desk.node(bad).owner) == (NodeLife.LOST, None)
-    desk.done(key)
+    desk.done("cluster:a")
     assert desk.cluster("a").life is ClusterLife.LOADING
     desk.see(bad, Condition.CLEAN)
     assert desk.node(bad).life is NodeLife.FREE
@@ -408,14 +392,7 @@ def test_a_deployment_without_its_release_is_given_up_at_once() -> None:
     """A release that the controller's cache lacks and cannot fetch is lacking a moment later as well, on any node."""
     desk = Desk(2, how=settings(deploy_attempts=3))
     desk.request("a")
-    lacking = Failed(
-        at_us=desk.now_us,
-        effect="cluster:a",
-        version=desk.state.pending["cluster:a"].version,
-        error="the controller's cache lacks Hadoop 3.5.0",
-        facts={"no_release": True},
-    )
-    desk.tell(lacking)
+    desk.failed("cluster:a", "the controller's cache lacks Hadoop 3.5.0", no_release=True)
     assert desk.cluster("a").failed == "the controller's cache lacks Hadoop 3.5.0"
     assert set(desk.lives("a").values()) == {"cleaning"}
 
@@ -427,19 +404,15 @@ def test_without_another_node_a_deployment_waits_until_one_is_free(fact: str) ->
     desk.request("a")
     bad, key = "node04", "cluster:a"
     for _ in range(9):
-        version = desk.state.pending[key].version
-        facts = {fact: bad}
-        desk.tell(Failed(at_us=desk.now_us, effect=key, version=version, error="its lease is empty", facts=facts))
+        desk.failed(key, "its lease is empty", **{fact: bad})  # type: ignore[arg-type]
         assert desk.cluster("a").life is ClusterLife.DEPLOYING
         assert desk.cluster("a").alert.startswith("its lease is empty. Its deployment goes on when node04 answers")
         assert desk.node(bad).life is NodeLife.JOINING
-        desk.now_s = desk.state.pending[key].deadline_us / 1e6
-        assert "asked-again" in desk.wait(0)
+        assert "asked-again" in desk.wait_for(key)
     desk.release("b", discard=True, force=True)
     for node in ("node01", "node02"):
         desk.see(node, Condition.CLEAN)
-    version = desk.state.pending[key].version
-    desk.tell(Failed(at_us=desk.now_us, effect=key, version=version, error="its lease is empty", facts=facts))
+    desk.failed(key, "its lease is empty", **{fact: bad})  # type: ignore[arg-type]
     assert (desk.node(bad).life, desk.cluster("a").alert) == (NodeLife.CLEANING, "")
     desk.done(key)
     assert desk.cluster("a").life is ClusterLife.LOADING
@@ -449,8 +422,7 @@ def test_a_deployment_that_does_not_end_in_time_has_no_more_tries_than_one_that_
     desk = Desk(2, how=settings(deploy_attempts=2, period_us=10**12))
     desk.request("a")
     for _ in range(5):
-        desk.now_s = desk.state.pending["cluster:a"].deadline_us / 1e6
-        assert "asked-again" in desk.wait(0)
+        assert "asked-again" in desk.wait_for("cluster:a")
     desk.failed("cluster:a", "Maven failed")
     assert "gave-up" in desk.codes()
 
@@ -459,15 +431,11 @@ def test_tries_without_a_node_that_is_away_do_not_count_against_a_deployment() -
     """Once it answers, what would be the same on every node has its own tries, and ends it only then."""
     desk = Desk(2, how=settings(deploy_attempts=2, period_us=10**12))
     desk.request("a")
-    key, facts = "cluster:a", {"away": "node02"}
     for _ in range(9):
-        version = desk.state.pending[key].version
-        desk.tell(Failed(at_us=desk.now_us, effect=key, version=version, error="no answer", facts=facts))
-        desk.now_s = desk.state.pending[key].deadline_us / 1e6
-        desk.wait(0)
-    desk.failed(key, "Maven failed")
+        desk.failed("cluster:a", "no answer", away="node02")
+        desk.wait_for("cluster:a")
+    desk.failed("cluster:a", "Maven failed")
     assert desk.cluster("a").life is ClusterLife.DEPLOYING
-    desk.now_s = desk.state.pending[key].deadline_us / 1e6
-    desk.wait(0)
-    desk.failed(key, "Maven failed")
+    desk.wait_for("cluster:a")
+    desk.failed("cluster:a", "Maven failed")
     assert desk.cluster("a").failed == "Maven failed"

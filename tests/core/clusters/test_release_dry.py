@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.values.events import Done
 from fawkes.core.values.model import ClusterId, ClusterLife, Facts
 from tests.support.desk import Desk
 
@@ -60,7 +59,6 @@ def test_a_dry_run_does_not_stand_in_the_way_of_a_release() -> None:
     asked(desk, ask="dry")
     assert desk.refusal() == "overtaken"
     assert desk.state.pending["survey:a"].effect == effect
-    version = desk.state.pending["survey:a"].version
-    desk.tell(Done(at_us=desk.now_us, effect="survey:a", version=version, facts={"undeclared": [], "applications": []}))
+    desk.answer("survey:a", undeclared=[], applications=[])
     assert desk.refusal() == ""
     assert desk.state.clusters[A].life is ClusterLife.SAVING

@@ -49,22 +49,10 @@ def reply(desk: Desk) -> Any:
     return desk.reply().facts
 
 
-def settle_all(desk: Desk) -> None:
-    for name in list(desk.state.clusters):
-        desk.settle(name)
-
-
-def leave_all(desk: Desk) -> None:
-    for state in list(desk.state.nodes.values()):
-        if state.life is NodeLife.DRAINING:
-            desk.see(state.node.id, Condition.DRAINED)
-            desk.see(state.node.id, Condition.CLEAN)
-
-
 def test_a_held_cluster_neither_gets_nor_gives_nodes_and_the_others_are_balanced() -> None:
     desk = Desk.running("a", "b")
     desk.tick(a=30, b=10)
-    settle_all(desk)
+    desk.settle_all()
     assert desk.sizes() == {"a": 8, "b": 2}
     hold(desk, "a")
     facts: Any = desk.tick(a=1, b=1000)
@@ -74,7 +62,7 @@ def test_a_held_cluster_neither_gets_nor_gives_nodes_and_the_others_are_balanced
     # Nothing moves by a target of before the hold; the next tick decides.
     assert desk.sizes() == {"a": 8, "b": 2}
     desk.tick(a=1, b=1000)
-    leave_all(desk)
+    desk.clean_all()
     assert desk.sizes() == {"a": 2, "b": 8}
 
 
@@ -88,7 +76,7 @@ def test_a_held_cluster_does_not_grow_by_the_target_that_it_had() -> None:
             desk.see(node, Condition.FAILED, "no java")
             break
     before = desk.sizes()["a"]
-    leave_all(desk)
+    desk.clean_all()
     desk.wait(5)
     assert desk.sizes()["a"] == before
     assert A not in desk.state.last_tick.targets
@@ -97,7 +85,7 @@ def test_a_held_cluster_does_not_grow_by_the_target_that_it_had() -> None:
 def test_a_held_cluster_gives_nothing_to_an_admission_and_is_not_retired() -> None:
     desk = Desk.running("a", count=6, idle_us=40 * SECOND_US)
     desk.tick(a=30)
-    settle_all(desk)
+    desk.settle_all()
     assert desk.sizes() == {"a": 6}
     hold(desk, "a")
     desk.request("b", 2)
@@ -115,14 +103,14 @@ def test_a_held_cluster_gives_nothing_to_an_admission_and_is_not_retired() -> No
 def test_a_held_node_stays_where_it_is() -> None:
     desk = Desk.running("a", "b")
     desk.tick(a=30, b=10)
-    settle_all(desk)
+    desk.settle_all()
     mine = [n for n in sorted(desk.state.nodes_of(A)) if desk.node(n).role == "transient"]
     for node in mine[:4]:
         hold(desk, node)
     facts: Any = desk.tick(a=10, b=30)
     # Two core nodes and the four that are held: two of eight may go.
     assert facts["clusters"]["a"]["target"] == 6
-    leave_all(desk)
+    desk.clean_all()
     assert desk.sizes() == {"a": 6, "b": 4}
     assert set(mine[:4]) <= set(desk.state.nodes_of(A))
 
@@ -130,13 +118,13 @@ def test_a_held_node_stays_where_it_is() -> None:
 def test_a_held_node_that_leaves_goes_on_leaving() -> None:
     desk = Desk.running("a", "b")
     grow(desk, "a", 3)
-    settle_all(desk)
+    desk.settle_all()
     shrink(desk, "a", node="node07")
     hold(desk, "node07")
     assert grow(desk, "a", node="node07") == "node-held"
     desk.tick(a=1000, b=1)
     assert desk.node("node07").life is NodeLife.DRAINING
-    leave_all(desk)
+    desk.clean_all()
     assert desk.node("node07").life is NodeLife.FREE
 
 
@@ -199,7 +187,7 @@ def test_a_grow_by_hand_joins_nodes_and_holds_the_cluster() -> None:
     assert reply(desk) == {"cluster": "a", "nodes": ["node05", "node06", "node07"], "until_us": desk.now_us + 10**8}
     assert {n: r for n in ("node05", "node07") if (r := desk.node(n).owner)} == {"node05": "a", "node07": "a"}
     assert all("as an operator asked" in sentence(r) for r in desk.last.reasons if r.code == "grow")
-    settle_all(desk)
+    desk.settle_all()
     desk.tick(a=1, b=1000)
     assert desk.sizes()["a"] == 5
 
@@ -207,7 +195,7 @@ def test_a_grow_by_hand_joins_nodes_and_holds_the_cluster() -> None:
 def test_without_a_hold_balancing_may_undo_it() -> None:
     desk = Desk.running("a", "b")
     grow(desk, "a", 3)
-    settle_all(desk)
+    desk.settle_all()
     desk.tick(a=1, b=1000)
     assert desk.sizes()["a"] == 2
 
@@ -269,12 +257,12 @@ def test_a_shrink_that_cannot_be_moves_nothing(words: tuple[str, int, str], code
 def test_nodes_that_leave_by_hand_leave_as_all_do_and_count_in_the_budget() -> None:
     desk = Desk.running("a", "b", max_moves_fraction=0.5, max_moves_window_us=10**9)
     grow(desk, "a", 3)
-    settle_all(desk)
+    desk.settle_all()
     assert shrink(desk, "a", 2, for_s=100) == ""
     assert len(desk.state.last_tick.moved_us) == 2
     gone = reply(desk)["nodes"]
     assert all(desk.node(n).life is NodeLife.DRAINING for n in gone)
-    leave_all(desk)
+    desk.clean_all()
     assert all(desk.node(n).life is NodeLife.FREE for n in gone)
     assert desk.sizes()["a"] == 3
 
@@ -308,7 +296,7 @@ def test_the_next_tick_is_foreseen_as_it_comes() -> None:
 def test_readings_of_the_whole_period_count_for_a_tick_that_is_far_away() -> None:
     desk = Desk.running("a", "b")
     desk.tick(a=20, b=20)
-    settle_all(desk)
+    desk.settle_all()
     desk.now_s += 2
     reasons = plan(desk).decision.reasons
     (tick,) = (r.facts for r in reasons if r.code == "tick")

@@ -21,19 +21,6 @@ def rows(facts: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     return facts["clusters"]  # type: ignore[no-any-return]
 
 
-def settle_all(desk: Desk) -> None:
-    for name in list(desk.state.clusters):
-        desk.settle(name)
-
-
-def leave_all(desk: Desk) -> None:
-    for state in list(desk.state.nodes.values()):
-        name = state.node.id
-        if state.life is NodeLife.DRAINING:
-            desk.see(name, Condition.DRAINED)
-            desk.see(name, Condition.CLEAN)
-
-
 def test_a_tick_tells_all_its_figures() -> None:
     desk = Desk.running("a", "b", tau=10 / 9)
     facts: Mapping[str, Any] = desk.tick(a=30, b=10)
@@ -60,7 +47,7 @@ def test_a_tick_tells_all_its_figures() -> None:
 def test_shares_are_the_means_since_the_tick_before() -> None:
     desk = Desk.running("a", "b")
     desk.tick(a=500, b=500)
-    settle_all(desk)
+    desk.settle_all()
     assert desk.sizes() == {"a": 5, "b": 5}
     facts = desk.tick(a=500, b=500)
     assert (rows(facts)["a"]["share"], rows(facts)["b"]["share"]) == (0.5, 0.5)
@@ -85,7 +72,7 @@ def test_shares_count_capacity_and_not_nodes() -> None:
     desk.up("b")
     facts = desk.tick(a=1, b=1)
     assert rows(facts)["a"]["share"] == pytest.approx(2 / 6)
-    settle_all(desk)
+    desk.settle_all()
     facts = desk.tick(a=1, b=1)
     assert rows(facts)["a"]["share"] == pytest.approx(0.5)
 
@@ -100,7 +87,7 @@ def test_below_the_threshold_nothing_moves(measure: Discrimination) -> None:
 def test_no_demand_at_all_keeps_the_shares() -> None:
     desk = Desk.running("a", "b")
     desk.tick(a=900, b=100)
-    settle_all(desk)
+    desk.settle_all()
     before = desk.sizes()
     for _ in range(2):
         assert desk.tick(a=0, b=0)["verdict"] == "no-weights"
@@ -144,7 +131,7 @@ def test_the_equal_baseline_divides_by_the_number_of_mr_clusters() -> None:
 def test_moves_need_as_many_confirmations_as_are_asked_for() -> None:
     desk = Desk.running("a", "b", confirmations=3)
     assert [desk.tick(a=30, b=10)["verdict"] for _ in range(3)] == ["confirming", "confirming", "unbalanced"]
-    settle_all(desk)
+    desk.settle_all()
     assert desk.tick(a=30, b=10)["verdict"] in ("balanced", "as-balanced-as-possible")
 
 
@@ -158,13 +145,13 @@ def test_moves_settle_before_the_next_ones_begin() -> None:
     desk = Desk.running("a", "b", settle_after_grow_us=30 * SECOND_US, settle_after_shrink_us=50 * SECOND_US)
     desk.tick(a=30, b=10)
     assert desk.tick(a=10, b=30)["verdict"] == "settling"  # still joining
-    settle_all(desk)
+    desk.settle_all()
     joined_s = desk.now_s
     while desk.tick(a=10, b=30)["verdict"] == "settling":
         pass
     assert 30 <= desk.now_s - joined_s < 60
-    leave_all(desk)
-    settle_all(desk)
+    desk.clean_all()
+    desk.settle_all()
     left_s = desk.now_s
     while desk.tick(a=30, b=10)["verdict"] == "settling":
         pass
@@ -174,15 +161,15 @@ def test_moves_settle_before_the_next_ones_begin() -> None:
 def test_a_budget_bounds_what_begins_to_leave_within_its_window() -> None:
     desk = Desk.running("a", "b", count=20, max_moves_fraction=0.25, max_moves_window_us=50 * SECOND_US)
     desk.tick(a=1000, b=1)
-    settle_all(desk)
+    desk.settle_all()
     assert desk.sizes() == {"a": 18, "b": 2}
     given = []
     for _ in range(6):
         before = desk.sizes()["a"]
         desk.tick(a=1, b=1000)
         given.append(before - desk.sizes()["a"])
-        leave_all(desk)
-        settle_all(desk)
+        desk.clean_all()
+        desk.settle_all()
     # A quarter of the 16 movable nodes within 50 s: in the ticks at 0, 20 and 40 s four together.
     assert given == [4, 0, 0, 4, 0, 0]
     assert desk.said("budget") == [{"cluster": "a", "wanted": 8, "granted": 0}]
@@ -193,7 +180,7 @@ def test_a_budget_is_spent_by_what_leaves_and_not_by_what_should() -> None:
         "a", "b", count=20, growth=Role.TRANSIENT_CORE, max_moves_fraction=0.5, max_moves_window_us=10**12
     )
     desk.tick(a=1000, b=1)
-    settle_all(desk)
+    desk.settle_all()
     for number in range(5, 14):
         desk.see(f"node{number:02d}", Condition.LOST, "it has data, and has to come back")
     desk.tick(a=1, b=1000)
@@ -205,7 +192,7 @@ def test_a_budget_is_spent_by_what_leaves_and_not_by_what_should() -> None:
 def test_a_small_budget_is_at_least_one_node() -> None:
     desk = Desk.running("a", "b", count=8, max_moves_fraction=0.01, max_moves_window_us=10 * SECOND_US)
     desk.tick(a=1000, b=1)
-    settle_all(desk)
+    desk.settle_all()
     desk.tick(a=1, b=1000)
     assert desk.sizes()["a"] == 5
 
@@ -213,7 +200,7 @@ def test_a_small_budget_is_at_least_one_node() -> None:
 def test_what_is_leaving_comes_back_before_anybody_else_shrinks() -> None:
     desk = Desk.running("a", "b", transient_leave_us=3600 * SECOND_US)
     desk.tick(a=1000, b=1)
-    settle_all(desk)
+    desk.settle_all()
     desk.tick(a=1, b=1000)
     left = {n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING}
     assert len(left) == 6
@@ -226,7 +213,7 @@ def test_what_is_leaving_comes_back_before_anybody_else_shrinks() -> None:
 def test_moves_in_flight_are_not_ordered_twice() -> None:
     desk = Desk.running("a", "b", transient_leave_us=3600 * SECOND_US)
     desk.tick(a=1000, b=1)
-    settle_all(desk)
+    desk.settle_all()
     desk.tick(a=500, b=500)
     assert len(desk.said("shrink")) == 3
     for _ in range(3):
@@ -250,7 +237,7 @@ def test_a_pause_is_a_verdict() -> None:
 def test_too_many_lost_nodes_stop_all_voluntary_moves() -> None:
     desk = Desk.running("a", "b")
     desk.tick(a=100, b=100)
-    settle_all(desk)
+    desk.settle_all()
     for number in (5, 6, 7, 8, 9):
         desk.see(f"node{number:02d}", Condition.LOST, "no answer")
     assert desk.tick(a=1000, b=1)["verdict"] == "halted"
@@ -275,7 +262,7 @@ def test_growth_is_of_the_kind_that_the_mr_cluster_or_the_site_says(own: Role | 
 def test_nodes_on_their_way_out_of_service_are_not_divided() -> None:
     desk = Desk.running("a", "b", transient_leave_us=3600 * SECOND_US)
     desk.tick(a=500, b=500)
-    settle_all(desk)
+    desk.settle_all()
     for name in ("node05", "node06"):
         desk.drain(name)
     facts = desk.tick(a=500, b=500)
@@ -296,7 +283,7 @@ def test_the_one_that_lacks_most_gets_the_first_free_node() -> None:
 def test_a_free_node_serves_the_targets_of_the_last_tick() -> None:
     desk = Desk.running("a", "b")
     desk.tick(a=30, b=10)
-    settle_all(desk)
+    desk.settle_all()
     desk.see("node10", Condition.LOST, "off")
     assert desk.sizes() == {"a": 7, "b": 2}
     desk.see("node10", Condition.CLEAN)
@@ -308,7 +295,7 @@ def test_those_of_which_nothing_is_known_keep_what_they_hold() -> None:
     for name in "abc":
         desk.up(name)
     desk.tick(a=100, b=100, c=100)
-    settle_all(desk)
+    desk.settle_all()
     desk.tick(a=100, b=0)
-    leave_all(desk)
+    desk.clean_all()
     assert desk.sizes() == {"a": 6, "b": 2, "c": 4}

@@ -14,7 +14,7 @@ from fawkes.core.clusters.picture import Picture, picture, restored
 from fawkes.core.deciding.pool import decide
 from fawkes.core.fairness.worth import Prices, QueuedWork, Sites, gain_s, loss_s, time_s, useful_nodes, weigh
 from fawkes.core.state.state import State, evolve
-from fawkes.core.values.events import Condition, Event, Sampled
+from fawkes.core.values.events import Event, Sampled
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Reading
 from fawkes.policy import compile_policy
 from fawkes.report.words.sentences import sentence
@@ -275,12 +275,9 @@ def read(desk: Desk, **waiting: int) -> Mapping[str, Any]:
 
 
 def settle(desk: Desk) -> None:
-    for state in list(desk.state.nodes.values()):
-        if state.life is NodeLife.DRAINING:
-            desk.see(state.node.id, Condition.DRAINED)
-            desk.see(state.node.id, Condition.CLEAN)
-    for name in list(desk.state.clusters):
-        desk.settle(name)
+    """The moves that are under way end."""
+    desk.clean_all()
+    desk.settle_all()
 
 
 def test_a_tick_says_which_moves_would_not_pay() -> None:

@@ -46,13 +46,7 @@ def runs(desk: Desk, name: str) -> None:
 def succeeds(desk: Desk, name: str, work_s: float | None = None) -> None:
     desk.job(name, Progress.SUCCEEDED, finished_us=desk.now_us)
     if work_s is not None:
-        counted(desk, name, work_s)
-
-
-def counted(desk: Desk, name: str, work_s: float) -> None:
-    key = f"work:{name}"
-    version = desk.state.pending[key].version
-    desk.tell(Done(at_us=desk.now_us, effect=key, version=version, facts={"work_us": round(work_s * SECOND_US)}))
+        desk.answer(f"work:{name}", work_us=round(work_s * SECOND_US))
 
 
 def started(desk: Desk) -> list[tuple[str, int]]:

@@ -13,7 +13,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.jobs.streaming import needed, reading_of
 from fawkes.core.streams.values import ScaleIn, ScaleUp, Shuffle, Thresholds
 from fawkes.core.values.effects import ClaimTasks, ClearSaved, SteerStream
-from fawkes.core.values.events import Condition, Progress
+from fawkes.core.values.events import Progress
 from fawkes.core.values.model import Facts, JobId, StreamSpec
 from fawkes.core.values.sight import StreamSeen, Work
 from fawkes.core.values.tags import tag_of
@@ -290,12 +290,8 @@ def test_nodes_come_for_a_stream_that_lacks_executors_and_go_when_it_needs_them_
             }
         )  # fmt: skip
         desk.wait(1)
-        for node, life in {**desk.lives("a"), **desk.lives("b")}.items():
-            if life == "draining":
-                desk.see(node, Condition.DRAINED)
-                desk.see(node, Condition.CLEAN)
-        for name in ("a", "b"):
-            desk.settle(name)
+        desk.clean_all()
+        desk.settle_all()
         return desk.sizes()
 
     assert period((0, 2), (9, 6)) == {"a": 2, "b": 4}

@@ -6,7 +6,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ArmStandby, LookAtMasters, MoveMasters
-from fawkes.core.values.events import Condition, Done, Progress
+from fawkes.core.values.events import Condition, Progress
 from fawkes.core.values.model import MoveCause, NodeId, Standby
 from tests.support.desk import Desk
 from tests.support.masters import (
@@ -325,8 +325,7 @@ def test_a_controller_that_takes_over_goes_on() -> None:
     may(desk)
     again = Desk(how=desk.state.rules.settings, state=desk.state)  # type: ignore[union-attr]
     assert arms(again) == [arms(desk)[-1]]
-    facts = {"journal": [OLD, NEW, THIRD]}
-    again.tell(Done(at_us=again.now_us, effect=KEY, version=again.state.pending[KEY].version, facts=facts))
+    again.answer(KEY, journal=[OLD, NEW, THIRD])
     assert standby(again).journal == (OLD, NEW, THIRD)
 
 

@@ -85,17 +85,7 @@ def test_an_image_that_is_gone_is_not_waited_for() -> None:
     desk = up()
     silence(desk)
     at(desk, SILENT_S)
-    generation = desk.node(OLD).generation
-    desk.tell(
-        events.NodeObserved(
-            at_us=desk.now_us,
-            node=OLD,
-            generation=generation,
-            condition=events.Condition.FAILED,
-            error="its NameNode has no image",
-            facts={"no_image": True},
-        )
-    )
+    desk.see(OLD, events.Condition.FAILED, "its NameNode has no image", no_image=True)
     assert len(desk.effects(LookAtMasters)) == 1
     assert "patience:a" not in desk.state.pending
 

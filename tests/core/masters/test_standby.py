@@ -6,7 +6,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Deploy, Host, LookAtMasters, Membership, MoveMasters, StartJob
-from fawkes.core.values.events import Failed, MastersSeen
+from fawkes.core.values.events import MastersSeen
 from fawkes.core.values.model import JobId, JobLife, NodeId, NodeLife, Promise, Standby
 from fawkes.core.values.tags import tag_of
 from tests.support.desk import Desk
@@ -53,9 +53,7 @@ def test_an_mr_cluster_of_two_promises_gets_a_journal_only_with_the_second() -> 
 def test_a_node_that_refuses_to_be_deployed_on_is_not_part_of_the_journal() -> None:
     desk = Desk(6, how=how())
     desk.request("a", 3, masters=Promise.STANDBY)
-    version = desk.state.pending["cluster:a"].version
-    refusal = Failed(at_us=desk.now_us, effect="cluster:a", version=version, error="damaged", facts={"refused": NEW})
-    desk.tell(refusal)
+    desk.failed("cluster:a", "damaged", refused=NEW)
     assert standby(desk) == Standby(journal=(OLD, THIRD, FOURTH), node=FOURTH)
     (effect,) = desk.latest(Deploy)
     assert effect.standby == standby(desk)

@@ -9,6 +9,7 @@ from fawkes.core.values.events import Condition
 from fawkes.core.values.model import NodeAlert, NodeId, NodeLife, Standby
 from tests.support.desk import Desk
 from tests.support.masters import (
+    KEY,
     NEW,
     OLD,
     PATIENCE_S,
@@ -25,7 +26,7 @@ from tests.support.masters import (
     refused,
     silence,
 )
-from tests.support.standby import FOLLOWS, JOURNAL, STANDBY_S, armed, arms, lost, not_armed, see, standby, took_over, up
+from tests.support.standby import FOLLOWS, JOURNAL, STANDBY_S, armed, arms, lost, see, standby, took_over, up
 
 FOURTH, FIFTH = NodeId("node04"), NodeId("node05")
 
@@ -78,7 +79,7 @@ def test_what_is_away_for_long_is_brought_up_again_until_it_is_there() -> None:
     see(desk, ready=False, error="it ended")
     assert not standby(desk).ready
     at(desk, STANDBY_S)
-    not_armed(desk, "no room")
+    desk.failed(KEY, "no room")
     assert cluster(desk).alert == "its second NameNode cannot take over: no room"
     at(desk, 3)
     assert len(arms(desk)) == 2

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fawkes.core.state import alerts
-from fawkes.core.values.events import Condition, NodeObserved
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import (
     Alert,
     ClusterAlert,
@@ -18,7 +18,6 @@ from fawkes.core.values.model import (
     ClusterLife,
     ClusterState,
     NodeAlert,
-    NodeId,
     NodeLife,
     NodeState,
     Role,
@@ -184,17 +183,7 @@ def no_release() -> Desk:
 
 
 def lacks(desk: Desk) -> None:
-    generation = desk.node("node03").generation
-    desk.tell(
-        NodeObserved(
-            at_us=desk.now_us,
-            node=NodeId("node03"),
-            generation=generation,
-            condition=Condition.FAILED,
-            error="Hadoop 3.5.0 is being fetched",
-            facts={"no_release": True},
-        )
-    )
+    desk.see("node03", Condition.FAILED, "Hadoop 3.5.0 is being fetched", no_release=True)
 
 
 SITUATIONS = [
@@ -239,8 +228,7 @@ def test_a_node_that_lacks_a_release_is_not_to_blame_and_goes_on_joining() -> No
         state = desk.node("node03")
         assert (state.life, state.failures, state.alert_kind) == (NodeLife.JOINING, 0, NodeAlert.NO_RELEASE)
         assert desk.codes() == ["no-release"]
-        desk.now_s = desk.state.pending["host:node03"].deadline_us / 1e6
-        desk.wait(0)
+        desk.wait_for("host:node03")
         assert [host.node for host in desk.hosts()] == ["node03"]
         lacks(desk)
     desk.wait(0)

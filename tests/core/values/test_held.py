@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fawkes.core.values.effects import Goal, Host
-from fawkes.core.values.events import Condition, Done
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import NodeId, NodeLife, Role
 from fawkes.core.values.sight import Compute, Sight, Stored
 from tests.support.desk import Desk, grown
@@ -386,6 +386,6 @@ def test_a_lost_node_that_serves_is_not_taken_back_for_what_was_seen_before() ->
 def test_a_node_of_an_mr_cluster_that_was_deployed_is_judged_from_then_on() -> None:
     desk = Desk(3)
     desk.request("a", 2)
-    desk.tell(Done(at_us=desk.now_us, effect="cluster:a", version=desk.state.pending["cluster:a"].version))
+    desk.done("cluster:a")
     desk.look("node02", Compute.LOST, Stored.DEAD)
     assert desk.node("node02").life is NodeLife.LOST

@@ -6,7 +6,7 @@ import pytest
 
 from fawkes.core.clusters.picture import Picture, picture, restored
 from fawkes.core.state.state import State, evolve
-from fawkes.core.values.events import Condition, Done
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, ClusterLife
 from fawkes.engine import rebuild
 from fawkes.store.record import from_plain, to_plain
@@ -37,7 +37,7 @@ def saving(desk: Desk) -> int:
 def test_a_doubled_saved_of_a_predecessor_does_not_wipe_the_next_of_its_name() -> None:
     desk, before = gone()
     saving(desk)
-    desk.tell(Done(at_us=desk.now_us, effect="cluster:a", version=before))
+    desk.done("cluster:a", version=before)
     assert desk.codes() == ["late-answer"]
     assert desk.state.clusters[A].life is ClusterLife.SAVING
 

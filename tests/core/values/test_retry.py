@@ -33,7 +33,7 @@ def broken_wipe() -> Desk:
     desk.look(NODE, Compute.LEFT)
     for _ in range(BROKEN_TRIES):
         desk.see(NODE, Condition.FAILED, "no answer")
-        desk.wait(desk.state.pending[f"host:{NODE}"].deadline_us / SECOND_US - desk.now_s)
+        desk.wait_for(f"host:{NODE}")
     desk.see(NODE, Condition.FAILED, "no answer")
     return desk
 

@@ -10,7 +10,7 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.state import alerts
 from fawkes.core.values.effects import Reply, Retire, Save, Survey
-from fawkes.core.values.events import Done, Failed
+from fawkes.core.values.events import Done
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife
 from fawkes.core.values.settings import Settings
@@ -38,8 +38,7 @@ def silent(**changes: object) -> Desk:
 
 
 def answer(desk: Desk, facts: Mapping[str, object] = CLEAN) -> None:
-    version = desk.state.pending[KEY].version
-    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=version, facts=facts))
+    desk.answer(KEY, **facts)
 
 
 def test_a_release_is_answered_only_when_the_survey_is() -> None:
@@ -129,8 +128,7 @@ def test_whoever_gives_up_data_and_applications_waits_for_no_survey() -> None:
 def test_a_survey_that_fails_refuses_the_release(discard: bool, force: bool) -> None:
     desk = silent()
     desk.release("a", discard=discard, force=force)
-    version = desk.state.pending[KEY].version
-    desk.tell(Failed(at_us=desk.now_us, effect=KEY, version=version, error="the NameNode is in safe mode"))
+    desk.failed(KEY, "the NameNode is in safe mode")
     assert desk.replies()["q"] == "survey-failed"
     assert desk.cluster("a").life is ClusterLife.RUNNING
     assert KEY not in desk.state.pending
