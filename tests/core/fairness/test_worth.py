@@ -280,11 +280,17 @@ def settle(desk: Desk) -> None:
     desk.settle_all()
 
 
-def test_a_tick_says_which_moves_would_not_pay() -> None:
+def even() -> Desk:
+    """Both have as much to do, and six nodes each."""
     desk = two()
     read(desk, a=60, b=60)
     settle(desk)
     assert desk.sizes() == {"a": 6, "b": 6}
+    return desk
+
+
+def test_a_tick_says_which_moves_would_not_pay() -> None:
+    desk = even()
     facts = read(desk, a=8, b=4)
     assert facts["verdict"] == "not-worth"
     assert desk.sizes() == {"a": 6, "b": 6}
@@ -349,17 +355,13 @@ def test_the_same_tick_moves_without_the_setting() -> None:
 
 
 def test_a_drain_that_somebody_asked_for_is_never_held_back() -> None:
-    desk = two()
-    read(desk, a=60, b=60)
-    settle(desk)
+    desk = even()
     desk.drain("node12", reason="repair")
     assert desk.node("node12").life is NodeLife.DRAINING
 
 
 def test_an_admission_is_never_held_back() -> None:
-    desk = two()
-    read(desk, a=60, b=60)
-    settle(desk)
+    desk = even()
     desk.request("c", 2)
     assert sum(state.life is NodeLife.DRAINING for state in desk.state.nodes.values()) == 2
 
@@ -376,9 +378,7 @@ def test_the_stages_of_moves_are_timed_and_survive_a_picture() -> None:
 
 
 def test_a_load_is_forgotten_slowly() -> None:
-    desk = two()
-    read(desk, a=60, b=60)
-    settle(desk)
+    desk = even()
     read(desk, a=300, b=0)
     settle(desk)
     assert 0 < desk.state.last_tick.loads[B]["jobs"] < 60  # type: ignore[index]
@@ -398,9 +398,7 @@ def test_times_are_seconds() -> None:
 
 
 def test_one_without_load_gives_all_but_the_minimum_to_one_with_much() -> None:
-    desk = two()
-    read(desk, a=60, b=60)
-    settle(desk)
+    desk = even()
     for _ in range(30):
         read(desk, a=2000, b=0)
         settle(desk)
