@@ -28,7 +28,7 @@ from fawkes.core.values.model import (
 )
 from fawkes.core.values.settings import Settings
 from fawkes.core.values.sight import Attempt, Blocks, Compute, Sight, Stored
-from fawkes.engine import Engine
+from fawkes.engine import Difference, Engine, replay
 from fawkes.policy import compile_policy
 from fawkes.policy.admission import compile_admission
 from fawkes.policy.preemption import compile_preemption
@@ -377,6 +377,10 @@ class Desk:
     def cluster(self, name: str) -> ClusterState:
         """An MR-cluster."""
         return self.state.clusters[ClusterId(name)]
+
+    def decided_otherwise(self) -> list[Difference]:
+        """The steps of which their events alone make another decision."""
+        return list(replay(self.store.entries(), compile_policy, compile_admission, compile_preemption))
 
     def node(self, node: str) -> NodeState:
         """A node."""

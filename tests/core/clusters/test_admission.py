@@ -69,8 +69,7 @@ def test_when_one_leaves_the_head_is_tried_again() -> None:
     desk.up("a", 6)
     desk.request("b", 5)
     desk.release("a", discard=True)
-    for node in sorted(desk.state.nodes_of(ClusterId("a"))):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     assert life(desk, "b") is ClusterLife.DEPLOYING
     assert ClusterId("a") not in desk.state.clusters
 
@@ -123,8 +122,9 @@ def test_the_neediest_gives_no_more_than_its_surplus() -> None:
 
 
 def test_an_admission_waits_for_no_threshold_and_no_damping() -> None:
-    slow = {"settle_after_grow_us": 10**12, "settle_after_shrink_us": 10**12, "max_moves_fraction": 0.01}
-    desk = Desk.running("a", tau=10**9, confirmations=99, **slow)
+    long_us = 10**12
+    damped = {"tau": 10**9, "confirmations": 99, "settle_after_grow_us": long_us, "settle_after_shrink_us": long_us}
+    desk = Desk.running("a", max_moves_fraction=0.01, **damped)
     # By hand, since no tick ever moves with such damping.
     evolve(desk.state, 0, [replace(NO_TICK, targets={ClusterId("a"): 10}, weights={ClusterId("a"): 1.0})])
     desk.pause("x")

@@ -64,9 +64,7 @@ def finish(desk: Desk) -> None:
     for name in list(desk.state.clusters):
         if desk.state.clusters[name].life is ClusterLife.SAVING:
             desk.done(Key.CLUSTER.of(name))
-    for node in list(desk.state.nodes.values()):
-        if node.life is NodeLife.CLEANING:
-            desk.see(node.node.id, Condition.CLEAN)
+    desk.clean_all()
 
 
 def test_nothing_is_released_before_every_survey_is_answered() -> None:

@@ -44,8 +44,7 @@ def test_from_request_to_gone_with_the_times_of_the_paper() -> None:
     desk.done("cluster:a")
     assert desk.cluster("a").life is ClusterLife.RETIRING
     assert desk.cluster("a").save_us == 2 * SECOND_US
-    for node in ("node01", "node02"):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     assert desk.codes()[-1] == "gone"
     assert not desk.state.clusters
     assert desk.state.counts.free == 4
@@ -88,8 +87,7 @@ def test_a_stage_that_fails_is_tried_again_and_given_up_in_the_end(stage: str) -
         desk.done("cluster:a")
     assert desk.cluster("a").life is ClusterLife.RETIRING
     assert not desk.state.jobs
-    for node in ("node01", "node02"):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     assert desk.said("gone") == [{"cluster": "a", "failed": "no such folder"}]
 
 
@@ -317,8 +315,7 @@ def test_a_forced_release_ends_all_jobs_with_the_mr_cluster() -> None:
     assert not [key for key in desk.state.pending if key.startswith(("job:", "limit:"))]
     desk.job("a-0", Progress.CANCELLED)
     assert desk.codes() == ["late-answer"]
-    for node in ("node01", "node02"):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     assert not desk.state.clusters
 
 
@@ -337,8 +334,7 @@ def test_a_new_mr_cluster_of_an_old_name_has_no_past() -> None:
     desk.settle("a")
     assert desk.sizes() == {"a": 10}
     desk.release(A, discard=True)
-    for node in sorted(desk.state.nodes_of(A)):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     desk.up("a")
     assert desk.sizes() == {"a": 2}, "the targets of the one before are no targets of this one"
     assert not desk.state.jobs_of(A)
@@ -357,8 +353,7 @@ def test_job_ids_are_free_again_with_the_next_mr_cluster_of_the_name() -> None:
     desk = Desk.running("a", count=6)
     desk.submit("a", 1)
     desk.release(A, discard=True, force=True)
-    for node in ("node01", "node02"):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     desk.up("a")
     desk.submit("a", 1)
     assert desk.refusal() == ""
@@ -410,8 +405,7 @@ def test_without_another_node_a_deployment_waits_until_one_is_free(fact: str) ->
         assert desk.node(bad).life is NodeLife.JOINING
         assert "asked-again" in desk.wait_for(key)
     desk.release("b", discard=True, force=True)
-    for node in ("node01", "node02"):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     desk.failed(key, "its lease is empty", **{fact: bad})  # type: ignore[arg-type]
     assert (desk.node(bad).life, desk.cluster("a").alert) == (NodeLife.CLEANING, "")
     desk.done(key)

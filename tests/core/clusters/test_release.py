@@ -33,11 +33,6 @@ def loading(count: int = 4, **how: object) -> Desk:
     return desk
 
 
-def wiped(desk: Desk) -> None:
-    for node in NODES:
-        desk.see(node, Condition.CLEAN)
-
-
 def worldly(desk: Desk) -> list[Effect]:
     """The effects of the latest decision on nodes and MR-clusters."""
     return [e for e in desk.last.effects if isinstance(e, Deploy | Load | Save | Retire | Host)]
@@ -56,7 +51,7 @@ def test_what_was_begun_stops_and_the_nodes_are_wiped() -> None:
     assert sorted(desk.state.pending) == ["cluster:a", "host:node01", "host:node02", "tick"]
     assert desk.said("released") == [{"cluster": "a", "by": "ann", "discard": False}]
     assert desk.said("called-off") == [{"cluster": "a", "life": "deploying", "took_us": 3 * SECOND_US}]
-    wiped(desk)
+    desk.clean_all()
     assert desk.said("gone") == [{"cluster": "a", "failed": ""}]
     assert desk.state.counts.free == 4
     assert desk.state.promised == 0
@@ -71,7 +66,7 @@ def test_answers_of_what_was_stopped_are_history() -> None:
     for condition in (Condition.SERVING, Condition.LOST):
         desk.see("node01", condition, "late")
     assert desk.lives("a") == dict.fromkeys(NODES, "cleaning")
-    wiped(desk)
+    desk.clean_all()
     desk.done("cluster:a", version=version)
     assert desk.codes() == ["late-answer"]
 
@@ -102,7 +97,7 @@ def test_between_two_tries_it_is_not_tried_again() -> None:
     for _ in range(3):
         desk.wake()
         assert not [e for e in worldly(desk) if isinstance(e, Deploy | Load)]
-    wiped(desk)
+    desk.clean_all()
     assert not desk.state.clusters
 
 
@@ -116,12 +111,12 @@ def test_the_end_of_what_was_begun_is_asked_for_until_it_is_told_or_all_nodes_ar
     desk.done("cluster:a")
     assert sorted(desk.state.pending) == ["host:node01", "host:node02", "tick"]
     assert desk.state.clusters[A].life is ClusterLife.RETIRING
-    wiped(desk)
+    desk.clean_all()
     assert not desk.state.clusters
 
     other = deploying()
     other.release("a")
-    wiped(other)
+    other.clean_all()
     assert not other.state.clusters
     assert sorted(other.state.pending) == ["tick"]
 
@@ -134,7 +129,7 @@ def test_a_second_release_changes_nothing() -> None:
     assert desk.refusal() == ""
     assert [type(effect) for effect in desk.last.effects] == [Reply]
     assert desk.state.nodes == nodes
-    wiped(desk)
+    desk.clean_all()
     desk.release("a")
     assert desk.refusal() == "no-such-cluster"
 
@@ -143,7 +138,7 @@ def test_a_pause_stops_moves_and_no_release() -> None:
     desk = deploying()
     desk.pause("benchmark")
     desk.release("a")
-    wiped(desk)
+    desk.clean_all()
     assert not desk.state.clusters
 
 
@@ -187,7 +182,7 @@ def test_the_node_of_the_masters_leaves_with_its_mr_cluster_and_not_before() -> 
     desk.release("a", force=True)
     desk.tell(ask)
     assert desk.refusal() == ""
-    wiped(desk)
+    desk.clean_all()
     assert (desk.node("node01").life, desk.node("node02").life) == (NodeLife.OUT, NodeLife.FREE)
     desk.undrain("node01")
     assert desk.state.counts.free == 4
@@ -200,7 +195,7 @@ def test_a_core_node_of_one_that_is_being_saved_may_be_drained() -> None:
     assert desk.refusal() == ""
     assert desk.lives("a") == dict.fromkeys(NODES, "serving"), "nothing leaves before it is saved"
     desk.done("cluster:a")
-    wiped(desk)
+    desk.clean_all()
     assert (desk.node("node01").life, desk.node("node02").life) == (NodeLife.FREE, NodeLife.OUT)
 
 
@@ -216,8 +211,7 @@ def test_a_controller_that_is_killed_right_after_goes_on() -> None:
         stop = new.state.pending["cluster:a"].effect
         assert isinstance(stop, Retire), "the world may be one in which the stage still goes on"
         assert worldly(new) == [stop, *(Host(NodeId(n), A, None, 1) for n in left)]
-        for node in left:
-            new.see(node, Condition.CLEAN)
+        new.clean_all()
         assert not new.state.clusters
         assert new.state.counts.free == 4
 
@@ -253,7 +247,7 @@ def test_a_job_that_came_too_late_does_not_bring_it_back() -> None:
     desk.release("a", force=True, discard=True)
     desk.job("a-1", Progress.RUNNING)
     assert desk.codes() == ["late-answer"]
-    wiped(desk)
+    desk.clean_all()
     assert not desk.state.clusters
 
 
@@ -268,7 +262,7 @@ def test_one_that_loads_is_surveyed_and_saved_and_its_load_is_history() -> None:
     desk.done("cluster:a", version=load)
     assert (desk.codes(), desk.state.clusters[A].life) == (["late-answer"], ClusterLife.SAVING)
     desk.done("cluster:a")
-    wiped(desk)
+    desk.clean_all()
     assert desk.said("gone") == [{"cluster": "a", "failed": ""}]
 
 
@@ -299,5 +293,5 @@ def test_one_that_cannot_be_loaded_is_saved_before_it_is_wiped() -> None:
     assert desk.said("gave-up") == [{"cluster": "a", "error": "no such folder"}]
     assert [type(effect) for effect in worldly(desk)] == [Save]
     desk.done("cluster:a")
-    wiped(desk)
+    desk.clean_all()
     assert desk.said("gone") == [{"cluster": "a", "failed": "no such folder"}]

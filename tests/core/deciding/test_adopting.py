@@ -29,7 +29,6 @@ from fawkes.core.values.model import (
     Standby,
 )
 from fawkes.core.values.sight import AppLife, AppSeen, Launcher
-from fawkes.engine import replay
 from fawkes.policy import compile_policy
 from fawkes.store.record import event_of, loads, text_of
 from tests.support.desk import Desk
@@ -229,7 +228,7 @@ def test_an_adoption_is_one_event_that_is_stored_and_decided_again() -> None:
     desk = Taken(replace(FOUND, jobs=(job("a-1"), job("x", known=False))))
     (entry,) = desk.store.entries()
     assert event_of(loads(text_of(entry.event))) == entry.event
-    assert list(replay(desk.store.entries(), compile_policy)) == []
+    assert desk.decided_otherwise() == []
 
 
 def found_nodes(name: NodeId) -> st.SearchStrategy[FoundNode]:

@@ -10,9 +10,6 @@ from fawkes.core.values.effects import Effect, Reply, WakeAt
 from fawkes.core.values.events import Reloaded
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.core.values.settings import Settings
-from fawkes.engine import replay
-from fawkes.policy import compile_policy
-from fawkes.policy.admission import compile_admission
 from fawkes.report import history
 from tests.support.desk import Desk
 from tests.support.pools import admission, policy, settings, started
@@ -44,7 +41,7 @@ def test_the_ticks_after_it_go_by_the_new_policy_and_a_replay_decides_the_same()
     facts: Any = desk.tick(a=30, b=10)
     assert facts["policy"] == "EQ"
     assert facts["clusters"]["a"]["weight"] == 0.5
-    assert list(replay(desk.store.entries(), compile_policy, compile_admission)) == []
+    assert desk.decided_otherwise() == []
     assert [event.settings.policy for _, event in history.starts(desk.store)] == ["TD", "EQ"]
     news = history.news_of_settings(desk.store)
     assert news is not None
@@ -61,7 +58,7 @@ def test_nodes_that_come_are_free_and_those_that_go_leave_with_their_data_safe()
         if state.unlisted:
             assert state.life is NodeLife.OUT or state.owner == "a"
     assert desk.state.nodes[held[-1].id].unlisted
-    assert list(replay(desk.store.entries(), compile_policy, compile_admission)) == []
+    assert desk.decided_otherwise() == []
     reloaded(desk, settings())
     assert desk.state.nodes[held[-1].id].unlisted, "an event without nodes says nothing of them"
 

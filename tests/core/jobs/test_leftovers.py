@@ -6,7 +6,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ClearSaved
-from fawkes.core.values.events import Condition, Progress
+from fawkes.core.values.events import Progress
 from fawkes.core.values.model import JobId, JobLife
 from tests.support.desk import Desk
 from tests.support.pools import settings
@@ -83,8 +83,7 @@ def test_nothing_is_asked_of_an_mr_cluster_that_is_gone() -> None:
     desk.job("a-1", Progress.FAILED)
     desk.release("a")
     desk.done("cluster:a")
-    for node in list(desk.lives("a")):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     assert "a" not in desk.state.clusters
     desk.failed(KEY)
     assert KEY not in desk.state.pending

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fawkes.core.clusters.keeping import copies_needed
 from fawkes.core.masters.lost_writes import BlockGiven, BlockTrace, NewReplica, lost_writes
 from fawkes.core.state import alerts
-from fawkes.core.values.events import Condition, CopySeen, Progress, RetryAsked
+from fawkes.core.values.events import CopySeen, Progress, RetryAsked
 from fawkes.core.values.model import ClusterAlert, JobId
 from fawkes.core.values.tags import job_of, tag_of
 from fawkes.report import history
@@ -158,11 +158,9 @@ def kept(desk: Desk, name: str = "a") -> bool:
 
 def leave(desk: Desk) -> None:
     """a is given back with all that it has, and its nodes are seen clean."""
-    owned = sorted(desk.state.nodes_of(A))
     desk.release(A, discard=True, force=True)
     assert kept(desk)
-    for node in owned:
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     assert A not in desk.state.clusters
 
 

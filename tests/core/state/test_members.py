@@ -15,9 +15,7 @@ from fawkes.core.values.decision import Decision, PutPending
 from fawkes.core.values.effects import Goal, Member, Membership
 from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Role
-from fawkes.engine import replay
 from fawkes.engine.ports import Entry
-from fawkes.policy import compile_policy
 from fawkes.store.record import decision_of, loads, text_of
 from tests.support.desk import Desk
 from tests.support.pools import nodes, started
@@ -118,7 +116,7 @@ def as_it_was(entries: Iterable[Entry]) -> Iterator[Entry]:
 def test_the_same_documents_are_decided_again() -> None:
     desk = grown(6)
     one_leaves(desk)
-    assert list(replay(desk.store.entries(), compile_policy)) == []
+    assert desk.decided_otherwise() == []
 
 
 def test_a_document_that_would_name_the_node_of_another_is_unsound() -> None:

@@ -79,8 +79,7 @@ def crowded(count: int, free: int = 3, **how: object) -> Desk:
     for name in names:
         desk.up(name, 2, max_nodes=3)
     desk.tick(**dict.fromkeys(names, 100))
-    for name in names:
-        desk.settle(name)
+    desk.settle_all()
     assert desk.state.counts.free == free
     assert set(desk.sizes().values()) == {3}
     return desk
@@ -110,8 +109,7 @@ def waits_for_room(count: int) -> Desk:
     desk = Desk(pool=nodes(2 * count + 1))
     for n in range(count):
         desk.up(f"c{n:03d}", 2)
-    last = f"node{2 * count + 1}"
-    desk.drain(last)
+    desk.drain(f"node{2 * count + 1}")
     desk.release("c000", discard=True)
     desk.request("new", 2)
     assert desk.state.clusters[ClusterId("new")].life is ClusterLife.ADMITTED
@@ -148,28 +146,6 @@ def lost_and_wiped(desk: Desk) -> None:
     desk.see(node, Condition.CLEAN)
 
 
-EVENTS: dict[str, tuple[Callable[[int], Desk], Callable[[Desk], object]]] = {
-    "a node takes the place of a lost one": (crowded, joins),
-    "nodes are free and nobody needs them": (crowded, lost),
-    "a lost node is wiped and joins again": (lambda n: crowded(n, free=0), lost_and_wiped),
-    "somebody waits for room that nobody can make": (waits_for_room, lost),
-    "somebody waits and nobody can be read": (unreadable_donors, lost),
-    "a core node has nobody who takes over": (nothing_to_take_over, lost),
-    "a core node is drained and a free one takes over": (
-        crowded,
-        lambda desk: desk.drain(core(desk)),
-    ),
-    "somebody waits in a long queue": (
-        lambda n: queued(n),
-        lambda d: d.see("node02", Condition.LOST, "no power"),
-    ),
-    "nodes are free and moves are stopped": (
-        lambda n: paused(n),
-        lost,
-    ),
-}
-
-
 def queued(count: int) -> Desk:
     """Everything is promised, and many wait."""
     desk = Desk(4)
@@ -183,6 +159,19 @@ def paused(count: int) -> Desk:
     desk = crowded(count)
     desk.pause()
     return desk
+
+
+EVENTS: dict[str, tuple[Callable[[int], Desk], Callable[[Desk], object]]] = {
+    "a node takes the place of a lost one": (crowded, joins),
+    "nodes are free and nobody needs them": (crowded, lost),
+    "a lost node is wiped and joins again": (lambda n: crowded(n, free=0), lost_and_wiped),
+    "somebody waits for room that nobody can make": (waits_for_room, lost),
+    "somebody waits and nobody can be read": (unreadable_donors, lost),
+    "a core node has nobody who takes over": (nothing_to_take_over, lost),
+    "a core node is drained and a free one takes over": (crowded, lambda desk: desk.drain(core(desk))),
+    "somebody waits in a long queue": (queued, lambda desk: desk.see("node02", Condition.LOST, "no power")),
+    "nodes are free and moves are stopped": (paused, lost),
+}
 
 
 @pytest.mark.slow
@@ -222,8 +211,7 @@ def test_ranked_gives_the_smallest_first_and_forgets() -> None:
 def test_a_gone_mr_cluster_is_in_no_rank() -> None:
     desk = crowded(3)
     desk.release("c001", discard=True)
-    for node in sorted(desk.state.nodes_of(ClusterId("c001"))):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     assert {c for _, c in desk.state.donors} == {"c000", "c002"}
     assert list(desk.state.needy) == []
 

@@ -6,7 +6,6 @@ import pytest
 
 from fawkes.core.clusters.picture import Picture, picture, restored
 from fawkes.core.state.state import State, evolve
-from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, ClusterLife
 from fawkes.engine import rebuild
 from fawkes.store.record import from_plain, to_plain
@@ -21,8 +20,7 @@ def gone() -> tuple[Desk, int]:
     desk.release(A)
     saved = desk.state.pending["cluster:a"].version
     desk.done("cluster:a")
-    for node in ("node01", "node02"):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     assert A not in desk.state.clusters
     return desk, saved
 
@@ -50,8 +48,7 @@ def test_the_versions_of_a_name_only_ever_rise() -> None:
     assert desk.state.pending["cluster:a"].version > last
     # Given back before anything of it was told: the number of the first is not forgotten.
     desk.release(A)
-    for node in ("node01", "node02"):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     assert desk.state.first_version(A) > last + 1
 
 
