@@ -395,10 +395,16 @@ class Desk:
         return {c: self.state.held(c).counted for c in self.state.clusters}
 
 
-def grown(role: Role = Role.TRANSIENT_CORE, count: int = 6, **changes: object) -> Desk:
-    """MR-cluster a on node01 and node02 as core nodes, grown to ``count`` nodes that all serve; ticks are far apart."""
+def growing(role: Role = Role.TRANSIENT_CORE, count: int = 6, **changes: Any) -> Desk:
+    """MR-cluster a on node01 and node02 as core nodes, which the others of ``count`` join; ticks are far apart."""
     desk = Desk.running("a", count=count, growth=role, **{"period_us": 10**6 * SECOND_US, **changes})
     desk.tick(a=10)
-    desk.settle("a")
     assert desk.sizes() == {"a": count}
+    return desk
+
+
+def grown(role: Role = Role.TRANSIENT_CORE, count: int = 6, **changes: Any) -> Desk:
+    """The same when all of them serve."""
+    desk = growing(role, count, **changes)
+    desk.settle("a")
     return desk

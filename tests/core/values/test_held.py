@@ -10,7 +10,7 @@ from fawkes.core.values.effects import Goal, Host
 from fawkes.core.values.events import Condition
 from fawkes.core.values.model import NodeId, NodeLife, Role
 from fawkes.core.values.sight import Compute, Sight, Stored
-from tests.support.desk import Desk, grown
+from tests.support.desk import Desk, growing, grown
 from tests.support.leaving import (
     MISSING_S,
     NODE,
@@ -303,15 +303,6 @@ def failed_twice(desk: Desk) -> None:
         desk.see(NODE, Condition.FAILED, "no Java")
 
 
-def joining(role: Role = Role.TRANSIENT_CORE) -> Desk:
-    """node03 joins for the first time."""
-    desk = Desk(6, how=grown(role).state.rules.settings)  # type: ignore[union-attr]
-    desk.up("a")
-    desk.tick(a=10)
-    assert desk.node(NODE).life is NodeLife.JOINING
-    return desk
-
-
 def test_an_operator_s_drain_is_not_overwritten_by_a_quarantine_and_does_not_end_with_it() -> None:
     """A core node that comes up does not leave before another took over; meanwhile it does not come up."""
     desk = grown(Role.TRANSIENT, count=3)
@@ -336,7 +327,7 @@ def test_an_operator_s_drain_is_not_overwritten_by_a_quarantine_and_does_not_end
 
 @pytest.mark.slow
 def test_a_drain_during_a_quarantine_does_not_end_with_it() -> None:
-    desk = joining(Role.TRANSIENT)
+    desk = growing(Role.TRANSIENT)
     failed_twice(desk)
     desk.see(NODE, Condition.CLEAN)
     assert desk.node(NODE).life is NodeLife.OUT
@@ -346,7 +337,7 @@ def test_a_drain_during_a_quarantine_does_not_end_with_it() -> None:
 
 
 def test_facts_about_a_node_that_joins_or_is_wiped_change_nothing() -> None:
-    for desk in (joining(), cleaning()):
+    for desk in (growing(), cleaning()):
         before = desk.node(NODE)
         desk.look(NODE, Compute.LOST, Stored.DEAD)
         assert desk.codes() == []

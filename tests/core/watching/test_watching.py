@@ -128,10 +128,7 @@ def test_each_fact_about_a_missing_node_leaves_its_deadline_alone() -> None:
 
 def test_a_doubt_of_an_earlier_life_does_not_shorten_the_next() -> None:
     """It was about to be held, is needed again, serves, and its ResourceManager begins anew."""
-    desk = Desk(6, how=grown().state.rules.settings)  # type: ignore[union-attr]
-    desk.up("a")
-    desk.tick(a=10)
-    desk.settle("a")
+    desk = grown()
     desk.look(NODE, Compute.ABSENT, Stored.IN_SERVICE)
     desk.wait(MISSING_S - 2)
     desk.drain(NODE)
