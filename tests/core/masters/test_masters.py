@@ -72,9 +72,8 @@ def test_masters_that_answer_in_time_stay(when_s: float) -> None:
     assert (cluster(desk).moving, begun(desk), cluster(desk).master) == (None, False, OLD)
 
 
-@pytest.mark.slow
 def test_masters_are_waited_for_for_ever_where_the_settings_say_so() -> None:
-    desk = Desk(6, how=settings(masters_lost_us=0))
+    desk = Desk(6, how=settings(masters_lost_us=0, period_us=10**12))
     desk.up("a", 3)
     silence(desk)
     at(desk, 100_000)
