@@ -15,7 +15,6 @@ from fawkes.core.clusters.picture import picture, restored
 from fawkes.core.deciding.clock import uncounted
 from fawkes.core.values.events import ClockSeen, Condition
 from fawkes.core.values.model import ClusterId, ClusterLife, NodeLife
-from fawkes.core.values.settings import Settings
 from tests.support.desk import Desk
 from tests.support.pools import settings, started
 
@@ -27,19 +26,18 @@ IDLE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def how(**changes: object) -> Settings:
-    known: dict[str, object] = {
-        "clock_jump_us": 60 * SECOND_US,
-        "away_us": 600 * SECOND_US,
-        "period_us": 120 * SECOND_US,
-    }
-    return settings(**{**known, "idle_us": int(4 * HOUR_S) * SECOND_US, **changes})
-
-
-def desk(**changes: object) -> Desk:
+def desk(**changes: Any) -> Desk:
     """MR-cluster a on two nodes, idle by a first reading; node03 is in quarantine for another half an hour."""
-    running = Desk(5, how=how(join_attempts=1, **changes))
-    running.up("a")
+    running = Desk.running(
+        "a",
+        count=5,
+        join_attempts=1,
+        clock_jump_us=60 * SECOND_US,
+        away_us=600 * SECOND_US,
+        period_us=120 * SECOND_US,
+        idle_us=int(4 * HOUR_S) * SECOND_US,
+        **changes,
+    )
     running.sample(a=IDLE)
     running.tick(a=10)
     for node in ("node03", "node04", "node05"):

@@ -14,8 +14,8 @@ from fawkes.core.clusters.picture import Picture, picture, restored
 from fawkes.core.deciding.pool import decide
 from fawkes.core.fairness.worth import Prices, QueuedWork, Sites, gain_s, loss_s, time_s, useful_nodes, weigh
 from fawkes.core.state.state import State, evolve
-from fawkes.core.values.events import Event, Sampled
-from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Reading
+from fawkes.core.values.events import Event
+from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.policy import compile_policy
 from fawkes.report.words.sentences import sentence
 from fawkes.store.record import event_of, from_plain, text_of, to_plain
@@ -24,6 +24,7 @@ from tests.support.desk import Desk
 from tests.support.pools import nodes, policy, request, run, settings, started, submit
 
 A, B, C = ClusterId("a"), ClusterId("b"), ClusterId("c")
+QUIET = {"jobs_running": 0, "tasks_running": 0, "slots_used": 0, "tasks_done": 0}
 CHEAP = Prices(join_s=5, move_s=10, kills=False)
 
 some = st.floats(0, 1000)
@@ -254,24 +255,11 @@ def two(count: int = 12, **changes: Any) -> Desk:
 def read(desk: Desk, **waiting: int) -> Mapping[str, Any]:
     """A tick after readings of so many tasks that wait in as many jobs, and of a slot in use on each node."""
     desk.now_s += 20
-    readings = []
-    for name, tasks in sorted(waiting.items()):
-        held = desk.state.held(ClusterId(name)).counted
-        readings.append(
-            Reading(
-                cluster=ClusterId(name),
-                jobs_waiting=tasks,
-                jobs_running=0,
-                tasks_waiting=tasks,
-                tasks_running=0,
-                slots_used=0,
-                slots_total=2 * held,
-                tasks_done=0,
-            )
-        )
-    desk.tell(Sampled(at_us=desk.now_us, readings=tuple(readings)))
+    slots = {name: 2 * desk.state.held(ClusterId(name)).counted for name in waiting}
+    rows = {name: {"jobs_waiting": tasks, "tasks_waiting": tasks} for name, tasks in sorted(waiting.items())}
+    desk.sample(**{name: {**QUIET, **row, "slots_total": slots[name]} for name, row in rows.items()})
     desk.wake()
-    return next(reason.facts for reason in desk.last.reasons if reason.code == "tick")
+    return desk.said("tick")[0]
 
 
 def settle(desk: Desk) -> None:
@@ -425,21 +413,11 @@ def test_nodes_of_another_site_join_only_as_far_as_the_link_feeds_them(link: int
 def test_tasks_that_wait_beside_free_slots_lack_nodes_and_not_cores(ready: int | None, used: int, stands: bool) -> None:
     """Two shared cores are at work with four nodes; a rigid job needs more slots at once all the same."""
     desk = two(shared_cores=2)
-    reading = Reading(
-        cluster=A,
-        jobs_waiting=1,
-        jobs_running=1,
-        tasks_waiting=6,
-        tasks_running=2,
-        tasks_ready=ready,
-        slots_used=used,
-        slots_total=4,
-        tasks_done=0,
-    )
-    idle = replace(reading, cluster=B, jobs_waiting=0, jobs_running=0, tasks_waiting=0, tasks_running=0, slots_used=0)
+    numbers = {"jobs_waiting": 1, "jobs_running": 1, "tasks_waiting": 6, "tasks_running": 2, "slots_used": used}
+    idle = {**QUIET, "jobs_waiting": 0, "tasks_waiting": 0, "tasks_ready": ready, "slots_total": 4}
     for _ in range(8):
         desk.now_s += 10
-        desk.tell(Sampled(at_us=desk.now_us, readings=(reading, idle)))
+        desk.sample(a={**idle, **numbers}, b=idle)
         desk.wake()
         settle(desk)
     assert (desk.sizes()["a"] > 4) == stands

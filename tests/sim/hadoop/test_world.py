@@ -62,8 +62,7 @@ def deployed(**faults: list[str | None]) -> SimWorld:
     """One MR-cluster on one core node, with one transient node beside it."""
     simulated = world(**faults)
     deploy(simulated)
-    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
-    heard(simulated, NodeObserved)
+    after(simulated, Host(N2, A, Role.TRANSIENT, 1), NodeObserved)
     return simulated
 
 
@@ -73,8 +72,7 @@ def deploy(
     """The MR-cluster comes up on these nodes, by default on one core node."""
     cores = [node for node, member in members.items() if member.role is Role.CORE]
     spec = ClusterSpec(id=A, min_nodes=len(cores), replication=replication)
-    simulated.start([Deploy(A, 1, spec, members, master)])
-    heard(simulated, Done)
+    after(simulated, Deploy(A, 1, spec, members, master), Done)
 
 
 def answer(simulated: SimWorld) -> Event | None:
@@ -91,6 +89,12 @@ def heard(simulated: SimWorld, kind: type[E]) -> E:
     return event
 
 
+def after(simulated: SimWorld, effect: Effect, kind: type[E]) -> E:
+    """The next event once an effect was begun, which is of this kind."""
+    simulated.start([effect])
+    return heard(simulated, kind)
+
+
 def verdict(event: Event | None) -> AttemptVerdict | None:
     """The core's verdict on the facts about an attempt."""
     assert isinstance(event, AttemptSeen), event
@@ -101,8 +105,7 @@ def test_what_clients_hold_open_is_closed_for_a_save_and_told_once() -> None:
     simulated = deployed()
     simulated.users.open_files[A] = {"/output/x": 5}
     for version, close_us, facts in ((2, 0, {}), (3, 1, CLOSED), (4, 1, {})):
-        simulated.start([Save(A, version, close_us=close_us)])
-        done = heard(simulated, Done)
+        done = after(simulated, Save(A, version, close_us=close_us), Done)
         assert done.facts == facts
 
 
@@ -120,8 +123,7 @@ def last_reading(simulated: SimWorld) -> Sampled:
 def test_a_newer_goal_replaces_the_older_one() -> None:
     simulated = deployed()
     simulated.start([Host(N2, A, None, 1)])
-    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
-    event = heard(simulated, NodeObserved)
+    event = after(simulated, Host(N2, A, Role.TRANSIENT, 1), NodeObserved)
     assert event.condition is Condition.SERVING
     assert answer(simulated) is None
 
@@ -249,8 +251,7 @@ def test_a_node_that_restarts_before_its_masters_miss_it_says_so_itself() -> Non
     simulated.lose(N2, simulated.now_us, simulated.now_us + 5 * SECOND_US)
     back = heard(simulated, NodeSeen)
     assert (back.sight.stored, back.sight.gone) == (Stored.IN_SERVICE, ("datanode", "nodemanager"))
-    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
-    event = heard(simulated, NodeObserved)
+    event = after(simulated, Host(N2, A, Role.TRANSIENT, 1), NodeObserved)
     assert event.condition is Condition.SERVING
     assert answer(simulated) is None
 
@@ -268,8 +269,7 @@ def test_masters_without_power_are_silent_at_once_and_notice_nobody_until_they_a
     back_us = lost_us + 90 * SECOND_US
     assert answer(simulated) == MastersSeen(at_us=back_us, cluster=A, error=why, silent="namenode", gone=gone)
     heard(simulated, Woke)
-    simulated.start([Host(N1, A, Role.CORE, 1)])
-    heard(simulated, NodeObserved)
+    after(simulated, Host(N1, A, Role.CORE, 1), NodeObserved)
     assert answer(simulated) == MastersSeen(at_us=simulated.now_us, cluster=A)
     event = heard(simulated, NodeSeen)
     assert (event.node, event.sight.stored) == (N2, Stored.DEAD)
@@ -279,16 +279,14 @@ def test_a_node_without_power_answers_nobody_until_it_is_back() -> None:
     simulated = deployed()
     simulated.lose(N2, simulated.now_us, simulated.now_us + 60 * SECOND_US)
     for role in (None, Role.TRANSIENT):
-        simulated.start([Host(N2, A, role, 1)])
-        event = heard(simulated, NodeObserved)
+        event = after(simulated, Host(N2, A, role, 1), NodeObserved)
         assert (event.condition, event.error) == (Condition.FAILED, "no answer")
     simulated.start([Membership(A, 2, {n: Member(Goal.SERVING, Role.CORE, 1) for n in (N1, N2)})])
     answer(simulated)
     assert set(simulated.clusters[A].nodes) == {N1}
     while simulated.now_us < 80 * SECOND_US:
         simulated.next_event()
-    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
-    event = heard(simulated, NodeObserved)
+    event = after(simulated, Host(N2, A, Role.TRANSIENT, 1), NodeObserved)
     assert event.condition is Condition.SERVING
 
 
@@ -327,8 +325,7 @@ def test_a_node_with_data_computes_no_more_when_its_time_to_drain_is_over() -> N
     assert verdict(answer(simulated)) == AttemptVerdict(Progress.RUNNING)
     cluster = simulated.clusters[A]
     assert cluster.busy_us(N2) > SECOND_US
-    simulated.start([Membership(A, 2, {**members, N2: Member(Goal.DRAINING, Role.CORE, 1, leave_us=0)})])
-    heard(simulated, Done)
+    after(simulated, Membership(A, 2, {**members, N2: Member(Goal.DRAINING, Role.CORE, 1, leave_us=0)}), Done)
     event = heard(simulated, NodeSeen)
     assert (event.sight.compute, event.sight.stored) == (Compute.LEFT, Stored.IN_SERVICE)
     assert cluster.busy_us(N2) == 0
@@ -355,8 +352,7 @@ def test_the_only_replicas_die_with_their_node_unless_a_proof_is_asked_for(asked
     assert simulated.only_here == {N2: A}
     while simulated.now_us < 120 * SECOND_US:
         simulated.next_event()
-    simulated.start([Host(N2, A, None, 1, proof=Proof(()) if asked_for else None)])
-    event = heard(simulated, NodeObserved)
+    event = after(simulated, Host(N2, A, None, 1, proof=Proof(()) if asked_for else None), NodeObserved)
     if asked_for:
         assert (event.condition, simulated.destroyed) == (Condition.HELD, [])
         assert N2 in event.error
@@ -368,8 +364,7 @@ def test_what_only_a_dead_node_has_is_there_again_with_its_daemons() -> None:
     simulated = stored(power=False)
     while simulated.now_us < 120 * SECOND_US:
         simulated.next_event()
-    simulated.start([Host(N2, A, Role.TRANSIENT_CORE, 1, leaving=True)])
-    event = heard(simulated, NodeObserved)
+    event = after(simulated, Host(N2, A, Role.TRANSIENT_CORE, 1, leaving=True), NodeObserved)
     assert (event.condition, simulated.only_here) == (Condition.SERVING, {})
     assert N2 not in simulated.clusters[A].nodes, "its DataNode alone runs"
 
@@ -385,8 +380,7 @@ def test_what_is_stored_of_an_older_hand_over_is_refused() -> None:
     simulated = deployed()
     simulated.start([Host(N2, A, Role.TRANSIENT, 3)])
     answer(simulated)
-    simulated.start([Host(N2, A, None, 2)])
-    event = heard(simulated, NodeObserved)
+    event = after(simulated, Host(N2, A, None, 2), NodeObserved)
     assert (event.condition, event.generation) == (Condition.FAILED, 2)
 
 
@@ -448,8 +442,7 @@ def test_a_load_that_is_called_off_leaves_the_storage_to_others(engine: Engine) 
         simulated.start([Deploy(name, 1, spec, {node: Member(Goal.SERVING, Role.CORE, 1)}, node)])
         answer(simulated)
     simulated.start([Load(name, 2) for name in names])
-    simulated.start([WakeAt(simulated.now_us + SECOND_US)])
-    heard(simulated, Woke)
+    after(simulated, WakeAt(simulated.now_us + SECOND_US), Woke)
     simulated.start([Retire(A, 3), Host(N1, A, None, 1)])
     stopped, event = answer(simulated), answer(simulated)
     assert isinstance(stopped, Done)
