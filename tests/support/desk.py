@@ -327,6 +327,12 @@ class Desk:
         self.tell(events.Woke(at_us=self.now_us))
         return self.said("tick")[0]
 
+    def balance(self, **demand: float) -> Facts:
+        """The facts of the next tick, after which all nodes that join serve."""
+        facts = self.tick(**demand)
+        self.settle_all()
+        return facts
+
     def said(self, code: str) -> list[Facts]:
         """The facts of the latest decision's reasons of one code."""
         return [reason.facts for reason in self.last.reasons if reason.code == code]

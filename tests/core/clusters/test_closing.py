@@ -38,6 +38,13 @@ def answer(desk: Desk, cluster: str, facts: Facts = CLEAN) -> None:
     desk.answer(Key.SURVEY.of(cluster), **facts)
 
 
+def asked_to_go() -> Desk:
+    """Both run, and somebody has asked for the end of all."""
+    desk = two()
+    down(desk)
+    return desk
+
+
 def refusals(desk: Desk) -> set[tuple[str, str]]:
     """MR-cluster and code of each refusal in the last answer."""
     refused = desk.reply().refused
@@ -68,8 +75,7 @@ def finish(desk: Desk) -> None:
 
 
 def test_nothing_is_released_before_every_survey_is_answered() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     assert {effect.cluster for effect in desk.latest(Survey)} == {A, B}
     answer(desk, "a")
     assert (lives(desk), desk.replies()) == ([ClusterLife.RUNNING] * 2, {})
@@ -154,8 +160,7 @@ def test_one_that_came_up_meanwhile_is_surveyed_too() -> None:
 
 
 def test_an_agreed_end_goes_on_through_a_restart_and_takes_no_new_request() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a")
     answer(desk, "b")
     desk.tell(started(at_s=desk.now_s, nodes=nodes(5)))
@@ -169,8 +174,7 @@ def test_an_agreed_end_goes_on_through_a_restart_and_takes_no_new_request() -> N
 
 
 def test_a_question_without_whoever_asked_is_forgotten() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     desk.tell(started(at_s=desk.now_s, nodes=nodes(5)))
     assert desk.state.closing is None
     answer(desk, "a")
@@ -179,8 +183,7 @@ def test_a_question_without_whoever_asked_is_forgotten() -> None:
 
 
 def test_a_release_on_its_own_goes_first() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     desk.release(A, ask="r")
     answer(desk, "b")
     assert "d" not in desk.replies()
@@ -190,8 +193,7 @@ def test_a_release_on_its_own_goes_first() -> None:
 
 
 def test_data_may_be_given_up_after_it_was_agreed() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a")
     answer(desk, "b")
     desk.failed(Key.CLUSTER.of("a"), "the disk is full")
@@ -240,8 +242,7 @@ def test_an_empty_pool_ends_at_once_and_a_second_question_is_no_harm() -> None:
 
 
 def test_who_asks_later_is_heard_instead() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     down(desk, discard=True, ask="later")
     assert desk.replies() == {"d": "down-overtaken"}
     answer(desk, "a", DATA)
@@ -276,8 +277,7 @@ STALE_S, LONGEST_S = settings().stale_us / SECOND_US, longest_us(settings()) / S
 
 @pytest.mark.parametrize(("slow_s", "again"), [(0, set()), (STALE_S, set()), (STALE_S + 1, {"a"}), (59, {"a"})])
 def test_an_answer_that_grew_old_while_others_were_awaited_is_asked_for_again(slow_s: float, again: set[str]) -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a")
     desk.wait(slow_s)
     answer(desk, "b")
@@ -292,8 +292,7 @@ def test_an_answer_that_grew_old_while_others_were_awaited_is_asked_for_again(sl
 
 @pytest.mark.parametrize(("facts", "code"), [(DATA, "undeclared-data"), (APPS, "foreign-applications")])
 def test_what_users_began_while_others_were_awaited_keeps_the_pool(facts: Facts, code: str) -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a")
     desk.wait(50)
     answer(desk, "b")
@@ -303,8 +302,7 @@ def test_what_users_began_while_others_were_awaited_keeps_the_pool(facts: Facts,
 
 
 def test_a_refusal_is_told_without_asking_anybody_again() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a", DATA)
     desk.wait(50)
     answer(desk, "b")
@@ -313,8 +311,7 @@ def test_a_refusal_is_told_without_asking_anybody_again() -> None:
 
 @pytest.mark.parametrize("silent", [["a"], ["b"], ["a", "b"]])
 def test_masters_that_never_answer_are_named_in_a_refusal_within_the_time(silent: list[str]) -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     for name in {"a", "b"} - set(silent):
         answer(desk, name)
     desk.wait(LONGEST_S)
@@ -325,8 +322,7 @@ def test_masters_that_never_answer_are_named_in_a_refusal_within_the_time(silent
 
 
 def test_masters_that_do_not_answer_again_are_named_too() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a")
     desk.wait(50)
     answer(desk, "b")
@@ -336,8 +332,7 @@ def test_masters_that_do_not_answer_again_are_named_too() -> None:
 
 
 def test_a_release_of_somebody_else_does_not_keep_the_question_open() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "b")
     desk.wait(50)
     desk.release(A, ask="r")
@@ -362,8 +357,7 @@ def test_a_release_of_somebody_else_does_not_keep_the_question_open() -> None:
 def test_a_pool_goes_only_by_young_answers_and_each_question_is_answered_in_time(
     story: list[tuple[str, int, Facts]],
 ) -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     asked_s = desk.now_s
     answered: dict[str, float] = {}
     for who, wait_s, facts in story:
@@ -395,8 +389,7 @@ def test_what_is_given_up_holds_no_save() -> None:
 
 
 def test_applications_may_be_given_up_after_it_was_agreed() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a")
     answer(desk, "b")
     assert {effect.applications for effect in desk.latest(Save)} == {False}

@@ -330,8 +330,7 @@ def test_a_forced_release_is_a_cancellation_and_no_failure() -> None:
 
 def test_a_new_mr_cluster_of_an_old_name_has_no_past() -> None:
     desk = Desk.running("a")
-    desk.tick(a=10)
-    desk.settle("a")
+    desk.balance(a=10)
     assert desk.sizes() == {"a": 10}
     desk.release(A, discard=True)
     desk.clean_all()

@@ -51,8 +51,7 @@ def reply(desk: Desk) -> Any:
 
 def test_a_held_cluster_neither_gets_nor_gives_nodes_and_the_others_are_balanced() -> None:
     desk = Desk.running("a", "b")
-    desk.tick(a=30, b=10)
-    desk.settle_all()
+    desk.balance(a=30, b=10)
     assert desk.sizes() == {"a": 8, "b": 2}
     hold(desk, "a")
     facts: Any = desk.tick(a=1, b=1000)
@@ -84,8 +83,7 @@ def test_a_held_cluster_does_not_grow_by_the_target_that_it_had() -> None:
 
 def test_a_held_cluster_gives_nothing_to_an_admission_and_is_not_retired() -> None:
     desk = Desk.running("a", count=6, idle_us=40 * SECOND_US)
-    desk.tick(a=30)
-    desk.settle_all()
+    desk.balance(a=30)
     assert desk.sizes() == {"a": 6}
     hold(desk, "a")
     desk.request("b", 2)
@@ -102,8 +100,7 @@ def test_a_held_cluster_gives_nothing_to_an_admission_and_is_not_retired() -> No
 
 def test_a_held_node_stays_where_it_is() -> None:
     desk = Desk.running("a", "b")
-    desk.tick(a=30, b=10)
-    desk.settle_all()
+    desk.balance(a=30, b=10)
     mine = [n for n in sorted(desk.state.nodes_of(A)) if desk.node(n).role == "transient"]
     for node in mine[:4]:
         hold(desk, node)
@@ -269,8 +266,7 @@ def test_nodes_that_leave_by_hand_leave_as_all_do_and_count_in_the_budget() -> N
 
 def test_no_move_by_hand_while_too_many_nodes_are_lost() -> None:
     desk = Desk.running("a", count=12, halt_lost_fraction=0.1)
-    desk.tick(a=10)
-    desk.settle("a")
+    desk.balance(a=10)
     for node in [n for n in sorted(desk.state.nodes_of(A)) if desk.node(n).role == "transient"][:4]:
         desk.see(node, Condition.LOST)
     assert grow(desk, "a") == "halted"
@@ -295,8 +291,7 @@ def test_the_next_tick_is_foreseen_as_it_comes() -> None:
 
 def test_readings_of_the_whole_period_count_for_a_tick_that_is_far_away() -> None:
     desk = Desk.running("a", "b")
-    desk.tick(a=20, b=20)
-    desk.settle_all()
+    desk.balance(a=20, b=20)
     desk.now_s += 2
     reasons = plan(desk).decision.reasons
     (tick,) = (r.facts for r in reasons if r.code == "tick")

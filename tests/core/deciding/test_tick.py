@@ -46,8 +46,7 @@ def test_a_tick_tells_all_its_figures() -> None:
 
 def test_shares_are_the_means_since_the_tick_before() -> None:
     desk = Desk.running("a", "b")
-    desk.tick(a=500, b=500)
-    desk.settle_all()
+    desk.balance(a=500, b=500)
     assert desk.sizes() == {"a": 5, "b": 5}
     facts = desk.tick(a=500, b=500)
     assert (rows(facts)["a"]["share"], rows(facts)["b"]["share"]) == (0.5, 0.5)
@@ -86,8 +85,7 @@ def test_below_the_threshold_nothing_moves(measure: Discrimination) -> None:
 
 def test_no_demand_at_all_keeps_the_shares() -> None:
     desk = Desk.running("a", "b")
-    desk.tick(a=900, b=100)
-    desk.settle_all()
+    desk.balance(a=900, b=100)
     before = desk.sizes()
     for _ in range(2):
         assert desk.tick(a=0, b=0)["verdict"] == "no-weights"
@@ -109,8 +107,7 @@ def test_the_static_baseline_keeps_everybody_at_his_minimum_for_ever() -> None:
 def test_a_change_to_the_static_baseline_gives_back_what_is_above_the_minimums(damped: bool) -> None:
     how = settings(confirmations=2, tau=10**9, discrimination=Discrimination.REDUCIBLE) if damped else settings()
     grown = Desk.running("a")
-    grown.tick(a=10)
-    grown.settle("a")
+    grown.balance(a=10)
     assert grown.sizes() == {"a": 10}
     desk = Desk(10, policy=policy("none"), how=how, state=grown.state)
     desk.done("membership:a")
@@ -160,8 +157,7 @@ def test_moves_settle_before_the_next_ones_begin() -> None:
 
 def test_a_budget_bounds_what_begins_to_leave_within_its_window() -> None:
     desk = Desk.running("a", "b", count=20, max_moves_fraction=0.25, max_moves_window_us=50 * SECOND_US)
-    desk.tick(a=1000, b=1)
-    desk.settle_all()
+    desk.balance(a=1000, b=1)
     assert desk.sizes() == {"a": 18, "b": 2}
     given = []
     for _ in range(6):
@@ -179,8 +175,7 @@ def test_a_budget_is_spent_by_what_leaves_and_not_by_what_should() -> None:
     desk = Desk.running(
         "a", "b", count=20, growth=Role.TRANSIENT_CORE, max_moves_fraction=0.5, max_moves_window_us=10**12
     )
-    desk.tick(a=1000, b=1)
-    desk.settle_all()
+    desk.balance(a=1000, b=1)
     for number in range(5, 14):
         desk.see(f"node{number:02d}", Condition.LOST, "it has data, and has to come back")
     desk.tick(a=1, b=1000)
@@ -191,16 +186,14 @@ def test_a_budget_is_spent_by_what_leaves_and_not_by_what_should() -> None:
 
 def test_a_small_budget_is_at_least_one_node() -> None:
     desk = Desk.running("a", "b", count=8, max_moves_fraction=0.01, max_moves_window_us=10 * SECOND_US)
-    desk.tick(a=1000, b=1)
-    desk.settle_all()
+    desk.balance(a=1000, b=1)
     desk.tick(a=1, b=1000)
     assert desk.sizes()["a"] == 5
 
 
 def test_what_is_leaving_comes_back_before_anybody_else_shrinks() -> None:
     desk = Desk.running("a", "b", transient_leave_us=3600 * SECOND_US)
-    desk.tick(a=1000, b=1)
-    desk.settle_all()
+    desk.balance(a=1000, b=1)
     desk.tick(a=1, b=1000)
     left = {n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING}
     assert len(left) == 6
@@ -212,8 +205,7 @@ def test_what_is_leaving_comes_back_before_anybody_else_shrinks() -> None:
 
 def test_moves_in_flight_are_not_ordered_twice() -> None:
     desk = Desk.running("a", "b", transient_leave_us=3600 * SECOND_US)
-    desk.tick(a=1000, b=1)
-    desk.settle_all()
+    desk.balance(a=1000, b=1)
     desk.tick(a=500, b=500)
     assert len(desk.said("shrink")) == 3
     for _ in range(3):
@@ -236,8 +228,7 @@ def test_a_pause_is_a_verdict() -> None:
 
 def test_too_many_lost_nodes_stop_all_voluntary_moves() -> None:
     desk = Desk.running("a", "b")
-    desk.tick(a=100, b=100)
-    desk.settle_all()
+    desk.balance(a=100, b=100)
     for number in (5, 6, 7, 8, 9):
         desk.see(f"node{number:02d}", Condition.LOST, "no answer")
     assert desk.tick(a=1000, b=1)["verdict"] == "halted"
@@ -261,8 +252,7 @@ def test_growth_is_of_the_kind_that_the_mr_cluster_or_the_site_says(own: Role | 
 
 def test_nodes_on_their_way_out_of_service_are_not_divided() -> None:
     desk = Desk.running("a", "b", transient_leave_us=3600 * SECOND_US)
-    desk.tick(a=500, b=500)
-    desk.settle_all()
+    desk.balance(a=500, b=500)
     for name in ("node05", "node06"):
         desk.drain(name)
     facts = desk.tick(a=500, b=500)
@@ -282,8 +272,7 @@ def test_the_one_that_lacks_most_gets_the_first_free_node() -> None:
 
 def test_a_free_node_serves_the_targets_of_the_last_tick() -> None:
     desk = Desk.running("a", "b")
-    desk.tick(a=30, b=10)
-    desk.settle_all()
+    desk.balance(a=30, b=10)
     desk.see("node10", Condition.LOST, "off")
     assert desk.sizes() == {"a": 7, "b": 2}
     desk.see("node10", Condition.CLEAN)
@@ -294,8 +283,7 @@ def test_those_of_which_nothing_is_known_keep_what_they_hold() -> None:
     desk = Desk(12)
     for name in "abc":
         desk.up(name)
-    desk.tick(a=100, b=100, c=100)
-    desk.settle_all()
+    desk.balance(a=100, b=100, c=100)
     desk.tick(a=100, b=0)
     desk.clean_all()
     assert desk.sizes() == {"a": 6, "b": 2, "c": 4}

@@ -57,14 +57,16 @@ def learned(desk: Desk) -> Plain:
     return desk.state.learned.get("a")
 
 
-def taught(*, rate: float = 0.5, **more: Any) -> Desk:
-    """PYTHIA has seen two jobs of this rate and knows its fraction."""
+def taught(jobs: int = 0, *, rate: float = 0.5, **more: Any) -> Desk:
+    """PYTHIA has seen two jobs of this rate and knows its fraction; then so many are handed in."""
     desk = desk_with(**more)
     for number in (90, 91):
         submit(desk, number)
         runs(desk, f"a-{number}")
         desk.now_s += 1
         succeeds(desk, f"a-{number}", rate * 10 * 100)
+    for number in range(jobs):
+        submit(desk, number)
     return desk
 
 
@@ -83,6 +85,13 @@ def to_deadline(desk: Desk, name: str) -> None:
     due_us = desk.state.pending[f"deadline:{name}"].deadline_us
     desk.now_s = due_us / SECOND_US
     desk.tell(Woke(at_us=due_us))
+
+
+def late(desk: Desk) -> None:
+    """Job a-0 runs until its deadline, 30 s after it was handed in."""
+    submit(desk, 0, deadline_s=30)
+    runs(desk, "a-0")
+    to_deadline(desk, "a-0")
 
 
 def test_without_a_policy_a_deadline_changes_nothing() -> None:
@@ -118,9 +127,7 @@ def test_a_job_is_let_in_with_what_it_asks_for() -> None:
 
 
 def test_no_more_is_granted_than_there_is() -> None:
-    desk = taught()
-    for number in range(5):
-        submit(desk, number)
+    desk = taught(jobs=5)
     assert [job(desk, f"a-{number}").granted for number in range(5)] == [5, 5, 5, 5, 0]
     (facts,) = desk.said("job-waits")
     assert (facts["asked"], facts["free"], facts["total"]) == (5, 0, 20)
@@ -205,9 +212,7 @@ def test_a_deadline_counts_while_no_controller_runs() -> None:
 
 
 def test_a_hopeless_job_is_told_so_at_once() -> None:
-    desk = taught()
-    for number in range(4):
-        submit(desk, number)
+    desk = taught(jobs=4)
     submit(desk, 4, deadline_s=40)
     desk.now_s += 21
     read(desk)
@@ -230,9 +235,7 @@ def test_a_deadline_that_passes_in_the_queue_drops_the_job_then() -> None:
 
 
 def test_capacity_that_is_gone_drops_nobody() -> None:
-    desk = taught()
-    for number in range(5):
-        submit(desk, number)
+    desk = taught(jobs=5)
     read(desk, 0)
     assert desk.codes() == []
     assert job(desk, "a-4").life is JobLife.QUEUED
@@ -240,9 +243,7 @@ def test_capacity_that_is_gone_drops_nobody() -> None:
 
 
 def test_running_grants_stay_and_nothing_is_let_in_until_they_fit_again() -> None:
-    desk = taught()
-    for number in range(3):
-        submit(desk, number)
+    desk = taught(jobs=3)
     read(desk, 12)
     submit(desk, 3, tasks=2)
     assert [job(desk, f"a-{number}").granted for number in range(4)] == [5, 5, 5, 0]
@@ -250,9 +251,7 @@ def test_running_grants_stay_and_nothing_is_let_in_until_they_fit_again() -> Non
 
 def test_a_late_job_runs_on_under_pythia_and_counts_as_missed() -> None:
     desk = taught()
-    submit(desk, 0, deadline_s=30)
-    runs(desk, "a-0")
-    to_deadline(desk, "a-0")
+    late(desk)
     assert job(desk, "a-0").life is JobLife.RUNNING
     desk.now_s += 1
     succeeds(desk, "a-0")
@@ -285,9 +284,7 @@ def test_reactive_kills_a_late_job_and_gives_its_room_to_the_next() -> None:
 
 def test_one_that_succeeds_before_the_kill_arrives_has_succeeded() -> None:
     desk = desk_with("reactive")
-    submit(desk, 0, deadline_s=30)
-    runs(desk, "a-0")
-    to_deadline(desk, "a-0")
+    late(desk)
     succeeds(desk, "a-0")
     assert last_of(desk, "a-0").life is JobLife.SUCCEEDED
 
@@ -299,9 +296,7 @@ def test_justice_learns_that_a_killed_job_failed() -> None:
         runs(desk, f"a-{number}")
         desk.now_s += 1
         succeeds(desk, f"a-{number}", 500)
-    submit(desk, 0, deadline_s=30)
-    runs(desk, "a-0")
-    to_deadline(desk, "a-0")
+    late(desk)
     desk.now_s += 1
     desk.job("a-0", Progress.CANCELLED)
     memory = learned(desk)
@@ -376,9 +371,7 @@ def test_a_retry_keeps_its_deadline_and_asks_anew() -> None:
 
 
 def test_a_cancelled_job_leaves_no_timer() -> None:
-    desk = taught()
-    for number in range(5):
-        submit(desk, number)
+    desk = taught(jobs=5)
     desk.cancel("a-4")
     assert "deadline:a-4" not in desk.state.pending
 
@@ -395,9 +388,7 @@ def test_jobs_of_which_no_grant_can_be_kept_are_refused_or_let_in_without_a_prom
 
 
 def test_what_deadlines_need_is_a_number_of_the_window() -> None:
-    desk = taught()
-    for number in range(6):
-        submit(desk, number)
+    desk = taught(jobs=6)
     read(desk)
     latest = desk.state.latest(_A)
     assert latest is not None

@@ -121,8 +121,7 @@ def test_a_tick_does_not_take_back_a_core_node_that_leaves() -> None:
 
 def test_without_a_free_node_its_own_transient_node_becomes_one_first() -> None:
     desk = running(3, growth=Role.TRANSIENT)
-    desk.tick(a=10)
-    desk.settle("a")
+    desk.balance(a=10)
     assert desk.node("node03").role is Role.TRANSIENT
     drain(desk, "node02")
     (why,) = desk.said("shrink-to-replace")

@@ -35,8 +35,7 @@ def desk_of(policy: str = "adaptive", *, saves: bool = True, leave_s: int = LEAV
     desk.up("a", 2)
     desk.submit("a", 1, saves=saves)
     desk.job("a-1", Progress.RUNNING)
-    desk.tick(a=10)
-    desk.settle("a")
+    desk.balance(a=10)
     desk.drain(NODE)
     return desk
 

@@ -78,8 +78,7 @@ def crowded(count: int, free: int = 3, **how: object) -> Desk:
     names = [f"c{n:03d}" for n in range(count)]
     for name in names:
         desk.up(name, 2, max_nodes=3)
-    desk.tick(**dict.fromkeys(names, 100))
-    desk.settle_all()
+    desk.balance(**dict.fromkeys(names, 100))
     assert desk.state.counts.free == free
     assert set(desk.sizes().values()) == {3}
     return desk

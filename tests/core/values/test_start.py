@@ -107,8 +107,7 @@ def test_nodes_that_are_new_in_the_inventory_serve_at_once() -> None:
 
 def test_nodes_that_are_no_longer_in_the_inventory_leave_and_come_back_with_it() -> None:
     desk = Desk.running("a", count=6)
-    desk.tick(a=10)
-    desk.settle("a")
+    desk.balance(a=10)
     new = again(desk, count=4)
     assert {n: new.node(n).life for n in ("node04", "node05", "node06")} == {
         "node04": NodeLife.SERVING,

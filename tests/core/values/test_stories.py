@@ -98,8 +98,7 @@ class Story:
             desk.done("cluster:a")
             self.after()
         desk.settle("a")
-        desk.tick(a=10)
-        desk.settle("a")
+        desk.balance(a=10)
         self.after()
         assert set(desk.lives("a").values()) == {"serving"}
 
