@@ -24,13 +24,13 @@ def life(desk: Desk, name: str) -> ClusterLife:
     return desk.state.clusters[ClusterId(name)].life
 
 
-def grown(desk: Desk, **sizes: int) -> None:
-    """MR-clusters that a tick has made as large as this."""
+def grown(desk: Desk, **sizes: int) -> Desk:
+    """The same with MR-clusters that a tick has made as large as this."""
     for name in sizes:
         desk.up(name)
-    desk.tick(**sizes)
-    desk.settle_all()
+    desk.balance(**sizes)
     assert desk.sizes() == sizes
+    return desk
 
 
 def leaving(desk: Desk) -> dict[str, int]:
@@ -93,8 +93,7 @@ def test_requests_that_make_no_sense_are_refused(minimum: int, facts: dict[str, 
 
 
 def test_shrink_to_admit_takes_from_each_by_weight() -> None:
-    desk = Desk(20)
-    grown(desk, a=12, b=8)
+    desk = grown(Desk(20), a=12, b=8)
     desk.request("c", 5)
     # 15 nodes are left for a and b: by their weights 9 and 6.
     assert leaving(desk) == {"a": 3, "b": 2, "c": 0}
@@ -105,8 +104,7 @@ def test_shrink_to_admit_takes_from_each_by_weight() -> None:
 
 
 def test_shrink_to_admit_never_goes_below_minimums() -> None:
-    desk = Desk(10)
-    grown(desk, a=8, b=2)
+    desk = grown(Desk(10), a=8, b=2)
     desk.request("c", 6)
     assert leaving(desk) == {"a": 6, "b": 0, "c": 0}
     desk.clean_all()
@@ -114,8 +112,7 @@ def test_shrink_to_admit_never_goes_below_minimums() -> None:
 
 
 def test_the_neediest_gives_no_more_than_its_surplus() -> None:
-    desk = Desk(20)
-    grown(desk, a=17, b=3)
+    desk = grown(Desk(20), a=17, b=3)
     desk.request("c", 10)
     # Taken in proportion to the weights, b would give least; above its minimum it has 1.
     assert leaving(desk) == {"a": 9, "b": 1, "c": 0}
@@ -136,8 +133,7 @@ def test_an_admission_waits_for_no_threshold_and_no_damping() -> None:
 
 
 def test_freed_nodes_are_kept_for_the_head_of_the_queue() -> None:
-    desk = Desk(10)
-    grown(desk, a=8, b=2)
+    desk = grown(Desk(10), a=8, b=2)
     desk.request("c", 3)
     first, second, third = sorted(n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING)
     for node in (first, second):
@@ -152,8 +148,7 @@ def test_freed_nodes_are_kept_for_the_head_of_the_queue() -> None:
 
 def test_nodes_that_cannot_be_core_are_no_help_to_an_admission() -> None:
     pool = (*nodes(6), *(Node(id=NodeId(f"weak{i}"), site="delft", may_core=False) for i in range(4)))
-    desk = Desk(pool=pool)
-    grown(desk, a=10)
+    desk = grown(Desk(pool=pool), a=10)
     desk.request("b", 3)
     given = sorted(n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING)
     assert given == ["node03", "node04", "node05"]
@@ -165,8 +160,7 @@ def test_nodes_that_cannot_be_core_are_no_help_to_an_admission() -> None:
 
 def test_weak_nodes_are_handed_out_while_core_nodes_are_reserved() -> None:
     pool = (*nodes(4), *(Node(id=NodeId(f"weak{i}"), site="leiden", may_core=False) for i in range(4)))
-    desk = Desk(pool=pool)
-    grown(desk, a=8)
+    desk = grown(Desk(pool=pool), a=8)
     desk.request("b", 2)
     for node in ("node03", "weak0"):
         desk.see(node, Condition.LOST, "no power")
@@ -179,8 +173,7 @@ def test_weak_nodes_are_handed_out_while_core_nodes_are_reserved() -> None:
 
 
 def test_a_node_that_goes_out_of_service_is_not_on_its_way_to_an_admission() -> None:
-    desk = Desk(10)
-    grown(desk, a=8, b=2)
+    desk = grown(Desk(10), a=8, b=2)
     for node in ("node05", "node06"):
         desk.drain(node)
     desk.request("c", 2)
@@ -188,8 +181,7 @@ def test_a_node_that_goes_out_of_service_is_not_on_its_way_to_an_admission() -> 
 
 
 def test_those_that_cannot_be_read_do_not_shrink_for_others() -> None:
-    desk = Desk(10, how=settings(stale_us=5 * SECOND_US))
-    grown(desk, a=8, b=2)
+    desk = grown(Desk(10, how=settings(stale_us=5 * SECOND_US)), a=8, b=2)
     desk.now_s += 6
     desk.sample(a={"error": "no answer"}, b={"tasks_waiting": 1})
     assert desk.state.clusters[ClusterId("a")].unreadable_us is not None
@@ -201,8 +193,7 @@ def test_those_that_cannot_be_read_do_not_shrink_for_others() -> None:
 
 
 def test_a_pause_keeps_everybody_where_he_is_until_it_ends() -> None:
-    desk = Desk(10)
-    grown(desk, a=8, b=2)
+    desk = grown(Desk(10), a=8, b=2)
     desk.pause()
     desk.request("c", 2)
     assert leaving(desk) == {"a": 0, "b": 0, "c": 0}
@@ -213,8 +204,7 @@ def test_a_pause_keeps_everybody_where_he_is_until_it_ends() -> None:
 
 def test_what_leaves_for_an_admission_is_not_taken_back_for_a_donor() -> None:
     how = settings(transient_leave_us=3600 * SECOND_US)
-    desk = Desk(10, how=how)
-    grown(desk, a=8, b=2)
+    desk = grown(Desk(10, how=how), a=8, b=2)
     desk.request("c", 2)
     left = [n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING]
     for _ in range(3):
@@ -249,8 +239,7 @@ def test_a_dormant_mr_cluster_takes_its_place_in_the_queue_when_it_wakes() -> No
 
 
 def test_an_admitted_one_waits_again_when_nodes_are_lost() -> None:
-    desk = Desk(6)
-    grown(desk, a=6)
+    desk = grown(Desk(6), a=6)
     desk.request("b", 4)
     assert life(desk, "b") is ClusterLife.ADMITTED
     desk.see("node03", Condition.LOST, "no power")
@@ -261,8 +250,7 @@ def test_an_admitted_one_waits_again_when_nodes_are_lost() -> None:
 
 def test_room_is_made_at_once_for_all_that_fit_together() -> None:
     """Each used to wait until the one before it was deployed: the last of five for five times as long."""
-    desk = Desk(20, how=settings(transient_leave_us=3600 * SECOND_US))
-    grown(desk, a=20)
+    desk = grown(Desk(20, how=settings(transient_leave_us=3600 * SECOND_US)), a=20)
     for name in "bcdef":
         desk.request(name, 2)
     assert {name: life(desk, name) for name in "bcdef"} == dict.fromkeys("bcdef", ClusterLife.ADMITTED)
@@ -274,8 +262,7 @@ def test_room_is_made_at_once_for_all_that_fit_together() -> None:
 
 
 def test_each_node_that_leaves_says_whom_it_leaves_for() -> None:
-    desk = Desk(12)
-    grown(desk, a=8, b=4)
+    desk = grown(Desk(12), a=8, b=4)
     desk.pause()
     desk.request("c", 3)
     desk.request("d", 4)
@@ -291,8 +278,7 @@ def test_each_node_that_leaves_says_whom_it_leaves_for() -> None:
 
 
 def test_free_nodes_are_kept_for_all_that_are_admitted() -> None:
-    desk = Desk(10)
-    grown(desk, a=10)
+    desk = grown(Desk(10), a=10)
     desk.request("b", 2)
     desk.request("c", 3)
     desk.request("d", 4)
@@ -309,8 +295,7 @@ def test_free_nodes_are_kept_for_all_that_are_admitted() -> None:
 
 
 def test_the_small_one_behind_does_not_get_the_nodes_of_the_one_before_it() -> None:
-    desk = Desk(10)
-    grown(desk, a=10)
+    desk = grown(Desk(10), a=10)
     desk.request("b", 5)
     desk.request("c", 1)
     left = [n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING]
@@ -323,8 +308,7 @@ def test_the_small_one_behind_does_not_get_the_nodes_of_the_one_before_it() -> N
 
 
 def test_of_several_admitted_ones_the_last_wait_again_when_nodes_are_lost() -> None:
-    desk = Desk(7)
-    grown(desk, a=7)
+    desk = grown(Desk(7), a=7)
     for name in "bcd":
         desk.request(name, 1 if name == "d" else 2)
     assert {life(desk, name) for name in "bcd"} == {ClusterLife.ADMITTED}
@@ -341,8 +325,7 @@ def test_of_several_admitted_ones_the_last_wait_again_when_nodes_are_lost() -> N
 
 
 def test_an_admitted_one_that_is_given_back_makes_place_for_the_next() -> None:
-    desk = Desk(8)
-    grown(desk, a=8)
+    desk = grown(Desk(8), a=8)
     desk.request("b", 3)
     desk.request("c", 4)
     assert life(desk, "c") is ClusterLife.WAITING
@@ -360,8 +343,7 @@ def test_an_admitted_one_that_is_given_back_makes_place_for_the_next() -> None:
 def test_the_queue_is_served_in_order_and_promises_no_more_than_there_is(
     minimums: list[int], fates: list[str], pick: Random
 ) -> None:
-    desk = Desk(12)
-    grown(desk, z=12)
+    desk = grown(Desk(12), z=12)
     names = iter(f"c{n:02d}" for n in range(99))
     for minimum in minimums:
         desk.request(next(names), minimum)
