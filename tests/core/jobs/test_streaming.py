@@ -66,10 +66,11 @@ def see(
     desk.sample(a={"work": (row, other), "jobs_running": 2, "tasks_ready": ready, "slots_total": slots})
 
 
-def congested(desk: Desk, *, executors: int = 1, ready: int | None = 0, slots: int = 8, looks: int = 6) -> None:
-    """Readings of batches that take longer and longer."""
+def congested(desk: Desk, *, executors: int = 1, ready: int | None = 0, slots: int = 8, looks: int = 6) -> Desk:
+    """The same after readings of batches that take longer and longer."""
     for number in range(2, looks + 2):
         see(desk, seen(executors, 5.0 + 3 * number, 20.0, number), ready=ready, slots=slots)
+    return desk
 
 
 def reasons(desk: Desk) -> list[Facts]:
@@ -82,8 +83,7 @@ def told(desk: Desk) -> list[int]:
 
 
 def test_a_stream_whose_batches_are_late_gets_more_and_says_why() -> None:
-    desk = desk_of()
-    congested(desk)
+    desk = congested(desk_of())
     assert told(desk) == [2]
     (said,) = reasons(desk)
     assert (said["before"], said["executors"], said["needs"]) == (1, 2, 2)
@@ -91,8 +91,7 @@ def test_a_stream_whose_batches_are_late_gets_more_and_says_why() -> None:
 
 
 def test_a_stream_that_is_done_early_gives_back_all_that_it_does_not_need() -> None:
-    desk = desk_of()
-    congested(desk)
+    desk = congested(desk_of())
     desk.answer(KEY)
     for number in range(7, 30):
         see(desk, seen(2, 0.4, 10.0, number))
@@ -108,8 +107,7 @@ def test_a_stream_that_says_nothing_is_left_alone(stream: StreamSeen | None) -> 
 
 
 def test_what_others_wait_for_is_given_back_down_to_the_guarantee() -> None:
-    desk = desk_of(saves=True)
-    congested(desk, slots=2)
+    desk = congested(desk_of(saves=True), slots=2)
     assert told(desk) == [2]
     see(desk, seen(2, 3.0, batch=9), ready=3, slots=2)
     assert told(desk) == [2, 1]
@@ -118,23 +116,20 @@ def test_what_others_wait_for_is_given_back_down_to_the_guarantee() -> None:
 
 
 def test_a_stream_takes_nothing_back_while_nobody_knows_who_waits() -> None:
-    desk = desk_of(saves=True)
-    congested(desk, slots=2)
+    desk = congested(desk_of(saves=True), slots=2)
     see(desk, seen(2, 3.0, batch=9), ready=3, slots=2)
     see(desk, seen(1, 3.0, batch=10), ready=None, slots=2)
     assert told(desk) == [2, 1]
 
 
 def test_others_whose_tasks_nobody_knows_take_nothing_from_a_stream() -> None:
-    desk = desk_of(saves=True)
-    congested(desk, slots=2)
+    desk = congested(desk_of(saves=True), slots=2)
     see(desk, seen(2, 3.0, batch=9), ready=None, slots=2)
     assert told(desk) == [2]
 
 
 def test_a_stream_claims_its_guarantee_and_no_more() -> None:
-    desk = desk_of(saves=True, priority=9)
-    congested(desk, slots=2)
+    desk = congested(desk_of(saves=True, priority=9), slots=2)
     desk.answer(KEY)
     for number in range(7, 12):
         see(desk, seen(1, 3.0, batch=number, wanted=2), slots=2)
@@ -146,8 +141,7 @@ def test_a_stream_claims_its_guarantee_and_no_more() -> None:
 
 
 def test_executors_count_by_their_memory_and_not_as_tasks() -> None:
-    desk = desk_of(saves=True, priority=9)
-    congested(desk, slots=8)
+    desk = congested(desk_of(saves=True, priority=9), slots=8)
     desk.answer(KEY)
     for number in range(8, 10):
         see(desk, seen(1, 3.0, batch=number), slots=8, room=2)
@@ -167,8 +161,7 @@ def test_executors_that_came_late_in_a_batch_do_not_count_for_all_of_it() -> Non
 
 
 def test_a_step_that_changes_nothing_puts_off_no_other() -> None:
-    desk = desk_of()
-    congested(desk)
+    desk = congested(desk_of())
     desk.answer(KEY)
     for number in range(8, 20):
         see(desk, seen(2, 5.0 + 3 * number, 10.0, number, present=1.0))
@@ -209,8 +202,7 @@ def test_what_was_noted_for_a_stream_is_removed_when_it_has_ended(ended: Progres
 
 
 def test_an_order_that_was_not_noted_is_given_again_while_the_stream_runs() -> None:
-    desk = desk_of()
-    congested(desk)
+    desk = congested(desk_of())
     desk.failed(KEY, "HDFS does not answer")
     while KEY in desk.state.pending and len(told(desk)) < 2:
         desk.wake()
@@ -221,8 +213,7 @@ def test_an_order_that_was_not_noted_is_given_again_while_the_stream_runs() -> N
 
 
 def test_a_ledger_with_streams_is_decided_again_alike() -> None:
-    desk = desk_of()
-    congested(desk)
+    desk = congested(desk_of())
     assert told(desk) == [2]
     assert desk.decided_otherwise() == []
 
