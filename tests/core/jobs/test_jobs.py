@@ -33,6 +33,16 @@ def job(desk: Desk, name: str = "a-0") -> JobState:
     return desk.state.jobs[JobId(name)]
 
 
+def read(desk: Desk, at_s: float, **reading: object) -> None:
+    desk.now_s = at_s
+    desk.sample(a=reading)
+
+
+def runs(desk: Desk, at_s: float, name: str) -> None:
+    desk.now_s = at_s
+    desk.job(name, Progress.RUNNING, started_us=desk.now_us)
+
+
 def ended(desk: Desk) -> JobState:
     """The job that the latest decision ended."""
     return next(change.state for change in desk.last.changes if isinstance(change, PutJob))
@@ -46,19 +56,15 @@ def test_the_head_of_the_queue_is_handed_over_alone() -> None:
 
 def test_the_next_one_waits_for_a_reading_younger_than_the_latest_start() -> None:
     desk = desk_with(2)
-    desk.now_s = 3
-    desk.sample(a={"tasks_waiting": 0})
+    read(desk, 3, tasks_waiting=0)
     assert desk.starts() == []  # the first is still starting
-    desk.now_s = 4
-    desk.job("a-0", Progress.RUNNING, started_us=desk.now_us)
+    runs(desk, 4, "a-0")
     assert desk.starts() == []
     desk.sample(a={"tasks_waiting": 0})
     assert desk.starts() == []  # as old as the start
-    desk.now_s = 5
-    desk.sample(a={"tasks_waiting": 7})
+    read(desk, 5, tasks_waiting=7)
     assert desk.starts() == []  # something of an earlier job is pending
-    desk.now_s = 6
-    desk.sample(a={"tasks_waiting": 0})
+    read(desk, 6, tasks_waiting=0)
     assert desk.starts() == [("a-1", 1)]
 
 
@@ -68,8 +74,7 @@ def looking_for_room(count: int) -> Desk:
     for number in range(count):
         desk.submit("a", number)
     assert desk.looks_for_room() == [], "the first is still starting"
-    desk.now_s = 4
-    desk.job("a-0", Progress.RUNNING, started_us=desk.now_us)
+    runs(desk, 4, "a-0")
     return desk
 
 
@@ -77,15 +82,13 @@ def test_between_readings_room_is_looked_for_and_the_next_one_begins_when_there_
     desk = looking_for_room(3)
     (first,) = desk.looks_for_room()
     assert (first.cluster, first.every_us) == ("a", 2 * SECOND_US)
-    desk.now_s = 9
-    desk.sample(a={"tasks_waiting": 7})
+    read(desk, 9, tasks_waiting=7)
     assert desk.looks_for_room() == [], "once is enough"
     desk.now_s = 11
     desk.done("room:a")
     assert desk.starts() == [("a-1", 1)]
     assert "room:a" not in desk.state.pending
-    desk.now_s = 12
-    desk.job("a-1", Progress.RUNNING, started_us=desk.now_us)
+    runs(desk, 12, "a-1")
     (second,) = desk.looks_for_room()
     assert second.version != first.version
     desk.now_s = 13
@@ -95,12 +98,10 @@ def test_between_readings_room_is_looked_for_and_the_next_one_begins_when_there_
 
 def test_a_reading_also_finds_room_and_nothing_is_looked_for_when_nobody_waits() -> None:
     desk = looking_for_room(2)
-    desk.now_s = 5
-    desk.sample(a={"tasks_waiting": 0})
+    read(desk, 5, tasks_waiting=0)
     assert desk.starts() == [("a-1", 1)]
     assert "room:a" not in desk.state.pending
-    desk.now_s = 6
-    desk.job("a-1", Progress.RUNNING, started_us=desk.now_us)
+    runs(desk, 6, "a-1")
     assert desk.looks_for_room() == []
 
 
@@ -109,8 +110,7 @@ def test_room_that_nobody_can_tell_of_is_left_to_the_readings() -> None:
     desk.now_s = 5
     desk.failed("room:a", "no answer")
     assert (desk.starts(), desk.looks_for_room()) == ([], [])
-    desk.now_s = 10
-    desk.sample(a={"tasks_waiting": 3})
+    read(desk, 10, tasks_waiting=3)
     assert len(desk.looks_for_room()) == 1
     desk.now_s = 71
     desk.tell(Woke(at_us=desk.now_us))
@@ -120,8 +120,7 @@ def test_room_that_nobody_can_tell_of_is_left_to_the_readings() -> None:
 def test_when_nobody_knows_what_is_pending_jobs_run_one_by_one() -> None:
     desk = desk_with(2)
     desk.job("a-0", Progress.RUNNING)
-    desk.now_s = 9
-    desk.sample(a={"tasks_waiting": None, "jobs_running": 1})
+    read(desk, 9, tasks_waiting=None, jobs_running=1)
     assert desk.starts() == []
     desk.job("a-0", Progress.SUCCEEDED)
     assert desk.starts() == [("a-1", 1)]
@@ -172,8 +171,7 @@ def test_a_clock_of_yarn_that_differs_makes_no_negative_times(started_s: int, fi
     desk = desk_with(2)
     desk.now_s = 3
     desk.job("a-0", Progress.RUNNING, started_us=started_s * SECOND_US)
-    desk.now_s = 5
-    desk.sample(a={"tasks_waiting": 0})
+    read(desk, 5, tasks_waiting=0)
     assert desk.starts() == [("a-1", 1)], "the queue does not wait for a clock that goes fast"
     desk.now_s = 9
     desk.job("a-0", Progress.SUCCEEDED, started_us=started_s * SECOND_US, finished_us=finished_s * SECOND_US)
@@ -323,14 +321,12 @@ def test_what_waits_in_both_queues_is_demand() -> None:
     desk = desk_with(3, reference_us=10 * SECOND_US, input_bytes=100, tasks=4)
     desk.now_s = 5
     desk.job("a-0", Progress.RUNNING, started_us=5 * SECOND_US)
-    desk.now_s = 15
-    desk.sample(a={"jobs_waiting": 1, "tasks_waiting": 30, "jobs_running": 1, "waiting_tags": ("fawkes-a-0-1",)})
+    read(desk, 15, jobs_waiting=1, tasks_waiting=30, jobs_running=1, waiting_tags=("fawkes-a-0-1",))
     sample = desk.state.window(ClusterId("a"), 0).samples[-1]
     assert (sample.jobs_waiting, sample.tasks_waiting) == (3, 38)
     assert sample.bytes_waiting == 300
     assert sample.job_slowdown == pytest.approx(1.5)  # all three have waited for 15 s of 10 s
-    desk.now_s = 20
-    desk.sample(a={"jobs_waiting": 0, "tasks_waiting": 1, "jobs_running": 1})
+    read(desk, 20, jobs_waiting=0, tasks_waiting=1, jobs_running=1)
     sample = desk.state.window(ClusterId("a"), 0).samples[-1]
     assert sample.bytes_waiting == 200
     assert sample.job_slowdown == pytest.approx((1.5 + 2 + 2) / 3)  # a-0 has run for 15 s
@@ -338,13 +334,11 @@ def test_what_waits_in_both_queues_is_demand() -> None:
 
 def test_unknown_input_is_not_no_input() -> None:
     desk = desk_with(2)
-    desk.now_s = 1
-    desk.sample(a={"jobs_waiting": 0, "tasks_waiting": 0})
+    read(desk, 1, jobs_waiting=0, tasks_waiting=0)
     sample = desk.state.window(ClusterId("a"), 0).samples[-1]
     assert (sample.bytes_waiting, sample.job_slowdown, sample.without_reference) == (None, None, 2)
     idle = desk_with(0)
-    idle.now_s = 1
-    idle.sample(a={"jobs_waiting": 0, "jobs_running": 0})
+    read(idle, 1, jobs_waiting=0, jobs_running=0)
     sample = idle.state.window(ClusterId("a"), 0).samples[-1]
     assert (sample.bytes_waiting, sample.job_slowdown, sample.tasks_waiting) == (0, 0.0, None)
 
