@@ -69,9 +69,9 @@ def test_modules_are_short(folder: str) -> None:
 
 @pytest.mark.slow
 def test_live_and_offline_runs_and_the_flat_pool_let_jobs_in_by_the_same_code() -> None:
-    users = {
-        path.relative_to(ROOT).as_posix() for path in files("fawkes") if "fawkes.core.state.admitting" in imports(path)
-    }
+    # Only those are parsed that may.
+    naming = [path for path in files("fawkes") if "core.state.admitting" in path.read_text()]
+    users = {path.relative_to(ROOT).as_posix() for path in naming if "fawkes.core.state.admitting" in imports(path)}
     assert {
         "fawkes/core/jobs/deadlines.py",
         "fawkes/offline/studies/flat/pool.py",

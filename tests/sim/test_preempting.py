@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 
-from fawkes.base.catalog import Catalog, Kind
+from fawkes.base.catalog import Kind
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import JobDetails, TaskArray
 from fawkes.core.preemption.account import Account, Accounts
@@ -17,12 +18,12 @@ from fawkes.core.values.model import Facts, JobLife, JobState, Role
 from fawkes.engine import replay
 from fawkes.engine.ports import Entry
 from fawkes.offline.scenarios.scenario import Scenario, pool_of, simulate
-from fawkes.policy import compile_policy, policy_text
+from fawkes.policy import compile_policy
 from fawkes.policy.admission import compile_admission
 from fawkes.policy.preemption import compile_preemption
 from fawkes.sim.hadoop.constants import PLAIN
 from fawkes.sim.users import Wish
-from tests.support.pools import policy, request, settings, submit
+from tests.support.pools import bundled, policy, request, settings, submit
 
 KILL, SAVE, WAIT, ADAPTIVE = "kill", "checkpoint", "wait", "adaptive"
 TASK_S = 200
@@ -34,22 +35,14 @@ def job(name: str, number: int, at_s: float, tasks: int, *, checkpoint: str = "o
     details = JobDetails(kind="tasks", title="", array=array).plain()
     saves = checkpoint != "none"
     event = submit(name, number, at_s, tasks, saves=saves, **facts)
-    return Wish(event=type(event)(**{**vars_of(event), "spec": with_details(event.spec, details)}))
-
-
-def vars_of(event: Any) -> dict[str, Any]:
-    return {name: getattr(event, name) for name in event.__dataclass_fields__}
-
-
-def with_details(spec: Any, details: Facts) -> Any:
-    return type(spec)(**{**vars_of(spec), "details": details})
+    return Wish(event=replace(event, spec=replace(event.spec, details=details)))
 
 
 def entries(name: str, wishes: Iterable[Wish], **changes: Any) -> tuple[Entry, ...]:
     """All steps of a run under a preemption policy; every decision in it comes again."""
-    found = Catalog().find(Kind.PREEMPTION, name)
+    text = bundled(Kind.PREEMPTION, name)
     how = settings(
-        preemption=found.title,
+        preemption=text.name,
         image_bytes_s=20_000_000,
         growth=Role.TRANSIENT,
         transient_leave_us=1000 * SECOND_US,
@@ -60,7 +53,7 @@ def entries(name: str, wishes: Iterable[Wish], **changes: Any) -> tuple[Entry, .
         nodes=pool_of(6),
         settings=how,
         policy=policy(),
-        preemption=policy_text(found.title, str(found.path), found.text()),
+        preemption=text,
         wishes=tuple(wishes),
         constants=PLAIN,
         check=True,

@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -35,7 +36,7 @@ def script() -> list[Event]:
     return events
 
 
-def played() -> Checked:
+def play() -> Checked:
     world = SimWorld(until_us=300 * SECOND_US)
     world.script(script())
     for node in ("node03", "node04", "node05"):
@@ -43,6 +44,12 @@ def played() -> Checked:
     run = Checked(world)
     run.run()
     return run
+
+
+@cache
+def played() -> Checked:
+    """The same once for all tests that only read it."""
+    return play()
 
 
 def text(run: Checked) -> str:
@@ -57,7 +64,7 @@ def digest() -> str:
 
 @pytest.mark.slow
 def test_a_script_gives_the_same_records_twice() -> None:
-    assert text(played()) == text(played())
+    assert text(play()) == text(played())
 
 
 @pytest.mark.slow

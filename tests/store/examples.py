@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from fawkes.core.state.state import NO_TICK
 from fawkes.core.values import events
@@ -97,6 +101,35 @@ def job(life: JobLife, finished_us: int | None = None) -> PutJob:
 def _step(event: events.Event, *changes: Change, reasons: tuple[Reason, ...] = ()) -> Step:
     effects = tuple(WakeAt(change.deadline_us) for change in changes if isinstance(change, PutPending))
     return event, Decision(changes, effects, reasons)
+
+
+def python(script: str, *given: object, before: tuple[str, ...] = (), **extra: Any) -> subprocess.Popen[str]:
+    """A program in Python that runs beside a test, by another program if one is named."""
+    command = [*before, sys.executable, "-c", textwrap.dedent(script), *map(str, given)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **extra)
+
+
+_WRITES = """
+    import sys
+    from pathlib import Path
+    from fawkes.store.sqlite import Ledger
+    from tests.store.examples import steps
+    ledger = Ledger(Path(sys.argv[1]), block=int(sys.argv[2]))
+    while True:
+        for event, decision in steps():
+            print(ledger.append(event, decision), flush=True)
+"""
+
+
+def written_until_killed(folder: Path, count: int, block: int) -> int:
+    """The last step that another process acknowledged, which was killed after so many or some more."""
+    with python(_WRITES, folder, block) as writer:
+        assert writer.stdout is not None
+        for _ in range(count):
+            last = writer.stdout.readline()
+        writer.kill()
+        rest = [line for line in writer.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+    return int([last, *rest][-1])
 
 
 def steps() -> list[Step]:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import sqlite3
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -22,7 +18,7 @@ from fawkes.core.values.events import Event, PauseAsked, ResumeAsked, Woke
 from fawkes.store.memory import MemoryStore
 from fawkes.store.record import text_of
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
-from tests.store.examples import Step, steps
+from tests.store.examples import Step, steps, written_until_killed
 
 KINDS = ("PauseAsked", "ResumeAsked", "Woke", "Started")
 TEXTS = st.text(max_size=20) | st.sampled_from(("x\n1 2 Woke 3 4\n", "ü\U0001f98a" * 400, "\x00", "a long one " * 300))
@@ -183,23 +179,7 @@ def test_steps_that_are_alike_take_little_room(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_kill_while_steps_are_packed_loses_none(tmp_path: Path) -> None:
-    script = """
-        import sys
-        from pathlib import Path
-        from fawkes.store.sqlite import Ledger
-        from tests.store.examples import steps
-        ledger = Ledger(Path(sys.argv[1]), block=2)
-        while True:
-            for event, decision in steps():
-                print(ledger.append(event, decision), flush=True)
-    """
     for round_ in range(5):
-        command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
-            assert writer.stdout is not None
-            for _ in range(60 + 7 * round_):
-                last = writer.stdout.readline()
-            writer.send_signal(signal.SIGKILL)
-            last = ([line for line in writer.stdout.read().splitlines(keepends=True) if line[-1] == "\n"] or [last])[-1]
+        last = written_until_killed(tmp_path, 60 + 7 * round_, block=2)
         with closing(LedgerReader(tmp_path)) as reader:
-            assert reader.verify() >= int(last)
+            assert reader.verify() >= last

@@ -6,13 +6,10 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 
@@ -25,8 +22,8 @@ from fawkes.store.health import boot
 from fawkes.store.lock import holder
 from fawkes.store.record import text_of
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
-from fawkes.store.steps import digest_of
-from tests.store.examples import steps
+from fawkes.store.steps import BLOCK, digest_of
+from tests.store.examples import python, steps, written_until_killed
 
 
 @pytest.fixture
@@ -38,11 +35,6 @@ def folder(tmp_path: Path) -> Path:
         ledger.append(event, decision)
     ledger.close()
     return made
-
-
-def _run(script: str, *given: object, **extra: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", textwrap.dedent(script), *map(str, given)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **extra)
 
 
 def test_a_copy_is_whole_while_the_writer_goes_on(folder: Path, tmp_path: Path) -> None:
@@ -119,25 +111,8 @@ def test_the_pool_keeps_its_id(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_every_acknowledged_step_survives_a_kill(tmp_path: Path) -> None:
-    script = """
-        import sys
-        from pathlib import Path
-        from fawkes.store.sqlite import Ledger
-        from tests.store.examples import steps
-        ledger = Ledger(Path(sys.argv[1]))
-        while True:
-            for event, decision in steps():
-                print(ledger.append(event, decision), flush=True)
-    """
     for round_ in range(3):
-        writer = _run(script, tmp_path)
-        assert writer.stdout is not None
-        for _ in range(40 + 7 * round_):
-            writer.stdout.readline()
-        writer.send_signal(signal.SIGKILL)
-        rest = [line for line in writer.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
-        writer.wait()
-        acknowledged = int(rest[-1]) if rest else 40 + 7 * round_
+        acknowledged = written_until_killed(tmp_path, 40 + 7 * round_, BLOCK)
         reader = LedgerReader(tmp_path)
         seen = reader.last_seq()
         assert reader.verify() == seen >= acknowledged
@@ -168,7 +143,7 @@ def test_a_full_disk_stores_nothing_half(tmp_path: Path) -> None:
         print(ledger.append(event, decision), ledger.verify(), sep="|")
         ledger.close()
     """
-    writer = _run(script, tmp_path)
+    writer = python(script, tmp_path)
     first, second = writer.communicate(timeout=60)[0].splitlines()
     last, kind, message = first.split("|")
     assert kind == "FullError"
@@ -206,7 +181,7 @@ def test_a_second_controller_is_refused(folder: Path) -> None:
         print("mine", flush=True)
         sys.stdin.read()
     """
-    other = _run(script, folder, stdin=subprocess.PIPE)
+    other = python(script, folder, stdin=subprocess.PIPE)
     assert other.stdout is not None
     assert other.stdout.readline() == "mine\n"
     held_by = holder(folder)
@@ -235,12 +210,12 @@ def test_reading_in_the_controller_leaves_it_its_log_when_another_program_closes
     ledger = Ledger(folder)
     LedgerReader(folder).close()
     ledger.append(Woke(at_us=9_000_000), Decision())
-    assert _run(BACKUP, folder / LEDGER_FILE).wait() == 0
+    assert python(BACKUP, folder / LEDGER_FILE).wait() == 0
     ledger.append(Woke(at_us=10_000_000), Decision())
     read = (
         "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT max(seq) FROM entries').fetchone()[0])"
     )
-    assert _run(read, f"{folder / LEDGER_FILE}").communicate()[0].strip() == "10"
+    assert python(read, f"{folder / LEDGER_FILE}").communicate()[0].strip() == "10"
     ledger.close()
 
 
@@ -408,7 +383,7 @@ def test_a_kill_is_no_power_cut(folder: Path) -> None:
         ledger = Ledger(Path(sys.argv[1]))
         os._exit(0)
     """
-    assert _run(script, folder).wait() == 0
+    assert python(script, folder).wait() == 0
     with closing(sqlite3.connect(folder / LEDGER_FILE)) as db:
         assert db.execute("SELECT value FROM meta WHERE key = 'opened'").fetchone() == (boot(),)
     Ledger(folder).close()

@@ -7,8 +7,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
-import textwrap
 from contextlib import closing
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from fawkes.base.errors import RefusedError, UserError
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.events import Woke
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
+from tests.store.examples import python
 
 PRIVATE = ("unshare", "--mount", "--propagation", "private")
 
@@ -201,7 +200,7 @@ KILLED_WITH_A_JOURNAL = """
 @pytest.mark.slow
 def test_the_half_step_in_an_ordinary_journal_is_taken_back(tmp_path: Path) -> None:
     """A network disk has no log."""
-    assert _python(KILLED_WITH_A_JOURNAL, tmp_path).wait() == -signal.SIGKILL
+    assert python(KILLED_WITH_A_JOURNAL, tmp_path).wait() == -signal.SIGKILL
     before = (tmp_path / LEDGER_FILE).read_bytes()
     assert (tmp_path / f"{LEDGER_FILE}-journal").stat().st_size > 0
     with pytest.raises(UserError, match="the controller was killed while it wrote"):
@@ -210,11 +209,6 @@ def test_the_half_step_in_an_ordinary_journal_is_taken_back(tmp_path: Path) -> N
     with closing(Ledger(tmp_path)) as ledger:
         assert ledger.last_seq() == 100
     _sound(tmp_path, 100)
-
-
-def _python(script: str, *given: object, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-    command = [*before, sys.executable, "-c", textwrap.dedent(script), *map(str, given)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 FULL = """
@@ -290,7 +284,7 @@ FULL = """
 @pytest.mark.skipif(not can_mount(), reason="needs root and a mount namespace of its own")
 @pytest.mark.parametrize("end", ["goes on", "closed", "killed", "killed, no shared memory"])
 def test_a_full_disk_that_has_room_again(tmp_path: Path, end: str) -> None:
-    ran = _python(FULL, tmp_path, end, before=PRIVATE)
+    ran = python(FULL, tmp_path, end, before=PRIVATE)
     last, verified, *more = map(int, ran.communicate(timeout=60)[0].split())
     assert last > 100
     assert verified == last

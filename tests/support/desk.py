@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from fawkes.base.errors import FullError
 from fawkes.base.units import SECOND_US
@@ -13,16 +13,30 @@ from fawkes.core.state.state import State
 from fawkes.core.values import events
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import AwaitRoom, Effect, Host, Membership, Reply, StartJob, Survey
-from fawkes.core.values.model import ClusterId, Facts, JobId, Node, NodeId, NodeLife, NodeState, Plain, Reading, Role
+from fawkes.core.values.model import (
+    ClusterId,
+    ClusterState,
+    Facts,
+    JobId,
+    Node,
+    NodeId,
+    NodeLife,
+    NodeState,
+    Plain,
+    Reading,
+    Role,
+)
 from fawkes.core.values.settings import Settings
 from fawkes.core.values.sight import Attempt, Blocks, Compute, Sight, Stored
-from fawkes.engine import Engine
+from fawkes.engine import Difference, Engine, replay
 from fawkes.policy import compile_policy
 from fawkes.policy.admission import compile_admission
 from fawkes.policy.preemption import compile_preemption
 from fawkes.report.words.sentences import bare, sentence
 from fawkes.store.memory import MemoryStore
 from tests.support.pools import nodes, request, settings, started, submit
+
+E = TypeVar("E", bound=Effect)
 
 
 @dataclass(slots=True)
@@ -90,6 +104,14 @@ class Desk:
         more |= {"nodes": pool or nodes(count), "shadow": shadow}
         self.last = self.tell(started(at_s=self.now_s, how=how or settings(), **more))  # type: ignore[arg-type]
 
+    @classmethod
+    def running(cls, *names: str, count: int = 10, **changes: object) -> Desk:
+        """MR-clusters of two core nodes each that run, in a pool with these settings."""
+        desk = cls(count, how=settings(**changes))
+        for name in names:
+            desk.up(name)
+        return desk
+
     @property
     def now_us(self) -> int:
         """The time."""
@@ -141,15 +163,17 @@ class Desk:
         known = self.state.pending[key].version if version is None else version
         return self.tell(events.Done(at_us=self.now_us, effect=key, version=known))
 
-    def answer(self, key: str, **facts: Plain) -> Decision:
+    def answer(self, key: str, **facts: object) -> Decision:
         """An effect reached its goal, with these facts."""
         version = self.state.pending[key].version
         return self.tell(events.Done(at_us=self.now_us, effect=key, version=version, facts=facts))
 
-    def failed(self, key: str, error: str = "it broke", *, final: bool = False) -> Decision:
+    def failed(self, key: str, error: str = "it broke", *, final: bool = False, **facts: object) -> Decision:
         """An effect did not reach its goal."""
         version = self.state.pending[key].version
-        return self.tell(events.Failed(at_us=self.now_us, effect=key, version=version, error=error, final=final))
+        return self.tell(
+            events.Failed(at_us=self.now_us, effect=key, version=version, error=error, final=final, facts=facts)
+        )
 
     def see(
         self, node: str, condition: events.Condition, error: str = "", generation: int | None = None, **facts: Plain
@@ -216,6 +240,26 @@ class Desk:
             events.DrainAsked(at_us=self.now_us, node=NodeId(node), reason=reason, discard=discard, ask=ask)
         )
 
+    def undrain(self, node: str, *, ask: str = "q") -> Decision:
+        """An operator puts a node back into service."""
+        return self.tell(events.UndrainAsked(at_us=self.now_us, node=NodeId(node), by="ann", ask=ask))
+
+    def pause(self, reason: str = "maintenance") -> Decision:
+        """An operator stops all voluntary moves."""
+        return self.tell(events.PauseAsked(at_us=self.now_us, reason=reason))
+
+    def resume(self) -> Decision:
+        """An operator lets moves go on."""
+        return self.tell(events.ResumeAsked(at_us=self.now_us))
+
+    def release(self, name: str, *, ask: str = "q", **how: bool) -> Decision:
+        """Somebody gives an MR-cluster back."""
+        return self.tell(events.ReleaseAsked(at_us=self.now_us, cluster=ClusterId(name), by="ann", ask=ask, **how))
+
+    def cancel(self, job: str, *, ask: str = "q") -> Decision:
+        """Somebody takes a job back."""
+        return self.tell(events.CancelAsked(at_us=self.now_us, job=JobId(job), ask=ask))
+
     def attempt(self, job: str, attempt: int = 1, **facts: object) -> Decision:
         """How an attempt of a job stands."""
         seen = Attempt(**facts)  # type: ignore[arg-type]
@@ -251,6 +295,26 @@ class Desk:
         self.now_s = until_s
         return codes
 
+    def wait_for(self, key: str) -> list[str]:
+        """The deadline of an effect passes; the codes of all reasons that were given then."""
+        self.now_s = self.state.pending[key].deadline_us / SECOND_US
+        return self.wait(0)
+
+    def settle_all(self) -> None:
+        """All masters know their members, and all nodes that join serve."""
+        for name in list(self.state.clusters):
+            self.settle(name)
+
+    def clean_all(self) -> None:
+        """All nodes that leave are drained and wiped."""
+        for node in list(self.state.nodes):
+            if self.node(node).life is NodeLife.DRAINING:
+                self.see(node, events.Condition.DRAINED)
+            if self.node(node).life is NodeLife.EVACUATING:
+                self.see(node, events.Condition.EVACUATED)
+            if self.node(node).life is NodeLife.CLEANING:
+                self.see(node, events.Condition.CLEAN)
+
     def tick(self, **demand: float) -> Facts:
         """Go to the next tick, with as many tasks waiting as ``demand`` says just before; the facts of the tick."""
         at_us = self.state.pending["tick"].deadline_us
@@ -263,6 +327,12 @@ class Desk:
         self.tell(events.Woke(at_us=self.now_us))
         return self.said("tick")[0]
 
+    def balance(self, **demand: float) -> Facts:
+        """The facts of the next tick, after which all nodes that join serve."""
+        facts = self.tick(**demand)
+        self.settle_all()
+        return facts
+
     def said(self, code: str) -> list[Facts]:
         """The facts of the latest decision's reasons of one code."""
         return [reason.facts for reason in self.last.reasons if reason.code == code]
@@ -271,10 +341,28 @@ class Desk:
         """The codes of the latest decision's reasons."""
         return [reason.code for reason in self.last.reasons]
 
+    def latest(self, kind: type[E]) -> list[E]:
+        """The effects of one kind in the latest decision."""
+        return [effect for effect in self.last.effects if isinstance(effect, kind)]
+
+    def effects(self, kind: type[E]) -> list[E]:
+        """The effects of one kind since the start."""
+        return [effect for effect in self.world.effects if isinstance(effect, kind)]
+
+    def reply(self) -> Reply:
+        """The answer to the latest question."""
+        (reply,) = self.latest(Reply)
+        return reply
+
+    def replies(self) -> dict[str, str]:
+        """The refusals by who was answered (empty: none); those who asked for an MR-cluster apart."""
+        answered = [reply for reply in self.effects(Reply) if not reply.to.startswith("request-")]
+        return {reply.to: reply.refused.code if reply.refused else "" for reply in answered}
+
     def refusal(self) -> str:
         """The code by which the latest question was refused; empty when it was not."""
-        (reply,) = (effect for effect in self.last.effects if isinstance(effect, Reply))
-        return reply.refused.code if reply.refused else ""
+        refused = self.reply().refused
+        return refused.code if refused else ""
 
     def members(self) -> list[Membership]:
         """The membership documents of the latest decision, as the world got them."""
@@ -282,15 +370,23 @@ class Desk:
 
     def hosts(self) -> list[Host]:
         """The goals of nodes in the latest decision."""
-        return [effect for effect in self.last.effects if isinstance(effect, Host)]
+        return self.latest(Host)
 
     def starts(self) -> list[tuple[str, int]]:
         """The jobs and attempts that the latest decision starts."""
-        return [(effect.job, effect.attempt) for effect in self.last.effects if isinstance(effect, StartJob)]
+        return [(effect.job, effect.attempt) for effect in self.latest(StartJob)]
 
     def looks_for_room(self) -> list[AwaitRoom]:
         """Where the latest decision looks for room for a next job."""
-        return [effect for effect in self.last.effects if isinstance(effect, AwaitRoom)]
+        return self.latest(AwaitRoom)
+
+    def cluster(self, name: str) -> ClusterState:
+        """An MR-cluster."""
+        return self.state.clusters[ClusterId(name)]
+
+    def decided_otherwise(self) -> list[Difference]:
+        """The steps of which their events alone make another decision."""
+        return list(replay(self.store.entries(), compile_policy, compile_admission, compile_preemption))
 
     def node(self, node: str) -> NodeState:
         """A node."""
@@ -305,11 +401,16 @@ class Desk:
         return {c: self.state.held(c).counted for c in self.state.clusters}
 
 
-def grown(role: Role = Role.TRANSIENT_CORE, count: int = 6, **changes: object) -> Desk:
-    """MR-cluster a on node01 and node02 as core nodes, grown to ``count`` nodes that all serve; ticks are far apart."""
-    desk = Desk(count, how=settings(growth=role, **{"period_us": 10**6 * SECOND_US, **changes}))
-    desk.up("a")
+def growing(role: Role = Role.TRANSIENT_CORE, count: int = 6, **changes: Any) -> Desk:
+    """MR-cluster a on node01 and node02 as core nodes, which the others of ``count`` join; ticks are far apart."""
+    desk = Desk.running("a", count=count, growth=role, **{"period_us": 10**6 * SECOND_US, **changes})
     desk.tick(a=10)
-    desk.settle("a")
     assert desk.sizes() == {"a": count}
+    return desk
+
+
+def grown(role: Role = Role.TRANSIENT_CORE, count: int = 6, **changes: Any) -> Desk:
+    """The same when all of them serve."""
+    desk = growing(role, count, **changes)
+    desk.settle("a")
     return desk

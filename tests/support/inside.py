@@ -175,29 +175,15 @@ def keep_probing(addresses: str, user: str, folder: str, ended: str, *, key: Key
     When (s since 1970) each was done, by name: ``folders`` and ``files`` made below a folder, ``yarn`` asked while it
     has a node. The content of a file is its path.
     """
-    hosts, pause_s = addresses.split(","), 0.2
-    name_nodes = [f"http://{host}:9870" for host in hosts]
-    managers = [f"http://{host}:8088" for host in hosts]
+    name_nodes = [f"http://{host}:9870" for host in addresses.split(",")]
+    managers = [f"http://{host}:8088" for host in addresses.split(",")]
+    deeds: dict[str, tuple[list[str], Callable[[str, int], str]]] = {
+        "folders": (name_nodes, lambda url, number: _folder(url, user, f"{folder}/folders/{number:06d}", key)),
+        "files": (name_nodes, lambda url, number: _file(url, user, f"{folder}/files/{number:06d}", key)),
+        "yarn": (managers, lambda url, number: _yarn(url, number, key)),
+    }
     with ThreadPoolExecutor() as threads:
-        probes = {
-            "folders": threads.submit(
-                _again_and_again,
-                name_nodes,
-                ended,
-                lambda url, number: _folder(url, user, f"{folder}/folders/{number:06d}", key),
-                pause_s,
-            ),
-            "files": threads.submit(
-                _again_and_again,
-                name_nodes,
-                ended,
-                lambda url, number: _file(url, user, f"{folder}/files/{number:06d}", key),
-                pause_s,
-            ),
-            "yarn": threads.submit(
-                _again_and_again, managers, ended, lambda url, number: _yarn(url, number, key), pause_s
-            ),
-        }
+        probes = {name: threads.submit(_again_and_again, urls, ended, do, 0.2) for name, (urls, do) in deeds.items()}
         return {name: probe.result() for name, probe in probes.items()}
 
 
@@ -244,19 +230,11 @@ def _yarn(url: str, number: int, key: Key) -> str:
 
 
 COMMANDS: dict[str, Callable[..., object]] = {
-    "get": get,
-    "text": text,
-    "digests": digests,
-    "readable": readable,
-    "places": places,
-    "sizes": sizes,
-    "write": write,
-    "remove": remove,
-    "hold_open": hold_open,
-    "until_frozen": until_frozen,
-    "read": read,
-    "keep_writing": keep_writing,
-    "keep_probing": keep_probing,
+    command.__name__: command
+    for command in (
+        *(get, text, digests, readable, places, sizes, read),
+        *(write, remove, hold_open, until_frozen, keep_writing, keep_probing),
+    )
 }
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Effect, MoveMasters
-from fawkes.core.values.events import Done, Failed, MastersSeen, MoveMastersAsked, Progress, RestoreAsked, Woke
+from fawkes.core.values.events import MastersSeen, MoveMastersAsked, Progress, RestoreAsked, Woke
 from fawkes.core.values.model import ClusterId, ClusterState, Facts, MastersMove, NodeId
 from fawkes.core.values.settings import Settings
 from tests.support.desk import Desk
@@ -62,10 +62,6 @@ def ever(desk: Desk, code: str) -> list[Facts]:
     return [reason.facts for entry in desk.store.entries() for reason in entry.decision.reasons if reason.code == code]
 
 
-def all_of(desk: Desk, kind: type[E]) -> list[E]:
-    return [effect for effect in desk.world.effects if isinstance(effect, kind)]
-
-
 def silence(desk: Desk, silent: str = "", gone: tuple[str, ...] = ()) -> None:
     desk.tell(MastersSeen(at_us=desk.now_us, cluster=A, error="no answer", silent=silent, gone=gone))
 
@@ -85,22 +81,19 @@ def look(desk: Desk, **facts: object) -> None:
     others = [n for n in desk.state.nodes_of(A) if n != cluster(desk).master]
     known: dict[str, object] = {"old": "silent", "image": None, "copied_us": since_us - SECOND_US, "reached": others}
     known |= {"txid": 7, "copy_at": "controller", "applications": [], "edits": "whole"}
-    version = desk.state.pending[KEY].version
-    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=version, facts=known | facts))
+    desk.answer(KEY, **(known | facts))
 
 
 def moved(desk: Desk, **facts: object) -> None:
-    version = desk.state.pending[KEY].version
-    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=version, facts=facts))
+    desk.answer(KEY, **facts)
 
 
 def refused(desk: Desk, **facts: object) -> None:
-    version = desk.state.pending[KEY].version
-    desk.tell(Failed(at_us=desk.now_us, effect=KEY, version=version, error="it broke", facts=facts))
+    desk.failed(KEY, **facts)  # type: ignore[arg-type]
 
 
 def begun(desk: Desk) -> bool:
-    return bool(all_of(desk, MoveMasters))
+    return bool(desk.effects(MoveMasters))
 
 
 def run(desk: Desk, job: str) -> None:

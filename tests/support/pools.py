@@ -70,8 +70,13 @@ def started(count: int = 10, at_s: float = 0, *, how: Settings | None = None, **
 
 def admission(name: str) -> PolicyText:
     """The text of an admission policy that came with Fawkes."""
-    policy = Catalog().find(Kind.ADMISSION, name)
-    return policy_text(policy.title, str(policy.path), policy.text())
+    return bundled(Kind.ADMISSION, name)
+
+
+def bundled(kind: Kind, name: str) -> PolicyText:
+    """The text of a policy that came with Fawkes."""
+    found = Catalog().find(kind, name)
+    return policy_text(found.title, str(found.path), found.text())
 
 
 def request(name: str, at_s: float, minimum: int = 2, **facts: object) -> Requested:

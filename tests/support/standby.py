@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ArmStandby, MoveMasters
-from fawkes.core.values.events import Done, Failed, StandbySeen
+from fawkes.core.values.events import StandbySeen
 from fawkes.core.values.model import NodeId, Promise, Standby
 from tests.support.desk import Desk
-from tests.support.masters import KEY, NEW, OLD, SILENT_S, THIRD, A, all_of, at, cluster, how, look, moved, silence
+from tests.support.masters import KEY, NEW, OLD, SILENT_S, THIRD, A, at, cluster, how, look, moved, silence
 
 STANDBY_S = 20
 JOURNAL = (OLD, NEW, THIRD)
@@ -34,38 +34,32 @@ def see(desk: Desk, node: NodeId = NEW, error: str = "", *, ready: bool = True) 
 
 
 def arms(desk: Desk) -> list[ArmStandby]:
-    return all_of(desk, ArmStandby)
+    return desk.effects(ArmStandby)
 
 
 def moves(desk: Desk) -> list[MoveMasters]:
-    return all_of(desk, MoveMasters)
+    return desk.effects(MoveMasters)
 
 
 def armed(desk: Desk, *answering: NodeId) -> None:
     """The goal under way is reached; ``answering`` nodes of the journal answer, all if none is named."""
-    effect = arms(desk)[-1]
-    facts = {"journal": list(answering or effect.standby.journal)}
-    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=desk.state.pending[KEY].version, facts=facts))
-
-
-def not_armed(desk: Desk, error: str = "it broke") -> None:
-    desk.tell(Failed(at_us=desk.now_us, effect=KEY, version=desk.state.pending[KEY].version, error=error))
+    desk.answer(KEY, journal=list(answering or arms(desk)[-1].standby.journal))
 
 
 FOLLOWS = {"standby": "standby", "journal": [NEW, THIRD]}
 """The look at a second NameNode that can take over."""
 
 
-def lost(desk: Desk) -> None:
-    """Its masters have been silent for as long as masters may be, and no longer."""
+def lost(desk: Desk) -> Desk:
+    """The same when its masters have been silent for as long as masters may be, and no longer."""
     silence(desk)
     at(desk, SILENT_S)
+    return desk
 
 
 def took_over() -> Desk:
     """The second NameNode has taken over, and another one is being brought up on the third node."""
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, **FOLLOWS)
     moved(desk, known=[])
     return desk

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fawkes.base.units import SECOND_US
 from fawkes.core.state.state import NO_TICK, evolve
 from fawkes.core.values.effects import Deploy
-from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, ReleaseAsked, ResumeAsked
+from fawkes.core.values.events import Condition
 from fawkes.core.values.lifecycle import WITH_MASTERS
 from fawkes.core.values.model import ClusterId, ClusterLife, Node, NodeId, NodeLife, Role
 from tests.support.desk import Desk
@@ -24,14 +24,13 @@ def life(desk: Desk, name: str) -> ClusterLife:
     return desk.state.clusters[ClusterId(name)].life
 
 
-def grown(desk: Desk, **sizes: int) -> None:
-    """MR-clusters that a tick has made as large as this."""
+def grown(desk: Desk, **sizes: int) -> Desk:
+    """The same with MR-clusters that a tick has made as large as this."""
     for name in sizes:
         desk.up(name)
-    desk.tick(**sizes)
-    for name in sizes:
-        desk.settle(name)
+    desk.balance(**sizes)
     assert desk.sizes() == sizes
+    return desk
 
 
 def leaving(desk: Desk) -> dict[str, int]:
@@ -40,17 +39,6 @@ def leaving(desk: Desk) -> dict[str, int]:
         c: sum(desk.state.nodes[n].life is NodeLife.DRAINING for n in desk.state.nodes_of(c))
         for c in desk.state.clusters
     }
-
-
-def clean_all(desk: Desk) -> None:
-    """All nodes that leave are drained and wiped."""
-    for node in list(desk.state.nodes.values()):
-        if node.life is NodeLife.DRAINING:
-            desk.see(node.node.id, Condition.DRAINED)
-            if desk.node(node.node.id).life is NodeLife.EVACUATING:
-                desk.see(node.node.id, Condition.EVACUATED)
-        if desk.node(node.node.id).life is NodeLife.CLEANING:
-            desk.see(node.node.id, Condition.CLEAN)
 
 
 def test_a_mr_cluster_gets_its_minimum_from_idle_nodes_at_once() -> None:
@@ -72,7 +60,7 @@ def test_the_head_of_the_queue_blocks_those_behind_it() -> None:
     assert desk.said("waits-infeasible") == [{"cluster": "b", "minimum": 5, "promised": 6, "usable": 10}]
     desk.request("c", 2)
     assert life(desk, "c") is ClusterLife.WAITING
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("b")))
+    desk.release("b")
     assert life(desk, "c") is ClusterLife.DEPLOYING
 
 
@@ -80,9 +68,8 @@ def test_when_one_leaves_the_head_is_tried_again() -> None:
     desk = Desk(10)
     desk.up("a", 6)
     desk.request("b", 5)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a"), discard=True))
-    for node in sorted(desk.state.nodes_of(ClusterId("a"))):
-        desk.see(node, Condition.CLEAN)
+    desk.release("a", discard=True)
+    desk.clean_all()
     assert life(desk, "b") is ClusterLife.DEPLOYING
     assert ClusterId("a") not in desk.state.clusters
 
@@ -100,49 +87,45 @@ def test_a_minimum_above_the_pool_is_refused_with_numbers() -> None:
     [(0, {}, "no-minimum"), (3, {"max_nodes": 2}, "maximum-below-minimum"), (2, {}, "cluster-exists")],
 )
 def test_requests_that_make_no_sense_are_refused(minimum: int, facts: dict[str, int], code: str) -> None:
-    desk = Desk(10)
-    desk.up("x")
+    desk = Desk.running("x")
     desk.request("x" if code == "cluster-exists" else "y", minimum, **facts)
     assert desk.refusal() == code
 
 
 def test_shrink_to_admit_takes_from_each_by_weight() -> None:
-    desk = Desk(20)
-    grown(desk, a=12, b=8)
+    desk = grown(Desk(20), a=12, b=8)
     desk.request("c", 5)
     # 15 nodes are left for a and b: by their weights 9 and 6.
     assert leaving(desk) == {"a": 3, "b": 2, "c": 0}
     assert life(desk, "c") is ClusterLife.ADMITTED
-    clean_all(desk)
+    desk.clean_all()
     assert life(desk, "c") is ClusterLife.DEPLOYING
     assert desk.sizes() == {"a": 9, "b": 6, "c": 5}
 
 
 def test_shrink_to_admit_never_goes_below_minimums() -> None:
-    desk = Desk(10)
-    grown(desk, a=8, b=2)
+    desk = grown(Desk(10), a=8, b=2)
     desk.request("c", 6)
     assert leaving(desk) == {"a": 6, "b": 0, "c": 0}
-    clean_all(desk)
+    desk.clean_all()
     assert desk.sizes() == {"a": 2, "b": 2, "c": 6}
 
 
 def test_the_neediest_gives_no_more_than_its_surplus() -> None:
-    desk = Desk(20)
-    grown(desk, a=17, b=3)
+    desk = grown(Desk(20), a=17, b=3)
     desk.request("c", 10)
     # Taken in proportion to the weights, b would give least; above its minimum it has 1.
     assert leaving(desk) == {"a": 9, "b": 1, "c": 0}
 
 
 def test_an_admission_waits_for_no_threshold_and_no_damping() -> None:
-    slow = {"settle_after_grow_us": 10**12, "settle_after_shrink_us": 10**12, "max_moves_fraction": 0.01}
-    desk = Desk(10, how=settings(tau=10**9, confirmations=99, **slow))
-    desk.up("a")
+    long_us = 10**12
+    damped = {"tau": 10**9, "confirmations": 99, "settle_after_grow_us": long_us, "settle_after_shrink_us": long_us}
+    desk = Desk.running("a", max_moves_fraction=0.01, **damped)
     # By hand, since no tick ever moves with such damping.
     evolve(desk.state, 0, [replace(NO_TICK, targets={ClusterId("a"): 10}, weights={ClusterId("a"): 1.0})])
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="x"))
-    desk.tell(ResumeAsked(at_us=desk.now_us))
+    desk.pause("x")
+    desk.resume()
     desk.settle("a")
     assert desk.sizes() == {"a": 10}
     desk.request("b", 4)
@@ -150,8 +133,7 @@ def test_an_admission_waits_for_no_threshold_and_no_damping() -> None:
 
 
 def test_freed_nodes_are_kept_for_the_head_of_the_queue() -> None:
-    desk = Desk(10)
-    grown(desk, a=8, b=2)
+    desk = grown(Desk(10), a=8, b=2)
     desk.request("c", 3)
     first, second, third = sorted(n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING)
     for node in (first, second):
@@ -166,12 +148,11 @@ def test_freed_nodes_are_kept_for_the_head_of_the_queue() -> None:
 
 def test_nodes_that_cannot_be_core_are_no_help_to_an_admission() -> None:
     pool = (*nodes(6), *(Node(id=NodeId(f"weak{i}"), site="delft", may_core=False) for i in range(4)))
-    desk = Desk(pool=pool)
-    grown(desk, a=10)
+    desk = grown(Desk(pool=pool), a=10)
     desk.request("b", 3)
     given = sorted(n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING)
     assert given == ["node03", "node04", "node05"]
-    clean_all(desk)
+    desk.clean_all()
     assert life(desk, "b") is ClusterLife.DEPLOYING
     desk.request("c", 2)
     assert desk.said("waits-infeasible") == [{"cluster": "c", "minimum": 2, "promised": 5, "usable": 6}]
@@ -179,8 +160,7 @@ def test_nodes_that_cannot_be_core_are_no_help_to_an_admission() -> None:
 
 def test_weak_nodes_are_handed_out_while_core_nodes_are_reserved() -> None:
     pool = (*nodes(4), *(Node(id=NodeId(f"weak{i}"), site="leiden", may_core=False) for i in range(4)))
-    desk = Desk(pool=pool)
-    grown(desk, a=8)
+    desk = grown(Desk(pool=pool), a=8)
     desk.request("b", 2)
     for node in ("node03", "weak0"):
         desk.see(node, Condition.LOST, "no power")
@@ -193,17 +173,15 @@ def test_weak_nodes_are_handed_out_while_core_nodes_are_reserved() -> None:
 
 
 def test_a_node_that_goes_out_of_service_is_not_on_its_way_to_an_admission() -> None:
-    desk = Desk(10)
-    grown(desk, a=8, b=2)
+    desk = grown(Desk(10), a=8, b=2)
     for node in ("node05", "node06"):
-        desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId(node), reason="disk"))
+        desk.drain(node)
     desk.request("c", 2)
     assert leaving(desk) == {"a": 4, "b": 0, "c": 0}
 
 
 def test_those_that_cannot_be_read_do_not_shrink_for_others() -> None:
-    desk = Desk(10, how=settings(stale_us=5 * SECOND_US))
-    grown(desk, a=8, b=2)
+    desk = grown(Desk(10, how=settings(stale_us=5 * SECOND_US)), a=8, b=2)
     desk.now_s += 6
     desk.sample(a={"error": "no answer"}, b={"tasks_waiting": 1})
     assert desk.state.clusters[ClusterId("a")].unreadable_us is not None
@@ -215,20 +193,18 @@ def test_those_that_cannot_be_read_do_not_shrink_for_others() -> None:
 
 
 def test_a_pause_keeps_everybody_where_he_is_until_it_ends() -> None:
-    desk = Desk(10)
-    grown(desk, a=8, b=2)
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="maintenance"))
+    desk = grown(Desk(10), a=8, b=2)
+    desk.pause()
     desk.request("c", 2)
     assert leaving(desk) == {"a": 0, "b": 0, "c": 0}
     assert desk.said("waits-for-nodes") == [{"cluster": "c", "lacking": 2, "paused": "maintenance"}]
-    desk.tell(ResumeAsked(at_us=desk.now_us))
+    desk.resume()
     assert leaving(desk) == {"a": 2, "b": 0, "c": 0}
 
 
 def test_what_leaves_for_an_admission_is_not_taken_back_for_a_donor() -> None:
     how = settings(transient_leave_us=3600 * SECOND_US)
-    desk = Desk(10, how=how)
-    grown(desk, a=8, b=2)
+    desk = grown(Desk(10, how=how), a=8, b=2)
     desk.request("c", 2)
     left = [n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING]
     for _ in range(3):
@@ -254,7 +230,7 @@ def test_a_dormant_mr_cluster_takes_its_place_in_the_queue_when_it_wakes() -> No
     desk.request("b", 4)
     desk.submit("early", 1)
     assert list(desk.state.queue) == ["b", "early"]
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a"), discard=True))
+    desk.release("a", discard=True)
     order = []
     for node in sorted(desk.state.nodes_of(ClusterId("a"))):
         desk.see(node, Condition.CLEAN)
@@ -263,8 +239,7 @@ def test_a_dormant_mr_cluster_takes_its_place_in_the_queue_when_it_wakes() -> No
 
 
 def test_an_admitted_one_waits_again_when_nodes_are_lost() -> None:
-    desk = Desk(6)
-    grown(desk, a=6)
+    desk = grown(Desk(6), a=6)
     desk.request("b", 4)
     assert life(desk, "b") is ClusterLife.ADMITTED
     desk.see("node03", Condition.LOST, "no power")
@@ -275,27 +250,25 @@ def test_an_admitted_one_waits_again_when_nodes_are_lost() -> None:
 
 def test_room_is_made_at_once_for_all_that_fit_together() -> None:
     """Each used to wait until the one before it was deployed: the last of five for five times as long."""
-    desk = Desk(20, how=settings(transient_leave_us=3600 * SECOND_US))
-    grown(desk, a=20)
+    desk = grown(Desk(20, how=settings(transient_leave_us=3600 * SECOND_US)), a=20)
     for name in "bcdef":
         desk.request(name, 2)
     assert {name: life(desk, name) for name in "bcdef"} == dict.fromkeys("bcdef", ClusterLife.ADMITTED)
     assert leaving(desk) == {"a": 10} | dict.fromkeys("bcdef", 0)
     assert [desk.state.clusters[ClusterId(name)].alert for name in "bcdef"] == [""] * 5
     assert desk.state.promised == 12
-    clean_all(desk)
+    desk.clean_all()
     assert desk.sizes() == {"a": 10} | dict.fromkeys("bcdef", 2)
 
 
 def test_each_node_that_leaves_says_whom_it_leaves_for() -> None:
-    desk = Desk(12)
-    grown(desk, a=8, b=4)
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="maintenance"))
+    desk = grown(Desk(12), a=8, b=4)
+    desk.pause()
     desk.request("c", 3)
     desk.request("d", 4)
     assert desk.said("waits-for-nodes") == [{"cluster": "d", "lacking": 4, "paused": "maintenance"}]
     assert leaving(desk) == {"a": 0, "b": 0, "c": 0, "d": 0}
-    desk.tell(ResumeAsked(at_us=desk.now_us))
+    desk.resume()
     # Of 5 nodes that are left, a and b would have 3 and 2 by their weights of 2 and 1.
     assert Counter((facts["newcomer"], facts["cluster"]) for facts in desk.said("shrink-to-admit")) == {
         ("c", "a"): 3,
@@ -305,8 +278,7 @@ def test_each_node_that_leaves_says_whom_it_leaves_for() -> None:
 
 
 def test_free_nodes_are_kept_for_all_that_are_admitted() -> None:
-    desk = Desk(10)
-    grown(desk, a=10)
+    desk = grown(Desk(10), a=10)
     desk.request("b", 2)
     desk.request("c", 3)
     desk.request("d", 4)
@@ -323,8 +295,7 @@ def test_free_nodes_are_kept_for_all_that_are_admitted() -> None:
 
 
 def test_the_small_one_behind_does_not_get_the_nodes_of_the_one_before_it() -> None:
-    desk = Desk(10)
-    grown(desk, a=10)
+    desk = grown(Desk(10), a=10)
     desk.request("b", 5)
     desk.request("c", 1)
     left = [n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING]
@@ -337,8 +308,7 @@ def test_the_small_one_behind_does_not_get_the_nodes_of_the_one_before_it() -> N
 
 
 def test_of_several_admitted_ones_the_last_wait_again_when_nodes_are_lost() -> None:
-    desk = Desk(7)
-    grown(desk, a=7)
+    desk = grown(Desk(7), a=7)
     for name in "bcd":
         desk.request(name, 1 if name == "d" else 2)
     assert {life(desk, name) for name in "bcd"} == {ClusterLife.ADMITTED}
@@ -355,12 +325,11 @@ def test_of_several_admitted_ones_the_last_wait_again_when_nodes_are_lost() -> N
 
 
 def test_an_admitted_one_that_is_given_back_makes_place_for_the_next() -> None:
-    desk = Desk(8)
-    grown(desk, a=8)
+    desk = grown(Desk(8), a=8)
     desk.request("b", 3)
     desk.request("c", 4)
     assert life(desk, "c") is ClusterLife.WAITING
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("b")))
+    desk.release("b")
     assert life(desk, "c") is ClusterLife.ADMITTED
     assert leaving(desk) == {"a": 4, "c": 0}
 
@@ -374,8 +343,7 @@ def test_an_admitted_one_that_is_given_back_makes_place_for_the_next() -> None:
 def test_the_queue_is_served_in_order_and_promises_no_more_than_there_is(
     minimums: list[int], fates: list[str], pick: Random
 ) -> None:
-    desk = Desk(12)
-    grown(desk, z=12)
+    desk = grown(Desk(12), z=12)
     names = iter(f"c{n:02d}" for n in range(99))
     for minimum in minimums:
         desk.request(next(names), minimum)
@@ -383,7 +351,7 @@ def test_the_queue_is_served_in_order_and_promises_no_more_than_there_is(
     for fate in fates:
         befall(desk, fate, next(names), pick)
         lawful(desk)
-    clean_all(desk)
+    desk.clean_all()
     lawful(desk)
 
 
@@ -399,7 +367,7 @@ def befall(desk: Desk, fate: str, name: str, pick: Random) -> None:
     if fate == "request":
         desk.request(name, pick.randint(1, 5))
     elif fate == "release" and queue:
-        desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=pick.choice(queue)))
+        desk.release(pick.choice(queue))
     elif able:
         node = pick.choice(able)
         if desk.node(node).life is NodeLife.DRAINING and fate == "clean":

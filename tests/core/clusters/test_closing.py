@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.closing import longest_us
 from fawkes.core.state.state import evolve
-from fawkes.core.values.effects import EndControl, Reply, Retire, Save, Survey
-from fawkes.core.values.events import Condition, Done, DownAsked, Event, ReleaseAsked
+from fawkes.core.values.effects import EndControl, Retire, Save, Survey
+from fawkes.core.values.events import Condition, DownAsked, Event
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import ClusterId, ClusterLife, Facts, NodeLife
 from fawkes.store.record import change_of
@@ -25,9 +25,7 @@ APPS: Facts = {"undeclared": [], "applications": [{"id": "application_1"}]}
 
 def two() -> Desk:
     """a and b run, two core nodes each; nobody answers surveys but the test."""
-    desk = Desk(5)
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=5)
     desk.survey = None
     return desk
 
@@ -37,29 +35,27 @@ def down(desk: Desk, *, discard: bool = False, force: bool = False, dry_run: boo
 
 
 def answer(desk: Desk, cluster: str, facts: Facts = CLEAN) -> None:
-    key = Key.SURVEY.of(cluster)
-    version = desk.state.pending[key].version
-    desk.tell(Done(at_us=desk.now_us, effect=key, version=version, facts=facts))
+    desk.answer(Key.SURVEY.of(cluster), **facts)
 
 
-def replies(desk: Desk) -> dict[str, str]:
-    """The refusals by who was answered (empty: none); those who asked for an MR-cluster apart."""
-    answered = [effect for effect in desk.world.effects if isinstance(effect, Reply)]
-    answered = [reply for reply in answered if not reply.to.startswith("request-")]
-    return {reply.to: reply.refused.code if reply.refused else "" for reply in answered}
+def asked_to_go() -> Desk:
+    """Both run, and somebody has asked for the end of all."""
+    desk = two()
+    down(desk)
+    return desk
 
 
 def refusals(desk: Desk) -> set[tuple[str, str]]:
     """MR-cluster and code of each refusal in the last answer."""
-    (reply,) = (effect for effect in desk.last.effects if isinstance(effect, Reply))
-    assert reply.refused is not None
-    listed: list[dict[str, dict[str, str]]] = list(reply.refused.facts["refusals"])  # type: ignore[call-overload]
+    refused = desk.reply().refused
+    assert refused is not None
+    listed: list[dict[str, dict[str, str]]] = list(refused.facts["refusals"])  # type: ignore[call-overload]
     return {(row["facts"]["cluster"], str(row["code"])) for row in listed}
 
 
 def asked(desk: Desk) -> set[str]:
     """The MR-clusters that the latest decision surveys."""
-    return {str(effect.cluster) for effect in desk.last.effects if isinstance(effect, Survey)}
+    return {str(effect.cluster) for effect in desk.latest(Survey)}
 
 
 def lives(desk: Desk) -> list[ClusterLife]:
@@ -75,20 +71,17 @@ def finish(desk: Desk) -> None:
     for name in list(desk.state.clusters):
         if desk.state.clusters[name].life is ClusterLife.SAVING:
             desk.done(Key.CLUSTER.of(name))
-    for node in list(desk.state.nodes.values()):
-        if node.life is NodeLife.CLEANING:
-            desk.see(node.node.id, Condition.CLEAN)
+    desk.clean_all()
 
 
 def test_nothing_is_released_before_every_survey_is_answered() -> None:
-    desk = two()
-    down(desk)
-    assert {effect.cluster for effect in desk.last.effects if isinstance(effect, Survey)} == {A, B}
+    desk = asked_to_go()
+    assert {effect.cluster for effect in desk.latest(Survey)} == {A, B}
     answer(desk, "a")
-    assert (lives(desk), replies(desk)) == ([ClusterLife.RUNNING] * 2, {})
+    assert (lives(desk), desk.replies()) == ([ClusterLife.RUNNING] * 2, {})
     answer(desk, "b")
-    assert replies(desk) == {"d": ""}
-    assert {effect.cluster for effect in desk.last.effects if isinstance(effect, Save)} == {A, B}
+    assert desk.replies() == {"d": ""}
+    assert {effect.cluster for effect in desk.latest(Save)} == {A, B}
     finish(desk)
     assert (lives(desk), ends(desk), desk.state.closing) == ([], 1, None)
     assert "pool-empty" in desk.codes()
@@ -107,9 +100,7 @@ def test_nothing_is_released_before_every_survey_is_answered() -> None:
     ],
 )
 def test_one_refusal_keeps_the_whole_pool(facts: Facts, discard: bool, force: bool, code: str) -> None:
-    desk = Desk(5)
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=5)
     desk.survey = facts
     down(desk, discard=discard, force=force)
     if not code:
@@ -141,13 +132,12 @@ def test_a_question_changes_nothing() -> None:
     down(desk, dry_run=True)
     answer(desk, "a")
     answer(desk, "b")
-    assert replies(desk) == {"d": ""}
+    assert desk.replies() == {"d": ""}
     assert (lives(desk), desk.state.closing) == ([ClusterLife.RUNNING] * 2, None)
 
 
 def test_those_that_wait_or_come_up_are_called_off_at_once() -> None:
-    desk = Desk(5)
-    desk.up("a")
+    desk = Desk.running("a", count=5)
     desk.request("b")
     desk.request("c", 4)
     assert lives(desk) == [ClusterLife.RUNNING, ClusterLife.DEPLOYING, ClusterLife.WAITING]
@@ -157,8 +147,7 @@ def test_those_that_wait_or_come_up_are_called_off_at_once() -> None:
 
 
 def test_one_that_came_up_meanwhile_is_surveyed_too() -> None:
-    desk = Desk(5)
-    desk.up("a")
+    desk = Desk.running("a", count=5)
     desk.request("b")
     desk.survey = None
     down(desk)
@@ -171,8 +160,7 @@ def test_one_that_came_up_meanwhile_is_surveyed_too() -> None:
 
 
 def test_an_agreed_end_goes_on_through_a_restart_and_takes_no_new_request() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a")
     answer(desk, "b")
     desk.tell(started(at_s=desk.now_s, nodes=nodes(5)))
@@ -186,34 +174,31 @@ def test_an_agreed_end_goes_on_through_a_restart_and_takes_no_new_request() -> N
 
 
 def test_a_question_without_whoever_asked_is_forgotten() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     desk.tell(started(at_s=desk.now_s, nodes=nodes(5)))
     assert desk.state.closing is None
     answer(desk, "a")
     answer(desk, "b")
-    assert (lives(desk), replies(desk)) == ([ClusterLife.RUNNING] * 2, {})
+    assert (lives(desk), desk.replies()) == ([ClusterLife.RUNNING] * 2, {})
 
 
 def test_a_release_on_its_own_goes_first() -> None:
-    desk = two()
-    down(desk)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="r"))
+    desk = asked_to_go()
+    desk.release(A, ask="r")
     answer(desk, "b")
-    assert "d" not in replies(desk)
+    assert "d" not in desk.replies()
     answer(desk, "a")
-    assert replies(desk) == {"r": "", "d": ""}
+    assert desk.replies() == {"r": "", "d": ""}
     assert set(lives(desk)) == {ClusterLife.SAVING}
 
 
 def test_data_may_be_given_up_after_it_was_agreed() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a")
     answer(desk, "b")
     desk.failed(Key.CLUSTER.of("a"), "the disk is full")
     down(desk, discard=True, ask="again")
-    assert replies(desk)["again"] == ""
+    assert desk.replies()["again"] == ""
     assert asked(desk) == {"a", "b"}
     answer(desk, "a", {"undeclared": None, "applications": []})
     answer(desk, "b", APPS)
@@ -225,13 +210,13 @@ def test_data_may_be_given_up_after_it_was_agreed() -> None:
 @pytest.mark.parametrize(("facts", "kept"), [({"undeclared": None, "applications": []}, False), (APPS, True)])
 def test_a_save_is_given_up_with_the_pool_only_if_users_run_nothing(facts: Facts, kept: bool) -> None:
     desk = two()
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="r"))
+    desk.release(A, ask="r")
     answer(desk, "a")
     down(desk, discard=True)
     assert asked(desk) == {"a", "b"}
     answer(desk, "b")
     answer(desk, "a", facts)
-    assert replies(desk)["d"] == ("pool-kept" if kept else "")
+    assert desk.replies()["d"] == ("pool-kept" if kept else "")
     assert lives(desk) == ([ClusterLife.SAVING, ClusterLife.RUNNING] if kept else [ClusterLife.RETIRING] * 2)
 
 
@@ -251,19 +236,18 @@ def test_a_lost_node_keeps_the_controller() -> None:
 def test_an_empty_pool_ends_at_once_and_a_second_question_is_no_harm() -> None:
     desk = Desk(2)
     down(desk)
-    assert (replies(desk), ends(desk)) == ({"d": ""}, 1)
+    assert (desk.replies(), ends(desk)) == ({"d": ""}, 1)
     down(desk, ask="e")
-    assert (replies(desk), ends(desk)) == ({"d": "", "e": ""}, 2)
+    assert (desk.replies(), ends(desk)) == ({"d": "", "e": ""}, 2)
 
 
 def test_who_asks_later_is_heard_instead() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     down(desk, discard=True, ask="later")
-    assert replies(desk) == {"d": "down-overtaken"}
+    assert desk.replies() == {"d": "down-overtaken"}
     answer(desk, "a", DATA)
     answer(desk, "b")
-    assert replies(desk)["later"] == ""
+    assert desk.replies()["later"] == ""
 
 
 @pytest.mark.slow
@@ -276,7 +260,7 @@ def test_a_pool_that_was_not_agreed_on_is_whole(story: list[str]) -> None:
             case "down":
                 down(desk, ask=f"d{len(desk.world.effects)}")
             case "release":
-                desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="r"))
+                desk.release(A, ask="r")
             case "restart":
                 desk.tell(started(at_s=desk.now_s, nodes=nodes(5)))
             case "finish":
@@ -293,24 +277,22 @@ STALE_S, LONGEST_S = settings().stale_us / SECOND_US, longest_us(settings()) / S
 
 @pytest.mark.parametrize(("slow_s", "again"), [(0, set()), (STALE_S, set()), (STALE_S + 1, {"a"}), (59, {"a"})])
 def test_an_answer_that_grew_old_while_others_were_awaited_is_asked_for_again(slow_s: float, again: set[str]) -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a")
     desk.wait(slow_s)
     answer(desk, "b")
     assert asked(desk) == again
-    assert (replies(desk) == {}) == bool(again)
+    assert (desk.replies() == {}) == bool(again)
     if again:
         assert lives(desk) == [ClusterLife.RUNNING] * 2
         answer(desk, "a")
-    assert replies(desk) == {"d": ""}
+    assert desk.replies() == {"d": ""}
     assert set(lives(desk)) == {ClusterLife.SAVING}
 
 
 @pytest.mark.parametrize(("facts", "code"), [(DATA, "undeclared-data"), (APPS, "foreign-applications")])
 def test_what_users_began_while_others_were_awaited_keeps_the_pool(facts: Facts, code: str) -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a")
     desk.wait(50)
     answer(desk, "b")
@@ -320,8 +302,7 @@ def test_what_users_began_while_others_were_awaited_keeps_the_pool(facts: Facts,
 
 
 def test_a_refusal_is_told_without_asking_anybody_again() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a", DATA)
     desk.wait(50)
     answer(desk, "b")
@@ -330,40 +311,37 @@ def test_a_refusal_is_told_without_asking_anybody_again() -> None:
 
 @pytest.mark.parametrize("silent", [["a"], ["b"], ["a", "b"]])
 def test_masters_that_never_answer_are_named_in_a_refusal_within_the_time(silent: list[str]) -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     for name in {"a", "b"} - set(silent):
         answer(desk, name)
     desk.wait(LONGEST_S)
     kept = [reason for entry in desk.store.entries() for reason in entry.decision.reasons if reason.code == "pool-kept"]
     listed = [row["facts"]["cluster"] for row in kept[0].facts["refusals"]]  # type: ignore[attr-defined]
-    assert (replies(desk), listed) == ({"d": "pool-kept"}, silent)
+    assert (desk.replies(), listed) == ({"d": "pool-kept"}, silent)
     assert lives(desk) == [ClusterLife.RUNNING] * 2
 
 
 def test_masters_that_do_not_answer_again_are_named_too() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a")
     desk.wait(50)
     answer(desk, "b")
     desk.wait(LONGEST_S - 50)
-    assert replies(desk) == {"d": "pool-kept"}
+    assert desk.replies() == {"d": "pool-kept"}
     assert desk.state.closing is None
 
 
 def test_a_release_of_somebody_else_does_not_keep_the_question_open() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "b")
     desk.wait(50)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="r"))
+    desk.release(A, ask="r")
     desk.wait(LONGEST_S - 50)
-    assert replies(desk) == {}
+    assert desk.replies() == {}
     desk.sample(b={"jobs_waiting": 0})
     assert refusals(desk) == {("a", "survey-failed")}
     answer(desk, "a")
-    assert replies(desk)["r"] == ""
+    assert desk.replies()["r"] == ""
 
 
 @pytest.mark.slow
@@ -379,19 +357,18 @@ def test_a_release_of_somebody_else_does_not_keep_the_question_open() -> None:
 def test_a_pool_goes_only_by_young_answers_and_each_question_is_answered_in_time(
     story: list[tuple[str, int, Facts]],
 ) -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     asked_s = desk.now_s
     answered: dict[str, float] = {}
     for who, wait_s, facts in story:
-        if replies(desk).get("d") is not None:
+        if desk.replies().get("d") is not None:
             break
         if who == "release":
-            desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, dry_run=True, ask="r"))
+            desk.release(A, dry_run=True, ask="r")
         elif Key.SURVEY.of(who) in desk.state.pending:
             answer(desk, who, facts)
             answered[who] = desk.now_s
-        if replies(desk).get("d") == "":
+        if desk.replies().get("d") == "":
             assert set(answered) == {"a", "b"}
             assert all(desk.now_s - at_s <= STALE_S for at_s in answered.values())
             break
@@ -399,7 +376,7 @@ def test_a_pool_goes_only_by_young_answers_and_each_question_is_answered_in_time
     desk.wait(asked_s + LONGEST_S - desk.now_s)
     # While somebody else's survey is under way the next reading ends the question.
     desk.sample(b={"jobs_waiting": 0})
-    assert "d" in replies(desk)
+    assert "d" in desk.replies()
 
 
 def test_what_is_given_up_holds_no_save() -> None:
@@ -407,20 +384,19 @@ def test_what_is_given_up_holds_no_save() -> None:
     down(desk, force=True)
     answer(desk, "a")
     answer(desk, "b")
-    saves = [effect for effect in desk.last.effects if isinstance(effect, Save)]
+    saves = desk.latest(Save)
     assert [(save.undeclared, save.applications) for save in saves] == [(False, True)] * 2
 
 
 def test_applications_may_be_given_up_after_it_was_agreed() -> None:
-    desk = two()
-    down(desk)
+    desk = asked_to_go()
     answer(desk, "a")
     answer(desk, "b")
-    assert {effect.applications for effect in desk.last.effects if isinstance(effect, Save)} == {False}
+    assert {effect.applications for effect in desk.latest(Save)} == {False}
     down(desk, force=True, ask="again")
-    assert {effect.applications for effect in desk.last.effects if isinstance(effect, Save)} == {True}
+    assert {effect.applications for effect in desk.latest(Save)} == {True}
     down(desk, force=True, ask="third")
-    assert not any(isinstance(effect, Save) for effect in desk.last.effects)
+    assert not desk.latest(Save)
 
 
 @pytest.mark.slow

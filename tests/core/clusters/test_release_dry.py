@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fawkes.core.values.events import Done, ReleaseAsked
 from fawkes.core.values.model import ClusterId, ClusterLife, Facts
 from tests.support.desk import Desk
 
@@ -13,9 +12,7 @@ FOLDER = {"path": "/user/ann", "bytes": 5, "files": 1, "owner": "ann"}
 
 
 def asked(desk: Desk, *, ask: str = "q", dry_run: bool = True, discard: bool = False, force: bool = False) -> None:
-    desk.tell(
-        ReleaseAsked(at_us=desk.now_us, cluster=A, discard=discard, force=force, dry_run=dry_run, by="ann", ask=ask)
-    )
+    desk.release(A, discard=discard, force=force, dry_run=dry_run, ask=ask)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +59,6 @@ def test_a_dry_run_does_not_stand_in_the_way_of_a_release() -> None:
     asked(desk, ask="dry")
     assert desk.refusal() == "overtaken"
     assert desk.state.pending["survey:a"].effect == effect
-    version = desk.state.pending["survey:a"].version
-    desk.tell(Done(at_us=desk.now_us, effect="survey:a", version=version, facts={"undeclared": [], "applications": []}))
+    desk.answer("survey:a", undeclared=[], applications=[])
     assert desk.refusal() == ""
     assert desk.state.clusters[A].life is ClusterLife.SAVING

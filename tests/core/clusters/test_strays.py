@@ -23,8 +23,7 @@ THEIRS = Stray("attempt_17_0002_r_000000_1", "node02")
 
 def desk(**changes: object) -> Desk:
     """MR-cluster a, whose job runs; a container may be missing for 10 s. Ticks do not come."""
-    running = Desk(4, how=settings(missing_us=MISSING_S * SECOND_US, period_us=10**12, **changes))
-    running.up("a")
+    running = Desk.running("a", count=4, missing_us=MISSING_S * SECOND_US, period_us=10**12, **changes)
     running.submit("a", 1)
     seen = (AppSeen(id=OURS, life=AppLife.LIVE),)
     running.attempt(JOB, launcher=Launcher.RUNNING, applications=seen)
@@ -35,7 +34,7 @@ def read(desk: Desk, *strays: Stray, after_s: float = 2, silent: tuple[str, ...]
     """The attempts that are ended after a reading."""
     desk.now_s += after_s
     desk.sample(a={"strays": strays, "silent": silent, "error": error})
-    ends = [effect for effect in desk.last.effects if isinstance(effect, EndAttempts)]
+    ends = desk.latest(EndAttempts)
     return [name for effect in ends for name in effect.attempts]
 
 
@@ -110,7 +109,7 @@ def test_a_controller_that_comes_back_gives_the_order_again() -> None:
     read(at, ONE)
     read(at, ONE, after_s=MISSING_S)
     again = Desk(4, how=settings(period_us=10**12), state=at.state)
-    assert any(isinstance(effect, EndAttempts) for effect in again.last.effects)
+    assert again.latest(EndAttempts)
 
 
 def test_a_shadow_run_ends_nothing() -> None:

@@ -29,7 +29,6 @@ from fawkes.core.values.model import (
     Standby,
 )
 from fawkes.core.values.sight import AppLife, AppSeen, Launcher
-from fawkes.engine import replay
 from fawkes.policy import compile_policy
 from fawkes.store.record import event_of, loads, text_of
 from tests.support.desk import Desk
@@ -117,7 +116,7 @@ def test_a_second_name_node_is_adopted_with_its_journal_and_must_show_again_that
 def test_nothing_is_begun_stopped_or_wiped_by_it() -> None:
     desk = Taken(replace(FOUND, jobs=(job("a-1"),)))
     assert not [effect for effect in desk.last.effects if isinstance(effect, (Host, Deploy, Load, Save))]
-    assert [effect.job for effect in desk.last.effects if isinstance(effect, StartJob)] == ["a-1"]
+    assert [effect.job for effect in desk.latest(StartJob)] == ["a-1"]
 
 
 def test_a_member_that_does_not_answer_stays_a_member_because_the_masters_would_forget_its_data() -> None:
@@ -189,7 +188,7 @@ def test_an_mr_cluster_of_which_too_little_is_known_is_left_alone(copy: FoundClu
     assert why in outcome(adopted).left["a"]
     assert {desk.node(n).life for n in N} - {NodeLife.FREE} == {NodeLife.OUT}
     assert [n for n in N if desk.node(n).life is NodeLife.FREE] == [N[3]]
-    assert not [effect for effect in desk.last.effects if isinstance(effect, Host)]
+    assert not desk.latest(Host)
 
 
 def test_a_folder_that_nobody_holds_makes_no_free_node() -> None:
@@ -229,7 +228,7 @@ def test_an_adoption_is_one_event_that_is_stored_and_decided_again() -> None:
     desk = Taken(replace(FOUND, jobs=(job("a-1"), job("x", known=False))))
     (entry,) = desk.store.entries()
     assert event_of(loads(text_of(entry.event))) == entry.event
-    assert list(replay(desk.store.entries(), compile_policy)) == []
+    assert desk.decided_otherwise() == []
 
 
 def found_nodes(name: NodeId) -> st.SearchStrategy[FoundNode]:

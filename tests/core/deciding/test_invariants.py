@@ -19,9 +19,7 @@ N1, N3, N9 = NodeId("node01"), NodeId("node03"), NodeId("node09")
 
 
 def desk() -> Desk:
-    running = Desk(10)
-    running.up("a")
-    running.up("b")
+    running = Desk.running("a", "b")
     running.submit("a", 1)
     return running
 

@@ -10,15 +10,14 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import ClusterId, ClusterLife, Sample
 from tests.support.desk import Desk
-from tests.support.pools import policy, settings
+from tests.support.pools import policy
 
 A = ClusterId("a")
 QUIET = {"jobs_waiting": 0, "jobs_running": 0, "tasks_waiting": 0, "tasks_running": 0}
 
 
 def desk_with(jobs: int, **facts: object) -> Desk:
-    desk = Desk(10, how=settings(period_us=10**12))
-    desk.up("a")
+    desk = Desk.running("a", period_us=10**12)
     for number in range(jobs):
         desk.submit("a", number, **facts)
     return desk
@@ -115,8 +114,7 @@ def tick(desk: Desk, earlier: dict[str, dict[str, object]] | None = None, **read
 
 @pytest.mark.parametrize("missing", ["jobs_waiting", "jobs_running"])
 def test_what_is_not_known_is_not_idle(missing: str) -> None:
-    desk = Desk(4, how=settings(idle_us=50 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=4, idle_us=50 * SECOND_US)
     for _ in range(6):
         tick(desk, a={missing: None})
     assert desk.state.clusters[A].life is ClusterLife.RUNNING

@@ -10,9 +10,6 @@ from fawkes.core.values.effects import Effect, Reply, WakeAt
 from fawkes.core.values.events import Reloaded
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.core.values.settings import Settings
-from fawkes.engine import replay
-from fawkes.policy import compile_policy
-from fawkes.policy.admission import compile_admission
 from fawkes.report import history
 from tests.support.desk import Desk
 from tests.support.pools import admission, policy, settings, started
@@ -24,8 +21,7 @@ def reloaded(desk: Desk, how: Settings, **more: Any) -> None:
 
 
 def test_the_next_tick_comes_by_the_new_period_and_nothing_is_started_again() -> None:
-    desk = Desk(6, how=settings())
-    desk.up("a")
+    desk = Desk.running("a", count=6)
     desk.wait(10)
     effects: list[type[Effect]] = [type(effect) for effect in desk.last.effects]
     reloaded(desk, settings(period_us=40 * SECOND_US))
@@ -40,14 +36,12 @@ def test_the_next_tick_comes_by_the_new_period_and_nothing_is_started_again() ->
 
 
 def test_the_ticks_after_it_go_by_the_new_policy_and_a_replay_decides_the_same() -> None:
-    desk = Desk(10, how=settings())
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b")
     reloaded(desk, settings(policy="EQ"), policy=policy("eq"))
     facts: Any = desk.tick(a=30, b=10)
     assert facts["policy"] == "EQ"
     assert facts["clusters"]["a"]["weight"] == 0.5
-    assert list(replay(desk.store.entries(), compile_policy, compile_admission)) == []
+    assert desk.decided_otherwise() == []
     assert [event.settings.policy for _, event in history.starts(desk.store)] == ["TD", "EQ"]
     news = history.news_of_settings(desk.store)
     assert news is not None
@@ -55,8 +49,7 @@ def test_the_ticks_after_it_go_by_the_new_policy_and_a_replay_decides_the_same()
 
 
 def test_nodes_that_come_are_free_and_those_that_go_leave_with_their_data_safe() -> None:
-    desk = Desk(4, how=settings())
-    desk.up("a")
+    desk = Desk.running("a", count=4)
     held = [state.node for state in desk.state.nodes.values() if state.owner == "a"]
     new = replace(held[0], id=NodeId("new"))
     reloaded(desk, settings(), nodes=(*held[:-1], new))
@@ -65,7 +58,7 @@ def test_nodes_that_come_are_free_and_those_that_go_leave_with_their_data_safe()
         if state.unlisted:
             assert state.life is NodeLife.OUT or state.owner == "a"
     assert desk.state.nodes[held[-1].id].unlisted
-    assert list(replay(desk.store.entries(), compile_policy, compile_admission)) == []
+    assert desk.decided_otherwise() == []
     reloaded(desk, settings())
     assert desk.state.nodes[held[-1].id].unlisted, "an event without nodes says nothing of them"
 
@@ -83,8 +76,7 @@ def test_a_core_node_that_leaves_the_inventory_serves_until_another_has_taken_ov
 
 
 def test_another_admission_policy_counts_from_then_on() -> None:
-    desk = Desk(6, how=settings())
-    desk.up("a")
+    desk = Desk.running("a", count=6)
     reloaded(desk, settings(admission="justice"), admission=admission("justice"))
     assert desk.state.rules is not None
     assert desk.state.rules.admission

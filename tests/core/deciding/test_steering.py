@@ -10,8 +10,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.picture import picture, restored
 from fawkes.core.deciding.pool import foresee
 from fawkes.core.state.state import State
-from fawkes.core.values.effects import Reply
-from fawkes.core.values.events import Condition, DrainAsked, GrowAsked, HoldAsked, ShrinkAsked, UnholdAsked
+from fawkes.core.values.events import Condition, GrowAsked, HoldAsked, ShrinkAsked, UnholdAsked
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.policy import compile_policy
 from fawkes.report.words.sentences import sentence
@@ -19,13 +18,6 @@ from tests.support.desk import Desk
 from tests.support.pools import policy, settings, started
 
 A, B = ClusterId("a"), ClusterId("b")
-
-
-def two(count: int = 10, **changes: Any) -> Desk:
-    desk = Desk(count, how=settings(**changes))
-    desk.up("a")
-    desk.up("b")
-    return desk
 
 
 def hold(desk: Desk, subject: str, for_s: float = 0) -> None:
@@ -54,26 +46,12 @@ def _by_hand(desk: Desk, kind: Any, cluster: str, count: int, node: str, for_s: 
 
 
 def reply(desk: Desk) -> Any:
-    (answer,) = (effect for effect in desk.last.effects if isinstance(effect, Reply))
-    return answer.facts
-
-
-def settle_all(desk: Desk) -> None:
-    for name in list(desk.state.clusters):
-        desk.settle(name)
-
-
-def leave_all(desk: Desk) -> None:
-    for state in list(desk.state.nodes.values()):
-        if state.life is NodeLife.DRAINING:
-            desk.see(state.node.id, Condition.DRAINED)
-            desk.see(state.node.id, Condition.CLEAN)
+    return desk.reply().facts
 
 
 def test_a_held_cluster_neither_gets_nor_gives_nodes_and_the_others_are_balanced() -> None:
-    desk = two()
-    desk.tick(a=30, b=10)
-    settle_all(desk)
+    desk = Desk.running("a", "b")
+    desk.balance(a=30, b=10)
     assert desk.sizes() == {"a": 8, "b": 2}
     hold(desk, "a")
     facts: Any = desk.tick(a=1, b=1000)
@@ -83,12 +61,12 @@ def test_a_held_cluster_neither_gets_nor_gives_nodes_and_the_others_are_balanced
     # Nothing moves by a target of before the hold; the next tick decides.
     assert desk.sizes() == {"a": 8, "b": 2}
     desk.tick(a=1, b=1000)
-    leave_all(desk)
+    desk.clean_all()
     assert desk.sizes() == {"a": 2, "b": 8}
 
 
 def test_a_held_cluster_does_not_grow_by_the_target_that_it_had() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     desk.tick(a=30, b=10)
     hold(desk, "a")
     for node in sorted(desk.state.nodes_of(A)):
@@ -97,17 +75,15 @@ def test_a_held_cluster_does_not_grow_by_the_target_that_it_had() -> None:
             desk.see(node, Condition.FAILED, "no java")
             break
     before = desk.sizes()["a"]
-    leave_all(desk)
+    desk.clean_all()
     desk.wait(5)
     assert desk.sizes()["a"] == before
     assert A not in desk.state.last_tick.targets
 
 
 def test_a_held_cluster_gives_nothing_to_an_admission_and_is_not_retired() -> None:
-    desk = Desk(6, how=settings(idle_us=40 * SECOND_US))
-    desk.up("a")
-    desk.tick(a=30)
-    settle_all(desk)
+    desk = Desk.running("a", count=6, idle_us=40 * SECOND_US)
+    desk.balance(a=30)
     assert desk.sizes() == {"a": 6}
     hold(desk, "a")
     desk.request("b", 2)
@@ -123,35 +99,34 @@ def test_a_held_cluster_gives_nothing_to_an_admission_and_is_not_retired() -> No
 
 
 def test_a_held_node_stays_where_it_is() -> None:
-    desk = two()
-    desk.tick(a=30, b=10)
-    settle_all(desk)
+    desk = Desk.running("a", "b")
+    desk.balance(a=30, b=10)
     mine = [n for n in sorted(desk.state.nodes_of(A)) if desk.node(n).role == "transient"]
     for node in mine[:4]:
         hold(desk, node)
     facts: Any = desk.tick(a=10, b=30)
     # Two core nodes and the four that are held: two of eight may go.
     assert facts["clusters"]["a"]["target"] == 6
-    leave_all(desk)
+    desk.clean_all()
     assert desk.sizes() == {"a": 6, "b": 4}
     assert set(mine[:4]) <= set(desk.state.nodes_of(A))
 
 
 def test_a_held_node_that_leaves_goes_on_leaving() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     grow(desk, "a", 3)
-    settle_all(desk)
+    desk.settle_all()
     shrink(desk, "a", node="node07")
     hold(desk, "node07")
     assert grow(desk, "a", node="node07") == "node-held"
     desk.tick(a=1000, b=1)
     assert desk.node("node07").life is NodeLife.DRAINING
-    leave_all(desk)
+    desk.clean_all()
     assert desk.node("node07").life is NodeLife.FREE
 
 
 def test_a_held_free_node_is_given_to_nobody() -> None:
-    desk = two(5)
+    desk = Desk.running("a", "b", count=5)
     hold(desk, "node05")
     facts: Any = desk.tick(a=30, b=10)
     assert sum(row["target"] for row in facts["clusters"].values()) == 4
@@ -163,16 +138,16 @@ def test_a_held_free_node_is_given_to_nobody() -> None:
 
 
 def test_a_drain_and_a_loss_go_on_in_spite_of_a_hold() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     hold(desk, "a")
     core = next(n for n in sorted(desk.state.nodes_of(A)) if n != desk.state.clusters[A].master)
-    desk.tell(DrainAsked(at_us=desk.now_us, node=core, reason="disk", ask="d"))
+    desk.drain(core)
     assert "takes-over" in desk.codes()
 
 
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_hold_ends_by_itself_also_through_a_restart(restart: bool) -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     hold(desk, "a", for_s=50)
     hold(desk, "node09", for_s=50)
     if restart:
@@ -186,7 +161,7 @@ def test_a_hold_ends_by_itself_also_through_a_restart(restart: bool) -> None:
 
 
 def test_a_hold_that_was_over_while_no_controller_ran_is_over_at_the_start() -> None:
-    desk = two(away_us=10 * SECOND_US)
+    desk = Desk.running("a", "b", away_us=10 * SECOND_US)
     hold(desk, "a", for_s=50)
     desk.now_s += 100
     desk.tell(started(at_s=desk.now_s, how=settings(away_us=10 * SECOND_US)))
@@ -194,7 +169,7 @@ def test_a_hold_that_was_over_while_no_controller_ran_is_over_at_the_start() -> 
 
 
 def test_a_hold_is_refused_where_it_means_nothing() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     hold(desk, "nobody")
     assert desk.refusal() == "no-such-subject"
     assert unhold(desk, "a") == "not-held"
@@ -204,26 +179,26 @@ def test_a_hold_is_refused_where_it_means_nothing() -> None:
 
 
 def test_a_grow_by_hand_joins_nodes_and_holds_the_cluster() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     assert grow(desk, "a", 3, for_s=100) == ""
     assert reply(desk) == {"cluster": "a", "nodes": ["node05", "node06", "node07"], "until_us": desk.now_us + 10**8}
     assert {n: r for n in ("node05", "node07") if (r := desk.node(n).owner)} == {"node05": "a", "node07": "a"}
     assert all("as an operator asked" in sentence(r) for r in desk.last.reasons if r.code == "grow")
-    settle_all(desk)
+    desk.settle_all()
     desk.tick(a=1, b=1000)
     assert desk.sizes()["a"] == 5
 
 
 def test_without_a_hold_balancing_may_undo_it() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     grow(desk, "a", 3)
-    settle_all(desk)
+    desk.settle_all()
     desk.tick(a=1, b=1000)
     assert desk.sizes()["a"] == 2
 
 
 def test_a_grow_names_a_node_or_takes_back_what_leaves() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     assert grow(desk, "a", node="node10") == ""
     assert desk.node("node10").owner == "a"
     desk.settle("a")
@@ -245,8 +220,7 @@ def test_a_grow_names_a_node_or_takes_back_what_leaves() -> None:
     ],
 )
 def test_a_grow_that_cannot_be_moves_nothing(words: tuple[str, int, str], code: str) -> None:
-    desk = Desk(10, how=settings())
-    desk.up("a")
+    desk = Desk.running("a")
     desk.up("b", max_nodes=5)
     hold(desk, "node09")
     before = desk.sizes()
@@ -266,9 +240,7 @@ def test_a_grow_that_cannot_be_moves_nothing(words: tuple[str, int, str], code: 
     ],
 )
 def test_a_shrink_that_cannot_be_moves_nothing(words: tuple[str, int, str], code: str) -> None:
-    desk = Desk(10, how=settings())
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b")
     grow(desk, "a", 4)
     desk.settle("a")
     desk.request("c", 2)
@@ -280,23 +252,21 @@ def test_a_shrink_that_cannot_be_moves_nothing(words: tuple[str, int, str], code
 
 
 def test_nodes_that_leave_by_hand_leave_as_all_do_and_count_in_the_budget() -> None:
-    desk = two(max_moves_fraction=0.5, max_moves_window_us=10**9)
+    desk = Desk.running("a", "b", max_moves_fraction=0.5, max_moves_window_us=10**9)
     grow(desk, "a", 3)
-    settle_all(desk)
+    desk.settle_all()
     assert shrink(desk, "a", 2, for_s=100) == ""
     assert len(desk.state.last_tick.moved_us) == 2
     gone = reply(desk)["nodes"]
     assert all(desk.node(n).life is NodeLife.DRAINING for n in gone)
-    leave_all(desk)
+    desk.clean_all()
     assert all(desk.node(n).life is NodeLife.FREE for n in gone)
     assert desk.sizes()["a"] == 3
 
 
 def test_no_move_by_hand_while_too_many_nodes_are_lost() -> None:
-    desk = Desk(12, how=settings(halt_lost_fraction=0.1))
-    desk.up("a")
-    desk.tick(a=10)
-    desk.settle("a")
+    desk = Desk.running("a", count=12, halt_lost_fraction=0.1)
+    desk.balance(a=10)
     for node in [n for n in sorted(desk.state.nodes_of(A)) if desk.node(n).role == "transient"][:4]:
         desk.see(node, Condition.LOST)
     assert grow(desk, "a") == "halted"
@@ -307,7 +277,7 @@ def plan(desk: Desk) -> Any:
 
 
 def test_the_next_tick_is_foreseen_as_it_comes() -> None:
-    desk = two()
+    desk = Desk.running("a", "b")
     desk.now_s = desk.state.pending["tick"].deadline_us / SECOND_US - 1
     desk.sample(a={"tasks_waiting": 30, "jobs_running": 1}, b={"tasks_waiting": 10, "jobs_running": 1})
     entries, nodes = len(list(desk.store.entries())), dict(desk.state.nodes)
@@ -320,9 +290,8 @@ def test_the_next_tick_is_foreseen_as_it_comes() -> None:
 
 
 def test_readings_of_the_whole_period_count_for_a_tick_that_is_far_away() -> None:
-    desk = two()
-    desk.tick(a=20, b=20)
-    settle_all(desk)
+    desk = Desk.running("a", "b")
+    desk.balance(a=20, b=20)
     desk.now_s += 2
     reasons = plan(desk).decision.reasons
     (tick,) = (r.facts for r in reasons if r.code == "tick")

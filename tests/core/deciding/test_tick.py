@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.events import Condition, DrainAsked, PauseAsked
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, Node, NodeId, NodeLife, Role
 from fawkes.core.values.settings import Discrimination
 from tests.support.desk import Desk
@@ -17,32 +17,12 @@ from tests.support.pools import nodes, policy, settings
 A, B = ClusterId("a"), ClusterId("b")
 
 
-def two(count: int = 10, **changes: Any) -> Desk:
-    desk = Desk(count, how=settings(**changes))
-    desk.up("a")
-    desk.up("b")
-    return desk
-
-
 def rows(facts: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     return facts["clusters"]  # type: ignore[no-any-return]
 
 
-def settle_all(desk: Desk) -> None:
-    for name in list(desk.state.clusters):
-        desk.settle(name)
-
-
-def leave_all(desk: Desk) -> None:
-    for state in list(desk.state.nodes.values()):
-        name = state.node.id
-        if state.life is NodeLife.DRAINING:
-            desk.see(name, Condition.DRAINED)
-            desk.see(name, Condition.CLEAN)
-
-
 def test_a_tick_tells_all_its_figures() -> None:
-    desk = two(tau=10 / 9)
+    desk = Desk.running("a", "b", tau=10 / 9)
     facts: Mapping[str, Any] = desk.tick(a=30, b=10)
     assert (facts["tick"], facts["verdict"], facts["policy"], facts["usable"]) == (1, "unbalanced", "TD", 10)
     assert rows(facts)["a"] == {
@@ -65,9 +45,8 @@ def test_a_tick_tells_all_its_figures() -> None:
 
 
 def test_shares_are_the_means_since_the_tick_before() -> None:
-    desk = two()
-    desk.tick(a=500, b=500)
-    settle_all(desk)
+    desk = Desk.running("a", "b")
+    desk.balance(a=500, b=500)
     assert desk.sizes() == {"a": 5, "b": 5}
     facts = desk.tick(a=500, b=500)
     assert (rows(facts)["a"]["share"], rows(facts)["b"]["share"]) == (0.5, 0.5)
@@ -92,22 +71,21 @@ def test_shares_count_capacity_and_not_nodes() -> None:
     desk.up("b")
     facts = desk.tick(a=1, b=1)
     assert rows(facts)["a"]["share"] == pytest.approx(2 / 6)
-    settle_all(desk)
+    desk.settle_all()
     facts = desk.tick(a=1, b=1)
     assert rows(facts)["a"]["share"] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("measure", list(Discrimination))
 def test_below_the_threshold_nothing_moves(measure: Discrimination) -> None:
-    desk = two(discrimination=measure, tau=400.0)
+    desk = Desk.running("a", "b", discrimination=measure, tau=400.0)
     assert desk.tick(a=11, b=9)["verdict"] == "balanced"
     assert desk.sizes() == {"a": 2, "b": 2}
 
 
 def test_no_demand_at_all_keeps_the_shares() -> None:
-    desk = two()
-    desk.tick(a=900, b=100)
-    settle_all(desk)
+    desk = Desk.running("a", "b")
+    desk.balance(a=900, b=100)
     before = desk.sizes()
     for _ in range(2):
         assert desk.tick(a=0, b=0)["verdict"] == "no-weights"
@@ -128,10 +106,8 @@ def test_the_static_baseline_keeps_everybody_at_his_minimum_for_ever() -> None:
 @pytest.mark.parametrize("damped", [False, True], ids=["paper", "with a threshold and confirmations"])
 def test_a_change_to_the_static_baseline_gives_back_what_is_above_the_minimums(damped: bool) -> None:
     how = settings(confirmations=2, tau=10**9, discrimination=Discrimination.REDUCIBLE) if damped else settings()
-    grown = Desk(10)
-    grown.up("a")
-    grown.tick(a=10)
-    grown.settle("a")
+    grown = Desk.running("a")
+    grown.balance(a=10)
     assert grown.sizes() == {"a": 10}
     desk = Desk(10, policy=policy("none"), how=how, state=grown.state)
     desk.done("membership:a")
@@ -150,29 +126,29 @@ def test_the_equal_baseline_divides_by_the_number_of_mr_clusters() -> None:
 
 
 def test_moves_need_as_many_confirmations_as_are_asked_for() -> None:
-    desk = two(confirmations=3)
+    desk = Desk.running("a", "b", confirmations=3)
     assert [desk.tick(a=30, b=10)["verdict"] for _ in range(3)] == ["confirming", "confirming", "unbalanced"]
-    settle_all(desk)
+    desk.settle_all()
     assert desk.tick(a=30, b=10)["verdict"] in ("balanced", "as-balanced-as-possible")
 
 
 def test_a_peak_that_goes_away_is_not_confirmed() -> None:
-    desk = two(confirmations=2, tau=400.0 / 9)
+    desk = Desk.running("a", "b", confirmations=2, tau=400.0 / 9)
     verdicts = [desk.tick(a=tasks, b=10)["verdict"] for tasks in (60, 10, 60, 10)]
     assert verdicts == ["confirming", "balanced", "confirming", "balanced"]
 
 
 def test_moves_settle_before_the_next_ones_begin() -> None:
-    desk = two(settle_after_grow_us=30 * SECOND_US, settle_after_shrink_us=50 * SECOND_US)
+    desk = Desk.running("a", "b", settle_after_grow_us=30 * SECOND_US, settle_after_shrink_us=50 * SECOND_US)
     desk.tick(a=30, b=10)
     assert desk.tick(a=10, b=30)["verdict"] == "settling"  # still joining
-    settle_all(desk)
+    desk.settle_all()
     joined_s = desk.now_s
     while desk.tick(a=10, b=30)["verdict"] == "settling":
         pass
     assert 30 <= desk.now_s - joined_s < 60
-    leave_all(desk)
-    settle_all(desk)
+    desk.clean_all()
+    desk.settle_all()
     left_s = desk.now_s
     while desk.tick(a=30, b=10)["verdict"] == "settling":
         pass
@@ -180,26 +156,26 @@ def test_moves_settle_before_the_next_ones_begin() -> None:
 
 
 def test_a_budget_bounds_what_begins_to_leave_within_its_window() -> None:
-    desk = two(20, max_moves_fraction=0.25, max_moves_window_us=50 * SECOND_US)
-    desk.tick(a=1000, b=1)
-    settle_all(desk)
+    desk = Desk.running("a", "b", count=20, max_moves_fraction=0.25, max_moves_window_us=50 * SECOND_US)
+    desk.balance(a=1000, b=1)
     assert desk.sizes() == {"a": 18, "b": 2}
     given = []
     for _ in range(6):
         before = desk.sizes()["a"]
         desk.tick(a=1, b=1000)
         given.append(before - desk.sizes()["a"])
-        leave_all(desk)
-        settle_all(desk)
+        desk.clean_all()
+        desk.settle_all()
     # A quarter of the 16 movable nodes within 50 s: in the ticks at 0, 20 and 40 s four together.
     assert given == [4, 0, 0, 4, 0, 0]
     assert desk.said("budget") == [{"cluster": "a", "wanted": 8, "granted": 0}]
 
 
 def test_a_budget_is_spent_by_what_leaves_and_not_by_what_should() -> None:
-    desk = two(20, growth=Role.TRANSIENT_CORE, max_moves_fraction=0.5, max_moves_window_us=10**12)
-    desk.tick(a=1000, b=1)
-    settle_all(desk)
+    desk = Desk.running(
+        "a", "b", count=20, growth=Role.TRANSIENT_CORE, max_moves_fraction=0.5, max_moves_window_us=10**12
+    )
+    desk.balance(a=1000, b=1)
     for number in range(5, 14):
         desk.see(f"node{number:02d}", Condition.LOST, "it has data, and has to come back")
     desk.tick(a=1, b=1000)
@@ -209,17 +185,15 @@ def test_a_budget_is_spent_by_what_leaves_and_not_by_what_should() -> None:
 
 
 def test_a_small_budget_is_at_least_one_node() -> None:
-    desk = two(8, max_moves_fraction=0.01, max_moves_window_us=10 * SECOND_US)
-    desk.tick(a=1000, b=1)
-    settle_all(desk)
+    desk = Desk.running("a", "b", count=8, max_moves_fraction=0.01, max_moves_window_us=10 * SECOND_US)
+    desk.balance(a=1000, b=1)
     desk.tick(a=1, b=1000)
     assert desk.sizes()["a"] == 5
 
 
 def test_what_is_leaving_comes_back_before_anybody_else_shrinks() -> None:
-    desk = two(10, transient_leave_us=3600 * SECOND_US)
-    desk.tick(a=1000, b=1)
-    settle_all(desk)
+    desk = Desk.running("a", "b", transient_leave_us=3600 * SECOND_US)
+    desk.balance(a=1000, b=1)
     desk.tick(a=1, b=1000)
     left = {n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING}
     assert len(left) == 6
@@ -230,9 +204,8 @@ def test_what_is_leaving_comes_back_before_anybody_else_shrinks() -> None:
 
 
 def test_moves_in_flight_are_not_ordered_twice() -> None:
-    desk = two(10, transient_leave_us=3600 * SECOND_US)
-    desk.tick(a=1000, b=1)
-    settle_all(desk)
+    desk = Desk.running("a", "b", transient_leave_us=3600 * SECOND_US)
+    desk.balance(a=1000, b=1)
     desk.tick(a=500, b=500)
     assert len(desk.said("shrink")) == 3
     for _ in range(3):
@@ -246,17 +219,16 @@ def test_moves_in_flight_are_not_ordered_twice() -> None:
 
 
 def test_a_pause_is_a_verdict() -> None:
-    desk = two()
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="maintenance"))
+    desk = Desk.running("a", "b")
+    desk.pause()
     facts = desk.tick(a=30, b=10)
     assert (facts["verdict"], facts["paused"]) == ("paused", "maintenance")
     assert desk.sizes() == {"a": 2, "b": 2}
 
 
 def test_too_many_lost_nodes_stop_all_voluntary_moves() -> None:
-    desk = two(10)
-    desk.tick(a=100, b=100)
-    settle_all(desk)
+    desk = Desk.running("a", "b")
+    desk.balance(a=100, b=100)
     for number in (5, 6, 7, 8, 9):
         desk.see(f"node{number:02d}", Condition.LOST, "no answer")
     assert desk.tick(a=1000, b=1)["verdict"] == "halted"
@@ -279,11 +251,10 @@ def test_growth_is_of_the_kind_that_the_mr_cluster_or_the_site_says(own: Role | 
 
 
 def test_nodes_on_their_way_out_of_service_are_not_divided() -> None:
-    desk = two(10, transient_leave_us=3600 * SECOND_US)
-    desk.tick(a=500, b=500)
-    settle_all(desk)
+    desk = Desk.running("a", "b", transient_leave_us=3600 * SECOND_US)
+    desk.balance(a=500, b=500)
     for name in ("node05", "node06"):
-        desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId(name), reason="disk"))
+        desk.drain(name)
     facts = desk.tick(a=500, b=500)
     assert sum(row["target"] for row in rows(facts).values()) == 8
 
@@ -300,9 +271,8 @@ def test_the_one_that_lacks_most_gets_the_first_free_node() -> None:
 
 
 def test_a_free_node_serves_the_targets_of_the_last_tick() -> None:
-    desk = two()
-    desk.tick(a=30, b=10)
-    settle_all(desk)
+    desk = Desk.running("a", "b")
+    desk.balance(a=30, b=10)
     desk.see("node10", Condition.LOST, "off")
     assert desk.sizes() == {"a": 7, "b": 2}
     desk.see("node10", Condition.CLEAN)
@@ -313,8 +283,7 @@ def test_those_of_which_nothing_is_known_keep_what_they_hold() -> None:
     desk = Desk(12)
     for name in "abc":
         desk.up(name)
-    desk.tick(a=100, b=100, c=100)
-    settle_all(desk)
+    desk.balance(a=100, b=100, c=100)
     desk.tick(a=100, b=0)
-    leave_all(desk)
+    desk.clean_all()
     assert desk.sizes() == {"a": 6, "b": 2, "c": 4}

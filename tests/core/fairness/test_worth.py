@@ -14,8 +14,8 @@ from fawkes.core.clusters.picture import Picture, picture, restored
 from fawkes.core.deciding.pool import decide
 from fawkes.core.fairness.worth import Prices, QueuedWork, Sites, gain_s, loss_s, time_s, useful_nodes, weigh
 from fawkes.core.state.state import State, evolve
-from fawkes.core.values.events import Condition, DrainAsked, Event, PauseAsked, Sampled
-from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Reading
+from fawkes.core.values.events import Event
+from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.policy import compile_policy
 from fawkes.report.words.sentences import sentence
 from fawkes.store.record import event_of, from_plain, text_of, to_plain
@@ -24,6 +24,7 @@ from tests.support.desk import Desk
 from tests.support.pools import nodes, policy, request, run, settings, started, submit
 
 A, B, C = ClusterId("a"), ClusterId("b"), ClusterId("c")
+QUIET = {"jobs_running": 0, "tasks_running": 0, "slots_used": 0, "tasks_done": 0}
 CHEAP = Prices(join_s=5, move_s=10, kills=False)
 
 some = st.floats(0, 1000)
@@ -248,49 +249,36 @@ def test_of_two_that_stand_still_neither_gives_to_the_other() -> None:
 
 
 def two(count: int = 12, **changes: Any) -> Desk:
-    desk = Desk(count, how=settings(moves_must_pay=True, **changes))
-    desk.up("a")
-    desk.up("b")
-    return desk
+    return Desk.running("a", "b", count=count, moves_must_pay=True, **changes)
 
 
 def read(desk: Desk, **waiting: int) -> Mapping[str, Any]:
     """A tick after readings of so many tasks that wait in as many jobs, and of a slot in use on each node."""
     desk.now_s += 20
-    readings = []
-    for name, tasks in sorted(waiting.items()):
-        held = desk.state.held(ClusterId(name)).counted
-        readings.append(
-            Reading(
-                cluster=ClusterId(name),
-                jobs_waiting=tasks,
-                jobs_running=0,
-                tasks_waiting=tasks,
-                tasks_running=0,
-                slots_used=0,
-                slots_total=2 * held,
-                tasks_done=0,
-            )
-        )
-    desk.tell(Sampled(at_us=desk.now_us, readings=tuple(readings)))
+    slots = {name: 2 * desk.state.held(ClusterId(name)).counted for name in waiting}
+    rows = {name: {"jobs_waiting": tasks, "tasks_waiting": tasks} for name, tasks in sorted(waiting.items())}
+    desk.sample(**{name: {**QUIET, **row, "slots_total": slots[name]} for name, row in rows.items()})
     desk.wake()
-    return next(reason.facts for reason in desk.last.reasons if reason.code == "tick")
+    return desk.said("tick")[0]
 
 
 def settle(desk: Desk) -> None:
-    for state in list(desk.state.nodes.values()):
-        if state.life is NodeLife.DRAINING:
-            desk.see(state.node.id, Condition.DRAINED)
-            desk.see(state.node.id, Condition.CLEAN)
-    for name in list(desk.state.clusters):
-        desk.settle(name)
+    """The moves that are under way end."""
+    desk.clean_all()
+    desk.settle_all()
 
 
-def test_a_tick_says_which_moves_would_not_pay() -> None:
+def even() -> Desk:
+    """Both have as much to do, and six nodes each."""
     desk = two()
     read(desk, a=60, b=60)
     settle(desk)
     assert desk.sizes() == {"a": 6, "b": 6}
+    return desk
+
+
+def test_a_tick_says_which_moves_would_not_pay() -> None:
+    desk = even()
     facts = read(desk, a=8, b=4)
     assert facts["verdict"] == "not-worth"
     assert desk.sizes() == {"a": 6, "b": 6}
@@ -330,25 +318,21 @@ def test_nodes_come_home_only_when_the_last_moves_have_settled(rest_us: int, sta
 
 
 def test_without_the_setting_free_nodes_wait_for_the_policy() -> None:
-    desk = Desk(12, how=settings())
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=12)
     assert read(desk, a=0, b=0)["verdict"] == "no-weights"
     assert desk.sizes() == {"a": 2, "b": 2}
 
 
 def test_nobody_is_moved_while_moves_are_stopped() -> None:
     desk = two()
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="repair"))
+    desk.pause("repair")
     for tasks, verdict in ((0, "no-weights"), (60, "paused")):
         assert read(desk, a=tasks, b=0)["verdict"] == verdict
         assert desk.sizes() == {"a": 2, "b": 2}
 
 
 def test_the_same_tick_moves_without_the_setting() -> None:
-    desk = Desk(12, how=settings())
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=12)
     read(desk, a=60, b=60)
     settle(desk)
     assert read(desk, a=90, b=60)["verdict"] == "unbalanced"
@@ -359,17 +343,13 @@ def test_the_same_tick_moves_without_the_setting() -> None:
 
 
 def test_a_drain_that_somebody_asked_for_is_never_held_back() -> None:
-    desk = two()
-    read(desk, a=60, b=60)
-    settle(desk)
-    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node12"), by="test", ask="", reason="repair"))
+    desk = even()
+    desk.drain("node12", reason="repair")
     assert desk.node("node12").life is NodeLife.DRAINING
 
 
 def test_an_admission_is_never_held_back() -> None:
-    desk = two()
-    read(desk, a=60, b=60)
-    settle(desk)
+    desk = even()
     desk.request("c", 2)
     assert sum(state.life is NodeLife.DRAINING for state in desk.state.nodes.values()) == 2
 
@@ -386,9 +366,7 @@ def test_the_stages_of_moves_are_timed_and_survive_a_picture() -> None:
 
 
 def test_a_load_is_forgotten_slowly() -> None:
-    desk = two()
-    read(desk, a=60, b=60)
-    settle(desk)
+    desk = even()
     read(desk, a=300, b=0)
     settle(desk)
     assert 0 < desk.state.last_tick.loads[B]["jobs"] < 60  # type: ignore[index]
@@ -408,9 +386,7 @@ def test_times_are_seconds() -> None:
 
 
 def test_one_without_load_gives_all_but_the_minimum_to_one_with_much() -> None:
-    desk = two()
-    read(desk, a=60, b=60)
-    settle(desk)
+    desk = even()
     for _ in range(30):
         read(desk, a=2000, b=0)
         settle(desk)
@@ -437,21 +413,11 @@ def test_nodes_of_another_site_join_only_as_far_as_the_link_feeds_them(link: int
 def test_tasks_that_wait_beside_free_slots_lack_nodes_and_not_cores(ready: int | None, used: int, stands: bool) -> None:
     """Two shared cores are at work with four nodes; a rigid job needs more slots at once all the same."""
     desk = two(shared_cores=2)
-    reading = Reading(
-        cluster=A,
-        jobs_waiting=1,
-        jobs_running=1,
-        tasks_waiting=6,
-        tasks_running=2,
-        tasks_ready=ready,
-        slots_used=used,
-        slots_total=4,
-        tasks_done=0,
-    )
-    idle = replace(reading, cluster=B, jobs_waiting=0, jobs_running=0, tasks_waiting=0, tasks_running=0, slots_used=0)
+    numbers = {"jobs_waiting": 1, "jobs_running": 1, "tasks_waiting": 6, "tasks_running": 2, "slots_used": used}
+    idle = {**QUIET, "jobs_waiting": 0, "tasks_waiting": 0, "tasks_ready": ready, "slots_total": 4}
     for _ in range(8):
         desk.now_s += 10
-        desk.tell(Sampled(at_us=desk.now_us, readings=(reading, idle)))
+        desk.sample(a={**idle, **numbers}, b=idle)
         desk.wake()
         settle(desk)
     assert (desk.sizes()["a"] > 4) == stands

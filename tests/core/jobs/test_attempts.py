@@ -11,12 +11,11 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.jobs.attempts import CopyCourse, judge, live, may_begin
 from fawkes.core.values.effects import CancelJob, StartJob
-from fawkes.core.values.events import CancelAsked, Progress
+from fawkes.core.values.events import Progress
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import JobId, JobLife
 from fawkes.core.values.sight import AppLife, AppSeen, Attempt, ClientCause, Launcher
 from tests.support.desk import Desk
-from tests.support.pools import settings
 
 QUIET_S, START_S = 60, 120
 LIVE, GOOD, BAD = AppLife.LIVE, AppLife.SUCCEEDED, AppLife.FAILED
@@ -201,8 +200,7 @@ def test_a_verdict_says_why_it_failed(seen: Attempt, error: str) -> None:
 
 def begun(**facts: object) -> Desk:
     """A job that was handed over; nothing was heard of it yet."""
-    desk = Desk(4, how=settings(period_us=10**6 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=10**6 * SECOND_US)
     desk.submit("a", 1, **facts)
     assert desk.starts() == [(JOB, 1)]
     desk.now_s += 1
@@ -326,13 +324,9 @@ def test_facts_about_an_earlier_attempt_or_no_job_are_history() -> None:
 
 def cancelled() -> Desk:
     desk = running()
-    desk.tell(CancelAsked(at_us=desk.now_us, job=JobId(JOB), ask="c"))
+    desk.cancel(JOB, ask="c")
     desk.now_s += 1
     return desk
-
-
-def cancels(desk: Desk) -> list[CancelJob]:
-    return [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
 
 
 def test_a_job_is_cancelled_when_its_launcher_and_yarn_agree() -> None:
@@ -340,7 +334,7 @@ def test_a_job_is_cancelled_when_its_launcher_and_yarn_agree() -> None:
     desk.attempt(JOB, launcher=Launcher.RUNNING, applications=apps(LIVE))
     desk.attempt(JOB, launcher=Launcher.LOST, applications=None)
     assert desk.state.jobs[JobId(JOB)].life is JobLife.CANCELLING
-    assert cancels(desk) == []
+    assert desk.latest(CancelJob) == []
     desk.attempt(JOB, launcher=Launcher.LOST, applications=apps(BAD))
     assert desk.codes() == ["job-cancelled"]
 
@@ -348,7 +342,7 @@ def test_a_job_is_cancelled_when_its_launcher_and_yarn_agree() -> None:
 def test_an_application_that_yarn_learned_of_too_late_is_stopped_as_well() -> None:
     desk = cancelled()
     desk.attempt(JOB, launcher=Launcher.FINISHED, exit=143, cancelled=True, applications=apps(LIVE))
-    assert cancels(desk) == [CancelJob(JobId(JOB), desk.state.jobs[JobId(JOB)].cluster, 1)]
+    assert desk.latest(CancelJob) == [CancelJob(JobId(JOB), desk.state.jobs[JobId(JOB)].cluster, 1)]
     desk.attempt(JOB, launcher=Launcher.FINISHED, exit=143, cancelled=True, applications=apps(BAD))
     assert desk.codes() == ["job-cancelled"]
 
@@ -361,10 +355,10 @@ def test_a_job_that_was_quicker_than_its_cancellation_has_succeeded() -> None:
 
 def test_a_cancelled_job_is_never_tried_again() -> None:
     desk = running(retries=5)
-    desk.tell(CancelAsked(at_us=desk.now_us, job=JobId(JOB)))
+    desk.cancel(JOB)
     desk.attempt(JOB, launcher=Launcher.LOST, applications=())
     assert desk.wait(QUIET_S) == ["job-cancelled"]
-    assert [effect for effect in desk.last.effects if isinstance(effect, StartJob)] == []
+    assert desk.latest(StartJob) == []
 
 
 # Copies.

@@ -46,31 +46,27 @@ def runs(desk: Desk, name: str) -> None:
 def succeeds(desk: Desk, name: str, work_s: float | None = None) -> None:
     desk.job(name, Progress.SUCCEEDED, finished_us=desk.now_us)
     if work_s is not None:
-        counted(desk, name, work_s)
-
-
-def counted(desk: Desk, name: str, work_s: float) -> None:
-    key = f"work:{name}"
-    version = desk.state.pending[key].version
-    desk.tell(Done(at_us=desk.now_us, effect=key, version=version, facts={"work_us": round(work_s * SECOND_US)}))
+        desk.answer(f"work:{name}", work_us=round(work_s * SECOND_US))
 
 
 def started(desk: Desk) -> list[tuple[str, int]]:
-    return [(effect.job, effect.granted) for effect in desk.last.effects if isinstance(effect, StartJob)]
+    return [(effect.job, effect.granted) for effect in desk.latest(StartJob)]
 
 
 def learned(desk: Desk) -> Plain:
     return desk.state.learned.get("a")
 
 
-def taught(*, rate: float = 0.5, **more: Any) -> Desk:
-    """PYTHIA has seen two jobs of this rate and knows its fraction."""
+def taught(jobs: int = 0, *, rate: float = 0.5, **more: Any) -> Desk:
+    """PYTHIA has seen two jobs of this rate and knows its fraction; then so many are handed in."""
     desk = desk_with(**more)
     for number in (90, 91):
         submit(desk, number)
         runs(desk, f"a-{number}")
         desk.now_s += 1
         succeeds(desk, f"a-{number}", rate * 10 * 100)
+    for number in range(jobs):
+        submit(desk, number)
     return desk
 
 
@@ -89,6 +85,13 @@ def to_deadline(desk: Desk, name: str) -> None:
     due_us = desk.state.pending[f"deadline:{name}"].deadline_us
     desk.now_s = due_us / SECOND_US
     desk.tell(Woke(at_us=due_us))
+
+
+def late(desk: Desk) -> None:
+    """Job a-0 runs until its deadline, 30 s after it was handed in."""
+    submit(desk, 0, deadline_s=30)
+    runs(desk, "a-0")
+    to_deadline(desk, "a-0")
 
 
 def test_without_a_policy_a_deadline_changes_nothing() -> None:
@@ -124,9 +127,7 @@ def test_a_job_is_let_in_with_what_it_asks_for() -> None:
 
 
 def test_no_more_is_granted_than_there_is() -> None:
-    desk = taught()
-    for number in range(5):
-        submit(desk, number)
+    desk = taught(jobs=5)
     assert [job(desk, f"a-{number}").granted for number in range(5)] == [5, 5, 5, 5, 0]
     (facts,) = desk.said("job-waits")
     assert (facts["asked"], facts["free"], facts["total"]) == (5, 0, 20)
@@ -211,9 +212,7 @@ def test_a_deadline_counts_while_no_controller_runs() -> None:
 
 
 def test_a_hopeless_job_is_told_so_at_once() -> None:
-    desk = taught()
-    for number in range(4):
-        submit(desk, number)
+    desk = taught(jobs=4)
     submit(desk, 4, deadline_s=40)
     desk.now_s += 21
     read(desk)
@@ -236,9 +235,7 @@ def test_a_deadline_that_passes_in_the_queue_drops_the_job_then() -> None:
 
 
 def test_capacity_that_is_gone_drops_nobody() -> None:
-    desk = taught()
-    for number in range(5):
-        submit(desk, number)
+    desk = taught(jobs=5)
     read(desk, 0)
     assert desk.codes() == []
     assert job(desk, "a-4").life is JobLife.QUEUED
@@ -246,9 +243,7 @@ def test_capacity_that_is_gone_drops_nobody() -> None:
 
 
 def test_running_grants_stay_and_nothing_is_let_in_until_they_fit_again() -> None:
-    desk = taught()
-    for number in range(3):
-        submit(desk, number)
+    desk = taught(jobs=3)
     read(desk, 12)
     submit(desk, 3, tasks=2)
     assert [job(desk, f"a-{number}").granted for number in range(4)] == [5, 5, 5, 0]
@@ -256,9 +251,7 @@ def test_running_grants_stay_and_nothing_is_let_in_until_they_fit_again() -> Non
 
 def test_a_late_job_runs_on_under_pythia_and_counts_as_missed() -> None:
     desk = taught()
-    submit(desk, 0, deadline_s=30)
-    runs(desk, "a-0")
-    to_deadline(desk, "a-0")
+    late(desk)
     assert job(desk, "a-0").life is JobLife.RUNNING
     desk.now_s += 1
     succeeds(desk, "a-0")
@@ -281,7 +274,7 @@ def test_reactive_kills_a_late_job_and_gives_its_room_to_the_next() -> None:
     submit(desk, 1, deadline_s=60, tasks=3)
     runs(desk, "a-0")
     to_deadline(desk, "a-0")
-    assert [type(effect) for effect in desk.last.effects if isinstance(effect, CancelJob)] == [CancelJob]
+    assert [type(effect) for effect in desk.latest(CancelJob)] == [CancelJob]
     desk.now_s += 1
     desk.job("a-0", Progress.CANCELLED)
     assert last_of(desk, "a-0").life is JobLife.KILLED
@@ -291,9 +284,7 @@ def test_reactive_kills_a_late_job_and_gives_its_room_to_the_next() -> None:
 
 def test_one_that_succeeds_before_the_kill_arrives_has_succeeded() -> None:
     desk = desk_with("reactive")
-    submit(desk, 0, deadline_s=30)
-    runs(desk, "a-0")
-    to_deadline(desk, "a-0")
+    late(desk)
     succeeds(desk, "a-0")
     assert last_of(desk, "a-0").life is JobLife.SUCCEEDED
 
@@ -305,9 +296,7 @@ def test_justice_learns_that_a_killed_job_failed() -> None:
         runs(desk, f"a-{number}")
         desk.now_s += 1
         succeeds(desk, f"a-{number}", 500)
-    submit(desk, 0, deadline_s=30)
-    runs(desk, "a-0")
-    to_deadline(desk, "a-0")
+    late(desk)
     desk.now_s += 1
     desk.job("a-0", Progress.CANCELLED)
     memory = learned(desk)
@@ -321,7 +310,7 @@ def test_a_job_is_learned_from_once() -> None:
     runs(desk, "a-0")
     desk.now_s += 5
     succeeds(desk, "a-0")
-    (count_work,) = [effect for effect in desk.last.effects if isinstance(effect, CountWork)]
+    (count_work,) = desk.latest(CountWork)
     assert count_work.application == "app-a-0"
     answer = Done(at_us=desk.now_us, effect=count_work.key, version=1, facts={"work_us": 300 * SECOND_US})
     desk.tell(answer)
@@ -339,7 +328,7 @@ def test_an_unknown_number_of_tasks_or_no_deadline_teaches_nothing() -> None:
         runs(desk, name)
         desk.now_s += 1
     succeeds(desk, "a-1")
-    assert not any(isinstance(effect, CountWork) for effect in desk.last.effects)
+    assert not desk.latest(CountWork)
 
 
 def test_work_that_nobody_can_count_is_asked_for_a_few_times_and_then_not_learned() -> None:
@@ -382,19 +371,15 @@ def test_a_retry_keeps_its_deadline_and_asks_anew() -> None:
 
 
 def test_a_cancelled_job_leaves_no_timer() -> None:
-    from tests.core.jobs.test_jobs import cancel
-
-    desk = taught()
-    for number in range(5):
-        submit(desk, number)
-    cancel(desk, "a-4")
+    desk = taught(jobs=5)
+    desk.cancel("a-4")
     assert "deadline:a-4" not in desk.state.pending
 
 
 def test_jobs_of_which_no_grant_can_be_kept_are_refused_or_let_in_without_a_promise() -> None:
     desk = taught()
     submit(desk, 0, unkept="a script may run several jobs side by side")
-    (reply,) = [effect for effect in desk.last.effects if isinstance(effect, Reply)]
+    (reply,) = desk.latest(Reply)
     assert reply.refused is not None
     assert reply.refused.code == "no-promise"
     allowed = taught(admit_unkept=True)
@@ -403,9 +388,7 @@ def test_jobs_of_which_no_grant_can_be_kept_are_refused_or_let_in_without_a_prom
 
 
 def test_what_deadlines_need_is_a_number_of_the_window() -> None:
-    desk = taught()
-    for number in range(6):
-        submit(desk, number)
+    desk = taught(jobs=6)
     read(desk)
     latest = desk.state.latest(_A)
     assert latest is not None

@@ -9,7 +9,7 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import PutJob
 from fawkes.core.values.effects import CancelJob, StartJob
-from fawkes.core.values.events import AttemptSeen, CancelAsked, Progress, ReleaseAsked, Woke
+from fawkes.core.values.events import AttemptSeen, Progress, Woke
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, Reason
 from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Launcher
 from tests.support.desk import Desk
@@ -18,8 +18,7 @@ from tests.support.pools import settings, submit
 
 def desk_with(count: int = 1, running: int = 0, **facts: object) -> Desk:
     """MR-cluster a with jobs a-0, a-1, ...; the first ``running`` of them run."""
-    desk = Desk(4, how=settings(period_us=10**12))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=10**12)
     for number in range(count):
         desk.submit("a", number, **facts)
     for number in range(running):
@@ -34,13 +33,19 @@ def job(desk: Desk, name: str = "a-0") -> JobState:
     return desk.state.jobs[JobId(name)]
 
 
+def read(desk: Desk, at_s: float, **reading: object) -> None:
+    desk.now_s = at_s
+    desk.sample(a=reading)
+
+
+def runs(desk: Desk, at_s: float, name: str) -> None:
+    desk.now_s = at_s
+    desk.job(name, Progress.RUNNING, started_us=desk.now_us)
+
+
 def ended(desk: Desk) -> JobState:
     """The job that the latest decision ended."""
     return next(change.state for change in desk.last.changes if isinstance(change, PutJob))
-
-
-def cancel(desk: Desk, name: str = "a-0") -> None:
-    desk.tell(CancelAsked(at_us=desk.now_us, job=JobId(name), ask="q"))
 
 
 def test_the_head_of_the_queue_is_handed_over_alone() -> None:
@@ -51,31 +56,25 @@ def test_the_head_of_the_queue_is_handed_over_alone() -> None:
 
 def test_the_next_one_waits_for_a_reading_younger_than_the_latest_start() -> None:
     desk = desk_with(2)
-    desk.now_s = 3
-    desk.sample(a={"tasks_waiting": 0})
+    read(desk, 3, tasks_waiting=0)
     assert desk.starts() == []  # the first is still starting
-    desk.now_s = 4
-    desk.job("a-0", Progress.RUNNING, started_us=desk.now_us)
+    runs(desk, 4, "a-0")
     assert desk.starts() == []
     desk.sample(a={"tasks_waiting": 0})
     assert desk.starts() == []  # as old as the start
-    desk.now_s = 5
-    desk.sample(a={"tasks_waiting": 7})
+    read(desk, 5, tasks_waiting=7)
     assert desk.starts() == []  # something of an earlier job is pending
-    desk.now_s = 6
-    desk.sample(a={"tasks_waiting": 0})
+    read(desk, 6, tasks_waiting=0)
     assert desk.starts() == [("a-1", 1)]
 
 
 def looking_for_room(count: int) -> Desk:
     """Jobs a-0, a-1, ..., of which the first has just begun to run; room for the next one is looked for."""
-    desk = Desk(4, how=settings(period_us=60 * SECOND_US, release_us=2 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=60 * SECOND_US, release_us=2 * SECOND_US)
     for number in range(count):
         desk.submit("a", number)
     assert desk.looks_for_room() == [], "the first is still starting"
-    desk.now_s = 4
-    desk.job("a-0", Progress.RUNNING, started_us=desk.now_us)
+    runs(desk, 4, "a-0")
     return desk
 
 
@@ -83,15 +82,13 @@ def test_between_readings_room_is_looked_for_and_the_next_one_begins_when_there_
     desk = looking_for_room(3)
     (first,) = desk.looks_for_room()
     assert (first.cluster, first.every_us) == ("a", 2 * SECOND_US)
-    desk.now_s = 9
-    desk.sample(a={"tasks_waiting": 7})
+    read(desk, 9, tasks_waiting=7)
     assert desk.looks_for_room() == [], "once is enough"
     desk.now_s = 11
     desk.done("room:a")
     assert desk.starts() == [("a-1", 1)]
     assert "room:a" not in desk.state.pending
-    desk.now_s = 12
-    desk.job("a-1", Progress.RUNNING, started_us=desk.now_us)
+    runs(desk, 12, "a-1")
     (second,) = desk.looks_for_room()
     assert second.version != first.version
     desk.now_s = 13
@@ -101,12 +98,10 @@ def test_between_readings_room_is_looked_for_and_the_next_one_begins_when_there_
 
 def test_a_reading_also_finds_room_and_nothing_is_looked_for_when_nobody_waits() -> None:
     desk = looking_for_room(2)
-    desk.now_s = 5
-    desk.sample(a={"tasks_waiting": 0})
+    read(desk, 5, tasks_waiting=0)
     assert desk.starts() == [("a-1", 1)]
     assert "room:a" not in desk.state.pending
-    desk.now_s = 6
-    desk.job("a-1", Progress.RUNNING, started_us=desk.now_us)
+    runs(desk, 6, "a-1")
     assert desk.looks_for_room() == []
 
 
@@ -115,8 +110,7 @@ def test_room_that_nobody_can_tell_of_is_left_to_the_readings() -> None:
     desk.now_s = 5
     desk.failed("room:a", "no answer")
     assert (desk.starts(), desk.looks_for_room()) == ([], [])
-    desk.now_s = 10
-    desk.sample(a={"tasks_waiting": 3})
+    read(desk, 10, tasks_waiting=3)
     assert len(desk.looks_for_room()) == 1
     desk.now_s = 71
     desk.tell(Woke(at_us=desk.now_us))
@@ -126,8 +120,7 @@ def test_room_that_nobody_can_tell_of_is_left_to_the_readings() -> None:
 def test_when_nobody_knows_what_is_pending_jobs_run_one_by_one() -> None:
     desk = desk_with(2)
     desk.job("a-0", Progress.RUNNING)
-    desk.now_s = 9
-    desk.sample(a={"tasks_waiting": None, "jobs_running": 1})
+    read(desk, 9, tasks_waiting=None, jobs_running=1)
     assert desk.starts() == []
     desk.job("a-0", Progress.SUCCEEDED)
     assert desk.starts() == [("a-1", 1)]
@@ -159,8 +152,7 @@ def test_jobs_wait_until_the_data_is_loaded() -> None:
 
 
 def test_waiting_running_and_slowdown_are_recorded() -> None:
-    desk = Desk(4, how=settings(period_us=10**12))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=10**12)
     desk.now_s = 10
     desk.submit("a", 0, reference_us=20 * SECOND_US)
     desk.now_s = 16
@@ -179,8 +171,7 @@ def test_a_clock_of_yarn_that_differs_makes_no_negative_times(started_s: int, fi
     desk = desk_with(2)
     desk.now_s = 3
     desk.job("a-0", Progress.RUNNING, started_us=started_s * SECOND_US)
-    desk.now_s = 5
-    desk.sample(a={"tasks_waiting": 0})
+    read(desk, 5, tasks_waiting=0)
     assert desk.starts() == [("a-1", 1)], "the queue does not wait for a clock that goes fast"
     desk.now_s = 9
     desk.job("a-0", Progress.SUCCEEDED, started_us=started_s * SECOND_US, finished_us=finished_s * SECOND_US)
@@ -224,7 +215,7 @@ def test_a_job_that_runs_too_long_is_stopped_and_failed_unless_it_just_succeeded
     while not desk.said("time-limit"):
         desk.wake()
     assert desk.now_us == (started_us or 0) + 30 * SECOND_US
-    assert [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
+    assert desk.latest(CancelJob)
     assert job(desk).life is JobLife.CANCELLING
     desk.job("a-0", seen, error="killed")
     assert ended(desk).life is (JobLife.SUCCEEDED if seen is Progress.SUCCEEDED else JobLife.FAILED)
@@ -243,10 +234,10 @@ def test_the_words_of_earlier_versions_say_how_a_stopped_job_ends(why: str, life
 
 def test_a_waiting_job_is_cancelled_at_once() -> None:
     desk = desk_with(3)
-    cancel(desk, "a-1")
+    desk.cancel("a-1")
     assert desk.refusal() == ""
     assert "a-1" not in desk.state.jobs
-    assert not [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
+    assert not desk.latest(CancelJob)
 
 
 @pytest.mark.parametrize("running", [0, 1], ids=["starting", "running"])
@@ -254,8 +245,8 @@ def test_a_job_that_was_handed_over_is_asked_to_stop(running: int) -> None:
     desk = desk_with(2, running=0)
     if running:
         desk.job("a-0", Progress.RUNNING)
-    cancel(desk)
-    assert [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
+    desk.cancel("a-0")
+    assert desk.latest(CancelJob)
     assert desk.starts() == []
     desk.job("a-0", Progress.CANCELLED)
     assert ended(desk).life is JobLife.CANCELLED
@@ -267,10 +258,10 @@ def test_a_second_cancellation_changes_nothing() -> None:
     while not desk.said("time-limit"):
         desk.wake()
     before = job(desk)
-    cancel(desk)
+    desk.cancel("a-0")
     assert desk.refusal() == ""
     assert job(desk) == before
-    assert not [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
+    assert not desk.latest(CancelJob)
 
 
 def test_a_start_that_nobody_hears_of_is_asked_for_again_with_the_same_attempt() -> None:
@@ -278,9 +269,9 @@ def test_a_start_that_nobody_hears_of_is_asked_for_again_with_the_same_attempt()
     desk.wake()
     assert desk.said("asked-again") == [{"effect": "job:a-0", "tries": 2}]
     assert desk.starts() == [("a-0", 1)]
-    cancel(desk)
+    desk.cancel("a-0")
     desk.wake()
-    assert [effect for effect in desk.last.effects if isinstance(effect, CancelJob)]
+    assert desk.latest(CancelJob)
 
 
 def test_a_running_job_is_watched_again_by_the_next_engine_and_has_no_deadline() -> None:
@@ -319,10 +310,10 @@ def test_jobs_for_nobody_and_for_one_that_leaves_are_refused() -> None:
     desk = desk_with(0)
     desk.submit("b", 1)
     assert desk.refusal() == "no-such-cluster"
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a")))
+    desk.release("a")
     desk.submit("a", 1)
     assert desk.refusal() == "no-such-cluster"
-    cancel(desk, "a-7")
+    desk.cancel("a-7")
     assert desk.refusal() == "no-such-job"
 
 
@@ -330,14 +321,12 @@ def test_what_waits_in_both_queues_is_demand() -> None:
     desk = desk_with(3, reference_us=10 * SECOND_US, input_bytes=100, tasks=4)
     desk.now_s = 5
     desk.job("a-0", Progress.RUNNING, started_us=5 * SECOND_US)
-    desk.now_s = 15
-    desk.sample(a={"jobs_waiting": 1, "tasks_waiting": 30, "jobs_running": 1, "waiting_tags": ("fawkes-a-0-1",)})
+    read(desk, 15, jobs_waiting=1, tasks_waiting=30, jobs_running=1, waiting_tags=("fawkes-a-0-1",))
     sample = desk.state.window(ClusterId("a"), 0).samples[-1]
     assert (sample.jobs_waiting, sample.tasks_waiting) == (3, 38)
     assert sample.bytes_waiting == 300
     assert sample.job_slowdown == pytest.approx(1.5)  # all three have waited for 15 s of 10 s
-    desk.now_s = 20
-    desk.sample(a={"jobs_waiting": 0, "tasks_waiting": 1, "jobs_running": 1})
+    read(desk, 20, jobs_waiting=0, tasks_waiting=1, jobs_running=1)
     sample = desk.state.window(ClusterId("a"), 0).samples[-1]
     assert sample.bytes_waiting == 200
     assert sample.job_slowdown == pytest.approx((1.5 + 2 + 2) / 3)  # a-0 has run for 15 s
@@ -345,20 +334,17 @@ def test_what_waits_in_both_queues_is_demand() -> None:
 
 def test_unknown_input_is_not_no_input() -> None:
     desk = desk_with(2)
-    desk.now_s = 1
-    desk.sample(a={"jobs_waiting": 0, "tasks_waiting": 0})
+    read(desk, 1, jobs_waiting=0, tasks_waiting=0)
     sample = desk.state.window(ClusterId("a"), 0).samples[-1]
     assert (sample.bytes_waiting, sample.job_slowdown, sample.without_reference) == (None, None, 2)
     idle = desk_with(0)
-    idle.now_s = 1
-    idle.sample(a={"jobs_waiting": 0, "jobs_running": 0})
+    read(idle, 1, jobs_waiting=0, jobs_running=0)
     sample = idle.state.window(ClusterId("a"), 0).samples[-1]
     assert (sample.bytes_waiting, sample.job_slowdown, sample.tasks_waiting) == (0, 0.0, None)
 
 
 def test_a_job_that_counts_as_running_before_it_has_an_application_gets_one_later() -> None:
-    desk = Desk(4)
-    desk.up("a")
+    desk = Desk.running("a", count=4)
     desk.submit("a", 1)
 
     def seen(**facts: object) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ClearSaved
-from fawkes.core.values.events import CancelAsked, Condition, Progress, ReleaseAsked
-from fawkes.core.values.model import ClusterId, JobId, JobLife
+from fawkes.core.values.events import Progress
+from fawkes.core.values.model import JobId, JobLife
 from tests.support.desk import Desk
 from tests.support.pools import settings
 
@@ -16,8 +16,7 @@ KEY = "clear:a-1"
 
 def running(*, saves: bool = True) -> Desk:
     """A job that runs on an MR-cluster, in a pool whose ticks are far apart."""
-    desk = Desk(3, how=settings(period_us=10**6 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=3, period_us=10**6 * SECOND_US)
     desk.submit("a", 1, saves=saves)
     desk.job("a-1", Progress.RUNNING)
     return desk
@@ -50,7 +49,7 @@ def test_it_is_removed_when_a_job_is_cancelled_between_two_attempts() -> None:
     desk.submit("a", 2, saves=True, priority=5)
     desk.job("a-1", Progress.FAILED)
     assert desk.state.jobs[JobId("a-1")].life is JobLife.QUEUED
-    desk.tell(CancelAsked(at_us=desk.now_us, job=JobId("a-1"), ask="q"))
+    desk.cancel("a-1")
     assert clears(desk) == 1
 
 
@@ -82,10 +81,9 @@ def test_it_is_tried_until_hdfs_says_that_it_is_gone() -> None:
 def test_nothing_is_asked_of_an_mr_cluster_that_is_gone() -> None:
     desk = running()
     desk.job("a-1", Progress.FAILED)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a"), ask="q"))
+    desk.release("a")
     desk.done("cluster:a")
-    for node in list(desk.lives("a")):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     assert "a" not in desk.state.clusters
     desk.failed(KEY)
     assert KEY not in desk.state.pending

@@ -8,8 +8,8 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.jobs import service
 from fawkes.core.state import alerts
 from fawkes.core.values.decision import Decision
-from fawkes.core.values.events import MastersSeen, ReleaseAsked, ServiceSeen
-from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife, ClusterState
+from fawkes.core.values.events import MastersSeen, ServiceSeen
+from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife
 from fawkes.core.values.sight import Launcher, SafeMode, Service
 from fawkes.report.tables.rows import cluster_row
 from fawkes.store.record import text_of
@@ -35,8 +35,7 @@ WRITES, RUNS = ClusterAlert.NO_WRITES, ClusterAlert.NO_RUNS
 
 
 def desk_of(unusable_s: int = 5) -> Desk:
-    desk = Desk(6, how=settings(period_us=10**12, unusable_us=unusable_s * SECOND_US, silent_us=30 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=6, period_us=10**12, unusable_us=unusable_s * SECOND_US, silent_us=30 * SECOND_US)
     desk.now_s = 100
     return desk
 
@@ -45,12 +44,8 @@ def see(desk: Desk, **facts: object) -> Decision:
     return desk.tell(ServiceSeen(at_us=desk.now_us, cluster=A, service=Service(**facts)))  # type: ignore[arg-type]
 
 
-def cluster(desk: Desk) -> ClusterState:
-    return desk.state.clusters[A]
-
-
 def health(desk: Desk) -> tuple[str, str]:
-    row = cluster_row(cluster(desk), list(desk.state.nodes.values()), None, None, 1)
+    row = cluster_row(desk.cluster("a"), list(desk.state.nodes.values()), None, None, 1)
     return row["health"], row["why"]
 
 
@@ -82,7 +77,7 @@ def test_what_users_cannot_do_is_red_until_they_can_again(
     desk.submit("a", 1)
     assert (desk.starts(), desk.codes()) == ([], ["job-queued", "job-held"])
     assert desk.wait(5) == ["unusable"]
-    assert alerts.about(cluster(desk), kind)
+    assert alerts.about(desk.cluster("a"), kind)
     assert health(desk)[0] == "red"
     assert words in health(desk)[1]
     desk.now_s = 200
@@ -120,7 +115,7 @@ def test_what_is_not_known_ends_nothing() -> None:
     desk.wait(5)
     see(desk)
     desk.wait(60)
-    assert alerts.about(cluster(desk), WRITES)
+    assert alerts.about(desk.cluster("a"), WRITES)
     desk.submit("a", 1)
     assert desk.starts() == []
 
@@ -153,7 +148,7 @@ def test_a_namenode_that_goes_in_and_out_for_an_hour_is_one_alert_and_a_small_le
         said += desk.codes()
         said += desk.wait(10)
     assert said == ["unusable"]
-    assert alerts.about(cluster(desk), WRITES)
+    assert alerts.about(desk.cluster("a"), WRITES)
     steps = [step for step in desk.store.entries() if step.event.at_us >= 100 * SECOND_US]
     assert sum(len(text_of(s.event)) + len(text_of(s.decision)) for s in steps) < 1_000_000
 
@@ -172,7 +167,7 @@ def test_a_job_that_fails_meanwhile_does_not_begin_its_next_attempt() -> None:
 def test_a_deployment_is_red_for_a_full_disk_and_not_for_what_is_still_to_come() -> None:
     desk = Desk(6, how=settings(unusable_us=5 * SECOND_US))
     desk.request("a")
-    assert cluster(desk).life is ClusterLife.DEPLOYING
+    assert desk.cluster("a").life is ClusterLife.DEPLOYING
     see(desk, safe_mode=SafeMode.STARTING, storing=0, manager="INITIALIZING", computing=0, queues=0)
     assert "service:a" not in desk.state.pending
     see(desk, **{**LOW, "storing": 0})
@@ -190,7 +185,7 @@ def test_what_daemons_said_while_they_came_up_holds_no_job_and_is_no_alert() -> 
     desk.submit("a", 1)
     assert desk.starts() == [("a-1", 1)]
     desk.wait(8)
-    assert not alerts.about(cluster(desk), *service.UNUSABLE)
+    assert not alerts.about(desk.cluster("a"), *service.UNUSABLE)
 
 
 def test_safe_mode_of_fawkes_itself_is_no_alert() -> None:
@@ -198,19 +193,19 @@ def test_safe_mode_of_fawkes_itself_is_no_alert() -> None:
     desk = desk_of()
     see(desk, **LOW)
     desk.wait(5)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A))
-    assert cluster(desk).life is ClusterLife.SAVING
-    assert not alerts.about(cluster(desk), *service.UNUSABLE)
+    desk.release(A)
+    assert desk.cluster("a").life is ClusterLife.SAVING
+    assert not alerts.about(desk.cluster("a"), *service.UNUSABLE)
     see(desk, **{**GOOD, "safe_mode": SafeMode.ASKED})
     assert desk.wait(60) == []
-    assert not alerts.about(cluster(desk), *service.UNUSABLE)
+    assert not alerts.about(desk.cluster("a"), *service.UNUSABLE)
 
 
 def test_masters_that_do_not_answer_are_said_before_their_daemons_count_as_lost() -> None:
     desk = desk_of()
     desk.masters("a", "refused")
     desk.wait(5)
-    assert alerts.about(cluster(desk), ClusterAlert.SILENT)
+    assert alerts.about(desk.cluster("a"), ClusterAlert.SILENT)
     assert "after 30 s of silence" in health(desk)[1]
     assert desk.node("node01").life == "serving"
     desk.masters("a")
@@ -221,10 +216,10 @@ def test_what_is_known_of_masters_that_do_not_answer_is_not_said_less_exactly() 
     desk = desk_of()
     error, gone = "refused", ("resourcemanager",)
     desk.tell(MastersSeen(at_us=desk.now_us, cluster=A, error=error, gone=gone))
-    before = alerts.text(cluster(desk), ClusterAlert.SILENT)
+    before = alerts.text(desk.cluster("a"), ClusterAlert.SILENT)
     assert "Fawkes starts it again" in before
     desk.wait(10)
-    assert alerts.text(cluster(desk), ClusterAlert.SILENT) == before
+    assert alerts.text(desk.cluster("a"), ClusterAlert.SILENT) == before
 
 
 def test_a_fact_that_was_seen_before_a_silence_begins_nothing_in_it() -> None:
@@ -232,7 +227,7 @@ def test_a_fact_that_was_seen_before_a_silence_begins_nothing_in_it() -> None:
     see(desk, **LOW)
     desk.masters("a", "refused")
     desk.wait(10)
-    assert not alerts.about(cluster(desk), WRITES)
+    assert not alerts.about(desk.cluster("a"), WRITES)
 
 
 def test_without_the_setting_nothing_is_an_alert() -> None:
@@ -251,10 +246,10 @@ def test_a_move_of_the_masters_is_judged_by_what_is_seen_last_once_it_has_ended(
     masters.ask(desk, now=True)
     masters.look(desk, old="answers", image=True)
     assert masters.begun(desk)
-    assert not alerts.about(cluster(desk), *service.UNUSABLE)
+    assert not alerts.about(desk.cluster("a"), *service.UNUSABLE)
     see(desk, **{**GOOD, "safe_mode": SafeMode.STARTING})
     desk.wait(20)
-    assert not alerts.about(cluster(desk), *service.UNUSABLE)
+    assert not alerts.about(desk.cluster("a"), *service.UNUSABLE)
     masters.moved(desk)
     desk.wait(5)
-    assert alerts.about(cluster(desk), WRITES)
+    assert alerts.about(desk.cluster("a"), WRITES)

@@ -13,17 +13,12 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.jobs.streaming import needed, reading_of
 from fawkes.core.streams.values import ScaleIn, ScaleUp, Shuffle, Thresholds
 from fawkes.core.values.effects import ClaimTasks, ClearSaved, SteerStream
-from fawkes.core.values.events import Condition, Progress
+from fawkes.core.values.events import Progress
 from fawkes.core.values.model import Facts, JobId, StreamSpec
 from fawkes.core.values.sight import StreamSeen, Work
 from fawkes.core.values.tags import tag_of
-from fawkes.engine import replay
-from fawkes.policy import compile_policy
-from fawkes.policy.admission import compile_admission
-from fawkes.policy.preemption import compile_preemption
 from fawkes.report.tables.explain_job import explain_job
 from tests.support.desk import Desk
-from tests.support.pools import settings
 
 SPEC = StreamSpec(
     least=1, most=8, batch_us=4 * SECOND_US, guarantee=0.5, thresholds=Thresholds(memory=None, network=None)
@@ -49,8 +44,7 @@ def seen(
 
 def desk_of(**job: Any) -> Desk:
     """An MR-cluster on two nodes with a stream that has just begun."""
-    desk = Desk(2, how=settings(preemption="ADAPTIVE", period_us=10**6 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=2, preemption="ADAPTIVE", period_us=10**6 * SECOND_US)
     desk.submit("a", 1, priority=9, stream=SPEC)
     desk.job("a-1", Progress.RUNNING)
     if job:
@@ -72,10 +66,11 @@ def see(
     desk.sample(a={"work": (row, other), "jobs_running": 2, "tasks_ready": ready, "slots_total": slots})
 
 
-def congested(desk: Desk, *, executors: int = 1, ready: int | None = 0, slots: int = 8, looks: int = 6) -> None:
-    """Readings of batches that take longer and longer."""
+def congested(desk: Desk, *, executors: int = 1, ready: int | None = 0, slots: int = 8, looks: int = 6) -> Desk:
+    """The same after readings of batches that take longer and longer."""
     for number in range(2, looks + 2):
         see(desk, seen(executors, 5.0 + 3 * number, 20.0, number), ready=ready, slots=slots)
+    return desk
 
 
 def reasons(desk: Desk) -> list[Facts]:
@@ -84,12 +79,11 @@ def reasons(desk: Desk) -> list[Facts]:
 
 
 def told(desk: Desk) -> list[int]:
-    return [effect.executors for effect in desk.world.effects if isinstance(effect, SteerStream)]
+    return [effect.executors for effect in desk.effects(SteerStream)]
 
 
 def test_a_stream_whose_batches_are_late_gets_more_and_says_why() -> None:
-    desk = desk_of()
-    congested(desk)
+    desk = congested(desk_of())
     assert told(desk) == [2]
     (said,) = reasons(desk)
     assert (said["before"], said["executors"], said["needs"]) == (1, 2, 2)
@@ -97,8 +91,7 @@ def test_a_stream_whose_batches_are_late_gets_more_and_says_why() -> None:
 
 
 def test_a_stream_that_is_done_early_gives_back_all_that_it_does_not_need() -> None:
-    desk = desk_of()
-    congested(desk)
+    desk = congested(desk_of())
     desk.answer(KEY)
     for number in range(7, 30):
         see(desk, seen(2, 0.4, 10.0, number))
@@ -114,8 +107,7 @@ def test_a_stream_that_says_nothing_is_left_alone(stream: StreamSeen | None) -> 
 
 
 def test_what_others_wait_for_is_given_back_down_to_the_guarantee() -> None:
-    desk = desk_of(saves=True)
-    congested(desk, slots=2)
+    desk = congested(desk_of(saves=True), slots=2)
     assert told(desk) == [2]
     see(desk, seen(2, 3.0, batch=9), ready=3, slots=2)
     assert told(desk) == [2, 1]
@@ -124,43 +116,39 @@ def test_what_others_wait_for_is_given_back_down_to_the_guarantee() -> None:
 
 
 def test_a_stream_takes_nothing_back_while_nobody_knows_who_waits() -> None:
-    desk = desk_of(saves=True)
-    congested(desk, slots=2)
+    desk = congested(desk_of(saves=True), slots=2)
     see(desk, seen(2, 3.0, batch=9), ready=3, slots=2)
     see(desk, seen(1, 3.0, batch=10), ready=None, slots=2)
     assert told(desk) == [2, 1]
 
 
 def test_others_whose_tasks_nobody_knows_take_nothing_from_a_stream() -> None:
-    desk = desk_of(saves=True)
-    congested(desk, slots=2)
+    desk = congested(desk_of(saves=True), slots=2)
     see(desk, seen(2, 3.0, batch=9), ready=None, slots=2)
     assert told(desk) == [2]
 
 
 def test_a_stream_claims_its_guarantee_and_no_more() -> None:
-    desk = desk_of(saves=True, priority=9)
-    congested(desk, slots=2)
+    desk = congested(desk_of(saves=True, priority=9), slots=2)
     desk.answer(KEY)
     for number in range(7, 12):
         see(desk, seen(1, 3.0, batch=number, wanted=2), slots=2)
-    assert not any(isinstance(effect, ClaimTasks) for effect in desk.world.effects)
+    assert not desk.effects(ClaimTasks)
     for number in range(12, 14):
         see(desk, seen(1, 3.0, batch=number, wanted=2), slots=4)
-    (claim,) = (effect for effect in desk.world.effects if isinstance(effect, ClaimTasks))
+    (claim,) = desk.effects(ClaimTasks)
     assert (claim.job, claim.slots, claim.priority) == ("a-1", 1, 10)
 
 
 def test_executors_count_by_their_memory_and_not_as_tasks() -> None:
-    desk = desk_of(saves=True, priority=9)
-    congested(desk, slots=8)
+    desk = congested(desk_of(saves=True, priority=9), slots=8)
     desk.answer(KEY)
     for number in range(8, 10):
         see(desk, seen(1, 3.0, batch=number), slots=8, room=2)
-    assert not any(isinstance(effect, ClaimTasks) for effect in desk.world.effects), "half of two is one"
+    assert not desk.effects(ClaimTasks), "half of two is one"
     for number in range(10, 12):
         see(desk, seen(1, 3.0, batch=number), slots=12, room=4)
-    (claim,) = (effect for effect in desk.world.effects if isinstance(effect, ClaimTasks))
+    (claim,) = desk.effects(ClaimTasks)
     assert claim.slots == 3, "an executor has the room of three tasks"
 
 
@@ -173,8 +161,7 @@ def test_executors_that_came_late_in_a_batch_do_not_count_for_all_of_it() -> Non
 
 
 def test_a_step_that_changes_nothing_puts_off_no_other() -> None:
-    desk = desk_of()
-    congested(desk)
+    desk = congested(desk_of())
     desk.answer(KEY)
     for number in range(8, 20):
         see(desk, seen(2, 5.0 + 3 * number, 10.0, number, present=1.0))
@@ -210,13 +197,12 @@ def test_what_was_noted_for_a_stream_is_removed_when_it_has_ended(ended: Progres
     desk = desk_of()
     desk.job("a-1", ended)
     desk.done("clear:a-1")
-    (clear,) = (effect for effect in desk.world.effects if isinstance(effect, ClearSaved))
+    (clear,) = desk.effects(ClearSaved)
     assert (clear.job, clear.attempt) == ("a-1", 1)
 
 
 def test_an_order_that_was_not_noted_is_given_again_while_the_stream_runs() -> None:
-    desk = desk_of()
-    congested(desk)
+    desk = congested(desk_of())
     desk.failed(KEY, "HDFS does not answer")
     while KEY in desk.state.pending and len(told(desk)) < 2:
         desk.wake()
@@ -227,10 +213,9 @@ def test_an_order_that_was_not_noted_is_given_again_while_the_stream_runs() -> N
 
 
 def test_a_ledger_with_streams_is_decided_again_alike() -> None:
-    desk = desk_of()
-    congested(desk)
+    desk = congested(desk_of())
     assert told(desk) == [2]
-    assert list(replay(desk.store.entries(), compile_policy, compile_admission, compile_preemption)) == []
+    assert desk.decided_otherwise() == []
 
 
 @given(
@@ -275,9 +260,7 @@ def test_a_batch_under_way_is_late_once_it_runs_for_longer_than_it_may(
 
 def test_nodes_come_for_a_stream_that_lacks_executors_and_go_when_it_needs_them_no_more() -> None:
     """A stream on a, other jobs on b; a node has three slots, and only moves that pay are made."""
-    desk = Desk(6, how=settings(moves_must_pay=True))
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=6, moves_must_pay=True)
 
     def period(stream: tuple[int, int], other: tuple[int, int]) -> dict[str, int]:
         """Readings of tasks that wait and run for a period, with the moves at its end; the nodes after these."""
@@ -294,12 +277,8 @@ def test_nodes_come_for_a_stream_that_lacks_executors_and_go_when_it_needs_them_
             }
         )  # fmt: skip
         desk.wait(1)
-        for node, life in {**desk.lives("a"), **desk.lives("b")}.items():
-            if life == "draining":
-                desk.see(node, Condition.DRAINED)
-                desk.see(node, Condition.CLEAN)
-        for name in ("a", "b"):
-            desk.settle(name)
+        desk.clean_all()
+        desk.settle_all()
         return desk.sizes()
 
     assert period((0, 2), (9, 6)) == {"a": 2, "b": 4}

@@ -6,7 +6,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ArmStandby, LookAtMasters, MoveMasters
-from fawkes.core.values.events import Condition, Done, Progress, ReleaseAsked
+from fawkes.core.values.events import Condition, Progress
 from fawkes.core.values.model import MoveCause, NodeId, Standby
 from tests.support.desk import Desk
 from tests.support.masters import (
@@ -17,7 +17,6 @@ from tests.support.masters import (
     SILENT_S,
     THIRD,
     A,
-    all_of,
     ask,
     at,
     cluster,
@@ -64,9 +63,10 @@ def kept(minimum: int = 3, count: int = 3, **changes: object) -> Desk:
     return desk
 
 
-def back(desk: Desk) -> None:
-    """The node that was lost serves again."""
+def back(desk: Desk) -> Desk:
+    """The same when the node that was lost serves again."""
     desk.see(OLD, Condition.SERVING)
+    return desk
 
 
 def may(desk: Desk, **facts: object) -> None:
@@ -91,7 +91,7 @@ def test_it_gets_one_right_after_the_move_where_three_core_nodes_serve() -> None
     moved(desk, copied_us=desk.now_us)
     assert move_of(desk).cause is MoveCause.JOURNAL
     assert not desk.starts()
-    looked = all_of(desk, LookAtMasters)[-1]
+    looked = desk.effects(LookAtMasters)[-1]
     assert looked.old == looked.to == cluster(desk).master
     may(desk)
     assert begun_on(desk) == AFTER
@@ -145,7 +145,7 @@ def test_after_that_no_job_begins_until_those_that_run_have_ended() -> None:
     assert wanted["jobs"] == ["a-1"]
     desk.submit("a", 2)
     assert not desk.starts()
-    assert not [effect for effect in all_of(desk, LookAtMasters) if effect.to == effect.old]
+    assert not [effect for effect in desk.effects(LookAtMasters) if effect.to == effect.old]
     desk.job("a-1", Progress.SUCCEEDED)
     may(desk)
     armed(desk)
@@ -153,8 +153,7 @@ def test_after_that_no_job_begins_until_those_that_run_have_ended() -> None:
 
 
 def test_applications_of_users_are_given_the_same_time() -> None:
-    desk = kept(deploy_attempts=1)
-    back(desk)
+    desk = back(kept(deploy_attempts=1))
     may(desk, applications=[{"id": "application_7"}])
     assert cluster(desk).moving is None, "jobs go first"
     desk.submit("a", 1)
@@ -171,8 +170,7 @@ def test_applications_of_users_are_given_the_same_time() -> None:
 
 
 def test_without_the_setting_it_is_kept_from_then_on() -> None:
-    desk = kept(journal_us=0)
-    back(desk)
+    desk = back(kept(journal_us=0))
     at(desk, 10 * JOURNAL_S)
     assert (cluster(desk).moving, cluster(desk).standby) == (None, None)
 
@@ -190,8 +188,7 @@ def test_an_mr_cluster_that_never_asked_for_one_gets_none() -> None:
 
 
 def test_applications_that_are_about_to_end_do_not_take_the_moment_away() -> None:
-    desk = kept(deploy_attempts=2)
-    back(desk)
+    desk = back(kept(deploy_attempts=2))
     may(desk, applications=[{"id": "application_7"}])
     at(desk, 3)
     may(desk)
@@ -201,8 +198,7 @@ def test_applications_that_are_about_to_end_do_not_take_the_moment_away() -> Non
 @pytest.mark.parametrize(("edits", "why"), [("gap", "lacks"), (None, "is not known to have")])
 def test_a_disk_that_is_not_shown_to_have_everything_is_no_begin(edits: str | None, why: str) -> None:
     """The journal begins with what the NameNode's own disk has."""
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     may(desk, edits=edits)
     assert not [effect for effect in arms(desk) if not effect.before]
     [waits] = ever(desk, "journal-waits")
@@ -210,47 +206,41 @@ def test_a_disk_that_is_not_shown_to_have_everything_is_no_begin(edits: str | No
 
 
 def test_a_node_that_does_not_answer_is_waited_for() -> None:
-    desk = kept(deploy_attempts=1)
-    back(desk)
+    desk = back(kept(deploy_attempts=1))
     may(desk, reached=[OLD])
     assert not [effect for effect in arms(desk) if not effect.before]
     assert cluster(desk).moving is None, "jobs go first while there is time"
 
 
 def test_a_node_that_is_lost_again_takes_the_moment_away() -> None:
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     desk.see(OLD, Condition.LOST)
     assert (cluster(desk).moving, desk.state.pending.get(KEY)) == (None, None)
 
 
 def test_a_drain_of_the_masters_goes_first() -> None:
-    desk = kept(3, 4)
-    back(desk)
+    desk = back(kept(3, 4))
     desk.drain(NEW)
     assert move_of(desk).cause is not MoveCause.JOURNAL
 
 
 def test_whoever_moves_the_masters_is_not_refused_for_it() -> None:
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     ask(desk, THIRD)
     assert desk.refusal() == ""
-    look_at = all_of(desk, LookAtMasters)[-1]
+    look_at = desk.effects(LookAtMasters)[-1]
     assert (look_at.old, look_at.to) == (NEW, THIRD)
 
 
 def test_whoever_gives_the_mr_cluster_back_is_not_refused_for_it() -> None:
-    desk = kept()
-    back(desk)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, by="ann", ask="r"))
+    desk = back(kept())
+    desk.release(A, ask="r")
     assert cluster(desk).life.value == "saving"
     assert cluster(desk).moving is None
 
 
 def test_masters_that_are_lost_while_it_waits_are_lost_masters() -> None:
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     silence(desk)
     at(desk, SILENT_S)
     assert move_of(desk).cause is MoveCause.LOST
@@ -260,8 +250,7 @@ def test_masters_that_are_lost_while_it_waits_are_lost_masters() -> None:
 
 
 def test_a_namenode_that_goes_on_without_one_is_asked_again_later() -> None:
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     may(desk)
     desk.submit("a", 1)
     refused(desk, alive=True)
@@ -277,8 +266,7 @@ def test_a_namenode_that_goes_on_without_one_is_asked_again_later() -> None:
 
 
 def test_one_of_which_nothing_is_known_is_tried_again_and_then_looked_at_as_lost() -> None:
-    desk = kept(deploy_attempts=2)
-    back(desk)
+    desk = back(kept(deploy_attempts=2))
     may(desk)
     refused(desk)
     at(desk, 3)
@@ -291,8 +279,7 @@ def test_one_of_which_nothing_is_known_is_tried_again_and_then_looked_at_as_lost
 
 
 def test_one_that_answers_after_all_is_left_alone_for_a_while() -> None:
-    desk = kept(deploy_attempts=1)
-    back(desk)
+    desk = back(kept(deploy_attempts=1))
     may(desk)
     refused(desk)
     look(desk, old="answers")
@@ -302,16 +289,14 @@ def test_one_that_answers_after_all_is_left_alone_for_a_while() -> None:
 
 
 def test_one_that_says_nothing_in_time_is_asked_again() -> None:
-    desk = kept(deploy_us=SECOND_US)
-    back(desk)
+    desk = back(kept(deploy_us=SECOND_US))
     may(desk)
     at(desk, 1)
     assert len([effect for effect in arms(desk) if not effect.before]) == 2
 
 
 def test_a_node_of_the_journal_to_come_does_not_leave() -> None:
-    desk = kept(3, 4)
-    back(desk)
+    desk = back(kept(3, 4))
     may(desk)
     assert OLD in begun_on(desk)
     desk.drain(OLD)
@@ -321,13 +306,11 @@ def test_a_node_of_the_journal_to_come_does_not_leave() -> None:
 
 
 def test_a_controller_that_takes_over_goes_on() -> None:
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     may(desk)
     again = Desk(how=desk.state.rules.settings, state=desk.state)  # type: ignore[union-attr]
     assert arms(again) == [arms(desk)[-1]]
-    facts = {"journal": [OLD, NEW, THIRD]}
-    again.tell(Done(at_us=again.now_us, effect=KEY, version=again.state.pending[KEY].version, facts=facts))
+    again.answer(KEY, journal=[OLD, NEW, THIRD])
     assert standby(again).journal == (OLD, NEW, THIRD)
 
 
@@ -335,5 +318,5 @@ def test_what_is_said_of_a_second_namenode_that_is_gone_is_history() -> None:
     desk = kept()
     see(desk, THIRD)
     assert cluster(desk).standby is None
-    assert not all_of(desk, ArmStandby)
-    assert len(all_of(desk, MoveMasters)) == 1
+    assert not desk.effects(ArmStandby)
+    assert len(desk.effects(MoveMasters)) == 1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fawkes.core.clusters.keeping import copies_needed
 from fawkes.core.masters.lost_writes import BlockGiven, BlockTrace, NewReplica, lost_writes
 from fawkes.core.state import alerts
-from fawkes.core.values.events import Condition, CopySeen, Progress, ReleaseAsked, RetryAsked
+from fawkes.core.values.events import CopySeen, Progress, RetryAsked
 from fawkes.core.values.model import ClusterAlert, JobId
 from fawkes.core.values.tags import job_of, tag_of
 from fawkes.report import history
@@ -94,15 +94,16 @@ TASKS = [BlockTrace(n, f"DFSClient_attempt_1_000{n}_m_", "", "") for n in range(
 LOST = lost_writes(REPLICAS, TASKS, [], ["n3"])
 
 
-def fails_over(desk: Desk, facts: Mapping[str, object]) -> None:
+def fails_over(desk: Desk, facts: Mapping[str, object]) -> Desk:
+    """The same after its masters were lost, with these facts of the move."""
     since_us = lost(desk)
     look(desk)
     moved(desk, copied_us=since_us - 1, **facts)
+    return desk
 
 
 def test_what_was_lost_is_said_and_an_alert_until_an_operator_has_read_it() -> None:
-    desk = up()
-    fails_over(desk, LOST)
+    desk = fails_over(up(), LOST)
     (said,) = desk.said("writes-lost")
     assert (said["blocks"], said["total_bytes"], said["unlisted"]) == (7, 7 << 20, ["n3"])
     assert (len(said["writers"]), said["writers_count"]) == (5, 7)  # type: ignore[arg-type]
@@ -113,14 +114,12 @@ def test_what_was_lost_is_said_and_an_alert_until_an_operator_has_read_it() -> N
 
 
 def test_nothing_lost_is_nothing_said() -> None:
-    desk = up()
-    fails_over(desk, lost_writes([], [], []))
+    desk = fails_over(up(), lost_writes([], [], []))
     assert (ever(desk, "writes-lost"), cluster(desk).alert) == ([], "")
 
 
 def test_nodes_that_were_not_listed_are_said_without_an_alert() -> None:
-    desk = up()
-    fails_over(desk, lost_writes([], [], [], ["n3"]))
+    desk = fails_over(up(), lost_writes([], [], [], ["n3"]))
     assert [facts["unlisted"] for facts in ever(desk, "writes-lost")] == [["n3"]]
     assert cluster(desk).alert == ""
 
@@ -141,8 +140,7 @@ def test_a_job_that_had_ended_although_the_copy_has_it_at_work() -> None:
 
 
 def test_a_loss_stays_beside_every_other_alert_until_an_operator_has_read_it() -> None:
-    desk = up()
-    fails_over(desk, LOST)
+    desk = fails_over(up(), LOST)
     desk.tell(CopySeen(at_us=desk.now_us, cluster=A, error="no answer"))
     desk.wait(600)
     assert [alert.about for alert in alerts.every(cluster(desk))] == [ClusterAlert.WRITES, ClusterAlert.COPY]
@@ -158,11 +156,9 @@ def kept(desk: Desk, name: str = "a") -> bool:
 
 def leave(desk: Desk) -> None:
     """a is given back with all that it has, and its nodes are seen clean."""
-    owned = sorted(desk.state.nodes_of(A))
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, by="ann", ask="q", discard=True, force=True))
+    desk.release(A, discard=True, force=True)
     assert kept(desk)
-    for node in owned:
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     assert A not in desk.state.clusters
 
 
@@ -176,8 +172,7 @@ def test_copies_go_when_the_mr_cluster_has_gone_and_nothing_of_it_was_lost() -> 
 
 
 def test_copies_of_an_mr_cluster_with_lost_writes_stay_when_it_has_gone() -> None:
-    desk = up()
-    fails_over(desk, LOST)
+    desk = fails_over(up(), LOST)
     leave(desk)
     assert kept(desk)
     # A later one of the same name that lost nothing takes them with it.
@@ -188,8 +183,7 @@ def test_copies_of_an_mr_cluster_with_lost_writes_stay_when_it_has_gone() -> Non
 
 
 def test_copies_go_when_the_loss_was_acknowledged_before_the_release() -> None:
-    desk = up()
-    fails_over(desk, LOST)
+    desk = fails_over(up(), LOST)
     desk.tell(RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
     leave(desk)
     assert not kept(desk)

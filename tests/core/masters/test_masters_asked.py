@@ -17,7 +17,6 @@ from tests.support.masters import (
     OLD,
     THIRD,
     A,
-    all_of,
     ask,
     at,
     at_work,
@@ -41,9 +40,9 @@ def test_a_planned_move_waits_for_jobs_and_for_what_users_run() -> None:
     desk = at_work(up())
     ask(desk, THIRD)
     desk.submit("a", 2)
-    assert not all_of(desk, LookAtMasters)
+    assert not desk.effects(LookAtMasters)
     desk.job("a-1", events.Progress.SUCCEEDED)
-    assert all_of(desk, LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, THIRD)]
+    assert desk.effects(LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, THIRD)]
     look(desk, old="answers", applications=[{"id": "application_9"}])
     assert not begun(desk)
     at(desk, 100)
@@ -51,11 +50,11 @@ def test_a_planned_move_waits_for_jobs_and_for_what_users_run() -> None:
     assert not begun(desk)
     at(desk, 100)
     look(desk, old="answers", applications=[{"id": "x", "tags": ["fawkes-copy.in-1"]}])
-    assert all_of(desk, MoveMasters) == [MoveMasters(A, cluster(desk).version, OLD, THIRD, planned=True)]
-    assert len(all_of(desk, StartJob)) == 1, "the second job waits until they have moved"
+    assert desk.effects(MoveMasters) == [MoveMasters(A, cluster(desk).version, OLD, THIRD, planned=True)]
+    assert len(desk.effects(StartJob)) == 1, "the second job waits until they have moved"
     moved(desk, copied_us=None)
     assert (cluster(desk).master, desk.node(OLD).life) == (THIRD, NodeLife.SERVING)
-    assert len(all_of(desk, StartJob)) == 2
+    assert len(desk.effects(StartJob)) == 2
     assert desk.said("masters-moved")[0]["lacks_us"] == 0
 
 
@@ -64,7 +63,7 @@ def test_with_now_nothing_is_waited_for_and_jobs_begin_again() -> None:
     ask(desk, now=True)
     look(desk, old="answers", applications=None)
     moved(desk)
-    assert [e.attempt for e in all_of(desk, StartJob)] == [1, 2]
+    assert [e.attempt for e in desk.effects(StartJob)] == [1, 2]
 
 
 @pytest.mark.parametrize("old", ["silent", "stopped", "runs", None])
@@ -86,7 +85,7 @@ def test_masters_that_are_lost_before_a_planned_move_are_lost_masters() -> None:
 
 def test_the_masters_leave_a_node_that_is_drained_and_it_leaves_after_them() -> None:
     desk = up(2, count=4)
-    desk.tell(events.DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan", ask="d"))
+    desk.drain(OLD, reason="a fan")
     assert desk.refusal() == ""
     look(desk, old="answers")
     moved(desk)
@@ -98,9 +97,9 @@ def test_the_masters_leave_a_node_that_is_drained_and_it_leaves_after_them() -> 
 
 def test_an_undrain_calls_the_move_off() -> None:
     desk = at_work(up())
-    desk.tell(events.DrainAsked(at_us=desk.now_us, node=OLD, reason="a fan"))
+    desk.drain(OLD, reason="a fan")
     assert cluster(desk).moving is not None
-    desk.tell(events.UndrainAsked(at_us=desk.now_us, node=OLD))
+    desk.undrain(OLD)
     assert cluster(desk).moving is None
 
 
@@ -160,9 +159,9 @@ def test_a_restore_needs_a_copy_and_masters_that_do_not_answer(facts: Mapping[st
 def test_the_node_that_lost_its_disk_can_have_the_masters_back() -> None:
     desk = up(1, count=2)
     lost(desk)
-    assert not all_of(desk, LookAtMasters)
+    assert not desk.effects(LookAtMasters)
     restore(desk, OLD)
-    assert all_of(desk, LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, OLD)]
+    assert desk.effects(LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, OLD)]
     look(desk, old="stopped", image=False, reached=[])
     moved(desk)
     assert cluster(desk).master == OLD
@@ -212,16 +211,16 @@ def test_a_retry_looks_at_once() -> None:
     desk = up()
     lost(desk)
     look(desk, copied_us=None)
-    count = len(all_of(desk, LookAtMasters))
+    count = len(desk.effects(LookAtMasters))
     desk.tell(events.RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
-    assert len(all_of(desk, LookAtMasters)) == count + 1
+    assert len(desk.effects(LookAtMasters)) == count + 1
 
 
 def test_an_mr_cluster_that_is_given_up_moves_no_masters() -> None:
     desk = up()
     lost(desk)
     look(desk)
-    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
+    desk.release(A, discard=True, force=True)
     assert cluster(desk).life is ClusterLife.RETIRING
     assert not {KEY, "patience:a", "copy:a"} & set(desk.state.pending)
 
@@ -229,21 +228,21 @@ def test_an_mr_cluster_that_is_given_up_moves_no_masters() -> None:
 def test_a_release_of_lost_masters_says_that_they_are_lost_until_others_take_over() -> None:
     desk = up()
     lost(desk)
-    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, ask="e"))
+    desk.release(A, ask="e")
     assert desk.refusal() == "masters-lost"
     ask(desk)
     assert desk.refusal() == "masters-lost"
     look(desk)
-    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, ask="f"))
+    desk.release(A, ask="f")
     assert desk.refusal() == "masters-moving"
-    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, ask="g", discard=True, force=True))
+    desk.release(A, ask="g", discard=True, force=True)
     assert (desk.refusal(), cluster(desk).life) == ("", ClusterLife.RETIRING)
 
 
 def test_a_release_waits_for_masters_that_move() -> None:
     desk = up()
     ask(desk)
-    desk.tell(events.ReleaseAsked(at_us=desk.now_us, cluster=A, ask="e"))
+    desk.release(A, ask="e")
     assert desk.refusal() == "masters-moving"
 
 

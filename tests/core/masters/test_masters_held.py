@@ -17,7 +17,6 @@ from tests.support.masters import (
     OLD,
     THIRD,
     A,
-    all_of,
     ask,
     at,
     begun,
@@ -46,7 +45,7 @@ def test_lost_masters_that_nothing_takes_over_can_be_restored() -> None:
     restore(desk, dry_run=True)
     assert (desk.refusal(), cluster(desk).moving) == ("", None)
     restore(desk)
-    assert len(all_of(desk, LookAtMasters)) == 1
+    assert len(desk.effects(LookAtMasters)) == 1
     look(desk, copied_us=5, reached=[])
     assert begun(desk)
 
@@ -64,7 +63,7 @@ def test_the_edits_of_a_disk_that_cannot_be_read_give_way_to_a_young_copy() -> N
         at(desk, 100)
     assert (cluster(desk).master, desk.node(NEW).life) == (OLD, NodeLife.SERVING)
     look(desk, old="stopped", image=True)
-    (*_, effect) = all_of(desk, MoveMasters)
+    (*_, effect) = desk.effects(MoveMasters)
     assert effect == MoveMasters(A, cluster(desk).version, OLD, NEW, planned=False, from_copy=True)
 
 
@@ -77,12 +76,12 @@ def test_the_edits_of_a_disk_that_cannot_be_read_and_an_old_copy_wait_for_an_ope
         refused(desk, untouched=True, unreadable=True)
         at(desk, 100)
     look(desk, old="stopped", image=True, copied_us=5)
-    assert len({e.version for e in all_of(desk, MoveMasters)}) == 1
+    assert len({e.version for e in desk.effects(MoveMasters)}) == 1
     assert "`fawkes restore a`" in cluster(desk).alert
     # After a repair the disk counts again; an operator who restores takes the copy.
     restore(desk)
     look(desk, old="stopped", image=True, copied_us=5)
-    (*_, effect) = all_of(desk, MoveMasters)
+    (*_, effect) = desk.effects(MoveMasters)
     assert (effect.from_copy, effect.old) == (True, OLD)
 
 
@@ -99,7 +98,7 @@ def test_a_repaired_disk_counts_again_after_a_retry() -> None:
     )
     desk.tell(RetryAsked(at_us=desk.now_us, subject="a", ask="t"))
     look(desk, old="stopped", image=True, copied_us=None)
-    (*_, effect) = all_of(desk, MoveMasters)
+    (*_, effect) = desk.effects(MoveMasters)
     assert not effect.from_copy
 
 
@@ -110,10 +109,10 @@ def test_a_move_that_nothing_came_of_leaves_the_copy_as_young_as_it_was() -> Non
     for _ in range(2):
         refused(desk, untouched=True)
         at(desk, 30)
-    (*_, again) = all_of(desk, LookAtMasters)
+    (*_, again) = desk.effects(LookAtMasters)
     assert (again.old, again.to, desk.node(NEW).life) == (OLD, THIRD, NodeLife.LOST)
     look(desk, copied_us=since_us - SECOND_US)
-    (*_, effect) = all_of(desk, MoveMasters)
+    (*_, effect) = desk.effects(MoveMasters)
     assert (effect.old, effect.to) == (OLD, THIRD)
 
 
@@ -141,7 +140,7 @@ def test_a_move_that_failed_can_be_left_for_a_restore(case: str, planned: bool) 
     restore(desk, dry_run=True)
     assert (desk.refusal(), cluster(desk)) == ("", before)
     restore(desk, THIRD)
-    (*_, again) = all_of(desk, LookAtMasters)
+    (*_, again) = desk.effects(LookAtMasters)
     assert (desk.refusal(), again.old, again.to) == ("", old, THIRD)
     assert cluster(desk).master == old
     look(desk, copied_us=5, reached=[])
@@ -156,14 +155,14 @@ def test_new_masters_whose_disk_is_lost_are_lost_masters(planned: bool) -> None:
     begin(desk, planned=planned)
     at(desk, 20)
     refused(desk, gone=True)
-    (*_, again) = all_of(desk, LookAtMasters)
+    (*_, again) = desk.effects(LookAtMasters)
     assert (again.old, cluster(desk).master) == (NEW, NEW)
     assert cluster(desk).moving == MastersMove(cause=MoveCause.LOST, since_us=desk.now_us, old=NEW, by=by(planned))
     look(desk, old="stopped", image=False, copied_us=desk.now_us - 61 * SECOND_US)
     assert "61 s older than their last answer: `fawkes restore a`" in cluster(desk).alert
     at(desk, 30)
     look(desk, old="stopped", image=False, copied_us=move_of(desk).since_us - 20 * SECOND_US)
-    (*_, effect) = all_of(desk, MoveMasters)
+    (*_, effect) = desk.effects(MoveMasters)
     assert (effect.old, effect.planned, effect.to != NEW) == (NEW, False, True)
 
 

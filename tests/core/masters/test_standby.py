@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.effects import Deploy, Host, LookAtMasters, Membership, MoveMasters, Reply, StartJob
-from fawkes.core.values.events import Failed, MastersSeen
+from fawkes.core.values.effects import Deploy, Host, LookAtMasters, Membership, MoveMasters, StartJob
+from fawkes.core.values.events import MastersSeen
 from fawkes.core.values.model import JobId, JobLife, NodeId, NodeLife, Promise, Standby
 from fawkes.core.values.tags import tag_of
 from tests.support.desk import Desk
@@ -18,7 +18,6 @@ from tests.support.masters import (
     SILENT_S,
     THIRD,
     A,
-    all_of,
     ask,
     at,
     at_work,
@@ -46,7 +45,7 @@ def test_an_mr_cluster_of_two_promises_gets_a_journal_only_with_the_second() -> 
     desk = Desk(6, how=how())
     desk.request("a", 3, masters=Promise.STANDBY)
     desk.request("b", 3)
-    first, second = (effect for effect in desk.world.effects if isinstance(effect, Deploy))
+    first, second = desk.effects(Deploy)
     assert first.standby == Standby(journal=JOURNAL, node=NEW)
     assert (first.master, second.standby) == (OLD, None)
 
@@ -54,17 +53,15 @@ def test_an_mr_cluster_of_two_promises_gets_a_journal_only_with_the_second() -> 
 def test_a_node_that_refuses_to_be_deployed_on_is_not_part_of_the_journal() -> None:
     desk = Desk(6, how=how())
     desk.request("a", 3, masters=Promise.STANDBY)
-    version = desk.state.pending["cluster:a"].version
-    refusal = Failed(at_us=desk.now_us, effect="cluster:a", version=version, error="damaged", facts={"refused": NEW})
-    desk.tell(refusal)
+    desk.failed("cluster:a", "damaged", refused=NEW)
     assert standby(desk) == Standby(journal=(OLD, THIRD, FOURTH), node=FOURTH)
-    (effect,) = (effect for effect in desk.last.effects if isinstance(effect, Deploy))
+    (effect,) = desk.latest(Deploy)
     assert effect.standby == standby(desk)
 
 
 def test_every_list_of_members_names_the_second_namenode() -> None:
     desk = up()
-    documents = [effect for effect in desk.world.effects if isinstance(effect, Membership)]
+    documents = desk.effects(Membership)
     assert documents[-1].standby is not None
     assert documents[-1].standby.journal == JOURNAL
 
@@ -73,9 +70,8 @@ def test_every_list_of_members_names_the_second_namenode() -> None:
 
 
 def test_it_takes_over_as_soon_as_masters_are_lost() -> None:
-    desk = up()
-    lost(desk)
-    (effect,) = all_of(desk, LookAtMasters)
+    desk = lost(up())
+    (effect,) = desk.effects(LookAtMasters)
     assert (effect.old, effect.to) == (OLD, NEW)
     look(desk, **FOLLOWS, copied_us=None, reached=[])
     assert moves(desk) == [MoveMasters(A, cluster(desk).version, OLD, NEW, planned=False, standby=True)]
@@ -104,9 +100,9 @@ def test_the_less_there_is_to_wait_for_the_sooner_it_takes_over(
     silence(desk, silent, gone)
     if after_s:
         at(desk, after_s - 0.1)
-        assert all_of(desk, LookAtMasters) == []
+        assert desk.effects(LookAtMasters) == []
         at(desk, 0.1)
-    assert len(all_of(desk, LookAtMasters)) == 1
+    assert len(desk.effects(LookAtMasters)) == 1
     look(desk, **FOLLOWS)
     assert cluster(desk).master == NEW
 
@@ -115,7 +111,7 @@ def test_masters_that_have_ended_are_told_by_name_and_started_again_at_once() ->
     desk = up(takeover_us=TAKEOVER_S * SECOND_US)
     silence(desk, "resourcemanager", ("resourcemanager",))
     assert "node01 answers, but its ResourceManager is not running" in cluster(desk).alert
-    (host,) = (effect for effect in desk.last.effects if isinstance(effect, Host))
+    (host,) = desk.latest(Host)
     assert (host.node, host.cluster) == (OLD, A)
     desk.tell(MastersSeen(at_us=desk.now_us, cluster=A))
     assert (cluster(desk).alert, cluster(desk).silent_us) == ("", None)
@@ -138,9 +134,9 @@ def test_a_namenode_that_answers_before_its_node_does_has_the_time_that_is_left(
     at(desk, 1)
     silence(desk, "resourcemanager")
     at(desk, SILENT_S - 1.1)
-    assert all_of(desk, LookAtMasters) == []
+    assert desk.effects(LookAtMasters) == []
     at(desk, 0.1)
-    assert len(all_of(desk, LookAtMasters)) == 1
+    assert len(desk.effects(LookAtMasters)) == 1
 
 
 @pytest.mark.parametrize(
@@ -156,24 +152,21 @@ def test_a_namenode_that_answers_before_its_node_does_has_the_time_that_is_left(
     ],
 )
 def test_without_proof_it_does_not_take_over(facts: dict[str, object]) -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, **facts, copied_us=None)
     assert not begun(desk)
     assert cluster(desk).alert.startswith("its masters are lost")
 
 
 def test_masters_that_answer_after_all_stay() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, **FOLLOWS, old="answers")
     assert not begun(desk)
     assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)
 
 
 def test_masters_that_answer_when_it_is_to_take_over_stay() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, **FOLLOWS)
     refused(desk, alive=True)
     assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)
@@ -190,7 +183,7 @@ def test_masters_that_died_in_a_planned_move_are_brought_up_again() -> None:
     assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)
     at(desk, SILENT_S)
     assert desk.node(OLD).life is NodeLife.LOST
-    host = all_of(desk, Host)[-1]
+    host = desk.effects(Host)[-1]
     assert host.node == OLD
 
 
@@ -251,24 +244,21 @@ def test_masters_that_answer_after_a_planned_move_was_called_off_are_not_lost() 
 
 
 def test_one_that_was_not_ready_is_looked_at_after_the_usual_patience() -> None:
-    desk = up(ready=False)
-    lost(desk)
-    assert not all_of(desk, LookAtMasters)
+    desk = lost(up(ready=False))
+    assert not desk.effects(LookAtMasters)
     at(desk, PATIENCE_S)
     look(desk, **FOLLOWS)
     assert moves(desk)[-1].standby
 
 
 def test_it_takes_over_even_where_lost_masters_are_waited_for_for_ever() -> None:
-    desk = up(masters_lost_us=0)
-    lost(desk)
+    desk = lost(up(masters_lost_us=0))
     look(desk, **FOLLOWS)
     assert moves(desk)[-1].standby
 
 
 def test_where_it_cannot_take_over_a_young_copy_does_and_the_journal_ends() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, standby=None, journal=[THIRD])
     assert not begun(desk)
     assert cluster(desk).alert == "its masters are lost: its second NameNode cannot take over yet"
@@ -325,8 +315,7 @@ def test_a_copy_that_began_nothing_leaves_the_journal_to_the_old_masters() -> No
 
 
 def test_a_node_that_does_not_answer_either_is_not_tried_for_ever() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     refused(desk)
     at(desk, 3)
     effect = desk.state.pending["masters:a"].effect
@@ -350,8 +339,7 @@ def until_look_at(desk: Desk, node: NodeId) -> None:
 
 def test_no_copy_is_taken_while_the_second_namenode_follows_and_could_not_be_looked_at() -> None:
     """A look at it that ran over its time says nothing of it, and a copy has less."""
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     at(desk, PATIENCE_S)
     until_look_at(desk, THIRD)
     look(desk)
@@ -364,8 +352,7 @@ def test_no_copy_is_taken_while_the_second_namenode_follows_and_could_not_be_loo
 
 @pytest.mark.parametrize("drained", [False, True])
 def test_one_that_does_not_follow_any_more_is_not_waited_for(drained: bool) -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     if drained:
         desk.drain(NEW)
     else:
@@ -377,8 +364,7 @@ def test_one_that_does_not_follow_any_more_is_not_waited_for(drained: bool) -> N
 
 
 def test_a_restore_takes_the_copy_and_ends_the_journal() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, standby=None, journal=[], copied_us=0)
     restore(desk)
     look(desk, **FOLLOWS, copied_us=0)
@@ -388,8 +374,7 @@ def test_a_restore_takes_the_copy_and_ends_the_journal() -> None:
 
 
 def test_where_the_new_masters_do_not_come_up_a_copy_is_as_old_as_it_is() -> None:
-    desk = up(deploy_attempts=1)
-    lost(desk)
+    desk = lost(up(deploy_attempts=1))
     look(desk, **FOLLOWS)
     at(desk, 300)
     refused(desk)
@@ -410,7 +395,7 @@ def test_jobs_that_yarn_knows_go_on() -> None:
     moved(desk, known=[{"id": "application_a-1", "tags": ["mine", tag_of(JobId("a-1"), 1)]}])
     job = desk.state.jobs[JobId("a-1")]
     assert (job.life, job.attempt, job.displaced) == (JobLife.RUNNING, 1, 0)
-    assert [effect.attempt for effect in desk.last.effects if isinstance(effect, StartJob)] == [1]
+    assert [effect.attempt for effect in desk.latest(StartJob)] == [1]
 
 
 def test_a_job_that_yarn_does_not_know_begins_again_once() -> None:
@@ -426,14 +411,9 @@ def test_a_job_that_yarn_does_not_know_begins_again_once() -> None:
 # Planned moves.
 
 
-def reply(desk: Desk) -> Reply:
-    (effect,) = [effect for effect in desk.last.effects if isinstance(effect, Reply)]
-    return effect
-
-
 def waited_for(desk: Desk) -> object:
     """The jobs that the answer names."""
-    return reply(desk).facts["jobs"]
+    return desk.reply().facts["jobs"]
 
 
 def test_a_planned_move_does_not_wait_for_jobs_that_yarn_knows() -> None:
@@ -461,15 +441,15 @@ def test_a_planned_move_waits_for_a_job_that_is_no_application_yet() -> None:
     desk.submit("a", 1)
     ask(desk, NEW)
     assert waited_for(desk) == ["a-1"]
-    assert not all_of(desk, LookAtMasters)
+    assert not desk.effects(LookAtMasters)
     run(desk, "a-1")
-    assert all_of(desk, LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, NEW)]
+    assert desk.effects(LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, NEW)]
 
 
 def test_a_planned_move_waits_until_it_can_take_over() -> None:
     desk = up(ready=False)
     ask(desk)
-    assert not all_of(desk, LookAtMasters)
+    assert not desk.effects(LookAtMasters)
     see(desk)
     look(desk, old="answers", standby="standby", journal=[OLD])
     assert not begun(desk)
@@ -479,7 +459,7 @@ def test_masters_that_go_to_the_third_node_are_followed_there_first() -> None:
     desk = up()
     ask(desk, THIRD)
     assert [effect.standby.node for effect in arms(desk)] == [THIRD]
-    assert not all_of(desk, LookAtMasters)
+    assert not desk.effects(LookAtMasters)
     armed(desk)
     look(desk, old="answers", standby="standby", journal=JOURNAL)
     assert moves(desk)[-1].to == THIRD
@@ -488,7 +468,7 @@ def test_masters_that_go_to_the_third_node_are_followed_there_first() -> None:
 def test_masters_go_to_no_node_without_a_journal() -> None:
     desk = up(4)
     ask(desk, FOURTH)
-    refusal = reply(desk).refused
+    refusal = desk.reply().refused
     assert refusal is not None
     assert (refusal.code, refusal.facts["able"]) == ("no-such-master", [NEW, THIRD])
     assert cluster(desk).moving is None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from fawkes.core.values.effects import ArmStandby, Host, LookAtMasters
-from fawkes.core.values.events import Condition, ReleaseAsked, UndrainAsked
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import NodeAlert, NodeId, NodeLife, Standby
 from tests.support.desk import Desk
 from tests.support.masters import (
+    KEY,
     NEW,
     OLD,
     PATIENCE_S,
@@ -25,7 +26,7 @@ from tests.support.masters import (
     refused,
     silence,
 )
-from tests.support.standby import FOLLOWS, JOURNAL, STANDBY_S, armed, arms, lost, not_armed, see, standby, took_over, up
+from tests.support.standby import FOLLOWS, JOURNAL, STANDBY_S, armed, arms, lost, see, standby, took_over, up
 
 FOURTH, FIFTH = NodeId("node04"), NodeId("node05")
 
@@ -78,7 +79,7 @@ def test_what_is_away_for_long_is_brought_up_again_until_it_is_there() -> None:
     see(desk, ready=False, error="it ended")
     assert not standby(desk).ready
     at(desk, STANDBY_S)
-    not_armed(desk, "no room")
+    desk.failed(KEY, "no room")
     assert cluster(desk).alert == "its second NameNode cannot take over: no room"
     at(desk, 3)
     assert len(arms(desk)) == 2
@@ -116,7 +117,7 @@ def test_a_node_of_the_journal_waits_until_it_is_replaced() -> None:
     desk.drain(THIRD)
     assert (desk.node(THIRD).life, desk.node(THIRD).alert_kind) == (NodeLife.SERVING, NodeAlert.WAITS)
     assert "journal" in desk.node(THIRD).alert
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=THIRD, by="ann", ask="u"))
+    desk.undrain(THIRD)
     assert desk.node(THIRD).alert == ""
 
 
@@ -132,7 +133,7 @@ def test_masters_that_are_lost_while_it_is_armed_are_looked_at_first() -> None:
 def test_an_mr_cluster_that_ends_is_armed_no_more() -> None:
     desk = up()
     see(desk, ready=False, error="it ended")
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, by="ann", ask="r"))
+    desk.release(A, ask="r")
     desk.done("cluster:a")
     at(desk, 10 * STANDBY_S)
     assert not arms(desk)
@@ -141,7 +142,7 @@ def test_an_mr_cluster_that_ends_is_armed_no_more() -> None:
 
 def test_a_node_that_comes_back_after_a_takeover_is_a_core_node_of_many() -> None:
     desk = took_over()
-    assert [effect.node for effect in desk.world.effects if isinstance(effect, Host)][-1] == OLD
+    assert [effect.node for effect in desk.effects(Host)][-1] == OLD
 
 
 def test_a_run_that_goes_on_has_the_same_goals() -> None:
@@ -156,7 +157,7 @@ def test_a_node_that_is_getting_its_part_of_the_journal_does_not_leave() -> None
     desk.drain(THIRD)
     desk.settle("a")
     assert arms(desk)[-1].standby.journal == (OLD, NEW, FOURTH)
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=THIRD, by="ann", ask="u"))
+    desk.undrain(THIRD)
     assert desk.lives("a") == dict.fromkeys((OLD, NEW, THIRD, FOURTH), "serving")
     armed(desk)
     assert desk.node(FOURTH).life is NodeLife.SERVING
@@ -205,8 +206,7 @@ def test_what_was_seen_while_masters_moved_counts_when_they_stay(ready: bool) ->
 
 
 def test_what_was_seen_while_masters_moved_is_no_alert_before_they_serve() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, **FOLLOWS)
     see(desk, ready=False, error="says that it is active")
     at(desk, 2 * STANDBY_S)

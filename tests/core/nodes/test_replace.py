@@ -6,7 +6,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Host
-from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, ReleaseAsked, UndrainAsked
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, Node, NodeId, NodeLife, Role
 from fawkes.core.values.settings import Settings
 from tests.support.desk import Desk
@@ -28,14 +28,16 @@ def running(count: int = 4, minimum: int = 2, **how: object) -> Desk:
     return desk
 
 
-def drain(desk: Desk, *names: str) -> None:
+def drain(desk: Desk, *names: str) -> Desk:
+    """The same when an operator wants these nodes out of service."""
     for node in names:
-        desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId(node), reason="new fans", by="ann", ask="q"))
+        desk.drain(node, reason="new fans")
         assert desk.refusal() == ""
+    return desk
 
 
 def undrain(desk: Desk, node: str) -> None:
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId(node), by="ann", ask="q"))
+    desk.undrain(node)
     assert desk.refusal() == ""
 
 
@@ -50,12 +52,11 @@ def core(desk: Desk) -> dict[str, str]:
 
 
 def test_another_takes_over_serves_and_only_then_the_node_leaves() -> None:
-    desk = running()
-    drain(desk, "node02")
+    desk = drain(running(), "node02")
     assert desk.said("takes-over") == [
         {"node": "node03", "cluster": "a", "role": Role.CORE, "instead_of": ["node02"]},
     ]
-    assert [(e.node, e.role) for e in desk.last.effects if isinstance(e, Host)] == [("node03", Role.CORE)]
+    assert [(e.node, e.role) for e in desk.latest(Host)] == [("node03", Role.CORE)]
     assert desk.node("node02").alert == "leaves once 2 other core nodes of a are in service"
     assert core(desk) == {"node01": "serving", "node02": "serving", "node03": "joining"}
     desk.see("node03", Condition.SERVING)
@@ -71,8 +72,7 @@ def test_another_takes_over_serves_and_only_then_the_node_leaves() -> None:
 
 
 def test_blocks_that_are_not_safe_hold_it() -> None:
-    desk = running()
-    drain(desk, "node02")
+    desk = drain(running(), "node02")
     desk.see("node03", Condition.SERVING)
     desk.see("node02", Condition.DRAINED)
     desk.see("node02", Condition.HELD, "one replica only")
@@ -80,8 +80,7 @@ def test_blocks_that_are_not_safe_hold_it() -> None:
 
 
 def test_all_core_nodes_but_that_of_the_masters_go_one_for_one() -> None:
-    desk = running(5, minimum=3)
-    drain(desk, "node02", "node03")
+    desk = drain(running(5, minimum=3), "node02", "node03")
     assert core(desk) == {n: "serving" if n < "node04" else "joining" for n in desk.lives("a")}
     desk.see("node05", Condition.SERVING)
     # Four serve, three are the minimum: one of the two may leave.
@@ -91,8 +90,7 @@ def test_all_core_nodes_but_that_of_the_masters_go_one_for_one() -> None:
 
 
 def test_an_undrain_in_time_keeps_it_and_lets_the_other_go() -> None:
-    desk = running()
-    drain(desk, "node02")
+    desk = drain(running(), "node02")
     undrain(desk, "node02")
     assert (desk.node("node02").life, desk.node("node02").alert) == (NodeLife.SERVING, "")
     assert desk.said("core-leaves") == [{"node": "node03", "cluster": "a", "role": Role.CORE, "why": ""}]
@@ -101,8 +99,7 @@ def test_an_undrain_in_time_keeps_it_and_lets_the_other_go() -> None:
 
 
 def test_an_undrain_too_late_brings_it_back_into_the_pool() -> None:
-    desk = running()
-    drain(desk, "node02")
+    desk = drain(running(), "node02")
     desk.see("node03", Condition.SERVING)
     undrain(desk, "node02")
     leave(desk, "node02")
@@ -110,8 +107,7 @@ def test_an_undrain_too_late_brings_it_back_into_the_pool() -> None:
 
 
 def test_a_tick_does_not_take_back_a_core_node_that_leaves() -> None:
-    desk = Desk(4, how=settings(period_us=100 * SECOND_US, growth=Role.TRANSIENT_CORE))
-    desk.up("a")
+    desk = Desk.running("a", count=4, period_us=100 * SECOND_US, growth=Role.TRANSIENT_CORE)
     drain(desk, "node02")
     desk.see("node03", Condition.SERVING)
     undrain(desk, "node02")
@@ -122,8 +118,7 @@ def test_a_tick_does_not_take_back_a_core_node_that_leaves() -> None:
 
 def test_without_a_free_node_its_own_transient_node_becomes_one_first() -> None:
     desk = running(3, growth=Role.TRANSIENT)
-    desk.tick(a=10)
-    desk.settle("a")
+    desk.balance(a=10)
     assert desk.node("node03").role is Role.TRANSIENT
     drain(desk, "node02")
     (why,) = desk.said("shrink-to-replace")
@@ -156,14 +151,14 @@ def test_where_nobody_can_give_one_it_waits_and_says_so_until_one_is_free() -> N
     desk = Desk(4, how=calm())
     desk.up("a")
     desk.up("b")
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="benchmark"))
+    desk.pause("benchmark")
     drain(desk, "node02")
     (said,) = desk.said("core-waits")
     assert said["alert"] == desk.node("node02").alert
     assert core(desk) == {"node01": "serving", "node02": "serving"}
     desk.sample(a={"tasks_waiting": 0})
     assert desk.codes() == [], "said once, not at each event"
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("b"), discard=True))
+    desk.release("b", discard=True)
     desk.see("node03", Condition.CLEAN)
     assert core(desk)["node03"] == "joining"
 
@@ -181,8 +176,7 @@ def test_only_a_node_that_may_be_a_core_node_takes_over(unfit: str) -> None:
 
 
 def test_one_that_does_not_come_up_is_kept_out_and_the_next_takes_over() -> None:
-    desk = running(5)
-    drain(desk, "node02")
+    desk = drain(running(5), "node02")
     for _ in range(2):
         desk.see("node03", Condition.FAILED, "no Java")
     assert desk.node("node03").life is NodeLife.DRAINING
@@ -226,8 +220,7 @@ def test_one_that_is_no_longer_in_the_inventory_is_replaced_and_the_masters_stay
 
 
 def test_the_replacement_comes_before_those_who_wait_for_admission() -> None:
-    desk = running(4)
-    drain(desk, "node02", "node04")
+    desk = drain(running(4), "node02", "node04")
     desk.request("b")
     assert core(desk)["node03"] == "joining"
     desk.see("node03", Condition.SERVING)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from fawkes.base.units import SECOND_US
 from fawkes.core.preemption.values import Choose, Device, Medium, Task
 from fawkes.policy import policy_text
 from fawkes.policy.preemption import compile_preemption
@@ -25,6 +27,22 @@ POLICIES = {name: policy(name) for name in NAMES}
 
 def device(queue_s: float | None = 0.0, medium: Medium = MEDIUM) -> Device:
     return Device(medium=medium, queue_s=queue_s)
+
+
+def task_row(
+    node: str, number: int, *, job: str = "a-1", run_s: float | None = 30, megabytes: int | None = 5, **more: object
+) -> dict[str, Any]:
+    """A row that a node gives of one of its tasks."""
+    return {
+        "node": node,
+        "container": f"container_{number}",
+        "job": job,
+        "index": number,
+        "run_us": None if run_s is None else round(run_s * SECOND_US),
+        "bytes": None if megabytes is None else megabytes * 1_000_000,
+        "kills": 0,
+        **more,
+    }
 
 
 def task(name: str, megabytes: float | None = 1000.0, progress_s: float | None = 60.0, **other: object) -> Task:

@@ -6,19 +6,16 @@ from typing import Any
 
 import pytest
 
-from fawkes.base.catalog import Catalog, Kind
+from fawkes.base.catalog import Kind
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ClaimTasks, PreemptTasks
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import JobId
 from fawkes.core.values.sight import Work
 from fawkes.core.values.tags import tag_of
-from fawkes.engine import replay
-from fawkes.policy import compile_policy, policy_text
-from fawkes.policy.admission import compile_admission
-from fawkes.policy.preemption import compile_preemption
+from tests.core.preemption.support import task_row
 from tests.support.desk import Desk
-from tests.support.pools import settings
+from tests.support.pools import bundled, settings
 
 KEY = "claim:a"
 NODES = ("node01", "node02")
@@ -26,9 +23,8 @@ NODES = ("node01", "node02")
 
 def desk_of(policy: str = "adaptive", *, saves: bool = True, priority: int = 5) -> Desk:
     """An MR-cluster on two nodes with a job whose tasks can be saved, and one with a priority that has just begun."""
-    found = Catalog().find(Kind.PREEMPTION, policy)
-    text = policy_text(found.title, str(found.path), found.text())
-    how = settings(preemption=found.title, image_bytes_s=1_000_000, period_us=10**6 * SECOND_US)
+    text = bundled(Kind.PREEMPTION, policy)
+    how = settings(preemption=text.name, image_bytes_s=1_000_000, period_us=10**6 * SECOND_US)
     desk = Desk(2, how=how, preemption=text)
     desk.up("a")
     desk.submit("a", 1, saves=saves)
@@ -72,19 +68,11 @@ def see(
 
 
 def row(number: int, *, run_s: int = 30, node: str = "", job: str = "a-1") -> dict[str, Any]:
-    return {
-        "node": node or NODES[number % 2],
-        "container": f"container_{number}",
-        "job": job,
-        "index": number,
-        "run_us": run_s * SECOND_US,
-        "bytes": 5_000_000,
-        "kills": 0,
-    }
+    return task_row(node or NODES[number % 2], number, job=job, run_s=run_s)
 
 
 def orders(desk: Desk) -> dict[str, dict[str, bool]]:
-    effects = [effect for effect in desk.last.effects if isinstance(effect, PreemptTasks)]
+    effects = desk.latest(PreemptTasks)
     return {effect.node: {order.container: order.save for order in effect.orders} for effect in effects}
 
 
@@ -255,4 +243,4 @@ def test_a_ledger_with_claims_is_decided_again_alike() -> None:
     see(desk)
     desk.answer(KEY, tasks=[row(number) for number in range(4)])
     desk.wait(60)
-    assert list(replay(desk.store.entries(), compile_policy, compile_admission, compile_preemption)) == []
+    assert desk.decided_otherwise() == []

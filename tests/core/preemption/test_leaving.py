@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from fawkes.base.catalog import Catalog, Kind
+from fawkes.base.catalog import Kind
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import LookAtTasks, PreemptTasks
 from fawkes.core.values.events import Condition, Progress
 from fawkes.core.values.model import ClusterId, NodeLife
-from fawkes.engine import replay
-from fawkes.policy import compile_policy, policy_text
-from fawkes.policy.admission import compile_admission
-from fawkes.policy.preemption import compile_preemption
+from tests.core.preemption.support import task_row
 from tests.support.desk import Desk
-from tests.support.pools import settings
+from tests.support.pools import bundled, settings
 
 NODE, KEY = "node03", "tasks:node03"
+row = partial(task_row, NODE)
 LEAVE_S = 60
 
 
 def desk_of(policy: str = "adaptive", *, saves: bool = True, leave_s: int = LEAVE_S, rate: int = 1_000_000) -> Desk:
     """An MR-cluster with a job whose tasks can be saved, on three nodes of which one drains."""
-    found = Catalog().find(Kind.PREEMPTION, policy)
-    text = policy_text(found.title, str(found.path), found.text())
+    text = bundled(Kind.PREEMPTION, policy)
     how = settings(
-        preemption=found.title,
+        preemption=text.name,
         period_us=10**6 * SECOND_US,
         image_bytes_s=rate,
         transient_leave_us=leave_s * SECOND_US,
@@ -37,25 +35,9 @@ def desk_of(policy: str = "adaptive", *, saves: bool = True, leave_s: int = LEAV
     desk.up("a", 2)
     desk.submit("a", 1, saves=saves)
     desk.job("a-1", Progress.RUNNING)
-    desk.tick(a=10)
-    desk.settle("a")
+    desk.balance(a=10)
     desk.drain(NODE)
     return desk
-
-
-def row(
-    number: int, run_s: float | None = 30, megabytes: int | None = 5, kills: int = 0, **more: Any
-) -> dict[str, Any]:
-    return {
-        "node": NODE,
-        "container": f"container_{number}",
-        "job": "a-1",
-        "index": number,
-        "run_us": None if run_s is None else round(run_s * SECOND_US),
-        "bytes": None if megabytes is None else megabytes * 1_000_000,
-        "kills": kills,
-        **more,
-    }
 
 
 def effect_of(desk: Desk) -> LookAtTasks | PreemptTasks | None:
@@ -73,7 +55,7 @@ def orders(desk: Desk) -> dict[str, bool]:
 def test_a_node_that_drains_is_looked_at_once_it_begins() -> None:
     desk = desk_of()
     assert desk.node(NODE).life is NodeLife.DRAINING
-    assert [effect for effect in desk.last.effects if isinstance(effect, LookAtTasks)] == [effect_of(desk)]
+    assert desk.latest(LookAtTasks) == [effect_of(desk)]
 
 
 @pytest.mark.parametrize("how", [{"saves": False}, {"leave_s": 0}])
@@ -164,7 +146,7 @@ def test_a_look_that_fails_is_repeated_and_tells_nobody_anything() -> None:
     desk.failed(KEY)
     assert orders(desk) == {}
     desk.wait(2)
-    assert [effect for effect in desk.last.effects if isinstance(effect, LookAtTasks)]
+    assert desk.latest(LookAtTasks)
 
 
 def test_rows_that_say_nothing_of_use_are_no_tasks() -> None:
@@ -200,7 +182,7 @@ def test_a_ledger_with_tasks_that_went_is_decided_again_alike() -> None:
     desk = desk_of()
     desk.answer(KEY, tasks=[row(1), row(2, run_s=1)])
     desk.answer(KEY, left={"container_1": ["saved", 5, 5], "container_2": ["killed", 0, 5]})
-    assert list(replay(desk.store.entries(), compile_policy, compile_admission, compile_preemption)) == []
+    assert desk.decided_otherwise() == []
 
 
 def test_orders_that_were_perhaps_not_heard_are_given_again() -> None:
@@ -271,7 +253,7 @@ def test_a_forecast_is_made_by_the_median_of_the_latest_saves(rates: tuple[int, 
     saves(desk, *rates)
     desk.answer(KEY, tasks=[row(99, megabytes=20)])
     assert desk.said("task-must-go")[-1]["ready_us"] == 20_000_000 * SECOND_US // rate
-    assert list(replay(desk.store.entries(), compile_policy, compile_admission, compile_preemption)) == []
+    assert desk.decided_otherwise() == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fawkes.core.state import alerts
-from fawkes.core.values.events import Condition, NodeObserved, UndrainAsked
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import (
     Alert,
     ClusterAlert,
@@ -18,7 +18,6 @@ from fawkes.core.values.model import (
     ClusterLife,
     ClusterState,
     NodeAlert,
-    NodeId,
     NodeLife,
     NodeState,
     Role,
@@ -51,8 +50,7 @@ STORED = (
 
 @pytest.fixture
 def cluster() -> ClusterState:
-    desk = Desk(2)
-    desk.up("a")
+    desk = Desk.running("a", count=2)
     return desk.state.clusters[ClusterId("a")]
 
 
@@ -171,33 +169,21 @@ def held_while_lost() -> Desk:
 
 def waits() -> Desk:
     """node02, a core node, cannot leave before another one has taken over."""
-    desk = Desk(2)
-    desk.up("a")
+    desk = Desk.running("a", count=2)
     desk.drain("node02")
     return desk
 
 
 def no_release() -> Desk:
     """node03 lacks a release that the controller has not either."""
-    desk = Desk(3, how=settings(period_us=10**12))
-    desk.up("a")
+    desk = Desk.running("a", count=3, period_us=10**12)
     desk.tick(a=10)
     lacks(desk)
     return desk
 
 
 def lacks(desk: Desk) -> None:
-    generation = desk.node("node03").generation
-    desk.tell(
-        NodeObserved(
-            at_us=desk.now_us,
-            node=NodeId("node03"),
-            generation=generation,
-            condition=Condition.FAILED,
-            error="Hadoop 3.5.0 is being fetched",
-            facts={"no_release": True},
-        )
-    )
+    desk.see("node03", Condition.FAILED, "Hadoop 3.5.0 is being fetched", no_release=True)
 
 
 SITUATIONS = [
@@ -225,15 +211,14 @@ def test_each_alert_of_a_node_has_its_kind_in_an_old_ledger_too(
 
 
 def test_a_node_without_an_alert_has_no_kind_and_stores_nothing_about_it() -> None:
-    desk = Desk(2)
-    desk.up("a")
+    desk = Desk.running("a", count=2)
     plain: Any = to_plain(desk.node("node01"))
     assert (alerts.kind_of(desk.node("node01")), "alert_kind" in plain) == (None, False)
 
 
 def test_what_a_core_node_waits_for_does_not_matter_once_it_stays() -> None:
     desk = waits()
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId("node02")))
+    desk.undrain("node02")
     assert (desk.node("node02").alert, desk.node("node02").alert_kind) == ("", None)
 
 
@@ -243,8 +228,7 @@ def test_a_node_that_lacks_a_release_is_not_to_blame_and_goes_on_joining() -> No
         state = desk.node("node03")
         assert (state.life, state.failures, state.alert_kind) == (NodeLife.JOINING, 0, NodeAlert.NO_RELEASE)
         assert desk.codes() == ["no-release"]
-        desk.now_s = desk.state.pending["host:node03"].deadline_us / 1e6
-        desk.wait(0)
+        desk.wait_for("host:node03")
         assert [host.node for host in desk.hosts()] == ["node03"]
         lacks(desk)
     desk.wait(0)

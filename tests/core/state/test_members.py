@@ -15,24 +15,12 @@ from fawkes.core.values.decision import Decision, PutPending
 from fawkes.core.values.effects import Goal, Member, Membership
 from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife, Role
-from fawkes.engine import replay
 from fawkes.engine.ports import Entry
-from fawkes.policy import compile_policy
 from fawkes.store.record import decision_of, loads, text_of
-from tests.support.desk import Desk
-from tests.support.pools import nodes, settings, started
+from tests.support.desk import Desk, grown
+from tests.support.pools import nodes, started
 
 A = ClusterId("a")
-
-
-def grown(count: int) -> Desk:
-    """An MR-cluster with two core nodes that has all nodes of a pool."""
-    desk = Desk(count)
-    desk.up("a")
-    desk.tick(a=100)
-    desk.settle("a")
-    assert desk.sizes() == {"a": count}
-    return desk
 
 
 def one_leaves(desk: Desk) -> Decision:
@@ -47,12 +35,12 @@ def stored_bytes(desk: Desk) -> int:
 
 
 def test_what_is_stored_of_a_change_of_members_does_not_grow_with_the_members() -> None:
-    assert stored_bytes(grown(10)) == stored_bytes(grown(90))
+    assert stored_bytes(grown(Role.TRANSIENT, 10)) == stored_bytes(grown(Role.TRANSIENT, 90))
 
 
 @pytest.mark.slow
 def test_what_is_pending_does_not_hold_the_members() -> None:
-    small, large = grown(10), grown(90)
+    small, large = grown(Role.TRANSIENT, 10), grown(Role.TRANSIENT, 90)
     for desk in (small, large):
         one_leaves(desk)
     sizes = [len(text_of(desk.state.pending["membership:a"])) for desk in (small, large)]
@@ -60,7 +48,7 @@ def test_what_is_pending_does_not_hold_the_members() -> None:
 
 
 def test_the_world_gets_the_document_in_full() -> None:
-    desk = grown(10)
+    desk = grown(Role.TRANSIENT, 10)
     one_leaves(desk)
     (document,) = desk.members()
     transient = {NodeId(f"node{n:02d}"): Member(Goal.SERVING, Role.TRANSIENT, 1, 0) for n in range(4, 11)}
@@ -70,8 +58,7 @@ def test_the_world_gets_the_document_in_full() -> None:
 
 
 def test_a_document_says_how_long_tasks_may_run_on() -> None:
-    desk = Desk(4, how=settings(transient_leave_us=30_000_000))
-    desk.up("a")
+    desk = Desk.running("a", count=4, transient_leave_us=30_000_000)
     desk.up("b", 1)
     desk.tick(a=100, b=0)
     desk.settle("a")
@@ -81,7 +68,7 @@ def test_a_document_says_how_long_tasks_may_run_on() -> None:
 
 
 def test_a_new_engine_tells_every_master_its_members_in_full() -> None:
-    desk = grown(6)
+    desk = grown(Role.TRANSIENT, 6)
     one_leaves(desk)
     new = Desk(6, state=restored(picture(desk.state)))
     (document,) = new.members()
@@ -89,7 +76,7 @@ def test_a_new_engine_tells_every_master_its_members_in_full() -> None:
 
 
 def test_a_ledger_whose_documents_name_their_members_is_still_read_and_taken_over() -> None:
-    desk = grown(6)
+    desk = grown(Role.TRANSIENT, 6)
     one_leaves(desk)
     state = State()
     for entry in as_it_was(desk.store.entries()):
@@ -118,13 +105,13 @@ def as_it_was(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def test_the_same_documents_are_decided_again() -> None:
-    desk = grown(6)
+    desk = grown(Role.TRANSIENT, 6)
     one_leaves(desk)
-    assert list(replay(desk.store.entries(), compile_policy)) == []
+    assert desk.decided_otherwise() == []
 
 
 def test_a_document_that_would_name_the_node_of_another_is_unsound() -> None:
-    desk = grown(6)
+    desk = grown(Role.TRANSIENT, 6)
     one_leaves(desk)
     decision = desk.last
     state = desk.state

@@ -11,7 +11,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.state.counts import Ranked
-from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, ReleaseAsked
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, ClusterLife, Node, NodeId, NodeLife
 from tests.support.desk import Desk
 from tests.support.pools import nodes, settings
@@ -78,9 +78,7 @@ def crowded(count: int, free: int = 3, **how: object) -> Desk:
     names = [f"c{n:03d}" for n in range(count)]
     for name in names:
         desk.up(name, 2, max_nodes=3)
-    desk.tick(**dict.fromkeys(names, 100))
-    for name in names:
-        desk.settle(name)
+    desk.balance(**dict.fromkeys(names, 100))
     assert desk.state.counts.free == free
     assert set(desk.sizes().values()) == {3}
     return desk
@@ -99,11 +97,6 @@ def core(desk: Desk, name: str = "c003") -> NodeId:
     return node
 
 
-def drain(desk: Desk, node: str) -> None:
-    """An operator takes a node out of service."""
-    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId(node), reason="disk"))
-
-
 def joins(desk: Desk) -> None:
     """A node dies while others are free: one of them takes its place."""
     desk.see(transient(desk), Condition.LOST, "no power")
@@ -115,9 +108,8 @@ def waits_for_room(count: int) -> Desk:
     desk = Desk(pool=nodes(2 * count + 1))
     for n in range(count):
         desk.up(f"c{n:03d}", 2)
-    last = f"node{2 * count + 1}"
-    drain(desk, last)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("c000"), discard=True))
+    desk.drain(f"node{2 * count + 1}")
+    desk.release("c000", discard=True)
     desk.request("new", 2)
     assert desk.state.clusters[ClusterId("new")].life is ClusterLife.ADMITTED
     return desk
@@ -128,7 +120,7 @@ def nothing_to_take_over(count: int) -> Desk:
     desk = Desk(2 * count)
     for n in range(count):
         desk.up(f"c{n:03d}", 2)
-    drain(desk, core(desk))
+    desk.drain(core(desk))
     assert "leaves once c003 has another core node" in desk.node(core(desk)).alert
     return desk
 
@@ -153,28 +145,6 @@ def lost_and_wiped(desk: Desk) -> None:
     desk.see(node, Condition.CLEAN)
 
 
-EVENTS: dict[str, tuple[Callable[[int], Desk], Callable[[Desk], object]]] = {
-    "a node takes the place of a lost one": (crowded, joins),
-    "nodes are free and nobody needs them": (crowded, lost),
-    "a lost node is wiped and joins again": (lambda n: crowded(n, free=0), lost_and_wiped),
-    "somebody waits for room that nobody can make": (waits_for_room, lost),
-    "somebody waits and nobody can be read": (unreadable_donors, lost),
-    "a core node has nobody who takes over": (nothing_to_take_over, lost),
-    "a core node is drained and a free one takes over": (
-        crowded,
-        lambda desk: drain(desk, core(desk)),
-    ),
-    "somebody waits in a long queue": (
-        lambda n: queued(n),
-        lambda d: d.see("node02", Condition.LOST, "no power"),
-    ),
-    "nodes are free and moves are stopped": (
-        lambda n: paused(n),
-        lost,
-    ),
-}
-
-
 def queued(count: int) -> Desk:
     """Everything is promised, and many wait."""
     desk = Desk(4)
@@ -186,8 +156,21 @@ def queued(count: int) -> Desk:
 
 def paused(count: int) -> Desk:
     desk = crowded(count)
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="maintenance"))
+    desk.pause()
     return desk
+
+
+EVENTS: dict[str, tuple[Callable[[int], Desk], Callable[[Desk], object]]] = {
+    "a node takes the place of a lost one": (crowded, joins),
+    "nodes are free and nobody needs them": (crowded, lost),
+    "a lost node is wiped and joins again": (lambda n: crowded(n, free=0), lost_and_wiped),
+    "somebody waits for room that nobody can make": (waits_for_room, lost),
+    "somebody waits and nobody can be read": (unreadable_donors, lost),
+    "a core node has nobody who takes over": (nothing_to_take_over, lost),
+    "a core node is drained and a free one takes over": (crowded, lambda desk: desk.drain(core(desk))),
+    "somebody waits in a long queue": (queued, lambda desk: desk.see("node02", Condition.LOST, "no power")),
+    "nodes are free and moves are stopped": (paused, lost),
+}
 
 
 @pytest.mark.slow
@@ -205,7 +188,7 @@ def test_who_gives_to_a_core_node_that_leaves_is_found_without_a_walk() -> None:
         desk = crowded(count, free=0)
         desk.see(transient(desk), Condition.LOST, "no power")
         leaves = core(desk)
-        reads = read(desk, lambda desk: drain(desk, leaves))
+        reads = read(desk, lambda desk: desk.drain(leaves))
         assert [(f["cluster"], f["receiver"]) for f in desk.said("shrink-to-replace")] == [("c000", "c003")]
         return reads
 
@@ -226,9 +209,8 @@ def test_ranked_gives_the_smallest_first_and_forgets() -> None:
 
 def test_a_gone_mr_cluster_is_in_no_rank() -> None:
     desk = crowded(3)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("c001"), discard=True))
-    for node in sorted(desk.state.nodes_of(ClusterId("c001"))):
-        desk.see(node, Condition.CLEAN)
+    desk.release("c001", discard=True)
+    desk.clean_all()
     assert {c for _, c in desk.state.donors} == {"c000", "c002"}
     assert list(desk.state.needy) == []
 

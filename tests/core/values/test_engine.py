@@ -92,9 +92,7 @@ def test_events_are_taken_until_there_are_no_more() -> None:
 
 
 def test_a_state_can_be_built_in_two_parts() -> None:
-    desk = Desk(6)
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=6)
     entries = list(desk.store.entries())
     half = rebuild(entries[:5])
     assert rebuild(entries[5:], half) is half

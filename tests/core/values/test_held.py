@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from fawkes.core.values.effects import Goal, Host
-from fawkes.core.values.events import Condition, Done, ReleaseAsked, UndrainAsked
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import NodeId, NodeLife, Role
 from fawkes.core.values.sight import Compute, Sight, Stored
-from tests.support.desk import Desk, grown
+from tests.support.desk import Desk, growing, grown
 from tests.support.leaving import (
     MISSING_S,
     NODE,
@@ -25,11 +25,6 @@ from tests.support.leaving import (
     wipes,
 )
 
-
-def undrain(desk: Desk, node: str = NODE) -> None:
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId(node), by="ann", ask="u"))
-
-
 # A node that died while it left.
 
 
@@ -40,7 +35,7 @@ def test_a_node_that_dies_while_it_leaves_is_held_with_its_data() -> None:
     assert "/x" in state.alert
     assert desk.state.clusters[A].alert == f"{NODE}: {state.alert}"
     assert desk.state.held(A).counted == 5
-    hosts = [e for e in desk.world.effects if isinstance(e, Host) and e.node == NODE]
+    hosts = [e for e in desk.effects(Host) if e.node == NODE]
     assert (hosts[-1].role, hosts[-1].leaving) == (Role.TRANSIENT_CORE, True)
     document = [e for e in desk.world.effects if e.key == "membership:a"][-1]
     assert document.members[NodeId(NODE)].goal is Goal.EVACUATING  # type: ignore[union-attr]
@@ -211,7 +206,7 @@ def test_data_of_a_node_that_came_back_is_not_given_up() -> None:
     desk.drain("node02", discard=True)
     desk.see("node02", Condition.SERVING)
     assert not desk.node("node02").discard
-    undrain(desk, "node02")
+    desk.undrain("node02")
     desk.now_s += 1
     desk.look("node02", Compute.LOST, Stored.DEAD)
     desk.drain("node02")
@@ -223,7 +218,7 @@ def test_an_undrain_takes_back_that_data_is_given_up() -> None:
     desk = grown(count=3)
     desk.look("node02", Compute.LOST, Stored.DEAD)
     desk.drain("node02", discard=True)
-    undrain(desk, "node02")
+    desk.undrain("node02")
     assert not desk.node("node02").discard
 
 
@@ -265,11 +260,11 @@ def test_a_report_from_before_the_wipe_was_refused_proves_nothing() -> None:
 
 def test_a_node_that_could_not_be_wiped_is_wiped_later_only_with_the_same_proof() -> None:
     desk = cleaning()
-    (wipe,) = [e for e in desk.world.effects if isinstance(e, Host) and e.node == NODE and e.role is None]
+    (wipe,) = [e for e in desk.effects(Host) if e.node == NODE and e.role is None]
     desk.see(NODE, Condition.FAILED, "no answer")
     assert (desk.node(NODE).life, desk.node(NODE).owner) == (NodeLife.LOST, None)
     desk.wait(60)
-    again = [e for e in desk.world.effects if isinstance(e, Host) and e.node == NODE and e.role is None][1:]
+    again = [e for e in desk.effects(Host) if e.node == NODE and e.role is None][1:]
     assert again
     assert set(again) == {wipe}
     desk.see(NODE, Condition.HELD, "/x is nowhere else")
@@ -284,7 +279,7 @@ def test_a_node_that_could_not_be_wiped_is_wiped_later_only_with_the_same_proof(
 def test_a_node_that_waits_for_a_proof_needs_none_once_its_mr_cluster_has_saved_its_outputs() -> None:
     desk = cleaning()
     desk.see(NODE, Condition.FAILED, "no answer")
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
+    desk.release(A, discard=True, force=True)
     (host,) = wipes(desk)
     assert host.proof is None
 
@@ -293,7 +288,7 @@ def test_a_node_that_waits_for_a_proof_needs_none_once_its_mr_cluster_has_saved_
 def test_a_wipe_that_needs_no_proof_is_not_held(role: Role) -> None:
     """An answer about an earlier wipe, or of a world that errs: the outputs are saved, nobody needs the blocks."""
     desk = grown(Role.TRANSIENT if role is Role.TRANSIENT else Role.TRANSIENT_CORE)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
+    desk.release(A, discard=True, force=True)
     node = "node02" if role is Role.CORE else NODE
     desk.see(node, Condition.HELD, "no")
     assert desk.codes() == ["late-answer"]
@@ -306,15 +301,6 @@ def test_a_wipe_that_needs_no_proof_is_not_held(role: Role) -> None:
 def failed_twice(desk: Desk) -> None:
     for _ in range(2):
         desk.see(NODE, Condition.FAILED, "no Java")
-
-
-def joining(role: Role = Role.TRANSIENT_CORE) -> Desk:
-    """node03 joins for the first time."""
-    desk = Desk(6, how=grown(role).state.rules.settings)  # type: ignore[union-attr]
-    desk.up("a")
-    desk.tick(a=10)
-    assert desk.node(NODE).life is NodeLife.JOINING
-    return desk
 
 
 def test_an_operator_s_drain_is_not_overwritten_by_a_quarantine_and_does_not_end_with_it() -> None:
@@ -341,7 +327,7 @@ def test_an_operator_s_drain_is_not_overwritten_by_a_quarantine_and_does_not_end
 
 @pytest.mark.slow
 def test_a_drain_during_a_quarantine_does_not_end_with_it() -> None:
-    desk = joining(Role.TRANSIENT)
+    desk = growing(Role.TRANSIENT)
     failed_twice(desk)
     desk.see(NODE, Condition.CLEAN)
     assert desk.node(NODE).life is NodeLife.OUT
@@ -351,7 +337,7 @@ def test_a_drain_during_a_quarantine_does_not_end_with_it() -> None:
 
 
 def test_facts_about_a_node_that_joins_or_is_wiped_change_nothing() -> None:
-    for desk in (joining(), cleaning()):
+    for desk in (growing(), cleaning()):
         before = desk.node(NODE)
         desk.look(NODE, Compute.LOST, Stored.DEAD)
         assert desk.codes() == []
@@ -391,6 +377,6 @@ def test_a_lost_node_that_serves_is_not_taken_back_for_what_was_seen_before() ->
 def test_a_node_of_an_mr_cluster_that_was_deployed_is_judged_from_then_on() -> None:
     desk = Desk(3)
     desk.request("a", 2)
-    desk.tell(Done(at_us=desk.now_us, effect="cluster:a", version=desk.state.pending["cluster:a"].version))
+    desk.done("cluster:a")
     desk.look("node02", Compute.LOST, Stored.DEAD)
     assert desk.node("node02").life is NodeLife.LOST

@@ -6,7 +6,6 @@ import pytest
 
 from fawkes.core.clusters.picture import Picture, picture, restored
 from fawkes.core.state.state import State, evolve
-from fawkes.core.values.events import Condition, Done, ReleaseAsked
 from fawkes.core.values.model import ClusterId, ClusterLife
 from fawkes.engine import rebuild
 from fawkes.store.record import from_plain, to_plain
@@ -17,13 +16,11 @@ A = ClusterId("a")
 
 def gone() -> tuple[Desk, int]:
     """A pool in which `a` was saved and is gone, and the version of its save."""
-    desk = Desk(4)
-    desk.up("a")
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="q"))
+    desk = Desk.running("a", count=4)
+    desk.release(A)
     saved = desk.state.pending["cluster:a"].version
     desk.done("cluster:a")
-    for node in ("node01", "node02"):
-        desk.see(node, Condition.CLEAN)
+    desk.clean_all()
     assert A not in desk.state.clusters
     return desk, saved
 
@@ -31,14 +28,14 @@ def gone() -> tuple[Desk, int]:
 def saving(desk: Desk) -> int:
     """The next `a` is being saved; the version of its save."""
     desk.up("a")
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="q"))
+    desk.release(A)
     return desk.state.pending["cluster:a"].version
 
 
 def test_a_doubled_saved_of_a_predecessor_does_not_wipe_the_next_of_its_name() -> None:
     desk, before = gone()
     saving(desk)
-    desk.tell(Done(at_us=desk.now_us, effect="cluster:a", version=before))
+    desk.done("cluster:a", version=before)
     assert desk.codes() == ["late-answer"]
     assert desk.state.clusters[A].life is ClusterLife.SAVING
 
@@ -50,9 +47,8 @@ def test_the_versions_of_a_name_only_ever_rise() -> None:
     desk.request("a")
     assert desk.state.pending["cluster:a"].version > last
     # Given back before anything of it was told: the number of the first is not forgotten.
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, ask="q"))
-    for node in ("node01", "node02"):
-        desk.see(node, Condition.CLEAN)
+    desk.release(A)
+    desk.clean_all()
     assert desk.state.first_version(A) > last + 1
 
 

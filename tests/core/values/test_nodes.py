@@ -31,7 +31,7 @@ def how(**changes: object) -> Settings:
 
 
 def hosts(desk: Desk) -> list[tuple[str, Role | None]]:
-    return [(effect.node, effect.role) for effect in desk.last.effects if isinstance(effect, Host)]
+    return [(effect.node, effect.role) for effect in desk.latest(Host)]
 
 
 def test_every_life_has_its_edges() -> None:
@@ -87,7 +87,7 @@ def test_an_operator_ends_a_quarantine_and_its_count() -> None:
     for _ in range(2):
         desk.see("node03", Condition.FAILED, "no Java")
     desk.see("node03", Condition.CLEAN)
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId("node03"), by="ann"))
+    desk.undrain("node03")
     assert desk.node("node03").life is NodeLife.JOINING
     assert desk.node("node03").failures == 0
     assert "back:node03" not in desk.state.pending
@@ -95,9 +95,7 @@ def test_an_operator_ends_a_quarantine_and_its_count() -> None:
 
 def test_a_transient_core_node_that_fails_to_rejoin_is_not_wiped_before_its_blocks_are_safe() -> None:
     """It served, was about to leave, is needed again, and its NodeManager does not come up: its DataNode has blocks."""
-    desk = Desk(6, how=settings(growth=Role.TRANSIENT_CORE, transient_core_leave_us=60 * SECOND_US))
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=6, growth=Role.TRANSIENT_CORE, transient_core_leave_us=60 * SECOND_US)
     desk.tick(a=1000, b=1)
     desk.settle("a")
     desk.tick(a=1, b=1000)
@@ -121,9 +119,9 @@ def test_a_transient_core_node_that_fails_to_rejoin_is_not_wiped_before_its_bloc
 
 
 def test_a_held_node_does_not_stop_the_balancing_of_all_others() -> None:
-    desk = Desk(8, how=settings(growth=Role.TRANSIENT_CORE, settle_after_shrink_us=5 * SECOND_US, evacuate_us=10**12))
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running(
+        "a", "b", count=8, growth=Role.TRANSIENT_CORE, settle_after_shrink_us=5 * SECOND_US, evacuate_us=10**12
+    )
     desk.tick(a=1000, b=1)
     desk.settle("a")
     desk.tick(a=500, b=500)
@@ -178,7 +176,7 @@ def test_a_node_that_an_operator_took_out_leaves_also_when_it_was_lost_in_betwee
     desk = grown(Role.TRANSIENT_CORE)
     desk.settle("a")
     desk.see("node03", Condition.LOST, "no answer")
-    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node03"), reason="fan"))
+    desk.drain("node03", reason="fan")
     assert desk.node("node03").life is NodeLife.LOST
     desk.see("node03", Condition.SERVING)
     assert desk.node("node03").life is NodeLife.EVACUATING
@@ -190,7 +188,7 @@ def test_a_node_that_an_operator_took_out_leaves_also_when_it_was_lost_in_betwee
 def test_a_drain_goes_through_all_steps_and_an_undrain_brings_it_back() -> None:
     desk = grown()
     desk.settle("a")
-    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node03"), reason="disk", by="ann", ask="q"))
+    desk.drain("node03")
     assert desk.refusal() == ""
     (document,) = desk.members()
     assert document.members[NodeId("node03")].goal is Goal.DRAINING
@@ -198,7 +196,7 @@ def test_a_drain_goes_through_all_steps_and_an_undrain_brings_it_back() -> None:
     desk.see("node03", Condition.CLEAN)
     assert desk.node("node03").life is NodeLife.OUT
     assert desk.sizes() == {"a": 5}
-    desk.tell(UndrainAsked(at_us=desk.now_us, node=NodeId("node03"), by="ann", ask="q2"))
+    desk.undrain("node03", ask="q2")
     assert desk.node("node03").life is NodeLife.JOINING
 
 
@@ -253,7 +251,7 @@ def test_tasks_never_hold_a_node_for_ever_and_blocks_always_do() -> None:
 def test_a_node_that_cannot_be_wiped_is_not_trusted_until_it_was() -> None:
     desk = grown()
     desk.settle("a")
-    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node03"), reason="disk"))
+    desk.drain("node03")
     desk.see("node03", Condition.DRAINED)
     desk.see("node03", Condition.FAILED, "a process does not end")
     assert (desk.node("node03").life, desk.node("node03").owner) == (NodeLife.LOST, None)
@@ -267,9 +265,7 @@ def test_a_node_that_cannot_be_wiped_is_not_trusted_until_it_was() -> None:
 
 
 def test_least_data_leaves_first_and_those_with_application_masters_last() -> None:
-    desk = Desk(8, how=settings(growth=Role.TRANSIENT_CORE, spare_masters=True))
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b", count=8, growth=Role.TRANSIENT_CORE, spare_masters=True)
     desk.tick(a=1000, b=1)
     desk.settle("a")
     held = sorted(n for n in desk.state.nodes_of(A) if desk.state.nodes[n].role is Role.TRANSIENT_CORE)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fawkes.core.values.effects import Host
-from fawkes.core.values.events import Condition, DrainAsked, NodeObserved, NodeSeen, UndrainAsked, Woke
+from fawkes.core.values.events import Condition, DrainAsked, NodeObserved, NodeSeen, Woke
 from fawkes.core.values.lifecycle import WITH_MASTERS
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife, NodeState
 from fawkes.core.values.proof import (
@@ -186,7 +186,15 @@ def test_more_sound_nodes_of_which_nothing_is_known_never_make_a_node_safer_by_t
 
 
 GOOD = Blocks(asked_us=ASKED_US, known=True)
+EARLY = replace(GOOD, asked_us=ASKED_US - 1)
 NONE, OLD = Proof(None), Proof(("/old",))
+
+
+def lacking(*files: str, unnamed: int = 0) -> Blocks:
+    """A report by which these files are missing, and some more."""
+    return replace(GOOD, missing=files, missing_files=len(files) + unnamed)
+
+
 UNSAFE: dict[str, tuple[Blocks | None, Proof, str]] = {
     "no report": (None, NONE, "there is no report of the NameNode yet"),
     "why there is none": (Blocks(asked_us=ASKED_US, why="fsck timed out"), NONE, "fsck timed out"),
@@ -195,31 +203,23 @@ UNSAFE: dict[str, tuple[Blocks | None, Proof, str]] = {
         NONE,
         "HDFS has not checked its",
     ),
-    "asked before": (replace(GOOD, asked_us=ASKED_US - 1), NONE, "no newer report of the NameNode on its blocks"),
-    "asked at that moment": (
-        replace(GOOD, asked_us=ASKED_US - 1),
-        OLD,
-        "no newer report of the NameNode on its blocks",
-    ),
+    "asked before": (EARLY, NONE, "no newer report of the NameNode on its blocks"),
+    "asked at that moment": (EARLY, OLD, "no newer report of the NameNode on its blocks"),
     "at risk": (replace(GOOD, at_risk=("/x",), at_risk_files=1), OLD, "too few replicas on other nodes: /x"),
     "at risk, not named": (replace(GOOD, at_risk_files=2), OLD, "too few replicas on other nodes:"),
-    "newly missing": (
-        replace(GOOD, missing=("/new", "/old"), missing_files=2),
-        OLD,
-        "blocks are on no live node: /new",
-    ),
+    "newly missing": (lacking("/new", "/old"), OLD, "blocks are on no live node: /new"),
     "one more block of a file is missing": (
-        replace(GOOD, missing=("/old (2 blocks)",), missing_files=1),
+        lacking("/old (2 blocks)"),
         OLD,
         "blocks are on no live node: /old (2 blocks)",
     ),
     "three more": (
-        replace(GOOD, missing=("/old (5 blocks)",), missing_files=1),
+        lacking("/old (5 blocks)"),
         Proof(("/old (2 blocks)",)),
         "blocks are on no live node: /old (5 blocks)",
     ),
-    "missing, nobody knows since when": (replace(GOOD, missing=("/old",), missing_files=1), NONE, "is not known"),
-    "too many missing": (replace(GOOD, missing=("/old",), missing_files=2), OLD, "too many to know"),
+    "missing, nobody knows since when": (lacking("/old"), NONE, "is not known"),
+    "too many missing": (lacking("/old", unnamed=1), OLD, "too many to know"),
 }
 
 
@@ -239,7 +239,7 @@ def test_a_healthy_report_proves_that_blocks_are_safe(proof: Proof) -> None:
     [("/old", "/old"), ("/old (3 blocks)", "/old (3 blocks)"), ("/old (3 blocks)", "/old (2 blocks)")],
 )
 def test_what_was_missing_before_is_no_reason(before: str, now: str) -> None:
-    assert unsafe(replace(GOOD, missing=(now,), missing_files=1), Proof((before,)), since_us=0) == ""
+    assert unsafe(lacking(now), Proof((before,)), since_us=0) == ""
 
 
 def test_a_dead_node_is_held_while_the_only_node_with_another_replica_is_silent() -> None:
@@ -480,7 +480,7 @@ def operate(watched: Watched, draw: st.DrawFn) -> None:
     acts: Mapping[str, Callable[[], object]] = {
         "drain": lambda: desk.tell(drain),
         "discard": lambda: desk.tell(replace(drain, discard=True)),
-        "undrain": lambda: desk.tell(UndrainAsked(at_us=desk.now_us, node=NODE)),
+        "undrain": lambda: desk.undrain(NODE),
         "silent": lambda: desk.masters("a", "no answer"),
         "answer": lambda: desk.masters("a"),
     }

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.effects import Deploy, Effect, Host, Membership, Reply, Save
-from fawkes.core.values.events import Condition, ReleaseAsked, RetryAsked
-from fawkes.core.values.model import ClusterId, NodeLife, Role
+from fawkes.core.values.effects import Deploy, Effect, Host, Membership, Save
+from fawkes.core.values.events import Condition, RetryAsked
+from fawkes.core.values.model import NodeLife, Role
 from fawkes.core.values.sight import Compute, Stored
 from tests.support.desk import Desk, grown
 from tests.support.pools import settings
@@ -23,8 +23,7 @@ def retry(desk: Desk, subject: str) -> list[Effect]:
 
 
 def facts(desk: Desk) -> dict[str, object]:
-    (reply,) = (effect for effect in desk.last.effects if isinstance(effect, Reply))
-    return dict(reply.facts)
+    return dict(desk.reply().facts)
 
 
 def broken_wipe() -> Desk:
@@ -34,7 +33,7 @@ def broken_wipe() -> Desk:
     desk.look(NODE, Compute.LEFT)
     for _ in range(BROKEN_TRIES):
         desk.see(NODE, Condition.FAILED, "no answer")
-        desk.wait(desk.state.pending[f"host:{NODE}"].deadline_us / SECOND_US - desk.now_s)
+        desk.wait_for(f"host:{NODE}")
     desk.see(NODE, Condition.FAILED, "no answer")
     return desk
 
@@ -85,7 +84,7 @@ def test_a_stage_that_failed_is_tried_at_once(stage: str) -> None:
         desk.request("a", 2)
     else:
         desk.up("a")
-        desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a")))
+        desk.release("a")
     desk.failed("cluster:a", "the storage is full")
     (effect,) = retry(desk, "a")
     assert isinstance(effect, (Deploy, Save))
@@ -107,7 +106,7 @@ def test_there_may_be_nothing_to_retry(subject: str, code: str) -> None:
 def test_a_name_of_an_mr_cluster_that_is_gone_is_nobody_s() -> None:
     desk = Desk(3)
     desk.request("a", 2, deploy_on_first_job=True)
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=ClusterId("a")))
+    desk.release("a")
     retry(desk, "a")
     assert desk.refusal() == "no-such-subject"
 

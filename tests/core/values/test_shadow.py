@@ -30,9 +30,7 @@ A = ClusterId("a")
 
 def before() -> Desk:
     """A site with two MR-clusters, a job that runs, and one that waits to be told of its members."""
-    desk = Desk(10)
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b")
     desk.submit("a", 1)
     desk.job("a-1", Progress.RUNNING)
     desk.see("node02", Condition.LOST, "no answer")
@@ -91,7 +89,7 @@ def test_whoever_asks_for_something_is_told(event: Event) -> None:
         (Requested, Submitted, ReleaseAsked, CancelAsked, PauseAsked, ResumeAsked, DrainAsked, UndrainAsked),
     )
     desk.tell(replace(event, ask="q"))
-    (reply,) = (effect for effect in desk.last.effects if isinstance(effect, Reply))
+    (reply,) = desk.latest(Reply)
     assert reply.refused is not None
     assert (reply.to, reply.refused.code) == ("q", "shadow")
     assert photograph(desk) == seen

@@ -9,8 +9,8 @@ import pytest
 from fawkes.base.errors import BrokenError
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Deploy, Host, Load, Membership, StartJob, WakeAt
-from fawkes.core.values.events import Condition, DrainAsked, PauseAsked, Started, UndrainAsked, Woke
-from fawkes.core.values.model import ClusterId, ClusterLife, NodeId, NodeLife
+from fawkes.core.values.events import Condition, Started, Woke
+from fawkes.core.values.model import ClusterId, ClusterLife, NodeLife
 from fawkes.engine import Engine, rebuild
 from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy
@@ -33,8 +33,7 @@ def test_nothing_is_decided_before_the_first_start() -> None:
 
 
 def test_what_is_under_way_is_started_again() -> None:
-    desk = Desk(10)
-    desk.up("a")
+    desk = Desk.running("a")
     desk.request("b")
     desk.tick(a=100)
     desk.submit("a", 1)
@@ -52,7 +51,7 @@ def test_loads_are_started_again_with_their_version() -> None:
     desk.request("a")
     desk.done("cluster:a")
     new = again(desk)
-    (load,) = (effect for effect in new.world.effects if isinstance(effect, Load))
+    (load,) = new.effects(Load)
     assert load.version == desk.state.pending["cluster:a"].version
     new.done("cluster:a")
     assert new.state.clusters[ClusterId("a")].life is ClusterLife.RUNNING
@@ -67,7 +66,7 @@ def test_the_timer_is_set_again_though_the_ledger_says_that_it_is_set() -> None:
     # The membership is told anew within the same five seconds: the next deadline is what it was.
     new = again(desk, membership_us=5 * SECOND_US)
     assert new.state.wake_us == wake_us
-    assert [effect.at_us for effect in new.world.effects if isinstance(effect, WakeAt)] == [wake_us]
+    assert [effect.at_us for effect in new.effects(WakeAt)] == [wake_us]
 
 
 def test_a_timer_that_went_off_early_is_set_again() -> None:
@@ -75,7 +74,7 @@ def test_a_timer_that_went_off_early_is_set_again() -> None:
     wake_us = desk.state.wake_us
     desk.now_s = 1
     desk.tell(Woke(at_us=desk.now_us))
-    assert [effect.at_us for effect in desk.last.effects if isinstance(effect, WakeAt)] == [wake_us]
+    assert [effect.at_us for effect in desk.latest(WakeAt)] == [wake_us]
 
 
 def test_deadlines_that_passed_meanwhile_get_a_little_time() -> None:
@@ -107,10 +106,8 @@ def test_nodes_that_are_new_in_the_inventory_serve_at_once() -> None:
 
 
 def test_nodes_that_are_no_longer_in_the_inventory_leave_and_come_back_with_it() -> None:
-    desk = Desk(6)
-    desk.up("a")
-    desk.tick(a=10)
-    desk.settle("a")
+    desk = Desk.running("a", count=6)
+    desk.balance(a=10)
     new = again(desk, count=4)
     assert {n: new.node(n).life for n in ("node04", "node05", "node06")} == {
         "node04": NodeLife.SERVING,
@@ -121,7 +118,7 @@ def test_nodes_that_are_no_longer_in_the_inventory_leave_and_come_back_with_it()
         new.see(node, Condition.DRAINED)
         new.see(node, Condition.CLEAN)
         assert new.node(node).life is NodeLife.OUT
-    new.tell(UndrainAsked(at_us=new.now_us, node=NodeId("node05"), ask="q"))
+    new.undrain("node05")
     assert new.refusal() == "not-in-inventory"
     third = Desk(6, state=new.state)
     assert {third.node(n).life for n in ("node05", "node06")} == {NodeLife.JOINING}
@@ -130,18 +127,17 @@ def test_nodes_that_are_no_longer_in_the_inventory_leave_and_come_back_with_it()
 
 def test_a_node_that_an_operator_took_out_stays_out_when_the_inventory_names_it_again() -> None:
     desk = Desk(6)
-    desk.tell(DrainAsked(at_us=desk.now_us, node=NodeId("node06"), reason="disk"))
+    desk.drain("node06")
     without = again(desk, count=5)
     with_it = Desk(6, state=without.state)
     assert with_it.node("node06").life is NodeLife.OUT
     assert with_it.node("node06").keep_out == "disk"
-    with_it.tell(UndrainAsked(at_us=with_it.now_us, node=NodeId("node06")))
+    with_it.undrain("node06")
     assert with_it.node("node06").life is NodeLife.FREE
 
 
 def test_a_quarantine_does_not_bring_back_what_the_inventory_does_not_name() -> None:
-    desk = Desk(6, how=settings(quarantine_us=50 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=6, quarantine_us=50 * SECOND_US)
     desk.tick(a=10)
     for _ in range(2):
         desk.see("node06", Condition.FAILED, "no Java")
@@ -172,17 +168,14 @@ def test_facts_of_the_inventory_are_taken_over() -> None:
 
 
 def test_a_pause_survives_a_restart() -> None:
-    desk = Desk(4)
-    desk.up("a")
-    desk.tell(PauseAsked(at_us=desk.now_us, reason="x"))
+    desk = Desk.running("a", count=4)
+    desk.pause("x")
     new = again(desk, count=4)
     assert new.state.paused == "x"
 
 
 def test_the_state_after_the_stored_decisions_is_the_state() -> None:
-    desk = Desk(10)
-    desk.up("a")
-    desk.up("b")
+    desk = Desk.running("a", "b")
     desk.tick(a=100, b=10)
     desk.see("node10", Condition.LOST, "x")
     state = rebuild(desk.store.entries())

@@ -98,8 +98,7 @@ class Story:
             desk.done("cluster:a")
             self.after()
         desk.settle("a")
-        desk.tick(a=10)
-        desk.settle("a")
+        desk.balance(a=10)
         self.after()
         assert set(desk.lives("a").values()) == {"serving"}
 
@@ -180,9 +179,7 @@ class Story:
             desk.request(name, minimum, deploy_on_first_job=later, masters=promise)
         else:
             discard = draw(st.booleans())
-            desk.tell(
-                events.ReleaseAsked(at_us=desk.now_us, cluster=name, discard=discard, force=kind == "force", ask="l")
-            )
+            desk.release(name, discard=discard, force=kind == "force", ask="l")
 
     def operate(self, draw: st.DrawFn) -> None:
         """Operators take nodes out of service and back, and stop all moves."""
@@ -306,10 +303,10 @@ class Story:
     def end(self) -> None:
         """Everything is given back, and from now on the world does what it is asked."""
         for node in NODES:
-            self.desk.tell(events.UndrainAsked(at_us=self.desk.now_us, node=NodeId(node)))
+            self.desk.undrain(node)
         for _ in range(MOST_STEPS):
             for name in list(self.desk.state.clusters):
-                self.desk.tell(events.ReleaseAsked(at_us=self.desk.now_us, cluster=name, discard=True, force=True))
+                self.desk.release(name, discard=True, force=True)
                 self.after()
             goals = [goal for goal in self.goals.values() if goal.key in self.desk.state.pending]
             for goal in goals:

@@ -10,9 +10,9 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.state import alerts
 from fawkes.core.values.effects import Reply, Retire, Save, Survey
-from fawkes.core.values.events import CancelAsked, Done, Failed, ReleaseAsked
+from fawkes.core.values.events import Done
 from fawkes.core.values.keys import Key
-from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife, ClusterState, JobId
+from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife
 from fawkes.core.values.settings import Settings
 from tests.support.desk import Desk
 from tests.support.pools import settings
@@ -37,41 +37,22 @@ def silent(**changes: object) -> Desk:
     return desk
 
 
-def release(desk: Desk, *, discard: bool = False, force: bool = False, ask: str = "r") -> None:
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=discard, force=force, by="ann", ask=ask))
-
-
-def surveys(desk: Desk) -> list[Survey]:
-    return [effect for effect in desk.last.effects if isinstance(effect, Survey)]
-
-
 def answer(desk: Desk, facts: Mapping[str, object] = CLEAN) -> None:
-    version = desk.state.pending[KEY].version
-    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=version, facts=facts))
-
-
-def replies(desk: Desk) -> dict[str, str]:
-    """The refusals by who was answered since the start (empty: none)."""
-    answered = [effect for effect in desk.world.effects if isinstance(effect, Reply)]
-    return {reply.to: reply.refused.code if reply.refused else "" for reply in answered}
-
-
-def cluster(desk: Desk) -> ClusterState:
-    return desk.state.clusters[A]
+    desk.answer(KEY, **facts)
 
 
 def test_a_release_is_answered_only_when_the_survey_is() -> None:
     desk = silent()
-    release(desk)
-    (effect,) = surveys(desk)
+    desk.release("a")
+    (effect,) = desk.latest(Survey)
     assert effect.request["by"] == "ann"
-    assert "r" not in replies(desk)
-    assert cluster(desk).life is ClusterLife.RUNNING
+    assert "q" not in desk.replies()
+    assert desk.cluster("a").life is ClusterLife.RUNNING
     answer(desk)
-    assert replies(desk)["r"] == ""
+    assert desk.replies()["q"] == ""
     assert desk.said("released")[0]["by"] == "ann"
-    assert cluster(desk).life is ClusterLife.SAVING
-    assert any(isinstance(effect, Save) for effect in desk.last.effects)
+    assert desk.cluster("a").life is ClusterLife.SAVING
+    assert desk.latest(Save)
     assert KEY not in desk.state.pending
 
 
@@ -94,21 +75,21 @@ def test_discard_and_force_each_lift_only_their_part(case: str, discard: bool, f
     facts, data, applications, data_code, application_code = ANSWERS[case]
     expected = data_code if data and not discard else application_code if applications and not force else ""
     desk = silent()
-    release(desk, discard=discard, force=force)
+    desk.release("a", discard=discard, force=force)
     answer(desk, facts)
-    assert replies(desk)["r"] == expected
+    assert desk.replies()["q"] == expected
     if expected:
-        assert cluster(desk).life is ClusterLife.RUNNING
+        assert desk.cluster("a").life is ClusterLife.RUNNING
         assert set(desk.lives("a").values()) == {"serving"}
     else:
-        assert cluster(desk).life is (ClusterLife.RETIRING if discard else ClusterLife.SAVING)
+        assert desk.cluster("a").life is (ClusterLife.RETIRING if discard else ClusterLife.SAVING)
 
 
 def test_a_refusal_names_what_was_found_and_counts_all_of_it() -> None:
     desk = silent()
-    release(desk)
+    desk.release("a")
     answer(desk, {"undeclared": [{"path": f"/d{i}"} for i in range(9)], "applications": []})
-    (refused,) = (effect.refused for effect in desk.last.effects if isinstance(effect, Reply))
+    (refused,) = (effect.refused for effect in desk.latest(Reply))
     assert refused is not None
     assert refused.facts["count"] == 9
     assert [row["path"] for row in refused.facts["undeclared"]] == ["/d0", "/d1", "/d2", "/d3", "/d4"]  # type: ignore[attr-defined]
@@ -130,81 +111,80 @@ def test_a_refusal_names_what_was_found_and_counts_all_of_it() -> None:
 def test_a_tag_of_ours_alone_does_not_make_an_application_ours(tags: object, held: bool) -> None:
     """A job that an adoption found without its declaration runs on with our tag."""
     desk = silent()
-    release(desk)
+    desk.release("a")
     answer(desk, {"undeclared": [], "applications": [{"id": "application_1", "user": "alice", "tags": tags}]})
-    assert replies(desk)["r"] == ("foreign-applications" if held else "")
+    assert desk.replies()["q"] == ("foreign-applications" if held else "")
 
 
 def test_whoever_gives_up_data_and_applications_waits_for_no_survey() -> None:
     desk = silent()
-    release(desk, discard=True, force=True)
-    assert surveys(desk) == []
-    assert replies(desk)["r"] == ""
-    assert cluster(desk).life is ClusterLife.RETIRING
+    desk.release("a", discard=True, force=True)
+    assert desk.latest(Survey) == []
+    assert desk.replies()["q"] == ""
+    assert desk.cluster("a").life is ClusterLife.RETIRING
 
 
 @pytest.mark.parametrize(("discard", "force"), [(False, False), (True, False), (False, True)])
 def test_a_survey_that_fails_refuses_the_release(discard: bool, force: bool) -> None:
     desk = silent()
-    release(desk, discard=discard, force=force)
-    version = desk.state.pending[KEY].version
-    desk.tell(Failed(at_us=desk.now_us, effect=KEY, version=version, error="the NameNode is in safe mode"))
-    assert replies(desk)["r"] == "survey-failed"
-    assert cluster(desk).life is ClusterLife.RUNNING
+    desk.release("a", discard=discard, force=force)
+    desk.failed(KEY, "the NameNode is in safe mode")
+    assert desk.replies()["q"] == "survey-failed"
+    assert desk.cluster("a").life is ClusterLife.RUNNING
     assert KEY not in desk.state.pending
 
 
 def test_a_survey_that_nobody_answers_refuses_the_release_in_time() -> None:
     desk = silent()
-    release(desk)
+    desk.release("a")
     deadline_us = desk.state.pending[KEY].deadline_us
     assert deadline_us == desk.now_us + how().membership_us
     version = desk.state.pending[KEY].version
     desk.wait(how().membership_us / SECOND_US)
-    assert replies(desk)["r"] == "survey-failed"
+    assert desk.replies()["q"] == "survey-failed"
     # Its answer comes all the same.
     desk.tell(Done(at_us=desk.now_us, effect=KEY, version=version, facts=CLEAN))
     assert desk.codes() == ["late-answer"]
-    assert cluster(desk).life is ClusterLife.RUNNING
+    assert desk.cluster("a").life is ClusterLife.RUNNING
 
 
 @pytest.mark.parametrize("force", [False, True])
 def test_a_job_that_was_handed_in_meanwhile_holds_it_unless_it_is_forced(force: bool) -> None:
     desk = silent()
-    release(desk, force=force)
+    desk.release("a", force=force)
     desk.submit("a", 1)
     answer(desk)
-    assert replies(desk)["r"] == ("" if force else "has-jobs")
-    assert cluster(desk).life is (ClusterLife.SAVING if force else ClusterLife.RUNNING)
+    assert desk.replies()["q"] == ("" if force else "has-jobs")
+    assert desk.cluster("a").life is (ClusterLife.SAVING if force else ClusterLife.RUNNING)
 
 
 def test_the_later_of_two_releases_gets_the_survey_and_the_earlier_one_is_told() -> None:
     desk = silent()
-    release(desk, ask="first")
-    release(desk, discard=True, ask="second")
-    assert replies(desk)["first"] == "overtaken"
+    desk.release("a", ask="first")
+    desk.release("a", discard=True, ask="second")
+    assert desk.replies()["first"] == "overtaken"
     answer(desk, {"undeclared": DATA, "applications": []})
-    assert replies(desk)["second"] == ""
+    assert desk.replies()["second"] == ""
 
 
 @pytest.mark.parametrize("by", ["a release without questions", "a save that was over at once"])
 def test_whoever_waits_for_a_survey_is_answered_when_another_ends_the_mr_cluster(by: str) -> None:
     desk = silent()
-    release(desk, ask="first")
+    desk.release("a", ask="first")
     if by == "a release without questions":
-        release(desk, discard=True, force=True, ask="second")
-        assert cluster(desk).life is ClusterLife.RETIRING
+        desk.release("a", discard=True, force=True, ask="second")
+        assert desk.cluster("a").life is ClusterLife.RETIRING
     else:
-        release(desk, ask="second")
+        desk.release("a", ask="second")
         answer(desk)
         desk.done("cluster:a")
-    assert replies(desk) == {"request-a": "", "first": "overtaken", "second": ""}
+    assert desk.replies() == {"first": "overtaken", "second": ""}
     assert KEY not in desk.state.pending
 
 
 def test_a_survey_is_asked_for_again_by_the_next_controller() -> None:
     desk = silent()
-    release(desk)
+    desk.release("a")
     effect = desk.state.pending[KEY].effect
     again = Desk(3, state=desk.state, how=how())
     assert effect in again.last.effects
@@ -228,7 +208,7 @@ def test_an_idle_mr_cluster_with_nothing_undeclared_is_retired() -> None:
     desk.up("a")
     codes = idle(desk, 2 * IDLE_S)
     assert {"idle", "shrink"} & set(codes) == {"idle"}
-    assert cluster(desk).life is ClusterLife.SAVING
+    assert desk.cluster("a").life is ClusterLife.SAVING
 
 
 @pytest.mark.parametrize(
@@ -250,8 +230,8 @@ def test_an_idle_mr_cluster_is_held_and_asked_again_only_after_another_idle_time
     for _ in range(60):
         codes = idle(desk, 10)
         times += [desk.now_s] * codes.count("not-retired")
-    assert cluster(desk).life is ClusterLife.RUNNING
-    assert alerts.about(cluster(desk), ClusterAlert.IDLE)
+    assert desk.cluster("a").life is ClusterLife.RUNNING
+    assert alerts.about(desk.cluster("a"), ClusterAlert.IDLE)
     because = [r.facts["because"] for e in desk.store.entries() for r in e.decision.reasons if r.code == "not-retired"]
     assert set(because) == {code}
     assert len(times) == 5
@@ -259,8 +239,8 @@ def test_an_idle_mr_cluster_is_held_and_asked_again_only_after_another_idle_time
     # As soon as nothing speaks against it any more, it goes with the next survey.
     desk.survey = CLEAN
     idle(desk, 2 * IDLE_S)
-    assert cluster(desk).life is ClusterLife.SAVING
-    assert cluster(desk).alert == ""
+    assert desk.cluster("a").life is ClusterLife.SAVING
+    assert desk.cluster("a").alert == ""
 
 
 def test_a_site_may_have_idle_mr_clusters_retired_with_undeclared_data() -> None:
@@ -274,13 +254,13 @@ def test_a_site_may_have_idle_mr_clusters_retired_with_undeclared_data() -> None
         desk.up("a")
         desk.survey = facts
         idle(desk, 2 * IDLE_S)
-        assert cluster(desk).life is life
+        assert desk.cluster("a").life is life
 
 
 def test_one_survey_at_a_time_is_asked_for_of_an_idle_mr_cluster() -> None:
     desk = silent(membership_us=1000 * SECOND_US)
     idle(desk, 3 * IDLE_S)
-    assert len([effect for effect in desk.world.effects if isinstance(effect, Survey)]) == 1
+    assert len(desk.effects(Survey)) == 1
 
 
 def test_an_mr_cluster_that_is_used_while_it_is_surveyed_stays() -> None:
@@ -296,7 +276,7 @@ def test_an_mr_cluster_that_is_used_while_it_is_surveyed_stays() -> None:
             desk.now_s += 1
             desk.sample(a={"jobs_waiting": 0, "jobs_running": 0})
         answer(desk)
-        assert cluster(desk).life is ClusterLife.RUNNING
+        assert desk.cluster("a").life is ClusterLife.RUNNING
         assert desk.codes() == []
 
 
@@ -304,7 +284,7 @@ def test_a_survey_of_an_idle_mr_cluster_that_nobody_answers_holds_it() -> None:
     desk = silent()
     codes = idle(desk, 2 * IDLE_S)
     assert "not-retired" in codes
-    assert cluster(desk).life is ClusterLife.RUNNING
+    assert desk.cluster("a").life is ClusterLife.RUNNING
 
 
 @pytest.mark.parametrize("act", ["job", "reading"])
@@ -313,84 +293,84 @@ def test_an_mr_cluster_that_is_not_idle_any_more_does_not_say_that_it_is(act: st
     desk.up("a")
     desk.survey = {"undeclared": DATA, "applications": []}
     idle(desk, 1.5 * IDLE_S)
-    assert cluster(desk).alert.startswith("idle, but kept")
+    assert desk.cluster("a").alert.startswith("idle, but kept")
     if act == "job":
         desk.submit("a", 1)
-        desk.tell(CancelAsked(at_us=desk.now_us, job=JobId("a-1")))
+        desk.cancel("a-1")
     else:
         desk.sample(a={"jobs_waiting": 0, "jobs_running": 1})
-    assert cluster(desk).alert == ""
+    assert desk.cluster("a").alert == ""
 
 
 def test_an_mr_cluster_that_retires_has_no_survey() -> None:
     desk = silent()
-    release(desk)
-    release(desk, discard=True, force=True, ask="second")
-    assert not any(isinstance(effect, Retire) for effect in desk.last.effects)
-    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=cluster(desk).version, facts=CLEAN))
+    desk.release("a")
+    desk.release("a", discard=True, force=True, ask="second")
+    assert not desk.latest(Retire)
+    desk.tell(Done(at_us=desk.now_us, effect=KEY, version=desk.cluster("a").version, facts=CLEAN))
     assert desk.codes() == ["late-answer"]
 
 
 @pytest.mark.parametrize("force", [False, True])
 def test_a_save_is_held_by_applications_unless_they_were_given_up(force: bool) -> None:
     desk = silent()
-    release(desk, force=force)
+    desk.release("a", force=force)
     answer(desk)
-    (save,) = (effect for effect in desk.last.effects if isinstance(effect, Save))
+    (save,) = desk.latest(Save)
     assert save.applications == force
 
 
 def test_applications_that_hold_a_save_may_be_given_up_later() -> None:
     desk = silent()
-    release(desk)
+    desk.release("a")
     answer(desk)
     desk.failed(Key.CLUSTER.of("a"), "alice runs application_1")
-    version = cluster(desk).version
-    release(desk, force=True, ask="again")
-    assert replies(desk)["again"] == ""
-    assert [effect for effect in desk.last.effects if isinstance(effect, Save)] == [Save(A, version + 1, False, True)]
-    assert (cluster(desk).life, cluster(desk).alert) == (ClusterLife.SAVING, "")
-    release(desk, force=True, ask="third")
-    assert [effect for effect in desk.last.effects if isinstance(effect, Save)] == []
+    version = desk.cluster("a").version
+    desk.release("a", force=True, ask="again")
+    assert desk.replies()["again"] == ""
+    assert desk.latest(Save) == [Save(A, version + 1, False, True)]
+    assert (desk.cluster("a").life, desk.cluster("a").alert) == (ClusterLife.SAVING, "")
+    desk.release("a", force=True, ask="third")
+    assert desk.latest(Save) == []
 
 
 def test_a_site_that_retires_with_data_gives_it_up_also_when_applications_are_given_up_later() -> None:
     desk = Desk(3, how=how(retire_undeclared=True))
     desk.up("a")
     idle(desk, 2 * IDLE_S)
-    release(desk, force=True)
-    (save,) = (effect for effect in desk.last.effects if isinstance(effect, Save))
+    desk.release("a", force=True)
+    (save,) = desk.latest(Save)
     assert (save.undeclared, save.applications) == (True, True)
 
 
 @pytest.mark.parametrize("facts", [CLEAN, {"undeclared": None, "applications": []}])
 def test_a_save_is_given_up_when_users_run_nothing(facts: Mapping[str, object]) -> None:
     desk = silent()
-    release(desk)
+    desk.release("a")
     answer(desk)
-    release(desk, discard=True, ask="again")
+    desk.release("a", discard=True, ask="again")
     answer(desk, facts)
-    assert (replies(desk)["again"], cluster(desk).life) == ("", ClusterLife.RETIRING)
+    assert (desk.replies()["again"], desk.cluster("a").life) == ("", ClusterLife.RETIRING)
 
 
 @pytest.mark.parametrize("facts", [{"undeclared": [], "applications": APPS}, {"undeclared": [], "applications": None}])
 def test_a_save_is_not_given_up_over_what_users_run(facts: Mapping[str, object]) -> None:
     desk = silent()
-    release(desk)
+    desk.release("a")
     answer(desk)
-    release(desk, discard=True, ask="again")
+    desk.release("a", discard=True, ask="again")
     answer(desk, facts)
-    assert replies(desk)["again"] in ("foreign-applications", "survey-failed")
-    assert cluster(desk).life is ClusterLife.SAVING
-    release(desk, discard=True, force=True, ask="all")
-    assert (replies(desk)["all"], cluster(desk).life) == ("", ClusterLife.RETIRING)
+    assert desk.replies()["again"] in ("foreign-applications", "survey-failed")
+    assert desk.cluster("a").life is ClusterLife.SAVING
+    desk.release("a", discard=True, force=True, ask="all")
+    assert (desk.replies()["all"], desk.cluster("a").life) == ("", ClusterLife.RETIRING)
 
 
 def test_a_save_that_ends_while_it_is_surveyed_is_not_given_up() -> None:
     desk = silent()
-    release(desk)
+    desk.release("a")
     answer(desk)
-    release(desk, discard=True, ask="again")
+    desk.release("a", discard=True, ask="again")
     desk.done(Key.CLUSTER.of("a"))
-    assert cluster(desk).life is ClusterLife.RETIRING
-    assert replies(desk)["again"] == "overtaken"
+    assert desk.cluster("a").life is ClusterLife.RETIRING
+    assert desk.replies()["again"] == "overtaken"

@@ -16,7 +16,6 @@ from fawkes.core.values.tags import tag_of
 from fawkes.core.watching.standing import For, follow, waits_for
 from fawkes.report.tables.explain_job import job_in_words
 from tests.support.desk import Desk
-from tests.support.pools import settings
 
 A = ClusterId("a")
 JOB = JobId("a-1")
@@ -86,8 +85,7 @@ def test_only_attempts_that_run_have_a_row_and_yarn_need_not_know_them() -> None
 
 def desk() -> Desk:
     """MR-cluster a with a job that runs; a job may stand for 60 s. Ticks do not come."""
-    found = Desk(4, how=settings(quiet_us=QUIET_S * SECOND_US, period_us=10**12))
-    found.up("a")
+    found = Desk.running("a", count=4, quiet_us=QUIET_S * SECOND_US, period_us=10**12)
     found.submit("a", 1, retries=1)
     found.attempt(JOB, launcher=Launcher.RUNNING, applications=(AppSeen(id=APP, life=AppLife.LIVE),))
     return found
@@ -135,8 +133,7 @@ def test_readings_that_do_not_say_how_far_jobs_are_change_nothing() -> None:
 
 
 def test_a_job_whose_client_is_silent_says_so_before_it_has_an_application() -> None:
-    at = Desk(4, how=settings(quiet_us=QUIET_S * SECOND_US, period_us=10**12))
-    at.up("a")
+    at = Desk.running("a", count=4, quiet_us=QUIET_S * SECOND_US, period_us=10**12)
     at.submit("a", 1)
     read(at)
     assert read(at, after_s=QUIET_S).life is JobLife.STARTING

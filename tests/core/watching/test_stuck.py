@@ -12,7 +12,6 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import ClusterId, Sample
 from fawkes.core.watching.stuck import Standing, standing_of, stands_still, still_since_us
 from tests.support.desk import Desk
-from tests.support.pools import settings
 
 A = ClusterId("a")
 STUCK = {
@@ -72,9 +71,7 @@ def test_nothing_runs_between_the_time_found_and_the_last_sample(rows: list[tupl
 
 def stuck_desk(**changes: object) -> Desk:
     """MR-cluster a, whose tasks may stand still for 60 s; ticks do not come."""
-    desk = Desk(4, how=settings(stuck_us=60 * SECOND_US, period_us=10**12, **changes))
-    desk.up("a")
-    return desk
+    return Desk.running("a", count=4, stuck_us=60 * SECOND_US, period_us=10**12, **changes)
 
 
 def read(desk: Desk, seconds: float, **reading: object) -> None:
@@ -134,8 +131,7 @@ def test_a_reading_that_lacks_a_number_neither_raises_nor_clears(missing: str) -
 
 
 def test_the_time_may_be_longer_than_samples_are_kept() -> None:
-    desk = Desk(4, how=settings(stuck_us=90 * SECOND_US, period_us=20 * SECOND_US))
-    desk.up("a")
+    desk = Desk.running("a", count=4, stuck_us=90 * SECOND_US, period_us=20 * SECOND_US)
     for _ in range(9):
         desk.wait(10)
         read(desk, 0)

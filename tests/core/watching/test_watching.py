@@ -8,7 +8,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Goal, Host
-from fawkes.core.values.events import Condition, NodeSeen, ReleaseAsked, in_one
+from fawkes.core.values.events import Condition, NodeSeen, in_one
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import NodeId, NodeLife, Role
 from fawkes.core.values.proof import Proof
@@ -128,10 +128,7 @@ def test_each_fact_about_a_missing_node_leaves_its_deadline_alone() -> None:
 
 def test_a_doubt_of_an_earlier_life_does_not_shorten_the_next() -> None:
     """It was about to be held, is needed again, serves, and its ResourceManager begins anew."""
-    desk = Desk(6, how=grown().state.rules.settings)  # type: ignore[union-attr]
-    desk.up("a")
-    desk.tick(a=10)
-    desk.settle("a")
+    desk = grown()
     desk.look(NODE, Compute.ABSENT, Stored.IN_SERVICE)
     desk.wait(MISSING_S - 2)
     desk.drain(NODE)
@@ -148,7 +145,7 @@ def test_a_node_that_says_that_its_daemons_have_ended_is_lost_at_once() -> None:
     desk.look(NODE, Compute.RUNNING, Stored.IN_SERVICE, gone=("datanode", "nodemanager"))
     state = desk.node(NODE)
     assert (state.life, state.alert) == (NodeLife.LOST, "its DataNode and its NodeManager are not running")
-    assert [effect.node for effect in desk.last.effects if isinstance(effect, Host)] == [NODE]
+    assert [effect.node for effect in desk.latest(Host)] == [NODE]
     desk.now_s += 1
     desk.look(NODE, Compute.RUNNING, Stored.IN_SERVICE, gone=("nodemanager",))
     assert desk.node(NODE).life is NodeLife.LOST
@@ -186,7 +183,7 @@ def test_silent_masters_lose_their_node_and_say_why() -> None:
     assert desk.node("node01").life is NodeLife.LOST
     assert desk.lives("a")["node02"] == "serving"
     assert desk.state.clusters[A].alert.startswith("its masters do not answer")
-    assert [(e.node, e.role) for e in desk.world.effects if isinstance(e, Host)][-1] == ("node01", Role.CORE)
+    assert [(e.node, e.role) for e in desk.effects(Host)][-1] == ("node01", Role.CORE)
     desk.masters("a")
     assert desk.state.clusters[A].alert == ""
 
@@ -259,7 +256,7 @@ def test_a_drain_that_was_forgotten_in_a_silence_is_told_again_after_it() -> Non
 
 def test_masters_of_an_mr_cluster_that_retires_are_nobody_s_concern() -> None:
     desk = grown()
-    desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, discard=True, force=True))
+    desk.release(A, discard=True, force=True)
     desk.masters("a", "connection refused")
     assert Key.SILENT.of("a") not in desk.state.pending
     desk.masters("nobody", "connection refused")

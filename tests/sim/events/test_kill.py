@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -18,7 +19,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import Decision, PutJob
 from fawkes.core.values.events import CancelAsked, DrainAsked, Event, ReleaseAsked, Started, UndrainAsked
 from fawkes.core.values.lifecycle import ENDED_JOBS
-from fawkes.core.values.model import ClusterId, JobId, JobLife, NodeId, Role
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobState, NodeId, Role
 from fawkes.policy import compile_policy
 from fawkes.sim.events.steps import Delays
 from fawkes.sim.world import SimWorld
@@ -115,31 +116,24 @@ def take_over(store: MemoryStore, steps: int, world: SimWorld) -> Checked:
     first = entries[0].event
     assert isinstance(first, Started)
     now_us = max(world.now_us, new.state.now_us)
-    new.step(
-        Started(
-            at_us=now_us,
-            version=first.version,
-            pool=first.pool,
-            epoch=2,
-            controller="controller-2",
-            settings=first.settings,
-            nodes=first.nodes,
-            policy=first.policy,
-            admission=first.admission,
-        )
-    )
+    new.step(replace(first, at_us=now_us, epoch=2, controller="controller-2"))
     new.run()
     return new
 
 
-def outcome(run: Checked) -> dict[JobId, JobLife]:
-    """How each job ended; the one that somebody takes back may have been quicker."""
-    lives = {
-        change.state.id: change.state.life
+def last_states(run: Checked) -> dict[JobId, JobState]:
+    """Each job as it was seen last."""
+    return {
+        change.state.id: change.state
         for entry in run.store.entries()
         for change in entry.decision.changes
         if isinstance(change, PutJob)
     }
+
+
+def outcome(run: Checked) -> dict[JobId, JobLife]:
+    """How each job ended; the one that somebody takes back may have been quicker."""
+    lives = {name: job.life for name, job in last_states(run).items()}
     assert lives.pop(JobId("a-3")) in (JobLife.CANCELLED, JobLife.SUCCEEDED)
     return lives
 
@@ -232,10 +226,6 @@ def test_a_controller_that_dies_while_one_is_called_off(at_s: int, left: bool) -
 
 def outcome_of(run: Checked) -> tuple[JobLife, dict[str, str]]:
     """How the job ended, and how the MR-clusters stand that are there."""
-    (job,) = {
-        change.state.life
-        for entry in run.store.entries()
-        for change in entry.decision.changes
-        if isinstance(change, PutJob) and change.state.life in ENDED_JOBS
-    }
-    return job, {name: state.life.value for name, state in run.state.clusters.items()}
+    (job,) = last_states(run).values()
+    assert job.life in ENDED_JOBS
+    return job.life, {name: state.life.value for name, state in run.state.clusters.items()}

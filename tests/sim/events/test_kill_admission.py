@@ -10,17 +10,17 @@ from functools import cache
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.decision import PutJob, PutLearned
+from fawkes.core.values.decision import PutLearned
 from fawkes.core.values.events import Event, ReleaseAsked
 from fawkes.core.values.lifecycle import ENDED_JOBS
-from fawkes.core.values.model import ClusterId, JobLife, JobState, Role
+from fawkes.core.values.model import ClusterId, JobLife, Role
 from fawkes.engine import replay
 from fawkes.policy import compile_policy
 from fawkes.policy.admission import compile_admission
 from fawkes.sim.events.steps import Delays
 from fawkes.sim.world import SimWorld
 from fawkes.store.memory import MemoryStore
-from tests.sim.events.test_kill import AWAY_S, Mortal, take_over
+from tests.sim.events.test_kill import AWAY_S, Mortal, last_states, take_over
 from tests.support.pools import Checked, admission, request, settings, started, submit
 from tests.support.scripts import Mishaps
 
@@ -61,15 +61,6 @@ def recorded() -> Mortal:
     run = Mortal(world(), MemoryStore())
     run.run()
     return run
-
-
-def last_states(run: Checked) -> dict[str, JobState]:
-    return {
-        change.state.id: change.state
-        for entry in run.store.entries()
-        for change in entry.decision.changes
-        if isinstance(change, PutJob)
-    }
 
 
 def world_of(run: Checked) -> SimWorld:

@@ -64,6 +64,8 @@ class Bench:
             assert job.reduces_waiting + len(job.running) - maps + job.reduces_done == job.profile.reduces
 
     def took_s(self, name: str = "j") -> float:
+        """How long a job took, after all that still happens."""
+        self.run()
         end = self.cluster.ended[JobId(name), 1]
         assert end.progress is Progress.SUCCEEDED
         return (end.finished_us - end.started_us) / SECOND_US
@@ -74,14 +76,12 @@ class Bench:
 def test_tasks_of_one_length_run_in_waves(maps: int, nodes: int, seconds: int) -> None:
     bench = Bench(core=nodes)
     bench.submit(maps=maps, map_us=seconds * SECOND_US)
-    bench.run()
     assert bench.took_s() == ceil(maps / (2 * nodes)) * seconds
 
 
 def test_reduces_wait_for_the_last_map_and_fetch_before_they_reduce() -> None:
     bench = Bench(replace(PLAIN, network_bytes_s=10.0), core=2)
     bench.submit(maps=4, map_us=10 * SECOND_US, map_output_bytes=50, reduces=2, reduce_us=5 * SECOND_US)
-    bench.run()
     # 200 bytes at 2 x 10 bytes/s, after the maps: containers go to these first.
     assert bench.took_s() == pytest.approx(10 + 10 + 5)
 
@@ -89,7 +89,6 @@ def test_reduces_wait_for_the_last_map_and_fetch_before_they_reduce() -> None:
 def test_a_job_has_a_beginning_and_an_end() -> None:
     bench = Bench(replace(PLAIN, job_begin_us=7 * SECOND_US, job_end_us=4 * SECOND_US), core=1)
     bench.submit(maps=2, map_us=10 * SECOND_US)
-    bench.run()
     assert bench.took_s() == 21
 
 
@@ -111,7 +110,6 @@ def test_a_gang_starts_again_as_a_whole_when_it_loses_a_node() -> None:
     (job,) = bench.cluster.jobs.values()
     bench.cluster.leave(next(iter(job.running)).node.name)
     assert (len(job.running), job.maps_waiting) == (4, 0)
-    bench.run()
     assert bench.took_s() == 16
 
 
@@ -121,7 +119,6 @@ YARN = replace(PLAIN, slots=2, master_share=0.5, job_begin_us=3 * SECOND_US)
 def test_an_application_master_holds_a_slot_as_long_as_its_job() -> None:
     bench = Bench(YARN, core=2)
     bench.submit(maps=6, map_us=10 * SECOND_US)
-    bench.run()
     # Three of the four slots are left for six maps.
     assert bench.took_s() == 3 + 2 * 10
     assert [node.maps_free for node in bench.cluster.nodes.values()] == [2, 2]
@@ -145,7 +142,6 @@ def test_a_job_whose_application_master_is_lost_begins_again_and_keeps_its_maps(
     assert job.maps_done == 3
     bench.flows.now_us = 14 * SECOND_US
     bench.cluster.leave(job.master.name)
-    bench.run()
     # It begins again on the other node for 3 s; the last map runs anew.
     assert bench.took_s() == 14 + 3 + 10
 
@@ -165,7 +161,6 @@ def test_tasks_start_before_their_work_and_longer_in_a_crowd(maps: int, shared: 
     of = replace(PLAIN, slots=4, cores=2.0, shared_cores=shared, task_start_us=1_500_000, task_start_cpu_us=2_000_000)
     bench = Bench(of, core=2)
     bench.submit(maps=maps, map_us=10 * SECOND_US)
-    bench.run()
     assert bench.took_s() == pytest.approx(expected_s)
 
 
@@ -176,7 +171,6 @@ def test_reduces_start_as_well_and_jobs_begin_beside_tasks_that_start() -> None:
     bench.run(until_s=6)
     bench.flows.now_us = 6 * SECOND_US
     bench.submit("second", maps=1, map_us=SECOND_US)
-    bench.run()
     # On one core: the first map starts until 10 s beside a job that begins, which has until 12 s for its other 2.
     assert bench.took_s("first") == pytest.approx(6 + 4 + 10 + 2 + 3)
     assert bench.took_s("second") == pytest.approx(6 + 2 + 1)
@@ -186,7 +180,6 @@ def test_cores_are_shared_by_those_who_compute_and_not_by_those_who_sleep() -> N
     bench = Bench(replace(PLAIN, slots=4, cores=1.0), core=1)
     bench.submit("sleeps", maps=2, map_us=10 * SECOND_US)
     bench.submit("computes", maps=2, map_cpu_us=10 * SECOND_US)
-    bench.run()
     assert (bench.took_s("sleeps"), bench.took_s("computes")) == (10, 20)
 
 
@@ -197,7 +190,6 @@ def test_killed_tasks_run_again_elsewhere(role: str) -> None:
     bench.run(until_s=6)
     bench.flows.now_us = 6 * SECOND_US
     bench.cluster.leave(NodeId(f"{role}-000"))
-    bench.run()
     assert bench.took_s() == 20
     assert bench.cluster.tasks_done == 4
 
@@ -216,7 +208,6 @@ def test_tasks_of_a_node_that_computes_no_more_run_again_elsewhere_and_its_data_
     assert (before.slots_total, after.slots_total) == (4, 2)
     assert after.node_bytes == before.node_bytes == {name: 10**9}
     assert after.storage_bytes == before.storage_bytes
-    bench.run()
     assert bench.took_s() == 20
     assert bench.cluster.tasks_done == 4
 
@@ -227,7 +218,6 @@ def test_a_node_that_computes_no_more_computes_again_when_it_is_needed_again() -
     bench.cluster.stop_tasks(name)
     bench.cluster.join(name, Role.TRANSIENT_CORE)
     bench.submit(maps=4, map_us=10 * SECOND_US)
-    bench.run()
     assert bench.took_s() == 10
     assert bench.cluster.read().slots_total == 4
 
@@ -242,7 +232,6 @@ def test_finished_maps_whose_output_left_run_again_while_reduces_need_it() -> No
     # The reduce runs now and has fetched what there was: what leaves is missed no more.
     bench.run(until_s=12)
     bench.cluster.leave(NodeId("transient-000"))
-    bench.run()
     assert bench.took_s() == 15
 
     lost = Bench(core=1, transient=1)
@@ -250,7 +239,6 @@ def test_finished_maps_whose_output_left_run_again_while_reduces_need_it() -> No
     lost.run(until_s=12)
     lost.flows.now_us = 12 * SECOND_US
     lost.cluster.leave(NodeId("transient-000"))
-    lost.run()
     # One container has the fifth map until 20; the reduce gives the other one to a lost map until 22; the second lost
     # map runs from 20 to 30, and then the reduce.
     assert lost.took_s() == 35
@@ -267,7 +255,6 @@ def test_a_reduce_that_is_killed_after_the_nodes_of_its_maps_have_left_has_them_
     bench.flows.now_us = 14 * SECOND_US
     bench.cluster.leave(NodeId("transient-000"))
     assert bench.cluster.tasks_done == 1
-    bench.run()
     # The core node reduces until 19, has the two maps until 39, and then the other reduce.
     assert bench.took_s() == 48
     assert bench.cluster.tasks_done == 5
@@ -279,7 +266,6 @@ def test_reduces_that_hold_all_containers_make_way_for_maps_that_run_again() -> 
     bench.run(until_s=10)
     bench.flows.now_us = 11 * SECOND_US
     bench.cluster.leave(NodeId("transient-000"))
-    bench.run()
     assert bench.took_s() < 60
 
 
@@ -298,7 +284,6 @@ def sort_s(core: int, role: Role, others: int, reduces: int, sites: int = 1, of:
         reduce_cpu_us=2 * GB // reduces,
         output_bytes=200 * GB // reduces,
     )
-    bench.run()
     return bench.took_s()
 
 
@@ -330,7 +315,6 @@ def test_replicas_of_what_is_written_cross_the_link() -> None:
         for at in range(4):
             bench.cluster.join(NodeId(f"n{at}"), Role.CORE, site=f"site{at % sites}")
         bench.submit(maps=1, map_us=SECOND_US, reduces=10, output_bytes=100)
-        bench.run()
         took[sites] = bench.took_s()
     assert took[1] == pytest.approx(1)
     assert took[2] == pytest.approx(1 + 10 * 100 * 2 / 2, rel=0.01)
@@ -354,7 +338,6 @@ def test_reduces_do_not_wait_for_disks_that_have_left() -> None:
     bench.flows.now_us = 41 * SECOND_US
     assert any(task.phase is Phase.FETCH for job in bench.cluster.jobs.values() for task in job.running)
     bench.cluster.leave(NodeId("transient_core-000"))
-    bench.run()
     assert bench.took_s() > 41
 
 

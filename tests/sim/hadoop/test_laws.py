@@ -32,26 +32,15 @@ one_map = st.builds(
     map_read_bytes=sizes,
     output_bytes=sizes,
 )
-one_map_and_reduce = st.builds(
-    Profile,
-    maps=st.just(1),
-    reduces=st.just(1),
-    map_cpu_us=times,
-    map_read_bytes=sizes,
-    map_output_bytes=sizes,
-    reduce_cpu_us=times,
-    output_bytes=sizes,
-)
-jobs = st.builds(
-    Profile,
-    maps=st.integers(1, 60),
-    reduces=st.integers(0, 12),
-    map_cpu_us=times,
-    map_read_bytes=sizes,
-    map_output_bytes=sizes,
-    reduce_cpu_us=times,
-    output_bytes=sizes,
-)
+work = {
+    "map_cpu_us": times,
+    "map_read_bytes": sizes,
+    "map_output_bytes": sizes,
+    "reduce_cpu_us": times,
+    "output_bytes": sizes,
+}
+one_map_and_reduce = st.builds(Profile, maps=st.just(1), reduces=st.just(1), **work)
+jobs = st.builds(Profile, maps=st.integers(1, 60), reduces=st.integers(0, 12), **work)
 roles = st.sampled_from([Role.TRANSIENT, Role.TRANSIENT_CORE])
 
 

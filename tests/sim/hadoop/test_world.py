@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 import pytest
 
@@ -47,6 +49,8 @@ from tests.support.scripts import Mishaps
 
 A = ClusterId("a")
 N1, N2 = NodeId("n1"), NodeId("n2")
+FIRST = {N1: Member(Goal.SERVING, Role.CORE, 1)}
+E = TypeVar("E", bound=Event)
 CLOSED = {"closed": [{"path": "/output/x", "bytes": 5, "client": "", "host": ""}], "closed_count": 1}
 
 
@@ -57,12 +61,18 @@ def world(**faults: list[str | None]) -> SimWorld:
 def deployed(**faults: list[str | None]) -> SimWorld:
     """One MR-cluster on one core node, with one transient node beside it."""
     simulated = world(**faults)
-    members = {N1: Member(Goal.SERVING, Role.CORE, 1)}
-    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
-    assert isinstance(answer(simulated), Done)
-    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
-    assert isinstance(answer(simulated), NodeObserved)
+    deploy(simulated)
+    after(simulated, Host(N2, A, Role.TRANSIENT, 1), NodeObserved)
     return simulated
+
+
+def deploy(
+    simulated: SimWorld, members: Mapping[NodeId, Member] = FIRST, master: NodeId = N1, replication: int = 3
+) -> None:
+    """The MR-cluster comes up on these nodes, by default on one core node."""
+    cores = [node for node, member in members.items() if member.role is Role.CORE]
+    spec = ClusterSpec(id=A, min_nodes=len(cores), replication=replication)
+    after(simulated, Deploy(A, 1, spec, members, master), Done)
 
 
 def answer(simulated: SimWorld) -> Event | None:
@@ -70,6 +80,19 @@ def answer(simulated: SimWorld) -> Event | None:
     while isinstance(event := simulated.next_event(), Sampled):
         pass
     return event
+
+
+def heard(simulated: SimWorld, kind: type[E]) -> E:
+    """The next event that is no reading, which is of this kind."""
+    event = answer(simulated)
+    assert isinstance(event, kind), event
+    return event
+
+
+def after(simulated: SimWorld, effect: Effect, kind: type[E]) -> E:
+    """The next event once an effect was begun, which is of this kind."""
+    simulated.start([effect])
+    return heard(simulated, kind)
 
 
 def verdict(event: Event | None) -> AttemptVerdict | None:
@@ -82,9 +105,7 @@ def test_what_clients_hold_open_is_closed_for_a_save_and_told_once() -> None:
     simulated = deployed()
     simulated.users.open_files[A] = {"/output/x": 5}
     for version, close_us, facts in ((2, 0, {}), (3, 1, CLOSED), (4, 1, {})):
-        simulated.start([Save(A, version, close_us=close_us)])
-        done = answer(simulated)
-        assert isinstance(done, Done)
+        done = after(simulated, Save(A, version, close_us=close_us), Done)
         assert done.facts == facts
 
 
@@ -102,9 +123,7 @@ def last_reading(simulated: SimWorld) -> Sampled:
 def test_a_newer_goal_replaces_the_older_one() -> None:
     simulated = deployed()
     simulated.start([Host(N2, A, None, 1)])
-    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
-    event = answer(simulated)
-    assert isinstance(event, NodeObserved)
+    event = after(simulated, Host(N2, A, Role.TRANSIENT, 1), NodeObserved)
     assert event.condition is Condition.SERVING
     assert answer(simulated) is None
 
@@ -118,7 +137,7 @@ def test_the_timer_goes_off_once_at_the_latest_time_that_was_set() -> None:
 
 
 GOALS: dict[str, Effect] = {
-    "deploy": Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), {N1: Member(Goal.SERVING, Role.CORE, 1)}, N1),
+    "deploy": Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), FIRST, N1),
     "load": Load(A, 2),
     "join": Host(N2, A, Role.TRANSIENT, 1),
     "clean": Host(N2, A, None, 1),
@@ -152,8 +171,7 @@ def test_nodes_that_come_to_shared_cores_take_their_part_of_them(
 ) -> None:
     of = replace(PLAIN, cores=2.0, shared_cores=shared, join_cpu_us=join_cpu_s * SECOND_US)
     simulated = SimWorld(until_us=1000 * SECOND_US, constants=of, engine=engine)
-    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), {N1: Member(Goal.SERVING, Role.CORE, 1)}, N1)])
-    assert isinstance(answer(simulated), Done)
+    deploy(simulated)
     simulated.start([Host(NodeId(f"n{number + 2}"), A, Role.TRANSIENT, 1) for number in range(nodes)])
     assert joined_s(simulated) == expected
 
@@ -162,8 +180,7 @@ def test_nodes_that_come_to_shared_cores_take_their_part_of_them(
 def test_a_node_that_is_called_off_while_it_comes_serves_nobody(engine: Engine) -> None:
     of = replace(PLAIN, cores=2.0, shared_cores=True, join_cpu_us=8 * SECOND_US)
     simulated = SimWorld(until_us=1000 * SECOND_US, constants=of, engine=engine)
-    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), {N1: Member(Goal.SERVING, Role.CORE, 1)}, N1)])
-    assert isinstance(answer(simulated), Done)
+    deploy(simulated)
     simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
     simulated.start([Host(N2, A, None, 2)])
     assert joined_s(simulated) == []
@@ -189,8 +206,7 @@ def test_an_attempt_runs_once_however_often_it_is_asked_for() -> None:
     for _ in range(2):
         simulated.start([job()])
         assert verdict(answer(simulated)) == AttemptVerdict(Progress.RUNNING)
-    event = answer(simulated)
-    assert isinstance(event, AttemptSeen)
+    event = heard(simulated, AttemptSeen)
     assert verdict(event) == AttemptVerdict(Progress.SUCCEEDED)
     assert [app.started_us for app in event.seen.applications or ()] == [19 * SECOND_US]
     simulated.start([job()])
@@ -224,8 +240,7 @@ def test_masters_notice_a_dead_node_only_when_its_heartbeats_have_failed_to_come
     simulated = deployed()
     lost_us = simulated.now_us + 5 * SECOND_US
     simulated.lose(N2, lost_us)
-    event = answer(simulated)
-    assert isinstance(event, NodeSeen)
+    event = heard(simulated, NodeSeen)
     assert (event.node, event.generation, event.at_us) == (N2, 1, lost_us + simulated.delays.detect_us)
     assert (event.sight.compute, event.sight.stored) == (Compute.LOST, Stored.DEAD)
     assert event.sight.asked_us == event.at_us
@@ -234,12 +249,9 @@ def test_masters_notice_a_dead_node_only_when_its_heartbeats_have_failed_to_come
 def test_a_node_that_restarts_before_its_masters_miss_it_says_so_itself() -> None:
     simulated = deployed()
     simulated.lose(N2, simulated.now_us, simulated.now_us + 5 * SECOND_US)
-    back = answer(simulated)
-    assert isinstance(back, NodeSeen)
+    back = heard(simulated, NodeSeen)
     assert (back.sight.stored, back.sight.gone) == (Stored.IN_SERVICE, ("datanode", "nodemanager"))
-    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
-    event = answer(simulated)
-    assert isinstance(event, NodeObserved)
+    event = after(simulated, Host(N2, A, Role.TRANSIENT, 1), NodeObserved)
     assert event.condition is Condition.SERVING
     assert answer(simulated) is None
 
@@ -256,12 +268,10 @@ def test_masters_without_power_are_silent_at_once_and_notice_nobody_until_they_a
     gone = ("namenode", "resourcemanager")
     back_us = lost_us + 90 * SECOND_US
     assert answer(simulated) == MastersSeen(at_us=back_us, cluster=A, error=why, silent="namenode", gone=gone)
-    assert isinstance(answer(simulated), Woke)
-    simulated.start([Host(N1, A, Role.CORE, 1)])
-    assert isinstance(answer(simulated), NodeObserved)
+    heard(simulated, Woke)
+    after(simulated, Host(N1, A, Role.CORE, 1), NodeObserved)
     assert answer(simulated) == MastersSeen(at_us=simulated.now_us, cluster=A)
-    event = answer(simulated)
-    assert isinstance(event, NodeSeen)
+    event = heard(simulated, NodeSeen)
     assert (event.node, event.sight.stored) == (N2, Stored.DEAD)
 
 
@@ -269,18 +279,14 @@ def test_a_node_without_power_answers_nobody_until_it_is_back() -> None:
     simulated = deployed()
     simulated.lose(N2, simulated.now_us, simulated.now_us + 60 * SECOND_US)
     for role in (None, Role.TRANSIENT):
-        simulated.start([Host(N2, A, role, 1)])
-        event = answer(simulated)
-        assert isinstance(event, NodeObserved)
+        event = after(simulated, Host(N2, A, role, 1), NodeObserved)
         assert (event.condition, event.error) == (Condition.FAILED, "no answer")
     simulated.start([Membership(A, 2, {n: Member(Goal.SERVING, Role.CORE, 1) for n in (N1, N2)})])
     answer(simulated)
     assert set(simulated.clusters[A].nodes) == {N1}
     while simulated.now_us < 80 * SECOND_US:
         simulated.next_event()
-    simulated.start([Host(N2, A, Role.TRANSIENT, 1)])
-    event = answer(simulated)
-    assert isinstance(event, NodeObserved)
+    event = after(simulated, Host(N2, A, Role.TRANSIENT, 1), NodeObserved)
     assert event.condition is Condition.SERVING
 
 
@@ -288,10 +294,8 @@ def test_a_free_node_that_lost_its_power_is_seen_when_a_cluster_gets_it() -> Non
     simulated = world()
     simulated.lose(N1, 0)
     members = {node: Member(Goal.SERVING, Role.CORE, 1) for node in (N1, N2)}
-    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=2), members, N2)])
-    assert isinstance(answer(simulated), Done)
-    event = answer(simulated)
-    assert isinstance(event, NodeSeen)
+    deploy(simulated, members, N2)
+    event = heard(simulated, NodeSeen)
     assert (event.node, event.sight.compute, event.sight.stored) == (N1, Compute.LOST, Stored.DEAD)
     assert set(simulated.clusters[A].nodes) == {N2}
 
@@ -300,15 +304,13 @@ def test_a_node_that_leaves_is_empty_when_hdfs_looks() -> None:
     simulated = SimWorld(until_us=1000 * SECOND_US, constants=replace(DAS4, job_begin_us=0))
     members = {node: Member(Goal.SERVING, Role.TRANSIENT_CORE, 1) for node in (N1, N2)}
     members[N1] = Member(Goal.SERVING, Role.CORE, 1)
-    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
-    answer(simulated)
+    deploy(simulated, members)
     cluster = simulated.clusters[A]
     assert isinstance(cluster, SimCluster)
     cluster.stored[N2] = 10**9
     simulated.start([Membership(A, 2, {**members, N2: Member(Goal.EVACUATING, Role.TRANSIENT_CORE, 1)})])
     answer(simulated)
-    event = answer(simulated)
-    assert isinstance(event, NodeSeen)
+    event = heard(simulated, NodeSeen)
     # Copied at about 24 s: deployed at 12 s, 1 GB at 90 MB/s.
     assert (event.sight.stored, simulated.now_us) == (Stored.LEFT, 30 * SECOND_US)
     assert unsafe(event.sight.blocks, Proof(()), since_us=24 * SECOND_US) == ""
@@ -318,16 +320,13 @@ def test_a_node_with_data_computes_no_more_when_its_time_to_drain_is_over() -> N
     """Its NodeManager has left: what still ran there runs again elsewhere, however long its blocks take."""
     simulated = world()
     members = {node: Member(Goal.SERVING, Role.CORE, 1) for node in (N1, N2)}
-    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=2), members, N1)])
-    answer(simulated)
+    deploy(simulated, members)
     simulated.start([job()])
     assert verdict(answer(simulated)) == AttemptVerdict(Progress.RUNNING)
     cluster = simulated.clusters[A]
     assert cluster.busy_us(N2) > SECOND_US
-    simulated.start([Membership(A, 2, {**members, N2: Member(Goal.DRAINING, Role.CORE, 1, leave_us=0)})])
-    assert isinstance(answer(simulated), Done)
-    event = answer(simulated)
-    assert isinstance(event, NodeSeen)
+    after(simulated, Membership(A, 2, {**members, N2: Member(Goal.DRAINING, Role.CORE, 1, leave_us=0)}), Done)
+    event = heard(simulated, NodeSeen)
     assert (event.sight.compute, event.sight.stored) == (Compute.LEFT, Stored.IN_SERVICE)
     assert cluster.busy_us(N2) == 0
     assert N2 in cluster.nodes, "its blocks are where they were"
@@ -337,14 +336,13 @@ def stored(*, power: bool) -> SimWorld:
     """One MR-cluster without replicas: its transient-core node has the only ones, with or without power."""
     simulated = SimWorld(until_us=1000 * SECOND_US, constants=replace(DAS4, job_begin_us=0))
     members = {N1: Member(Goal.SERVING, Role.CORE, 1), N2: Member(Goal.SERVING, Role.TRANSIENT_CORE, 1)}
-    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1, replication=1), members, N1)])
-    answer(simulated)
+    deploy(simulated, members, replication=1)
     cluster = simulated.clusters[A]
     assert isinstance(cluster, SimCluster)
     cluster.stored[N2] = 10**9
     if not power:
         simulated.lose(N2, simulated.now_us, simulated.now_us + 90 * SECOND_US)
-        assert isinstance(answer(simulated), NodeSeen)
+        heard(simulated, NodeSeen)
     return simulated
 
 
@@ -354,9 +352,7 @@ def test_the_only_replicas_die_with_their_node_unless_a_proof_is_asked_for(asked
     assert simulated.only_here == {N2: A}
     while simulated.now_us < 120 * SECOND_US:
         simulated.next_event()
-    simulated.start([Host(N2, A, None, 1, proof=Proof(()) if asked_for else None)])
-    event = answer(simulated)
-    assert isinstance(event, NodeObserved)
+    event = after(simulated, Host(N2, A, None, 1, proof=Proof(()) if asked_for else None), NodeObserved)
     if asked_for:
         assert (event.condition, simulated.destroyed) == (Condition.HELD, [])
         assert N2 in event.error
@@ -368,9 +364,7 @@ def test_what_only_a_dead_node_has_is_there_again_with_its_daemons() -> None:
     simulated = stored(power=False)
     while simulated.now_us < 120 * SECOND_US:
         simulated.next_event()
-    simulated.start([Host(N2, A, Role.TRANSIENT_CORE, 1, leaving=True)])
-    event = answer(simulated)
-    assert isinstance(event, NodeObserved)
+    event = after(simulated, Host(N2, A, Role.TRANSIENT_CORE, 1, leaving=True), NodeObserved)
     assert (event.condition, simulated.only_here) == (Condition.SERVING, {})
     assert N2 not in simulated.clusters[A].nodes, "its DataNode alone runs"
 
@@ -386,9 +380,7 @@ def test_what_is_stored_of_an_older_hand_over_is_refused() -> None:
     simulated = deployed()
     simulated.start([Host(N2, A, Role.TRANSIENT, 3)])
     answer(simulated)
-    simulated.start([Host(N2, A, None, 2)])
-    event = answer(simulated)
-    assert isinstance(event, NodeObserved)
+    event = after(simulated, Host(N2, A, None, 2), NodeObserved)
     assert (event.condition, event.generation) == (Condition.FAILED, 2)
 
 
@@ -423,21 +415,17 @@ def test_a_mr_cluster_is_gone_with_its_last_node_and_a_new_one_has_no_past() -> 
         simulated.start([Host(node, A, None, 1)])
         answer(simulated)
     assert A not in simulated.clusters
-    members = {N1: Member(Goal.SERVING, Role.CORE, 2)}
-    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
-    answer(simulated)
+    deploy(simulated, {N1: Member(Goal.SERVING, Role.CORE, 2)})
     assert simulated.clusters[A].tasks_done == 0
     assert not simulated.clusters[A].jobs
 
 
 def test_a_deployment_that_is_called_off_brings_nothing_up() -> None:
     simulated = world()
-    members = {N1: Member(Goal.SERVING, Role.CORE, 1)}
-    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), members, N1)])
+    simulated.start([Deploy(A, 1, ClusterSpec(id=A, min_nodes=1), FIRST, N1)])
     simulated.start([Retire(A, 2), Host(N1, A, None, 1)])
     assert answer(simulated) == Done(at_us=750_000, effect="cluster:a", version=2)
-    event = answer(simulated)
-    assert isinstance(event, NodeObserved)
+    event = heard(simulated, NodeObserved)
     assert (event.node, event.condition) == (N1, Condition.CLEAN)
     assert answer(simulated) is None
     assert (simulated.clusters, simulated.hosts) == ({}, {})
@@ -454,8 +442,7 @@ def test_a_load_that_is_called_off_leaves_the_storage_to_others(engine: Engine) 
         simulated.start([Deploy(name, 1, spec, {node: Member(Goal.SERVING, Role.CORE, 1)}, node)])
         answer(simulated)
     simulated.start([Load(name, 2) for name in names])
-    simulated.start([WakeAt(simulated.now_us + SECOND_US)])
-    assert isinstance(answer(simulated), Woke)
+    after(simulated, WakeAt(simulated.now_us + SECOND_US), Woke)
     simulated.start([Retire(A, 3), Host(N1, A, None, 1)])
     stopped, event = answer(simulated), answer(simulated)
     assert isinstance(stopped, Done)
@@ -463,8 +450,7 @@ def test_a_load_that_is_called_off_leaves_the_storage_to_others(engine: Engine) 
     assert isinstance(event, NodeObserved)
     assert event.condition is Condition.CLEAN
     assert set(simulated.clusters) == {"b"}
-    done = answer(simulated)
-    assert isinstance(done, Done)
+    done = heard(simulated, Done)
     assert done.effect == "cluster:b"
     assert answer(simulated) is None
 
