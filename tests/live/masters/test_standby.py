@@ -12,7 +12,8 @@ from fawkes.core.values.events import Event, StandbySeen
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.masters.standby import LatestEdit, StandbyWatch
-from tests.live.pair_site import OLD, THIRD, TO, PairSite
+from tests.live.masters_site import OLD, THIRD, TO
+from tests.live.pair_site import PairSite
 
 pytestmark = pytest.mark.slow
 
