@@ -9,7 +9,6 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from fawkes.live.wire.crc import ChecksumKind, HdfsDigest
 from fawkes.live.wire.rest import Deadline, UnreadableError, close_session
 from fawkes.live.wire.webhdfs import Block, FolderSummary, Hdfs, HdfsFailedError, HdfsFile, read_mark
 from tests.live.fake_hdfs import DATANODES, FakeHdfs, running
+from tests.support.web import LastingRequest, LastingServer, serving
 
 BLOCK = 1024
 
@@ -259,45 +259,23 @@ def test_proxies_of_the_environment_are_not_used(server: FakeHdfs, hdfs: Hdfs, m
     assert b"".join(hdfs.read("/in/a")) == b"data"
 
 
-class Odd(BaseHTTPRequestHandler):
+class Odd(LastingRequest):
     """A NameNode that answers every question with what ``server.answer`` does."""
 
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
+    def answer(self) -> None:
         self.server.answer(self)  # type: ignore[attr-defined]
-
-    def do_PUT(self) -> None:
-        self.do_GET()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        pass
 
 
 @contextmanager
 def odd(answer: Callable[[Odd], None], patience_s: float = 20.0) -> Iterator[Hdfs]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Odd)
-    server.daemon_threads, server.block_on_close = True, False
+    server = LastingServer(("127.0.0.1", 0), Odd)
     server.answer = answer  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with serving(server):
         yield Hdfs(f"http://127.0.0.1:{server.server_port}", "hadoop", patience_s=patience_s)
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def body(data: bytes, code: int = 200, **headers: str) -> Callable[[Odd], None]:
-    def answer(handler: Odd) -> None:
-        handler.send_response(code)
-        for key, value in {"content-length": str(len(data)), **headers}.items():
-            handler.send_header(key.replace("_", "-"), value)
-        handler.end_headers()
-        handler.wfile.write(data)
-
-    return answer
+    return lambda handler: handler.send(data, code, **headers)
 
 
 def asks(hdfs: Hdfs) -> list[Callable[[], object]]:
