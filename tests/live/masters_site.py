@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from fawkes.config.clusters.details import ClusterDetails
-from fawkes.core.values.effects import ArmStandby, Deploy, Goal, LookAtMasters, Member, MoveMasters
+from fawkes.core.values.effects import ArmStandby, Deploy, LookAtMasters, MoveMasters
 from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, NodeId, Promise, Role, Standby
 from fawkes.live.clusters.given import GivenNotes
 from fawkes.live.clusters.membership import MembershipKeeper
@@ -25,6 +25,7 @@ from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Lease
 from playbooks import hadoop, node
 from playbooks import lease as leases
+from tests.live.played import core
 
 C = ClusterId("c-1")
 OLD, TO, THIRD = NODES = tuple(NodeId(f"node0{n}") for n in (1, 2, 3))
@@ -72,10 +73,9 @@ class MastersSite:
     ) -> None:
         self.ground, self.setup, self.nodes, self.standby = ground, setup, nodes, standby
         self.clusters = Clusters()
-        members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in nodes}
         promise = Promise.KEPT if standby is None else Promise.STANDBY
         spec = ClusterSpec(id=C, min_nodes=3, details=ClusterDetails().plain(), masters=promise)
-        self.clusters.deploying(Deploy(C, 1, spec, members, OLD, standby))
+        self.clusters.deploying(Deploy(C, 1, spec, core(*nodes), OLD, standby))
         self.clusters.mark(C, ready=True)
         membership = MembershipKeeper(ground, self.clusters, setup, workers_s=10.0)
         self.pair, keeper = NameNodePair(ground, setup), cast(Keeper, copies)

@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from fawkes.base.errors import ElsewhereError, FawkesError, FullError, NodeRefusedError, RefusedError
 from fawkes.core.values.effects import (
@@ -52,6 +51,7 @@ from fawkes.live.eyes.watch import Watch
 from fawkes.live.hadoop.releases import MissingReleaseError
 from fawkes.live.jobs.jobs import Jobs
 from fawkes.live.jobs.leaving import LeavingTasks, OfTasks
+from fawkes.live.masters.moving import MastersMover
 from fawkes.live.masters.succession import GoneError, StayError, UntouchedError
 from fawkes.live.nodes.clusters import Clusters
 from fawkes.live.nodes.ground import Ground
@@ -62,16 +62,6 @@ _log = logging.getLogger(__name__)
 
 OfCluster = Deploy | Load | Save | Retire | Survey | Membership | LookAtMasters | MoveMasters | ArmStandby
 """Goals of an MR-cluster that end as `Done` or `Failed` with its version."""
-
-
-class MasterHands(Protocol):
-    """The parts that look at masters and move them."""
-
-    def reach(self, effect: LookAtMasters | MoveMasters | ArmStandby, current: Callable[[], bool]) -> Facts | None:
-        """The facts by which the goal ends, all of them fresh; FawkesError when it cannot be reached now.
-
-        None when a newer goal came. A move that is run again finishes what was begun.
-        """
 
 
 @dataclass(frozen=True)
@@ -86,7 +76,7 @@ class Hands:
     survey: Callable[[Survey], Facts]
     count_work: Callable[[CountWork], Facts]
     room: Callable[[AwaitRoom, Callable[[], bool]], Facts | None]
-    masters: MasterHands
+    masters: MastersMover
     leaving: LeavingTasks
 
 

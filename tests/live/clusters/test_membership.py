@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import FawkesError, HostError
-from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.effects import Goal, Member, Membership
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role, Standby
+from fawkes.core.values.model import ClusterId, NodeId, Role, Standby
 from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.hadoop.orders import AddressedOrder
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
@@ -21,7 +20,7 @@ from fawkes.live.wire.hadoop_rpc import Order
 from fawkes.live.wire.masters import DEAD, LEFT, StorageNode
 from fawkes.live.wire.rest import UnreadableError
 from fawkes.playbook import Facts, Script
-from tests.live.played import CARRIED_OUT, Call, PlayedGround, PlayedSetup
+from tests.live.played import CARRIED_OUT, Call, PlayedGround, PlayedSetup, core, live_cluster
 
 C = ClusterId("c")
 MASTER, WORKER, NEW = NodeId("node01"), NodeId("node02"), NodeId("node03")
@@ -108,7 +107,7 @@ class Place(PlayedGround, PlayedSetup):
 
 
 def effect(version: int, *nodes: NodeId) -> Membership:
-    return Membership(C, version, {node: Member(Goal.SERVING, Role.CORE, 1) for node in nodes})
+    return Membership(C, version, core(*nodes))
 
 
 @pytest.fixture(autouse=True)
@@ -135,8 +134,7 @@ def place() -> Place:
 def keep(place: Place) -> MembershipKeeper:
     """The keeper of one MR-cluster, whose members have all served when the test begins."""
     clusters = Clusters()
-    spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
-    clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, effect(1, MASTER, WORKER).members))
+    clusters._put(live_cluster(C, MASTER, core(MASTER, WORKER)))
     keep = MembershipKeeper(place, clusters, place, workers_s=10)
     keep._former.trust(C, [(node, 1) for node in (MASTER, WORKER)])
     return keep
@@ -324,10 +322,7 @@ def test_doors_that_could_not_be_opened_are_opened_later(keep: MembershipKeeper,
 def test_masters_that_hang_hold_up_no_lists_but_their_own(keep: MembershipKeeper, place: Place) -> None:
     place.answers = True
     keep._clusters.mark(C, ready=True)
-    other = ClusterId("d")
-    spec = ClusterSpec(id=other, min_nodes=1, replication=1, details=ClusterDetails().plain())
-    members = {NEW: Member(Goal.SERVING, Role.CORE, 1)}
-    keep._clusters._put(LiveCluster(spec, ClusterDetails(), NEW, members, ready=True))
+    keep._clusters._put(live_cluster("d", NEW, ready=True))
     other_told = threading.Event()
     in_time: list[bool] = []
     place.meanwhile = {NEW: other_told.set, MASTER: lambda: in_time.append(other_told.wait(20))}

@@ -12,9 +12,8 @@ from typing import Any, BinaryIO, cast
 import pytest
 
 from fawkes.base.errors import FawkesError, HostError, RefusedError, UserError
-from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.effects import Goal, LookAtMasters, Member
-from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, NodeId, Role
+from fawkes.core.values.model import ClusterId, Facts, NodeId, Role
 from fawkes.live.controller.restoring import Restorer
 from fawkes.live.edits.edit_log import Namespace
 from fawkes.live.edits.image_xml import ImageError
@@ -27,6 +26,7 @@ from playbooks import hadoop as hadoop_book
 from playbooks import lease as lease_book
 from playbooks import node as node_book
 from tests.live.edits.test_image_xml import block, image, inode
+from tests.live.played import live_cluster
 from tests.support.local_nodes import node_of
 
 pytestmark = pytest.mark.slow
@@ -136,8 +136,7 @@ class Lost:
         rows = [replace(node_of(name, self.folder), may_core=name != LIGHT) for name in _ROLES]
         self.ground = Ground(rows, ControllerIdentity("pool", 1, "c1"), self.nodes, command_s=60, threads=4)
         members = {name: Member(Goal.SERVING, role, 1) for name, role in _ROLES.items()}
-        spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
-        self.clusters._put(LiveCluster(spec, ClusterDetails(), OLD, members))
+        self.clusters._put(live_cluster(C, OLD, members))
         for name in _ROLES:
             lease = self.ground.lease(name, C, 1)
             self.ground.run(name, lease_book.take(lease), "taking")

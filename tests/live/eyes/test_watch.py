@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.effects import Goal, Member, Membership
 from fawkes.core.values.events import MastersSeen, NodeSeen, news_of
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.values.model import ClusterId, NodeId, Role
 from fawkes.core.values.proof import Proof, not_proven
 from fawkes.core.values.sight import Blocks, Compute, Sight, Stored
 from fawkes.live.base.mailbox import Mailbox
@@ -22,7 +21,7 @@ from fawkes.live.eyes.watch import Watch
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.masters import MasterAddresses
 from tests.live.masters_server import JMX, NODE_LIST, Handler, Query, Server, clear, says, text
-from tests.live.played import SetClock
+from tests.live.played import PlayedSetup, SetClock, live_cluster
 
 C = ClusterId("c")
 MASTER, WORKER = NodeId("node01"), NodeId("node02")
@@ -39,7 +38,7 @@ def file_of(name: str, *nodes: int, state: str = "LIVE") -> str:
     return f"{header}\n0. BP-1:blk_1_1 len=9 Live_repl={len(nodes)}  [{places}]\n"
 
 
-class Bench(SetClock):
+class Bench(SetClock, PlayedSetup):
     """An MR-cluster of a core node and a worker; the test says what the masters answer, and what time it is."""
 
     def __init__(self, server: Server, role: Role = Role.TRANSIENT) -> None:
@@ -50,9 +49,8 @@ class Bench(SetClock):
         self.clusters = Clusters()
         self.role = role
         self.version = 1
-        spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
         self.members = {MASTER: Member(Goal.SERVING, Role.CORE, 1), WORKER: Member(Goal.SERVING, role, 1)}
-        self.clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, self.members, True, True))
+        self.clusters._put(live_cluster(C, MASTER, self.members, ready=True, working=True))
         #: the daemons that do not run on a node; None: it does not answer
         self.ended: dict[NodeId, set[str] | None] = {}
         self.watch = self.controller()
@@ -542,7 +540,7 @@ def test_masters_that_do_not_answer_before_a_wipe_prove_nothing(bench: Bench, se
 def test_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_at() -> None:
     let, reached = threading.Event(), threading.Event()
 
-    class Hanging:
+    class Hanging(PlayedSetup):
         def masters(self, cluster: LiveCluster) -> MasterAddresses:
             if cluster.id == "z":
                 reached.set()
@@ -551,9 +549,8 @@ def test_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_at() -> 
 
     clusters = Clusters()
     for name in [*(f"a{number:02}" for number in range(30)), "z"]:
-        spec = ClusterSpec(id=ClusterId(name), min_nodes=1, replication=1)
         members = {MASTER: Member(Goal.DRAINING, Role.CORE, 1)}
-        clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, members, True, True))
+        clusters._put(live_cluster(name, MASTER, members, ready=True, working=True))
     watch = Watch(clusters, Hanging(), Mailbox(Clock()), lambda *_: None, heard_us=1, progress_us=1)
     try:
         watch.round()

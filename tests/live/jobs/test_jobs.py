@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import ElsewhereError, FawkesError, HostError, UserError
-from fawkes.config.clusters.details import ClusterDetails, JobDetails
+from fawkes.config.clusters.details import JobDetails
 from fawkes.core.values.effects import StartJob
 from fawkes.core.values.events import Progress
-from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId
 from fawkes.core.values.sight import AppLife, Attempt, Launcher, Resumes
 from fawkes.live.jobs import half_done
-from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.upload import streaming_words
 from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import running as running_hdfs
 from tests.live.job_bench import APPS, INFO, MASTER, Bench, C, lives, verdict
+from tests.live.played import live_cluster
 from tests.support.stub import Stub
 
 # --- begun once
@@ -394,8 +394,7 @@ def test_jobs_of_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_
     names = [f"c{number:02}" for number in range(31)]
     for name in names:
         of, job = ClusterId(name), JobId(f"job-{name}")
-        spec = ClusterSpec(id=of, min_nodes=1, replication=1)
-        bench.clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, {}, ready=True, working=True))
+        bench.clusters._put(live_cluster(of, MASTER, {}, ready=True, working=True))
         bench.jobs._watch(StartJob(job, of, 1, JobSpec(id=job, cluster=of, details=details.plain())), details)
     try:
         bench.jobs.round()
