@@ -26,13 +26,13 @@ from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobLife, JobSpec, JobState, Promise
 from fawkes.engine.ports import Entry
 from fawkes.live.lab import Lab, LabSpec, up
-from fawkes.live.lab.inside.kdc import SITE_TABLE, serving_realm
 from fawkes.live.lab.inside.wiring import wiring_of
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.dist.cache import cached
 from fawkes.playbook.dist.pins import DEFAULT_VERSION, pin
 from fawkes.store.record import to_plain
 from fawkes.store.sqlite import LedgerReader
+from tests.support.kdc import SITE_TABLE, serving_realm
 
 T = TypeVar("T")
 

@@ -52,7 +52,9 @@ class FolderCopies:
 
     def keep(self, copied_us: int = 7) -> KeptCopy:
         """The folder is the copy from now on."""
-        self.kept = KeptCopy(ORIGIN, copied_us, transaction=LAST, image=0, size_bytes=0, folder=self.folder)
+        self.kept = KeptCopy(
+            origin=ORIGIN, copied_us=copied_us, transaction=LAST, image=0, size_bytes=0, folder=self.folder
+        )
         return self.kept
 
     def newest(self, cluster: ClusterId) -> KeptCopy | None:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from fawkes.base.errors import ElsewhereError, FawkesError, FullError, NodeRefusedError, RefusedError
+from fawkes.base.errors import ElsewhereError, FawkesError, FullError, NodeRefusedError, RefusedError, UserError
 from fawkes.core.values.effects import (
     ArmStandby,
     AwaitRoom,
@@ -42,7 +42,7 @@ from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Timers
 from fawkes.live.base.waits import Waits
 from fawkes.live.clusters.deploy import Deployer
-from fawkes.live.clusters.hosts import Hosts, NoImageError, NotProvenError, Reached
+from fawkes.live.clusters.hosts import Hosts, NoImageError, NotProvenError
 from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.clusters.stages import Stages
 from fawkes.live.controller.reconcile import Reconciler
@@ -202,7 +202,9 @@ class LiveWorld:
     def _reach(self, hands: Hands, effect: Effect) -> None:
         match effect:
             case Host():
-                self._seen(effect, hands.hosts.reach(effect, lambda: self._wanted(effect)))
+                reached = hands.hosts.reach(effect, lambda: self._wanted(effect))
+                if reached is not None:
+                    self._observed(effect, reached.condition, reached.facts)
             case StartJob():
                 hands.jobs.start(effect)
             case CancelJob():
@@ -256,17 +258,13 @@ class LiveWorld:
         if facts is not None and self.goals.is_current(effect):
             self.mailbox.tell(lambda at: Done(at_us=at, effect=effect.key, version=version, facts=facts))
 
-    def _seen(self, effect: Host, reached: Reached | None) -> None:
-        if reached is not None:
-            self.mailbox.tell(
-                lambda at: NodeObserved(
-                    at_us=at,
-                    node=effect.node,
-                    generation=effect.generation,
-                    condition=reached.condition,
-                    facts=reached.facts,
-                )
+    def _observed(self, effect: Host, condition: Condition, facts: Facts, error: str = "") -> None:
+        node, generation = effect.node, effect.generation
+        self.mailbox.tell(
+            lambda at: NodeObserved(
+                at_us=at, node=node, generation=generation, condition=condition, error=error, facts=facts
             )
+        )
 
     def _not_reached(self, effect: Effect, error: FawkesError) -> None:
         _log.warning("%s: %s", effect.key, error)
@@ -275,16 +273,7 @@ class LiveWorld:
         match effect:
             case Host():
                 condition = Condition.HELD if isinstance(error, NotProvenError) else Condition.FAILED
-                self.mailbox.tell(
-                    lambda at: NodeObserved(
-                        at_us=at,
-                        node=effect.node,
-                        generation=effect.generation,
-                        condition=condition,
-                        error=str(error),
-                        facts=_facts_of_host(error),
-                    )
-                )
+                self._observed(effect, condition, _facts_of_host(error), str(error))
             case CountWork() | ClearSaved():
                 self._failed(effect, effect.attempt, error)
             case _ if isinstance(effect, OfCluster | OfTasks | EndAttempts | AwaitRoom | SteerStream):
@@ -299,7 +288,8 @@ class LiveWorld:
                 effect=effect.key,
                 version=version,
                 error=str(error),
-                final=_final(error),
+                # Trying again is useless where what the user wrote must change first.
+                final=isinstance(error, UserError),
                 facts=_facts(error),
             )
         )
@@ -329,10 +319,3 @@ def _facts(error: FawkesError) -> Facts:
     if isinstance(error, UntouchedError):
         return {"untouched": True, "unreadable": error.unreadable}
     return error.facts if isinstance(error, UnsavedError) else {}
-
-
-def _final(error: FawkesError) -> bool:
-    """True if trying again is useless: what the user wrote must change first."""
-    from fawkes.base.errors import UserError
-
-    return isinstance(error, UserError)
