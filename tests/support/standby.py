@@ -56,16 +56,16 @@ FOLLOWS = {"standby": "standby", "journal": [NEW, THIRD]}
 """The look at a second NameNode that can take over."""
 
 
-def lost(desk: Desk) -> None:
-    """Its masters have been silent for as long as masters may be, and no longer."""
+def lost(desk: Desk) -> Desk:
+    """The same with masters that have been silent for as long as masters may be, and no longer."""
     silence(desk)
     at(desk, SILENT_S)
+    return desk
 
 
 def took_over() -> Desk:
     """The second NameNode has taken over, and another one is being brought up on the third node."""
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, **FOLLOWS)
     moved(desk, known=[])
     return desk

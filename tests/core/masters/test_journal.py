@@ -64,9 +64,10 @@ def kept(minimum: int = 3, count: int = 3, **changes: object) -> Desk:
     return desk
 
 
-def back(desk: Desk) -> None:
-    """The node that was lost serves again."""
+def back(desk: Desk) -> Desk:
+    """The same with the node that was lost: it serves again."""
     desk.see(OLD, Condition.SERVING)
+    return desk
 
 
 def may(desk: Desk, **facts: object) -> None:
@@ -153,8 +154,7 @@ def test_after_that_no_job_begins_until_those_that_run_have_ended() -> None:
 
 
 def test_applications_of_users_are_given_the_same_time() -> None:
-    desk = kept(deploy_attempts=1)
-    back(desk)
+    desk = back(kept(deploy_attempts=1))
     may(desk, applications=[{"id": "application_7"}])
     assert cluster(desk).moving is None, "jobs go first"
     desk.submit("a", 1)
@@ -171,8 +171,7 @@ def test_applications_of_users_are_given_the_same_time() -> None:
 
 
 def test_without_the_setting_it_is_kept_from_then_on() -> None:
-    desk = kept(journal_us=0)
-    back(desk)
+    desk = back(kept(journal_us=0))
     at(desk, 10 * JOURNAL_S)
     assert (cluster(desk).moving, cluster(desk).standby) == (None, None)
 
@@ -190,8 +189,7 @@ def test_an_mr_cluster_that_never_asked_for_one_gets_none() -> None:
 
 
 def test_applications_that_are_about_to_end_do_not_take_the_moment_away() -> None:
-    desk = kept(deploy_attempts=2)
-    back(desk)
+    desk = back(kept(deploy_attempts=2))
     may(desk, applications=[{"id": "application_7"}])
     at(desk, 3)
     may(desk)
@@ -201,8 +199,7 @@ def test_applications_that_are_about_to_end_do_not_take_the_moment_away() -> Non
 @pytest.mark.parametrize(("edits", "why"), [("gap", "lacks"), (None, "is not known to have")])
 def test_a_disk_that_is_not_shown_to_have_everything_is_no_begin(edits: str | None, why: str) -> None:
     """The journal begins with what the NameNode's own disk has."""
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     may(desk, edits=edits)
     assert not [effect for effect in arms(desk) if not effect.before]
     [waits] = ever(desk, "journal-waits")
@@ -210,30 +207,26 @@ def test_a_disk_that_is_not_shown_to_have_everything_is_no_begin(edits: str | No
 
 
 def test_a_node_that_does_not_answer_is_waited_for() -> None:
-    desk = kept(deploy_attempts=1)
-    back(desk)
+    desk = back(kept(deploy_attempts=1))
     may(desk, reached=[OLD])
     assert not [effect for effect in arms(desk) if not effect.before]
     assert cluster(desk).moving is None, "jobs go first while there is time"
 
 
 def test_a_node_that_is_lost_again_takes_the_moment_away() -> None:
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     desk.see(OLD, Condition.LOST)
     assert (cluster(desk).moving, desk.state.pending.get(KEY)) == (None, None)
 
 
 def test_a_drain_of_the_masters_goes_first() -> None:
-    desk = kept(3, 4)
-    back(desk)
+    desk = back(kept(3, 4))
     desk.drain(NEW)
     assert move_of(desk).cause is not MoveCause.JOURNAL
 
 
 def test_whoever_moves_the_masters_is_not_refused_for_it() -> None:
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     ask(desk, THIRD)
     assert desk.refusal() == ""
     look_at = all_of(desk, LookAtMasters)[-1]
@@ -241,16 +234,14 @@ def test_whoever_moves_the_masters_is_not_refused_for_it() -> None:
 
 
 def test_whoever_gives_the_mr_cluster_back_is_not_refused_for_it() -> None:
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     desk.tell(ReleaseAsked(at_us=desk.now_us, cluster=A, by="ann", ask="r"))
     assert cluster(desk).life.value == "saving"
     assert cluster(desk).moving is None
 
 
 def test_masters_that_are_lost_while_it_waits_are_lost_masters() -> None:
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     silence(desk)
     at(desk, SILENT_S)
     assert move_of(desk).cause is MoveCause.LOST
@@ -260,8 +251,7 @@ def test_masters_that_are_lost_while_it_waits_are_lost_masters() -> None:
 
 
 def test_a_namenode_that_goes_on_without_one_is_asked_again_later() -> None:
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     may(desk)
     desk.submit("a", 1)
     refused(desk, alive=True)
@@ -277,8 +267,7 @@ def test_a_namenode_that_goes_on_without_one_is_asked_again_later() -> None:
 
 
 def test_one_of_which_nothing_is_known_is_tried_again_and_then_looked_at_as_lost() -> None:
-    desk = kept(deploy_attempts=2)
-    back(desk)
+    desk = back(kept(deploy_attempts=2))
     may(desk)
     refused(desk)
     at(desk, 3)
@@ -291,8 +280,7 @@ def test_one_of_which_nothing_is_known_is_tried_again_and_then_looked_at_as_lost
 
 
 def test_one_that_answers_after_all_is_left_alone_for_a_while() -> None:
-    desk = kept(deploy_attempts=1)
-    back(desk)
+    desk = back(kept(deploy_attempts=1))
     may(desk)
     refused(desk)
     look(desk, old="answers")
@@ -302,16 +290,14 @@ def test_one_that_answers_after_all_is_left_alone_for_a_while() -> None:
 
 
 def test_one_that_says_nothing_in_time_is_asked_again() -> None:
-    desk = kept(deploy_us=SECOND_US)
-    back(desk)
+    desk = back(kept(deploy_us=SECOND_US))
     may(desk)
     at(desk, 1)
     assert len([effect for effect in arms(desk) if not effect.before]) == 2
 
 
 def test_a_node_of_the_journal_to_come_does_not_leave() -> None:
-    desk = kept(3, 4)
-    back(desk)
+    desk = back(kept(3, 4))
     may(desk)
     assert OLD in begun_on(desk)
     desk.drain(OLD)
@@ -321,8 +307,7 @@ def test_a_node_of_the_journal_to_come_does_not_leave() -> None:
 
 
 def test_a_controller_that_takes_over_goes_on() -> None:
-    desk = kept()
-    back(desk)
+    desk = back(kept())
     may(desk)
     again = Desk(how=desk.state.rules.settings, state=desk.state)  # type: ignore[union-attr]
     assert arms(again) == [arms(desk)[-1]]

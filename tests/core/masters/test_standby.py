@@ -73,8 +73,7 @@ def test_every_list_of_members_names_the_second_namenode() -> None:
 
 
 def test_it_takes_over_as_soon_as_masters_are_lost() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     (effect,) = all_of(desk, LookAtMasters)
     assert (effect.old, effect.to) == (OLD, NEW)
     look(desk, **FOLLOWS, copied_us=None, reached=[])
@@ -156,24 +155,21 @@ def test_a_namenode_that_answers_before_its_node_does_has_the_time_that_is_left(
     ],
 )
 def test_without_proof_it_does_not_take_over(facts: dict[str, object]) -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, **facts, copied_us=None)
     assert not begun(desk)
     assert cluster(desk).alert.startswith("its masters are lost")
 
 
 def test_masters_that_answer_after_all_stay() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, **FOLLOWS, old="answers")
     assert not begun(desk)
     assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)
 
 
 def test_masters_that_answer_when_it_is_to_take_over_stay() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, **FOLLOWS)
     refused(desk, alive=True)
     assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)
@@ -251,8 +247,7 @@ def test_masters_that_answer_after_a_planned_move_was_called_off_are_not_lost() 
 
 
 def test_one_that_was_not_ready_is_looked_at_after_the_usual_patience() -> None:
-    desk = up(ready=False)
-    lost(desk)
+    desk = lost(up(ready=False))
     assert not all_of(desk, LookAtMasters)
     at(desk, PATIENCE_S)
     look(desk, **FOLLOWS)
@@ -260,15 +255,13 @@ def test_one_that_was_not_ready_is_looked_at_after_the_usual_patience() -> None:
 
 
 def test_it_takes_over_even_where_lost_masters_are_waited_for_for_ever() -> None:
-    desk = up(masters_lost_us=0)
-    lost(desk)
+    desk = lost(up(masters_lost_us=0))
     look(desk, **FOLLOWS)
     assert moves(desk)[-1].standby
 
 
 def test_where_it_cannot_take_over_a_young_copy_does_and_the_journal_ends() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, standby=None, journal=[THIRD])
     assert not begun(desk)
     assert cluster(desk).alert == "its masters are lost: its second NameNode cannot take over yet"
@@ -325,8 +318,7 @@ def test_a_copy_that_began_nothing_leaves_the_journal_to_the_old_masters() -> No
 
 
 def test_a_node_that_does_not_answer_either_is_not_tried_for_ever() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     refused(desk)
     at(desk, 3)
     effect = desk.state.pending["masters:a"].effect
@@ -350,8 +342,7 @@ def until_look_at(desk: Desk, node: NodeId) -> None:
 
 def test_no_copy_is_taken_while_the_second_namenode_follows_and_could_not_be_looked_at() -> None:
     """A look at it that ran over its time says nothing of it, and a copy has less."""
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     at(desk, PATIENCE_S)
     until_look_at(desk, THIRD)
     look(desk)
@@ -364,8 +355,7 @@ def test_no_copy_is_taken_while_the_second_namenode_follows_and_could_not_be_loo
 
 @pytest.mark.parametrize("drained", [False, True])
 def test_one_that_does_not_follow_any_more_is_not_waited_for(drained: bool) -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     if drained:
         desk.drain(NEW)
     else:
@@ -377,8 +367,7 @@ def test_one_that_does_not_follow_any_more_is_not_waited_for(drained: bool) -> N
 
 
 def test_a_restore_takes_the_copy_and_ends_the_journal() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, standby=None, journal=[], copied_us=0)
     restore(desk)
     look(desk, **FOLLOWS, copied_us=0)
@@ -388,8 +377,7 @@ def test_a_restore_takes_the_copy_and_ends_the_journal() -> None:
 
 
 def test_where_the_new_masters_do_not_come_up_a_copy_is_as_old_as_it_is() -> None:
-    desk = up(deploy_attempts=1)
-    lost(desk)
+    desk = lost(up(deploy_attempts=1))
     look(desk, **FOLLOWS)
     at(desk, 300)
     refused(desk)

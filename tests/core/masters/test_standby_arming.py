@@ -205,8 +205,7 @@ def test_what_was_seen_while_masters_moved_counts_when_they_stay(ready: bool) ->
 
 
 def test_what_was_seen_while_masters_moved_is_no_alert_before_they_serve() -> None:
-    desk = up()
-    lost(desk)
+    desk = lost(up())
     look(desk, **FOLLOWS)
     see(desk, ready=False, error="says that it is active")
     at(desk, 2 * STANDBY_S)
