@@ -167,7 +167,7 @@ class Lost:
         return self.seen
 
     def restorer(self) -> Restorer:
-        hands: list[Any] = [self.programs, self.nodes, self.copies]
+        hands: tuple[Any, Any, Any] = (self.programs, self.nodes, self.copies)
         return Restorer(self.ground, self.clusters, *hands, self.look, lambda: 100_000_000)
 
     def found(self, to: str = TO) -> Mapping[str, Any]:

@@ -136,7 +136,7 @@ class Bench(SetClock, PlayedSetup):
         eye.look.result(timeout=60)
         self.mailbox.end()
         events: list[NodeSeen | MastersSeen] = []
-        for event in iter(self.mailbox.take, None):
+        while (event := self.mailbox.take()) is not None:
             for news in news_of(event):
                 assert isinstance(news, NodeSeen | MastersSeen)
                 events.append(news)
