@@ -26,11 +26,11 @@ from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobLife, JobSpec, JobState, Promise
 from fawkes.engine.ports import Entry
 from fawkes.live.lab import Lab, LabSpec
-from fawkes.live.lab.inside.kdc import SITE_TABLE, serving_realm
 from fawkes.live.lab.inside.wiring import wiring_of
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.store.record import to_plain
 from fawkes.store.sqlite import LedgerReader
+from tests.support.kdc import SITE_TABLE, serving_realm
 
 T = TypeVar("T")
 

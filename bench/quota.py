@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
@@ -174,7 +175,7 @@ def _off(nodes: _Nodes, hundredths: int) -> float:
 
 def _measure(site: Path, rounds: int) -> dict[str, list[float]]:
     nodes = _Nodes(site)
-    with nodes.fleet, nodes.quotas:
+    with nodes.fleet, closing(nodes.quotas):
         for name in nodes.names:
             for number in range(CONTAINERS):
                 nodes.start(name, _container(number), _IDLE)

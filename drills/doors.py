@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from fawkes.core.values.model import ClusterId, NodeId, Promise, Role
-from fawkes.live.lab.inside.kdc import SITE_TABLE, serving_realm
+from tests.support.kdc import SITE_TABLE, serving_realm
 from tests.support.site import PROJECT, RealSite, real_site
 
 OWN, OTHER, OUTSIDE, LOCAL = "own node", "other MR-cluster", "outside", "local user"

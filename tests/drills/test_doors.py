@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from http.server import ThreadingHTTPServer
 
 import pytest
 
 from drills.doors import LOCAL, OTHER, OUTSIDE, OWN, Door, Tried, summary
 from drills.probe import web
+from tests.support.web import Request, serving
 
 DOOR = Door("node01", 9870, "namenode", "10.98.1.1")
 SHUT = {OTHER: "403", OUTSIDE: "closed", LOCAL: "no listener"}
@@ -21,30 +20,12 @@ SHUT = {OTHER: "403", OUTSIDE: "closed", LOCAL: "no listener"}
 def answering(usual: int, others: Mapping[str, int]) -> Iterator[int]:
     """The port of a web server that gives each path a status."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(others.get(self.path, usual))
-            self.send_header("content-length", "0")
-            self.end_headers()
+    class Handler(Request):
+        def answer(self) -> None:
+            self.send(b"", others.get(self.path, usual))
 
-        def do_PUT(self) -> None:
-            self.do_GET()
-
-        def do_POST(self) -> None:
-            self.do_GET()
-
-        def log_message(self, *_: Any) -> None:
-            """Nothing to say."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield server.server_port
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 
 from fawkes.base.errors import ExitStatus
 from fawkes.core.values.model import ClusterLife, JobLife, Role
-from fawkes.live.lab.inside.kdc import REALM
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.dist.pins import DEFAULT_VERSION
+from tests.support.kdc import REALM
 from tests.support.realm import WORDS, Realm, realm_site
 
 pytestmark = [pytest.mark.hadoop, pytest.mark.nightly]

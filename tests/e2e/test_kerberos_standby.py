@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from fawkes.core.values.model import ClusterLife, JobLife, NodeLife, Standby
-from fawkes.live.lab.inside.kdc import REALM
 from fawkes.live.lab.spec import CONTROLLER_ADDRESS
 from fawkes.playbook.dist.pins import DEFAULT_VERSION
+from tests.support.kdc import REALM
 from tests.support.realm import WORDS, Realm, realm_site
 from tests.support.site import RealSite, differences
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from fawkes.live.wire.rest import close_session
+from tests.live.job_bench import Bench
 from tests.live.masters_server import Server, clear, healthy, running
 from tests.support.stub import Stub, stub_master
 
@@ -32,3 +33,9 @@ def master() -> Iterator[Stub]:
     """A ResourceManager without answers yet."""
     with stub_master() as stub:
         yield stub
+
+
+@pytest.fixture
+def bench(master: Stub) -> Bench:
+    """One job on one MR-cluster, of which nothing was begun yet."""
+    return Bench(master)

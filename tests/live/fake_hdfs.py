@@ -12,10 +12,9 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, BinaryIO
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -24,6 +23,7 @@ from fawkes.live.wire import protobuf
 from fawkes.live.wire.hadoop_rpc import CLOSER
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.protobuf import number, text, varint
+from tests.support.web import LastingRequest, LastingServer, serving
 
 DATANODES = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 NODES = {address: NodeId(f"node{n}") for n, address in enumerate(DATANODES, 1)}
@@ -59,7 +59,7 @@ class RemoteError(Exception):
         self.kind, self.status = kind, status
 
 
-class FakeHdfs(ThreadingHTTPServer):
+class FakeHdfs(LastingServer):
     """``down`` DataNodes drop connections; ``corrupt`` are paths whose bytes are damaged on their way in.
 
     ``checksum_kind`` may be ``COMPOSITE``; ``thin`` reports only the first replica so many times; ``writes`` are the
@@ -70,9 +70,6 @@ class FakeHdfs(ThreadingHTTPServer):
     ``refuses_rpc``; ``on_order`` is told of each. A ``secure`` one makes a token for whoever reads without one. Files
     that are ``being_written`` are closed when their lease is recovered (``recovered``), but those that ``never_close``.
     """
-
-    daemon_threads = True
-    block_on_close = False
 
     def __init__(self) -> None:
         super().__init__(("0.0.0.0", 0), Handler)
@@ -108,9 +105,6 @@ class FakeHdfs(ThreadingHTTPServer):
 
     def masters(self) -> MasterAddresses:
         return MasterAddresses(resource_manager=self.url, namenode=self.url, user="hadoop", nodes=NODES)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has given up is no news."""
 
     def put(self, path: str, *blocks: bytes, block_bytes: int = 1 << 27, node: str = DATANODES[0]) -> None:
         """A file that is there already."""
@@ -180,24 +174,10 @@ def str_of(value: int | bytes) -> str:
     return value.decode()
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
+class Handler(LastingRequest):
     server: FakeHdfs
 
-    def do_GET(self) -> None:
-        self._respond()
-
-    def do_PUT(self) -> None:
-        self._respond()
-
-    def do_POST(self) -> None:
-        self._respond()
-
-    def do_DELETE(self) -> None:
-        self._respond()
-
-    def _respond(self) -> None:
+    def answer(self) -> None:
         parts = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
         body = self._body()
@@ -290,7 +270,7 @@ class Handler(BaseHTTPRequestHandler):
         data = entry.data
         if self.server.on_read is not None:
             data = self.server.on_read(path, data)
-        self._send(data, 200, "application/octet-stream")
+        self.send(data, kind="application/octet-stream")
 
     def op_getdelegationtoken(self, path: str, query: dict[str, str], body: bytes) -> None:
         self._token({})
@@ -378,7 +358,7 @@ class Handler(BaseHTTPRequestHandler):
     def _redirect(self) -> None:
         """To the last DataNode, whoever asks."""
         place = f"http://{DATANODES[-1]}:{self.server.server_port}{self.path}&namenoderpcaddress=nn:8020"
-        self._send(b"", 307, "text/plain", location=place)
+        self.send(b"", 307, "text/plain", location=place)
 
     def _jmx(self, name: str) -> Any:
         port = self.server.server_port
@@ -416,19 +396,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers.get("content-length") or 0))
 
     def _answer(self, document: object, code: int = 200) -> None:
-        self._send(json.dumps(document).encode(), code, "application/json")
-
-    def _send(self, body: bytes, code: int, kind: str, **headers: str) -> None:
-        self.send_response(code)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        for key, value in headers.items():
-            self.send_header(key, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        pass
+        self.send(json.dumps(document).encode(), code)
 
 
 def status(path: str, entry: Entry, suffix: str) -> dict[str, object]:
@@ -532,13 +500,5 @@ def _frame(stream: BinaryIO) -> list[bytes]:
     return bodies
 
 
-@contextmanager
-def running() -> Iterator[FakeHdfs]:
-    with FakeHdfs() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+def running() -> AbstractContextManager[FakeHdfs]:
+    return serving(FakeHdfs())

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fawkes.base.errors import HostError
-from fawkes.config.clusters.details import ClusterDetails, JobDetails
+from fawkes.config.clusters.details import JobDetails
 from fawkes.core.jobs.attempts import judge
-from fawkes.core.values.effects import CancelJob, Goal, Member, StartJob
+from fawkes.core.values.effects import CancelJob, StartJob
 from fawkes.core.values.events import AttemptSeen, Progress
-from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId
 from fawkes.core.values.sight import AppLife, Attempt
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
@@ -22,7 +22,7 @@ from fawkes.live.nodes.ssh import Result
 from fawkes.live.wire.hadoop_rpc import kill_application, kill_attempt
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts, Script
-from tests.live.played import CARRIED_OUT, NoUpload, PlayedGround, PlayedSetup
+from tests.live.played import CARRIED_OUT, NoUpload, PlayedGround, PlayedSetup, live_cluster
 from tests.support.stub import Stub
 
 C = ClusterId("c")
@@ -47,9 +47,7 @@ class Bench(PlayedGround, PlayedSetup):
         self.orders: list[socket.socket] = []
         self.mailbox = Mailbox(Clock())
         self.clusters = Clusters()
-        spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
-        members = {MASTER: Member(Goal.SERVING, Role.CORE, 1)}
-        self.clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, members, ready=True, working=True))
+        self.clusters._put(live_cluster(C, MASTER, ready=True, working=True))
         details = JobDetails(kind=kind, command="true", main_class="Main", profile=profile or {}).plain()
         self.spec = JobSpec(id=JobId("job"), cluster=C, details=details)
         self.start = StartJob(self.spec.id, C, 1, self.spec)
@@ -96,7 +94,7 @@ class Bench(PlayedGround, PlayedSetup):
         """The attempts that were reported since the last time."""
         self.mailbox.end()
         attempts = []
-        while (event := self.mailbox.take()) is not None:
+        for event in iter(self.mailbox.take, None):
             assert isinstance(event, AttemptSeen)
             assert (event.job, event.attempt) == ("job", 1)
             attempts.append(event.seen)

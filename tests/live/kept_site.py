@@ -12,9 +12,9 @@ from pathlib import Path
 
 from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.clusters.keeping import KeepRules
-from fawkes.core.values.effects import Deploy, Goal, Member, Membership
+from fawkes.core.values.effects import Deploy, Membership
 from fawkes.core.values.events import CopySeen
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.data.copying import Brought, Copier
@@ -28,6 +28,7 @@ from fawkes.playbook import Folders, Lease
 from playbooks import hadoop, node
 from playbooks import lease as leases
 from tests.live.namenode_files import NameNodeFiles
+from tests.live.played import core
 from tests.live.sshd import Sshd, write_key
 from tests.support.local_nodes import node_of
 
@@ -83,7 +84,7 @@ class KeptSite:
 
     def lives(self, *, master: NodeId = MASTER, copy_on: NodeId | None = SECOND, ready: bool = True) -> None:
         """The MR-cluster is known, with masters and second copy on these nodes."""
-        members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in NODES}
+        members = core(*NODES)
         spec = ClusterSpec(id=CLUSTER, min_nodes=3, details=ClusterDetails(hadoop_version="3.5.0").plain())
         self.clusters.deploying(Deploy(CLUSTER, 1, spec, members, MASTER))
         self.clusters.changed(Membership(CLUSTER, 2, members, master=master, copy_on=copy_on))

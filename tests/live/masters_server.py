@@ -6,13 +6,13 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from fawkes.core.values.model import NodeId
 from fawkes.live.wire.masters import MasterAddresses
+from tests.support.web import LastingRequest, LastingServer, serving
 
 DATA = Path(__file__).with_name("data")
 NODES = {name: NodeId(f"node0{n}") for n in range(1, 5) for name in (f"h{n}", f"10.77.0.{n}")}
@@ -36,42 +36,18 @@ def am(application: str) -> str:
     return f"/proxy/{application}/ws/v1/mapreduce/jobs"
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
+class Handler(LastingRequest):
     server: Server
 
-    def do_PUT(self) -> None:
-        self.do_GET()
-
-    def do_GET(self) -> None:
+    def answer(self) -> None:
         parts = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
         self.server.asked.append((parts.path, query))
         self.server.answers.get(parts.path, missing)(self, query)
 
-    def send(
-        self, body: bytes, status: int = 200, kind: str = "application/json", *, coding: str = "", **headers: str
-    ) -> None:
-        self.send_response(status)
-        if coding:
-            self.send_header("content-encoding", coding)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        for key, value in headers.items():
-            self.send_header(key, value)
-        self.end_headers()
-        self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        pass
-
-
-class Server(ThreadingHTTPServer):
+class Server(LastingServer):
     """``answers`` by path; ``asked`` is what it was asked; ``over`` is set when the test is."""
-
-    daemon_threads = True
-    block_on_close = False
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -82,9 +58,6 @@ class Server(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has given up is no news."""
 
     def masters(self, **changes: Any) -> MasterAddresses:
         return MasterAddresses(
@@ -191,12 +164,8 @@ def clear(server: Server) -> None:
 
 @contextmanager
 def running() -> Iterator[Server]:
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving(Server()) as server:
         try:
             yield server
         finally:
             server.over.set()
-            server.shutdown()
-            thread.join()

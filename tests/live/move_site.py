@@ -5,30 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import threading
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 from fawkes.base.errors import HostError
-from fawkes.config.clusters.details import ClusterDetails
-from fawkes.core.values.effects import Deploy, Goal, LookAtMasters, Member, MoveMasters
-from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, NodeId, Role
-from fawkes.live.clusters.given import GivenNotes
-from fawkes.live.clusters.membership import MembershipKeeper
+from fawkes.core.values.effects import MoveMasters
+from fawkes.core.values.model import ClusterId, Facts, NodeId, Role
 from fawkes.live.edits import edit_log
 from fawkes.live.edits.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.hadoop.doors import LIST
 from fawkes.live.hadoop.orders import AddressedOrder
-from fawkes.live.masters.keeping import Keeper
-from fawkes.live.masters.moving import MastersMover
-from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.wire.hadoop_rpc import LEAVE_SAFE_MODE
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Lease
-from playbooks import hadoop, moving, node
-from playbooks import lease as leases
+from playbooks import hadoop, moving
 from playbooks.hadoop import Daemon
 from tests.live.masters_server import (
     APPS,
@@ -40,15 +32,10 @@ from tests.live.masters_server import (
     says,
     text,
 )
+from tests.live.masters_site import DATA, EDITS, NODES, OLD, TO, C, FolderCopies, MastersSite, masters_at
 from tests.live.played import PlayedSetup
 from tests.support.local_nodes import LocalFleet, node_of
 
-C = ClusterId("c-1")
-OLD, TO, THIRD = NodeId("node01"), NodeId("node02"), NodeId("node03")
-NODES = (OLD, TO, THIRD)
-DATA = Path(__file__).with_name("data")
-EDITS = (DATA / "edits-blocks-3.5.0").read_bytes()
-LAST = edit_log.operations(EDITS[edit_log.HEADER_BYTES :], 0).last
 SEGMENT = edit_log.open_name(1)
 WHOLE = "The filesystem under path '/' is HEALTHY\n"
 MISSING = (
@@ -56,24 +43,17 @@ MISSING = (
     "0. BP-1:blk_1_1 len=5 MISSING!\n\n"
 )
 APPLICATION = "application_1795220018027_0001"
-ORIGIN = edit_log.Namespace("pool-c-1", "1", "1", "BP-1")
 
 
 class FakeSetup(PlayedSetup):
     """Daemons are sleepers, and all masters answer at the one server."""
 
-    def __init__(self, server: Server, orders: Path) -> None:
-        self.server, self.orders = server, orders
-        self.closed: list[tuple[NodeId, str]] = []
+    def __init__(self, site: Site) -> None:
+        self.site = site
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         # Masters that are gone answer nobody: the server is that of the others.
-        url = "http://127.0.0.1:1" if cluster.master in self.server_off else self.server.url
-        return self.server.masters(
-            resource_manager=url, namenode=url, history=url, nodes={name: name for name in NODES}
-        )
-
-    server_off: frozenset[NodeId] = frozenset()
+        return masters_at("http://127.0.0.1:1" if cluster.master in self.site.silent else self.site.server.url)
 
     def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str | bytes]:
         return {LIST: self.doors_list(cluster), "core-site.xml": cluster.master}
@@ -90,39 +70,30 @@ class FakeSetup(PlayedSetup):
         return AddressedOrder(cluster.master, 8032, LEAVE_SAFE_MODE)
 
     def close_order(self, cluster: LiveCluster, path: str) -> AddressedOrder:
-        self.closed.append((cluster.master, path))
+        self.site.closed.append((cluster.master, path))
         return super().close_order(cluster, path)
 
     def refresh_argv(self, cluster: LiveCluster, which: str) -> list[str]:
-        return ["/bin/touch", str(self.orders / which)]
+        return ["/bin/touch", str(self.site.folder / which)]
 
     def kill_argv(self, cluster: LiveCluster, application: str) -> list[str]:
         return self.refresh_argv(cluster, application)
 
 
-class FolderCopies:
-    """Copies by copying folders."""
+class MovedCopies(FolderCopies):
+    """Copies of what lies on the old masters' node."""
 
     def __init__(self, site: Site) -> None:
+        super().__init__(site.folder)
         self.site = site
-        self.given = GivenNotes(site.folder / "notes")
-        self.kept: KeptCopy | None = None
         self.topped = 0
         self.fails = False
         self.damaged = False
 
     def take(self, *, copied_us: int = 7) -> KeptCopy:
-        folder = self.site.folder / "kept"
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.site.root(OLD) / "nn" / "current", folder / "nn")
-        self.kept = KeptCopy(origin=ORIGIN, copied_us=copied_us, transaction=LAST, image=0, size_bytes=0, folder=folder)
-        return self.kept
-
-    def newest(self, cluster: ClusterId) -> KeptCopy | None:
-        return self.kept
-
-    def second(self, cluster: ClusterId, at: NodeId) -> int | None:
-        return None
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(self.site.root(OLD) / "nn" / "current", self.folder / "nn")
+        return self.keep(copied_us)
 
     def fetch(self, cluster: ClusterId, at: NodeId) -> KeptCopy:
         raise AssertionError("there is no second copy")
@@ -139,32 +110,19 @@ class FolderCopies:
             raise HostError("its disk is full", host=at)
         shutil.copytree(copy.files, self.site.root(at) / "nn" / "current")
 
-    def held(self, cluster: ClusterId) -> AbstractContextManager[None]:
-        return nullcontext()
 
-
-class Site:
-    """Three core nodes, the first one with masters."""
+class Site(MastersSite):
+    """Three core nodes, the first one with masters; those that would be on a node of ``silent`` do not answer."""
 
     def __init__(self, folder: Path, server: Server) -> None:
         self.folder, self.server = folder, server
         self.fleet = LocalFleet([node_of(name, folder) for name in NODES])
         # Daemons are found by their marks, on all of this machine.
         pool = f"pool-{uuid4().hex[:8]}"
-        self.ground = self.fleet.ground(1, "x", pool)
-        self.clusters = Clusters()
-        members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in NODES}
-        spec = ClusterSpec(id=C, min_nodes=3, details=ClusterDetails().plain())
-        self.clusters.deploying(Deploy(C, 1, spec, members, OLD))
-        self.clusters.mark(C, ready=True)
-        self.setup = FakeSetup(server, folder)
-        self.membership = MembershipKeeper(self.ground, self.clusters, self.setup, workers_s=10.0)
-        self.copies = FolderCopies(self)
-        copies = cast(Keeper, self.copies)
-        self.mover = MastersMover(self.ground, self.clusters, self.setup, self.membership, copies, threading.Event())
-        for at in NODES:
-            self.ground.run(at, leases.take(self.lease(at)), "taking")
-            self.ground.run(at, node.prepare(self.lease(at)), "preparing")
+        self.copies = MovedCopies(self)
+        self.silent: set[NodeId] = set()
+        self.closed: list[tuple[NodeId, str]] = []
+        super().__init__(self.fleet.ground(1, "x", pool), FakeSetup(self), self.copies, NODES, None)
         current = self.root(OLD) / "nn" / "current"
         current.mkdir(parents=True)
         (current / "VERSION").write_text(f"clusterID={pool}-{C}\n")
@@ -173,18 +131,6 @@ class Site:
         sum_of = hashlib.md5(image).hexdigest()
         (current / f"{edit_log.image_name(0)}.md5").write_text(f"{sum_of} *{edit_log.image_name(0)}\n")
         (current / SEGMENT).write_bytes(EDITS)
-
-    def lease(self, at: NodeId) -> Lease:
-        return self.ground.lease(at, C, 1)
-
-    def root(self, at: NodeId) -> Path:
-        return Path(self.ground.folders(at, C).root)
-
-    def start_masters(self) -> None:
-        cluster = self.clusters.get(C)
-        assert cluster is not None
-        daemons = self.setup.daemons(cluster, OLD, Role.CORE)
-        self.ground.run(OLD, hadoop.start(self.lease(OLD), daemons), "starting")
 
     def masters_on(self, at: NodeId) -> set[str]:
         """The masters that the pid files of a node tell of."""
@@ -214,17 +160,4 @@ class Site:
         }
 
     def move(self, *, planned: bool = False, version: int = 5, from_copy: bool = False) -> Facts:
-        effect = MoveMasters(C, version, OLD, TO, planned, from_copy=from_copy)
-        facts = self.mover.reach(effect, lambda: True)
-        assert facts is not None
-        return facts
-
-    def look(self) -> Facts:
-        facts = self.mover.reach(LookAtMasters(C, 4, OLD, TO), lambda: True)
-        assert facts is not None
-        return facts
-
-    def master(self) -> NodeId:
-        cluster = self.clusters.get(C)
-        assert cluster is not None
-        return cluster.master
+        return self.reach(MoveMasters(C, version, OLD, TO, planned, from_copy=from_copy))

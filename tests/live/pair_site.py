@@ -9,47 +9,38 @@ from __future__ import annotations
 import json
 import shutil
 import struct
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
-from fawkes.config.clusters.details import ClusterDetails
-from fawkes.core.values.effects import ArmStandby, Deploy, Goal, LookAtMasters, Member, MoveMasters
-from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, NodeId, Promise, Role, Standby
-from fawkes.live.clusters.given import GivenNotes
-from fawkes.live.clusters.membership import MembershipKeeper
+from fawkes.core.values.effects import ArmStandby, MoveMasters
+from fawkes.core.values.model import ClusterId, Facts, NodeId, Role, Standby
 from fawkes.live.edits import edit_log
 from fawkes.live.edits.kept_copy import KeptCopy
 from fawkes.live.hadoop.doors import LIST
-from fawkes.live.hadoop.ha import NameNodePair
 from fawkes.live.hadoop.orders import AddressedOrder
 from fawkes.live.hadoop.ports import Ports
 from fawkes.live.hadoop.setup import masters_on
-from fawkes.live.masters.keeping import Keeper
-from fawkes.live.masters.moving import MastersMover
-from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.wire.hadoop_rpc import REFRESH_HDFS, Connection
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.protobuf import number, varint
 from fawkes.live.wire.protobuf import text as text_field
 from fawkes.playbook import Lease
-from playbooks import hadoop, node, standby
+from playbooks import hadoop, standby
 from playbooks import lease as leases
 from playbooks.hadoop import Daemon
 from tests.live.masters_server import APPS, INFO, JMX, NODE_LIST, Handler, Query, Server, clear, hangs_up, says, text
+from tests.live.masters_site import DATA, EDITS, NODES, OLD, TO, C, FolderCopies, MastersSite, masters_at
 from tests.live.played import Call, PlayedSetup
 from tests.support.local_nodes import LocalFleet, node_of
 
-C = ClusterId("c-1")
-OLD, TO, THIRD, FOURTH = (NodeId(f"node0{n}") for n in (1, 2, 3, 4))
-NODES = (OLD, TO, THIRD)
-DATA = Path(__file__).with_name("data")
+FOURTH = NodeId("node04")
 ACTIVE, STANDBY = "transitionToActive", "transitionToStandby"
 NAME = "c-1"
 _GIVEN = """
@@ -63,7 +54,7 @@ for at in %s; do
     mkdir -p "$at" && echo begun >"$at/VERSION"
 done
 """
-EDITS = "dfs.namenode.shared.edits.dir"
+EDITS_DIR = "dfs.namenode.shared.edits.dir"
 #: an image, and every change after it
 EDITS_ON_DISK = (
     *(f"fsimage_{2:019d}{suffix}" for suffix in ("", ".md5")),
@@ -114,22 +105,19 @@ class PairSetup(PlayedSetup):
         self.site = site
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
-        url = f"{self.site.server.url}/{cluster.master}"
-        return self.site.server.masters(
-            resource_manager=url, namenode=url, history=url, nodes={name: name for name in NODES}
-        )
+        return masters_at(f"{self.site.server.url}/{cluster.master}")
 
     def journal_url(self, cluster: LiveCluster, at: NodeId) -> str:
         return f"{self.site.server.url}/{at}/journal"
 
     def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str | bytes]:
-        edits = self.settings(cluster)["hdfs-site"].get(EDITS)
-        site = f"<name>{EDITS}</name>\n<value>{edits}</value>\n" if edits else ""
+        edits = self.settings(cluster)["hdfs-site"].get(EDITS_DIR)
+        site = f"<name>{EDITS_DIR}</name>\n<value>{edits}</value>\n" if edits else ""
         journal = " ".join(cluster.journal)
         return {LIST: self.doors_list(cluster), "journal": journal, "history": cluster.master, "hdfs-site.xml": site}
 
     def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
-        return {"hdfs-site": {EDITS: f"qjournal://{';'.join(cluster.journal)}/{NAME}"} if cluster.journal else {}}
+        return {"hdfs-site": {EDITS_DIR: f"qjournal://{';'.join(cluster.journal)}/{NAME}"} if cluster.journal else {}}
 
     def daemons(self, cluster: LiveCluster, at: NodeId, role: Role) -> list[Daemon]:
         follows = cluster.master if cluster.standby is None else f"hdfs://{NAME}"
@@ -167,7 +155,7 @@ def pair_site(folder: Path, server: Server, nodes: tuple[NodeId, ...] = NODES) -
         site.end()
 
 
-class PairSite:
+class PairSite(MastersSite):
     """Three core nodes with a journal: masters on the first, the second NameNode on the second.
 
     ``orders`` are those that were given, ``refuses`` those that are refused. Daemons on nodes of ``lost`` answer
@@ -175,24 +163,14 @@ class PairSite:
     """
 
     def __init__(self, folder: Path, server: Server, nodes: tuple[NodeId, ...] = NODES) -> None:
-        self.folder, self.server, self.nodes = folder, server, nodes
+        self.folder, self.server = folder, server
         self.fleet = PairFleet([node_of(name, folder) for name in nodes])
         self.fleet.site = self
         pool = f"pool-{uuid4().hex[:8]}"
-        self.ground = _Apart(self.fleet.nodes, ControllerIdentity(pool, 1, "x"), self.fleet, command_s=60, threads=4)
+        ground = _Apart(self.fleet.nodes, ControllerIdentity(pool, 1, "x"), self.fleet, command_s=60, threads=4)
         self.version = f"namespaceID=1\nclusterID={pool}-{C}\nblockpoolID=BP-1\n"
-        self.clusters = Clusters()
-        self.members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in nodes}
-        spec = ClusterSpec(id=C, min_nodes=3, details=ClusterDetails().plain(), masters=Promise.STANDBY)
-        self.standby = Standby(journal=NODES, node=TO, ready=True)
-        self.clusters.deploying(Deploy(C, 1, spec, self.members, OLD, self.standby))
-        self.clusters.mark(C, ready=True)
-        setup = PairSetup(self)
-        self.membership = MembershipKeeper(self.ground, self.clusters, setup, workers_s=10.0)
-        self.copies = KeptCopies(self)
-        copies = cast(Keeper, self.copies)
-        self.mover = MastersMover(self.ground, self.clusters, setup, self.membership, copies, threading.Event())
-        self.pair = NameNodePair(self.ground, setup)
+        self.copies = PairCopies(self)
+        super().__init__(ground, PairSetup(self), self.copies, nodes, Standby(journal=NODES, node=TO, ready=True))
         self.says: dict[int, str] = {}
         self.writer: int | None = None
         self.orders: list[tuple[str, str, str]] = []
@@ -205,8 +183,6 @@ class PairSite:
         self.writers: dict[str, str] = {}
         self.closed: list[str] = []
         for at in nodes:
-            self.ground.run(at, leases.take(self.lease(at)), "taking")
-            self.ground.run(at, node.prepare(self.lease(at)), "preparing")
             self.answer(at)
             if at in NODES:
                 self.give_journal(at)
@@ -215,12 +191,6 @@ class PairSite:
         self.start_all()
 
     # --- nodes
-
-    def lease(self, at: NodeId) -> Lease:
-        return self.ground.lease(at, C, 1)
-
-    def root(self, at: NodeId) -> Path:
-        return Path(self.ground.folders(at, C).root)
 
     def give_journal(self, at: NodeId) -> None:
         current = self.root(at) / "journal" / NAME / "current"
@@ -237,10 +207,8 @@ class PairSite:
 
     def start_all(self) -> None:
         """All daemons run; the masters' node has the active ones."""
-        cluster = self.cluster()
         for at in self.nodes:
-            daemons = self.mover._means.setup.daemons(cluster, at, Role.CORE)
-            self.ground.run(at, hadoop.start(self.lease(at), daemons), "starting")
+            self.start(at)
         self.told(OLD, "namenode", "transitionToActive")
         self.told(OLD, "resourcemanager", "transitionToActive")
         self.orders.clear()
@@ -267,11 +235,6 @@ class PairSite:
 
     def running(self, at: NodeId) -> set[str]:
         return {name for name in hadoop.DAEMONS if self.pid(at, name) is not None}
-
-    def cluster(self) -> LiveCluster:
-        cluster = self.clusters.get(C)
-        assert cluster is not None
-        return cluster
 
     # --- what the daemons say and do
 
@@ -376,20 +339,13 @@ class PairSite:
 
     # --- goals
 
-    def look(self, to: NodeId = TO) -> Facts:
-        facts = self.mover.reach(LookAtMasters(C, 4, OLD, to), lambda: True)
-        assert facts is not None
-        return facts
-
     def take_over(self, *, planned: bool = False, version: int = 5) -> Facts:
-        facts = self.mover.reach(MoveMasters(C, version, OLD, TO, planned, standby=True), lambda: True)
-        assert facts is not None
-        return facts
+        return self.reach(MoveMasters(C, version, OLD, TO, planned, standby=True))
 
     def give_up(self) -> None:
         """Its masters work without a journal from now on, on their own node."""
         self.clusters.arm(C, None)
-        cluster, setup = self.cluster(), self.mover._means.setup
+        cluster, setup = self.cluster(), self.setup
         for at in self.nodes:
             right = self.lease(at)
             self.ground.run(at, standby.stop(right, list(hadoop.DAEMONS), grace_s=1), "stopping")
@@ -397,8 +353,7 @@ class PairSite:
             self.ground.run(at, hadoop.configure(right, setup.files(cluster, at, Role.CORE)), "configuring")
         self.says.clear()
         for at in self.nodes:
-            daemons = setup.daemons(cluster, at, Role.CORE)
-            self.ground.run(at, hadoop.start(self.lease(at), daemons), "starting")
+            self.start(at)
         self.orders.clear()
 
     def begin(self, journal: tuple[NodeId, ...] = NODES, current: Callable[[], bool] = lambda: True) -> Facts | None:
@@ -406,48 +361,30 @@ class PairSite:
         return self.mover.reach(ArmStandby(C, 9, OLD, Standby(journal=journal), ()), current)
 
     def arm(self, at: NodeId, journal: tuple[NodeId, ...] = NODES) -> Facts:
-        wanted = Standby(journal=journal, node=at)
-        facts = self.mover.reach(ArmStandby(C, 9, OLD, wanted, NODES), lambda: True)
-        assert facts is not None
-        return facts
+        return self.reach(ArmStandby(C, 9, OLD, Standby(journal=journal, node=at), NODES))
 
     def move(self) -> Facts:
         """Moves the masters by the kept copy, as if nothing had a journal."""
-        facts = self.mover.reach(MoveMasters(C, 6, OLD, TO, planned=False), lambda: True)
-        assert facts is not None
-        return facts
+        return self.reach(MoveMasters(C, 6, OLD, TO, planned=False))
 
 
-class KeptCopies:
-    """The controller's copy, if it was taken: a folder that is copied to nodes."""
+class PairCopies(FolderCopies):
+    """A copy, if it was taken, of a NameNode without a journal."""
 
     def __init__(self, site: PairSite) -> None:
+        super().__init__(site.folder)
         self.site = site
-        self.given = GivenNotes(site.folder / "notes")
-        self.kept: KeptCopy | None = None
 
     def take(self) -> None:
-        folder = self.site.folder / "kept"
-        (folder / "nn").mkdir(parents=True)
-        (folder / "nn" / "VERSION").write_text(self.site.version)
-        image = folder / "nn" / edit_log.image_name(0)
+        nn = self.folder / "nn"
+        nn.mkdir(parents=True)
+        (nn / "VERSION").write_text(self.site.version)
+        image = nn / edit_log.image_name(0)
         shutil.copy(DATA / "fsimage-3.5.0", image)
         image.with_name(f"{image.name}.md5").write_text("of the image\n")
-        shutil.copy(DATA / "edits-blocks-3.5.0", folder / "nn" / edit_log.open_name(1))
-        edits = (DATA / "edits-blocks-3.5.0").read_bytes()
-        last = edit_log.operations(edits[edit_log.HEADER_BYTES :], 0).last
-        origin = edit_log.Namespace("pool-c-1", "1", "1", "BP-1")
-        self.kept = KeptCopy(origin=origin, copied_us=7, transaction=last, image=0, size_bytes=0, folder=folder)
-
-    def newest(self, cluster: ClusterId) -> KeptCopy | None:
-        return self.kept
-
-    def second(self, cluster: ClusterId, at: NodeId) -> int | None:
-        return None
+        (nn / edit_log.open_name(1)).write_bytes(EDITS)
+        self.keep()
 
     def place(self, copy: KeptCopy, at: NodeId, lease: Lease) -> None:
         assert self.site.pid(at, "namenode") is None, "a NameNode would go on with its own files"
         shutil.copytree(copy.files, self.site.root(at) / "nn" / "current")
-
-    def held(self, cluster: ClusterId) -> AbstractContextManager[None]:
-        return nullcontext()

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from fawkes.base.errors import FawkesError
-from fawkes.config.clusters.details import JobDetails
+from fawkes.config.clusters.details import ClusterDetails, JobDetails
 from fawkes.config.nodes.inventory import InventoryNode
-from fawkes.core.values.effects import StartJob
-from fawkes.core.values.model import NodeId, Role
+from fawkes.core.values.effects import Goal, Member, StartJob
+from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.controller.world import Hands, LiveWorld
@@ -25,6 +25,24 @@ from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts, Script
 from playbooks.hadoop import Daemon
 from tests.support.local_nodes import LocalFleet, node_of
+
+
+def live_cluster(
+    name: str,
+    master: NodeId,
+    members: Mapping[NodeId, Member] | None = None,
+    details: ClusterDetails | None = None,
+    **standing: Any,
+) -> LiveCluster:
+    """An MR-cluster, of its masters' node alone where no members are given."""
+    details = details or ClusterDetails()
+    spec = ClusterSpec(id=ClusterId(name), min_nodes=1, replication=1, details=details.plain())
+    return LiveCluster(spec, details, master, core(master) if members is None else members, **standing)
+
+
+def core(*nodes: NodeId) -> dict[NodeId, Member]:
+    """Core nodes that serve."""
+    return {node: Member(Goal.SERVING, Role.CORE, 1) for node in nodes}
 
 
 class PlayedGround(Ground):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,29 @@ def save(server: FakeHdfs, target: Path, **changes: Any) -> Saved:
     return SaveOrder(
         **{"hdfs": Hdfs.of(server.masters()), "output": "/out/wc", "target": target, "readers": 2, **changes}
     ).run()
+
+
+def made_set(folder: Path, sizes: Mapping[str, int], seed: int) -> Path:
+    """A folder with files of these sizes, and the same random bytes for the same seed."""
+    random_bytes = random.Random(seed)
+    for name, size in sizes.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(random_bytes.randbytes(size))
+    return folder
+
+
+class StopAfter:
+    """The end of a transfer after so many bytes: what it is given as ``progress`` and as ``stop``."""
+
+    def __init__(self, size: int) -> None:
+        self.left = size
+
+    def progress(self, size: int) -> None:
+        self.left -= size
+
+    def stop(self) -> bool:
+        return self.left <= 0
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fawkes.live.lab.inside.kdc import REALM, SITE_TABLE, Kdc, serving_realm
 from fawkes.playbook.dist import cache
 from fawkes.playbook.dist.compile.java import find_java
 from fawkes.playbook.dist.pins import PINS
 from fawkes.playbook.dist.release import Release
 from tests.playbook.dist.helpers import LocalShell
+from tests.support.kdc import REALM, SITE_TABLE, Kdc, serving_realm
 from tests.support.site import FAWKES, LIMIT_S, PROJECT, RealSite, real_site
 
 WORDS = 20_000

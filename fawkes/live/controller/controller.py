@@ -72,6 +72,7 @@ from fawkes.live.kerberos.secrets import Secrets
 from fawkes.live.masters.keeping import Keeper
 from fawkes.live.masters.moving import MastersMover
 from fawkes.live.masters.standby import StandbyWatch
+from fawkes.live.masters.succession import Means
 from fawkes.live.nodes.clusters import Clusters
 from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import ControllerIdentity, Ground, new_controller
@@ -352,12 +353,13 @@ class Controller:
             ground, clusters, fleet, mailbox, self._plan.site.state_dir / "kept", setup, self._plan.settings.keep
         )
         self._stack.callback(copies.close)
-        mover = MastersMover(ground, clusters, setup, membership, copies, world.stopping)
+        pair = NameNodePair(ground, setup)
+        mover = MastersMover(Means(ground, clusters, setup, membership, copies, world.stopping, pair))
         room = Room(clusters, setup, tasks_ready, world.stopping)
         leaving = LeavingTasks(ground, world.stopping)
         hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, room.reach, mover, leaving)
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
-        second = StandbyWatch(clusters, NameNodePair(ground, setup), mailbox, behind_us=settings.standby_us)
+        second = StandbyWatch(clusters, pair, mailbox, behind_us=settings.standby_us)
         self._stack.callback(second.close)
         world.every("service", limits.SERVICE_EVERY_US, service.round)
         world.every("standby", self._plan.settings.keep_every_us, second.round)

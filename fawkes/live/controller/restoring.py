@@ -14,9 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, cast
 
 from fawkes.base.errors import FawkesError, HostError, RefusedError, UserError
 from fawkes.core.nodes.salvage import BlockStamp, Fate, NamespaceComparison, Replicas, Salvage
@@ -24,79 +22,22 @@ from fawkes.core.values.effects import LookAtMasters
 from fawkes.core.values.model import ClusterId, Facts, NodeId, Plain, Role
 from fawkes.live.base import limits
 from fawkes.live.controller.control import Query
+from fawkes.live.edits.edit_log import Namespace
 from fawkes.live.edits.image_xml import ImageReader
+from fawkes.live.edits.kept_copy import KeptCopy
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.masters.keeping import Keeper
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import restoring as book
-from fawkes.live.nodes.ssh import Result
-from fawkes.playbook import Lease, Script, failure
+from fawkes.playbook import Lease, failure
 
 _log = logging.getLogger(__name__)
 
 #: beginning and ending a segment of edits: what a NameNode adds when it saves its namespace
 _OF_THE_MERGE = 2
 _STAND_STILL = ("stopped", "runs")
-
-
-class MastersCopy(Protocol):
-    """The controller's copy of the masters' data: image, edits and VERSION lie in the folder ``nn`` of it."""
-
-    @property
-    def folder(self) -> Path:
-        """The place where it lies."""
-
-    @property
-    def copied_us(self) -> int:
-        """Up to when it has everything, by the controller's clock."""
-
-
-class CopyKeepers(Protocol):
-    """The keepers of the copies."""
-
-    def newest(self, cluster: ClusterId) -> MastersCopy | None:
-        """The controller's copy; None: there is none of this MR-cluster that a NameNode could start from."""
-
-    def fetch(self, cluster: ClusterId, node: NodeId) -> MastersCopy:
-        """The second copy on a node becomes the controller's; FawkesError when it cannot."""
-
-
-class CopyCarrier(Protocol):
-    """Runs scripts on nodes and carries bytes to and from them; `live.fleet.Fleet` is the real one."""
-
-    def run(
-        self,
-        node: str,
-        script: Script,
-        deadline_s: float,
-        stdin: BinaryIO | None = None,
-        sink: BinaryIO | None = None,
-    ) -> Result:
-        """The end of the script; HostError when it could not be run to its end."""
-
-
-class Programs(Protocol):
-    """Hadoop's programs on a node; `live.setup.Setup` has the real ones."""
-
-    def offline_argv(self, cluster: LiveCluster, node: NodeId, program: str) -> list[str]:
-        """The command of ``namenode`` or ``oiv`` on a node, without arguments of its own."""
-
-    def environment(self, cluster: LiveCluster, node: NodeId) -> dict[str, str]:
-        """The variables of its environment."""
-
-
-@dataclass(frozen=True, slots=True)
-class CopyOrigin:
-    """The namespace that a copy is of, as its VERSION says."""
-
-    cluster: str
-    block_pool: str
-
-
-def origin_of(version: str) -> CopyOrigin | None:
-    """The namespace of a VERSION file; None when it says none."""
-    rows = dict(line.split("=", 1) for line in version.splitlines() if "=" in line)
-    cluster, pool = rows.get("clusterID", ""), rows.get("blockpoolID", "")
-    return CopyOrigin(cluster, pool) if cluster and pool else None
 
 
 class Restorer:
@@ -106,17 +47,17 @@ class Restorer:
         self,
         ground: Ground,
         clusters: Clusters,
-        programs: Programs,
-        carrier: CopyCarrier,
-        copies: CopyKeepers,
+        setup: Setup,
+        fleet: Fleet,
+        copies: Keeper,
         look: Callable[[LookAtMasters], Facts],
         now: Callable[[], int],
     ) -> None:
         """``look`` takes a fresh look at masters; ``now`` is the controller's time (us)."""
         self._ground = ground
         self._clusters = clusters
-        self._programs = programs
-        self._carrier = carrier
+        self._setup = setup
+        self._fleet = fleet
         self._copies = copies
         self._look = look
         self._now = now
@@ -166,13 +107,13 @@ class Restorer:
             if seen.get("old") in _STAND_STILL and seen.get("image") is True:
                 yield {"found": {**facts, "files": []}}
                 return
-            copy, origin = self._copy(cluster, seen.get("copy_at"))
+            copy = self._copy(cluster, seen.get("copy_at"))
             facts["copied_us"] = copy.copied_us
             storing = [n for n, m in sorted(cluster.members.items()) if m.role is not Role.TRANSIENT]
             reached = {*cast("list[NodeId]", seen.get("reached") or []), *_own(cluster, seen)}
             listed = [n for n in storing if n in reached]
             yield {"doing": f"listing the blocks on {len(listed)} of {len(storing)} nodes that store data"}
-            replicas, read = self._blocks(cluster, listed, origin)
+            replicas, read = self._blocks(cluster, listed, copy.origin)
             yield {"doing": f"reading the copy on {to}"}
             salvage, transaction = self._read(cluster, to, copy, replicas)
             silent: list[Plain] = [n for n in storing if n not in read]
@@ -190,8 +131,8 @@ class Restorer:
             with self._lock:
                 self._busy.discard(cluster)
 
-    def _copy(self, cluster: LiveCluster, at: Plain) -> tuple[MastersCopy, CopyOrigin]:
-        """The copy, and what it is of; the second one is fetched from its node ``at`` where the controller has none."""
+    def _copy(self, cluster: LiveCluster, at: Plain) -> KeptCopy:
+        """The controller's copy; the second one is fetched from its node ``at`` where the controller has none."""
         copy = self._copies.newest(cluster.id)
         if copy is None and isinstance(at, str) and at in cluster.members:
             copy = self._copies.fetch(cluster.id, NodeId(at))
@@ -202,26 +143,16 @@ class Restorer:
                 hint="Nothing was changed. Bring the disk of the masters' node back, or give the MR-cluster up: "
                 f"`fawkes release {cluster.id} --discard-data --force`",
             )
-        try:
-            origin = origin_of((copy.folder / "nn" / "VERSION").read_text())
-        except OSError as error:
-            raise FawkesError(f"the copy cannot be read ({error.strerror})", where=str(copy.folder)) from error
-        wanted = f"{self._ground.identity.pool}-{cluster.id}"
-        if origin is None or origin.cluster != wanted:
-            owner = "nothing that is known" if origin is None else origin.cluster
-            raise RefusedError(
-                f"the kept copy is of {owner}, not of {wanted}", where=str(copy.folder), hint="No node was changed"
-            )
-        return copy, origin
+        return copy
 
-    def _blocks(self, cluster: LiveCluster, nodes: list[NodeId], origin: CopyOrigin) -> tuple[Replicas, list[NodeId]]:
+    def _blocks(self, cluster: LiveCluster, nodes: list[NodeId], origin: Namespace) -> tuple[Replicas, list[NodeId]]:
         """The replicas on nodes, and the nodes that could be read; RefusedError for blocks of another namespace."""
 
         def blocks_of(node: NodeId) -> tuple[Replicas, frozenset[str]] | HostError:
             script = book.blocks(self._ground.folders(node, cluster.id), origin.block_pool)
             listed = BlockList(node)
             try:
-                result = self._carrier.run(node, script, limits.BLOCK_LIST_S, sink=cast(BinaryIO, listed))
+                result = self._fleet.run(node, script, limits.BLOCK_LIST_S, sink=cast(BinaryIO, listed))
                 return listed.end() if result.exit == 0 else HostError(result.stderr.strip()[-200:], host=node)
             except HostError as error:
                 return error
@@ -245,20 +176,20 @@ class Restorer:
             begun |= replicas.begun
         return Replicas(whole, begun), [n for n, each in answers.items() if not isinstance(each, HostError)]
 
-    def _read(self, cluster: LiveCluster, to: NodeId, copy: MastersCopy, replicas: Replicas) -> tuple[Salvage, int]:
+    def _read(self, cluster: LiveCluster, to: NodeId, copy: KeptCopy, replicas: Replicas) -> tuple[Salvage, int]:
         """The files of the copy against the replicas, and its last transaction."""
         right = self._ground.lease(to, cluster.id, cluster.members[to].generation)
-        merge, viewer = (self._programs.offline_argv(cluster, to, program) for program in ("namenode", "oiv"))
-        env = self._programs.environment(cluster, to)
+        merge, viewer = (self._setup.offline_argv(cluster, to, program) for program in ("namenode", "oiv"))
+        env = self._setup.environment(cluster, to)
         try:
             with tempfile.TemporaryFile() as packed:
-                _pack(copy.folder / "nn", packed)
-                self._carrier.run(to, book.receive(right), limits.MERGE_S, stdin=packed).check("bringing the copy")
+                _pack(copy, packed)
+                self._fleet.run(to, book.receive(right), limits.MERGE_S, stdin=packed).check("bringing the copy")
             merged = self._ground.run(to, book.merge(right, merge, env), "reading the copy", within_s=limits.MERGE_S)
             comparison = NamespaceComparison(replicas)
             image = ImageReader(comparison.add)
             script = book.as_xml(right.folders, merged.get("image", ""), viewer, env)
-            result = self._carrier.run(to, script, limits.MERGE_S, sink=cast(BinaryIO, image))
+            result = self._fleet.run(to, script, limits.MERGE_S, sink=cast(BinaryIO, image))
             if result.exit != 0:
                 raise failure(to, "reading the image", result.exit, result.stderr)
             transaction = image.end().transaction - _OF_THE_MERGE
@@ -292,15 +223,15 @@ def _own(cluster: LiveCluster, seen: Facts) -> list[NodeId]:
     return [cluster.master] if seen.get("old") in _STAND_STILL else []
 
 
-def _pack(folder: Path, into: BinaryIO) -> None:
+def _pack(copy: KeptCopy, into: BinaryIO) -> None:
     """A tar of the files of a copy, from its begin."""
     try:
         with tarfile.open(fileobj=into, mode="w") as tar:
-            for path in sorted(folder.iterdir()):
+            for path in sorted(copy.files.iterdir()):
                 if path.is_file() and not path.name.endswith(".new"):
                     tar.add(path, arcname=path.name, recursive=False)
     except OSError as error:
-        raise FawkesError(f"the copy cannot be read ({error.strerror or error})", where=str(folder)) from error
+        raise FawkesError(f"the copy cannot be read ({error.strerror or error})", where=str(copy.folder)) from error
     into.seek(0)
 
 

@@ -6,9 +6,8 @@ import logging
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
-from fawkes.base.errors import ElsewhereError, FawkesError, FullError, NodeRefusedError, RefusedError
+from fawkes.base.errors import ElsewhereError, FawkesError, FullError, NodeRefusedError, RefusedError, UserError
 from fawkes.core.values.effects import (
     ArmStandby,
     AwaitRoom,
@@ -43,7 +42,7 @@ from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Timers
 from fawkes.live.base.waits import Waits
 from fawkes.live.clusters.deploy import Deployer
-from fawkes.live.clusters.hosts import Hosts, NoImageError, NotProvenError, Reached
+from fawkes.live.clusters.hosts import Hosts, NoImageError, NotProvenError
 from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.clusters.stages import Stages
 from fawkes.live.controller.reconcile import Reconciler
@@ -52,6 +51,7 @@ from fawkes.live.eyes.watch import Watch
 from fawkes.live.hadoop.releases import MissingReleaseError
 from fawkes.live.jobs.jobs import Jobs
 from fawkes.live.jobs.leaving import LeavingTasks, OfTasks
+from fawkes.live.masters.moving import MastersMover
 from fawkes.live.masters.succession import GoneError, StayError, UntouchedError
 from fawkes.live.nodes.clusters import Clusters
 from fawkes.live.nodes.ground import Ground
@@ -62,16 +62,6 @@ _log = logging.getLogger(__name__)
 
 OfCluster = Deploy | Load | Save | Retire | Survey | Membership | LookAtMasters | MoveMasters | ArmStandby
 """Goals of an MR-cluster that end as `Done` or `Failed` with its version."""
-
-
-class MasterHands(Protocol):
-    """The parts that look at masters and move them."""
-
-    def reach(self, effect: LookAtMasters | MoveMasters | ArmStandby, current: Callable[[], bool]) -> Facts | None:
-        """The facts by which the goal ends, all of them fresh; FawkesError when it cannot be reached now.
-
-        None when a newer goal came. A move that is run again finishes what was begun.
-        """
 
 
 @dataclass(frozen=True)
@@ -86,7 +76,7 @@ class Hands:
     survey: Callable[[Survey], Facts]
     count_work: Callable[[CountWork], Facts]
     room: Callable[[AwaitRoom, Callable[[], bool]], Facts | None]
-    masters: MasterHands
+    masters: MastersMover
     leaving: LeavingTasks
 
 
@@ -212,7 +202,9 @@ class LiveWorld:
     def _reach(self, hands: Hands, effect: Effect) -> None:
         match effect:
             case Host():
-                self._seen(effect, hands.hosts.reach(effect, lambda: self._wanted(effect)))
+                reached = hands.hosts.reach(effect, lambda: self._wanted(effect))
+                if reached is not None:
+                    self._observed(effect, reached.condition, reached.facts)
             case StartJob():
                 hands.jobs.start(effect)
             case CancelJob():
@@ -266,17 +258,13 @@ class LiveWorld:
         if facts is not None and self.goals.is_current(effect):
             self.mailbox.tell(lambda at: Done(at_us=at, effect=effect.key, version=version, facts=facts))
 
-    def _seen(self, effect: Host, reached: Reached | None) -> None:
-        if reached is not None:
-            self.mailbox.tell(
-                lambda at: NodeObserved(
-                    at_us=at,
-                    node=effect.node,
-                    generation=effect.generation,
-                    condition=reached.condition,
-                    facts=reached.facts,
-                )
+    def _observed(self, effect: Host, condition: Condition, facts: Facts, error: str = "") -> None:
+        node, generation = effect.node, effect.generation
+        self.mailbox.tell(
+            lambda at: NodeObserved(
+                at_us=at, node=node, generation=generation, condition=condition, error=error, facts=facts
             )
+        )
 
     def _not_reached(self, effect: Effect, error: FawkesError) -> None:
         _log.warning("%s: %s", effect.key, error)
@@ -285,16 +273,7 @@ class LiveWorld:
         match effect:
             case Host():
                 condition = Condition.HELD if isinstance(error, NotProvenError) else Condition.FAILED
-                self.mailbox.tell(
-                    lambda at: NodeObserved(
-                        at_us=at,
-                        node=effect.node,
-                        generation=effect.generation,
-                        condition=condition,
-                        error=str(error),
-                        facts=_facts_of_host(error),
-                    )
-                )
+                self._observed(effect, condition, _facts_of_host(error), str(error))
             case CountWork() | ClearSaved():
                 self._failed(effect, effect.attempt, error)
             case _ if isinstance(effect, OfCluster | OfTasks | EndAttempts | AwaitRoom | SteerStream):
@@ -309,7 +288,8 @@ class LiveWorld:
                 effect=effect.key,
                 version=version,
                 error=str(error),
-                final=_final(error),
+                # Trying again is useless where what the user wrote must change first.
+                final=isinstance(error, UserError),
                 facts=_facts(error),
             )
         )
@@ -339,10 +319,3 @@ def _facts(error: FawkesError) -> Facts:
     if isinstance(error, UntouchedError):
         return {"untouched": True, "unreadable": error.unreadable}
     return error.facts if isinstance(error, UnsavedError) else {}
-
-
-def _final(error: FawkesError) -> bool:
-    """True if trying again is useless: what the user wrote must change first."""
-    from fawkes.base.errors import UserError
-
-    return isinstance(error, UserError)

@@ -10,7 +10,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import AwaitRoom
 from fawkes.core.values.model import Facts
 from fawkes.live.base import limits
-from fawkes.live.eyes.sampling import Targets
+from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import Clusters
 from fawkes.live.wire.masters import Target
 from fawkes.live.wire.rest import Deadline, UnreadableError
@@ -22,12 +22,12 @@ class Room:
     def __init__(
         self,
         clusters: Clusters,
-        targets: Targets,
+        setup: Setup,
         ready: Callable[[Target, Deadline], int],
         stopping: threading.Event,
     ) -> None:
         self._clusters = clusters
-        self._targets = targets
+        self._setup = setup
         self._ready = ready
         self._stopping = stopping
 
@@ -43,7 +43,7 @@ class Room:
             if cluster is None:
                 raise FawkesError("it is not running, so there is no room in it", where=effect.cluster)
             try:
-                if self._ready(self._targets.target(cluster), Deadline.after(limits.APPLICATIONS_S)) == 0:
+                if self._ready(self._setup.target(cluster), Deadline.after(limits.APPLICATIONS_S)) == 0:
                     return {} if current() else None
             except UnreadableError:
                 continue

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import Protocol
 
 from fawkes.base.errors import FawkesError
 from fawkes.core.values.events import Sampled
 from fawkes.core.values.model import ClusterId, NodeId, Reading
 from fawkes.live.base import limits
 from fawkes.live.base.timers import Clock
-from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
+from fawkes.live.eyes.measure import Sampler
+from fawkes.live.hadoop.setup import Setup
+from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters
 from fawkes.live.wire.masters import Target
-
-
-class SampleReader(Protocol):
-    """Reads what it is given, within a time of its own; `measure.Sampler` is the real one."""
-
-    def sample(self, targets: Sequence[Target]) -> tuple[Reading, ...]:
-        """One reading for each target."""
-
-
-class Targets(Protocol):
-    """Says where and how to read an MR-cluster; `setup.Setup` is the real one, and asks its nodes the first time."""
-
-    def target(self, cluster: LiveCluster) -> Target:
-        """FawkesError when its nodes do not say."""
 
 
 class Sampling:
@@ -36,15 +23,15 @@ class Sampling:
     def __init__(
         self,
         clusters: Clusters,
-        targets: Targets,
-        reader: SampleReader,
+        setup: Setup,
+        reader: Sampler,
         clock: Clock,
         planned: Callable[[], Mapping[ClusterId, int | None]] = dict,
     ) -> None:
         """``planned`` says how many nodes the plans of each MR-cluster's jobs under quotas need."""
         self._planned = planned
         self._clusters = clusters
-        self._targets = targets
+        self._setup = setup
         self._reader = reader
         self._clock = clock
         self._threads = ThreadPoolExecutor(max_workers=MOST_CLUSTERS, thread_name_prefix="targets")
@@ -59,7 +46,7 @@ class Sampling:
         self._known = {key: target for key, target in self._known.items() if key in keys}
         for key, cluster in keys.items():
             if key not in self._known:
-                self._known[key] = self._threads.submit(self._targets.target, cluster)
+                self._known[key] = self._threads.submit(self._setup.target, cluster)
         wait(self._known.values(), timeout=limits.TARGETS_S)
         readings: list[Reading] = []
         targets: list[Target] = []

@@ -20,7 +20,7 @@ from fawkes.core.values.model import ClusterId
 from fawkes.core.values.sight import SafeMode, Service
 from fawkes.live.base import limits
 from fawkes.live.base.mailbox import Mailbox
-from fawkes.live.eyes.places import Places
+from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.wire import masters
 from fawkes.live.wire.masters import MasterAddresses
@@ -172,7 +172,7 @@ class ServiceWatch:
     goes in and out of safe mode each second must not fill the ledger.
     """
 
-    def __init__(self, clusters: Clusters, setup: Places, mailbox: Mailbox) -> None:
+    def __init__(self, clusters: Clusters, setup: Setup, mailbox: Mailbox) -> None:
         self._clusters = clusters
         self._setup = setup
         self._mailbox = mailbox

@@ -24,7 +24,7 @@ from fawkes.live.data.loading import LOADED, UNFINISHED
 from fawkes.live.data.saved import at_stake, files_below
 from fawkes.live.data.sources import fingerprint
 from fawkes.live.eyes.measure import is_ours
-from fawkes.live.eyes.places import Places
+from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.wire.masters import MasterAddresses, YarnApplication, all_applications
 from fawkes.live.wire.rest import Deadline
@@ -88,7 +88,7 @@ class _Row:
 
 
 def survey(
-    cluster: LiveCluster, setup: Places, bounds: SurveyBounds = _BOUNDS, *, deadline: Deadline = _NEVER
+    cluster: LiveCluster, setup: Setup, bounds: SurveyBounds = _BOUNDS, *, deadline: Deadline = _NEVER
 ) -> dict[str, Plain]:
     """Everything in an MR-cluster that a release would end. What HDFS has not answered by the ``deadline`` is not
     known.
@@ -141,7 +141,7 @@ def _application(app: YarnApplication) -> dict[str, Plain]:
 
 
 def undeclared(
-    hdfs: Hdfs, cluster: LiveCluster, setup: Places, bounds: SurveyBounds = _BOUNDS
+    hdfs: Hdfs, cluster: LiveCluster, setup: Setup, bounds: SurveyBounds = _BOUNDS
 ) -> list[dict[str, Plain]]:
     """The rows of `survey`; FawkesError when the NameNode does not answer."""
     details = cluster.details

@@ -19,7 +19,7 @@ from fawkes.live.base import limits
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.eyes import blocks
 from fawkes.live.eyes.measure import SPARK, TASKS
-from fawkes.live.eyes.places import Addresses
+from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.wire import masters
 from fawkes.live.wire.masters import ComputeNode, MasterAddresses, Storage, StorageNode
@@ -92,7 +92,7 @@ class Watch:
     """
 
     def __init__(
-        self, clusters: Clusters, setup: Addresses, mailbox: Mailbox, gone: Gone, *, heard_us: int, progress_us: int
+        self, clusters: Clusters, setup: Setup, mailbox: Mailbox, gone: Gone, *, heard_us: int, progress_us: int
     ) -> None:
         self._clusters = clusters
         self._setup = setup

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from fawkes.base.errors import FawkesError
 from fawkes.config.clusters.details import JobDetails
@@ -33,7 +32,7 @@ from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs.attempts import applications_of
 from fawkes.live.jobs.event_log import event_lines
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.nodes.quotas import InForce, Limit, Wanted
+from fawkes.live.nodes.quotas import InForce, Limit, NodeQuotas, Wanted
 from fawkes.live.wire.masters import resource_manager_nodes
 from fawkes.live.wire.rest import Deadline, UnreadableError
 from fawkes.live.wire.spark_driver import DriverReader
@@ -46,13 +45,6 @@ _AT_WORK = (JobLife.STARTING, JobLife.RUNNING)
 _THREADS = 16
 #: of a period, for drivers to answer
 _PART = 0.6
-
-
-class SetsQuotas(Protocol):
-    """Sets quotas on nodes; `live.nodes.quotas.NodeQuotas` is the real one."""
-
-    def set(self, wanted: Wanted, within_s: float) -> Mapping[NodeId, InForce | FawkesError]:
-        """The quotas in force on each node, or why that is not known."""
 
 
 def goal_of(job: JobState) -> JobGoal | None:
@@ -90,7 +82,7 @@ class Quotas:
         view: State,
         clusters: Clusters,
         setup: Setup,
-        nodes: SetsQuotas,
+        nodes: NodeQuotas,
         record: QuotaRecord,
         profiles: Path,
         *,

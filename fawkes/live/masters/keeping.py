@@ -91,7 +91,6 @@ class Keeper:
         self._holds: Counter[ClusterId] = Counter()
         self._closed = False
         self._copier = Copier(ground, fleet, mailbox.clock.now_us)
-        self._placing = Placing(ground, fleet)
         self._threads = ThreadPoolExecutor(max_workers=2 * MOST_CLUSTERS, thread_name_prefix="keep")
 
     def round(self) -> None:
@@ -132,7 +131,7 @@ class Keeper:
         MR-cluster; HostError when it cannot be written.
         """
         with self.held(ClusterId(lease.cluster)):
-            self._placing.place(copy, node, lease)
+            self._place(copy, node, lease)
 
     def second(self, cluster: ClusterId, node: NodeId) -> int | None:
         """Up to when (us) the second copy on a node has everything; None: there is none of this MR-cluster.
@@ -315,19 +314,9 @@ class Keeper:
             _log.info("%s: copies of the masters' data: %s", cluster, error or "they work")
             self._mailbox.tell(lambda at: CopySeen(at_us=at, cluster=cluster, error=error))
 
+    # --- a copy into the folders of the NameNode and the ResourceManager of another node, whole or not at all
 
-# --- A kept copy into the folders of the NameNode and the ResourceManager of another node, whole or not at all
-
-
-class Placing:
-    """Puts copies on nodes."""
-
-    def __init__(self, ground: Ground, fleet: Fleet) -> None:
-        self._ground = ground
-        self._fleet = fleet
-
-    def place(self, copy: KeptCopy, node: NodeId, lease: Lease) -> None:
-        """Places files as `Keeper.place` does. Nobody may write to the copy meanwhile."""
+    def _place(self, copy: KeptCopy, node: NodeId, lease: Lease) -> None:
         facts = self._ground.run(node, book.before_placing(lease.folders), "looking at the folder of the NameNode")
         if facts.get("placed") == copy.mark():
             return

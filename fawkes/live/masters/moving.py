@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,20 +11,15 @@ from fawkes.core.values.effects import ArmStandby, LookAtMasters, MoveMasters
 from fawkes.core.values.model import ClusterId, Facts, Plain, Promise
 from fawkes.live.base import limits
 from fawkes.live.clusters.given import Given
-from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.edits.own_edits import own_edits
 from fawkes.live.eyes.survey import at_work
 from fawkes.live.hadoop import ha
-from fawkes.live.hadoop.ha import NameNodePair
-from fawkes.live.hadoop.setup import Setup
 from fawkes.live.masters.arming import Arming
 from fawkes.live.masters.journal_steps import JournalBegin, JournalChange
-from fawkes.live.masters.keeping import Keeper
 from fawkes.live.masters.move import DataHandover
 from fawkes.live.masters.succession import Means
 from fawkes.live.masters.takeover import Takeover
-from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.nodes.ground import Ground
+from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.rest import UnreadableError
 
@@ -33,17 +27,9 @@ from fawkes.live.wire.rest import UnreadableError
 class MastersMover:
     """Reaches `LookAtMasters` and `MoveMasters` goals."""
 
-    def __init__(
-        self,
-        ground: Ground,
-        clusters: Clusters,
-        setup: Setup,
-        membership: MembershipKeeper,
-        copies: Keeper,
-        stopping: threading.Event,
-    ) -> None:
-        self._pair = NameNodePair(ground, setup)
-        self._means = Means(ground, clusters, setup, membership, copies, stopping, self._pair)
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._pair = means.pair
 
     def reach(self, effect: LookAtMasters | MoveMasters | ArmStandby, current: Callable[[], bool]) -> Facts | None:
         """The facts by which the goal ends, all of them fresh; None when a newer goal came.

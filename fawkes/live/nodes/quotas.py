@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
 
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.model import ClusterId, NodeId
@@ -114,12 +113,8 @@ class NodeQuotas:
         self._running = {node: future for node, future in self._running.items() if not future.done()}
         return answers
 
-    def lift(self, node: NodeId, cluster: ClusterId, generation: int) -> None:
-        """Lift all limits of an MR-cluster on a node now; FawkesError if the node does not confirm it."""
-        self._ground.run(node, quota.lift(self._ground.lease(node, cluster, generation)), "lifting CPU quotas")
-
     def close(self) -> None:
-        """Let go of the threads. Limits end with their lifetime, or by `lift`."""
+        """Let go of the threads. Limits end with their lifetime."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _run(
@@ -141,9 +136,3 @@ class NodeQuotas:
             return read_back(future.result(), quotas)
         except FawkesError as error:
             return error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

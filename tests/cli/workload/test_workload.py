@@ -6,8 +6,7 @@ import csv
 import gzip
 import json
 import os
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from io import StringIO
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fawkes.cli.main import cli
+from tests.support.web import Request, serving
 
 DATA = Path(__file__).parents[2] / "workload" / "data"
 SWIM, RUMEN, SWF, SLS = (
@@ -119,27 +119,19 @@ def test_the_same_command_writes_the_same_bytes(tmp_path: Path) -> None:
     assert printed["clusters"] == {"c-1": 359, "c-2": 26, "c-3": 559}
 
 
-class _Answers(BaseHTTPRequestHandler):
+class _Answers(Request):
     """A JobHistory server that says what a real one said."""
 
-    def do_GET(self) -> None:
+    def answer(self) -> None:
         answer = json.loads((DATA / "historyserver.json").read_text()).get(self.path)
-        self.send_response(404 if answer is None else 200)
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        self.wfile.write(json.dumps(answer).encode())
-
-    def log_message(self, *args: object) -> None:
-        pass
+        self.send(json.dumps(answer).encode(), 404 if answer is None else 200)
 
 
 @pytest.mark.slow
 def test_a_jobhistory_server_is_a_workload(tmp_path: Path) -> None:
-    with HTTPServer(("127.0.0.1", 0), _Answers) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with serving(HTTPServer(("127.0.0.1", 0), _Answers)) as server:
         said = fawkes("convert", f"http://127.0.0.1:{server.server_port}", "--out", tmp_path / "a.csv", "-o", "json")
         wrong = fawkes("show", f"http://127.0.0.1:{server.server_port}/elsewhere")
-        server.shutdown()
     assert said.exit_code == 0, said.stderr
     assert "mended 1 job that did not succeed (first: job_1795255534329_0003)" in said.stderr
     assert json.loads(said.stdout)["rows"][0]["jobs"] == 3

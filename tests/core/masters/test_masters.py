@@ -203,10 +203,16 @@ def test_a_copy_from_before_a_move_that_failed_is_as_old_as_it_is() -> None:
     assert "older than their last answer" in cluster(desk).alert
 
 
-def test_a_load_waits_for_masters_that_are_away() -> None:
+def loading() -> Desk:
+    """a is being loaded, and nothing of it was copied yet."""
     desk = Desk(6, how=how(deploy_attempts=2))
     desk.request("a", 3)
     desk.done("cluster:a")
+    return desk
+
+
+def test_a_load_waits_for_masters_that_are_away() -> None:
+    desk = loading()
     silence(desk)
     for _ in range(5):
         desk.failed("cluster:a")
@@ -218,9 +224,7 @@ def test_a_load_waits_for_masters_that_are_away() -> None:
 
 
 def test_tries_to_load_that_failed_while_masters_were_silent_do_not_count() -> None:
-    desk = Desk(6, how=how(deploy_attempts=2))
-    desk.request("a", 3)
-    desk.done("cluster:a")
+    desk = loading()
     silence(desk)
     desk.failed("cluster:a")
     at(desk, 4)
@@ -244,18 +248,10 @@ def test_a_look_that_takes_longer_than_its_time_gets_more() -> None:
     assert begun(desk)
 
 
-def loading() -> Desk:
-    """a is being loaded, and its masters have lost their disk before anything was copied."""
-    desk = Desk(6, how=how(deploy_attempts=2))
-    desk.request("a", 3)
-    desk.done("cluster:a")
-    lost(desk)
-    return desk
-
-
 def test_an_mr_cluster_that_loses_its_masters_before_the_first_copy_is_given_up() -> None:
     """It was never loaded, so nothing is lost; nobody waits for a disk that is known to be empty."""
     desk = loading()
+    lost(desk)
     look(desk, old="stopped", image=False, copied_us=None)
     assert cluster(desk).life is ClusterLife.RETIRING
     assert "before anything was copied" in cluster(desk).failed
@@ -274,6 +270,7 @@ def test_an_mr_cluster_that_loses_its_masters_before_the_first_copy_is_given_up(
 )
 def test_a_disk_that_may_come_back_is_waited_for_in_the_middle_of_a_load(facts: dict[str, object]) -> None:
     desk = loading()
+    lost(desk)
     look(desk, copied_us=None, **facts)
     assert cluster(desk).life is ClusterLife.LOADING
     assert desk.said("gave-up") == []

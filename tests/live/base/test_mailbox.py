@@ -132,9 +132,7 @@ def test_many_threads_post_in_order_of_time() -> None:
     for thread in threads:
         thread.join()
     mailbox.end()
-    times = []
-    while (event := mailbox.take()) is not None:
-        times.append(event.at_us)
+    times = [event.at_us for event in iter(mailbox.take, None)]
     assert len(times) == 1600
     assert times == sorted(times)
 

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import FawkesError, HostError
-from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.effects import Goal, Host, Member, Membership
 from fawkes.core.values.events import Condition
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role, Standby
+from fawkes.core.values.model import ClusterId, NodeId, Role, Standby
 from fawkes.core.values.proof import Proof
 from fawkes.core.values.sight import Blocks, Sight, Stored
 from fawkes.live.base.mailbox import Mailbox
@@ -23,7 +22,7 @@ from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.playbook import Facts, Script
 from playbooks.hadoop import Daemon
-from tests.live.played import PlayedGround, PlayedSetup
+from tests.live.played import PlayedGround, PlayedSetup, core, live_cluster
 from tests.support.stub import stub_master
 
 NODE = NodeId("node02")
@@ -92,9 +91,8 @@ def nobody_opens(cluster: ClusterId) -> None:
 def known() -> Clusters:
     """The MR-cluster of the node, with its masters on node01."""
     clusters = Clusters()
-    spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
     members = {NODE: Member(Goal.SERVING, Role.TRANSIENT, 1)}
-    clusters._put(LiveCluster(spec, ClusterDetails(), NodeId("node01"), members))
+    clusters._put(live_cluster(C, NodeId("node01"), members))
     return clusters
 
 
@@ -243,8 +241,7 @@ class Bringing:
         self.setup = FakeSetup()
         self.clusters = known()
         self.opened: list[ClusterId] = []
-        members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in self.ground.nodes}
-        self.clusters.changed(Membership(C, 2, members, master=node))
+        self.clusters.changed(Membership(C, 2, core(*self.ground.nodes), master=node))
         self.clusters.mark(C, ready=True)
 
     def reach(self, stopping: threading.Event, current: Callable[[], bool] = lambda: True) -> Reached | None:

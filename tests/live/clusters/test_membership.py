@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import FawkesError, HostError
-from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.effects import Goal, Member, Membership
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role, Standby
+from fawkes.core.values.model import ClusterId, NodeId, Role, Standby
 from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.hadoop.orders import AddressedOrder
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
@@ -21,7 +20,7 @@ from fawkes.live.wire.hadoop_rpc import Order
 from fawkes.live.wire.masters import DEAD, LEFT, StorageNode
 from fawkes.live.wire.rest import UnreadableError
 from fawkes.playbook import Facts, Script
-from tests.live.played import CARRIED_OUT, Call, PlayedGround, PlayedSetup
+from tests.live.played import CARRIED_OUT, Call, PlayedGround, PlayedSetup, core, live_cluster
 
 C = ClusterId("c")
 MASTER, WORKER, NEW = NodeId("node01"), NodeId("node02"), NodeId("node03")
@@ -108,7 +107,7 @@ class Place(PlayedGround, PlayedSetup):
 
 
 def effect(version: int, *nodes: NodeId) -> Membership:
-    return Membership(C, version, {node: Member(Goal.SERVING, Role.CORE, 1) for node in nodes})
+    return Membership(C, version, core(*nodes))
 
 
 @pytest.fixture(autouse=True)
@@ -126,28 +125,32 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return clock
 
 
-def keeper(place: Place) -> MembershipKeeper:
+@pytest.fixture
+def place() -> Place:
+    return Place()
+
+
+@pytest.fixture
+def keep(place: Place) -> MembershipKeeper:
+    """The keeper of one MR-cluster, whose members have all served when the test begins."""
     clusters = Clusters()
-    spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
-    clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, effect(1, MASTER, WORKER).members))
+    clusters._put(live_cluster(C, MASTER, core(MASTER, WORKER)))
     keep = MembershipKeeper(place, clusters, place, workers_s=10)
-    # All that are there when the test begins have served.
     keep._former.trust(C, [(node, 1) for node in (MASTER, WORKER)])
     return keep
 
 
-def test_every_worker_gets_a_list_that_has_changed_and_the_masters_are_told_last() -> None:
-    place = Place()
-    facts = keeper(place).apply(effect(2, MASTER, WORKER, NEW))
+def test_every_worker_gets_a_list_that_has_changed_and_the_masters_are_told_last(
+    keep: MembershipKeeper, place: Place
+) -> None:
+    facts = keep.apply(effect(2, MASTER, WORKER, NEW))
     assert facts == {"refreshed": ["doors", "policy", "hdfs", "yarn"]}
     at_master = [doing for doing, node in place.did if node == MASTER]
     assert at_master == [KEEPING, WRITING, "writing the members", *["refreshing the members"] * 4]
     assert place.workers() == [WORKER, NEW]
 
 
-def test_a_change_of_roles_alone_opens_no_door() -> None:
-    place = Place()
-    keep = keeper(place)
+def test_a_change_of_roles_alone_opens_no_door(keep: MembershipKeeper, place: Place) -> None:
     keep.apply(effect(2, MASTER, WORKER))
     place.did.clear()
     changed = effect(3, MASTER, WORKER)
@@ -156,9 +159,9 @@ def test_a_change_of_roles_alone_opens_no_door() -> None:
     assert place.workers() == []
 
 
-def test_a_worker_that_is_away_holds_up_no_master_and_is_told_when_it_is_back() -> None:
-    place = Place()
-    keep = keeper(place)
+def test_a_worker_that_is_away_holds_up_no_master_and_is_told_when_it_is_back(
+    keep: MembershipKeeper, place: Place
+) -> None:
     place.away = {WORKER}
     with pytest.raises(FawkesError, match="node02: it did not get the new list of addresses"):
         keep.apply(effect(2, MASTER, WORKER, NEW))
@@ -170,9 +173,7 @@ def test_a_worker_that_is_away_holds_up_no_master_and_is_told_when_it_is_back() 
     assert keep.apply(effect(2, MASTER, WORKER, NEW)) == {"refreshed": []}
 
 
-def test_a_worker_has_as_much_time_as_the_site_gives_it() -> None:
-    place = Place()
-    keep = keeper(place)
+def test_a_worker_has_as_much_time_as_the_site_gives_it(keep: MembershipKeeper, place: Place) -> None:
     place.slow_s = {WORKER: 11.0}
     with pytest.raises(FawkesError, match="no answer within 10 s"):
         keep.apply(effect(2, MASTER, WORKER))
@@ -182,9 +183,9 @@ def test_a_worker_has_as_much_time_as_the_site_gives_it() -> None:
     assert place.workers() == [WORKER]
 
 
-def test_a_controller_that_starts_gives_the_nodes_of_running_mr_clusters_what_their_doors_need() -> None:
-    place = Place()
-    keep = keeper(place)
+def test_a_controller_that_starts_gives_the_nodes_of_running_mr_clusters_what_their_doors_need(
+    keep: MembershipKeeper, place: Place
+) -> None:
     keep.equip()
     assert place.did == []
     keep._clusters.mark(C, ready=True)
@@ -194,11 +195,9 @@ def test_a_controller_that_starts_gives_the_nodes_of_running_mr_clusters_what_th
 
 
 @pytest.mark.slow
-def test_a_controller_that_starts_does_not_undo_a_change_of_members() -> None:
+def test_a_controller_that_starts_does_not_undo_a_change_of_members(keep: MembershipKeeper, place: Place) -> None:
     """Else masters turn a node away that has joined meanwhile, until the next change of members: for ever, perhaps."""
-    place = Place()
     place.answers = True
-    keep = keeper(place)
     keep._clusters.mark(C, ready=True)
     joins = threading.Thread(target=lambda: keep.apply(effect(2, MASTER, WORKER, NEW)))
 
@@ -213,11 +212,9 @@ def test_a_controller_that_starts_does_not_undo_a_change_of_members() -> None:
 
 
 def test_whoever_looked_before_a_change_of_members_does_not_undo_it(
-    clock: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+    keep: MembershipKeeper, place: Place, clock: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = Place()
     place.answers = True
-    keep = keeper(place)
     place.shows = {WORKER: former(3)}
     members = {**effect(2, MASTER).members, WORKER: Member(Goal.SERVING, Role.CORE, 2)}
     keep.apply(replace(effect(2), members=members))
@@ -236,17 +233,17 @@ def test_whoever_looked_before_a_change_of_members_does_not_undo_it(
     assert place.takes == {node: {MASTER, WORKER, NEW} for node in (MASTER, WORKER, NEW)}
 
 
-def with_second(place: Place) -> tuple[MembershipKeeper, Membership]:
-    """A keeper of an MR-cluster whose second NameNode is on `WORKER`, and its next list."""
-    keep = keeper(place)
+@pytest.fixture
+def change() -> Membership:
+    """The next list of the MR-cluster, whose second NameNode is on `WORKER`."""
     standby = Standby(journal=(MASTER, WORKER, NEW), node=WORKER)
-    return keep, replace(effect(2, MASTER, WORKER, NEW), standby=standby)
+    return replace(effect(2, MASTER, WORKER, NEW), standby=standby)
 
 
-def test_the_second_namenode_reads_the_same_lists_before_a_new_datanode_asks_it() -> None:
-    place = Place()
+def test_the_second_namenode_reads_the_same_lists_before_a_new_datanode_asks_it(
+    keep: MembershipKeeper, change: Membership, place: Place
+) -> None:
     place.answers = True
-    keep, change = with_second(place)
     keep.apply(change)
     second = [at for at, (doing, node) in enumerate(place.did) if (doing, node) == ("writing the members", WORKER)]
     first = [at for at, (doing, node) in enumerate(place.did) if (doing, node) == ("writing the members", MASTER)]
@@ -255,10 +252,10 @@ def test_the_second_namenode_reads_the_same_lists_before_a_new_datanode_asks_it(
     assert place.workers() == [WORKER, NEW], "it has its list with its configuration, and only once"
 
 
-def test_a_second_namenode_that_does_not_answer_holds_nobody_up_and_is_told_later() -> None:
-    place = Place()
+def test_a_second_namenode_that_does_not_answer_holds_nobody_up_and_is_told_later(
+    keep: MembershipKeeper, change: Membership, place: Place
+) -> None:
     place.answers = True
-    keep, change = with_second(place)
     place.slow_s = {WORKER: 11.0}
     assert keep.apply(change) == {"refreshed": ["doors", "policy", "hdfs", "yarn"]}
     assert ("writing the members", MASTER) in place.did
@@ -274,12 +271,10 @@ def test_a_second_namenode_that_does_not_answer_holds_nobody_up_and_is_told_late
 
 @pytest.mark.parametrize(("writer", "at", "rounds"), [("apply", NEW, 1), ("equip", MASTER, 1), ("catch_up", WORKER, 2)])
 def test_a_node_that_is_let_in_while_an_older_list_is_written_is_not_shut_out_again(
-    writer: str, at: NodeId, rounds: int
+    keep: MembershipKeeper, change: Membership, place: Place, writer: str, at: NodeId, rounds: int
 ) -> None:
     """It opens the doors itself; the older list comes after that, and nobody would look again."""
-    place = Place()
     place.answers = True
-    keep, change = with_second(place)
     keep.apply(change)
     keep._clusters.mark(C, ready=True)
     keep._clusters.end_move(C, MASTER, {NEW})
@@ -303,11 +298,9 @@ def test_a_node_that_is_let_in_while_an_older_list_is_written_is_not_shut_out_ag
 
 
 @pytest.mark.parametrize("silent", [MASTER, NEW])
-def test_doors_that_could_not_be_opened_are_opened_later(silent: NodeId) -> None:
+def test_doors_that_could_not_be_opened_are_opened_later(keep: MembershipKeeper, place: Place, silent: NodeId) -> None:
     """The node starts its daemons once: masters that go on turning it away would never be told again."""
-    place = Place()
     place.answers = True
-    keep = keeper(place)
     keep._clusters.mark(C, ready=True)
     keep.apply(effect(2, MASTER, WORKER, NEW))
     keep._clusters.end_move(C, MASTER, {WORKER})
@@ -326,15 +319,10 @@ def test_doors_that_could_not_be_opened_are_opened_later(silent: NodeId) -> None
     assert place.did == [], "once is enough"
 
 
-def test_masters_that_hang_hold_up_no_lists_but_their_own() -> None:
-    place = Place()
+def test_masters_that_hang_hold_up_no_lists_but_their_own(keep: MembershipKeeper, place: Place) -> None:
     place.answers = True
-    keep = keeper(place)
     keep._clusters.mark(C, ready=True)
-    other = ClusterId("d")
-    spec = ClusterSpec(id=other, min_nodes=1, replication=1, details=ClusterDetails().plain())
-    members = {NEW: Member(Goal.SERVING, Role.CORE, 1)}
-    keep._clusters._put(LiveCluster(spec, ClusterDetails(), NEW, members, ready=True))
+    keep._clusters._put(live_cluster("d", NEW, ready=True))
     other_told = threading.Event()
     in_time: list[bool] = []
     place.meanwhile = {NEW: other_told.set, MASTER: lambda: in_time.append(other_told.wait(20))}
@@ -347,11 +335,11 @@ def leaving(keep: MembershipKeeper) -> list[str]:
     return keep._sent[C]["dfs.exclude"].split()
 
 
-def test_a_member_that_joins_with_data_serves_hdfs_once_its_own_datanode_was_heard(clock: SimpleNamespace) -> None:
+def test_a_member_that_joins_with_data_serves_hdfs_once_its_own_datanode_was_heard(
+    keep: MembershipKeeper, place: Place, clock: SimpleNamespace
+) -> None:
     """Before that HDFS may count what was wiped, and delete real replicas as too many."""
-    place = Place()
     place.answers = True
-    keep = keeper(place)
     keep.apply(effect(2, MASTER, WORKER, NEW))
     assert leaving(keep) == ["10.0.0.3"]
     assert "10.0.0.3" in keep._sent[C]["dfs.include"], "else its DataNode would be turned away"
@@ -373,10 +361,8 @@ def former(silent_s: int) -> StorageNode:
     return StorageNode("", LEFT, silent_s=silent_s)
 
 
-def test_a_member_that_goes_on_serving_is_never_taken_out_of_service() -> None:
+def test_a_member_that_goes_on_serving_is_never_taken_out_of_service(keep: MembershipKeeper, place: Place) -> None:
     """Also while its NameNode, which starts again, shows none of its DataNodes, or says nothing."""
-    place = Place()
-    keep = keeper(place)
     place.shows = None
     keep.apply(replace(effect(2, MASTER, WORKER), afresh=True))
     assert leaving(keep) == []
@@ -394,10 +380,8 @@ def test_a_member_that_goes_on_serving_is_never_taken_out_of_service() -> None:
     assert leaving(keep) == ["10.0.0.2"], "it was wiped in between"
 
 
-def test_who_computes_alone_joins_at_once() -> None:
-    place = Place()
+def test_who_computes_alone_joins_at_once(keep: MembershipKeeper, place: Place) -> None:
     place.shows = None
-    keep = keeper(place)
     change = effect(2, MASTER, WORKER)
     keep.apply(replace(change, members={**change.members, NEW: Member(Goal.SERVING, Role.TRANSIENT, 1)}))
     assert leaving(keep) == []

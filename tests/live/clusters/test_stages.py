@@ -12,10 +12,10 @@ import pytest
 
 from fawkes.base.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError
 from fawkes.config.clusters.details import KERBEROS, ClusterDetails, JobDetails, Output
-from fawkes.core.values.effects import Goal, Load, Member
+from fawkes.core.values.effects import Load
 from fawkes.core.values.effects import Save as SaveGoal
 from fawkes.core.values.events import Failed
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.core.values.settings import Settings
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
@@ -25,14 +25,14 @@ from fawkes.live.data import loading
 from fawkes.live.data.saved import MANIFEST, UnsavedError
 from fawkes.live.hadoop.orders import AddressedOrder
 from fawkes.live.jobs.copies import Copies
-from fawkes.live.nodes.clusters import Clusters, LiveCluster
+from fawkes.live.nodes.clusters import Clusters
 from fawkes.live.nodes.playbooks import hadoop
 from fawkes.live.wire.hadoop_rpc import ENTER_SAFE_MODE, LEAVE_SAFE_MODE, list_open_files, recover_lease
 from fawkes.live.wire.names import NAMES
 from fawkes.live.wire.rest import close_session
 from fawkes.playbook import Facts, Script
 from tests.live.fake_hdfs import CLIENT, FakeHdfs, rpc, running
-from tests.live.played import NoUpload, PlayedGround, PlayedSetup, give_hands, world_of
+from tests.live.played import NoUpload, PlayedGround, PlayedSetup, give_hands, live_cluster, world_of
 from tests.live.wire.test_rest_tls import Ticket
 from tests.support.stub import Stub, stub_master
 
@@ -120,9 +120,7 @@ class Site:
     def stages(self) -> Stages:
         outputs = tuple(Output(path=path, save_to=to) for path, to in self.outputs.items())
         clusters = Clusters()
-        members = {MASTER: Member(Goal.SERVING, Role.CORE, 1)}
-        spec = ClusterSpec(id=C, min_nodes=1)
-        clusters._put(LiveCluster(spec, self.details(outputs), MASTER, members))
+        clusters._put(live_cluster(C, MASTER, details=self.details(outputs)))
         stages = Stages(
             self.ground,
             clusters,

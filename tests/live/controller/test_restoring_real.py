@@ -18,7 +18,7 @@ import pytest
 from fawkes.core.values.model import NodeId
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.playbook.dist.release import LIGHT_FLAGS
-from tests.live.controller.test_restoring import OTHER, TO, C, KeptCopy, Lost, fates
+from tests.live.controller.test_restoring import OTHER, TO, C, Lost, fates, kept_copy
 from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop
 from tests.support.waiting import wait_for
 
@@ -80,11 +80,10 @@ def test_files_of_a_copy_against_blocks_on_disks(tmp_path: Path) -> None:
         late = hadoop.run("fs", "-put", str(source / "big"), "/late")
         assert late.returncode == 0, late.stderr
 
-    version = tmp_path / "kept" / "nn" / "VERSION"
-    version.write_text(re.sub(r"clusterID=.*", "clusterID=pool-c-1", version.read_text()))
+    (pool,) = re.findall("blockpoolID=(.*)", (tmp_path / "kept" / "nn" / "VERSION").read_text())
     lost = Lost(tmp_path / "nodes")
     lost.programs = RealPrograms(hadoop)  # type: ignore[assignment]
-    lost.copies.kept = KeptCopy(tmp_path / "kept")
+    lost.copies.kept = kept_copy(tmp_path / "kept", pool)
     for number, node in ((1, TO), (2, OTHER)):
         shutil.rmtree(lost.ground.folders(node, C).dn)
         shutil.move(hadoop.folder / f"datanode{number}" / "disk", lost.ground.folders(node, C).dn)

@@ -23,15 +23,20 @@ from tests.live.namenode_files import HEADER, NameNodeFiles, operation, version
 pytestmark = pytest.mark.slow
 
 
+def last(copy: CopyFolder) -> int:
+    """The last transaction of a copy that a NameNode can start from."""
+    kept = copy.copy()
+    assert kept is not None
+    return kept.transaction
+
+
 def same(site: KeptSite, copy: CopyFolder) -> bool:
     """True if the copy has all that a NameNode would read, and nothing else."""
     names = needed(list(site.nn.content())) or []
     wanted = {each.name for each in names} & set(site.nn.content())
     theirs = {name: data for name, data in site.nn.content().items() if name in wanted}
     images = {name: data for name, data in content(copy.path).items() if name.startswith("fsimage")}
-    kept = copy.copy()
-    assert kept is not None
-    assert kept.transaction == site.nn.last
+    assert last(copy) == site.nn.last
     assert images.items() <= site.nn.content().items()
     return {name: data for name, data in content(copy.path).items() if name not in images} == theirs
 
@@ -273,9 +278,7 @@ def test_what_another_namenode_has_written_comes_from_the_journal(site: KeptSite
     site.nn.write(b"a", b"b")
     copy = site.copy()
     site.bring(copy)
-    kept = copy.copy()
-    assert kept is not None
-    assert kept.transaction == 6
+    assert last(copy) == 6
     assert content(copy.path)[f"edits_{1:019d}-{4:019d}"] == written
     assert not site.bring(copy, compare=True).changed
 
@@ -291,9 +294,7 @@ def test_where_both_have_a_segment_the_journal_counts(site: KeptSite) -> None:
     (journal.current / f"edits_inprogress_{10:019d}").write_bytes(HEADER)
     copy = site.copy()
     site.bring(copy)
-    kept = copy.copy()
-    assert kept is not None
-    assert kept.transaction == 9
+    assert last(copy) == 9
     contents = content(copy.path)
     assert (contents[f"edits_{1:019d}-{4:019d}"], contents[f"edits_{5:019d}-{9:019d}"]) == written
     assert stale.name not in contents

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from fawkes.live.data.sources import LocalFolder, SourceFile, source_of
 from fawkes.live.wire.rest import Deadline
 from fawkes.live.wire.webhdfs import HdfsFailedError, read_mark
 from tests.live.fake_hdfs import CORE, DATANODES, FakeHdfs, running
+from tests.live.saves import StopAfter, contents, made_set
 
 BLOCK = 1024
 
@@ -24,12 +23,7 @@ BLOCK = 1024
 def folder(tmp_path: Path) -> Path:
     """Files of less than a block, of some blocks, of whole blocks, and of nothing, at several depths."""
     sizes = {"a": 100, "sub/b": 3 * BLOCK, "sub/deep/c": 7 * BLOCK + 5, "empty": 0, "sub/one block": BLOCK}
-    random_bytes = random.Random(3)
-    for name, size in sizes.items():
-        path = tmp_path / "set" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(random_bytes.randbytes(size))
-    return tmp_path / "set"
+    return made_set(tmp_path / "set", sizes, seed=3)
 
 
 def load(server: FakeHdfs, **changes: Any) -> LoadRun:
@@ -48,10 +42,6 @@ def load(server: FakeHdfs, **changes: Any) -> LoadRun:
 
 def run(server: FakeHdfs, folder: Path, **changes: Any) -> LoadedSet:
     return load(server, **changes).run(LocalFolder(folder))
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_set_is_loaded_whole(server: FakeHdfs, folder: Path) -> None:
@@ -116,15 +106,9 @@ def test_a_load_that_is_called_off_asks_for_nothing_more(server: FakeHdfs, folde
 @pytest.mark.slow
 @pytest.mark.parametrize("stop_after", [1, 2 * BLOCK, 5 * BLOCK, 9 * BLOCK])
 def test_a_load_that_is_stopped_anywhere_goes_on(server: FakeHdfs, folder: Path, stop_after: int) -> None:
-    stop, seen = threading.Event(), [0]
-
-    def progress(size: int) -> None:
-        seen[0] += size
-        if seen[0] >= stop_after:
-            stop.set()
-
+    halt = StopAfter(stop_after)
     with pytest.raises(StoppedError):
-        run(server, folder, progress=progress, stop=stop.is_set, writers=1)
+        run(server, folder, progress=halt.progress, stop=halt.stop, writers=1)
     whole = contents(folder)
     for name, stored in server.files("/input/set").items():
         assert name.startswith("_fawkes_loading/") or stored == whole[name]

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from fawkes.live.data.saved import MANIFEST, Stake, UnsavedError
 from fawkes.live.data.saving import Saved, SaveOrder
 from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError, HdfsFile, Refused
 from tests.live.fake_hdfs import DATANODES, FakeHdfs
-from tests.live.saves import BLOCK, FILES, an_output, check, contents, save, stakes, unsaved, working
+from tests.live.saves import BLOCK, FILES, StopAfter, an_output, check, contents, save, stakes, unsaved, working
 
 
 @pytest.fixture
@@ -176,15 +175,9 @@ def test_outputs_that_change_meanwhile_are_not_saved(server: FakeHdfs, target: P
 
 @pytest.mark.parametrize("stop_after", [1, 2 * BLOCK, 4 * BLOCK])
 def test_a_save_that_is_stopped_anywhere_goes_on(server: FakeHdfs, target: Path, stop_after: int) -> None:
-    stop, seen = threading.Event(), [0]
-
-    def progress(size: int) -> None:
-        seen[0] += size
-        if seen[0] >= stop_after:
-            stop.set()
-
+    halt = StopAfter(stop_after)
     with pytest.raises(StoppedError):
-        save(server, target, progress=progress, stop=stop.is_set, readers=1)
+        save(server, target, progress=halt.progress, stop=halt.stop, readers=1)
     assert not target.exists()
     whole = server.files("/out/wc")
     done = {name for name, there in contents(target.with_name(".wc.saving")).items() if there == whole[name] != b""}

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import FawkesError
-from fawkes.config.clusters.details import ClusterDetails
-from fawkes.core.values.effects import AwaitRoom, Goal, Member
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.values.effects import AwaitRoom
+from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.eyes.measure import tasks_ready
 from fawkes.live.eyes.room import Room
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.masters import Target
 from fawkes.live.wire.rest import Deadline, UnreadableError
 from tests.live.masters_server import APPS, Server, am, hangs_up, says
+from tests.live.played import PlayedSetup, live_cluster
 from tests.live.readings import C1, ONE, app, job, live, target
 
 EFFECT = AwaitRoom(C1, 3, 1000)
@@ -25,13 +25,11 @@ EFFECT = AwaitRoom(C1, 3, 1000)
 
 def known() -> Clusters:
     clusters = Clusters()
-    spec = ClusterSpec(id=C1, min_nodes=1, replication=1)
-    members = {NodeId("node01"): Member(Goal.SERVING, Role.CORE, 1)}
-    clusters._put(LiveCluster(spec, ClusterDetails(), NodeId("node01"), members, True, True))
+    clusters._put(live_cluster(C1, NodeId("node01"), ready=True, working=True))
     return clusters
 
 
-class Masters:
+class Masters(PlayedSetup):
     """Says how to read an MR-cluster, and what comes of each look: a number, or no answer."""
 
     def __init__(self, *looks: int | None) -> None:

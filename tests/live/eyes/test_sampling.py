@@ -6,16 +6,16 @@ from collections.abc import Sequence
 import pytest
 
 from fawkes.base.errors import HostError
-from fawkes.config.clusters.details import ClusterDetails
-from fawkes.core.values.effects import Goal, Member
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Reading, Role
+from fawkes.core.values.model import ClusterId, NodeId, Reading
 from fawkes.live.base.timers import Clock
+from fawkes.live.eyes.measure import Sampler
 from fawkes.live.eyes.sampling import Sampling
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.masters import MasterAddresses, Target
+from tests.live.played import PlayedSetup, live_cluster
 
 
-class Fakes:
+class Fakes(PlayedSetup, Sampler):
     """Nodes that answer, do not, or only when they are let; readings that are all alike."""
 
     def __init__(self) -> None:
@@ -40,10 +40,7 @@ class Fakes:
 def clusters(*names: str, working: bool = True) -> Clusters:
     clusters = Clusters()
     for number, name in enumerate(names, 1):
-        spec = ClusterSpec(id=ClusterId(name), min_nodes=1, replication=1)
-        node = NodeId(f"node{number:02d}")
-        members = {node: Member(Goal.SERVING, Role.CORE, 1)}
-        clusters._put(LiveCluster(spec, ClusterDetails(), node, members, True, working))
+        clusters._put(live_cluster(name, NodeId(f"node{number:02d}"), ready=True, working=working))
     return clusters
 
 

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.config.clusters.details import ClusterDetails
-from fawkes.core.values.effects import Goal, Member
 from fawkes.core.values.events import ServiceSeen
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.core.values.sight import SafeMode, Service
 from fawkes.live.base import limits
 from fawkes.live.base.mailbox import Mailbox
@@ -20,7 +18,7 @@ from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.rest import Deadline
 from tests.live.masters_server import INFO, JMX, NODE_LIST, Handler, Query, Server, says
-from tests.live.played import SetClock
+from tests.live.played import PlayedSetup, SetClock, live_cluster
 
 METRICS, SCHEDULER = "/ws/v1/cluster/metrics", "/ws/v1/cluster/scheduler"
 BLOCK = 128 * 2**20
@@ -194,7 +192,7 @@ C = ClusterId("c")
 MASTER = NodeId("node01")
 
 
-class Bench(SetClock):
+class Bench(SetClock, PlayedSetup):
     """The watch of an MR-cluster; the test says what time it is."""
 
     def __init__(self, hadoop: Hadoop) -> None:
@@ -202,8 +200,7 @@ class Bench(SetClock):
         super().__init__(100 * SECOND_US)
         self.mailbox = Mailbox(self)
         clusters = Clusters()
-        spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
-        clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, {MASTER: Member(Goal.SERVING, Role.CORE, 1)}))
+        clusters._put(live_cluster(C, MASTER))
         self.watch = ServiceWatch(clusters, self, self.mailbox)
 
     def settings(self, cluster: LiveCluster) -> dict[str, dict[str, str]]:
@@ -223,15 +220,19 @@ class Bench(SetClock):
                 eye.look.result(timeout=60)
         self.mailbox.end()
         modes: list[SafeMode] = []
-        while (event := self.mailbox.take()) is not None:
+        for event in iter(self.mailbox.take, None):
             assert isinstance(event, ServiceSeen)
             modes.append(event.service.safe_mode)
         self.mailbox = self.watch._mailbox = Mailbox(self)
         return modes
 
 
-def test_a_change_is_told_once_and_not_sooner_than_some_seconds_after_the_last(hadoop: Hadoop) -> None:
-    bench = Bench(hadoop)
+@pytest.fixture
+def bench(hadoop: Hadoop) -> Bench:
+    return Bench(hadoop)
+
+
+def test_a_change_is_told_once_and_not_sooner_than_some_seconds_after_the_last(bench: Bench, hadoop: Hadoop) -> None:
     assert bench.told() == [SafeMode.OFF]
     bench.now += limits.SERVICE_TOLD_US
     hadoop.state(NumLiveDataNodes=2)
@@ -248,8 +249,7 @@ def test_a_change_is_told_once_and_not_sooner_than_some_seconds_after_the_last(h
     assert bench.told(now=True) == [SafeMode.LOW], "a job has failed: why it did is told before that"
 
 
-def test_an_mr_cluster_that_has_come_up_is_told_at_once_and_anew(hadoop: Hadoop) -> None:
-    bench = Bench(hadoop)
+def test_an_mr_cluster_that_has_come_up_is_told_at_once_and_anew(bench: Bench, hadoop: Hadoop) -> None:
     hadoop.says(INFO, {"clusterInfo": {"haState": "INITIALIZING"}})
     assert bench.told() == [SafeMode.OFF]
     hadoop.says(INFO, {"clusterInfo": {"haState": "ACTIVE"}})
@@ -268,8 +268,7 @@ def test_the_first_word_of_a_namenode_does_not_wait(hadoop: Hadoop) -> None:
     assert bench.told() == [SafeMode.LOW]
 
 
-def test_masters_that_say_nothing_at_all_are_no_news_of_what_they_offer(hadoop: Hadoop) -> None:
-    bench = Bench(hadoop)
+def test_masters_that_say_nothing_at_all_are_no_news_of_what_they_offer(bench: Bench, hadoop: Hadoop) -> None:
     hadoop.says(INFO, {}, 500)
     hadoop.beans["FSNamesystemState"] = None
     assert bench.told() == []

@@ -23,8 +23,7 @@ def straying(master: Stub, *, at: str = "node02:4000", state: str = "RUNNING") -
     master.answers[f"{APPS}/{name}/appattempts/a1/containers"] = {"container": [{"containerId": "c1"}]}
 
 
-def test_only_attempts_that_stray_to_this_moment_are_ended(master: Stub) -> None:
-    bench = Bench(master)
+def test_only_attempts_that_stray_to_this_moment_are_ended(bench: Bench, master: Stub) -> None:
     straying(master)
     assert bench.jobs.end_attempts(EndAttempts(C, 1, tuple(STRAYS[:2]))) == {"ended": 1}
     (order,) = bench.orders
@@ -32,15 +31,13 @@ def test_only_attempts_that_stray_to_this_moment_are_ended(master: Stub) -> None
     assert bench.did == []
 
 
-def test_attempts_are_ended_by_the_client_where_no_order_can_be_given(master: Stub) -> None:
-    bench = Bench(master)
+def test_attempts_are_ended_by_the_client_where_no_order_can_be_given(bench: Bench, master: Stub) -> None:
     straying(master, at="")
     assert bench.jobs.end_attempts(EndAttempts(C, 1, tuple(STRAYS))) == {"ended": 2}
     assert bench.did == [f"killing {STRAYS[0]}", f"killing {STRAYS[2]}"]
 
 
-def test_nothing_is_ended_of_an_application_that_has_ended_and_nothing_unseen(master: Stub) -> None:
-    bench = Bench(master)
+def test_nothing_is_ended_of_an_application_that_has_ended_and_nothing_unseen(bench: Bench, master: Stub) -> None:
     straying(master, state="FINISHED")
     assert bench.jobs.end_attempts(EndAttempts(C, 1, tuple(STRAYS))) == {"ended": 0}
     straying(master)

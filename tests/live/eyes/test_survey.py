@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fawkes.config.clusters.details import ClusterDetails, DataSet, Output
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId
+from fawkes.core.values.model import NodeId
 from fawkes.live.data.loading import LOADED, LoadRun
 from fawkes.live.data.saved import files_below
 from fawkes.live.data.sources import fingerprint
@@ -21,6 +21,7 @@ from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.rest import Deadline, close_session
 from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import FakeHdfs, running
+from tests.live.played import PlayedSetup, live_cluster
 from tests.support.stub import Stub, stub_master
 
 APPS = "/ws/v1/cluster/apps"
@@ -36,7 +37,7 @@ SETTINGS = {
 }
 
 
-class Site:
+class Site(PlayedSetup):
     """An MR-cluster with an output and an input, and its masters."""
 
     def __init__(self, server: FakeHdfs, yarn: Stub) -> None:
@@ -62,7 +63,7 @@ class Site:
         return survey(self.cluster(), self, self.bounds)
 
     def cluster(self) -> LiveCluster:
-        return LiveCluster(ClusterSpec(id=ClusterId("c"), min_nodes=1), self.details, NodeId("node01"), {})
+        return live_cluster("c", NodeId("node01"), {}, self.details)
 
     def undeclared(self) -> dict[str, tuple[int, int]]:
         """Bytes and files by path."""

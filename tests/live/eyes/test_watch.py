@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.effects import Goal, Member, Membership
 from fawkes.core.values.events import MastersSeen, NodeSeen, news_of
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.values.model import ClusterId, NodeId, Role
 from fawkes.core.values.proof import Proof, not_proven
 from fawkes.core.values.sight import Blocks, Compute, Sight, Stored
 from fawkes.live.base.mailbox import Mailbox
@@ -22,7 +21,7 @@ from fawkes.live.eyes.watch import Watch
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.masters import MasterAddresses
 from tests.live.masters_server import JMX, NODE_LIST, Handler, Query, Server, clear, says, text
-from tests.live.played import SetClock
+from tests.live.played import PlayedSetup, SetClock, live_cluster
 
 C = ClusterId("c")
 MASTER, WORKER = NodeId("node01"), NodeId("node02")
@@ -39,7 +38,7 @@ def file_of(name: str, *nodes: int, state: str = "LIVE") -> str:
     return f"{header}\n0. BP-1:blk_1_1 len=9 Live_repl={len(nodes)}  [{places}]\n"
 
 
-class Bench(SetClock):
+class Bench(SetClock, PlayedSetup):
     """An MR-cluster of a core node and a worker; the test says what the masters answer, and what time it is."""
 
     def __init__(self, server: Server, role: Role = Role.TRANSIENT) -> None:
@@ -50,9 +49,8 @@ class Bench(SetClock):
         self.clusters = Clusters()
         self.role = role
         self.version = 1
-        spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=ClusterDetails().plain())
         self.members = {MASTER: Member(Goal.SERVING, Role.CORE, 1), WORKER: Member(Goal.SERVING, role, 1)}
-        self.clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, self.members, True, True))
+        self.clusters._put(live_cluster(C, MASTER, self.members, ready=True, working=True))
         #: the daemons that do not run on a node; None: it does not answer
         self.ended: dict[NodeId, set[str] | None] = {}
         self.watch = self.controller()
@@ -151,6 +149,12 @@ class Bench(SetClock):
     def states(self, after_s: int = 0) -> list[tuple[Compute, Stored]]:
         return [(sight.compute, sight.stored) for sight in self.seen(after_s)]
 
+    def before_a_wipe(self) -> Sight:
+        """How the masters see the worker when they are asked right before its wipe."""
+        cluster = self.clusters.get(C)
+        assert cluster is not None
+        return self.watch.see(cluster, WORKER)
+
     def reports(self) -> int:
         """How many reports the NameNode was asked for."""
         return len(self.server.questions(FSCK))
@@ -165,6 +169,12 @@ def known(sight: Sight) -> Blocks:
 def server(one_server: Server) -> Iterator[Server]:
     yield one_server
     clear(one_server)
+
+
+@pytest.fixture
+def bench(server: Server) -> Bench:
+    """An MR-cluster of two core nodes."""
+    return Bench(server, Role.CORE)
 
 
 # --- told when they change
@@ -217,32 +227,27 @@ def test_words_of_the_resourcemanager(server: Server, state: str | None, told: C
         (None, Stored.DEAD),
     ],
 )
-def test_words_of_the_namenode(server: Server, state: str | None, told: Stored) -> None:
-    bench = Bench(server, Role.CORE)
+def test_words_of_the_namenode(bench: Bench, state: str | None, told: Stored) -> None:
     bench.hdfs(IN, state)
     assert bench.states() == [(Compute.RUNNING, told)]
 
 
-def test_a_node_that_the_namenode_does_not_list_is_absent(server: Server) -> None:
-    bench = Bench(server, Role.CORE)
+def test_a_node_that_the_namenode_does_not_list_is_absent(bench: Bench) -> None:
     bench.hdfs(IN)
     assert bench.states() == [(Compute.RUNNING, Stored.ABSENT)]
 
 
 @pytest.mark.parametrize("states", [(IN,), (IN, None)])
 def test_a_node_may_be_the_one_that_goes_by_a_name_that_nobody_knows(
-    server: Server, states: tuple[str | None, ...]
+    bench: Bench, server: Server, states: tuple[str | None, ...]
 ) -> None:
     """It holds the only replica, under an address that no report is searched for: it must not be proven safe."""
-    bench = Bench(server, Role.CORE)
     bench.hdfs(*states)
     stranger = {"other.example:9866": {"adminState": IN, "lastContact": 0, "xferaddr": "10.99.0.2:9866"}}
     live = json.loads(bench.bean["LiveNodes"]) | stranger
     server.answers[JMX] = says({"beans": [bench.bean | {"LiveNodes": json.dumps(live)}]})
     assert bench.states() == [(Compute.RUNNING, Stored.NOT_KNOWN)]
-    cluster = bench.clusters.get(C)
-    assert cluster is not None
-    sight = bench.watch.see(cluster, WORKER)
+    sight = bench.before_a_wipe()
     assert known(sight).known
     assert not_proven(sight, Proof(()), since_us=0)
 
@@ -268,9 +273,8 @@ def test_a_member_with_another_goal_is_told_of_again(server: Server) -> None:
     assert event.generation == 2
 
 
-def test_a_member_that_leaves_with_data_is_told_of_with_each_new_list(server: Server) -> None:
+def test_a_member_that_leaves_with_data_is_told_of_with_each_new_list(bench: Bench) -> None:
     """Its wipe was not proven, or it was lost and is back: it goes on leaving, and was told of before that."""
-    bench = Bench(server, Role.CORE)
     bench.wish(Goal.EVACUATING)
     bench.hdfs(IN, LEFT)
     (first,) = bench.seen()
@@ -283,8 +287,7 @@ def test_a_member_that_leaves_with_data_is_told_of_with_each_new_list(server: Se
     assert bench.seen(after_s=1000) == []
 
 
-def test_a_new_list_is_no_news_of_those_that_serve(server: Server) -> None:
-    bench = Bench(server, Role.CORE)
+def test_a_new_list_is_no_news_of_those_that_serve(bench: Bench) -> None:
     bench.look()
     bench.list_again()
     assert bench.look() == []
@@ -304,9 +307,8 @@ def test_an_answer_to_what_is_not_wanted_any_more_is_passed_over(server: Server)
     assert bench.states() == [(Compute.LEFT, Stored.NOT_KNOWN)]
 
 
-def test_facts_are_as_old_as_the_question(server: Server) -> None:
+def test_facts_are_as_old_as_the_question(bench: Bench) -> None:
     """Masters that answer late say how it was when they were asked, at the latest."""
-    bench = Bench(server, Role.CORE)
     bench.wish(Goal.EVACUATING)
     bench.hdfs(IN, LEFT)
     bench.fsck_takes_s = 50
@@ -334,9 +336,8 @@ def test_an_mr_cluster_that_is_not_up_or_gone_is_not_looked_at(server: Server) -
 
 @pytest.mark.parametrize("path", [NODE_LIST, JMX])
 def test_masters_that_fall_silent_are_told_of_once_and_all_is_told_anew_when_they_are_back(
-    server: Server, path: str
+    bench: Bench, server: Server, path: str
 ) -> None:
-    bench = Bench(server, Role.CORE)
     bench.look()
     answers = server.answers.pop(path)
     (event,) = bench.look()
@@ -351,9 +352,8 @@ def test_masters_that_fall_silent_are_told_of_once_and_all_is_told_anew_when_the
 
 @pytest.mark.parametrize(("path", "silent"), [(NODE_LIST, "resourcemanager"), (JMX, "namenode")])
 def test_which_masters_are_silent_is_told_and_what_their_node_says_of_them_once_it_does(
-    server: Server, path: str, silent: str
+    bench: Bench, server: Server, path: str, silent: str
 ) -> None:
-    bench = Bench(server, Role.CORE)
     bench.look()
     del server.answers[path]
     bench.ended[MASTER] = None
@@ -367,9 +367,8 @@ def test_which_masters_are_silent_is_told_and_what_their_node_says_of_them_once_
 
 
 @pytest.mark.parametrize("contact", [5, None])
-def test_a_node_with_a_late_heartbeat_is_asked_whether_its_daemons_run(server: Server, contact: int | None) -> None:
+def test_a_node_with_a_late_heartbeat_is_asked_whether_its_daemons_run(bench: Bench, contact: int | None) -> None:
     """So is one of which the time is not known. A daemon that is started again counts with its first heartbeat."""
-    bench = Bench(server, Role.CORE)
     bench.look()
     bench.ended[WORKER] = {"datanode", "nodemanager"}
     assert bench.seen() == []
@@ -393,17 +392,14 @@ def test_masters_that_do_not_answer_a_controller_that_has_just_started_are_told_
 
 
 @pytest.mark.parametrize("attribute", ["LiveNodes", "DeadNodes", "DecomNodes"])
-def test_a_namenode_that_does_not_list_its_nodes_says_nothing(server: Server, attribute: str) -> None:
+def test_a_namenode_that_does_not_list_its_nodes_says_nothing(bench: Bench, attribute: str) -> None:
     """An empty list would make its nodes absent, and a node that leaves safe."""
-    bench = Bench(server, Role.CORE)
     bench.wish(Goal.EVACUATING)
     bench.hdfs(IN, LEFT, **{attribute: None})
     (event,) = bench.look()
     assert isinstance(event, MastersSeen)
     assert f"{attribute} is not a list of nodes" in event.error
-    cluster = bench.clusters.get(C)
-    assert cluster is not None
-    sight = bench.watch.see(cluster, WORKER)
+    sight = bench.before_a_wipe()
     assert (sight.stored, known(sight).known, bench.reports()) == (Stored.NOT_KNOWN, False, 0)
     assert attribute in not_proven(sight, Proof(()), since_us=0)
 
@@ -412,9 +408,8 @@ def test_a_namenode_that_does_not_list_its_nodes_says_nothing(server: Server, at
     ("attribute", "proves"),
     [("Safemode", False), ("NumberOfMissingBlocks", True), ("adminState", False), ("lastContact", True)],
 )
-def test_what_the_namenode_does_not_say_is_not_known(server: Server, attribute: str, proves: bool) -> None:
+def test_what_the_namenode_does_not_say_is_not_known(bench: Bench, attribute: str, proves: bool) -> None:
     """Facts may be missing about the worker itself, or about all of HDFS: a report shows some of them anyhow."""
-    bench = Bench(server, Role.CORE)
     bench.wish(Goal.EVACUATING)
     bench.report = file_of("/a", 1) + END
     bench.hdfs(IN, LEFT, **({} if attribute in ("adminState", "lastContact") else {attribute: None}))
@@ -424,8 +419,7 @@ def test_what_the_namenode_does_not_say_is_not_known(server: Server, attribute: 
     assert (not_proven(sight, Proof(()), since_us=0) == "") is proves
 
 
-def test_a_number_of_blocks_that_is_not_said_is_not_0(server: Server) -> None:
-    bench = Bench(server, Role.CORE)
+def test_a_number_of_blocks_that_is_not_said_is_not_0(bench: Bench) -> None:
     bench.wish(Goal.EVACUATING)
     bench.hdfs(IN, LEFT)
     bench.worker(numBlocks=None)
@@ -436,8 +430,7 @@ def test_a_number_of_blocks_that_is_not_said_is_not_0(server: Server) -> None:
 # --- reports
 
 
-def test_a_node_that_leaves_with_data_has_a_report_at_first_and_when_hdfs_has_let_it_go(server: Server) -> None:
-    bench = Bench(server, Role.CORE)
+def test_a_node_that_leaves_with_data_has_a_report_at_first_and_when_hdfs_has_let_it_go(bench: Bench) -> None:
     bench.seen()
     assert bench.reports() == 0
     bench.report = file_of("/a", 2) + END
@@ -455,8 +448,7 @@ def test_a_node_that_leaves_with_data_has_a_report_at_first_and_when_hdfs_has_le
     assert bench.reports() == 2
 
 
-def test_how_a_drain_gets_on_is_told_now_and_then(server: Server) -> None:
-    bench = Bench(server, Role.CORE)
+def test_how_a_drain_gets_on_is_told_now_and_then(bench: Bench) -> None:
     bench.wish(Goal.EVACUATING)
     bench.hdfs(IN, LEAVING)
     bench.seen()
@@ -469,9 +461,8 @@ def test_how_a_drain_gets_on_is_told_now_and_then(server: Server) -> None:
     assert bench.seen(after_s=1000) == []
 
 
-def test_a_report_is_asked_for_a_small_part_of_the_time_only(server: Server) -> None:
+def test_a_report_is_asked_for_a_small_part_of_the_time_only(bench: Bench) -> None:
     """It walks through all of HDFS under the NameNode's lock; meanwhile nothing is told that is not known."""
-    bench = Bench(server, Role.CORE)
     bench.fsck_takes_s = 10
     bench.report = file_of("/a", 2) + END
     bench.wish(Goal.EVACUATING)
@@ -484,8 +475,7 @@ def test_a_report_is_asked_for_a_small_part_of_the_time_only(server: Server) -> 
     assert bench.reports() == 2
 
 
-def test_a_node_that_dies_while_the_next_report_is_not_due_is_told_of_at_once(server: Server) -> None:
-    bench = Bench(server, Role.CORE)
+def test_a_node_that_dies_while_the_next_report_is_not_due_is_told_of_at_once(bench: Bench) -> None:
     bench.fsck_takes_s = 10
     bench.wish(Goal.EVACUATING)
     bench.hdfs(IN, LEAVING)
@@ -497,8 +487,7 @@ def test_a_node_that_dies_while_the_next_report_is_not_due_is_told_of_at_once(se
     assert [known(sight).known for sight in bench.seen(after_s=38)] == [True]
 
 
-def test_why_there_is_no_report_is_told_once_and_it_is_asked_for_again(server: Server) -> None:
-    bench = Bench(server, Role.CORE)
+def test_why_there_is_no_report_is_told_once_and_it_is_asked_for_again(bench: Bench) -> None:
     bench.fsck_takes_s = 10
     bench.report = "FSCK started by root\n"
     bench.wish(Goal.EVACUATING)
@@ -513,8 +502,7 @@ def test_why_there_is_no_report_is_told_once_and_it_is_asked_for_again(server: S
 
 
 @pytest.mark.parametrize("stored", [LEFT, None])
-def test_nodes_that_leave_together_share_a_report(server: Server, stored: str | None) -> None:
-    bench = Bench(server, Role.CORE)
+def test_nodes_that_leave_together_share_a_report(bench: Bench, stored: str | None) -> None:
     bench.members = {node: Member(Goal.EVACUATING, Role.CORE, 1) for node in (MASTER, WORKER)}
     bench.list_again()
     bench.hdfs(LEFT, stored)
@@ -524,33 +512,27 @@ def test_nodes_that_leave_together_share_a_report(server: Server, stored: str | 
     assert bench.reports() == 1
 
 
-def test_a_report_before_a_wipe_is_one_of_now(server: Server) -> None:
+def test_a_report_before_a_wipe_is_one_of_now(bench: Bench, server: Server) -> None:
     """It is asked for whatever the pace; a replica on a node that has fallen silent since does not count."""
-    bench = Bench(server, Role.CORE)
     bench.fsck_takes_s = 10
     bench.report = file_of("/a", 1, 2) + END
     bench.wish(Goal.EVACUATING)
     bench.hdfs(IN, LEFT)
     (seen,) = bench.seen()
     assert not_proven(seen, Proof(()), since_us=0) == ""
-    cluster = bench.clusters.get(C)
-    assert cluster is not None
     live = json.loads(bench.bean["LiveNodes"])
     live["node01:9866"]["lastContact"] = 11
     server.answers[JMX] = says({"beans": [bench.bean | {"LiveNodes": json.dumps(live)}]})
     asked_us = bench.now
-    sight = bench.watch.see(cluster, WORKER)
+    sight = bench.before_a_wipe()
     assert (sight.asked_us, known(sight).asked_us, sight.stored) == (asked_us, asked_us, Stored.LEFT)
     assert not_proven(sight, Proof(()), since_us=0) == "too few replicas on other nodes: /a"
     assert bench.reports() == 2
 
 
-def test_masters_that_do_not_answer_before_a_wipe_prove_nothing(server: Server) -> None:
-    bench = Bench(server, Role.CORE)
-    cluster = bench.clusters.get(C)
-    assert cluster is not None
+def test_masters_that_do_not_answer_before_a_wipe_prove_nothing(bench: Bench, server: Server) -> None:
     del server.answers[JMX]
-    sight = bench.watch.see(cluster, WORKER)
+    sight = bench.before_a_wipe()
     assert (sight.stored, known(sight).known) == (Stored.NOT_KNOWN, False)
     assert "404" in not_proven(sight, Proof(()), since_us=0)
 
@@ -558,7 +540,7 @@ def test_masters_that_do_not_answer_before_a_wipe_prove_nothing(server: Server) 
 def test_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_at() -> None:
     let, reached = threading.Event(), threading.Event()
 
-    class Hanging:
+    class Hanging(PlayedSetup):
         def masters(self, cluster: LiveCluster) -> MasterAddresses:
             if cluster.id == "z":
                 reached.set()
@@ -567,9 +549,8 @@ def test_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_at() -> 
 
     clusters = Clusters()
     for name in [*(f"a{number:02}" for number in range(30)), "z"]:
-        spec = ClusterSpec(id=ClusterId(name), min_nodes=1, replication=1)
         members = {MASTER: Member(Goal.DRAINING, Role.CORE, 1)}
-        clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, members, True, True))
+        clusters._put(live_cluster(name, MASTER, members, ready=True, working=True))
     watch = Watch(clusters, Hanging(), Mailbox(Clock()), lambda *_: None, heard_us=1, progress_us=1)
     try:
         watch.round()

@@ -289,20 +289,18 @@ def test_the_name_in_hdfs_is_one_that_java_takes_for_a_host(cluster: str, name: 
     assert nameservice(cluster) == name
 
 
-@pytest.mark.parametrize("key", sorted(HA_KEYS))
-def test_nobody_overrides_where_masters_are(key: str) -> None:
-    assert any(key in values for values in settings_of(STANDBY).values())
+@pytest.mark.parametrize(
+    ("conf", "site", "key"),
+    [
+        *((STANDBY, "hdfs-site", key) for key in sorted(HA_KEYS)),
+        *((CONF, "core-site", key) for key in sorted(DOOR_KEYS)),
+    ],
+)
+def test_nobody_overrides_where_masters_are_or_opens_a_door(conf: NodeConf, site: str, key: str) -> None:
+    assert any(key in values for values in settings_of(conf).values())
     assert why_owned(key)
     with pytest.raises(UserError, match=f"{key} cannot be overridden"):
-        files(dataclasses.replace(CONF, overrides=[{"hdfs-site": {key: "x"}}]))
-
-
-@pytest.mark.parametrize("key", sorted(DOOR_KEYS))
-def test_no_setting_that_closes_a_door_can_be_overridden(key: str) -> None:
-    assert any(key in values for values in settings_of(CONF).values())
-    assert why_owned(key)
-    with pytest.raises(UserError, match=f"{key} cannot be overridden"):
-        files(dataclasses.replace(CONF, overrides=[{"core-site": {key: "none"}}]))
+        files(dataclasses.replace(CONF, overrides=[{site: {key: "none"}}]))
 
 
 def test_every_daemon_listens_on_the_data_address_alone() -> None:

@@ -73,32 +73,28 @@ def test_a_missing_jar_of_ours_is_refused_with_its_command(
     refuse_without_release(requested(**details), State())
 
 
-def test_a_missing_pig_is_refused_with_its_command() -> None:
-    with pytest.raises(UserError, match="lacks Pig") as refused:
-        refuse_without_release(submitted("pig"), State())
-    assert "`fawkes dist get pig`" in refused.value.hint
+@pytest.mark.parametrize(
+    ("kind", "lacks"), [("pig", "lacks Pig"), ("tasks", "lacks the ApplicationMaster for jobs of tasks")]
+)
+def test_what_a_kind_of_jobs_lacks_is_refused_with_its_command(kind: str, lacks: str) -> None:
+    with pytest.raises(UserError, match=lacks) as refused:
+        refuse_without_release(submitted(kind), State())
+    assert f"`fawkes dist get {kind}`" in refused.value.hint
 
 
-def test_an_mr_cluster_without_spark_takes_no_application() -> None:
+@pytest.mark.parametrize(
+    ("security", "kind", "what", "hint"),
+    [
+        ("", "spark", "the nodes of c-1 have no Spark", 'software = ["spark"]'),
+        ("kerberos", "tasks", "tasks do not run with the Kerberos of c-1", "Name an MR-cluster without"),
+    ],
+)
+def test_an_mr_cluster_takes_no_job_that_it_cannot_run(security: str, kind: str, what: str, hint: str) -> None:
     desk = Desk(3)
-    desk.request("c-1", details=ClusterDetails(hadoop_version="3.5.0").plain())
-    with pytest.raises(UserError, match="the nodes of c-1 have no Spark") as refused:
-        refuse_without_release(submitted("spark"), desk.state)
-    assert 'software = ["spark"]' in refused.value.hint
-
-
-def test_an_mr_cluster_with_kerberos_takes_no_tasks() -> None:
-    desk = Desk(3)
-    desk.request("c-1", details=ClusterDetails(hadoop_version="3.5.0", security="kerberos").plain())
-    with pytest.raises(UserError, match="tasks do not run with the Kerberos of c-1") as refused:
-        refuse_without_release(submitted("tasks"), desk.state)
-    assert "Name an MR-cluster without" in refused.value.hint
-
-
-def test_missing_java_for_tasks_is_refused_with_its_command() -> None:
-    with pytest.raises(UserError, match="lacks the ApplicationMaster for jobs of tasks") as refused:
-        refuse_without_release(submitted("tasks"), State())
-    assert "`fawkes dist get tasks`" in refused.value.hint
+    desk.request("c-1", details=ClusterDetails(hadoop_version="3.5.0", security=security).plain())
+    with pytest.raises(UserError, match=what) as refused:
+        refuse_without_release(submitted(kind), desk.state)
+    assert hint in refused.value.hint
 
 
 def test_what_needs_nothing_of_the_cache_is_not_refused() -> None:

@@ -12,7 +12,7 @@ from fawkes.base.errors import UserError
 from fawkes.config.clusters.details import KERBEROS, ClusterDetails, JobDetails, Sites, SleepTasks
 from fawkes.config.jobs.kept import MAPS, QUEUE, REDUCES, SLOW_START
 from fawkes.config.settings.kerberos import KerberosSite
-from fawkes.core.values.effects import Goal, Member, StartJob
+from fawkes.core.values.effects import StartJob
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Promise, Role, Standby
 from fawkes.live.hadoop import hadoop_conf
 from fawkes.live.hadoop.setup import Setup
@@ -24,7 +24,7 @@ from fawkes.playbook.dist.pig import PIG_PINS, pig_release
 from fawkes.playbook.dist.release import Release
 from fawkes.playbook.dist.spark import SparkRelease
 from tests.live.hadoop.test_fitness import node
-from tests.live.played import PlayedGround, bare_setup
+from tests.live.played import PlayedGround, bare_setup, core, live_cluster
 
 MASTER = NodeId("node1")
 C = ClusterId("c")
@@ -53,8 +53,7 @@ def command(
     setup._pigs[C, MASTER] = replace(pig_release(next(iter(PIG_PINS.values())), "/opt/pig"), shipped=())
     security = "" if kerberos is None else KERBEROS
     of_cluster = ClusterDetails(hadoop_version=version, hadoop=hadoop or {}, security=security)
-    spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=of_cluster.plain())
-    cluster = LiveCluster(spec, of_cluster, MASTER, {MASTER: Member(Goal.SERVING, Role.CORE, 1)})
+    cluster = live_cluster(C, MASTER, details=of_cluster)
     return setup.job_command(cluster, effect(details, granted), details)
 
 
@@ -216,8 +215,7 @@ def pair(standby: Standby | None, master: NodeId = MASTER) -> tuple[Setup, LiveC
         setup._javas[at, RELEASE.version] = "/jvm"
     details = ClusterDetails(hadoop_version=RELEASE.version)
     spec = ClusterSpec(id=C, min_nodes=3, replication=2, masters=Promise.STANDBY, details=details.plain())
-    members = {at: Member(Goal.SERVING, Role.CORE, 1) for at in CORE}
-    return setup, LiveCluster(spec, details, master, members, standby=standby)
+    return setup, LiveCluster(spec, details, master, core(*CORE), standby=standby)
 
 
 def names(setup: Setup, cluster: LiveCluster) -> dict[NodeId, list[str]]:

@@ -9,15 +9,14 @@ import pytest
 
 from fawkes.base.errors import UserError
 from fawkes.config.clusters.details import ClusterDetails, JobDetails, TaskArray
-from fawkes.core.values.effects import Goal, Member, StartJob
-from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
+from fawkes.core.values.effects import StartJob
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId
 from fawkes.core.values.tags import tag_of
 from fawkes.live.jobs import arrays
-from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.upload import Command
 from tests.live.hadoop.test_fitness import node
 from tests.live.hadoop.test_setup import RELEASE
-from tests.live.played import PlayedGround, bare_setup
+from tests.live.played import PlayedGround, bare_setup, live_cluster
 
 C, MASTER = ClusterId("c"), NodeId("node1")
 FILES = "/srv/fawkes/clusters/c/jobs/q.1/files"
@@ -31,8 +30,7 @@ def command(details: JobDetails, granted: int = 0) -> Command:
     setup._releases[MASTER, RELEASE.version] = RELEASE
     setup._javas[MASTER, RELEASE.version] = "/jvm"
     of_cluster = ClusterDetails(hadoop_version=RELEASE.version)
-    spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=of_cluster.plain())
-    cluster = LiveCluster(spec, of_cluster, MASTER, {MASTER: Member(Goal.SERVING, Role.CORE, 1)})
+    cluster = live_cluster(C, MASTER, details=of_cluster)
     job = JobSpec(id=JobId("q"), cluster=C, tasks=7, details=details.plain())
     effect = StartJob(JobId("q"), C, 1, job, granted)
     return setup.job_command(cluster, effect, arrays.details_of(setup, cluster, effect, details))

@@ -9,16 +9,13 @@ import pytest
 
 from fawkes.base.errors import HostError
 from fawkes.base.units import SECOND_US
-from fawkes.config.clusters.details import ClusterDetails
-from fawkes.core.values.effects import Goal, Member
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId, Role
+from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.data.loading import StoppedError
 from fawkes.live.jobs.copies import Copies, load_job
-from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.ssh import Result
 from fawkes.live.wire.rest import close_session
 from fawkes.playbook import Facts, Script
-from tests.live.played import NoUpload, PlayedGround, PlayedSetup
+from tests.live.played import NoUpload, PlayedGround, PlayedSetup, live_cluster
 from tests.support.stub import Stub, stub_master
 
 C = ClusterId("c")
@@ -49,8 +46,7 @@ class Bench(PlayedGround, PlayedSetup):
         self.begun: list[int] = []
         self.looks = 0
         self.stop_after = 1000
-        members = {MASTER: Member(Goal.SERVING, Role.CORE, 1)}
-        self.cluster = LiveCluster(ClusterSpec(id=C, min_nodes=1), ClusterDetails(), MASTER, members, ready=True)
+        self.cluster = live_cluster(C, MASTER, ready=True)
         self.recovered("ACTIVE")
         self.runs()
 

@@ -7,24 +7,23 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import ElsewhereError, FawkesError, HostError, UserError
-from fawkes.config.clusters.details import ClusterDetails, JobDetails
+from fawkes.config.clusters.details import JobDetails
 from fawkes.core.values.effects import StartJob
 from fawkes.core.values.events import Progress
-from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId
 from fawkes.core.values.sight import AppLife, Attempt, Launcher, Resumes
 from fawkes.live.jobs import half_done
-from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.upload import streaming_words
 from fawkes.live.wire.webhdfs import Hdfs
 from tests.live.fake_hdfs import running as running_hdfs
 from tests.live.job_bench import APPS, INFO, MASTER, Bench, C, lives, verdict
+from tests.live.played import live_cluster
 from tests.support.stub import Stub
 
 # --- begun once
 
 
-def test_a_job_is_begun_once_and_how_it_stands_is_told_once(master: Stub) -> None:
-    bench = Bench(master)
+def test_a_job_is_begun_once_and_how_it_stands_is_told_once(bench: Bench) -> None:
     (seen,) = bench.begin()
     assert (seen.launcher, seen.applications, seen.error) == (Launcher.RUNNING, (), "")
     assert bench.seen() + bench.seen() == []
@@ -32,8 +31,7 @@ def test_a_job_is_begun_once_and_how_it_stands_is_told_once(master: Stub) -> Non
     assert bench.did == ["starting a job"]
 
 
-def test_a_controller_that_has_just_started_finds_what_was_begun(master: Stub) -> None:
-    bench = Bench(master)
+def test_a_controller_that_has_just_started_finds_what_was_begun(bench: Bench) -> None:
     bench.begin()
     bench.yarn("RUNNING")
     bench.jobs = bench.controller()
@@ -43,8 +41,7 @@ def test_a_controller_that_has_just_started_finds_what_was_begun(master: Stub) -
 
 
 @pytest.mark.parametrize("state", ["running", "finished", "lost", "", "of another kind"])
-def test_what_was_begun_or_may_have_been_is_not_begun_again(master: Stub, state: str) -> None:
-    bench = Bench(master)
+def test_what_was_begun_or_may_have_been_is_not_begun_again(bench: Bench, state: str) -> None:
     bench.launcher = {"state": state} if state else {}
     (seen,) = bench.begin()
     assert bench.did == []
@@ -52,9 +49,8 @@ def test_what_was_begun_or_may_have_been_is_not_begun_again(master: Stub, state:
 
 
 @pytest.mark.parametrize("states", [("RUNNING",), ("KILLED",), ("FAILED", "RUNNING")])
-def test_what_yarn_knows_of_is_not_begun_again(master: Stub, states: tuple[str, ...]) -> None:
+def test_what_yarn_knows_of_is_not_begun_again(bench: Bench, states: tuple[str, ...]) -> None:
     """The folder of the launcher may be gone with its disk; its applications are not."""
-    bench = Bench(master)
     bench.yarn(*states)
     (seen,) = bench.begin()
     assert bench.did == []
@@ -66,10 +62,9 @@ def test_what_yarn_knows_of_is_not_begun_again(master: Stub, states: tuple[str, 
     [{"haState": "STANDBY"}, {"haState": "INITIALIZING"}, {"state": "INITED"}, {"state": None}, {"startedOn": None}],
 )
 def test_nothing_begins_before_the_resourcemanager_has_finished_its_recovery(
-    master: Stub, info: dict[str, object]
+    bench: Bench, info: dict[str, object]
 ) -> None:
     """Its web server lists no application then, although it will know of some in a moment."""
-    bench = Bench(master)
     bench.recovered(**info)
     (seen,) = bench.begin()
     assert bench.did == []
@@ -108,8 +103,7 @@ def test_what_a_failed_attempt_has_written_is_no_longer_in_the_way(
 
 
 @pytest.mark.slow
-def test_an_attempt_begins_although_nobody_knows_what_the_one_before_wrote(master: Stub) -> None:
-    bench = Bench(master)
+def test_an_attempt_begins_although_nobody_knows_what_the_one_before_wrote(bench: Bench, master: Stub) -> None:
     bench.yarn("FAILED")
     answers = iter([{"apps": None}, master.answers[APPS]])
     master.answers[APPS] = lambda: next(answers, {"apps": None})
@@ -118,8 +112,7 @@ def test_an_attempt_begins_although_nobody_knows_what_the_one_before_wrote(maste
     assert bench.did == ["starting a job"]
 
 
-def test_nothing_begins_when_the_resourcemanager_was_started_anew_while_it_answered(master: Stub) -> None:
-    bench = Bench(master)
+def test_nothing_begins_when_the_resourcemanager_was_started_anew_while_it_answered(bench: Bench, master: Stub) -> None:
 
     def restarted() -> object:
         bench.recovered(startedOn=2)
@@ -132,8 +125,7 @@ def test_nothing_begins_when_the_resourcemanager_was_started_anew_while_it_answe
 
 
 @pytest.mark.parametrize("path", [APPS, INFO])
-def test_nothing_begins_while_yarn_does_not_answer(master: Stub, path: str) -> None:
-    bench = Bench(master)
+def test_nothing_begins_while_yarn_does_not_answer(bench: Bench, master: Stub, path: str) -> None:
     del master.answers[path]
     (seen,) = bench.begin()
     assert (bench.did, seen.applications, seen.error != "") == ([], None, True)
@@ -152,8 +144,7 @@ def test_a_look_that_began_before_the_job_did_does_not_say_that_it_is_gone(maste
 # --- told
 
 
-def test_how_an_attempt_stands_is_told_when_it_changes(master: Stub) -> None:
-    bench = Bench(master)
+def test_how_an_attempt_stands_is_told_when_it_changes(bench: Bench) -> None:
     bench.begin()
     bench.yarn("RUNNING")
     (seen,) = bench.seen()
@@ -187,8 +178,7 @@ def test_it_is_told_whether_a_command_is_its_application(
     assert (seen.own, seen.single) == (own, single)
 
 
-def test_a_job_whose_end_was_judged_is_watched_no_more(master: Stub) -> None:
-    bench = Bench(master)
+def test_a_job_whose_end_was_judged_is_watched_no_more(bench: Bench) -> None:
     bench.begin()
     bench.launcher = {"state": "finished", "exit": "0"}
     assert [verdict(seen) for seen in bench.seen()] == [Progress.SUCCEEDED]
@@ -235,8 +225,7 @@ def test_files_of_a_streaming_job_are_those_on_the_master() -> None:
     assert words[:2] == ["-files", "/srv/job.1/m.py,/srv/job.1/words.txt"]
 
 
-def test_how_a_job_failed_is_not_known_while_yarn_does_not_answer(master: Stub) -> None:
-    bench = Bench(master)
+def test_how_a_job_failed_is_not_known_while_yarn_does_not_answer(bench: Bench, master: Stub) -> None:
     bench.begin()
     bench.launcher = {"state": "finished", "exit": "1"}
     del master.answers[APPS]
@@ -249,8 +238,7 @@ def test_how_a_job_failed_is_not_known_while_yarn_does_not_answer(master: Stub) 
     assert seen.applications[0].said == "Task failed task_1_1_m_000007"
 
 
-def test_a_failed_job_says_what_its_task_said(master: Stub) -> None:
-    bench = Bench(master)
+def test_a_failed_job_says_what_its_task_said(bench: Bench, master: Stub) -> None:
     bench.begin()
     bench.yarn("FAILED")
     bench.launcher = {"state": "finished", "exit": "1"}
@@ -264,8 +252,7 @@ def test_a_failed_job_says_what_its_task_said(master: Stub) -> None:
 
 
 @pytest.mark.parametrize("state", ["FINISHED", "FAILED"])
-def test_the_last_words_of_an_applicationmaster_say_how_tasks_went_on(master: Stub, state: str) -> None:
-    bench = Bench(master)
+def test_the_last_words_of_an_applicationmaster_say_how_tasks_went_on(bench: Bench, state: str) -> None:
     bench.begin()
     words = "Tasks that went on: 2, after 7000 ms without a container and 31 ms of reading what was saved"
     bench.yarn(state, "FINISHED", diagnostics=["task 1 failed\n" + words])
@@ -273,8 +260,7 @@ def test_the_last_words_of_an_applicationmaster_say_how_tasks_went_on(master: St
     assert [app.resumes for app in seen.applications or ()] == [Resumes(2, 7_000_000, 31_000), None]
 
 
-def test_a_job_without_an_application_says_what_its_client_said(master: Stub) -> None:
-    bench = Bench(master)
+def test_a_job_without_an_application_says_what_its_client_said(bench: Bench) -> None:
     bench.begin()
     bench.launcher = {"state": "finished", "exit": "1"}
     bench.stderr = 'Exception in thread "main" Input path does not exist: /nowhere\n\tat org.apache.Main\n'
@@ -282,8 +268,7 @@ def test_a_job_without_an_application_says_what_its_client_said(master: Stub) ->
     assert seen.words == 'Exception in thread "main" Input path does not exist: /nowhere'
 
 
-def test_a_master_that_cannot_be_reached_says_nothing_about_its_jobs(master: Stub) -> None:
-    bench = Bench(master)
+def test_a_master_that_cannot_be_reached_says_nothing_about_its_jobs(bench: Bench) -> None:
     bench.begin()
     bench.unreachable = True
     assert bench.seen() == []
@@ -292,8 +277,7 @@ def test_a_master_that_cannot_be_reached_says_nothing_about_its_jobs(master: Stu
     assert [verdict(seen, lasted=True) for seen in bench.seen()] == [Progress.FAILED]
 
 
-def test_an_mr_cluster_that_is_gone_says_nothing_any_more(master: Stub) -> None:
-    bench = Bench(master)
+def test_an_mr_cluster_that_is_gone_says_nothing_any_more(bench: Bench) -> None:
     bench.begin()
     bench.clusters.remove(C)
     bench.launcher = {"state": "lost"}
@@ -304,8 +288,7 @@ def test_an_mr_cluster_that_is_gone_says_nothing_any_more(master: Stub) -> None:
 # --- what could not be done
 
 
-def test_a_job_of_an_mr_cluster_that_nobody_knows_is_not_begun(master: Stub) -> None:
-    bench = Bench(master)
+def test_a_job_of_an_mr_cluster_that_nobody_knows_is_not_begun(bench: Bench) -> None:
     bench.clusters.remove(C)
     with pytest.raises(FawkesError, match="c is not running"):
         bench.jobs.start(bench.start)
@@ -335,15 +318,13 @@ def test_what_can_never_begin_is_refused(master: Stub) -> None:
     assert verdict(seen) is Progress.REFUSED
 
 
-def test_a_cancellation_that_fails_refuses_nothing(master: Stub) -> None:
+def test_a_cancellation_that_fails_refuses_nothing(bench: Bench) -> None:
     """The job may run: only its start can be refused for good."""
-    bench = Bench(master)
     bench.jobs.refused(bench.cancel, UserError("its name is no file name", where="job"))
     assert bench.told() == [Attempt(error="job: its name is no file name")]
 
 
-def test_a_controller_that_was_replaced_tells_nothing(master: Stub) -> None:
-    bench = Bench(master)
+def test_a_controller_that_was_replaced_tells_nothing(bench: Bench) -> None:
     bench.jobs.refused(bench.start, ElsewhereError("another controller has taken over"))
     assert bench.told() == []
 
@@ -352,8 +333,7 @@ def test_a_controller_that_was_replaced_tells_nothing(master: Stub) -> None:
 
 
 @pytest.mark.slow
-def test_a_cancelled_job_ends_when_its_applications_have(master: Stub) -> None:
-    bench = Bench(master)
+def test_a_cancelled_job_ends_when_its_applications_have(bench: Bench) -> None:
     bench.begin()
     bench.yarn("RUNNING")
     bench.jobs.cancel(bench.cancel)
@@ -370,8 +350,7 @@ def test_a_cancelled_job_ends_when_its_applications_have(master: Stub) -> None:
     assert bench.jobs._watched == {}
 
 
-def test_a_job_is_cancelled_by_the_client_where_sshd_forwards_nothing(master: Stub) -> None:
-    bench = Bench(master)
+def test_a_job_is_cancelled_by_the_client_where_sshd_forwards_nothing(bench: Bench) -> None:
     bench.begin()
     bench.yarn("RUNNING")
     bench.forwards_nothing = True
@@ -379,8 +358,7 @@ def test_a_job_is_cancelled_by_the_client_where_sshd_forwards_nothing(master: St
     assert bench.did[-1] == "killing application_1_1"
 
 
-def test_a_job_that_is_cancelled_before_it_could_begin_is_cancelled(master: Stub) -> None:
-    bench = Bench(master)
+def test_a_job_that_is_cancelled_before_it_could_begin_is_cancelled(bench: Bench) -> None:
     bench.jobs.refused(bench.start, FawkesError("not now"))
     bench.told()
     bench.jobs.cancel(bench.cancel)
@@ -390,8 +368,7 @@ def test_a_job_that_is_cancelled_before_it_could_begin_is_cancelled(master: Stub
 
 
 @pytest.mark.slow
-def test_a_cancelled_job_has_not_ended_while_yarn_does_not_answer(master: Stub) -> None:
-    bench = Bench(master)
+def test_a_cancelled_job_has_not_ended_while_yarn_does_not_answer(bench: Bench) -> None:
     bench.begin()
     bench.recovered(haState="STANDBY")
     with pytest.raises(FawkesError, match="has not finished its recovery"):
@@ -417,8 +394,7 @@ def test_jobs_of_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_
     names = [f"c{number:02}" for number in range(31)]
     for name in names:
         of, job = ClusterId(name), JobId(f"job-{name}")
-        spec = ClusterSpec(id=of, min_nodes=1, replication=1)
-        bench.clusters._put(LiveCluster(spec, ClusterDetails(), MASTER, {}, ready=True, working=True))
+        bench.clusters._put(live_cluster(of, MASTER, {}, ready=True, working=True))
         bench.jobs._watch(StartJob(job, of, 1, JobSpec(id=job, cluster=of, details=details.plain())), details)
     try:
         bench.jobs.round()

@@ -14,7 +14,6 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ClaimTasks, LookAtTasks, PreemptTasks, TaskOrder
 from fawkes.core.values.model import ClusterId, JobId, NodeId
 from fawkes.live.jobs.leaving import LeavingTasks
-from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.nodes.ssh import Result
 from fawkes.playbook import Exit, Script
 from tests.support.local_nodes import LocalFleet, node_of
@@ -22,6 +21,9 @@ from tests.support.local_nodes import LocalFleet, node_of
 A, B = "container_1_0001_01_000002", "container_1_0001_01_000003"
 NODE, C, JOB = NodeId("node1"), ClusterId("alpha"), JobId("count")
 LOOK = LookAtTasks(NODE, C, 1)
+ROW = {
+    "node": "node1", "container": A, "job": "count", "index": 7, "run_us": 1_500_000, "bytes": 4096, "kills": 2
+}  # fmt: skip
 
 
 def preempt(within_s: float = 60) -> PreemptTasks:
@@ -46,8 +48,8 @@ class Saying(LocalFleet):
 
 
 def hands(fleet: LocalFleet, stopping: threading.Event | None = None) -> LeavingTasks:
-    ground = Ground([node_of("node1", Path("/"))], ControllerIdentity("p", 1, "c"), fleet, command_s=60, threads=1)
-    return LeavingTasks(ground, stopping or threading.Event())
+    fleet.nodes = [node_of("node1", Path("/"))]
+    return LeavingTasks(fleet.ground(1, "c"), stopping or threading.Event())
 
 
 def left(fleet: LocalFleet, effect: PreemptTasks, current: Callable[[], bool] = lambda: True) -> object:
@@ -59,35 +61,8 @@ def left(fleet: LocalFleet, effect: PreemptTasks, current: Callable[[], bool] = 
     ("said", "rows"),
     [
         ("@looked=yes\n", []),
-        (
-            f"@task.{A}=count 7 2 150 4096\n@looked=yes\n",
-            [
-                {
-                    "node": "node1",
-                    "container": A,
-                    "job": "count",
-                    "index": 7,
-                    "run_us": 1_500_000,
-                    "bytes": 4096,
-                    "kills": 2,
-                }
-            ],
-        ),
-        (
-            f"@task.{A}=count 7 2 150 4096 25\n@looked=yes\n",
-            [
-                {
-                    "node": "node1",
-                    "container": A,
-                    "job": "count",
-                    "index": 7,
-                    "run_us": 1_500_000,
-                    "bytes": 4096,
-                    "kills": 2,
-                    "restore_us": 250_000,
-                }
-            ],
-        ),
+        (f"@task.{A}=count 7 2 150 4096\n@looked=yes\n", [ROW]),
+        (f"@task.{A}=count 7 2 150 4096 25\n@looked=yes\n", [{**ROW, "restore_us": 250_000}]),
         (f"@task.{A}=count seven 2 150 4096\n@task.{B}=count\n@looked=yes\n", []),
     ],
 )
@@ -168,8 +143,7 @@ def test_a_claim_asks_all_nodes_and_takes_what_those_say_that_answer() -> None:
                 raise HostError("it does not answer", host=node)
             return Result(node, 0, f"@task.{A}=count 7 2 150 4096\n" + "@looked=yes\n" * (node == "node1"), "")
 
-    ground = Ground(nodes, ControllerIdentity("p", 1, "c"), Some([]), command_s=60, threads=1)
     claim = ClaimTasks(C, 1, JobId("important"), 5, 1, dict.fromkeys(map(NodeId, ("node1", "node2", "node3")), 1))
-    facts = LeavingTasks(ground, threading.Event()).reach(claim, lambda: True)
+    facts = LeavingTasks(Some(nodes).ground(1, "c"), threading.Event()).reach(claim, lambda: True)
     assert facts is not None
     assert [row["node"] for row in cast(list[dict[str, object]], facts["tasks"])] == ["node1"]

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from fawkes.base.errors import FawkesError, HostError
-from fawkes.config.clusters.details import ClusterDetails, JobDetails
+from fawkes.config.clusters.details import JobDetails
 from fawkes.core.quota.profile import ApplicationProfile, ProfiledStage
 from fawkes.core.quota.sight import CoresWay
 from fawkes.core.quota.values import QuotaRules
@@ -34,10 +34,11 @@ from fawkes.live.hadoop.setup import Setup
 from fawkes.live.jobs import quotas
 from fawkes.live.jobs.quotas import Quotas, _not_in_force, goal_of
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
-from fawkes.live.nodes.quotas import ContainerQuota, InForce, Limit, LimitMode, Wanted
+from fawkes.live.nodes.quotas import ContainerQuota, InForce, Limit, LimitMode, NodeQuotas, Wanted
 from fawkes.store.quotas import QuotaReader, QuotaRecord
 from tests.core.quota.support import quota
 from tests.live.masters_server import APPS, INFO, NODE_LIST, Server, drips, hangs_up, says
+from tests.live.played import live_cluster
 from tests.live.wire.test_spark_driver import APP, EXECUTORS, STAGES, executor, stage
 
 US = 1_000_000
@@ -79,16 +80,12 @@ class Bench:
         self.job(JobLife.RUNNING)
         clusters = Clusters()
         members = {NodeId(f"node0{n}"): Member(Goal.SERVING, Role.CORE, n) for n in (1, 2)}
-        clusters._put(
-            LiveCluster(
-                ClusterSpec(id=ClusterId("c"), min_nodes=2), ClusterDetails(), NodeId("node01"), members, ready=True
-            )
-        )
+        clusters._put(live_cluster("c", NodeId("node01"), members, ready=True))
         self.quotas = Quotas(
             self.state,
             clusters,
             cast(Setup, self),
-            self.nodes,
+            cast(NodeQuotas, self.nodes),
             QuotaRecord(folder, POLICY, QuotaRules()),
             folder / "profiles",
             divide=quota("edf_pure"),

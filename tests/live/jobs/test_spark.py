@@ -9,11 +9,10 @@ import pytest
 from fawkes.base.errors import UserError
 from fawkes.config.clusters.details import ClusterDetails, JobDetails
 from fawkes.core.streams.values import Thresholds
-from fawkes.core.values.effects import Goal, Member, StartJob
-from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role, StreamSpec
+from fawkes.core.values.effects import StartJob
+from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId, StreamSpec
 from fawkes.live.jobs import spark
 from fawkes.live.jobs.diagnosis import driver_error, python_error
-from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.upload import Command
 from fawkes.live.wire.masters import YarnApplication
 from fawkes.live.wire.rest import Deadline
@@ -21,7 +20,7 @@ from fawkes.playbook.dist.spark import SparkRelease
 from tests.live.hadoop.test_fitness import node
 from tests.live.hadoop.test_setup import RELEASE
 from tests.live.masters_server import Server, says, text
-from tests.live.played import PlayedGround, bare_setup
+from tests.live.played import PlayedGround, bare_setup, live_cluster
 
 C, MASTER = ClusterId("c"), NodeId("node1")
 ATTEMPT = "/srv/fawkes/clusters/c/jobs/q.1"
@@ -50,8 +49,7 @@ def command(details: JobDetails, granted: int = 0, stream: StreamSpec | None = N
     setup._javas[MASTER, RELEASE.version] = "/jvm"
     setup._sparks[MASTER] = SparkRelease("4.0.1", "/opt/spark")
     of_cluster = ClusterDetails(hadoop_version=RELEASE.version, software=("spark",))
-    spec = ClusterSpec(id=C, min_nodes=1, replication=1, details=of_cluster.plain())
-    cluster = LiveCluster(spec, of_cluster, MASTER, {MASTER: Member(Goal.SERVING, Role.CORE, 1)})
+    cluster = live_cluster(C, MASTER, details=of_cluster)
     job = JobSpec(id=JobId("q"), cluster=C, details=details.plain(), stream=stream)
     effect = StartJob(JobId("q"), C, 1, job, granted)
     return spark.command(setup, cluster, effect, details)

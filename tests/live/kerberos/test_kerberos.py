@@ -23,7 +23,7 @@ from fawkes.live.kerberos.hadoop_kerberos import Secured
 from fawkes.live.kerberos.kerberos import Kerberos, check_files, read_keytab
 from fawkes.live.kerberos.keytab import Principal, TicketError
 from fawkes.live.kerberos.tickets import Tickets, use_krb5_conf
-from fawkes.live.lab.inside.kdc import REALM, Kdc
+from tests.support.kdc import REALM, Kdc
 
 # It needs the packages of a KDC, which `make ready` installs.
 pytestmark = pytest.mark.slow

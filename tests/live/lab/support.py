@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from uuid import uuid4
 
 from pyroute2 import IPRoute
 
 from fawkes.live.lab import Lab
+from fawkes.playbook import Facts, Lease, Script, read_facts
 
 LIMIT_S = 30.0
 FAWKES = [sys.executable, "-m", "fawkes"]
@@ -21,6 +23,24 @@ def on_host(lab: Lab, host: str, script: str, *, connect_s: int = 10) -> subproc
     """Run a script on a host by the OpenSSH client with the lab's own configuration."""
     ssh = ["ssh", "-F", str(lab.site / "ssh_config"), "-o", f"ConnectTimeout={connect_s}", "-o", "BatchMode=yes"]
     return lab.exec([*ssh, host, "/bin/sh -s"], input=script, timeout_s=LIMIT_S)
+
+
+def tried(lab: Lab, host: str, script: Script) -> subprocess.CompletedProcess[str]:
+    """Run a script of a playbook on a host, as the controller does."""
+    return on_host(lab, host, "{\n" + script.text + "\n} </dev/null\n")
+
+
+def ok(lab: Lab, host: str, script: Script) -> Facts:
+    """The facts of a script of a playbook that must succeed."""
+    done = tried(lab, host, script)
+    assert done.returncode == 0, done
+    return read_facts(done.stdout)
+
+
+def lease(host: str, cluster: str = "first", generation: int = 1) -> Lease:
+    """The right to change a host, in a work folder that nobody else has."""
+    work = PurePosixPath(f"/srv/fawkes-{uuid4().hex[:8]}")
+    return Lease(node=host, work_dir=work, pool="p", cluster=cluster, generation=generation, epoch=1, controller="c")
 
 
 def output_of(lab: Lab, host: str, script: str) -> str:

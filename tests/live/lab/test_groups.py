@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from uuid import uuid4
 
 import pytest
 
 from fawkes.live.lab import Lab, LabSpec, up
-from fawkes.playbook import Exit, Facts, Lease, Script, read_facts
+from fawkes.playbook import Exit, Facts, Lease
 from playbooks import hadoop, job, node
 from playbooks import lease as leases
 from tests.live.lab.conftest import SMALL
-from tests.live.lab.support import on_host, output_of, traces
+from tests.live.lab.support import lease, ok, on_host, output_of, traces, tried
 from tests.support.own_group import mount_point, own_group
 
 
@@ -51,25 +49,10 @@ def grouped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     assert traces(lab.name) == []
 
 
-def lease(cluster: str = "first") -> Lease:
-    work = PurePosixPath(f"/srv/fawkes-{uuid4().hex[:8]}")
-    return Lease(node=HOST, work_dir=work, pool="p", cluster=cluster, generation=1, epoch=1, controller="c")
-
-
-def tried(lab: Lab, script: Script) -> subprocess.CompletedProcess[str]:
-    return on_host(lab, HOST, "{\n" + script.text + "\n} </dev/null\n")
-
-
-def ok(lab: Lab, script: Script) -> Facts:
-    done = tried(lab, script)
-    assert done.returncode == 0, done
-    return read_facts(done.stdout)
-
-
 def ran(lab: Lab, right: Lease, script: str) -> None:
     """Run a script as a job of the MR-cluster, to its end."""
-    ok(lab, job.start(right, "j", 1, ["/bin/sh", "-c", script]))
-    while (seen := ok(lab, job.look(right.folders, "j", 1)))["state"] == "running":
+    ok(lab, HOST, job.start(right, "j", 1, ["/bin/sh", "-c", script]))
+    while (seen := ok(lab, HOST, job.look(right.folders, "j", 1)))["state"] == "running":
         pass
     assert (seen["state"], seen["exit"]) == ("finished", "0"), output_of(
         lab, HOST, f"cat {right.folders.jobs}/j.1/std*"
@@ -81,26 +64,26 @@ def sleepers(lab: Lab) -> str:
 
 
 def taken(lab: Lab, right: Lease, user: str = "") -> Facts:
-    ok(lab, leases.take(right))
-    return ok(lab, node.prepare(right, user, "remove"))
+    ok(lab, HOST, leases.take(right))
+    return ok(lab, HOST, node.prepare(right, user, "remove"))
 
 
 @pytest.mark.parametrize("user", ["", "alpha"])
 def test_what_hides_from_the_marks_does_not_outlive_a_wipe(grouped: Lab, user: str) -> None:
-    right = lease()
+    right = lease(HOST)
     assert taken(grouped, right, user)["group"] == "yes"
     ran(grouped, right, HIDES.replace("mkdir", ":").replace("echo 0 >", ": ") if user else HIDES)
     hidden = sleepers(grouped)
     assert hidden
     assert f"fawkes:p:{HOST}:first" in output_of(grouped, HOST, f"cat /proc/{hidden}/cgroup")
     assert "FAWKES" not in output_of(grouped, HOST, f"tr '\\0' '\\n' </proc/{hidden}/environ")
-    assert ok(grouped, node.verify(right)).all("process") == (hidden,)
+    assert ok(grouped, HOST, node.verify(right)).all("process") == (hidden,)
 
-    ok(grouped, leases.close(right))
-    refused = tried(grouped, leases.release(right))
+    ok(grouped, HOST, leases.close(right))
+    refused = tried(grouped, HOST, leases.release(right))
     assert refused.returncode == Exit.CLEAN_FAILED
-    facts = ok(grouped, node.wipe(right, grace_s=0.2))
-    ok(grouped, leases.release(right))
+    facts = ok(grouped, HOST, node.wipe(right, grace_s=0.2))
+    ok(grouped, HOST, leases.release(right))
 
     assert (facts["killed"], facts["clean"]) == ("1", "yes")
     assert sleepers(grouped) == ""
@@ -109,58 +92,58 @@ def test_what_hides_from_the_marks_does_not_outlive_a_wipe(grouped: Lab, user: s
 
 
 def test_daemons_are_in_the_group_and_those_of_others_are_left_alone(grouped: Lab) -> None:
-    right, other = lease(), lease("other")
+    right, other = lease(HOST), lease(HOST, "other")
     for each in (right, other):
         taken(grouped, each)
         daemon = hadoop.Daemon("datanode", ["/bin/sleep", "4242"])
-        assert ok(grouped, hadoop.start(each, [daemon]))["daemon.datanode"] == "started"
+        assert ok(grouped, HOST, hadoop.start(each, [daemon]))["daemon.datanode"] == "started"
     groups = output_of(
         grouped, HOST, "for p in $(pgrep -fx '/bin/sleep 4242'); do sed -n s/^0:://p /proc/$p/cgroup; done"
     )
     names = sorted(group.rpartition("/")[2] for group in groups.split())
     assert names == [f"fawkes:p:{HOST}:{each.cluster}" for each in (right, other)]
     for each, left in ((right, 1), (other, 0)):
-        ok(grouped, leases.close(each))
-        assert ok(grouped, node.wipe(each, grace_s=0.2))["killed"] == "1"
+        ok(grouped, HOST, leases.close(each))
+        assert ok(grouped, HOST, node.wipe(each, grace_s=0.2))["killed"] == "1"
         assert len(output_of(grouped, HOST, "pgrep -fx '/bin/sleep 4242' || :").split()) == left
 
 
 def test_a_group_that_nobody_can_see_any_more_is_not_empty(grouped: Lab) -> None:
-    right = lease()
+    right = lease(HOST)
     taken(grouped, right)
-    ok(grouped, leases.close(right))
+    ok(grouped, HOST, leases.close(right))
     hidden = f"unshare --mount /bin/sh -c 'mount -t tmpfs none {mount_point()}; exec /bin/sh -s' <<'WIPE'\n"
     done = on_host(grouped, HOST, hidden + "{\n" + node.wipe(right).text + "\n} </dev/null\nWIPE\n")
     assert done.returncode == Exit.CLEAN_FAILED, done
     assert "it is not known what is left in the control group of first" in done.stderr
-    ok(grouped, node.wipe(right))
+    ok(grouped, HOST, node.wipe(right))
 
 
 def test_a_host_that_lost_its_groups_goes_on_and_says_so(grouped: Lab) -> None:
     """After a power failure another group may be the one of the SSH session: the next deployment chooses anew."""
-    right = lease()
+    right = lease(HOST)
     taken(grouped, right)
     record = f"{right.work_dir}/groups/first"
     output_of(grouped, HOST, f"{GROUPS} -delete; echo folder /sys/fs/cgroup/no/such >{record}")
-    facts = ok(grouped, hadoop.start(right, [hadoop.Daemon("datanode", ["/bin/sleep", "4242"])]))
+    facts = ok(grouped, HOST, hadoop.start(right, [hadoop.Daemon("datanode", ["/bin/sleep", "4242"])]))
     assert (facts["daemon.datanode"], facts["group"]) == ("started", "no")
     assert "cannot be entered" in facts["group.why"]
     assert taken(grouped, right)["group"] == "yes"
-    ok(grouped, leases.close(right))
-    ok(grouped, node.wipe(right, grace_s=0.2))
+    ok(grouped, HOST, leases.close(right))
+    ok(grouped, HOST, node.wipe(right, grace_s=0.2))
 
 
 def test_check_says_whether_a_lease_gets_a_group(grouped: Lab, lab: Lab) -> None:
-    facts = ok(grouped, node.check(PurePosixPath("/srv/fawkes")))
+    facts = ok(grouped, HOST, node.check(PurePosixPath("/srv/fawkes")))
     assert facts["group"] == "yes"
     assert output_of(grouped, HOST, GROUPS) == ""
-    without = ok(lab, node.check(PurePosixPath("/srv/fawkes")))
+    without = ok(lab, HOST, node.check(PurePosixPath("/srv/fawkes")))
     assert without["group"] == "no"
     assert without["group.why"].startswith("root cannot make and enter a control group below /sys/fs/cgroup")
 
 
 def test_a_host_that_is_powered_on_again_begins_without_groups(grouped: Lab) -> None:
-    taken(grouped, lease())
+    taken(grouped, lease(HOST))
     assert output_of(grouped, HOST, GROUPS)
     grouped.kill(HOST)
     grouped.start(HOST)

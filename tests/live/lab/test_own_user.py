@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import PurePosixPath
-from uuid import uuid4
 
 import pytest
 
 from fawkes.live.lab import Lab
-from fawkes.playbook import Exit, Facts, Lease, Script, read_facts
+from fawkes.playbook import Exit, Facts, Lease
 from playbooks import hadoop, job, node, restoring
 from playbooks import lease as leases
-from tests.live.lab.support import on_host, output_of
+from tests.live.lab.support import lease, ok, on_host, output_of, tried
 
 pytestmark = [
     pytest.mark.lab,
@@ -23,21 +21,6 @@ pytestmark = [
 HOST = "node01"
 
 
-def lease(cluster: str = "first", generation: int = 1) -> Lease:
-    work = PurePosixPath(f"/srv/fawkes-{uuid4().hex[:8]}")
-    return Lease(node=HOST, work_dir=work, pool="p", cluster=cluster, generation=generation, epoch=1, controller="c")
-
-
-def tried(lab: Lab, script: Script) -> subprocess.CompletedProcess[str]:
-    return on_host(lab, HOST, "{\n" + script.text + "\n} </dev/null\n")
-
-
-def ok(lab: Lab, script: Script) -> Facts:
-    done = tried(lab, script)
-    assert done.returncode == 0, done
-    return read_facts(done.stdout)
-
-
 def as_user(lab: Lab, user: str, script: str) -> subprocess.CompletedProcess[str]:
     """Run a script as a job of the user would: with the user's rights, and none of Fawkes's marks."""
     become = f'exec setpriv --reuid {user} --regid {user} --init-groups env -i "PATH=$PATH" HOME=/srv/users/{user} '
@@ -45,15 +28,15 @@ def as_user(lab: Lab, user: str, script: str) -> subprocess.CompletedProcess[str
 
 
 def taken(lab: Lab, right: Lease, user: str, leftovers: str = "remove") -> Lease:
-    ok(lab, leases.take(right))
-    ok(lab, node.prepare(right, user, leftovers))
+    ok(lab, HOST, leases.take(right))
+    ok(lab, HOST, node.prepare(right, user, leftovers))
     return right
 
 
 def given_back(lab: Lab, right: Lease) -> Facts:
-    ok(lab, leases.close(right))
-    facts = ok(lab, node.wipe(right, grace_s=0.2))
-    ok(lab, leases.release(right))
+    ok(lab, HOST, leases.close(right))
+    facts = ok(lab, HOST, node.wipe(right, grace_s=0.2))
+    ok(lab, HOST, leases.release(right))
     return facts
 
 
@@ -78,10 +61,10 @@ sleep 0.3
 
 
 def test_a_hostile_job_leaves_nothing_and_writes_nothing_of_fawkes(lab: Lab) -> None:
-    right = taken(lab, lease(), "alpha")
+    right = taken(lab, lease(HOST), "alpha")
     hostile = as_user(lab, "alpha", HOSTILE.replace("WORK", str(right.work_dir)))
     assert hostile.stdout == ""
-    assert len(ok(lab, node.verify(right)).all("process")) == 3
+    assert len(ok(lab, HOST, node.verify(right)).all("process")) == 3
 
     facts = given_back(lab, right)
 
@@ -97,7 +80,7 @@ def test_a_hostile_job_leaves_nothing_and_writes_nothing_of_fawkes(lab: Lab) -> 
 
 
 def test_what_is_only_told_stays(lab: Lab) -> None:
-    right = taken(lab, lease(), "beta", "tell")
+    right = taken(lab, lease(HOST), "beta", "tell")
     as_user(lab, "beta", "echo x >/tmp/mine")
     facts = given_back(lab, right)
     assert (facts["leftovers"], facts.all("leftover"), facts["removed"]) == ("1", ("/tmp/mine",), "no")
@@ -105,11 +88,11 @@ def test_what_is_only_told_stays(lab: Lab) -> None:
 
 
 def test_steps_run_as_the_user_and_others_cannot_look(lab: Lab) -> None:
-    right = taken(lab, lease(), "alpha")
-    ok(lab, hadoop.configure(right, {"core-site.xml": '<it\'s "$(quoted)">\n', "doors.key": "key\n"}))
-    ok(lab, job.start(right, "j", 1, ["/bin/sh", "-c", "id -un; cat ../../../conf/doors.key"]))
+    right = taken(lab, lease(HOST), "alpha")
+    ok(lab, HOST, hadoop.configure(right, {"core-site.xml": '<it\'s "$(quoted)">\n', "doors.key": "key\n"}))
+    ok(lab, HOST, job.start(right, "j", 1, ["/bin/sh", "-c", "id -un; cat ../../../conf/doors.key"]))
     for _ in range(100):
-        if (seen := ok(lab, job.look(right.folders, "j", 1)))["state"] == "finished":
+        if (seen := ok(lab, HOST, job.look(right.folders, "j", 1)))["state"] == "finished":
             break
     assert seen["exit"] == "0"
     assert output_of(lab, HOST, f"cat {right.folders.jobs}/j.1/stdout") == "alpha\nkey"
@@ -120,10 +103,10 @@ def test_steps_run_as_the_user_and_others_cannot_look(lab: Lab) -> None:
 
 
 def test_a_user_who_is_not_alone_is_refused_before_anything_is_made(lab: Lab) -> None:
-    right = lease()
-    ok(lab, leases.take(right))
+    right = lease(HOST)
+    ok(lab, HOST, leases.take(right))
     as_user(lab, "alpha", "(setsid sleep 300 >/dev/null 2>&1 &)")
-    refused = tried(lab, node.prepare(right, "alpha", "remove"))
+    refused = tried(lab, HOST, node.prepare(right, "alpha", "remove"))
     assert refused.returncode == Exit.UNFIT_USER
     assert "alpha has processes here, which a wipe would end" in refused.stderr
     assert output_of(lab, HOST, f"ls {right.work_dir}") == "lease"
@@ -131,8 +114,8 @@ def test_a_user_who_is_not_alone_is_refused_before_anything_is_made(lab: Lab) ->
 
 
 def test_another_user_than_before_is_refused(lab: Lab) -> None:
-    right = taken(lab, lease(), "alpha")
-    refused = tried(lab, node.prepare(right, "beta", "remove"))
+    right = taken(lab, lease(HOST), "alpha")
+    refused = tried(lab, HOST, node.prepare(right, "beta", "remove"))
     assert (refused.returncode, refused.stderr.strip()) == (
         Exit.UNFIT_USER,
         "first runs as alpha on this node, not as beta",
@@ -141,7 +124,7 @@ def test_another_user_than_before_is_refused(lab: Lab) -> None:
 
 
 def test_users_that_cannot_be_are_told(lab: Lab) -> None:
-    facts = ok(lab, node.fit_users(["alpha", "nobody-here", "root"]))
+    facts = ok(lab, HOST, node.fit_users(["alpha", "nobody-here", "root"]))
     assert facts.under("unfit") == {
         "alpha": "",
         "nobody-here": "there is no user nobody-here",
@@ -151,7 +134,7 @@ def test_users_that_cannot_be_are_told(lab: Lab) -> None:
 
 def test_a_copy_that_is_to_be_read_arrives_as_the_users(lab: Lab) -> None:
     """The tar comes on the standard input, which a step of another user does not have by itself."""
-    right = taken(lab, lease(), "alpha")
+    right = taken(lab, lease(HOST), "alpha")
     receive = restoring.receive(right).text
     done = on_host(lab, HOST, f"echo 7 >/tmp/seven; tar -cf - -C /tmp seven | {{\n{receive}\n}}\n")
     assert done.returncode == 0, done

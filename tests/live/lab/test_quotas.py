@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 import pytest
 
 from fawkes.live.lab import Lab, LabSpec, up
-from fawkes.playbook import Facts, Lease, Script, read_facts
 from playbooks import lease as leases
 from playbooks import node, quota
 from tests.live.lab.conftest import SMALL
-from tests.live.lab.support import on_host, output_of, traces
+from tests.live.lab.support import lease, ok, output_of, traces
 from tests.support.own_group import own_cpu_group
 from tests.support.waiting import wait_for
 
@@ -44,25 +42,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     assert traces(lab.name) == []
 
 
-def ok(lab: Lab, host: str, script: Script) -> Facts:
-    done = on_host(lab, host, "{\n" + script.text + "\n} </dev/null\n")
-    assert done.returncode == 0, done
-    return read_facts(done.stdout)
-
-
 def test_each_host_limits_its_own_containers_and_lifts_its_limits_itself(lab: Lab) -> None:
-    rights = {
-        host: Lease(
-            node=host,
-            work_dir=PurePosixPath("/srv/w"),
-            pool="p",
-            cluster="first",
-            generation=1,
-            epoch=1,
-            controller="c",
-        )
-        for host in HOSTS
-    }
+    rights = {host: lease(host) for host in HOSTS}
     for number, (host, right) in enumerate(rights.items(), start=1):
         assert ok(lab, host, node.check(right.work_dir))["quota"] == "v1"
         ok(lab, host, leases.take(right))

@@ -9,7 +9,8 @@ import pytest
 
 from fawkes.core.values.model import NodeId
 from tests.live.masters_server import Server
-from tests.live.pair_site import NODES, PairSite, pair_site
+from tests.live.masters_site import NODES
+from tests.live.pair_site import PairSite, pair_site
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.effects import ArmStandby
 from fawkes.core.values.model import Standby
 from fawkes.live.wire.hadoop_rpc import RpcError
-from tests.live.pair_site import NAME, NODES, OLD, THIRD, TO, C, PairSite
+from tests.live.masters_site import NODES, OLD, THIRD, TO, C
+from tests.live.pair_site import NAME, PairSite
 
 pytestmark = pytest.mark.slow
 

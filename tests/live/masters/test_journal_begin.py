@@ -8,7 +8,8 @@ import pytest
 
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.live.masters.succession import StayError
-from tests.live.pair_site import EDITS, EDITS_ON_DISK, NAME, NODES, OLD, THIRD, TO, C, PairSite
+from tests.live.masters_site import NODES, OLD, THIRD, TO, C
+from tests.live.pair_site import EDITS_DIR, EDITS_ON_DISK, NAME, PairSite
 
 pytestmark = pytest.mark.slow
 
@@ -144,7 +145,7 @@ def test_a_namenode_whose_own_disk_lacks_changes_is_not_stopped(site: PairSite) 
 def test_a_namenode_that_writes_another_journal_is_not_stopped(site: PairSite) -> None:
     """A journal that nobody follows any more may have writes that its own disk lacks."""
     before, configuration = site.pid(OLD, "namenode"), site.root(OLD) / "conf" / "hdfs-site.xml"
-    configuration.write_text(f"<name>{EDITS}</name>\n<value>qjournal://node07/{NAME}</value>\n")
+    configuration.write_text(f"<name>{EDITS_DIR}</name>\n<value>qjournal://node07/{NAME}</value>\n")
     with pytest.raises(StayError, match=r"its NameNode writes another journal \(qjournal://node07/c-1\)"):
         site.begin()
     assert site.pid(OLD, "namenode") == before

@@ -20,21 +20,8 @@ from playbooks import lease as leases
 from tests.live.fake_hdfs import rpc
 from tests.live.fake_hdfs import running as running_hdfs
 from tests.live.masters_server import HISTORY, JMX, NODE_LIST, Answer, Server, clear, missing, says
-from tests.live.move_site import (
-    APPLICATION,
-    DATA,
-    EDITS,
-    LAST,
-    MISSING,
-    NODES,
-    OLD,
-    ORIGIN,
-    SEGMENT,
-    THIRD,
-    TO,
-    C,
-    Site,
-)
+from tests.live.masters_site import DATA, EDITS, LAST, NODES, OLD, ORIGIN, THIRD, TO, C
+from tests.live.move_site import APPLICATION, MISSING, SEGMENT, Site
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +38,7 @@ def site(tmp_path: Path, one_server: Server) -> Iterator[Site]:
 
 def gone(site: Site, **served: Any) -> None:
     """The old masters' node is off, and there is a copy; the new masters serve what is ``served``."""
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     site.copies.take()
     site.fleet.off = {OLD}
     site.serves(TO, THIRD, **served)
@@ -59,7 +46,7 @@ def gone(site: Site, **served: Any) -> None:
 
 @pytest.mark.nightly
 def test_a_look_tells_what_is_there_and_changes_nothing(site: Site) -> None:
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     before = sorted(path for at in NODES for path in (site.folder / at).rglob("*"))
     assert site.look() == {
         "old": "stopped",
@@ -72,7 +59,7 @@ def test_a_look_tells_what_is_there_and_changes_nothing(site: Site) -> None:
     }
     assert sorted(path for at in NODES for path in (site.folder / at).rglob("*")) == before
     site.copies.take(copied_us=11)
-    site.start_masters()
+    site.start(OLD)
     facts = site.look()
     assert (facts["old"], facts["copied_us"], facts["txid"], facts["copy_at"]) == ("runs", 11, LAST, "controller")
     site.fleet.off = {OLD, THIRD}
@@ -100,7 +87,7 @@ def test_a_look_after_a_move_that_was_given_up_lets_others_go_on(site: Site) -> 
     site.clusters.begin_move(C, TO)
     site.serves(*NODES)
     assert site.look()["old"] == "answers"
-    assert (site.master(), site.clusters.moving(C)) == (OLD, None)
+    assert (site.cluster().master, site.clusters.moving(C)) == (OLD, None)
 
 
 @pytest.mark.nightly
@@ -118,25 +105,25 @@ def test_a_person_who_looks_changes_nothing_of_a_move(site: Site) -> None:
 def test_masters_that_answer_are_not_replaced(site: Site) -> None:
     site.serves(*NODES)
     site.copies.take()
-    site.start_masters()
+    site.start(OLD)
     with pytest.raises(StayError, match="c-1: its masters answer, so they stay where they are"):
         site.move()
     assert site.masters_on(OLD) == {"namenode", "resourcemanager"}
     assert not (site.root(TO) / "nn").exists()
-    assert (site.master(), site.clusters.moving(C)) == (OLD, None)
+    assert (site.cluster().master, site.clusters.moving(C)) == (OLD, None)
 
 
 def test_stopped_masters_lose_nothing(site: Site) -> None:
     """Their node answers: what they have on disk is brought over, and set aside."""
-    site.setup.server_off = frozenset({OLD})
-    site.start_masters()
+    site.silent = {OLD}
+    site.start(OLD)
     site.serves(*NODES)
     facts = site.move()
     assert (facts["copied_us"], facts["txid"], facts["reached"]) == (None, LAST, list(NODES))
     assert (site.root(TO) / "nn" / "current" / SEGMENT).read_bytes() == EDITS
     assert not (site.root(OLD) / "nn").exists()
     assert (site.root(OLD) / "nn.before-1" / "current" / SEGMENT).read_bytes() == EDITS
-    assert (site.master(), site.clusters.moving(C)) == (TO, None)
+    assert (site.cluster().master, site.clusters.moving(C)) == (TO, None)
     for at in NODES:
         assert (site.root(at) / "conf" / "core-site.xml").read_text() == TO
         assert (site.root(at) / "run" / "nodemanager.follows").read_text() == f"{TO}\n"
@@ -144,7 +131,7 @@ def test_stopped_masters_lose_nothing(site: Site) -> None:
 
 
 def test_what_a_copy_may_lack_gets_no_numbers_of_lost_blocks(site: Site) -> None:
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     site.copies.take(copied_us=23)
     site.fleet.off = {OLD}
     site.serves(TO, THIRD, files=MISSING)
@@ -157,16 +144,14 @@ def test_what_a_copy_may_lack_gets_no_numbers_of_lost_blocks(site: Site) -> None
     # Former masters that nobody could stop are on no list of addresses.
     for at in (TO, THIRD):
         assert (site.root(at) / "conf" / LIST).read_text() == "node02\nnode03\n"
-    cluster = site.clusters.get(C)
-    assert cluster is not None
-    assert cluster.shut_out == {OLD}
-    assert site.setup.doors_list(cluster) == "node02\nnode03\n"
+    assert site.cluster().shut_out == {OLD}
+    assert site.setup.doors_list(site.cluster()) == "node02\nnode03\n"
 
 
 @pytest.mark.nightly
 def test_what_a_copy_lacks_is_told_by_its_traces(site: Site) -> None:
     """A block that the copy does not know lies on node02; a task had written it, and the old NameNode's log is lost."""
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     site.copies.take(copied_us=23)
     stamp = stamps.after(stamps.stamps_of((DATA / "fsimage-3.5.0").read_bytes()), EDITS[8:]).generation
     finalized = site.root(TO) / "dn" / "current" / ORIGIN.block_pool / "current" / "finalized"
@@ -208,7 +193,7 @@ def _once(file: Path, then: Answer, before: Answer) -> Answer:
 
 
 def test_a_lost_disk_is_replaced_by_the_copy(site: Site) -> None:
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     site.copies.take()
     shutil.rmtree(site.folder / OLD)
     site.serves(*NODES)
@@ -241,7 +226,7 @@ def test_the_data_of_an_earlier_move_is_not_that_of_this_one(site: Site) -> None
 
 def test_a_move_that_fails_before_its_point_of_no_return_says_so(site: Site) -> None:
     """The core may then look at the old masters again, and take the copy for as young as it was."""
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     site.serves(*NODES)
     site.copies.fails = True
     with pytest.raises(UntouchedError, match="its disk is full") as full:
@@ -254,16 +239,16 @@ def test_a_move_that_fails_before_its_point_of_no_return_says_so(site: Site) -> 
     # Then the copy is taken, although the image of the old masters is there.
     site.copies.fails = False
     facts = site.move(from_copy=True)
-    assert (facts["copied_us"], site.master()) == (7, TO)
+    assert (facts["copied_us"], site.cluster().master) == (7, TO)
     assert (site.root(OLD) / "nn.before-1" / "current" / SEGMENT).read_bytes() == EDITS
 
 
 def test_a_disk_that_may_not_have_everything_is_taken_along_and_the_loss_is_told(site: Site) -> None:
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     site.serves(*NODES)
     site.copies.take(copied_us=3)
     facts = site.move(from_copy=True)
-    assert (facts["copied_us"], site.copies.topped, site.master()) == (3, 1, TO)
+    assert (facts["copied_us"], site.copies.topped, site.cluster().master) == (3, 1, TO)
 
 
 @pytest.mark.nightly
@@ -278,7 +263,7 @@ def test_a_move_that_fails_later_does_not_say_that_nothing_was_begun(site: Site)
 
 def test_a_planned_move_that_fails_leaves_the_masters_at_work(site: Site) -> None:
     site.serves(*NODES)
-    site.start_masters()
+    site.start(OLD)
     site.copies.fails = True
     with pytest.raises(StayError, match="c-1: its masters stay on node01: its disk is full"):
         site.move(planned=True)
@@ -289,12 +274,12 @@ def test_a_planned_move_that_fails_leaves_the_masters_at_work(site: Site) -> Non
     assert site.clusters.moving(C) is None
     site.copies.fails = False
     facts = site.move(planned=True)
-    assert (facts["copied_us"], site.master()) == (None, TO)
+    assert (facts["copied_us"], site.cluster().master) == (None, TO)
 
 
 @pytest.mark.nightly
 def test_a_planned_move_of_masters_that_are_silent_by_then(site: Site) -> None:
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     site.fleet.off = {OLD}
     site.copies.take()
     with pytest.raises(
@@ -302,7 +287,7 @@ def test_a_planned_move_of_masters_that_are_silent_by_then(site: Site) -> None:
     ) as error:
         site.move(planned=True)
     assert error.value.facts == {"alive": True, "silent": True}
-    assert (site.master(), site.clusters.moving(C)) == (OLD, None)
+    assert (site.cluster().master, site.clusters.moving(C)) == (OLD, None)
 
 
 def begun(site: Site, *, planned: bool) -> None:
@@ -320,10 +305,10 @@ def begun(site: Site, *, planned: bool) -> None:
 def test_a_new_disk_that_was_lost_is_not_filled_again(site: Site, planned: bool, taken: bool) -> None:
     """Its NameNode may have taken files: what the old one had would pass for everything."""
     site.serves(*NODES)
-    site.setup.server_off = frozenset() if planned else frozenset({OLD})
-    site.start_masters()
+    site.silent = set() if planned else {OLD}
+    site.start(OLD)
     begun(site, planned=planned)
-    site.setup.server_off = frozenset({OLD, TO})
+    site.silent = {OLD, TO}
     shutil.rmtree(site.folder / TO)
     if taken:
         site.ground.run(TO, leases.take(site.lease(TO)), "it comes back")
@@ -336,9 +321,9 @@ def test_a_new_disk_that_was_lost_is_not_filled_again(site: Site, planned: bool,
 @pytest.mark.nightly
 def test_a_new_disk_that_does_not_answer_says_nothing(site: Site) -> None:
     site.serves(*NODES)
-    site.start_masters()
+    site.start(OLD)
     begun(site, planned=True)
-    site.setup.server_off = frozenset({OLD, TO})
+    site.silent = {OLD, TO}
     current = site.root(TO) / "nn" / "current"
     shutil.rmtree(current)
     (current / "VERSION").mkdir(parents=True)
@@ -352,24 +337,24 @@ def test_a_new_disk_that_does_not_answer_says_nothing(site: Site) -> None:
 @pytest.mark.nightly
 def test_a_new_disk_that_was_lost_before_anything_began_is_filled(site: Site) -> None:
     site.serves(*NODES)
-    site.start_masters()
+    site.start(OLD)
     site.look()
     shutil.rmtree(site.folder / TO)
     facts = site.move(planned=True)
-    assert (facts["copied_us"], site.master()) == (None, TO)
+    assert (facts["copied_us"], site.cluster().master) == (None, TO)
 
 
 @pytest.mark.nightly
 def test_masters_that_were_stopped_for_a_node_that_is_gone_begin_again(site: Site) -> None:
     """The controller ended between the stop of the old masters and the point of no return."""
     site.look()
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     site.fleet.off = {TO}
     with pytest.raises(StayError, match="c-1: node02 does not answer, so its masters stay on node01") as error:
         site.move(planned=True)
     assert error.value.facts == {"alive": True}
     assert site.masters_on(OLD) == {"namenode", "resourcemanager"}
-    assert (site.master(), site.clusters.moving(C)) == (OLD, None)
+    assert (site.cluster().master, site.clusters.moving(C)) == (OLD, None)
 
 
 @pytest.mark.nightly
@@ -377,7 +362,7 @@ def test_masters_that_were_stopped_for_a_node_that_is_gone_begin_again(site: Sit
 @pytest.mark.parametrize("lost", [False, True], ids=["off", "with an empty disk"])
 def test_without_a_note_nobody_knows_what_a_node_that_is_gone_was_given(site: Site, planned: bool, lost: bool) -> None:
     """An earlier Fawkes began the move, or somebody deleted the notes: new masters may have taken files there."""
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     site.copies.take()
     if lost:
         shutil.rmtree(site.folder / TO)
@@ -394,11 +379,11 @@ def test_without_a_note_nobody_knows_what_a_node_that_is_gone_was_given(site: Si
 @pytest.mark.nightly
 def test_a_node_that_was_found_without_masters_is_noted(site: Site) -> None:
     site.serves(*NODES)
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     site.copies.fails = True
     with pytest.raises(UntouchedError, match="its disk is full"):
         site.move()
-    site.setup.server_off = frozenset({OLD, TO})
+    site.silent = {OLD, TO}
     site.fleet.off = {TO}
     with pytest.raises(UntouchedError, match="node02: it does not answer"):
         site.move()
@@ -407,7 +392,7 @@ def test_a_node_that_was_found_without_masters_is_noted(site: Site) -> None:
 @pytest.mark.nightly
 def test_nothing_was_begun_on_a_node_that_is_gone(site: Site) -> None:
     site.look()
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     site.copies.take()
     site.fleet.off = {TO}
     with pytest.raises(UntouchedError, match="node02: it does not answer"):
@@ -419,7 +404,7 @@ def test_nothing_was_begun_on_a_node_that_is_gone(site: Site) -> None:
 
 
 def test_applications_end_unless_their_history_says_that_they_succeeded(site: Site) -> None:
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     other = APPLICATION.replace("0001", "0002")
     ended = APPLICATION.replace("0001", "0003")
     ours = {"applicationTags": "fawkes-j-1-1"}
@@ -441,7 +426,7 @@ def test_applications_end_unless_their_history_says_that_they_succeeded(site: Si
 @pytest.mark.nightly
 @pytest.mark.parametrize("listens", [True, False])
 def test_files_that_ended_applications_were_writing_are_closed(site: Site, listens: bool) -> None:
-    site.setup.server_off = frozenset({OLD})
+    site.silent = {OLD}
     theirs = f"/staging/u/.staging/{APPLICATION.replace('application', 'job')}/events"
     opened = "".join(
         f"{path} 5 bytes, replicated: replication=1, 1 block(s), OPENFORWRITE:  OK\n"
@@ -457,7 +442,7 @@ def test_files_that_ended_applications_were_writing_are_closed(site: Site, liste
         site.fleet.forwards[8020] = port if listens else 0
         facts = site.move()
         assert hdfs.recovered == [theirs] * listens
-    assert site.setup.closed == [(TO, theirs)] * listens
+    assert site.closed == [(TO, theirs)] * listens
     assert facts["open"] == ([] if listens else [theirs]) + ["/user/ann/notes"], "what is open is told"
 
 
@@ -466,6 +451,4 @@ def test_a_node_that_is_let_in_again(site: Site) -> None:
     site.clusters.end_move(C, TO, [OLD])
     assert site.clusters.let_in(C, OLD)
     assert not site.clusters.let_in(C, OLD)
-    cluster = site.clusters.get(C)
-    assert cluster is not None
-    assert not cluster.shut_out
+    assert not site.cluster().shut_out

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.core.values.events import Event, StandbySeen
+from fawkes.core.values.events import StandbySeen
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.masters.standby import LatestEdit, StandbyWatch
-from tests.live.pair_site import OLD, THIRD, TO, PairSite
+from tests.live.masters_site import OLD, THIRD, TO
+from tests.live.pair_site import PairSite
 
 pytestmark = pytest.mark.slow
 
@@ -30,9 +31,7 @@ class Looks:
             if eye.look is not None:
                 eye.look.result()
         self.mailbox.end()
-        found: list[Event] = []
-        while (event := self.mailbox.take()) is not None:
-            found.append(event)
+        found = list(iter(self.mailbox.take, None))
         self.mailbox = self.watch._mailbox = Mailbox(Clock(0))
         return [(each.node, each.ready, each.error) for each in cast(list[StandbySeen], found)]
 

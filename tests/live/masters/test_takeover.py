@@ -12,7 +12,8 @@ from fawkes.core.values.effects import MoveMasters
 from fawkes.live.hadoop.doors import LIST
 from fawkes.live.masters.succession import StayError
 from fawkes.live.wire.hadoop_rpc import RpcError
-from tests.live.pair_site import NODES, OLD, THIRD, TO, C, PairSite
+from tests.live.masters_site import NODES, OLD, THIRD, TO, C
+from tests.live.pair_site import PairSite
 
 pytestmark = pytest.mark.slow
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,6 +19,7 @@ from fawkes.live.wire.names import NAMES
 from fawkes.live.wire.rest import Deadline, UnreadableError, close_session, get_json, session
 from fawkes.playbook import Script
 from tests.live.sshd import Sshd, write_key
+from tests.support.web import LastingRequest, LastingServer, serving
 
 pytestmark = pytest.mark.slow
 
@@ -165,33 +164,17 @@ def test_a_jump_host_that_is_refused_or_not_resolved_is_told(site: Site) -> None
 # --- servers of nodes
 
 
-class _Web(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        self._answer(json.dumps({"path": self.path}).encode())
-
-    def do_PUT(self) -> None:
-        size = int(self.headers["content-length"])
-        self._answer(json.dumps({"bytes": len(self.rfile.read(size))}).encode())
-
-    def _answer(self, body: bytes) -> None:
-        self.send_response(200)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
+class _Web(LastingRequest):
+    def answer(self) -> None:
+        size = int(self.headers.get("content-length", 0))
+        said = {"bytes": len(self.rfile.read(size))} if self.command == "PUT" else {"path": self.path}
+        self.send(json.dumps(said).encode())
 
 
 @pytest.fixture
 def web() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Web)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_address[1]
-    server.shutdown()
-    server.server_close()
+    with serving(LastingServer(("127.0.0.1", 0), _Web)) as server:
+        yield server.server_port
     close_session()
 
 

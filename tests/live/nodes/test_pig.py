@@ -5,14 +5,13 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import UserError
-from fawkes.config.clusters.details import ClusterDetails
 from fawkes.core.values.events import Progress
-from fawkes.core.values.model import ClusterId, ClusterSpec, NodeId
+from fawkes.core.values.model import NodeId
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.playbook.dist.pig import DEFAULT_PIG, PIG_PINS
 from tests.live.job_bench import Bench, verdict
-from tests.live.played import PlayedGround, bare_setup
+from tests.live.played import PlayedGround, bare_setup, live_cluster
 from tests.playbook.dist.helpers import LocalShell
 from tests.support.stub import Stub
 
@@ -56,7 +55,7 @@ def test_a_client_that_was_lost_may_have_had_more_to_run(
 
 
 def cluster_on(place: Path) -> tuple[Setup, LiveCluster]:
-    cluster = LiveCluster(ClusterSpec(id=ClusterId("c"), min_nodes=1), ClusterDetails(), NodeId("m"), {})
+    cluster = live_cluster("c", NodeId("m"), {})
     return bare_setup(PlayedGround("m", software_dir=str(place)), LocalShell()), cluster
 
 

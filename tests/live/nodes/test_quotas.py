@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from fawkes.base.errors import ElsewhereError, FawkesError, HostError, UserError
 from fawkes.core.values.model import ClusterId, NodeId
-from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.nodes.quotas import ContainerQuota, InForce, Limit, LimitMode, NodeQuotas, read_back
 from fawkes.live.nodes.ssh import Result
 from fawkes.playbook import Exit, Facts, Script
@@ -25,8 +25,8 @@ WELL, HANGS, BAD = NodeId("well"), NodeId("hangs"), NodeId("bad")
 class Nodes(LocalFleet):
     """``well`` does as it is told, ``hangs`` answers when ``answer`` is set, ``fenced`` has another controller."""
 
-    def __init__(self) -> None:
-        super().__init__([])
+    def __init__(self, *names: str) -> None:
+        super().__init__(node_of(name, Path("/")) for name in names)
         self.answer = threading.Event()
         self.sent: list[str] = []
 
@@ -41,18 +41,14 @@ class Nodes(LocalFleet):
 
 @pytest.fixture
 def nodes() -> Iterator[Nodes]:
-    made = Nodes()
+    made = Nodes("well", "hangs", "fenced", "bad")
     yield made
     made.answer.set()
 
 
 def test_a_node_that_does_not_answer_costs_the_others_nothing(nodes: Nodes) -> None:
-    names = ("well", "hangs", "fenced")
-    ground = Ground(
-        [node_of(name, Path("/")) for name in names], ControllerIdentity("p", 1, "c"), nodes, command_s=60, threads=1
-    )
-    wanted = {NodeId(name): (ClusterId("alpha"), 1, {A: 25}) for name in (*names, "unknown")}
-    with NodeQuotas(ground) as quotas:
+    wanted = {NodeId(name): (ClusterId("alpha"), 1, {A: 25}) for name in ("well", "hangs", "fenced", "unknown")}
+    with closing(NodeQuotas(nodes.ground(1, "c"))) as quotas:
         for _ in range(2):
             answers = quotas.set(wanted, WITHIN_S)
             assert answers[WELL] == IN_FORCE
@@ -75,22 +71,15 @@ def test_a_node_that_has_its_groups_gets_the_short_script_until_a_limit_is_due()
             said = "@due=yes\n" if short and len(sent) > 2 else f"@quota=v1\n@quota.{A}=25\n"
             return Result(node, 0, said, "")
 
-    ground = Ground([node_of("well", Path("/"))], ControllerIdentity("p", 1, "c"), Renewed([]), command_s=60, threads=1)
-    with NodeQuotas(ground) as quotas:
+    fleet = Renewed([node_of("well", Path("/"))])
+    with closing(NodeQuotas(fleet.ground(1, "c"))) as quotas:
         for _ in range(3):
             assert quotas.set({WELL: (ClusterId("alpha"), 1, {A: 25})}, 10) == {WELL: IN_FORCE}
     assert sent == ["limit", "renew", "renew", "limit"]
 
 
 def test_a_bad_wish_for_a_node_is_its_error_alone(nodes: Nodes) -> None:
-    ground = Ground(
-        [node_of(name, Path("/")) for name in ("well", "bad")],
-        ControllerIdentity("p", 1, "c"),
-        nodes,
-        command_s=60,
-        threads=1,
-    )
-    with NodeQuotas(ground) as quotas:
+    with closing(NodeQuotas(nodes.ground(1, "c"))) as quotas:
         answers = quotas.set({WELL: (ClusterId("a"), 1, {A: 25}), BAD: (ClusterId("a"), 1, {"no id": 25})}, 10)
     assert answers[WELL] == IN_FORCE
     assert isinstance(answers[BAD], UserError)

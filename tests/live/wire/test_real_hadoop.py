@@ -55,6 +55,7 @@ from fawkes.live.wire.masters import (
 from fawkes.live.wire.names import NAMES
 from fawkes.live.wire.rest import Deadline, close_session, get_json
 from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError
+from tests.live.saves import contents, made_set
 from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop
 from tests.support.desk import Desk
 from tests.support.pools import settings
@@ -91,18 +92,7 @@ def soon() -> Deadline:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     sizes = {"a": 100, "sub/b": 3 * BLOCK, "sub/with space/ü%&+c": 2 * BLOCK + 5, "empty": 0, "sub/one": BLOCK}
-    random_bytes = random.Random(5)
-    for name, size in sizes.items():
-        path = tmp_path / "set" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(random_bytes.randbytes(size))
-    return tmp_path / "set"
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    files.pop(MANIFEST, None)
-    return files
+    return made_set(tmp_path / "set", sizes, seed=5)
 
 
 def load(cluster: TinyHadoop, target: str, *, replication: int = 1) -> LoadRun:

@@ -150,7 +150,7 @@ BOMB = gzip.compress(b" " * BOMB_BYTES + b"{}", 9)
 
 def compressed(handler: Handler, query: Query) -> None:
     """60 kB that become 64 MB."""
-    handler.send(BOMB, coding="gzip")
+    handler.send(BOMB, content_encoding="gzip")
 
 
 def test_a_compressed_answer_is_refused_before_it_grows(server: Server) -> None:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from fawkes.live.kerberos.certificates import made, opened
 from fawkes.live.kerberos.hadoop_kerberos import KEYSTORE_PASSWORD
 from fawkes.live.wire.rest import KEY_HEADER, Deadline, UnreadableError, get_json
 from fawkes.live.wire.webhdfs import Hdfs
+from tests.support.web import Request, serving
 
 pytestmark = pytest.mark.slow
 
@@ -47,12 +48,12 @@ class Server:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with serving(tmp_path, "alpha") as opened:
+    with secured(tmp_path, "alpha") as opened:
         yield opened
 
 
 @contextmanager
-def serving(folder: Path, name: str) -> Iterator[Server]:
+def secured(folder: Path, name: str) -> Iterator[Server]:
     keystore = made(name)
     key, certificate, _ = pkcs12.load_key_and_certificates(keystore, KEYSTORE_PASSWORD.encode())
     assert key is not None
@@ -65,33 +66,19 @@ def serving(folder: Path, name: str) -> Iterator[Server]:
     headers: list[dict[str, str]] = []
     silent = threading.Event()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(Request):
+        def answer(self) -> None:
             headers.append({key.lower(): value for key, value in self.headers.items()})
             if self.path.startswith("/silent"):
                 silent.wait(30)
                 return
-            body = b'{"FileStatus": {"type": "DIRECTORY", "length": 0, "modificationTime": 1}}'
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
+            self.send(b'{"FileStatus": {"type": "DIRECTORY", "length": 0, "modificationTime": 1}}')
 
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     httpd.socket = context.wrap_socket(httpd.socket, server_side=True)
-    thread = threading.Thread(target=httpd.serve_forever)
-    thread.start()
-    try:
+    with serving(httpd):
         yield Server(f"https://127.0.0.1:{httpd.server_port}", opened(keystore).fingerprint, headers)
-    finally:
         silent.set()
-        httpd.shutdown()
-        thread.join()
-        httpd.server_close()
 
 
 def test_each_question_shows_the_key_and_a_proof_of_its_own(server: Server) -> None:
