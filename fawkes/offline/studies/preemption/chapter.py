@@ -30,6 +30,7 @@ ABOUT = (
 )
 CHAPTER = Chapter(
     name="preemption",
+    command="fawkes paper --chapter preemption",
     title="Preemption by checkpoints",
     experiments=(RIG, YARN, GOOGLE, ENERGY, TRAP),
     gaps=GAPS,

@@ -31,6 +31,7 @@ ABOUT = (
 )
 CHAPTER = Chapter(
     name="quota",
+    command="fawkes paper --chapter quota",
     title="CPU quotas: deadlines of Spark applications",
     experiments=(EXACT, ALONE, SKEW, TOGETHER, NODES),
     gaps=GAPS,

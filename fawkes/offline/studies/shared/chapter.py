@@ -22,6 +22,7 @@ class Chapter:
     """
 
     name: str
+    command: str
     title: str
     experiments: tuple[Experiment, ...]
     gaps: tuple[str, ...]
@@ -76,8 +77,8 @@ class Chapter:
         verdicts = self.verdicts_of(study)
         reasons = reasons_of(self.experiments, verdicts, study)
         made_by = (
-            f"Made by `fawkes paper --chapter {self.name}` of Fawkes {__version__}: {len(rows)} runs, "
-            f"seeds {seeds[0]} to {seeds[-1]}. {self.about}"
+            f"Made by `{self.command}` of Fawkes {__version__}: {len(rows)} runs, seeds {seeds[0]} to {seeds[-1]}. "
+            f"{self.about}"
         )
         page = StudyPage(title=self.title, made_by=made_by, verdicts=verdicts, reasons=reasons, gaps=self.gaps)
         exhibits = [exhibit for experiment in self.experiments for exhibit in experiment.exhibits]

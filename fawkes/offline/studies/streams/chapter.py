@@ -27,6 +27,7 @@ ABOUT = (
 )
 CHAPTER = Chapter(
     name="streams",
+    command="fawkes paper --chapter streams",
     title="Elastic streams",
     experiments=(RESCALE, BESIDE, HOUR, STATE),
     gaps=GAPS,
