@@ -61,6 +61,14 @@ def test_help_imports_nothing_heavy() -> None:
     assert {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()} & HEAVY == set()
 
 
+@pytest.mark.parametrize("modules", ["fawkes.report.web.serve, fawkes.live.controller.control", "fawkes.offline.api"])
+def test_what_connects_to_no_host_loads_no_ssh(modules: str) -> None:
+    """The process of the page is a third larger with it, and each process of a sweep starts later."""
+    command = [sys.executable, "-c", f"import sys, {modules}; print(*sys.modules)"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "paramiko" not in done.stdout.split()
+
+
 @pytest.mark.parametrize("folder", ["fawkes", "policies", "playbooks", "tests", "bench", "docs"])
 def test_modules_are_short(folder: str) -> None:
     long = {str(p.relative_to(ROOT)): n for p in files(folder) if (n := len(p.read_text().splitlines())) > MOST_LINES}

@@ -22,7 +22,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socket import AF_UNIX, SHUT_RDWR, SOCK_STREAM, socket
 from socketserver import ThreadingMixIn, UnixStreamServer
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from fawkes.base.errors import (
@@ -41,7 +41,6 @@ from fawkes.core.values.model import Plain, Reason
 from fawkes.live.controller.access import Access, Gate
 from fawkes.live.controller.asks import described, read_body, read_stop
 from fawkes.live.controller.endpoint import MOST_BODY_BYTES, ROLE, SOCKET, TOKEN, Peer, peer_of, reachable
-from fawkes.live.controller.plans import News
 from fawkes.report.tables.explain import lines_of
 
 Query = Callable[[Mapping[str, str]], Plain]
@@ -52,6 +51,21 @@ _STATUS = {
     ExitStatus.REFUSED: HTTPStatus.FORBIDDEN,
     ExitStatus.TIMED_OUT: HTTPStatus.GATEWAY_TIMEOUT,
 }
+
+
+class RereadSettings(Protocol):
+    """Settings that were read again: what has changed, what waits for a restart, and the event of it."""
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The changes, in words."""
+
+    @property
+    def restart(self) -> tuple[str, ...]:
+        """The keys that keep their old values."""
+
+    def event(self, at_us: int, by: str, ask: str) -> Event:
+        """The event with which they count."""
 
 
 class ControlServer:
@@ -74,7 +88,7 @@ class ControlServer:
         *,
         stop: Callable[[str], None],
         rehearse: Callable[[Event], Decision] | None = None,
-        reread: Callable[[], News] | None = None,
+        reread: Callable[[], RereadSettings] | None = None,
         gate: Gate | None = None,
         answer_within_s: float = 90.0,
     ) -> None:
