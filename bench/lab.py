@@ -1,4 +1,4 @@
-"""What measurements and shows on a lab share: a site of their own, commands in the lab, and waiting for what comes."""
+"""The part that measurements and shows on a lab share: a site of their own, commands in the lab, and waiting."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def write_clusters(site: Site, clusters: Mapping[str, str]) -> None:
 
 
 def run_inside(lab: Lab, *command: str, limit_s: float) -> str:
-    """What a command prints in a lab, with the project as its folder; FawkesError with its last words when it fails."""
+    """The output of a command in a lab, with the project as its folder; FawkesError with its last words if it fails."""
     done = lab.exec(command, cwd=PROJECT, timeout_s=limit_s)
     if done.returncode != 0:
         raise FawkesError(f"{' '.join(command[:4])} failed: {done.stderr.strip()[-2000:]}")
@@ -63,7 +63,7 @@ def measured_inside(lab: Lab, module: str, *words: str) -> dict[str, list[float]
 
 
 def command_on(site: Site, *words: str, good: Sequence[int] = (0,)) -> str:
-    """What a command of Fawkes prints on a site; FawkesError when it ends otherwise than ``good``."""
+    """The output of a command of Fawkes on a site; FawkesError when it ends otherwise than ``good``."""
     command = [sys.executable, "-m", "fawkes", "--site", str(site.root), *words]
     done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, check=False)
     if done.returncode not in good:
@@ -72,7 +72,7 @@ def command_on(site: Site, *words: str, good: Sequence[int] = (0,)) -> str:
 
 
 def until(what: str, look: Callable[[], T | None], *, limit_s: float = 600.0, every_s: float = 0.25) -> T:
-    """What ``look`` returns as soon as it is something true; DeadlineError when that takes too long."""
+    """The first answer of ``look`` that is true; DeadlineError when that takes longer than ``limit_s`` seconds."""
     limit = time.monotonic() + limit_s
     while not (answer := look()):
         if time.monotonic() > limit:

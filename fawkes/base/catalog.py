@@ -185,10 +185,10 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
 
 
 def _shown(folder: Path, suffix: str) -> list[Path]:
-    """The files in a folder with that suffix, by name, without hidden ones; none where it cannot be read."""
+    """The files in a folder with that suffix, by name, without hidden ones; none where it is no folder or closed."""
     try:
-        names = sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        names = sorted(os.listdir(folder)) if folder.is_dir() else []
+    except PermissionError:
         return []
     return [folder / name for name in names if name.endswith(suffix) and not name.startswith(("_", "."))]
 

@@ -37,6 +37,17 @@ def test_two_files_of_one_name_in_one_place_are_an_error(catalog: Catalog, tmp_p
         catalog.find(Kind.POLICY, "td")
 
 
+@pytest.mark.parametrize("target", ["policies", "nowhere", "file"])
+def test_a_site_whose_folder_leads_to_no_folder_has_nothing_there(
+    catalog: Catalog, tmp_path: Path, target: str
+) -> None:
+    """A link may lead to itself, to nothing or to a file."""
+    bundled = write(tmp_path, "bundled/policies/td.py", "")
+    write(tmp_path, "site/file", "")
+    (tmp_path / "site/policies").symlink_to(target)
+    assert catalog.find(Kind.POLICY, "td").path == bundled
+
+
 def test_a_path_given_by_hand_comes_first(catalog: Catalog, tmp_path: Path) -> None:
     write(tmp_path, "site/policies/td.py", "")
     own = write(tmp_path, "own/td.py", "")

@@ -1,8 +1,9 @@
-"""Web servers in a test's own process: what they have in common."""
+"""The common part of web servers that run in a test's own process."""
 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
@@ -11,12 +12,12 @@ from typing import Any, TypeVar
 S = TypeVar("S", bound=HTTPServer)
 
 
-class Request(BaseHTTPRequestHandler):
+class Request(BaseHTTPRequestHandler, ABC):
     """One request of any kind, answered with `send`; nothing is logged."""
 
+    @abstractmethod
     def answer(self) -> None:
         """Send the answer; each kind of server has its own."""
-        raise NotImplementedError
 
     def do_GET(self) -> None:
         self.answer()

@@ -150,7 +150,7 @@ class Bench(SetClock, PlayedSetup):
         return [(sight.compute, sight.stored) for sight in self.seen(after_s)]
 
     def before_a_wipe(self) -> Sight:
-        """How the masters see the worker when they are asked right before its wipe."""
+        """The answer of the masters about the worker, asked right before its wipe."""
         cluster = self.clusters.get(C)
         assert cluster is not None
         return self.watch.see(cluster, WORKER)

@@ -132,7 +132,7 @@ def last_states(run: Checked) -> dict[JobId, JobState]:
 
 
 def outcome(run: Checked) -> dict[JobId, JobLife]:
-    """How each job ended; the one that somebody takes back may have been quicker."""
+    """The end of each job; the one that somebody takes back may have been quicker."""
     lives = {name: job.life for name, job in last_states(run).items()}
     assert lives.pop(JobId("a-3")) in (JobLife.CANCELLED, JobLife.SUCCEEDED)
     return lives

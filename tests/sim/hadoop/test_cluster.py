@@ -64,7 +64,7 @@ class Bench:
             assert job.reduces_waiting + len(job.running) - maps + job.reduces_done == job.profile.reduces
 
     def took_s(self, name: str = "j") -> float:
-        """How long a job took, after all that still happens."""
+        """The time that a job took, after all that still happens."""
         self.run()
         end = self.cluster.ended[JobId(name), 1]
         assert end.progress is Progress.SUCCEEDED
