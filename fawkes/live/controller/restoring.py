@@ -22,6 +22,7 @@ from fawkes.core.values.effects import LookAtMasters
 from fawkes.core.values.model import ClusterId, Facts, NodeId, Plain, Role
 from fawkes.live.base import limits
 from fawkes.live.controller.control import Query
+from fawkes.live.edits import edit_log
 from fawkes.live.edits.edit_log import Namespace
 from fawkes.live.edits.image_xml import ImageReader
 from fawkes.live.edits.kept_copy import KeptCopy
@@ -132,7 +133,7 @@ class Restorer:
                 self._busy.discard(cluster)
 
     def _copy(self, cluster: LiveCluster, at: Plain) -> KeptCopy:
-        """The controller's copy; the second one is fetched from its node ``at`` where the controller has none."""
+        """The controller's copy, as its disk has it now; without one the second is fetched from its node ``at``."""
         copy = self._copies.newest(cluster.id)
         if copy is None and isinstance(at, str) and at in cluster.members:
             copy = self._copies.fetch(cluster.id, NodeId(at))
@@ -142,6 +143,17 @@ class Restorer:
                 where=cluster.id,
                 hint="Nothing was changed. Bring the disk of the masters' node back, or give the MR-cluster up: "
                 f"`fawkes release {cluster.id} --discard-data --force`",
+            )
+        try:
+            there = edit_log.origin((copy.files / "VERSION").read_text(errors="replace"))
+        except OSError as error:
+            raise FawkesError(f"the copy cannot be read ({error.strerror})", where=str(copy.folder)) from error
+        if there != copy.origin:
+            owner = "nothing that is known" if there is None else f"{there.cluster} (block pool {there.block_pool})"
+            raise RefusedError(
+                f"the kept copy is of {owner} now, not of {copy.origin.cluster} (block pool {copy.origin.block_pool})",
+                where=str(copy.folder),
+                hint="No node was changed",
             )
         return copy
 

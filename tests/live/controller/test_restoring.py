@@ -34,6 +34,8 @@ pytestmark = pytest.mark.slow
 C = ClusterId("c-1")
 OLD, TO, OTHER, LIGHT = (NodeId(f"node0{n}") for n in range(1, 5))
 POOL = "BP-7-10.0.0.1-1795398889496"
+VERSION = f"#Mon Nov 23\nnamespaceID=15\nblockpoolID={POOL}\nstorageType=NAME_NODE\nclusterID=pool-c-1\ncTime=1\n"
+ORIGIN = Namespace("pool-c-1", "15", "1", POOL)
 INODES = [
     inode(16385, "DIRECTORY", ""),
     inode(16386, "DIRECTORY", "data"),
@@ -76,9 +78,8 @@ class Nodes:
         raise OSError("nobody listens")
 
 
-def kept_copy(folder: Path, pool: str = POOL) -> KeptCopy:
+def kept_copy(folder: Path, origin: Namespace = ORIGIN) -> KeptCopy:
     """A copy whose last transaction nobody asks for."""
-    origin = Namespace("pool-c-1", "15", "1", pool)
     return KeptCopy(origin=origin, copied_us=40_000_000, transaction=0, image=0, size_bytes=0, folder=folder)
 
 
@@ -143,10 +144,10 @@ class Lost:
             self.ground.run(name, node_book.prepare(lease), "preparing")
             self.ground.run(name, hadoop_book.configure(lease, {"hdfs-site.xml": "<configuration/>\n"}), "configuring")
 
-    def keep(self) -> None:
+    def keep(self, version: str = VERSION) -> None:
         files = self.folder / "kept" / "nn"
         files.mkdir(parents=True)
-        (files / "VERSION").write_text("for the NameNode that merges\n")
+        (files / "VERSION").write_text(version)
         self.copies.kept = kept_copy(self.folder / "kept")
         count = len(INODES)
         text = image(INODES, count=count)
@@ -275,6 +276,21 @@ def test_masters_of_which_nothing_is_known_are_left_alone(lost: Lost) -> None:
         lost.seen = seen
         with pytest.raises(RefusedError, match="it is not known whether its masters still run"):
             lost.found()
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [
+        (VERSION.replace("pool-c-1", "pool-c-2"), "the kept copy is of pool-c-2 .* now, not of pool-c-1"),
+        (VERSION.replace(POOL, "BP-9"), "block pool BP-9"),
+        (VERSION.replace("clusterID=", "cluster="), "is of nothing that is known"),
+        ("", "is of nothing that is known"),
+    ],
+)
+def test_a_copy_that_is_another_one_by_now_is_refused(lost: Lost, version: str, says: str) -> None:
+    lost.keep(version)
+    with pytest.raises(RefusedError, match=says):
+        lost.found()
 
 
 def test_a_copy_of_an_earlier_mr_cluster_of_the_same_name_is_refused(lost: Lost) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from fawkes.core.values.model import NodeId
+from fawkes.live.edits import edit_log
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.playbook.dist.release import LIGHT_FLAGS
 from tests.live.controller.test_restoring import OTHER, TO, C, Lost, fates, kept_copy
@@ -80,10 +80,11 @@ def test_files_of_a_copy_against_blocks_on_disks(tmp_path: Path) -> None:
         late = hadoop.run("fs", "-put", str(source / "big"), "/late")
         assert late.returncode == 0, late.stderr
 
-    (pool,) = re.findall("blockpoolID=(.*)", (tmp_path / "kept" / "nn" / "VERSION").read_text())
+    origin = edit_log.origin((tmp_path / "kept" / "nn" / "VERSION").read_text())
+    assert origin is not None
     lost = Lost(tmp_path / "nodes")
     lost.programs = RealPrograms(hadoop)  # type: ignore[assignment]
-    lost.copies.kept = kept_copy(tmp_path / "kept", pool)
+    lost.copies.kept = kept_copy(tmp_path / "kept", origin)
     for number, node in ((1, TO), (2, OTHER)):
         shutil.rmtree(lost.ground.folders(node, C).dn)
         shutil.move(hadoop.folder / f"datanode{number}" / "disk", lost.ground.folders(node, C).dn)
