@@ -90,11 +90,12 @@ order() {
     [ -z "$pids" ] || [ $signal != KILL ] || kill -STOP $pids 2>/dev/null || :
     [ -z "$pids" ] || kill "-$signal" $pids 2>/dev/null || :
 }
+# Its folder first: YARN takes it away after the answer, so that the other way round both could be missed.
 how() {
-    for answer in "$homes"/*/appcache/*/fawkes-answers/"$1"; do
-        [ ! -f "$answer" ] || { read -r line <"$answer"; return; }
-    done
     if folder_of "$1"; then line=runs; else line=gone; fi
+    for answer in "$homes"/*/appcache/*/fawkes-answers/"$1"; do
+        [ ! -f "$answer" ] || read -r line <"$answer"
+    done
 }
 # went TENTHS CONTAINER...: a container answers before YARN knows that it ended, and then its node may be wiped.
 went() {

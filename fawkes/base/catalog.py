@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 from fawkes.base.errors import ConfigError, UserError
-from fawkes.base.reading import is_file, read_text
+from fawkes.base.reading import is_file, not_opened, read_text
 
 
 class Kind(StrEnum):
@@ -90,7 +90,10 @@ class Catalog:
     bundled: Path | None = None
 
     def all(self, kind: Kind) -> tuple[CatalogFile, ...]:
-        """Everything of a kind by name, hidden files left out; UserError for two of a name in one place."""
+        """Everything of a kind by name, hidden files left out.
+
+        UserError for two of a name in one place; ConfigError for a folder that cannot be listed.
+        """
         places = [(origin, _files(folder, kind)) for origin, folder in self._folders(kind)]
         by_name: dict[str, CatalogFile] = {}
         for origin, files in places:
@@ -185,11 +188,14 @@ def _files(folder: Path, kind: Kind) -> dict[str, Path]:
 
 
 def _shown(folder: Path, suffix: str) -> list[Path]:
-    """The files in a folder with that suffix, by name, without hidden ones; none where it is no folder or closed."""
+    """The files in a folder with that suffix, by name, without hidden ones; none where it is no folder.
+
+    ConfigError when it cannot be listed: what it has might come before what came with Fawkes.
+    """
     try:
         names = sorted(os.listdir(folder)) if folder.is_dir() else []
-    except PermissionError:
-        return []
+    except OSError as error:
+        raise not_opened(folder, error) from None
     return [folder / name for name in names if name.endswith(suffix) and not name.startswith(("_", "."))]
 
 

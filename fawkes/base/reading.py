@@ -40,7 +40,7 @@ def opened(path: Path, *, hint: str = "") -> BinaryIO:
         _refuse_special(path, os.stat(path).st_mode)
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
-        raise _not_opened(path, error, hint) from None
+        raise not_opened(path, error, hint) from None
     try:
         _refuse_special(path, os.fstat(handle).st_mode)
     except BaseException:
@@ -55,7 +55,7 @@ def read_bytes(path: Path, *, most: int = MOST_BYTES, hint: str = "") -> bytes:
         try:
             data = source.read(most + 1) if os.fstat(source.fileno()).st_size <= most else None
         except OSError as error:
-            raise _not_opened(path, error, hint) from None
+            raise not_opened(path, error, hint) from None
     if data is None or len(data) > most:
         raise ConfigError(
             f"is larger than {most // MIB} MiB",
@@ -103,7 +103,8 @@ def _refuse_special(path: Path, mode: int) -> None:
     raise ConfigError(f"is {kind}, not a file", file=str(path), hint="Name a regular file")
 
 
-def _not_opened(path: Path, error: OSError | ValueError, hint: str) -> ConfigError:
+def not_opened(path: Path, error: OSError | ValueError, hint: str = "") -> ConfigError:
+    """The error of a file or folder that cannot be read; ``hint`` is the remedy when there is none of that name."""
     shown = str(path) if len(str(path)) <= 200 else f"{str(path)[:197]}..."
     if isinstance(error, FileNotFoundError):
         if os.path.islink(path):

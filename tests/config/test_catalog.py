@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from pathlib import Path
 
@@ -46,6 +48,22 @@ def test_a_site_whose_folder_leads_to_no_folder_has_nothing_there(
     write(tmp_path, "site/file", "")
     (tmp_path / "site/policies").symlink_to(target)
     assert catalog.find(Kind.POLICY, "td").path == bundled
+
+
+def test_a_folder_that_cannot_be_listed_is_not_an_empty_one(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A policy of the site may be in it, of the name of one that came with Fawkes."""
+
+    def closed(folder: Path) -> list[str]:
+        raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+
+    write(tmp_path, "bundled/policies/td.py", "")
+    (tmp_path / "site/policies").mkdir(parents=True)
+    monkeypatch.setattr(os, "listdir", closed)
+    with pytest.raises(ConfigError, match="site/policies: cannot be read") as raised:
+        catalog.find(Kind.POLICY, "td")
+    assert raised.value.hint == "Make it readable for the user who runs Fawkes"
 
 
 def test_a_path_given_by_hand_comes_first(catalog: Catalog, tmp_path: Path) -> None:

@@ -280,6 +280,18 @@ def test_who_runs_and_who_is_gone_are_told_apart(lease: Lease, start: Start, app
     assert preempt(lease, True, OTHER) == "gone"
 
 
+def test_one_that_answers_and_goes_during_the_look_is_not_gone(lease: Lease, app: Path) -> None:
+    """YARN takes its folder away right after its answer: whoever looks for the answer first can miss both."""
+    app.mkdir(parents=True)
+    leaves = """folder_of() {
+        for app in "$homes"/*/appcache/*; do mkdir -p "$app/fawkes-answers" && echo saved 7 11 >"$app/fawkes-answers/$1"; done
+        return 1
+    }
+    """
+    facts = ok(tasks._as_owner(lease, f"{leaves}went 0 {ONE}"))
+    assert facts[f"went.{ONE}"] == "saved 7 11"
+
+
 def test_a_newer_controller_shuts_out_an_older_one(lease: Lease, start: Start, app: Path) -> None:
     start(COUNT)
     wait_for(lambda: bool(numbers(app)), "the first number")

@@ -75,15 +75,20 @@ def wait_for(
 
 
 @contextmanager
-def within(client: Client, limit_us: int | None) -> Iterator[None]:
-    """Wait for an answer no longer than a time limit: the wait that follows tells by the ledger what came of it.
+def within(client: Client, limit_us: int | None) -> Iterator[Callable[[], int | None]]:
+    """What is left of a time limit, in microseconds; an answer is waited for no longer than that.
 
-    SilentError where there is no limit.
+    The wait that follows has what is left, and tells by the ledger what came of the request. SilentError where there
+    is no limit.
     """
-    patient_s = client.timeout_s
+    patient_s, began_s = client.timeout_s, monotonic()
+
+    def left_us() -> int | None:
+        return None if limit_us is None else max(0, limit_us - round((monotonic() - began_s) * SECOND_US))
+
     try:
         client.timeout_s = patient_s if limit_us is None else max(1.0, min(patient_s, limit_us / SECOND_US))
-        yield
+        yield left_us
     except SilentError:
         if limit_us is None:
             raise

@@ -66,10 +66,10 @@ def down(
     if clusters:
         pool = site.inventory(need_keys=False).pool
         confirm(pool, what=f"This releases {counted(len(clusters), 'MR-cluster')}.", yes=yes)
-    with suppress(HungUpError, NoControllerError), within(client, limit_us):
+    with suppress(HungUpError, NoControllerError), within(client, limit_us) as left_us:
         # An empty pool ends at once, maybe before the answer is out: the ledger says how it ended.
         client.post("down", {"discard": discard_data, "force": force})
-    nodes = _follow(client, limit_us)
+    nodes = _follow(client, left_us())
     tell("The controller has stopped: every node is wiped and free", output)
     if output != TABLE:
         show(nodes, TABLES["drain"], output)

@@ -331,12 +331,20 @@ def test_a_controller_that_runs_and_hangs_up_is_not_waited_for(site: Path, monke
         raise HungUpError("it hung up")
 
 
-def test_an_answer_is_waited_for_no_longer_than_the_time_limit(tmp_path: Path) -> None:
-    """The controller may have stored what it was asked for, and hang before it answers."""
+def test_an_answer_is_waited_for_no_longer_than_the_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The controller may have stored what it was asked for, and hang before it answers; the wait has what is left."""
     client = Client(Site(tmp_path))
-    with within(client, 2_500_000):
+    monkeypatch.setattr("fawkes.cli.asking.waiting.monotonic", lambda: clock_s)
+    clock_s = 100.0
+    with within(client, 2_500_000) as left_us:
         assert client.timeout_s == 2.5
+        clock_s = 102.25
         raise SilentError("the controller did not answer")
     assert client.timeout_s == 120.0
+    assert left_us() == 250_000
+    clock_s = 110.0
+    assert left_us() == 0
     with pytest.raises(SilentError), within(client, None):
         raise SilentError("the controller did not answer")
