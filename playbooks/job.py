@@ -34,18 +34,20 @@ def files_folder(folders: Folders, job: str, attempt: int) -> PurePosixPath:
 # user's files in the launcher's folder: what is called `result` before the attempt was begun is one of those.
 _LOOK = r"""
 look() {
+    how=absent code=
     boot_id; fact boot "$boot"
     if [ ! -d "$job" ]; then fact state absent; return; fi
     if [ -d "$job/begun" ] && [ -f "$job/result" ]; then
-        fact state finished
-        while IFS='=' read -r key value; do fact "$key" "$value"; done <"$job/result"
-    elif alive "$job/pid"; then fact state running; fact pid "$pid"
-    elif [ -d "$job/begun" ]; then fact state lost
-    else fact state unborn
+        how=finished
+        while IFS='=' read -r key value; do
+            fact "$key" "$value"; [ "$key" != exit ] || code=$value
+        done <"$job/result"
+    elif alive "$job/pid"; then how=running; fact pid "$pid"
+    elif [ -d "$job/begun" ]; then how=lost
+    else how=unborn
     fi
+    fact state $how
     [ ! -e "$job/cancelled" ] || fact cancelled yes
-    grep -hoE 'application_[0-9]+_[0-9]+' "$job/stdout" "$job/stderr" 2>/dev/null | sort -u |
-        while read -r id; do fact application "$id"; done
 }
 """
 
@@ -123,13 +125,13 @@ look
 
 
 def look(folders: Folders, job: str, attempt: int) -> Script:
-    """The standing of an attempt: facts ``state``, ``boot``, and ``exit began_us ended_us pid cancelled application``.
+    """The standing of an attempt: facts ``state``, ``boot``, and ``exit began_us ended_us pid cancelled``.
 
     ``running``; ``finished``; ``lost`` (it began, is gone, and left no result: ask the ResourceManager before a new
     attempt); ``unborn`` (the folder is there, the command was never begun: ``start`` again is safe); ``absent``.
     ``boot`` is the node's boot id now, which changes when the node was off; the others are there where they are known.
-    The last lines of what it wrote to standard error, but not the stacks of exceptions, are on standard error, unless
-    it ended with 0.
+    The last lines of what it wrote to standard error, but not the stacks of exceptions, are on standard error once it
+    has ended, unless with 0.
     """
     return reading_in(
         folders,
@@ -137,8 +139,13 @@ def look(folders: Folders, job: str, attempt: int) -> Script:
         + r"""
 job={job}
 look
-grep -q '^exit=0$' "$job/result" 2>/dev/null ||
-    tail -n 400 "$job/stderr" 2>/dev/null | grep -vE '^[[:space:]]+(at |\.\.\. [0-9]+ )' | tail -n 20 >&2
+# Each attempt is looked at every second: while it runs, no program is started for that.
+case $how,$code in
+    finished,0) ;;
+    finished,* | lost,*)
+        tail -n 400 "$job/stderr" 2>/dev/null | grep -vE '^[[:space:]]+(at |\.\.\. [0-9]+ )' | tail -n 20 >&2
+        ;;
+esac
 :
 """,
         job=job_folder(folders, job, attempt),

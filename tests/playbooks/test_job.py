@@ -38,10 +38,18 @@ def file(lease: Lease, name: str) -> Path:
 def test_a_job_runs_and_leaves_its_result(lease: Lease) -> None:
     run(lease, 'echo "$1"; echo running application_1_0002 >&2; exit 3', "a  b$c")
     facts = until(lease, finished)
-    assert (facts["exit"], facts["application"]) == ("3", "application_1_0002")
+    assert facts["exit"] == "3"
     assert 0 <= int(facts["ended_us"]) - int(facts["began_us"]) < 20_000_000
     assert file(lease, "stdout").read_text() == "a  b$c\n"
     assert "application_1_0002" in sh(job.look(lease.folders, "wordcount", 1)).stderr
+
+
+def test_looking_at_a_job_that_runs_starts_no_program(lease: Lease) -> None:
+    """Each is looked at every second."""
+    run(lease, "sleep 60")
+    ran = sh(job.look(lease.folders, "wordcount", 1), path="")
+    assert (ran.exit, ran.facts["state"], ran.stderr) == (0, "running", "")
+    ok(job.cancel(lease, "wordcount", 1))
 
 
 @pytest.mark.slow
