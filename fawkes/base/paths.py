@@ -1,10 +1,14 @@
-"""The place where Fawkes keeps its own files on the controller's machine, and what kind of thing a path may lead to."""
+"""The place where Fawkes keeps its own files on the controller's machine, and what may stand in a path."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
+
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+"""An id: short, safe as a folder's name, the same in any spelling of capitals."""
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -25,6 +29,11 @@ def cache_dir() -> Path:
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "fawkes"
+
+
+def is_name(text: str) -> bool:
+    """True if ``text`` can be an id, as `NAME` says."""
+    return NAME.fullmatch(text) is not None
 
 
 def kind_of(mode: int) -> str:

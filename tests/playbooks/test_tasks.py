@@ -284,7 +284,9 @@ def test_one_that_answers_and_goes_during_the_look_is_not_gone(lease: Lease, app
     """YARN takes its folder away right after its answer: whoever looks for the answer first can miss both."""
     app.mkdir(parents=True)
     leaves = """folder_of() {
-        for app in "$homes"/*/appcache/*; do mkdir -p "$app/fawkes-answers" && echo saved 7 11 >"$app/fawkes-answers/$1"; done
+        for app in "$homes"/*/appcache/*; do
+            mkdir -p "$app/fawkes-answers" && echo saved 7 11 >"$app/fawkes-answers/$1"
+        done
         return 1
     }
     """

@@ -19,7 +19,8 @@ from fawkes.cli.show.show import note
 from fawkes.config.site.site import Site
 
 if TYPE_CHECKING:
-    from fawkes.config.settings.web import Token, WebTable
+    from fawkes.config.settings.tokens import Token
+    from fawkes.config.settings.web import WebTable
     from fawkes.report.web.acting import Acting, Passed
 
 
@@ -52,7 +53,7 @@ def web(
     it: the controller judges what they ask for by the roles of their tokens. `fawkes run` starts it then.
     """
     from fawkes.config.files.nodeset import is_host_name
-    from fawkes.config.settings.web import WebTable
+    from fawkes.config.settings.tokens import LOOPBACK, PORT
     from fawkes.report.web.serve import key_of, serve
     from fawkes.store.sqlite import LedgerReader
 
@@ -66,27 +67,29 @@ def web(
         if no_key:
             raise click.UsageError("--no-key would open a page that [web] in fawkes.toml has tokens for.")
         acts.check(site.settings_file)
-    table = acts or WebTable(tokens="-")
     state = site.state_dir if folder is None else Site(folder).state_dir
     if beside:
         threading.Thread(target=_end_with_input, name="beside", daemon=True).start()
     else:
         LedgerReader(state).close()
     key = "" if no_key else None if acts is not None and key_file is None else key_of(key_file)
-    own = int(table.address.rpartition(":")[2])
+    # Without [web] nothing of its form is loaded: that takes a seventh of what the page of a run does.
+    host, own = (LOOPBACK, PORT) if acts is None else (acts.host, acts.port)
+    tls = None if acts is None else acts.tls(site.root)
 
     def ready(chosen: int) -> None:
-        click.echo(table.url.replace(f":{own}/", f":{chosen}/") + (f"?key={key}" if key and key_file is None else ""))
+        shown = f"?key={key}" if key and key_file is None else ""
+        click.echo(f"http{'s' * bool(tls)}://{host}:{chosen}/{shown}")
         note("the page is there until Ctrl-C; /metrics and the API take the key as a bearer token")
 
     serve(
         state,
         port=own if port is None else port,
         key=key,
-        names=(*names, *table.names),
+        names=(*names, *(() if acts is None else acts.names)),
         ready=ready,
-        host=table.host,
-        tls=table.tls(site.root),
+        host=host,
+        tls=tls,
         acting=None if acts is None else _acting(site, acts),
     )
 
@@ -98,7 +101,7 @@ def _end_with_input() -> None:
 
 def _acting(site: Site, table: WebTable) -> Acting:
     """The way to the controller of a site for holders of tokens, over its socket."""
-    from fawkes.config.settings.web import Tokens
+    from fawkes.config.settings.tokens import Tokens
     from fawkes.live.controller.asks import described
     from fawkes.report.web.acting import STATUSES, Acting
 

@@ -111,7 +111,7 @@ def submit(
 
 def _jobs(cluster: str, words: Sequence[str], options: Mapping[str, Any], profiles_dir: Path) -> tuple[JobSpec, ...]:
     """The jobs that the command line says, checked; ConfigError or UserError before anything is sent."""
-    from fawkes.config.files.fields import is_name
+    from fawkes.base.paths import is_name
 
     if not is_name(cluster):
         raise UserError(f"{cut(cluster)!r} cannot be the name of an MR-cluster", hint="`fawkes status` lists them all")

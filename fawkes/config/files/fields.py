@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeVar, Union
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from fawkes.base.errors import cut
+from fawkes.base.paths import NAME, is_name
 from fawkes.base.units import MOST_SEED, SECOND_US, duration_us, show_bytes, show_duration, size_bytes
 from fawkes.config.files.loader import wrong
 from fawkes.config.files.nodeset import MOST_NODES, is_host_name
@@ -25,7 +26,6 @@ MOST_JOBS = 100_000
 
 N = TypeVar("N", int, float)
 
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
 
 
@@ -98,11 +98,6 @@ def bounds_of(annotation: object) -> NumberBounds | None:
     return bounds or next(filter(None, map(bounds_of, below)), None)
 
 
-def is_name(text: str) -> bool:
-    """True if ``text`` can be an id: short, safe as a folder's name, the same in any spelling of capitals."""
-    return _NAME.fullmatch(text) is not None
-
-
 def _name(text: str) -> str:
     if not is_name(text):
         raise wrong(
@@ -160,7 +155,7 @@ DeadlineUs = Annotated[
     PositiveDurationUs, between(SECOND_US, 365 * 86400 * SECOND_US, "no job waits for a year", _days)
 ]
 SizeBytes = Annotated[int, BeforeValidator(size), AfterValidator(positive)]
-Name = Annotated[str, AfterValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME.pattern}$"})]
+Name = Annotated[str, AfterValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{NAME.pattern}$"})]
 UserName = Annotated[str, AfterValidator(_user)]
 Host = Annotated[str, AfterValidator(_host)]
 RemoteFolder = Annotated[str, AfterValidator(_absolute)]

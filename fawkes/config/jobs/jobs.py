@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainValidator
 
 from fawkes.base.errors import UserError
+from fawkes.base.paths import is_name
 from fawkes.base.reading import MIB, is_file
 from fawkes.base.units import show_duration
 from fawkes.config.clusters.details import ENV_SECRET, FILE_SECRET, SITE_SECRET, JobDetails, SleepTasks, TaskArray
@@ -31,7 +32,6 @@ from fawkes.config.files.fields import (
     TaskTimeUs,
     Text,
     between,
-    is_name,
 )
 from fawkes.config.files.loader import Faults, Strict, check, read_toml, written, wrong
 from fawkes.config.jobs import arrays, profiles, spark, streams

@@ -9,10 +9,10 @@ from math import fsum
 from pathlib import Path
 
 from fawkes.base.errors import ConfigError, UserError, cut
+from fawkes.base.paths import is_name
 from fawkes.base.reading import decoded, read_bytes
 from fawkes.base.values import replace
 from fawkes.base.writing import whole
-from fawkes.config.files.fields import is_name
 from fawkes.core.quota.planner import HeldExecutors, shortages
 from fawkes.core.quota.profile import ApplicationProfile, profile_of
 from fawkes.core.quota.values import Parameters

@@ -14,10 +14,10 @@ from enum import IntEnum
 from pathlib import Path
 
 from fawkes.base.errors import ConfigError, RefusedError, UserError, cut
+from fawkes.base.paths import is_name
 from fawkes.config.clusters.details import FILE_SECRET, ClusterDetails, JobDetails
-from fawkes.config.files.fields import is_name
 from fawkes.config.settings.keys import AccessTable
-from fawkes.config.settings.web import ROLES
+from fawkes.config.settings.tokens import ROLES
 from fawkes.core.state.state import State
 from fawkes.core.values.decision import PutCluster
 from fawkes.core.values.events import CancelAsked, Event, ReleaseAsked, Requested, Submitted

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from fawkes.base.units import SECOND_US, show_duration, show_time
 from fawkes.config.jobs import spark
-from fawkes.config.settings.reload import differences
 from fawkes.core.jobs import service
 from fawkes.core.state import alerts
 from fawkes.core.state.members import copy_on
@@ -306,6 +305,9 @@ def _settings_in_words(store: Reader) -> str:
     news = history.news_of_settings(store)
     if news is None:
         return ""
+    # Not before there is such news: all of the settings' forms come with it, a third of the time of `fawkes nodes`.
+    from fawkes.config.settings.reload import differences
+
     return f"{'; '.join(differences(news[1], news[2]))} (since {show_time(news[0])})"
 
 

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from fawkes.base.errors import FawkesError, RefusedError, UserError
-from fawkes.config.settings.web import Token, Tokens
+from fawkes.config.settings.tokens import Token, Tokens
 
 MOST_AT_ONCE = 8
 """Requests that wait for the controller at once; more are refused, so that a slow controller costs no more threads."""

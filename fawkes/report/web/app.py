@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fawkes.base.errors import FawkesError
 from fawkes.base.version import __version__
-from fawkes.config.settings.web import ROLES
+from fawkes.config.settings.tokens import ROLES
 from fawkes.report.web.acting import HOLDER, Acting, bearer, no_key
 from fawkes.report.web.looks import PageLook, Watcher, trouble
 

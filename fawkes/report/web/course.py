@@ -12,7 +12,7 @@ from typing import Any
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption.account import Accounts
-from fawkes.core.values.decision import Change, PutCluster, PutJob, PutNode
+from fawkes.core.values.decision import Change, Decision, PutCluster, PutJob, PutNode
 from fawkes.core.values.events import Sampled
 from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterLife, JobId, JobState, NodeId, NodeState
@@ -74,9 +74,11 @@ class PoolCourse:
             for reading in entry.event.readings:
                 waiting = None if reading.error else reading.tasks_waiting
                 self._of(reading.cluster)["waiting"].add(at_us, None if waiting is None else float(waiting))
-        self._tick(entry)
-        if entry.decision.reasons:
-            self.steps.append(entry)
+        # Of a large pool a step may have changed hundreds of nodes, and no row says which.
+        kept = Entry(entry.seq, entry.event, Decision(reasons=entry.decision.reasons))
+        self._tick(kept)
+        if kept.decision.reasons:
+            self.steps.append(kept)
 
     def plain(self) -> dict[str, Any]:
         """The curves as plain values for JSON, by MR-cluster in the order of their arrival, and of free nodes."""

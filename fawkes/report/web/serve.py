@@ -13,7 +13,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fawkes.base.errors import UserError
-from fawkes.config.settings.web import LOOPBACK, fit_secret, private_text
+from fawkes.config.settings.tokens import LOOPBACK, fit_secret, private_text
 from fawkes.report.web.acting import Acting
 from fawkes.report.web.app import application
 from fawkes.report.web.looks import Watcher

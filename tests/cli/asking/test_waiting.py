@@ -331,13 +331,11 @@ def test_a_controller_that_runs_and_hangs_up_is_not_waited_for(site: Path, monke
         raise HungUpError("it hung up")
 
 
-def test_an_answer_is_waited_for_no_longer_than_the_time_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_is_waited_for_no_longer_than_the_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The controller may have stored what it was asked for, and hang before it answers; the wait has what is left."""
     client = Client(Site(tmp_path))
-    monkeypatch.setattr("fawkes.cli.asking.waiting.monotonic", lambda: clock_s)
     clock_s = 100.0
+    monkeypatch.setattr("fawkes.cli.asking.waiting.monotonic", lambda: clock_s)
     with within(client, 2_500_000) as left_us:
         assert client.timeout_s == 2.5
         clock_s = 102.25

@@ -18,7 +18,7 @@ import requests
 
 from fawkes.cli.asking import client
 from fawkes.cli.history.web import passed
-from fawkes.config.settings.web import Token
+from fawkes.config.settings.tokens import Token
 from fawkes.config.site.site import Site
 from fawkes.core.values.events import HoldAsked, PauseAsked, ReleaseAsked
 from fawkes.core.values.model import Reason

@@ -9,7 +9,8 @@ import pytest
 
 from fawkes.base.errors import ConfigError, UserError
 from fawkes.config.settings.settings import load_settings
-from fawkes.config.settings.web import Token, Tokens, WebTable
+from fawkes.config.settings.tokens import Token, Tokens
+from fawkes.config.settings.web import WebTable
 
 SECRET = "s3cr3t-s3cr3t-s3cr3t"
 LINE = f"alice operator {SECRET}\n"

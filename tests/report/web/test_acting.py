@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from fawkes.config.settings.web import Token, Tokens
+from fawkes.config.settings.tokens import Token, Tokens
 from fawkes.report.web import acting
 from fawkes.report.web.acting import MOST_ACTS, MOST_AT_ONCE, MOST_BODY_BYTES, Acting, Pace, Passed
 from fawkes.report.web.app import application

@@ -69,6 +69,12 @@ def test_moves_are_those_of_the_ledger() -> None:
     assert all(row["decided"] for row in course.shown(course.moves))
 
 
+def test_what_is_kept_of_a_step_does_not_grow_with_the_nodes_that_it_changed() -> None:
+    course = folded()
+    assert len(course.steps) > len(course.moves) > 0
+    assert not any(kept.decision.changes for kept in (*course.moves, *course.steps))
+
+
 def test_a_reading_that_failed_is_not_known_and_not_zero() -> None:
     course = folded()
     readings = [
