@@ -9,13 +9,14 @@ import os
 import resource
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,6 @@ from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from tests.support.desk import Desk
 from tests.support.pools import settings, started
 
-PROJECT = Path(__file__).parents[2]
 LIMIT_S = 60.0
 #: hours are over before a stage is: no stage of these tests ends by its own time
 _PATIENT = dict.fromkeys(("deploy_us", "transfer_us", "clean_us", "membership_us", "join_us"), 36_000 * SECOND_US)
@@ -59,20 +59,26 @@ class Controller:
     """The process, and the ways in which it goes away."""
 
     folder: Path
-    process: subprocess.Popen[str]
+    process: ForkServerProcess
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        assert self.process.pid is not None
+        return self.process.pid
 
     def kill(self) -> None:
         """End it as a power failure would."""
         self.process.kill()
-        self.process.wait()
+        self.process.join()
 
     def pause(self) -> None:
         """Stop all of its threads, until `go_on`."""
-        self.process.send_signal(signal.SIGSTOP)
+        os.kill(self.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
         """Let it go on."""
-        self.process.send_signal(signal.SIGCONT)
+        os.kill(self.pid, signal.SIGCONT)
 
     def cut(self) -> None:
         """Take its socket away."""
@@ -81,7 +87,7 @@ class Controller:
     def fill(self) -> None:
         """Its ledger finds no room any more: neither the file nor the log beside it can grow."""
         size = max(os.stat(file).st_size for file in self.folder.glob(f"{LEDGER_FILE}*"))
-        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+        resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
         # Something is to be stored: without that nobody notices.
         with suppress(FawkesError):
             Client(Site(self.folder.parent), timeout_s=1.0).post("pause", {"reason": "a test"})
@@ -99,16 +105,20 @@ def controller(site: Path, ready: Desk | None = None) -> Iterator[Controller]:
     if ready is not None:
         shutil.rmtree(folder, ignore_errors=True)
         copied(ready.store, folder)
-    command = [sys.executable, "-m", "tests.support.silent_controller", str(folder)]
-    process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
+    # Forked from a process that has imported all: to import it for each takes more than all else.
+    context = get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    ready_here, ready_there = context.Pipe(duplex=False)
+    process = context.Process(target=main, args=(folder, ready_there))
+    process.start()
+    ready_there.close()
+    there = Controller(folder, process)
     try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        yield Controller(folder, process)
+        assert ready_here.recv() is True
+        yield there
     finally:
-        process.kill()
-        process.wait()
-        process.stdout and process.stdout.close()
+        there.kill()
+        ready_here.close()
 
 
 @contextmanager
@@ -148,8 +158,8 @@ def _nothing(effect: Survey) -> Callable[[int], Done]:
     return lambda at_us: Done(at_us=at_us, effect=effect.key, version=effect.version, facts=facts)
 
 
-def main(folder: Path) -> None:
-    """Control until somebody ends it."""
+def main(folder: Path, ready: Connection) -> None:
+    """Control until somebody ends it; ``ready`` hears when it has begun."""
     # The limit of a test comes as an error of the write, not as the end of the process.
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     ledger = Ledger(folder, durable=False)
@@ -183,12 +193,8 @@ def main(folder: Path) -> None:
     engine.offer(started(4, at_s, epoch=epoch, controller=name, how=settings(**_PATIENT), steady_us=0))
     ledger.beat()
     world.every("alive", SECOND_US, ledger.beat)
-    print("ready", flush=True)
+    ready.send(True)
     engine.run()
     servers[0].close()
     world.close()
     ledger.close()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

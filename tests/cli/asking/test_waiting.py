@@ -193,7 +193,8 @@ def test_an_empty_pool_ends_by_the_ledger(run: Run, site: Path) -> None:
         result = run(*DOWN)
         assert result.exit_code == 0, result.stderr
         assert "The controller has stopped: every node is wiped and free" in result.stdout
-        assert there.process.wait(60) == 0
+        there.process.join(60)
+        assert there.process.exitcode == 0
     with closing(LedgerReader(site / "state")) as ledger:
         assert history.ended(ledger)
 
@@ -211,7 +212,8 @@ def test_down_keep_waits_for_the_process(run: Run, site: Path) -> None:
         result = run("down", "--keep")
         assert result.exit_code == 0, result.stderr
         assert "1 MR-cluster keeps running without it" in result.stdout
-        assert there.process.wait(60) == 0
+        there.process.join(60)
+        assert there.process.exitcode == 0
 
 
 @pytest.mark.drill
@@ -298,7 +300,7 @@ def test_reading_verbs_say_it_first_and_end_with_4(
             assert result.exit_code == 4, (words, result.output)
             first = result.stdout.splitlines()[0]
             assert first.startswith("THE CONTROLLER DOES NOT ANSWER"), words
-            assert f"process {there.process.pid} on " in first
+            assert f"process {there.pid} on " in first
             assert "last sign of life 20" in first
             assert "What follows is as of 20" in first
             if words == ["status"]:
