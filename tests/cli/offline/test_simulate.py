@@ -101,6 +101,7 @@ def test_policy_settings_and_seed_of_the_command_line_count(scenario: Path) -> N
     assert fawkes("simulate", scenario, "--seed", "5", "-o", "json").exit_code == 0
 
 
+@pytest.mark.vectors
 @pytest.mark.slow
 def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "new" / "run"
@@ -143,6 +144,7 @@ def test_beside_a_folder_without_a_ledger_is_refused(scenario: Path, tmp_path: P
     assert str(tmp_path) in refused.stderr
 
 
+@pytest.mark.vectors
 @pytest.mark.slow
 def test_the_same_command_writes_the_same_frames_and_pictures(scenario: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):

@@ -83,6 +83,7 @@ def test_what_is_there_is_only_replaced_when_told(tmp_path: Path) -> None:
     assert out.read_text().startswith("# fawkes jobs 1\n")
 
 
+@pytest.mark.vectors
 @pytest.mark.slow
 def test_a_workload_is_made_changed_and_drawn(tmp_path: Path) -> None:
     made, small, shaken, folded, both = (tmp_path / f"{name}.jobs.csv" for name in ("made", "small", "p", "f", "both"))
