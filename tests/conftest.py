@@ -61,6 +61,13 @@ def asked_inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
 
 
 @pytest.fixture(autouse=True)
+def _pixels_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures as PNG, unless a test is about their files: PDF and SVG take twice as long again."""
+    if request.node.get_closest_marker("vectors") is None:
+        monkeypatch.setattr("fawkes.report.pictures.style.FORMS", ("png",))
+
+
+@pytest.fixture(autouse=True)
 def _nothing_is_fetched_inside_a_lab(asked_inside: Asked) -> Iterator[None]:
     """All that a lab needs was fetched before: otherwise only a machine with the right caches has working labs."""
     yield

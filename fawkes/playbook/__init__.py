@@ -297,7 +297,7 @@ umask 022
 tries=100
 until [ $tries -lt 100 ] && [ /proc/self/fd/9 -ef "$work/.lock" ]; do
     [ $tries -gt 0 ] || { echo "the lock $work/.lock is removed again and again" >&2; exit 75; }
-    mkdir -p "$work" && [ -w "$work" ] && command exec 9>>"$work/.lock" ||
+    { [ -d "$work" ] || mkdir -p "$work"; } && [ -w "$work" ] && command exec 9>>"$work/.lock" ||
         { echo "cannot write $work" >&2; exit 73; }
     flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
     tries=$((tries - 1))

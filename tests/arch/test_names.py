@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -58,6 +59,6 @@ SHARED = {"Done": "a ledger's event, and what an admission policy learns from"}
 @pytest.mark.slow
 def test_a_public_class_has_its_name_alone() -> None:
     """A name that is read, or searched for, stands for a single thing."""
-    trees = [ast.parse(path.read_text()) for path in (ROOT / "fawkes").rglob("*.py")]
-    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    texts = (path.read_text() for path in (ROOT / "fawkes").rglob("*.py"))
+    names = Counter(name for text in texts for name in re.findall(r"^class (\w+)", text, re.MULTILINE))
     assert {name for name, times in names.items() if times > 1 and not name.startswith("_")} == set(SHARED)

@@ -173,13 +173,6 @@ def output(name: str, path: str, **facts: Any) -> dict[str, Any]:
     return row | {"save_to": "/keep/out", "saved": False} | facts
 
 
-@pytest.fixture(autouse=True)
-def _pixels_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures as PNG, unless a test is about their files: PDF and SVG take twice as long again."""
-    if request.node.get_closest_marker("vectors") is None:
-        monkeypatch.setattr("fawkes.report.pictures.style.FORMS", ("png",))
-
-
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     (tmp_path / "inventory.toml").write_text(INVENTORY)

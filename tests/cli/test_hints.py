@@ -21,6 +21,11 @@ PACKAGE = Path(fawkes.__file__).parent
 _COMMAND = re.compile(r"(?<![\w./'-])fawkes((?: +[^\s`;,()]+)+)")
 
 
+def _naming(pattern: str | re.Pattern[str]) -> Iterator[Path]:
+    """The files of the package in which something fits, wherever it stands: to parse all of them takes seconds."""
+    return (file for file in sorted(PACKAGE.rglob("*.py")) if re.search(pattern, file.read_text(encoding="utf-8")))
+
+
 def texts(file: Path) -> Iterator[tuple[int, str]]:
     """All texts of a Python file with their lines; what an f-string inserts stands there as X."""
     parts = set()
@@ -46,7 +51,7 @@ def _split(words: str) -> list[str]:
 def named() -> dict[str, str]:
     """Each command that a text of the package names, and where it stands."""
     by_command: dict[str, str] = {}
-    for file in sorted(PACKAGE.rglob("*.py")):
+    for file in _naming(_COMMAND):
         for line, text in texts(file):
             for words in _COMMAND.findall(text):
                 alternatives = [word.rstrip(".:").split("|") for word in _split(words)]
@@ -90,7 +95,7 @@ def test_messages_name_pages_and_no_files_of_the_checkout() -> None:
     """The wheel has the pages elsewhere. Docstrings may name files: who reads them has the checkout."""
     named = [
         f"{file.relative_to(PACKAGE.parent)}:{line}"
-        for file in sorted(PACKAGE.rglob("*.py"))
+        for file in _naming("docs/")
         for line, text in texts(file)
         if re.search(r"\bdocs/[\w/]+\.md", text) and "\n" not in text
     ]

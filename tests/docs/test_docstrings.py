@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -33,7 +34,10 @@ def test_docstrings_begin_with_what_comes_back() -> None:
     for folder in ("fawkes", "playbooks", "policies", "tests"):
         forbidden = FORBIDDEN if folder == "tests" else FORBIDDEN | MORE
         for path in sorted((ROOT / folder).rglob("*.py")):
-            wrong[name_of(path)] = list(begun_wrongly(path.read_text(encoding="utf-8"), forbidden))
+            source = path.read_text(encoding="utf-8")
+            # No docstring of a file can begin so if no text does: to parse all files takes seconds.
+            if re.search(rf"[\"']\s*(?:{'|'.join(forbidden)})\b", source):
+                wrong[name_of(path)] = list(begun_wrongly(source, forbidden))
     assert {path: names for path, names in wrong.items() if names} == {}
 
 

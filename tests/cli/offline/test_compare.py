@@ -204,7 +204,7 @@ def test_rows_of_other_code_are_refused_until_they_are_run_anew(ended: tuple[Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_policy_that_takes_too_long_ends_the_comparison_with_file_line_and_window(scenario: Path, jobs: int) -> None:
     slow = scenario.parent / "slow.py"
     slow.write_text('"""Slow."""\nNAME = "SLOW"\n\n\ndef measure(window):\n    return sum(range(10**12))\n')

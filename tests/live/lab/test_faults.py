@@ -130,6 +130,7 @@ def test_an_unknown_host_is_refused_and_the_hosts_are_named(lab: Lab) -> None:
     assert {row.state for row in lab.status()} == {"on"}
 
 
+@pytest.mark.nightly
 def test_the_command_line_does_the_same(lab: Lab) -> None:
     for verb, answer in [
         ("kill", "node01: off, network ok"),

@@ -68,7 +68,7 @@ def taken(lab: Lab, right: Lease, user: str = "") -> Facts:
     return ok(lab, HOST, node.prepare(right, user, "remove"))
 
 
-@pytest.mark.parametrize("user", ["", "alpha"])
+@pytest.mark.parametrize("user", ["", pytest.param("alpha", marks=pytest.mark.nightly)])
 def test_what_hides_from_the_marks_does_not_outlive_a_wipe(grouped: Lab, user: str) -> None:
     right = lease(HOST)
     assert taken(grouped, right, user)["group"] == "yes"

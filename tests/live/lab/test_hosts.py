@@ -158,6 +158,7 @@ def test_up_again_finds_the_lab_and_another_of_its_name_is_refused(lab: Lab) -> 
     assert find(site=lab.site).name == find(name=lab.name).name == lab.name
 
 
+@pytest.mark.nightly
 def test_status_in_all_forms(lab: Lab) -> None:
     rows = json.loads(fawkes("lab", "status", "--name", lab.name, "-o", "json").stdout)["rows"]
     assert rows[0] == {"host": "node01", "address": "10.98.1.1", "state": "on", "network": "ok"}
@@ -168,6 +169,7 @@ def test_status_in_all_forms(lab: Lab) -> None:
     assert "node03" in table
 
 
+@pytest.mark.nightly
 def test_two_labs_with_the_same_addresses_do_not_meet(lab: Lab, tmp_path: Path) -> None:
     with up(LabSpec(hosts=2, site=tmp_path / "other", nodemanager_memory_bytes=SMALL)) as other:
         assert other.name != lab.name

@@ -65,8 +65,8 @@ MOMENTS = {
 }
 
 
-#: before there is anything to run, and while there is; `make nightly` has all moments
-_ALWAYS = ("keys made", "first host begun", "state written")
+#: while there is something that runs; `make nightly` has all moments
+_ALWAYS = ("first host begun",)
 _MOMENTS = [pytest.param(each, marks=[] if each in _ALWAYS else [pytest.mark.nightly]) for each in MOMENTS]
 
 

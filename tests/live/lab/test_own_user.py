@@ -79,6 +79,7 @@ def test_a_hostile_job_leaves_nothing_and_writes_nothing_of_fawkes(lab: Lab) -> 
     assert output_of(lab, HOST, left) == ""
 
 
+@pytest.mark.nightly
 def test_what_is_only_told_stays(lab: Lab) -> None:
     right = taken(lab, lease(HOST), "beta", "tell")
     as_user(lab, "beta", "echo x >/tmp/mine")
@@ -132,6 +133,7 @@ def test_users_that_cannot_be_are_told(lab: Lab) -> None:
     }
 
 
+@pytest.mark.nightly
 def test_a_copy_that_is_to_be_read_arrives_as_the_users(lab: Lab) -> None:
     """The tar comes on the standard input, which a step of another user does not have by itself."""
     right = taken(lab, lease(HOST), "alpha")

@@ -55,6 +55,7 @@ def test_a_frame_has_the_columns_of_the_table() -> None:
     assert set(frame.columns) >= {"id", "submit_s", "input_bytes", "map_s", "think_s", "after", "cluster"}
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_picture_has_the_same_bytes_each_time() -> None:
     trace = read_workload(DATA / "rumen-5jobs.json.gz")

@@ -81,8 +81,17 @@ def test_both_pools_come_to_the_same(load: tuple[FlatJobs, int], allocator: str)
     assert_equal(run(jobs, capacity, allocator), run(jobs, capacity, allocator, readable=False))
 
 
-@pytest.mark.parametrize("kind", TYPES)
-@pytest.mark.parametrize("allocator", ["BASELINE", "REACTIVE", "ORACLE", "PYTHIA", "JUSTICE"])
+MANAGERS = ("BASELINE", "REACTIVE", "ORACLE", "PYTHIA", "JUSTICE")
+#: each type of deadline and each allocator once; `make nightly` has all pairs
+TWINS = [
+    pytest.param(kind, allocator, marks=[pytest.mark.nightly] if (at + number) % len(MANAGERS) else [])
+    for at, kind in enumerate(TYPES)
+    for number, allocator in enumerate(MANAGERS)
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "allocator"), TWINS)
 def test_both_pools_come_to_the_same_on_a_small_twin(kind: str, allocator: str) -> None:
     jobs = with_deadlines(twin("TR1", 3, jobs=60), kind, 500, 3)
     assert_equal(run(jobs, 500, allocator), run(jobs, 500, allocator, readable=False))
