@@ -19,6 +19,7 @@ DATA = ROOT / "tests" / "workload" / "data"
 PAGE = (ROOT / "docs" / "workloads.md").read_text()
 
 
+@pytest.mark.vectors
 @pytest.mark.slow
 def test_the_commands_run_one_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -76,7 +76,7 @@ def wait_for(
 
 @contextmanager
 def within(client: Client, limit_us: int | None) -> Iterator[Callable[[], int | None]]:
-    """What is left of a time limit, in microseconds; an answer is waited for no longer than that.
+    """Gives the rest of a time limit, in microseconds; an answer is waited for no longer than that.
 
     The wait that follows has what is left, and tells by the ledger what came of the request. SilentError where there
     is no limit.
