@@ -305,7 +305,7 @@ def _settings_in_words(store: Reader) -> str:
     news = history.news_of_settings(store)
     if news is None:
         return ""
-    # Not before there is such news: all of the settings' forms come with it, a third of the time of `fawkes nodes`.
+    # Not before there is such news: all of the settings' forms come with it, a quarter of the memory of `fawkes nodes`.
     from fawkes.config.settings.reload import differences
 
     return f"{'; '.join(differences(news[1], news[2]))} (since {show_time(news[0])})"
