@@ -24,6 +24,7 @@ from fawkes.offline.runs.work import Row
 SCENARIO = "fb-2009-small"
 
 
+@pytest.mark.vectors
 @pytest.mark.slow
 def test_a_sweep_has_the_rows_of_a_comparison_and_the_command_goes_on_in_its_folder(tmp_path: Path) -> None:
     swept = fawkes.sweep(SCENARIO, {"tau": [5, 60], "period": ["20s", "60s"]}, ["TD", "EQ"], replays=2, out=tmp_path)
