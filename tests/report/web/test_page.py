@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from fawkes.report.history import simulated
 from fawkes.report.tables.board import board
@@ -20,6 +21,7 @@ from fawkes.store.quotas import FILE, QuotaReader
 from tests.report.web.browser import Browser, browser, there
 from tests.report.web.serving import served
 from tests.store.test_quotas import record
+from tests.support.waiting import wait_for
 
 pytestmark = [
     pytest.mark.slow,
@@ -157,6 +159,8 @@ def test_curves_are_whole_when_the_history_has_been_read(played_ledger: Path) ->
 
 def test_the_page_asks_and_draws_once_when_it_is_opened(played_ledger: Path) -> None:
     with served(played_ledger) as (url, _), browser() as opened:
+        # A history that is still read is asked for again, and a slow machine reads for longer than the page starts.
+        wait_for(lambda: "reading" not in requests.get(f"{url}api/state", timeout=60).json(), "the history")
         opened.watch(
             "window.drawn = 0; new MutationObserver(() => { window.drawn += 1; })"
             ".observe(document, { subtree: true, attributes: true, attributeFilter: ['data-seq'] })"
