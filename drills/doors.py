@@ -112,11 +112,12 @@ def matrix(site: RealSite, own: str, other: str, outside: str, *, kerberos: bool
 
     ``other`` is another MR-cluster, ``outside`` a host of neither. ``own`` has two nodes or more, and ``kerberos``
     when it wants tickets. Nobody who tries has one. ApplicationMasters give their pages to the nodes that have masters
-    or could take them over, whose proxy asks for the ticket: another own node tries them, where there is one.
+    or could take them over (with a journal, all of its nodes), whose proxy asks for the ticket: another own node tries
+    them, where there is one.
     """
     nodes = sorted(site.state.nodes_of(ClusterId(own)))
     cluster = site.ledger.clusters[own]
-    proxies = {cluster.master, None if cluster.standby is None else cluster.standby.node}
+    proxies = {cluster.master, *(() if cluster.standby is None else cluster.standby.journal)}
     stranger = min(site.state.nodes_of(ClusterId(other)))
     friends = {node: min((n for n in nodes if n != node), key=lambda n: n in proxies) for node in nodes}
     with ThreadPoolExecutor(_AT_A_TIME) as threads:

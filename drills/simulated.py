@@ -26,7 +26,7 @@ from fawkes.core.deciding.invariants import broken
 from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Effect, Host
-from fawkes.core.values.events import Event, MastersSeen, Sampled, ServiceSeen, Woke
+from fawkes.core.values.events import Event, MastersSeen, NodesSeen, Sampled, ServiceSeen, Woke
 from fawkes.core.values.model import ClusterId, ClusterLife, NodeId
 from fawkes.core.values.sight import NAMENODE, SafeMode, Service
 from fawkes.sim.events.steps import Delays
@@ -163,7 +163,7 @@ class Drill:
         while (event := self.world.next_event()) is not None and event is not goes_on:
             # Readings that were due meanwhile were not taken.
             if not isinstance(event, Sampled | Woke):
-                self._unheard.append(replace(event, at_us=on_us))
+                self._unheard.append(_heard_at(event, on_us))
 
     def _dies(self, fault: Fault, again: Event | None = None) -> None:
         """The controller is gone for a while; another takes over from the ledger what Hadoop did meanwhile."""
@@ -177,7 +177,7 @@ class Drill:
         back_us = self.world.now_us
         self._over_us = max(self._over_us, back_us)
         if again is not None:
-            self.world.script([replace(again, at_us=back_us)])
+            self.world.script([_heard_at(again, back_us)])
         for cluster in self.world.deployed:
             # A new controller looks at all masters: what the one before saw last may not be stored.
             error = "no answer" if cluster in self.world.masters.away else ""
@@ -316,6 +316,13 @@ class Drill:
 
     def _fail(self, failure: Failure) -> None:
         self.failures[failure] = None
+
+
+def _heard_at(event: Event, at_us: int) -> Event:
+    """The event, heard at a later time: news of several nodes have a time each, and none may be of the past."""
+    if isinstance(event, NodesSeen):
+        event = replace(event, seen=tuple(replace(news, at_us=at_us) for news in event.seen))
+    return replace(event, at_us=at_us)
 
 
 def play(plan: Plan, name: str = "sim") -> Result:

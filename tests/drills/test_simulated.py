@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from drills.every_step import SEEDS, codes, every_step
+from drills.every_step import AWAY_S, SEEDS, codes, every_step, story
 from drills.hdfs import Hdfs
 from drills.plan import Fault, Kind, Plan, Spot, plan_of, standby_plan_of
 from drills.seeing import Seeing
 from drills.sim_facts import not_whole
 from drills.simulated import Drill, play
 from fawkes.core.state.state import State
+from fawkes.core.values.events import NodesSeen
 from fawkes.core.values.model import ClusterId, ClusterLife, ClusterSpec, ClusterState, NodeId, NodeLife, Standby
 from fawkes.core.values.sight import Blocks
 from fawkes.sim.masters.standby import Pair
@@ -64,6 +65,17 @@ def test_a_controller_that_dies_after_a_step_loses_nothing() -> None:
     ways = list(every_step(SEEDS[0], every=30))
     assert len(ways) > 9
     assert {str(fault): result.failures for fault, result in ways if result.failures} == {}
+
+
+def test_news_of_several_nodes_that_no_disk_had_room_for_is_heard_later() -> None:
+    """It once came again with the times at which it was seen first, so that deadlines had passed when they were set."""
+    drill = Drill(story(SEEDS[0]))
+    drill.run()
+    steps = [entry.seq for entry in drill.store.entries() if isinstance(entry.event, NodesSeen)]
+    full = Fault(kind=Kind.STATE_DISK, spot=Spot.CONTROLLER, told=False, back_s=AWAY_S)
+    plans = {step: replace(story(SEEDS[0]), faults=(replace(full, step=step),)) for step in steps}
+    assert len(plans) > 4
+    assert {step: result.failures for step, plan in plans.items() if (result := play(plan)).failures} == {}
 
 
 @pytest.mark.slow
