@@ -17,7 +17,7 @@ from fawkes.base.errors import UserError
 DISTRIBUTION = "fawkes-provisioner"
 #: for each extra its packages, by the names that are imported; they are installed under the same names
 EXTRAS: Mapping[str, tuple[str, ...]] = {
-    "offline": ("matplotlib", "numba", "numpy", "pandas", "pyarrow", "scipy"),
+    "offline": ("llvmlite", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "scipy"),
     "lab": ("cryptography", "pyroute2"),
     "kerberos": ("cryptography", "gssapi"),
     "dask": ("distributed",),

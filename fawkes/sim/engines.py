@@ -35,10 +35,10 @@ def engine_for(choice: Choice, tasks: int) -> Engine:
 
 def compile_now() -> None:
     """See to it that the compiled model is on disk, for processes to come; half a minute where it is not."""
-    from fawkes.sim.hadoop.compiled.kept import is_kept
+    from fawkes.sim.hadoop.compiled.kept import entrance, is_kept
 
     if not is_kept():
-        from fawkes.sim.hadoop.compiled import run  # noqa: F401  # importing it compiles it
+        entrance()
 
 
 def model_of(
@@ -50,7 +50,7 @@ def model_of(
     keep_events: bool = False,
     check: bool = False,
 ) -> Model:
-    """A model without MR-clusters. The compiled one is loaded here, because that takes a second.
+    """A model without MR-clusters. The compiled one is loaded here: that takes time and memory.
 
     ``check`` looks for broken laws of conservation after each event of a task: only the readable one can.
     """

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pytest
 
 from fawkes.base.version import PACKAGE
 from fawkes.offline.studies.flat import engine
-from fawkes.sim.engines import engine_for
+from fawkes.sim.engines import compile_now, engine_for
 from fawkes.sim.hadoop.compiled.kept import folder, is_kept, kept, pays, sources
 
 
@@ -39,39 +41,92 @@ def test_small_runs_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fawkes.sim.hadoop.compiled.kept.is_loaded", lambda: False)
     monkeypatch.setattr("fawkes.sim.hadoop.compiled.kept.is_kept", lambda: True)
     monkeypatch.setattr("fawkes.sim.engines._PROCESS.tasks", 0)
-    assert [engine_for("auto", 3_000) for _ in range(4)] == ["readable", "readable", "compiled", "compiled"]
+    assert [engine_for("auto", 600) for _ in range(4)] == ["readable", "readable", "compiled", "compiled"]
+
+
+def more(value: int, by: float) -> int:
+    return value + int(by)
+
+
+def fails(value: int) -> int:
+    if value:
+        raise ValueError
+    return value
+
+
+def makes_an_array(value: int) -> int:
+    return int(np.arange(value).sum())
+
+
+def nothing_to_compile() -> Callable[..., int]:
+    raise AssertionError("it is compiled again")
 
 
 def test_it_is_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAWKES_CACHE", str(tmp_path))
     assert folder().parent == tmp_path / "compiled"
     assert not is_kept()
-    (folder() / "of-numba").mkdir(parents=True)
-    (folder() / "of-numba" / "run.nbi").touch()
+    kept(lambda: more, folder(), (int, float))
     assert is_kept()
-
-
-def function_of(file: Path) -> Callable[..., Any]:
-    file.parent.mkdir()
-    file.write_text("def more(value):\n    return value + 1\n")
-    names: dict[str, Any] = {}
-    exec(compile(file.read_text(), str(file), "exec"), names)
-    return names["more"]  # type: ignore[no-any-return]
 
 
 @pytest.mark.slow
 def test_what_one_installation_compiled_is_there_for_the_next_one(tmp_path: Path) -> None:
     """A second environment once compiled for half a minute what was said to be there."""
-    place = tmp_path / "cache"
-    first, second = (kept(function_of(tmp_path / name / "code.py"), place) for name in ("one", "two"))
-    assert (first(1), second(2)) == (2, 3)
-    assert [sum(made.stats.cache_hits.values()) for made in (first, second)] == [0, 1]  # type: ignore[attr-defined]
+    first = kept(lambda: more, tmp_path / "cache", (int, float))
+    second = kept(nothing_to_compile, tmp_path / "cache", (int, float))
+    assert (first(1, 1.5), second(2**40, -1.0)) == (2, 2**40 - 1)
+
+
+@pytest.mark.slow
+def test_code_is_compiled_again_where_its_file_is_damaged_or_of_another_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LLVM ends the process for half a file, and the processor for an instruction that it does not know."""
+    kept(lambda: more, tmp_path, (int, float))
+    [file] = tmp_path.iterdir()
+    whole = file.read_bytes()
+    for damage in (b"", whole[:-1], whole[:40] + b"x" + whole[41:]):
+        file.write_bytes(damage)
+        assert kept(lambda: more, tmp_path, (int, float))(1, 2.0) == 3
+        assert kept(nothing_to_compile, tmp_path, (int, float))(1, 2.0) == 3
+    monkeypatch.setattr("fawkes.sim.hadoop.compiled.native.processor", lambda: "other")
+    with pytest.raises(AssertionError, match="compiled again"):
+        kept(nothing_to_compile, tmp_path, (int, float))
 
 
 @pytest.mark.slow
 def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert kept(function_of(tmp_path / "one" / "code.py"), tmp_path / "file" / "cache")(1) == 2
+    assert kept(lambda: more, tmp_path / "file" / "cache", (int, float))(1, 1.0) == 2
+
+
+@pytest.mark.slow
+def test_what_python_gets_wrong_is_an_exception(tmp_path: Path) -> None:
+    """The compiled function is called by Python's own interface: a wrong call must not end the process."""
+    call = kept(lambda: more, tmp_path / "more", (int, float))
+    for wrong in ((), (1,), (1, 1.0, 1), ("1", 1.0), (1, "1"), (2**63, 1.0), (1.5, 1.0)):
+        with pytest.raises((TypeError, OverflowError)):
+            call(*wrong)
+    failing = kept(lambda: fails, tmp_path / "fails", (int,))
+    assert failing(0) == 0
+    with pytest.raises(SystemError):
+        failing(1)
+
+
+@pytest.mark.slow
+def test_a_function_that_needs_numba_when_it_is_called_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="makes_an_array needs numba when it is called, for NRT_"):
+        kept(lambda: makes_an_array, tmp_path, (int,))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_kept_code_is_called_without_numba() -> None:
+    """numba takes a second and 150 MB of each process."""
+    compile_now()
+    look = "import sys; from fawkes.sim.hadoop.compiled.kept import entrance; entrance(); print('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", look], check=True, capture_output=True, text=True).stdout == "False\n"
 
 
 def imported(files: Iterable[Path]) -> set[Path]:
@@ -91,6 +146,7 @@ def test_no_code_is_kept_under_the_name_of_other_code() -> None:
     flat = {path for name in engine.SOURCES for path in [PACKAGE / name, *(PACKAGE / name).rglob("*.py")]}
     own = [path for path in flat if path.is_relative_to(PACKAGE / engine.SOURCES[0]) and path.is_file()]
     here = [path for path in sources() if path.parent.name == "compiled"]
-    without = {PACKAGE / "base" / "paths.py"}
+    # They find and write the file.
+    without = {PACKAGE / "base" / f"{name}.py" for name in ("errors", "paths", "writing")}
     assert imported(own) - flat == set()
     assert imported(here) - set(sources()) == without

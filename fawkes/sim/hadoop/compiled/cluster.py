@@ -14,14 +14,13 @@ from fawkes.core.values.model import ClusterId, NodeId, Reading, Role
 from fawkes.core.values.tags import tag_of
 from fawkes.sim.hadoop.chance import factor_of_node, stream_of
 from fawkes.sim.hadoop.cluster import NODE_BYTES
-from fawkes.sim.hadoop.compiled import layout, run
+from fawkes.sim.hadoop.compiled import layout
 from fawkes.sim.hadoop.compiled.ground import CompiledCopy, CompiledGround
 from fawkes.sim.hadoop.compiled.layout import (
     CLUSTER,
     COPIES,
     CORES,
     HEADER,
-    JOB,
     NETWORK,
     NODE,
     NONE,
@@ -131,7 +130,7 @@ class CompiledCluster:
     @property
     def tasks_done(self) -> int:
         """Tasks that have ended, without those whose output was lost."""
-        return int(self._model.memory.words[self._at + CLUSTER.TASKS_DONE])
+        return int(self._model.memory.ints[self._at + CLUSTER.TASKS_DONE])
 
     # --- nodes
 
@@ -142,13 +141,13 @@ class CompiledCluster:
             if name in self._draining:
                 self._draining.remove(name)
                 self._stopped.discard(name)
-                self._call(run.UNDRAIN, self._at, node)
+                self._call(layout.UNDRAIN, self._at, node)
             return
         self.leave(name)
         node = self._nodes[name] = self._new_node(name, role, self._model.site(site))
         self._model.slots += self._slots
         self._count(node, 1)
-        self._call(run.JOIN, self._at, node)
+        self._call(layout.JOIN, self._at, node)
 
     def _new_node(self, name: NodeId, role: Role, site: int) -> int:
         model, of = self._model, self._model.constants
@@ -166,7 +165,7 @@ class CompiledCluster:
         """A node gets no more tasks."""
         if name in self._nodes and name not in self._draining:
             self._draining.add(name)
-            self._call(run.DRAIN, self._at, self._nodes[name])
+            self._call(layout.DRAIN, self._at, self._nodes[name])
 
     def leave(self, name: NodeId) -> None:
         """A node is gone: its tasks wait again, and so do finished maps whose output is still needed."""
@@ -178,7 +177,7 @@ class CompiledCluster:
             self._draining.discard(name)
             self._stopped.discard(name)
             self._count(node, -1)
-            self._call(run.LEAVE, self._at, node)
+            self._call(layout.LEAVE, self._at, node)
             self._model.slots -= self._slots
 
     def stop_tasks(self, name: NodeId) -> None:
@@ -187,12 +186,12 @@ class CompiledCluster:
         if node != NONE:
             self._draining.add(name)
             self._stopped.add(name)
-            self._call(run.STOP_TASKS, self._at, node)
+            self._call(layout.STOP_TASKS, self._at, node)
 
     def _count(self, node: int, count: int) -> None:
         """Set what the pools shall have, and what crosses the link, for one node more or less (``count``)."""
         memory, of = self._model.memory, self._model.constants
-        role, site = int(memory.words[node + NODE.ROLE]), int(memory.words[node + NODE.SITE])
+        role, site = memory.ints[node + NODE.ROLE], memory.ints[node + NODE.SITE]
         self._by_role[role] += count
         nodes = sum(self._by_role)
         self._model.nodes += count
@@ -224,7 +223,7 @@ class CompiledCluster:
         memory.words[self._at + CLUSTER.SITES] = len(self._sites)
         core = sum(counts[layout.CORE] for counts in self._sites.values())
         storing = core + sum(counts[layout.TRANSIENT_CORE] for counts in self._sites.values())
-        far = int(memory.words[self._at + CLUSTER.FAR])
+        far = memory.ints[self._at + CLUSTER.FAR]
         for near, counts in self._sites.items():
             here = counts[layout.CORE]
             memory.floats[far + 2 * near] = ((core - here) / max(1, core)) ** self._replication
@@ -234,7 +233,7 @@ class CompiledCluster:
     def busy_us(self, name: NodeId) -> int:
         """The time for which the tasks on a node still run, as things are; 0 when there are none."""
         node = self._nodes.get(name, NONE)
-        return 0 if node == NONE else self._call(run.BUSY_US, node)
+        return 0 if node == NONE else self._call(layout.BUSY_US, node)
 
     # --- jobs
 
@@ -264,13 +263,13 @@ class CompiledCluster:
         self._write(job, profile, stream, serial, kept_sites, 0 if profile.gang else effect.granted)
         self.running[attempt], self.waiting[attempt] = (job, now_us), tag_of(*attempt)
         model.kept_maps += profile.maps if profile.reduces else 0
-        self._call(run.SUBMIT, job)
+        self._call(layout.SUBMIT, job)
         return now_us
 
     def _write(self, job: int, profile: Profile, stream: int, serial: int, kept_sites: int, granted: int) -> None:
-        memory, maps, reduces = self._model.memory, profile.maps, profile.reduces
-        # In the order of the record: a slice costs as much as a word.
-        memory.words[job : job + JOB.MAP_US] = (
+        maps, reduces = profile.maps, profile.reduces
+        self._model.memory.put_job(
+            job,
             self._at,
             serial,
             0,
@@ -284,8 +283,6 @@ class CompiledCluster:
             kept_sites,
             profile.gang,
             granted,
-        )
-        memory.floats[job + JOB.MAP_US : job + JOB.MAPS_DONE] = (
             profile.map_us,
             profile.map_cpu_us,
             profile.map_read_bytes,
@@ -306,7 +303,7 @@ class CompiledCluster:
         model = self._model
         job, since_us = self.running.get(attempt, (NONE, model.now_us))
         if job != NONE:
-            self._call(run.CANCEL, job)
+            self._call(layout.CANCEL, job)
             model.forget(job)
         return self.ended.setdefault(attempt, End(Progress.CANCELLED, since_us, model.now_us))
 
@@ -315,12 +312,12 @@ class CompiledCluster:
     def load(self, of: object) -> CompiledCopy:
         """The input comes from persistent storage, once."""
         wanted = 0 if self.loaded else self._data_bytes
-        return self._begun(of, run.LOAD, wanted)
+        return self._begun(of, layout.LOAD, wanted)
 
     def save(self, of: object) -> CompiledCopy:
         """All output goes to persistent storage."""
-        output = int(self._model.memory.words[self._at + CLUSTER.OUTPUT])
-        return self._begun(of, run.SAVE, output)
+        output = self._model.memory.ints[self._at + CLUSTER.OUTPUT]
+        return self._begun(of, layout.SAVE, output)
 
     def hold(self, name: NodeId, held_bytes: int) -> None:
         """Let a node store so many bytes of earlier outputs."""
@@ -333,7 +330,7 @@ class CompiledCluster:
         held = 0 if node == NONE else int(words[node + NODE.STORED])
         if node != NONE and words[node + NODE.ROLE] == layout.CORE:
             held += input_of_a_core_node(self._data_bytes, self._replication, self._by_role[layout.CORE])
-        return self._begun(of, run.EVACUATE, held)
+        return self._begun(of, layout.EVACUATE, held)
 
     def start_daemons(self, time_us: int, of: object, *, deploys: int = 0) -> CompiledCopy:
         """The daemons of a node that comes: so long when they start alone, longer beside what computes.
@@ -341,7 +338,7 @@ class CompiledCluster:
         A deployment starts those of so many nodes, and the masters.
         """
         count, each_us = daemons_of(self._model.constants, time_us, deploys)
-        return self._begun(of, run.DAEMONS, time_us, each_us, count)
+        return self._begun(of, layout.DAEMONS, time_us, each_us, count)
 
     def _begun(self, of: object, what: int, x: float, y: float = 0.0, count: int = 0) -> CompiledCopy:
         self._make_room()
@@ -354,7 +351,7 @@ class CompiledCluster:
     @property
     def tasks_ready(self) -> int:
         """The tasks that wait for nothing but room."""
-        return int(self._model.memory.words[self._at + CLUSTER.TASKS_READY])
+        return int(self._model.memory.ints[self._at + CLUSTER.TASKS_READY])
 
     def read(self) -> Reading:
         """The reading that the masters give: jobs, tasks, slots and bytes."""

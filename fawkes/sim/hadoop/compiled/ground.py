@@ -9,7 +9,8 @@ from typing import Protocol
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.model import NodeId
 from fawkes.sim.hadoop.chance import quantiles
-from fawkes.sim.hadoop.compiled import layout, run
+from fawkes.sim.hadoop.compiled import layout
+from fawkes.sim.hadoop.compiled.kept import entrance
 from fawkes.sim.hadoop.compiled.layout import HEADER, JOB, LOG_ROW, NONE, POOL, Array
 from fawkes.sim.hadoop.compiled.memory import Memory, at_least
 from fawkes.sim.hadoop.constants import Constants
@@ -39,6 +40,7 @@ class CompiledGround:
         self.constants = constants
         self.seed = seed
         self.memory = Memory(keep_events=keep_events)
+        self._compiled = entrance()
         self.sites: dict[str, int] = {}
         self.site_room = 1
         self.slots = self.kept_maps = self.nodes = self.active = self.standbys = self._reserved = self._clusters = 0
@@ -88,22 +90,22 @@ class CompiledGround:
     @property
     def now_us(self) -> int:
         """The time up to which all has run."""
-        return int(self.memory.words[HEADER.NOW])
+        return int(self.memory.ints[HEADER.NOW])
 
     @now_us.setter
     def now_us(self, now_us: int) -> None:
-        self.memory.words[HEADER.NOW] = now_us
+        self.memory.ints[HEADER.NOW] = now_us
 
     def call(self, what: int, a: int, b: int = 0, x: float = 0.0, y: float = 0.0) -> int:
         """Change something, or look at it; there is room for all that may come of it."""
         self.make_room()
-        return run.call(self.memory.place, what, a, b, x, y)
+        return self._compiled(self.memory.place, what, a, b, x, y)
 
     def empty_log(self) -> None:
         """Keep the events that the memory has, and make room for more."""
         if not self._keep_events:
             return
-        words, count = self.memory.words, int(self.memory.words[HEADER.LOGGED])
+        words, count = self.memory.words, self.memory.ints[HEADER.LOGGED]
         if count:
             at = int(words[HEADER.LOG])
             self.log.append(words[at : at + count * LOG_ROW].reshape(count, LOG_ROW).copy())
@@ -135,15 +137,15 @@ class CompiledGround:
 
     def settle(self) -> None:
         """The jobs whose first task has started are known."""
-        words = self.memory.words
-        job = int(words[HEADER.FRESH])
+        ints = self.memory.ints
+        job = ints[HEADER.FRESH]
         if job == NONE:
             return
         while job != NONE:
             cluster, attempt = self.jobs[job]
             cluster.waiting.pop(attempt, None)
-            job = int(words[job + JOB.FRESH_NEXT])
-        words[HEADER.FRESH] = NONE
+            job = ints[job + JOB.FRESH_NEXT]
+        ints[HEADER.FRESH] = NONE
 
     def forget(self, address: int) -> None:
         """A job is under way no more."""
@@ -151,9 +153,9 @@ class CompiledGround:
         cluster, attempt = self.jobs.pop(address)
         del cluster.running[attempt]
         cluster.waiting.pop(attempt, None)
-        words = self.memory.words
-        self.kept_maps -= int(words[address + JOB.MAPS]) if words[address + JOB.REDUCES] else 0
-        self.memory.give(int(words[address + JOB.KEPT_SITES]), self.site_room)
+        ints = self.memory.ints
+        self.kept_maps -= ints[address + JOB.MAPS] if ints[address + JOB.REDUCES] else 0
+        self.memory.give(ints[address + JOB.KEPT_SITES], self.site_room)
         self.memory.give(address, JOB.SIZE)
 
     def site(self, name: str) -> int:

@@ -1,7 +1,7 @@
 """The place where the compiled code is kept on disk, and whether it pays to use it; without loading numba.
 
-numba's own cache looks at the file of one function. This folder is named by all files in which something is compiled
-and by what else the code depends on, so that no stale code is ever used. All installations of the same code share it.
+The folder is named by all files in which something is compiled and by what else the code depends on, so that no stale
+code is ever used. All installations of the same code share it.
 """
 
 from __future__ import annotations
@@ -9,21 +9,23 @@ from __future__ import annotations
 import hashlib
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from types import FunctionType
-from typing import Any, cast
 
+from fawkes.base.errors import FawkesError
 from fawkes.base.paths import cache_dir
+from fawkes.base.writing import whole
 
-_RUN = "fawkes.sim.hadoop.compiled.run"
+#: of the files with code, each for a kind of processor
+_SUFFIX = ".code"
 #: files of this package in which nothing is compiled
 _PLAIN = frozenset({"__init__", "cluster", "ground", "memory", "model"})
-#: tasks that the readable model simulates while numba is loaded (a second, measured), or compiles: as many
-#: again would cost no less
-_PAYS_TO_LOAD = 8_000
+#: tasks that the readable model simulates while the code and numpy are loaded (an eighth of a second, measured), or
+#: compiled: as many again would cost no less
+_PAYS_TO_LOAD = 1_500
 _PAYS_TO_COMPILE = 400_000
 
 
@@ -48,12 +50,12 @@ def _digest() -> str:
 
 def is_kept() -> bool:
     """True if the code has been compiled before."""
-    return any(folder().rglob("*.nbi"))
+    return any(folder().glob(f"*{_SUFFIX}"))
 
 
 def is_loaded() -> bool:
     """True if this process has the compiled code already."""
-    return _RUN in sys.modules
+    return entrance.cache_info().currsize > 0
 
 
 def pays(tasks: int, *, loaded: bool, kept: bool) -> bool:
@@ -61,24 +63,44 @@ def pays(tasks: int, *, loaded: bool, kept: bool) -> bool:
     return loaded or tasks >= (_PAYS_TO_LOAD if kept else _PAYS_TO_COMPILE)
 
 
-def kept(function: Callable[..., Any], place: Path, *signature: str) -> Callable[..., Any]:
-    """A function compiled by numba, from a folder where it has been compiled before; kept there if that can be."""
-    import numba
+@cache
+def entrance() -> Callable[..., int]:
+    """The compiled function: the place of the memory, what is asked for, two numbers and two floats."""
 
-    options = {"error_model": "numpy", "nogil": True}
-    # numba keeps it by the place of its source. By a file in the folder itself, other installations find it as well.
-    source = place / "source"
+    def function() -> Callable[..., int]:
+        from fawkes.sim.hadoop.compiled.run import run_at
+
+        return run_at
+
+    return kept(function, folder(), (int, int, int, int, float, float))
+
+
+def kept(
+    function: Callable[[], Callable[..., int]], place: Path, takes: Sequence[type[int | float]]
+) -> Callable[..., int]:
+    """A function, compiled, from a folder where it has been compiled before; kept there if that can be.
+
+    ``function`` is asked for what to compile when nothing is there: to have it takes numba.
+    """
+    from fawkes.sim.hadoop.compiled import native
+
+    file = place / f"{native.processor()}{_SUFFIX}"
+    code = _code_in(file)
+    if code is None:
+        code = native.compiled(function(), takes)
+        with suppress(OSError, FawkesError):
+            place.mkdir(parents=True, exist_ok=True)
+            with whole(file) as out:
+                out.write(hashlib.sha256(code).digest() + code)
+    return native.loaded(code)
+
+
+def _code_in(file: Path) -> bytes | None:
+    """The code in a file; None when there is none, or something that LLVM may end the process for."""
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        if not source.exists():
-            source.touch()
+        content = file.read_bytes()
     except OSError:
-        return cast(Callable[..., Any], numba.njit(*signature, **options)(function))
-    plain = cast(FunctionType, function)
-    code = plain.__code__.replace(co_filename=str(source))
-    same = FunctionType(code, plain.__globals__, plain.__name__, plain.__defaults__, plain.__closure__)
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(place)
-    try:
-        return cast(Callable[..., Any], numba.njit(*signature, cache=True, **options)(same))
-    finally:
-        numba.config.CACHE_DIR = before
+        return None
+    size = hashlib.sha256().digest_size
+    digest, code = content[:size], content[size:]
+    return code if hashlib.sha256(code).digest() == digest else None

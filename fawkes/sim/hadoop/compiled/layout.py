@@ -27,6 +27,11 @@ POOLS = 7
 #: that wait for a slot of their ApplicationMaster
 ALL, MAPS, REDUCES, MASTERS = range(4)
 LISTS = 4
+#: what the compiled function is asked for
+ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, STOP_TASKS, BUSY_US, COPY_DROPS = range(10)
+LOAD, SAVE, EVACUATE, DAEMONS = range(10, 14)
+#: its answers to ADVANCE
+QUIET, JOB_ENDED, COPY_DONE, LOG_FULL = range(4)
 #: what is told of an attempt in the log
 STARTED, ENDED, KILLED = range(3)
 #: a row of the log: time, MR-cluster, job, number of the attempt, node, and what with whether it is a reduce

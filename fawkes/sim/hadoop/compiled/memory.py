@@ -6,25 +6,29 @@ many finished maps as the jobs under way have.
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Any
 
 import numpy as np
 
-from fawkes.sim.hadoop.compiled.layout import CELL, ENTRY, HEADER, NONE, OWNER, POOL, RING, SLOT, Array
+from fawkes.sim.hadoop.compiled.layout import CELL, ENTRY, HEADER, JOB, NONE, OWNER, POOL, RING, SLOT, Array
 
 _FIRST = 16
 _WORDS = 1 << 14
 _LOG_ROWS = 1 << 12
+_JOB = Struct(f"={JOB.MAP_US}q{JOB.MAPS_DONE - JOB.MAP_US}d")
 
 
 class Memory:
     """Words by address. Addresses stay when it grows; ``words`` and ``floats`` are other arrays then.
 
-    ``place`` is where they stand in the process, for compiled functions.
+    ``ints`` are the words once more: a single one is read and written there in half of the time. ``place`` is where
+    they stand in the process, for compiled functions.
     """
 
     words: Array
     floats: Array
+    ints: memoryview[int]
     place: int
 
     def __init__(self, *, keep_events: bool) -> None:
@@ -35,15 +39,15 @@ class Memory:
         self._keep_events = keep_events
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "words": self.words[: self._used].copy(), "floats": None}
+        return {**vars(self), "words": self.words[: self._used].copy(), "floats": None, "ints": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._use(state["words"])
 
     def _use(self, words: Array) -> None:
-        # Two views of the same bytes: a copy of each by itself would be two memories.
-        self.words, self.floats = words, words.view(np.float64)
+        # Views of the same bytes: a copy of each by itself would be another memory.
+        self.words, self.floats, self.ints = words, words.view(np.float64), memoryview(words)
         self.place = int(words.ctypes.data)
 
     def take(self, count: int) -> int:
@@ -60,13 +64,17 @@ class Memory:
             self._use(words)
         return address
 
+    def put_job(self, at: int, *figures: float) -> None:
+        """Write the first fields of a job, in the order of its record: integers up to ``MAP_US``, and then floats."""
+        _JOB.pack_into(self.ints, 8 * at, *figures)
+
     def give(self, address: int, count: int) -> None:
         """Words are needed no more."""
         self._free.setdefault(count, []).append(address)
 
     def longer(self, field: int, before: int, count: int) -> None:
         """The block whose address stands in a word gets so many words; what is in it stays."""
-        old = int(self.words[field])
+        old = self.ints[field]
         new = self.take(count)
         if old != NONE:
             self.words[new : new + before] = self.words[old : old + before]
@@ -80,14 +88,14 @@ class Memory:
         before, self._owners = self._owners, at_least(self._owners, need)
         self._feed(HEADER.FREE_OWNERS, OWNER.SIZE, OWNER.NEXT, self._owners - before)
         # Two flows of an owner may be in one pool, and each has two words of the batch.
-        at, words = int(self.words[HEADER.BATCH]), self.words
+        at, words = self.ints[HEADER.BATCH], self.words
         words[[HEADER.BATCH_AT, HEADER.BATCH_COUNT]] -= at
         self.longer(HEADER.BATCH, 4 * before, 4 * self._owners)
         self.words[[HEADER.BATCH_AT, HEADER.BATCH_COUNT]] += self.words[HEADER.BATCH]
         if self._keep_events:
             assert not self.words[HEADER.LOGGED]
             room = max(_LOG_ROWS, 2 * self.log_room)
-            self.longer(HEADER.LOG, 6 * int(self.words[HEADER.LOG_ROOM]), 6 * room)
+            self.longer(HEADER.LOG, 6 * self.ints[HEADER.LOG_ROOM], 6 * room)
             self.words[HEADER.LOG_ROOM] = room
 
     @property
@@ -122,17 +130,17 @@ class Memory:
 
     def for_ring(self, ring: int, slots: int) -> None:
         """Make room for so many free slots, and half as many of nodes that have left."""
-        before, need = int(self.words[ring + RING.ROOM]), slots + slots // 2
+        before, need = self.ints[ring + RING.ROOM], slots + slots // 2
         if need > before and before:
             # Its first slot comes first again, so that none is on both sides of the end.
-            head, at = int(self.words[ring + RING.HEAD]), int(self.words[ring + RING.SLOTS])
+            head, at = self.ints[ring + RING.HEAD], self.ints[ring + RING.SLOTS]
             part = self.words[at : at + before * SLOT.SIZE].reshape(before, SLOT.SIZE)
             part[:] = np.roll(part, -head, axis=0)
             self.words[ring + RING.HEAD] = 0
         self._for_part(ring, RING.SLOTS, RING.ROOM, SLOT.SIZE, need)
 
     def _for_part(self, record: int, field: int, room: int, size: int, need: int) -> None:
-        before = int(self.words[record + room])
+        before = self.ints[record + room]
         if need > before:
             more = at_least(before, need)
             self.longer(record + field, before * size, more * size)

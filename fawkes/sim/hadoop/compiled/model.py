@@ -9,10 +9,9 @@ import numpy as np
 
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import ClusterId
-from fawkes.sim.hadoop.compiled import run
 from fawkes.sim.hadoop.compiled.cluster import CompiledCluster
 from fawkes.sim.hadoop.compiled.ground import CompiledCopy, CompiledGround
-from fawkes.sim.hadoop.compiled.layout import HEADER, JOB
+from fawkes.sim.hadoop.compiled.layout import ADVANCE, COPY_DONE, COPY_DROPS, HEADER, JOB, LOG_FULL, QUIET
 from fawkes.sim.hadoop.constants import Constants
 from fawkes.sim.hadoop.model import CopyDone, Copying, JobEnded, TaskEvent
 from fawkes.sim.hadoop.tasks import End
@@ -30,7 +29,7 @@ class CompiledModel(CompiledGround):
     @property
     def events(self) -> int:
         """The number of attempts that have started and ended so far, each counted."""
-        return int(self.memory.words[HEADER.EVENTS])
+        return int(self.memory.ints[HEADER.EVENTS])
 
     def cluster(
         self, name: ClusterId, *, replication: int = 3, data_bytes: int = 0, standby: bool = False
@@ -43,19 +42,19 @@ class CompiledModel(CompiledGround):
     def advance(self, until_us: int) -> JobEnded | CopyDone | None:
         """Let tasks run until something is to be told; None when nothing is until that time."""
         memory, log_room = self.memory, self.memory.log_room
-        while (answer := run.call(memory.place, run.ADVANCE, until_us, log_room, 0.0, 0.0)) != run.QUIET:
-            if answer == run.LOG_FULL:
+        while (answer := self._compiled(memory.place, ADVANCE, until_us, log_room, 0.0, 0.0)) != QUIET:
+            if answer == LOG_FULL:
                 self.empty_log()
                 continue
-            what = int(memory.words[HEADER.WHAT])
-            if answer == run.COPY_DONE:
+            what = memory.ints[HEADER.WHAT]
+            if answer == COPY_DONE:
                 return CopyDone(self.copies.pop(what).of)
             return self._job_ended(what)
         return None
 
     def _job_ended(self, address: int) -> JobEnded:
         cluster, attempt = self.jobs[address]
-        since_us, work_us = cluster.running[attempt][1], int(self.memory.words[address + JOB.WORK])
+        since_us, work_us = cluster.running[attempt][1], self.memory.ints[address + JOB.WORK]
         end = cluster.ended[attempt] = End(Progress.SUCCEEDED, since_us, self.now_us, work_us=work_us)
         self.forget(address)
         return JobEnded(attempt, end)
@@ -64,7 +63,7 @@ class CompiledModel(CompiledGround):
         """A copy is not wanted any more."""
         assert isinstance(copy, CompiledCopy)
         if self.copies.pop(copy.owner, None) is copy:
-            self.call(run.COPY_DROPS, copy.owner)
+            self.call(COPY_DROPS, copy.owner)
 
     # --- the log
 

@@ -1,20 +1,37 @@
-"""The entrance from Python: one compiled function for all, so that everything is compiled once, and kept on disk."""
+"""The entrance from Python: one compiled function for all, so that everything is compiled once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from fawkes.sim.hadoop.compiled import copies, leaving, tasks
 from fawkes.sim.hadoop.compiled.flows import as_floats, as_integers, compiled, drop_legs, leg_of, next_us, take_ended
-from fawkes.sim.hadoop.compiled.kept import folder, kept
-from fawkes.sim.hadoop.compiled.layout import COPY, HEADER, LEG, NONE, OWNER, STEP, Array
+from fawkes.sim.hadoop.compiled.layout import (
+    ADVANCE,
+    BUSY_US,
+    CANCEL,
+    COPY,
+    COPY_DONE,
+    COPY_DROPS,
+    DAEMONS,
+    DRAIN,
+    EVACUATE,
+    HEADER,
+    JOB_ENDED,
+    JOIN,
+    LEAVE,
+    LEG,
+    LOAD,
+    LOG_FULL,
+    NONE,
+    OWNER,
+    QUIET,
+    SAVE,
+    STEP,
+    STOP_TASKS,
+    SUBMIT,
+    UNDRAIN,
+    Array,
+)
 from fawkes.sim.hadoop.compiled.lists import free_owner
-
-#: what `call` is asked for
-ADVANCE, SUBMIT, CANCEL, JOIN, UNDRAIN, DRAIN, LEAVE, STOP_TASKS, BUSY_US, COPY_DROPS = range(10)
-LOAD, SAVE, EVACUATE, DAEMONS = range(10, 14)
-#: answers to ADVANCE
-QUIET, JOB_ENDED, COPY_DONE, LOG_FULL = range(4)
 
 
 @compiled
@@ -98,9 +115,6 @@ def _answer(w: Array, f: Array, what: int, a: int, b: int, x: float, y: float) -
     return _change(w, f, what, a, b)
 
 
-def _call(place: int, what: int, a: int, b: int, x: float, y: float) -> int:
+def run_at(place: int, what: int, a: int, b: int, x: float, y: float) -> int:
+    """Do what is asked for in the memory at this place."""
     return _answer(as_integers(place), as_floats(place), what, a, b, x, y)
-
-
-_SIGNATURE = "int64(int64, int64, int64, int64, float64, float64)"
-call: Callable[..., int] = kept(_call, folder(), _SIGNATURE)

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+from fawkes.offline.studies.flat.compiled.layout import (
+    ACTIVE,
+    BATCH,
+    BINS,
+    BUSY,
+    CLASSES,
+    EXISTS,
+    HOLDING,
+    HORIZON,
+    MEAN,
+    NEXT_SAMPLE,
+    NOW,
+    PARTS,
+    SAMPLES,
+    SPREAD,
+    SQUARES,
+)
 from fawkes.offline.studies.flat.jobs import Floats, Ints
 from fawkes.offline.studies.flat.metrics import BATCH_S, EDGES_S, GROUPS, SAMPLE_S
 from fawkes.sim.hadoop.compiled.flows import compiled
-
-#: places in the floats of a meter: times, the integral of busy CPUs, and the next sample
-NOW, HORIZON, NEXT_SAMPLE, BUSY = range(4)
-#: over active jobs: the sums of F and of F^2; over classes of demand the sum of (sum A)^2 / sum A^2; jobs; running jobs
-PARTS, SQUARES, CLASSES, ACTIVE, HOLDING = range(4, 9)
-#: samples; mean and sum of squared differences of fairness and of equality; seconds with an idle group of each size
-SAMPLES, MEAN, SPREAD, EXISTS = 9, 10, 12, 14
-SIZE = 16
 
 
 @compiled
 def change(m: Floats, sums: Ints, demand: int, before: int, after: int) -> None:
     """A job of this demand holds ``after`` CPUs instead of ``before``; ``sums`` has for each demand sum A, sum A^2."""
-    if sums[demand, 1] > 0:
-        m[CLASSES] -= sums[demand, 0] * sums[demand, 0] / sums[demand, 1]
-    sums[demand, 0] += after - before
-    sums[demand, 1] += after * after - before * before
-    if sums[demand, 1] > 0:
-        m[CLASSES] += sums[demand, 0] * sums[demand, 0] / sums[demand, 1]
+    first, second = 2 * demand, 2 * demand + 1
+    if sums[second] > 0:
+        m[CLASSES] -= sums[first] * sums[first] / sums[second]
+    sums[first] += after - before
+    sums[second] += after * after - before * before
+    if sums[second] > 0:
+        m[CLASSES] += sums[first] * sums[first] / sums[second]
     was, now = before / demand, after / demand
     m[PARTS] += now - was
     m[SQUARES] += now * now - was * was
@@ -55,8 +65,8 @@ def _sample(m: Floats, batches: Floats) -> None:
     if m[HOLDING] == 0:
         return
     m[SAMPLES] += 1
-    batch = int(m[NEXT_SAMPLE] // BATCH_S)
-    batches[batch, 0] += 1
+    batch = BATCH * int(m[NEXT_SAMPLE] // BATCH_S)
+    batches[batch] += 1
     fairness = m[PARTS] * m[PARTS] / (m[ACTIVE] * m[SQUARES])
     equality = m[CLASSES] / m[ACTIVE]
     for which in range(2):
@@ -65,7 +75,7 @@ def _sample(m: Floats, batches: Floats) -> None:
         off = value - m[MEAN + which]
         m[MEAN + which] += off / m[SAMPLES]
         m[SPREAD + which] += off * (value - m[MEAN + which])
-        batches[batch, 1 + which] += value
+        batches[batch + 1 + which] += value
 
 
 @compiled
@@ -77,9 +87,9 @@ def idle_changed(begun: Floats, counts: Ints, now: float, before: int, after: in
     for g in range(len(GROUPS)):
         had, has = before // GROUPS[g], after // GROUPS[g]
         for group in range(had, has):
-            begun[g, group] = now
+            begun[len(GROUPS) * group + g] = now
         for group in range(has, had):
-            _count(counts, g, now - begun[g, group])
+            _count(counts, g, now - begun[len(GROUPS) * group + g])
 
 
 @compiled
@@ -87,7 +97,7 @@ def close(m: Floats, begun: Floats, counts: Ints, idle: int) -> None:
     """Close at the horizon: groups that are idle still count as long as they have been."""
     for g in range(len(GROUPS)):
         for group in range(idle // GROUPS[g]):
-            _count(counts, g, m[HORIZON] - begun[g, group])
+            _count(counts, g, m[HORIZON] - begun[len(GROUPS) * group + g])
 
 
 @compiled
@@ -95,4 +105,4 @@ def _count(counts: Ints, g: int, duration: float) -> None:
     at = 0
     while at < len(EDGES_S) and duration > EDGES_S[at]:
         at += 1
-    counts[g, at] += 1
+    counts[BINS * g + at] += 1

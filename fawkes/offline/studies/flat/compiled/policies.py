@@ -10,22 +10,26 @@ from fawkes.offline.studies.flat.compiled.layout import (
     BOOTSTRAP,
     CLAMP,
     CORRECTION,
+    COUNT,
+    ERRORS,
     FRACTION,
     JUSTICE,
     KIND,
+    LAST,
+    LAST_MET,
     LEARN_KILLED,
+    LEAST,
+    MOST,
     ORACLE,
     PYTHIA,
+    RATES,
     ROUNDING,
+    SMOOTH,
     WINDOW,
 )
 from fawkes.offline.studies.flat.jobs import Floats
 from fawkes.sim.hadoop.compiled.flows import compiled
 
-#: what PYTHIA and Justice remember: jobs learned; of their rates the least, the most and the sum; what the last job was
-#: granted and whether it ended in time; errors: their sum and their smoothed mean; jobs ever in the window
-(COUNT, LEAST, MOST, RATES, LAST, LAST_MET, ERRORS, SMOOTH) = range(8)
-MEMORY = 8
 _NONE, _FLAG = layout.LEARN.index("none"), layout.LEARN.index("flag")
 _LITERAL = layout.ROUNDINGS.index("literal")
 _MEAN, _EMA = layout.CORRECTIONS.index("mean"), layout.CORRECTIONS.index("ema")
@@ -114,10 +118,12 @@ def _remember(s: Floats, known: Floats, recent: Floats, rate: float, error: floa
     size = int(s[WINDOW])
     kept = int(min(known[COUNT], size))
     if known[COUNT] > size:
-        recent[:-1] = recent[1:].copy()
-    recent[kept - 1, 0], recent[kept - 1, 1] = rate, error
-    known[LEAST], known[MOST] = recent[:kept, 0].min(), recent[:kept, 0].max()
+        for at in range(2 * size - 2):
+            recent[at] = recent[at + 2]
+    recent[2 * kept - 2], recent[2 * kept - 1] = rate, error
+    known[LEAST] = known[MOST] = rate
     known[RATES], known[ERRORS] = 0.0, 0.0
     for at in range(kept):
-        known[RATES] += recent[at, 0]
-        known[ERRORS] += recent[at, 1]
+        known[LEAST], known[MOST] = min(known[LEAST], recent[2 * at]), max(known[MOST], recent[2 * at])
+        known[RATES] += recent[2 * at]
+        known[ERRORS] += recent[2 * at + 1]

@@ -3,77 +3,38 @@
 from __future__ import annotations
 
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 
 from fawkes.offline.studies.flat.compiled import layout
 from fawkes.offline.studies.flat.compiled.heaps import push, remove
 from fawkes.offline.studies.flat.compiled.layout import (
+    ACTIVE,
     CAPACITY,
     FAIR,
+    FILLING,
     FIRST,
+    FREE,
+    HORIZON,
     KILL_THRESHOLD,
     KILLS,
     KIND,
+    LAST_IDLE,
+    NEXT_DEADLINE,
+    NEXT_JOB,
     ORACLE,
     PRIORITY,
+    RUNNING,
     TOP_UP,
+    WAITING,
+    CompiledPool,
 )
-from fawkes.offline.studies.flat.compiled.meter import ACTIVE, HORIZON, change, close, idle_changed, pass_until
+from fawkes.offline.studies.flat.compiled.meter import change, close, idle_changed, pass_until
 from fawkes.offline.studies.flat.compiled.policies import in_bootstrap, learn, share_of, whole_cpus
-from fawkes.offline.studies.flat.jobs import Floats, Ints
 from fawkes.offline.studies.flat.metrics import DROPPED, KILLED, MET, MISSED, OPEN, TOLERANCE_S
 from fawkes.sim.hadoop.compiled.flows import compiled
 
-#: counters of the pool: free CPUs, jobs in each list, the next submission and deadline, idle CPUs at the horizon
-FREE, RUNNING, WAITING, FILLING, NEXT_JOB, NEXT_DEADLINE, LAST_IDLE = range(7)
-COUNTERS = 7
 _TTD, _FIFO = layout.PRIORITIES.index("ttd"), layout.PRIORITIES.index("fifo")
-
-
-class CompiledPool(NamedTuple):
-    """All of one run. Arrays are by job unless they say otherwise; ``s`` settings, ``n`` counters, ``m`` the meter.
-
-    Compiled functions see those up to ``m`` as pointers: counting the references to arrays takes longer than the work.
-    """
-
-    submit: Floats
-    work: Floats
-    deadline: Floats
-    #: the CPUs that could work for it
-    most: Ints
-    tasks: Ints
-    #: jobs by the time of their deadlines
-    by_deadline: Ints
-    s: Floats
-    n: Ints
-    known: Floats
-    ends: Ints
-    finish: Floats
-    start: Floats
-    granted: Ints
-    consumed: Floats
-    since: Floats
-    left: Floats
-    share: Floats
-    #: the next job that waits; running jobs by their ends; those that may get more by what they hold
-    waiting: Ints
-    running: Ints
-    running_at: Ints
-    filling: Ints
-    filling_at: Ints
-    held: Floats
-    #: of one pass of admission: jobs, what they ask for and their keys
-    asks: Ints
-    wanted: Ints
-    keys: Floats
-    m: Floats
-    recent: Floats
-    batches: Floats
-    sums: Ints
-    idle_since: Floats
-    idle_counts: Ints
 
 
 @compiled
