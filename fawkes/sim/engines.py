@@ -34,7 +34,7 @@ def engine_for(choice: Choice, tasks: int) -> Engine:
 
 
 def compile_now() -> None:
-    """See to it that the compiled model is on disk, for processes to come; half a minute where it is not."""
+    """See to it that the compiled model is on disk, for processes to come; it takes 15 s where it is not."""
     from fawkes.sim.hadoop.compiled.kept import entrance, is_kept
 
     if not is_kept():

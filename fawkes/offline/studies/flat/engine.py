@@ -108,7 +108,7 @@ def _compiled() -> Callable[..., int]:
 
 
 def compile_pool() -> None:
-    """See to it that the compiled pool is on disk, for processes to come; half a minute where it is not."""
+    """See to it that the compiled pool is on disk, for processes to come; it takes 10 s where it is not."""
     ones = np.ones(1)
     jobs = FlatJobs("one", np.zeros(1), np.ones(1, np.int64), ones, deadline_s=ones)
     run_compiled(jobs, 1, Allocator("BASELINE"))

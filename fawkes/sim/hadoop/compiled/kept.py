@@ -26,7 +26,7 @@ _PLAIN = frozenset({"__init__", "cluster", "ground", "memory", "model"})
 #: tasks that the readable model simulates while the code and numpy are loaded (an eighth of a second, measured), or
 #: compiled: as many again would cost no less
 _PAYS_TO_LOAD = 1_500
-_PAYS_TO_COMPILE = 400_000
+_PAYS_TO_COMPILE = 200_000
 
 
 def folder() -> Path:
@@ -87,7 +87,7 @@ def kept(
     file = place / f"{native.processor()}{_SUFFIX}"
     code = _code_in(file)
     if code is None:
-        code = native.compiled(function(), takes)
+        code = native.compiled(function, takes)
         with suppress(OSError, FawkesError):
             place.mkdir(parents=True, exist_ok=True)
             with whole(file) as out:

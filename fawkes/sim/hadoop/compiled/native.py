@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, cast
 
@@ -34,6 +36,8 @@ declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 """
 _PYTHON = [line.partition("@")[2].partition("(")[0] for line in _DECLARED.split("\n") if line]
+#: how much numba optimises
+_LEVEL = "NUMBA_OPT"
 #: the names that numba gives to what only a process with numba has
 _OF_NUMBA = ("NRT_", "numba_")
 #: functions of Python that live as long as the process, with the code that they run
@@ -58,16 +62,18 @@ def processor() -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def compiled(function: Callable[..., Any], takes: Takes) -> bytes:
+def compiled(function: Callable[[], Callable[..., Any]], takes: Takes) -> bytes:
     """The code of a function that takes these and returns an int, for this processor; it runs without Python's lock.
 
-    No freedom with floats, so that results stay equal. TypeError for a function that needs numba when it is called, as
-    whoever makes arrays does: without it, LLVM would end the process.
+    ``function`` imports what is to be compiled. No freedom with floats, so that results stay equal. TypeError for what
+    needs numba when it is called, as whoever makes arrays does: without it, LLVM would end the process.
     """
-    import numba
+    with _without_optimising():
+        import numba
 
-    kinds = {int: numba.int64, float: numba.float64}
-    made = numba.cfunc(numba.int64(*(kinds[each] for each in takes)), error_model="numpy")(function)
+        kinds = {int: numba.int64, float: numba.float64}
+        signature = numba.int64(*(kinds[each] for each in takes))
+        made = numba.cfunc(signature, error_model="numpy")(function())
     inner = made.native_name.removeprefix("cfunc.")
     module = binding.parse_assembly(made.inspect_llvm())
     module.link_in(binding.parse_assembly(_function(inner, takes)))
@@ -80,8 +86,25 @@ def compiled(function: Callable[..., Any], takes: Takes) -> bytes:
     passes.getModulePassManager().run(module, passes)
     needs = [each.name for each in module.functions if each.is_declaration and each.name.startswith(_OF_NUMBA)]
     if needs:
-        raise TypeError(f"{function.__name__} needs numba when it is called, for {', '.join(needs)}")
+        raise TypeError(f"{inner} needs numba when it is called, for {', '.join(needs)}")
     return cast(bytes, machine.emit_object(module))
+
+
+@contextmanager
+def _without_optimising() -> Iterator[None]:
+    """Keeps numba from optimising each function, which takes as long as the rest: the whole is optimised at the end.
+
+    A numba that is loaded before has begun with its own level, and does it all the same.
+    """
+    before = os.environ.get(_LEVEL)
+    os.environ[_LEVEL] = "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_LEVEL]
+        else:
+            os.environ[_LEVEL] = before
 
 
 def loaded(code: bytes) -> Callable[..., int]:
