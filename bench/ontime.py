@@ -215,7 +215,7 @@ def line(row: Row) -> str:
 
 def main(say: Callable[[str], None] = print) -> int:
     """Run the show, and print its table; the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.ontime", description=__doc__)
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--by", type=float, nargs="+", default=[0.0, 0.2, 0.4])
     parser.add_argument("--app", default="group-by")
