@@ -30,7 +30,7 @@ def engine_for(choice: Choice, tasks: int) -> Engine:
     from fawkes.sim.hadoop.compiled.kept import is_kept, is_loaded, pays
 
     _PROCESS.tasks += tasks
-    return "compiled" if pays(_PROCESS.tasks, loaded=is_loaded(), kept=is_kept()) else "readable"
+    return "compiled" if pays(_PROCESS.tasks, loaded=is_loaded(), kept=is_kept) else "readable"
 
 
 def compile_now() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -295,14 +296,15 @@ class RealSite:
         self.until(f"{life} of {', '.join(clusters)}", reached)
 
     def until_ended(self, *jobs: str, limit_s: float = LIMIT_S) -> list[JobState]:
-        """Wait until jobs have ended, however."""
+        """Wait until jobs have ended, however: for each as long as the limit after the one before it has ended."""
 
-        def ended() -> list[JobState] | None:
-            states = [self.ledger.jobs.get(j) for j in jobs]
-            there = [job for job in states if job is not None and job.life in ENDED_JOBS]
-            return there if len(there) == len(jobs) else None
+        def ended(job: str) -> bool:
+            state = self.ledger.jobs.get(job)
+            return state is not None and state.life in ENDED_JOBS
 
-        return self.until(f"the end of {', '.join(jobs)}", ended, limit_s=limit_s)
+        for job in jobs:
+            self.until(f"the end of {job}", partial(ended, job), limit_s=limit_s)
+        return [self.ledger.jobs[job] for job in jobs]
 
     def serving(self, cluster: str, role: Role) -> list[str]:
         """The nodes that serve an MR-cluster in a role, as of the last look."""

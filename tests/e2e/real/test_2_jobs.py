@@ -128,9 +128,10 @@ def ended(running: RealSite) -> dict[str, JobState]:
         "tasks",
         "good",
     )
-    found = dict(zip(names, site.until_ended(*names), strict=True))
-    site.on(master, f"rm {GO}")
-    return found
+    try:
+        return dict(zip(names, site.until_ended(*names), strict=True))
+    finally:
+        site.on(master, f"rm {GO}")
 
 
 def test_the_queue_goes_on_behind_bad_jobs(ended: dict[str, JobState]) -> None:

@@ -49,8 +49,11 @@ def _digest() -> str:
 
 
 def is_kept() -> bool:
-    """True if the code has been compiled before."""
-    return any(folder().glob(f"*{_SUFFIX}"))
+    """True if the code has been compiled for this processor before; to know it takes LLVM, where any code is there.
+
+    A home that machines share has code of other processors, too.
+    """
+    return folder().is_dir() and _file(folder()).exists()
 
 
 def is_loaded() -> bool:
@@ -58,9 +61,12 @@ def is_loaded() -> bool:
     return entrance.cache_info().currsize > 0
 
 
-def pays(tasks: int, *, loaded: bool, kept: bool) -> bool:
-    """True if so many tasks by the readable model cost no less than loading or compiling the other one."""
-    return loaded or tasks >= (_PAYS_TO_LOAD if kept else _PAYS_TO_COMPILE)
+def pays(tasks: int, *, loaded: bool, kept: Callable[[], bool]) -> bool:
+    """True if so many tasks by the readable model cost no less than loading or compiling the other one.
+
+    ``kept`` says whether it can be loaded, and is asked only where that would pay.
+    """
+    return loaded or tasks >= _PAYS_TO_COMPILE or (tasks >= _PAYS_TO_LOAD and kept())
 
 
 @cache
@@ -84,7 +90,7 @@ def kept(
     """
     from fawkes.sim.hadoop.compiled import native
 
-    file = place / f"{native.processor()}{_SUFFIX}"
+    file = _file(place)
     code = _code_in(file)
     if code is None:
         code = native.compiled(function, takes)
@@ -93,6 +99,12 @@ def kept(
             with whole(file) as out:
                 out.write(hashlib.sha256(code).digest() + code)
     return native.loaded(code)
+
+
+def _file(place: Path) -> Path:
+    from fawkes.sim.hadoop.compiled import native
+
+    return place / f"{native.processor()}{_SUFFIX}"
 
 
 def _code_in(file: Path) -> bytes | None:
