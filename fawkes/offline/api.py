@@ -7,6 +7,7 @@ are names of the package ``fawkes`` itself. An error is a `FawkesError`, and its
 from __future__ import annotations
 
 import itertools
+import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
@@ -17,7 +18,7 @@ import pandas as pd
 
 from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.errors import UserError
-from fawkes.base.units import duration_us
+from fawkes.base.units import MOST_SEED, duration_us
 from fawkes.config.site.site import Site
 from fawkes.config.workloads.changes import divided
 from fawkes.offline.outcomes.outcome import Outcome, outcome_of
@@ -180,7 +181,7 @@ def simulate(
     ``policy`` and ``admission`` are names or files; without them those of the scenario count. ``settings`` are keys of
     fawkes.toml (``{"tau": 10}``) or of the scenario (``{"model.disk": "50MB"}``). FawkesError as of `fawkes simulate`.
     """
-    folder = Site(Path(site))
+    seed, folder = seed_of(seed), Site(Path(site))
     catalog = Catalog(site=folder.root)
     said = divided(
         {**(settings or {}), **({} if admission is None else {"admission": admission_named(catalog, admission)})}
@@ -218,7 +219,7 @@ def compare(
     address of a Dask scheduler, instead of ``processes``. ``progress`` hears of each run that is done. FawkesError as
     of `fawkes compare`.
     """
-    at_least_one(replays)
+    replays, seed = replays_of(replays), seed_of(seed)
     folder = Site(Path(site))
     catalog = Catalog(site=folder.root)
     base = catalog.find(Kind.POLICY, baseline).title
@@ -235,6 +236,7 @@ def finished(
     grid: Grid, processes: int, dask: str | None, out: str | os.PathLike[str] | None, progress: Say
 ) -> list[Row]:
     """The rows of a grid: those that the folder ``out`` has, and those of the runs that are missing there."""
+    processes = processes_of(processes)
     kept = RowsInMemory() if out is None else GridFolder(Path(out), grid)
     run = on_dask(dask) if dask else on_processes(processes) if processes > 1 else in_this_process
     return finish(partial(run_cell, grid), grid.cells, kept, run, progress)
@@ -245,16 +247,35 @@ def read_workload(path: str | os.PathLike[str], *, format: str | None = None) ->
     return Workload(read_trace(Path(path), format=format))
 
 
-def at_least_one(replays: int) -> None:
-    """UserError for fewer replays than 1."""
-    if replays < 1:
-        raise UserError(f"replays is {replays}", hint="Give 1 or more; policies cannot be told apart by less than 6")
+def replays_of(replays: int) -> int:
+    """The number of replays; UserError when it is none."""
+    return _whole("replays", replays, 1, 9999)
+
+
+def processes_of(processes: int) -> int:
+    """The number of processes; UserError when it is none."""
+    return _whole("processes", processes, 1, 1024)
+
+
+def seed_of(seed: int | None) -> int | None:
+    """The random seed, or None for that of the scenario; UserError for what the command would not take either."""
+    return None if seed is None else _whole("seed", seed, 0, MOST_SEED)
+
+
+def _whole(name: str, value: int, least: int, most: int) -> int:
+    """The number without numpy's types: 1, 1.0 and True would be three random streams."""
+    number = None if isinstance(value, bool) or not hasattr(value, "__index__") else operator.index(value)
+    if number is None or not least <= number <= most:
+        raise UserError(f"{name} is {value!r}", hint=f"Give a whole number from {least} to {most}")
+    return number
 
 
 def variants_of(settings: Mapping[str, Any], catalog: Catalog) -> dict[str, Mapping[str, Any]]:
     """Every combination of the alternatives, by a label such as ``tau=5 period=60s``; UserError for a value twice."""
     choices = {key: list(value) if isinstance(value, _SEVERAL) else [value] for key, value in settings.items()}
     for key, values in choices.items():
+        if not values:
+            raise UserError(f"{key} has no value", hint="Give one or more, or leave the key out")
         if len(set(map(repr, values))) < len(values):
             raise UserError(f"{key} has a value twice", hint="Give each value once")
     variants: dict[str, Mapping[str, Any]] = {}
@@ -269,6 +290,6 @@ def variants_of(settings: Mapping[str, Any], catalog: Catalog) -> dict[str, Mapp
 def spread_of(spread: str) -> int:
     """Microseconds of a duration; UserError when it is none."""
     try:
-        return duration_us(spread)
+        return duration_us(str(spread))
     except ValueError as error:
-        raise UserError(f"spread: {error}") from None
+        raise UserError(f"spread: {error}", hint='Give a text with a unit, such as "30s"') from None

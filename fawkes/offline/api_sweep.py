@@ -21,7 +21,7 @@ from fawkes.base.catalog import Catalog
 from fawkes.base.errors import UserError
 from fawkes.config.files.loader import did_you_mean
 from fawkes.config.site.site import Site
-from fawkes.offline.api import Say, at_least_one, finished, silent, spread_of, variants_of
+from fawkes.offline.api import Say, finished, processes_of, replays_of, seed_of, silent, spread_of, variants_of
 from fawkes.offline.outcomes.failover import MASTERS
 from fawkes.offline.outcomes.outcome import DEADLINES
 from fawkes.offline.outcomes.statistics import FIGURES, frame_of, front_of, with_settings
@@ -91,7 +91,7 @@ def sweep(
     ``[{"tau": 5, "period": "30s"}, {"tau": 7}]``. All else is as in `fawkes.compare`, which goes on in the same
     folder. FawkesError as of `fawkes compare`, before the first run where a key or a value is wrong.
     """
-    at_least_one(replays)
+    replays, seed = replays_of(replays), seed_of(seed)
     folder = Site(Path(site))
     catalog = Catalog(site=folder.root)
     variants = _variants(settings, catalog)
@@ -140,7 +140,7 @@ class Objective:
         site: str | os.PathLike[str] = ".",
     ) -> None:
         """Read the scenario and open the folder; FawkesError as of `sweep`."""
-        at_least_one(replays)
+        replays, processes, seed = replays_of(replays), processes_of(processes), seed_of(seed)
         folder = Site(Path(site))
         self._of, self._figures = of, (of,) if isinstance(of, str) else tuple(of)
         for name in self._figures:
@@ -201,9 +201,11 @@ class Objective:
         return values[0] if isinstance(self._of, str) else values
 
     def result(self) -> Sweep:
-        """All that was called so far, as a sweep; runs that have not ended are not in it."""
+        """All that was called so far, as a sweep; runs that have not ended are not in it. UserError before a call."""
         with self._lock:
             variants = dict(self._variants)
+            if not variants:
+                raise UserError("the objective has not been called yet", hint="Call it with settings first")
             cells = [cell for cell in self._grid.cells if cell.settings in variants]
         rows = [row for cell in cells if (row := self._kept.row(cell)) is not None]
         return Sweep(self._grid.name, rows, variants, self._plan.notes)

@@ -139,6 +139,11 @@ def moves(store: Reader, node: str | None = None) -> list[Move]:
     return sorted([*done, *open_.values()], key=lambda move: (move.begun_us, move.node, move.steps))
 
 
+def moved(store: Reader) -> list[Move]:
+    """The moves but those that ended where they began, such as a leaving that was called off."""
+    return [move for move in moves(store) if move.ended_us is None or move.source != move.target]
+
+
 def _continued(move: Move | None, change: NodeChange, done: list[Move]) -> Move | None:
     """The move of a node after one more change; one that has ended before goes to ``done``."""
     old, new = change.old, change.new

@@ -162,7 +162,7 @@ def check_whole(connection: sqlite3.Connection, path: Path, *, everything: bool 
     seq, digest = snapshot or 0, START
     for row in Steps(connection, path, blocks=version >= BLOCKS_SINCE).after(snapshot or 0):
         seq, digest, count = row.seq, row.digest, count + 1
-    _check_end(connection, path, seq, digest if count else None)
+    check_end(connection, path, seq, digest if count else None)
     return count
 
 
@@ -190,7 +190,8 @@ def boot() -> str:
         return f"not known {uuid.uuid4()}"
 
 
-def _check_end(connection: sqlite3.Connection, path: Path, seq: int, digest: bytes | None) -> None:
+def check_end(connection: sqlite3.Connection, path: Path, seq: int, digest: bytes | None = None) -> None:
+    """Refuse a ledger whose last step is not the one that was stored last."""
     head = connection.execute("SELECT seq, digest FROM head").fetchone()
     if head is None:
         raise damaged(path, "its last step is not recorded")

@@ -59,10 +59,15 @@ class LedgerReader:
                     hint = "End its controller, which is of an older version, and start `fawkes run`"
                     raise RefusedError(f"the ledger has the older format {form}", where=str(self.path), hint=hint)
                 self._db = self._ask(lambda: opening.brought_up(self._db))
+            self._steps = steps.Steps(self._db, self.path)
+            self._ask(self._check_end)
         except BaseException:
             self._db.close()
             raise
-        self._steps = steps.Steps(self._db, self.path)
+
+    def _check_end(self) -> None:
+        with steps.looking(self._db):
+            health.check_end(self._db, self.path, self._steps.last())
 
     def entries(self, after: int = 0, *, kinds: Sequence[str] = (), last: int = steps.NO_END) -> Iterator[Entry]:
         """The steps after number ``after`` up to ``last``, oldest first; of the classes ``kinds`` only, if any."""

@@ -126,6 +126,10 @@ class Steps:
                 return 0
             return max(row.seq for row in self._block(first) if row.at_us < at_us)
 
+    def last(self) -> int:
+        """The last step that is there; 0 when there is none."""
+        return self._db.execute("SELECT max(seq) FROM entries").fetchone()[0] or self.folded()
+
     def folded(self) -> int:
         """The last step that is in a block; 0 when there is none."""
         row = self._db.execute("SELECT last FROM blocks ORDER BY first DESC LIMIT 1").fetchone()

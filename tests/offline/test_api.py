@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -77,7 +78,17 @@ def test_alternatives_are_combined_and_nothing_is_kept_without_a_folder(
         (lambda: fawkes.simulate(SCENARIO, policy="XX"), "there is no policy 'XX'"),
         (lambda: fawkes.compare(SCENARIO, ["TD", "td"]), "the policy 'TD' is named twice"),
         (lambda: fawkes.compare(SCENARIO, settings={"tau": [1, 1]}), "tau has a value twice"),
+        (lambda: fawkes.compare(SCENARIO, settings={"tau": []}), "tau has no value"),
+        (lambda: fawkes.compare(SCENARIO, []), "no policy is named"),
+        (lambda: fawkes.compare(SCENARIO, ["TD"], settings={"policy": "EQ"}), "policy: would set the weighting policy"),
+        (lambda: fawkes.simulate(SCENARIO, policy="TD", settings={"policy": "EQ"}), "and it is named already"),
         (lambda: fawkes.compare(SCENARIO, replays=0), "replays is 0"),
+        (lambda: fawkes.compare(SCENARIO, replays=True), "replays is True. Give a whole number from 1 to 9999"),
+        (lambda: fawkes.compare(SCENARIO, processes=0), "processes is 0. Give a whole number from 1 to 1024"),
+        (lambda: fawkes.simulate(SCENARIO, seed=1.0), "seed is 1.0. Give a whole number from 0 to "),  # type: ignore[arg-type]
+        (lambda: fawkes.simulate(SCENARIO, seed=-1), "seed is -1"),
+        (lambda: fawkes.simulate(SCENARIO, settings={"pool.nodes": range(3)}), "range(0, 3) is of Python's type range"),
+        (lambda: fawkes.compare(SCENARIO, spread=30), 'Give a text with a unit, such as "30s"'),  # type: ignore[arg-type]
         (lambda: fawkes.compare(SCENARIO, spread="soon"), "spread: 'soon' is not a duration"),
         (lambda: fawkes.read_workload("/nowhere"), "/nowhere: there is no such file"),
     ],
@@ -86,6 +97,29 @@ def test_an_error_is_an_exception_with_the_text_of_the_command(call: object, say
     assert callable(call)
     with pytest.raises(fawkes.FawkesError, match=re.escape(says)):
         call()
+
+
+@pytest.mark.slow
+def test_a_seed_of_numpy_is_that_number() -> None:
+    runs = [fawkes.simulate("quickstart", seed=seed) for seed in (3, np.int64(3), 4)]  # type: ignore[arg-type]
+    assert runs[0].totals == runs[1].totals != runs[2].totals
+
+
+@pytest.mark.slow
+def test_slowdowns_are_of_jobs_that_succeeded_in_totals_and_frames() -> None:
+    """Jobs that were dropped early once counted as fast ones in the frame, and not in the totals."""
+    run = fawkes.simulate("deadlines-small", admission="pythia")
+    succeeded = run.jobs[run.jobs["state"] == "succeeded"]
+    assert 0 < len(succeeded) < len(run.jobs)
+    assert run.jobs["slowdown"].count() == len(succeeded)
+    assert run.jobs["slowdown"].mean() == pytest.approx(run.totals["slowdown_mean"])
+
+
+@pytest.mark.slow
+def test_a_leaving_that_was_called_off_is_no_move() -> None:
+    moves = fawkes.simulate("quickstart", policy="TD").moves
+    assert len(moves) > 0
+    assert (moves["from_cluster"] != moves["to_cluster"]).all()
 
 
 @pytest.mark.slow

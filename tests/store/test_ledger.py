@@ -351,6 +351,16 @@ def test_a_ledger_that_cannot_be_trusted_is_refused_untouched(
     assert holder(folder) is None
 
 
+@pytest.mark.parametrize("damage", ["the last steps lost", "all steps lost", "the head lost"])
+def test_a_reader_is_refused_a_ledger_without_its_end(folder: Path, damage: str) -> None:
+    """`fawkes verify` once decided 100 steps again and said 185, `fawkes explain` that there was no tick yet."""
+    spoil, message = DAMAGES[damage]
+    spoil(folder / LEDGER_FILE)
+    with pytest.raises(RefusedError) as caught:
+        LedgerReader(folder)
+    assert caught.value.what.startswith(message)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_reading_never_gives_a_step_that_was_not_stored(folder: Path, damage: str) -> None:

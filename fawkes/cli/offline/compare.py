@@ -179,7 +179,7 @@ def _tell(
     from fawkes.offline.outcomes.failover import MASTERS
     from fawkes.offline.outcomes.outcome import DEADLINES
     from fawkes.offline.outcomes.statistics import SIGNIFICANT, frame_of, least_p, table_of, with_settings
-    from fawkes.offline.runs.folder import write_frame
+    from fawkes.offline.runs.folder import write_frame, write_picture
     from fawkes.report.tables.waste_rows import TASKS, WASTE
 
     table = table_of(rows, baseline)
@@ -190,9 +190,11 @@ def _tell(
     if front:
         table = _with_front(rows, table, folder)
         form = replace(form, keys=(*form.keys, *TABLES["compare, front"].keys))
+    else:
+        write_picture(folder / "front", None)
     write_frame(folder / "runs", frame_of(rows))
     write_frame(folder / "table", with_settings(pd.DataFrame(table)))
-    _draw(table, baseline, folder)
+    drawn = _draw(table, baseline, folder)
     kinds = (DEADLINES, MASTERS, (*WASTE, *TASKS))
     due, masters, waste = ([key for key in keys if table and key in table[0]] for keys in kinds)
     if output == CSV:
@@ -208,13 +210,16 @@ def _tell(
                 section(f"{what}, medians over the replays:", table, shown, output)
         say("")
         say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")
+        if any(row["failed_jobs"] for row in rows):
+            say("slowdowns are of jobs that succeeded; a policy under which others fail has another mean (`failed`)")
         replays = max((row["replays"] for row in table), default=0)
         if least_p(replays) >= SIGNIFICANT:
             say(
                 f"{replays} replays cannot tell policies apart: p is at least {least_p(replays):.3g}. "
                 "Give --replays 6 or more"
             )
-    note(f"runs and table as CSV and Parquet, slowdowns and changes as PNG, PDF and SVG: {folder}")
+    pictures = f", {' and '.join(drawn)} as PNG, PDF and SVG" if drawn else ""
+    note(f"runs and table as CSV and Parquet{pictures}: {folder}")
 
 
 def _with_front(rows: list[dict[str, Any]], table: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
@@ -225,8 +230,8 @@ def _with_front(rows: list[dict[str, Any]], table: list[dict[str, Any]], folder:
 
     points = front_of(rows)
     picture = front_of_table(points)
+    write_picture(folder / "front", picture)
     if picture is not None:
-        write_picture(folder / "front", picture)
         note(f"picture of slowdown against moves: {folder / 'front.png'}")
     return [{**row, "moves": point["moves"], "front": point["front"]} for row, point in zip(table, points, strict=True)]
 
@@ -242,13 +247,15 @@ def plain_texts(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _draw(table: list[dict[str, Any]], baseline: str, folder: Path) -> None:
+def _draw(table: list[dict[str, Any]], baseline: str, folder: Path) -> list[str]:
+    """The names of the pictures that there is something to draw in."""
     from fawkes.offline.runs.folder import write_picture
     from fawkes.report.pictures.panels import changes_of_table, slowdowns_of_table
 
-    for name, picture in (("slowdowns", slowdowns_of_table(table)), ("changes", changes_of_table(table, baseline))):
-        if picture is not None:
-            write_picture(folder / name, picture)
+    pictures = {"slowdowns": slowdowns_of_table(table), "changes": changes_of_table(table, baseline)}
+    for name, picture in pictures.items():
+        write_picture(folder / name, picture)
+    return [name for name, picture in pictures.items() if picture is not None]
 
 
 def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path | None:
@@ -265,6 +272,7 @@ def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path
         if "nodes" in row
     ]
     if not drawn:
+        write_picture(folder / "nodes-over-time", None)
         return None
     pool = max(len(scenario.nodes) for scenario in grid.scenarios.values())
     write_picture(folder / "nodes-over-time", divisions(drawn[:_MOST_PANELS], pool, f"{grid.name}, first replay"))

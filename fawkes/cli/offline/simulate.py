@@ -170,6 +170,7 @@ def _tell(outcome: Outcome, output: str, both: Beside | None) -> None:
         "jobs": outcome.jobs,
         "failed_jobs": outcome.failed_jobs,
         "slowdown_mean": outcome.slowdown_mean,
+        "slowdown_median": outcome.slowdown_median,
         "response_mean_s": outcome.response_mean_s,
         "node_s": outcome.node_s,
         "finished_s": outcome.makespan_s,

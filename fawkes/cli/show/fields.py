@@ -159,7 +159,7 @@ _ALL: Final = (
     ),
     Field("cpus", "CPUs", "How many CPUs the admission policy granted the job.", COUNT),
     Field("outcome", "outcome", "What became of the deadline: met, missed, dropped or killed.", NAME),
-    Field("slowdown", "slowdown", "The job's response time divided by its reference time.", RATIO),
+    Field("slowdown", "slowdown", "Response time / reference time of a job that succeeded.", RATIO),
     # nodes and shares of an MR-cluster
     Field("nodes", "nodes", "How many nodes the MR-cluster holds.", COUNT),
     Field("target", "target", "How many nodes it should hold, by the latest tick.", COUNT),
@@ -271,10 +271,12 @@ _ALL: Final = (
     Field("settings", "settings", "The settings that differ from the scenario's.", NAME),
     Field("replays", "replays", "How many perturbed replays were run.", COUNT),
     Field("rank", "rank", "The place by mean slowdown; 1 is the best.", COUNT),
-    Field("slowdown_mean", "slowdown", "The mean slowdown of its jobs; of several replays the median of means.", RATIO),
+    Field(
+        "slowdown_mean", "slowdown", "The mean slowdown of jobs that succeeded; the median of several replays.", RATIO
+    ),
     Field("slowdown_mean_low", "5 %", "The 5 % quantile of the mean slowdown over the replays.", RATIO),
     Field("slowdown_mean_high", "95 %", "The 95 % quantile of the mean slowdown over the replays.", RATIO),
-    Field("slowdown_median", "median", "The median slowdown of its jobs.", RATIO),
+    Field("slowdown_median", "median", "The median slowdown of jobs that succeeded.", RATIO),
     Field("slowdown_least", "least", "The least of the MR-clusters' mean slowdowns.", RATIO),
     Field("slowdown_middle", "middle", "The median of the MR-clusters' mean slowdowns.", RATIO),
     Field("slowdown_most", "most", "The largest of the MR-clusters' mean slowdowns.", RATIO),

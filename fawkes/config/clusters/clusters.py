@@ -329,7 +329,7 @@ def _check_numbers(table: ClusterTable, minimum: int, inventory: Inventory, faul
             f"{minimum} core nodes{why} are more than the pool {inventory.pool!r} has: "
             f"{able} of its {len(inventory.nodes)} nodes may be core nodes",
             "min_nodes",
-            f"Give at most {able}, or add nodes to the inventory",
+            f"Give {f'at most {able}, or ' if able else ''}the pool more nodes that may be core nodes (core = true)",
         )
     if table.replication > minimum:
         faults.add(

@@ -24,6 +24,9 @@ MOST_TASKS = 1_000_000
 MOST_JOBS = 100_000
 """Jobs of one kind that a file may ask for."""
 
+#: a number without a unit that is larger is no number of gigabytes
+_MOST_GB = 100_000
+
 N = TypeVar("N", int, float)
 
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
@@ -36,7 +39,8 @@ def duration(value: object) -> int:
 
 def size(value: object) -> int:
     """Bytes in a size of a file; the error for a validator when it is none."""
-    return size_bytes(_with_unit(value, "a size", "GB"))
+    many = isinstance(value, int | float) and value > _MOST_GB
+    return size_bytes(_with_unit(value, "a size", "B" if many else "GB"))
 
 
 def _with_unit(value: object, kind: str, unit: str) -> str:

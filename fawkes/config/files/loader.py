@@ -8,6 +8,7 @@ import tomllib
 import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, time
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
@@ -234,7 +235,7 @@ def _explained(
 
 def _value_error(kind: str, value: object, details: ErrorDetails) -> tuple[str]:
     if kind in _EXPECTED:
-        return (f"{_shown(value)} is {_KINDS.get(type(value), 'a date or time')}, not {_EXPECTED[kind]}",)
+        return (f"{_shown(value)} is {_KINDS.get(type(value)) or _other(value)}, not {_EXPECTED[kind]}",)
     if kind == "value_error":
         return (details["msg"].removeprefix("Value error, "),)
     if kind == "literal_error":
@@ -245,6 +246,11 @@ def _value_error(kind: str, value: object, details: ErrorDetails) -> tuple[str]:
         return (f"has {context['actual_length']:,} entries where {bound} must be",)
     message = details["msg"].removeprefix("Input should be ")
     return (f"{_shown(value)} is wrong: it must be {message}",)
+
+
+def _other(value: object) -> str:
+    """The kind of a value that is none of TOML's usual ones: from Python it may be anything."""
+    return "a date or time" if isinstance(value, date | time) else f"of Python's type {type(value).__name__}"
 
 
 def _value_hint(kind: str, value: object, details: ErrorDetails) -> str:

@@ -77,7 +77,7 @@ class Outcome:
 
     ``makespan_s`` is from the start of the run to the end of the last job. ``slowdown_least`` to ``slowdown_most`` are
     of the mean slowdowns of the MR-clusters, as the paper reports them; ``slowdown_mean`` and ``slowdown_median`` are
-    over all jobs.
+    over all jobs that succeeded.
     """
 
     clusters: tuple[ClusterOutcome, ...]
@@ -209,7 +209,7 @@ def _failed(jobs: Sequence[JobState]) -> int:
 
 
 def _slowdowns(jobs: Sequence[JobState]) -> list[float]:
-    return [job.slowdown for job in jobs if job.life is JobLife.SUCCEEDED and job.slowdown is not None]
+    return [job.slowdown for job in jobs if job.slowdown is not None]
 
 
 def _responses_s(jobs: Sequence[JobState]) -> list[float]:

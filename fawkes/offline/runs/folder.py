@@ -201,11 +201,17 @@ def _write_pictures(folder: Path, store: Reader, title: str) -> None:
     write_frame(folder / "course", course.frame())
 
 
-def write_picture(path: Path, figure: Figure) -> None:
-    """A figure as PNG, and as PDF and SVG beside it; each is there whole or not at all."""
+def write_picture(path: Path, figure: Figure | None) -> None:
+    """A figure as PNG, and as PDF and SVG beside it; each is there whole or not at all.
+
+    None removes those that are there: they would show what other tables beside them no longer say.
+    """
     from fawkes.report.pictures.style import FORMS, rendered
 
     for form in FORMS:
+        if figure is None:
+            path.with_suffix(f".{form}").unlink(missing_ok=True)
+            continue
         with writing.whole(path.with_suffix(f".{form}")) as out:
             out.write(rendered(figure, form))
 

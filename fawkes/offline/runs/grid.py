@@ -187,7 +187,7 @@ def run_cell(grid: Grid, cell: Cell) -> Row:
         "variant": grid.variant(cell),
         **cell._asdict(),
         **outcome_of(store, tasks, with_losses=bool(shaken.losses)).plain(),
-        "moves": len(history.moves(store)),
+        "moves": len(history.moved(store)),
         "lost_copies": copies.lost,
     }
     if missed := struck_nobody(store, shaken.losses):

@@ -20,6 +20,8 @@ def policies_named(catalog: Catalog, names: Iterable[str], *, where: str = "") -
         if policy.title in policies:
             raise UserError(f"the policy {policy.title!r} is named twice", where=where, hint="Name each once")
         policies[policy.title] = policy
+    if not policies:
+        raise UserError("no policy is named", where=where, hint='Name one or more, such as "TD"')
     return list(policies.values())
 
 

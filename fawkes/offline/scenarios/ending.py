@@ -24,10 +24,12 @@ _HOUR_US = 3600 * SECOND_US
 _FOREVER_US = 30 * 24 * _HOUR_US
 _NAMED = 5
 _ANSWERS = "A policy answers a finite number of at least 0, MINIMUM or None: see the page `policies`"
-_TOO_MUCH = "Make the policy do less, or raise [bounds] of the scenario, such as by --set bounds.policy_time=60s"
+_TOO_MUCH = "Make the policy do less, or raise [bounds] of the scenario, such as by --set bounds."
+_RAISED = {"TimeoutError: took": "policy_time=60s", "MemoryError: needs": "policy_memory=4GB"}
 _NO_END = "No setting raises this bound: make the policy end its loops earlier"
 _STEPS = re.compile(r"^(?:\S+ )?TimeoutError: more than")
 _BOUND = re.compile(r"^(?:\S+ )?(TimeoutError: took|MemoryError: needs)")
+_ITS_TIME = "its submit time"
 _VERDICTS = "The page `policies` says what an admission policy may answer"
 _LINE = re.compile(r", (line \d+)$")
 _AT_WORK = frozenset({JobLife.STARTING, JobLife.RUNNING, JobLife.CANCELLING})
@@ -110,7 +112,8 @@ def refuse_failed_policy(decision: Decision, policy: events.PolicyText, at_us: i
 def _no_answer(what: str, policy: events.PolicyText, failed: str, usual: str) -> ConfigError:
     """The error with the line of a policy's file at which it failed; ``usual`` is the hint where no bound was met."""
     line = _LINE.search(failed)
-    hint = _NO_END if _STEPS.search(failed) else _TOO_MUCH if _BOUND.search(failed) else usual
+    bound = _BOUND.search(failed)
+    hint = _NO_END if _STEPS.search(failed) else f"{_TOO_MUCH}{_RAISED[bound[1]]}" if bound else usual
     return ConfigError(f"{what} ({failed})", file=policy.origin, key=line[1] if line else "", hint=hint)
 
 
@@ -131,9 +134,13 @@ def refuse_failed_admission(decision: Decision, policy: events.PolicyText | None
 def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[str], view: State) -> FawkesError:
     """The error that names the jobs that have not ended and what each of them waits for."""
     open_ = set(left)
-    reasons = [_reason(wish, open_, view) for wish in wishes if wish.event.spec.id in open_]
+    # An MR-cluster may have the name of a job.
+    jobs = [wish for wish in wishes if isinstance(wish.event, events.Submitted) and wish.event.spec.id in open_]
+    reasons = [_reason(wish, open_, view) for wish in jobs]
     more = f", and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     hint = "Give the pool more nodes than all minimums together, or a longer limit if the run was only slow"
+    if reasons and all(reason.endswith(_ITS_TIME) for reason in reasons):
+        hint = "Give the run a longer `limit`, or perturb its arrivals less (--spread)"
     if wide := next(filter(None, (_too_wide(view, view.jobs.get(JobId(name))) for name in left)), None):
         hint = (
             f"A rigid job begins on all of its slots at once. Let {wide} have more nodes: give the other MR-clusters "
@@ -188,7 +195,7 @@ def _reason(wish: Wish, left: set[str], view: State) -> str:
         before = [name for name in wish.jobs if name in left]
         if wish.running is not None:
             return f"{spec.id} was never submitted: it waits for MR-cluster {wish.running} to run"
-        return f"{spec.id} was never submitted: it waits for {', '.join(before) or 'its submit time'}"
+        return f"{spec.id} was never submitted: it waits for {', '.join(before) or _ITS_TIME}"
     cluster = view.clusters.get(job.spec.cluster)
     if by := _kept_out(view, job):
         return f"{spec.id} waits in {job.spec.cluster}: the admission policy {by} neither lets it in nor drops it"

@@ -68,8 +68,15 @@ class Plan:
     ) -> Scenario:
         """The scenario under a policy (default: that of the settings) and with changed settings, without wishes.
 
-        ConfigError names the key that is wrong, in the file or in ``--set``.
+        ConfigError names the key that is wrong, in the file or in ``--set``, or that would set the policy again.
         """
+        if policy is not None and "policy" in changes:
+            raise ConfigError(
+                "would set the weighting policy, and it is named already",
+                file="--set",
+                key="policy",
+                hint="Name policies with --policy or --policies; from Python, with policy or policies",
+            )
         said = _changed(self.settings, changes)
         place = "--set" if changes else self.file
         chosen = settings_of(said, file=place, base=self.base, catalog=catalog, key="settings", policy=policy)

@@ -52,7 +52,10 @@ def clusters(store: Reader) -> pd.DataFrame:
 
 
 def jobs(store: Reader) -> pd.DataFrame:
-    """Jobs in the order of their submission: w^J (wait_s), s^J (run_s), their sum (response_s), slowdown, state."""
+    """Jobs in the order of their submission: w^J (wait_s), s^J (run_s), their sum (response_s), slowdown, state.
+
+    The slowdown of a job that did not succeed is NaN.
+    """
     start_us = history.first_us(store)
     names = ("job", "cluster", "state", "attempt", "submitted_s", "wait_s", "run_s", "response_s", "slowdown", "why")
     return _frame([_job(state, start_us) for state in history.jobs(store)], (*names, "application", "log"))
@@ -91,7 +94,8 @@ def ticks(store: Reader) -> pd.DataFrame:
 def moves(store: Reader) -> pd.DataFrame:
     """Moves by their beginning: node, from_cluster, to_cluster (empty: nobody), role, begun_s, ended_s, and why.
 
-    ``ended_s`` is NaN while a move is under way. ``codes`` and ``why`` say why the node left and why it joined.
+    A leaving that was called off is no move. ``ended_s`` is NaN while a move is under way.
+    ``codes`` and ``why`` say why the node left and why it joined.
     """
     start_us = history.first_us(store)
     rows = [
@@ -105,7 +109,7 @@ def moves(store: Reader) -> pd.DataFrame:
             "codes": " ".join(reason.code for reason in move.reasons),
             "why": "; ".join(sentence(reason) for reason in move.reasons),
         }
-        for move in history.moves(store)
+        for move in history.moved(store)
     ]
     return _frame(rows, ("node", "from_cluster", "to_cluster", "role", "begun_s", "ended_s", "codes", "why"))
 

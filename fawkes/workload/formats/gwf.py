@@ -50,11 +50,14 @@ def linked(collected: Collected, jobs: Sequence[tuple[TraceJob, int]], *, form: 
     ``found`` has what was dropped. ConfigError when there is no job, or jobs wait for each other.
     """
     there = {job.id for job, _ in jobs}
-    # Files have one workflow after another, and each begins at a time of its own.
-    for job, number in sorted(jobs, key=lambda row: row[0].submit_us):
-        if missing := set(job.after) - there:
+    linked_jobs = []
+    for job, number in jobs:
+        known = tuple(before for before in job.after if before in there)
+        if known != job.after:
             collected.mend("that depends on a job that is not there", number)
-            job = replace(job, after=tuple(before for before in job.after if before not in missing))  # noqa: PLW2901
+        linked_jobs.append((replace(job, after=known), number))
+    # Files have one workflow after another, and each begins at a time of its own.
+    for job, number in sorted(linked_jobs, key=lambda row: row[0].submit_us):
         collected.add(job, number)
     if from_first:
         collected.from_first()

@@ -74,6 +74,12 @@ def _read_whole(text: str) -> int:
     return int(text)
 
 
+def _read_processors(text: str) -> int:
+    if not (count := _read_whole(text)):
+        raise NoJobError("is 0: a rigid job needs a processor")
+    return count
+
+
 def _write_whole(value: int | None) -> str:
     return "" if value is None else str(value)
 
@@ -100,7 +106,7 @@ def _columns() -> Iterator[_Column]:
         yield _Column(name, name, _read_whole, _write_whole)
     for name in ("map", "reduce"):
         yield _Column(f"{name}_s", f"{name}_us", _read_us, _write_us)
-    yield _Column("processors", "processors", _read_whole, _write_whole)
+    yield _Column("processors", "processors", _read_processors, _write_whole)
     for name in ("run", "requested"):
         yield _Column(f"{name}_s", f"{name}_us", _read_us, _write_us)
     yield _Column("after", "after", _read_ids, _write_ids)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from fawkes.base.errors import UserError
 from fawkes.report.pictures import style
 from fawkes.workload.looking.statistics import frame_of
 from fawkes.workload.model import Trace
@@ -55,11 +56,11 @@ Ticks = Sequence[tuple[float, str]]
 def workload_picture(trace: Trace) -> Figure:
     """Arrivals over time, and the cumulative shares of jobs by the gap before them, by bytes, tasks and times.
 
-    Quantities that no job has are left out. Sizes are on logarithmic scales that begin with 0. ValueError for a
+    Quantities that no job has are left out. Sizes are on logarithmic scales that begin with 0. UserError for a
     workload without jobs.
     """
     if not trace.jobs:
-        raise ValueError("a workload without jobs cannot be drawn")
+        raise UserError("a workload without jobs cannot be drawn", where=trace.source)
     frame = frame_of(trace)
     shown = [(title, ticks, known) for title, ticks, names in _PANELS if (known := _known(frame, names))]
     columns = 1 + len(shown) if len(shown) < 3 else 1 + len(shown) // 2

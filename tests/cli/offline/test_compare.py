@@ -127,6 +127,17 @@ def test_rows_of_another_comparison_are_refused(compared: Path, change: tuple[st
 
 
 @pytest.mark.slow
+def test_no_picture_shows_what_the_table_beside_it_does_not(compared: Path) -> None:
+    """A second command with fewer policies once left the picture of the first one beside its table."""
+    out = compared.parent / "out"
+    assert "slowdowns and changes as PNG" in compare(compared, "--front", replays=1).stderr
+    assert {"changes.png", "front.png", "slowdowns.png"} <= {path.name for path in out.iterdir()}
+    done = compare(compared, "--policies", "TD", replays=1)
+    assert "slowdowns as PNG, PDF and SVG" in done.stderr
+    assert {path.stem for path in out.glob("*.png")} == {"slowdowns", "nodes-over-time"}
+
+
+@pytest.mark.slow
 def test_rows_of_another_version_are_refused(compared: Path) -> None:
     file = compared.parent / "out" / "grid.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"fawkes": "0.0.1"}))
@@ -145,6 +156,7 @@ def test_rows_of_another_version_are_refused(compared: Path) -> None:
         (("--spread", "-3s"), "'-3s' is not a duration"),
         (("--set", "tau=5,x"), "--set: settings.tau"),
         (("--set", "tau=5,5"), "--set: tau=5,5 has a value twice"),
+        (("--set", "policy=TD,EQ"), "--set: policy: would set the weighting policy, and it is named already"),
         (("--set", "model.dsk=1MB,2MB"), "small.toml with --set model.dsk=1MB: model.dsk: unknown key 'dsk'"),
         (("--set", "modle.disk=1MB"), "--set: modle.disk: there is no table 'modle'. Did you mean 'model'?"),
         (("--set", "pool.nodes=2,8"), "with --set pool.nodes=2: cluster[c-1].min_nodes: 3 core nodes are more than"),

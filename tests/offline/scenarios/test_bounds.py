@@ -120,6 +120,12 @@ def test_what_a_policy_remembers_has_a_bound() -> None:
         measure(WINDOW, None)
 
 
+def test_a_policy_that_needs_too_much_memory_is_told_of_that_bound() -> None:
+    with pytest.raises(ConfigError) as raised:
+        simulate(replace(ready(two()), policy=policy('return float(len("x" * (3 * 10**9)))')))
+    assert raised.value.hint.endswith("--set bounds.policy_memory=4GB")
+
+
 @pytest.mark.slow
 def test_a_run_ends_with_file_line_tick_and_window() -> None:
     scenario = ready(two())

@@ -43,10 +43,10 @@ def test_what_is_wrong_is_counted(tmp_path: Path) -> None:
     rows = (
         *("1,1,0,5,1,1,", "1,2,-1,5,1,1,", "1,3,0,-1,1,1,", "1,4,0,5,-1,-1,", "1,5,0,5,1,1", "x,6,0,5,1,1,"),
         *("1,7,0,1e400,1,1,", "1,8,0,5,1,1,one", "1,9,0,999999999999999999,1,1,", "1,10,0,5,99999999999,1,"),
-        "1,11,2,5,1,1,1 99",
+        *("1,11,2,5,1,1,1 99", "2,1,0,5,1,1,9"),
     )
     trace = read_workload(written(tmp_path, *rows))
-    assert [(job.id, job.after) for job in trace.jobs] == [("1-1", ()), ("1-11", ("1-1",))]
+    assert [(job.id, job.after) for job in trace.jobs] == [("1-1", ()), ("2-1", ()), ("1-11", ("1-1",))]
     assert trace.dropped.first_lines == {
         "with a negative submit time": 3,
         "with a job without run time": 4,

@@ -15,6 +15,7 @@ HEAD = "# fawkes jobs 1\n"
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=6)
 NUMBERS = st.none() | st.integers(0, 10**16)
 COUNTS = st.none() | st.integers(0, MOST_TASKS)
+FIELDS = {"maps": COUNTS, "reduces": COUNTS, "processors": st.none() | st.integers(1, MOST_TASKS)}
 
 
 @st.composite
@@ -31,7 +32,7 @@ def traces(draw: st.DrawFn) -> Trace:
             after=tuple(draw(st.lists(st.sampled_from(ids[:at]), unique=True))) if at else (),
             think_us=draw(st.integers(0, 10**9)),
             deadline_us=draw(st.none() | st.integers(1, 10**16)),
-            **{field: draw(COUNTS if field in ("maps", "reduces", "processors") else NUMBERS) for field in numbers},
+            **{field: draw(FIELDS.get(field, NUMBERS)) for field in numbers},
         )
         for at, name in enumerate(ids)
     ]
@@ -108,6 +109,7 @@ def test_rows_whose_time_goes_back_are_put_in_their_place(tmp_path: Path) -> Non
         (HEAD + "id,submit_s\na\n", 3, "has 1 fields"),
         (HEAD + "id,submit_s\na,-1\n", 3, "submit_s '-1' is negative"),
         (HEAD + "id,submit_s,maps\na,1,-4\n", 3, "maps '-4' is negative"),
+        (HEAD + "id,submit_s,processors,run_s\na,1,0,5\n", 3, "processors '0' is 0: a rigid job needs a processor"),
         (HEAD + "id,submit_s,input_bytes\na,1,1.5\n", 3, "is not a whole number"),
         (HEAD + "id,submit_s\na,1.1234567\n", 3, "is not a time in seconds"),
         (HEAD + "id,submit_s\na,nan\n", 3, "is not a time in seconds"),
