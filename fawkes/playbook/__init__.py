@@ -499,16 +499,24 @@ def play(context: Any, script: Script) -> Facts:
 
         client.load_system_host_keys(os.environ.get("FAWKES_KNOWN_HOSTS"))
         client.set_missing_host_key_policy(paramiko.RejectPolicy())
-    result = context.run("/bin/sh -s", in_stream=io.StringIO(f"{{\n{script.text}\n}} </dev/null\n"), warn=True)
+    result = context.run("/bin/sh -s", in_stream=_AtOnce(f"{{\n{script.text}\n}} </dev/null\n"), warn=True)
     if result.exited != 0:
         raise SystemExit(int(result.exited))
     return read_facts(str(result.stdout))
 
 
+class _AtOnce(io.StringIO):
+    """A text that is read as a whole: Invoke reads one letter in ten milliseconds, a script in two minutes."""
+
+    def read(self, size: int | None = -1, /) -> str:
+        """All that is left, whatever ``size`` is."""
+        return super().read()
+
+
 def hand_lease(context: Any, work_dir: str, pool: str, cluster: str = "", generation: int = 0, epoch: int = 0) -> Lease:
     """The lease of someone who runs a task by hand: the host's name is the node's, ``hand`` the controller's.
 
-    So ``fab -H`` must name the host as the inventory does. Give the epoch that `fawkes nodes` shows: with an older
+    So ``fab -H`` must name the host as the inventory does. Give the epoch that ``lease show`` says: with an older
     one the node refuses.
     """
     return Lease(

@@ -46,6 +46,8 @@ def test_a_task_has_help_and_sends_its_script_to_a_shell(name: str, task: Any) -
     assert sent.startswith("{\n")
     assert sent.endswith("} </dev/null\n")
     assert "/srv/f" in sent
+    # Invoke asks for a letter at a time, and sleeps after each.
+    assert call.kwargs["in_stream"].read(1) == sent
 
 
 def test_every_playbook_has_tasks() -> None:

@@ -174,7 +174,7 @@ def headlines(pool: Row) -> list[str]:
         f"{by}, Fawkes {pool['fawkes']}{shadow}",
         f"{counted(pool['nodes'], 'node')}: {pool['held']} held, "
         f"{pool['free']} free{silent}, {pool['out']} out of service"
-        + (f", {pool['lost']} DO NOT ANSWER" if pool["lost"] else ""),
+        + (f", {pool['lost']} LOST (`fawkes nodes` says why)" if pool["lost"] else ""),
     ]
     if pool.get("trouble"):
         lines.append(f"NOTHING IS DECIDED: {pool['trouble']}")

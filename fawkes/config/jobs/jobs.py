@@ -119,7 +119,10 @@ def _reference(key: str, said: dict[str, object]) -> dict[str, str]:
 class JobTable(Strict):
     """All keys of a job."""
 
-    id: Name | None = Field(default=None, description="its name, used once for good; without it that of the file")
+    id: Name | None = Field(
+        default=None,
+        description="its name, used once for good; without it that of the file, with an ending that is new each time",
+    )
     title: str = Field(default="", description="a line for people")
     kind: Literal["jar", "class", "streaming", "script", "pig", "spark", "stream", "tasks", "sleep"] = Field(
         description="what the job is"

@@ -48,8 +48,11 @@ def submitted(draft: Draft, event: Submitted) -> None:
     """
     spec = event.spec
     cluster = draft.cluster(spec.cluster)
-    if cluster is None or cluster.life in (ClusterLife.SAVING, ClusterLife.RETIRING):
+    if cluster is None:
         draft.reply(event.ask, Reason("no-such-cluster", {"cluster": spec.cluster}))
+        return
+    if cluster.life in (ClusterLife.SAVING, ClusterLife.RETIRING):
+        draft.reply(event.ask, Reason("takes-no-jobs", {"cluster": spec.cluster, "life": cluster.life}))
         return
     if spec.id in draft.view.jobs or draft.view.had_job(spec.cluster, spec.id):
         draft.reply(event.ask, Reason("job-exists", {"job": spec.id}))

@@ -496,10 +496,7 @@ class JobState:
 
     @property
     def slowdown(self) -> float | None:
-        """Response time over the reference time (facts, section 7); None without a reference, or without success.
-
-        A job that was ended early would count as a fast one.
-        """
+        """Response over reference time (facts, section 7); None without a reference, or for a job that failed."""
         if self.life is not JobLife.SUCCEEDED or self.finished_us is None or not self.spec.reference_us:
             return None
         return (self.finished_us - self.submitted_us) / self.spec.reference_us

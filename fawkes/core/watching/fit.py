@@ -15,6 +15,8 @@ _SPARE = 1.02
 _SHELLS = 3
 #: a disk with less than this share free, or less than so many bytes, is full
 _FULL_SHARE, _FULL_BYTES = 0.01, 10_000_000
+#: HDFS keeps this free of each disk and wants room for a block beside it (round-robin volume choosing, 128 MB)
+_LEAST_BYTES = 2**30 + 2**27
 #: more of a disk may be promised than df shows, for it counts in other ways
 _TOLERANCE = 1.1
 #: a job alone takes hundreds of files
@@ -49,6 +51,11 @@ def shell_is_known(took_us: Sequence[int]) -> bool:
 def disk_is_full(free_bytes: int, total_bytes: int) -> bool:
     """True if a disk has no room to work on."""
     return free_bytes < _FULL_BYTES or free_bytes < _FULL_SHARE * total_bytes
+
+
+def disk_takes_no_block(free_bytes: int) -> bool:
+    """True if HDFS with its default settings would not store a block on a disk."""
+    return free_bytes < _LEAST_BYTES
 
 
 def disk_is_smaller(free_bytes: int, promised_bytes: int) -> bool:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from fawkes.base.errors import ElsewhereError, FawkesError, NodeRefusedError, RefusedError
 from fawkes.config.clusters.details import DataSet, Output
@@ -144,6 +144,12 @@ def _error_of(
         if isinstance(failure.error, NodeRefusedError):
             return failure.error
     return UnsavedError([named(row) for failure in failed for row in failure.rows()], where=cluster, outputs=done)
+
+
+def _newest(row: Mapping[str, Plain]) -> Plain:
+    """The path of the newest file of a row about data that nobody declared, or of its folder."""
+    files = cast(Sequence[Mapping[str, Plain]], row.get("newest") or ())
+    return files[0]["path"] if files else row["path"]
 
 
 def stake_row(cluster: LiveCluster, path: Plain, **facts: Plain) -> dict[str, Plain]:
@@ -307,9 +313,10 @@ class Stages:
         if rows:
             raise RefusedError(
                 "the outputs are saved, but HDFS has data that is not declared, "
-                f"such as {rows[0]['path']} of {rows[0]['owner']} (folders with such data: {len(rows)})",
+                f"such as {_newest(rows[0])} of {rows[0]['owner']} (folders with such data: {len(rows)})",
                 where=cluster.id,
-                hint=f"Move it, declare it as an output, or discard it: fawkes release {cluster.id} --discard-data",
+                hint="Move it into a declared output or out of this HDFS, then `fawkes retry "
+                f"{cluster.id}`; or discard it: `fawkes release {cluster.id} --discard-data`",
             )
 
     def _nothing_runs(self, cluster: LiveCluster) -> None:

@@ -6,7 +6,7 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ from types import FrameType
 from fawkes.base.errors import ElsewhereError, FawkesError, FullError
 from fawkes.base.units import SECOND_US
 from fawkes.base.version import __version__
-from fawkes.config.nodes.inventory import InventoryNode, inventory_node
+from fawkes.config.nodes.inventory import inventory_node
 from fawkes.config.settings.reload import differences
 from fawkes.core.clusters.closing import longest_us
 from fawkes.core.clusters.keeping import copies_needed
@@ -26,7 +26,6 @@ from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import CountWork, Reply, Survey
 from fawkes.core.values.events import Event, Reloaded, Requested, Started
-from fawkes.core.values.lifecycle import HELD
 from fawkes.core.values.model import ClusterId, Facts, JobId, NodeLife, NodeState, Plain
 from fawkes.engine import Engine
 from fawkes.engine.ports import Entry
@@ -46,7 +45,7 @@ from fawkes.live.controller.answers import answers
 from fawkes.live.controller.check import fleet_of, ways_to
 from fawkes.live.controller.control import ControlServer
 from fawkes.live.controller.data_answers import DataAnswers
-from fawkes.live.controller.plans import ControllerPlan, first_event, reread_plan
+from fawkes.live.controller.plans import ControllerPlan, first_event, known_nodes, refuse_other_names, reread_plan
 from fawkes.live.controller.restoring import Restorer
 from fawkes.live.controller.ruling import Reign
 from fawkes.live.controller.world import Hands, LiveWorld
@@ -200,6 +199,7 @@ class Controller:
         stack.callback(ledger.close)
         state, pictured = remembered(ledger)
         self._tell_settings(state)
+        refuse_other_names(self._plan, state)
         known = known_nodes(self._plan.inventory.nodes, state)
         fleet = fleet_of(self._plan.inventory, known, ssh)
         stack.callback(fleet.close)
@@ -524,17 +524,6 @@ class Controller:
             self._problem = error
             if self._world is not None:
                 self._world.stop()
-
-
-def known_nodes(listed: Sequence[InventoryNode], view: State) -> list[InventoryNode]:
-    """The ``listed`` nodes of an inventory, and those that it has forgotten while something of the pool is on them."""
-    names = {node.name for node in listed}
-    forgotten = [
-        inventory_node(state.node.details)
-        for name, state in view.nodes.items()
-        if name not in names and state.life in HELD and state.node.details
-    ]
-    return [*listed, *forgotten]
 
 
 def _over(view: State, cluster: ClusterId, job: JobId, attempt: int) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fawkes.base.catalog import CatalogFile
 from fawkes.base.errors import ConfigError
 from fawkes.base.version import __version__
-from fawkes.config.nodes.inventory import Inventory, InventoryNode
+from fawkes.config.nodes.inventory import Inventory, InventoryNode, inventory_node
 from fawkes.config.settings.reload import reread
 from fawkes.config.settings.settings import SiteSettings
 from fawkes.config.site.site import Site
@@ -148,6 +148,57 @@ def _nodes(view: State, listed: Iterable[InventoryNode]) -> tuple[tuple[Node, ..
     return tuple(nodes.values()), changed, waits
 
 
+def known_nodes(listed: Sequence[InventoryNode], view: State) -> list[InventoryNode]:
+    """The ``listed`` nodes of an inventory, and those that it has forgotten while something of the pool is on them.
+
+    One whose machine is listed under another name is not among these: what is asked of it would be the other's answer.
+    """
+    taken = {address for node in listed for address in _addresses(node)}
+    return [*listed, *(node for node in _forgotten(listed, view) if taken.isdisjoint(_addresses(node)))]
+
+
+def refuse_other_names(new: ControllerPlan, view: State) -> None:
+    """ConfigError when MR-clusters hold nodes, and the inventory has another name for the pool or for one of these.
+
+    Nodes refuse a controller of another pool. Masters know nodes by their addresses: of two names for one they would
+    say what is true of neither.
+    """
+    file, listed = str(new.site.inventory_file), new.inventory.nodes
+    held = any(state.owner is not None for state in view.nodes.values())
+    if held and view.rules is not None and view.rules.pool != new.inventory.pool:
+        raise ConfigError(
+            f"is {new.inventory.pool!r}, but the ledger in {new.site.state_dir} is that of {view.rules.pool!r}",
+            file=file,
+            key="pool",
+            hint=f'Write pool = "{view.rules.pool}"; another pool needs a site folder of its own (`fawkes init`)',
+        )
+    names = {address: node.name for node in listed for address in _addresses(node)}
+    for old in _forgotten(listed, view):
+        state = view.nodes[NodeId(old.name)]
+        name = next((names[address] for address in _addresses(old) if address in names), None)
+        if name is not None and state.owner is not None:
+            raise ConfigError(
+                f"has the address of {old.name} ({old.address}), which is {state.life} with {state.owner}",
+                file=file,
+                key=name,
+                hint=f"Keep the name {old.name} until the node has left: fawkes drain {old.name}. Then rename it, and "
+                'let the lease of the old name be forgotten: the page `operations`, "A node that is refused"',
+            )
+
+
+def _forgotten(listed: Iterable[InventoryNode], view: State) -> list[InventoryNode]:
+    names = {node.name for node in listed}
+    return [
+        inventory_node(state.node.details)
+        for name, state in view.nodes.items()
+        if name not in names and state.life in HELD and state.node.details
+    ]
+
+
+def _addresses(node: InventoryNode) -> tuple[str, tuple[str, int]]:
+    return node.data_address.lower(), (node.address.lower(), node.port)
+
+
 def reread_plan(started: ControllerPlan, engine: Engine) -> News:
     """Read all files again, as at a start, for a controller that works; ConfigError names file, key and value.
 
@@ -165,10 +216,10 @@ def reread_plan(started: ControllerPlan, engine: Engine) -> News:
         if old is not None and text is not None and (old.name, old.sha256) != (text.name, text.sha256):
             texts += [f"{kind}: the text of {text.name} has changed"] * (old.name == text.name)
     restart = [*reloaded.restart]
+    refuse_other_names(new, engine.view)
     nodes, moved, waiting = _nodes(engine.view, new.inventory.nodes)
     texts += moved
     restart += waiting
-    restart += ["inventory.toml: pool"] * (new.inventory.pool != started.inventory.pool)
     restart += ["playbooks/"] * (new.playbooks != started.playbooks and "playbooks" not in restart)
     now_nodes = nodes if moved else None
     policies = (new.policy, new.admission, new.preemption)

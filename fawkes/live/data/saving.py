@@ -27,6 +27,7 @@ from fawkes.live.data.saved import (
     MANIFEST,
     OPEN,
     Digests,
+    LacksError,
     Unsaved,
     UnsavedError,
     compare,
@@ -108,15 +109,29 @@ class SaveOrder:
         unsaved: list[Unsaved] = []
         listing = self._listing(unsaved)
         with self._parent() as parent:
-            already = _is_there(parent, self.target.name, self.target)
+            already = _is_there(parent, self.target.name, self.target) and self._is_whole(parent, unsaved)
             if already:
-                unsaved += compare(self.hdfs, self.output, self.target, self.stop, self._listed(unsaved))
                 self._check(unsaved)
             else:
                 with self._work(parent) as work:
                     self._write(parent, work, listing, unsaved)
         files = [file for file in listing if not file.folder]
         return Saved(len(files), sum(file.size for file in files), already)
+
+    def _is_whole(self, parent: SafeFolder, unsaved: list[Unsaved]) -> bool:
+        """True if what was saved before is all that HDFS has; False if files are to be added, which can begin now.
+
+        An earlier save may have been of less: of nothing, or before somebody moved data into the output.
+        """
+        try:
+            unsaved += compare(self.hdfs, self.output, self.target, self.stop, self._listed(unsaved))
+            return True
+        except LacksError:
+            with self._work(parent) as work:
+                for name, _ in reversed(list(work.below())):
+                    work.remove(name)
+            parent.rename(self.target.name, self._work_name)
+            return False
 
     def _check(self, unsaved: Sequence[Unsaved]) -> None:
         if unsaved:

@@ -342,6 +342,13 @@ def _disk(seen: HostSeen, pool: str) -> Iterator[Problem]:
         yield Problem("disk", f"the disk of {folder} is full: {show_bytes(free)} free", "Make room, or move work_dir")
     elif unusable := _unusable(seen):
         yield unusable
+    elif free is not None and seen.node.may_core and fit.disk_takes_no_block(free) and not _serves(seen, pool):
+        yield Problem(
+            "disk",
+            f"{folder} has {show_bytes(free)} free, and HDFS stores no block where less than 1.2 GB are",
+            "Make room, move work_dir, or let it be no core node (core = false)",
+            Level.WARNING,
+        )
     elif free is not None and fit.disk_is_smaller(free, seen.node.disk_bytes) and not _serves(seen, pool):
         yield Problem(
             "disk",
@@ -429,6 +436,10 @@ def _ports(seen: HostSeen, pool: str, *, journal: bool) -> Iterator[Problem]:
         )
 
 
+#: a lease may be of an MR-cluster with data: what to do depends on what else is there
+_REPAIR = 'see the page `operations`, "A node that is refused"'
+
+
 def _left(seen: HostSeen, pool: str) -> Iterator[Problem]:
     lease = seen.facts.under("lease")
     owner = lease.get("pool", pool)
@@ -436,19 +447,19 @@ def _left(seen: HostSeen, pool: str) -> Iterator[Problem]:
         yield Problem(
             "left",
             f"the file {seen.node.work_dir}/lease is not a valid lease: {lease['damage']}",
-            'The page `operations`, "A node that is refused", says how to repair it',
+            f"To repair it: {_REPAIR}",
         )
     elif owner != pool:
         yield Problem(
             "left",
             f"it belongs to the pool {owner!r}",
-            f"`fawkes down` of that pool releases it; if there is no such pool, remove {seen.node.work_dir}/lease",
+            f"`fawkes down` of that pool releases it; if there is no such pool: {_REPAIR}",
         )
     elif lease.get("node", seen.node.name) != seen.node.name:
         yield Problem(
             "left",
             f"the lease in its work folder belongs to {lease['node']}",
-            f"Its name has changed, or {seen.node.work_dir} was copied: remove {seen.node.work_dir}/lease",
+            f"Its name has changed, or {seen.node.work_dir} was copied or is shared: {_REPAIR}",
         )
     strangers: dict[str, int] = {}
     for text in seen.facts.under("left").values():

@@ -252,6 +252,7 @@ REFUSALS: Mapping[str, Template] = {
     "service: `fawkes nodes` shows the others, and why they are not",
     "maximum-below-minimum": "{cluster} may have at most {maximum} nodes, but needs at least {minimum}",
     "no-such-cluster": "There is no MR-cluster {cluster}",
+    "takes-no-jobs": "{cluster} is {life}, on its way to be released: it takes no jobs any more",
     "no-such-subject": "{subject} is neither a node of the pool nor an MR-cluster: `fawkes nodes` and `fawkes status` "
     "list them",
     "nothing-to-retry": "{subject} has nothing to retry; `fawkes status` shows its state",

@@ -312,7 +312,7 @@ def test_jobs_for_nobody_and_for_one_that_leaves_are_refused() -> None:
     assert desk.refusal() == "no-such-cluster"
     desk.release("a")
     desk.submit("a", 1)
-    assert desk.refusal() == "no-such-cluster"
+    assert desk.refusal() == "takes-no-jobs"
     desk.cancel("a-7")
     assert desk.refusal() == "no-such-job"
 

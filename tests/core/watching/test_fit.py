@@ -31,6 +31,7 @@ def test_the_limits_of_a_host() -> None:
     assert [fit.shell_is_slow(us) for us in (1_000_000, 1_000_001)] == [False, True]
     assert [fit.disk_is_full(free, 10**12) for free in (10**10 - 1, 10**10)] == [True, False]
     assert [fit.disk_is_full(free, 10**7) for free in (10**7 - 1, 10**7)] == [True, False]
+    assert [fit.disk_takes_no_block(free) for free in (700_000_000, 2**30 + 2**27)] == [True, False]
     assert [fit.disk_is_smaller(free, 1_100) for free in (999, 1_000)] == [True, False]
     assert [fit.inodes_are_few(*row) for row in ((0, 0), (999, 5_000), (1_000, 5_000))] == [False, True, False]
 

@@ -17,8 +17,7 @@ from fawkes.core.values.decision import PutNode
 from fawkes.core.values.events import Event
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.live.controller.control import ControlServer
-from fawkes.live.controller.controller import known_nodes
-from fawkes.live.controller.plans import ControllerPlan, News, first_event, plan, reread_plan
+from fawkes.live.controller.plans import ControllerPlan, News, first_event, known_nodes, plan, reread_plan
 from fawkes.live.nodes.ground import ControllerIdentity
 from tests.cli.conftest import INVENTORY
 from tests.support.desk import Desk
@@ -35,7 +34,7 @@ def site(tmp_path: Path) -> Site:
 def working(begun: ControllerPlan) -> Desk:
     desk = Desk(2)
     nodes = first_event(begun, ControllerIdentity("pool", 1, "c"), 0).nodes
-    desk.tell(started(how=begun.settings.core, policy=begun.policy, nodes=nodes))
+    desk.tell(started(how=begun.settings.core, policy=begun.policy, nodes=nodes, pool=begun.inventory.pool))
     return desk
 
 
@@ -78,6 +77,35 @@ def test_a_node_is_reached_as_it_was_while_an_mr_cluster_holds_it(site: Site) ->
     assert addresses[free] == "10.9.0.2"
     listed = [inventory_node(node.details) for node in news.nodes]
     assert [node.name for node in known_nodes(listed[1:], desk.state)] == ["node02", "node03", "node04", "node01"]
+
+
+def test_a_machine_that_is_held_gets_no_second_name(site: Site) -> None:
+    """Its masters' word on one name once counted for the other: a node that served was taken for dead."""
+    begun = plan(site, shadow=False)
+    desk = working(begun)
+    held = NodeId("node05")
+    desk.state.apply(PutNode(replace(desk.state.nodes[held], life=NodeLife.SERVING, owner=ClusterId("c"))))
+    address = begun.inventory.node("node05").address
+    renamed = f'[node.node06]\naddress = "{address}"\n'
+    site.inventory_file.write_text(INVENTORY.replace("node[01-05]", "node[01-04],node06") + renamed)
+    with pytest.raises(ConfigError, match=rf"node06: has the address of node05 \({address}\), which is serving with c"):
+        reread_plan(begun, desk.engine)
+    desk.state.apply(PutNode(replace(desk.state.nodes[held], life=NodeLife.LOST, owner=None)))
+    reread_plan(begun, desk.engine)
+    listed = plan(site, shadow=False).inventory.nodes
+    assert known_nodes(listed, desk.state) == list(listed)
+
+
+def test_a_pool_that_holds_nodes_keeps_its_name(site: Site) -> None:
+    """A controller once took the ledger over, and all nodes that the MR-clusters held refused it."""
+    begun = plan(site, shadow=False)
+    desk = working(begun)
+    site.inventory_file.write_text(INVENTORY.replace("pool-1", "other"))
+    reread_plan(begun, desk.engine)
+    node = desk.state.nodes[NodeId("node01")]
+    desk.state.apply(PutNode(replace(node, life=NodeLife.SERVING, owner=ClusterId("c"))))
+    with pytest.raises(ConfigError, match=r"pool: is 'other', but the ledger in .*/state is that of 'pool-1'"):
+        reread_plan(begun, desk.engine)
 
 
 def test_the_text_of_a_policy_counts_as_a_change(site: Site) -> None:
