@@ -69,10 +69,6 @@ class UnsavedError(FawkesError):
         }
 
 
-class LacksError(RefusedError):
-    """A saved folder has nothing but files of HDFS, and not all of them: to add the others loses nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class Stake:
     """Data that would be lost with the MR-cluster: an output folder in HDFS, its bytes and files, and if it is saved.
@@ -111,43 +107,29 @@ def verify(hdfs: Hdfs, output: str, target: Path, *, stop: Callable[[], bool] = 
 def compare(
     hdfs: Hdfs, output: str, target: Path, stop: Callable[[], bool], listed: Iterable[HdfsFile]
 ) -> list[Unsaved]:
-    """The files that cannot be compared; RefusedError as for `verify`, LacksError where files are only missing here."""
+    """The files that cannot be compared; RefusedError as for `verify`."""
     unsaved = []
-    missing: list[str] = []
     with saved_folder(target) as folder:
         manifest = _read_manifest(folder)
         files = {file.path.removeprefix(f"{output}/"): file for file in listed}
         for name in sorted(files.keys() | manifest.keys()):
             if stop():
                 raise StoppedError("the comparison was stopped", where=output)
-            if name not in manifest:
-                missing.append(name)
-                continue
             try:
-                why = _difference(hdfs, files.get(name), folder, name, manifest[name])
+                why = _difference(hdfs, files.get(name), folder, name, manifest.get(name))
             except HdfsFailedError as error:
                 if error.unreachable:
                     hdfs.status(output)
                 unsaved.append(Unsaved(f"{output}/{name}", error.what))
                 continue
             if why:
-                raise _refusal(RefusedError, f"{name} {why}", output, target)
-        if missing:
-            strange = any(
-                name not in manifest and not stat.S_ISDIR(of.st_mode) for name, of in _beside_manifest(folder)
-            )
-            why = f"{missing[0]} is in HDFS but was not saved"
-            raise _refusal(RefusedError if strange or unsaved else LacksError, why, output, target)
+                raise RefusedError(
+                    f"{name} {why}",
+                    where=str(target),
+                    hint=f"Move this folder away, or save {output} to another one: it is not overwritten. Then "
+                    "`fawkes retry` of the MR-cluster saves all of it",
+                )
     return unsaved
-
-
-def _refusal(kind: type[RefusedError], what: str, output: str, target: Path) -> RefusedError:
-    hint = f"Move this folder away or save {output} to another one; it is not overwritten"
-    return kind(what, where=str(target), hint=hint)
-
-
-def _beside_manifest(folder: SafeFolder) -> Iterator[tuple[str, os.stat_result]]:
-    return ((name, status) for name, status in folder.below() if name != MANIFEST)
 
 
 def unfinished(hdfs: Hdfs, path: str, is_open: Callable[[str], bool], readers: int = 4) -> list[Unsaved]:
@@ -172,10 +154,12 @@ def unfinished(hdfs: Hdfs, path: str, is_open: Callable[[str], bool], readers: i
         return [row for row in pool.map(look, files) if row is not None]
 
 
-def _difference(hdfs: Hdfs, file: HdfsFile | None, folder: SafeFolder, name: str, sha256: str) -> str:
+def _difference(hdfs: Hdfs, file: HdfsFile | None, folder: SafeFolder, name: str, sha256: str | None) -> str:
     """The reason why a saved file is not the one in HDFS; empty when it is."""
     if file is None:
         return "is no longer in HDFS"
+    if sha256 is None:
+        return "is in HDFS but was not saved"
     try:
         opened = folder.read(name)
     except (OSError, ValueError):
@@ -220,8 +204,8 @@ def _looks_saved(hdfs: Hdfs, output: Output) -> bool:
 
 def _saved_files(folder: SafeFolder) -> Iterator[SourceFile]:
     """The files of a saved folder; a link or anything else that was not saved has no size, as no file of HDFS has."""
-    for name, status in _beside_manifest(folder):
-        if not stat.S_ISDIR(status.st_mode):
+    for name, status in folder.below():
+        if not stat.S_ISDIR(status.st_mode) and name != MANIFEST:
             size = status.st_size if stat.S_ISREG(status.st_mode) else -1
             yield SourceFile(name, size, status.st_mtime_ns // 1_000_000)
 

@@ -27,7 +27,6 @@ from fawkes.live.data.saved import (
     MANIFEST,
     OPEN,
     Digests,
-    LacksError,
     Unsaved,
     UnsavedError,
     compare,
@@ -96,7 +95,7 @@ class SaveOrder:
         """Copy what can be had now, for `run` to find little left. Errors as for `run`, but for single files."""
         listing = self._listing([])
         with self._parent() as parent:
-            if not _is_there(parent, self.target.name, self.target):
+            if not self._is_there(parent, listing):
                 with self._work(parent) as work:
                     self._copy_all(work, listing, [])
 
@@ -109,8 +108,9 @@ class SaveOrder:
         unsaved: list[Unsaved] = []
         listing = self._listing(unsaved)
         with self._parent() as parent:
-            already = _is_there(parent, self.target.name, self.target) and self._is_whole(parent, unsaved)
+            already = self._is_there(parent, listing)
             if already:
+                unsaved += compare(self.hdfs, self.output, self.target, self.stop, self._listed(unsaved))
                 self._check(unsaved)
             else:
                 with self._work(parent) as work:
@@ -118,20 +118,28 @@ class SaveOrder:
         files = [file for file in listing if not file.folder]
         return Saved(len(files), sum(file.size for file in files), already)
 
-    def _is_whole(self, parent: SafeFolder, unsaved: list[Unsaved]) -> bool:
-        """True if what was saved before is all that HDFS has; False if files are to be added, which can begin now.
+    def _is_there(self, parent: SafeFolder, listing: Sequence[HdfsFile]) -> bool:
+        """True if there is a folder with something in it; RefusedError for a link or a file.
 
-        An earlier save may have been of less: of nothing, or before somebody moved data into the output.
+        A save of nothing is nothing, once there are files: it would be in the way of the next save for ever.
         """
-        try:
-            unsaved += compare(self.hdfs, self.output, self.target, self.stop, self._listed(unsaved))
-            return True
-        except LacksError:
-            with self._work(parent) as work:
-                for name, _ in reversed(list(work.below())):
-                    work.remove(name)
-            parent.rename(self.target.name, self._work_name)
+        status = parent.stat(self.target.name)
+        if status is None:
             return False
+        if not stat.S_ISDIR(status.st_mode):
+            raise no_folder(self.target, status)
+        with parent.folder(self.target.name) as folder:
+            nothing = _saved_nothing(folder) and any(not file.folder for file in listing)
+            return not (folder.is_empty() or nothing)
+
+    def _make_way(self, parent: SafeFolder) -> None:
+        """Take away a save of nothing: a folder that has something in it is never replaced."""
+        status = parent.stat(self.target.name)
+        if status is not None and stat.S_ISDIR(status.st_mode):
+            with parent.folder(self.target.name) as folder:
+                if _saved_nothing(folder):
+                    for name, _ in reversed(list(folder.below())):
+                        folder.remove(name)
 
     def _check(self, unsaved: Sequence[Unsaved]) -> None:
         if unsaved:
@@ -191,6 +199,7 @@ class SaveOrder:
         work.sync_all()
         if not work.same_as(parent.stat(self._work_name)):
             raise self._exchanged()
+        self._make_way(parent)
         parent.rename(self._work_name, self.target.name)
         if not work.same_as(parent.stat(self.target.name)):
             raise self._exchanged()
@@ -325,15 +334,11 @@ def _looks(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _is_there(parent: SafeFolder, name: str, target: Path) -> bool:
-    """True if there is a folder with something in it; RefusedError for a link or a file."""
-    status = parent.stat(name)
-    if status is None:
-        return False
-    if not stat.S_ISDIR(status.st_mode):
-        raise no_folder(target, status)
-    with parent.folder(name) as folder:
-        return not folder.is_empty()
+def _saved_nothing(folder: SafeFolder) -> bool:
+    """True if a folder has an empty list of checksums, and no file beside it."""
+    entries = {name: status for name, status in folder.below() if not stat.S_ISDIR(status.st_mode)}
+    manifest = entries.pop(MANIFEST, None)
+    return not entries and manifest is not None and stat.S_ISREG(manifest.st_mode) and manifest.st_size == 0
 
 
 @contextmanager
