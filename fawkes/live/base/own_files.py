@@ -47,11 +47,13 @@ class OwnFiles(Generic[T]):
             return self._known[cluster]
 
     def keep(self, clusters: Collection[ClusterId]) -> None:
-        """Remove what all other MR-clusters had: they are gone, and their ids are never used again."""
+        """Remove what all other MR-clusters had: they are gone, and a later one of their name gets another."""
         kept = {f"{cluster}{self._suffix}" for cluster in clusters}
-        for path in self._folder.glob("*"):
-            if path.name not in kept:
-                path.unlink(missing_ok=True)
+        with self._lock:
+            self._known = {cluster: value for cluster, value in self._known.items() if cluster in clusters}
+            for path in self._folder.glob("*"):
+                if path.name not in kept:
+                    path.unlink(missing_ok=True)
 
     def _bytes(self, cluster: ClusterId) -> bytes:
         """The bytes of the file, which is made whole or not at all; an empty one is made anew."""

@@ -23,10 +23,10 @@ from fawkes.core.clusters.picture import picture
 from fawkes.core.deciding.ruling import BEAT_US, FolderStanding, Ruling
 from fawkes.core.state import backoff
 from fawkes.core.state.state import State
-from fawkes.core.values.decision import Decision
+from fawkes.core.values.decision import Decision, PutCluster
 from fawkes.core.values.effects import CountWork, Reply, Survey
 from fawkes.core.values.events import Event, Reloaded, Requested, Started
-from fawkes.core.values.model import ClusterId, Facts, JobId, NodeLife, NodeState, Plain
+from fawkes.core.values.model import ClusterId, ClusterLife, Facts, JobId, NodeLife, NodeState, Plain
 from fawkes.engine import Engine
 from fawkes.engine.ports import Entry
 from fawkes.live.base import limits
@@ -239,6 +239,11 @@ class Controller:
                 nodes = known_nodes([inventory_node(node.details) for node in event.nodes], state)
                 ground.know(nodes)
                 fleet.know(*ways_to(nodes))
+            gone = {each.state.id for each in decision.changes if isinstance(each, PutCluster) and _is_gone(each)}
+            if gone:
+                # Its jobs knew the key, and the next MR-cluster of the name is somebody else's.
+                for kept in (self._keys, self._kerberos):
+                    kept.keep(set(state.clusters) - gone)
             if not self._plan.shadow:
                 self._hooks.step(state, event, decision)
 
@@ -296,7 +301,7 @@ class Controller:
             now_us=world.mailbox.clock.now_us,
         )
         self._stack.callback(cached.close)
-        keys = DoorKeys(self._plan.site.state_dir / "keys")
+        keys = self._keys = DoorKeys(self._plan.site.state_dir / "keys")
         keys.keep(state.clusters)
         doors = Doors(keys, lambda: cached.jar(DOORS))
         kerberos = self._kerberos = Kerberos(
@@ -524,6 +529,10 @@ class Controller:
             self._problem = error
             if self._world is not None:
                 self._world.stop()
+
+
+def _is_gone(change: PutCluster) -> bool:
+    return change.state.life is ClusterLife.GONE
 
 
 def _over(view: State, cluster: ClusterId, job: JobId, attempt: int) -> bool:

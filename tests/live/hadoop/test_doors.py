@@ -39,9 +39,11 @@ def test_a_key_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> No
 def test_only_the_keys_of_known_mr_clusters_are_kept(tmp_path: Path) -> None:
     keys = DoorKeys(tmp_path / "keys")
     keys.keep({A})
-    keys.of(A), keys.of(B)
+    first, gone = keys.of(A), keys.of(B)
     keys.keep({A})
     assert [path.name for path in (tmp_path / "keys").iterdir()] == ["a"]
+    assert keys.of(A) == first
+    assert keys.of(B) != gone
 
 
 def test_a_key_that_was_not_written_to_its_end_is_made_anew(tmp_path: Path) -> None:
