@@ -149,6 +149,8 @@ class Objective:
         self._catalog = Catalog(site=folder.root)
         self._read = partial(plan_named, folder, self._catalog, scenario, seed)
         self._policies = policies_named(self._catalog, policy)
+        if len(self._policies) > 1:
+            raise UserError("an objective is of one policy", hint="Make one for each, or use fawkes.sweep")
         grid = grid_of(
             self._read, self._catalog, self._policies, {"": {}}, replays=replays, spread_us=spread_of(spread)
         )

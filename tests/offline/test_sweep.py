@@ -159,6 +159,8 @@ def objective(**more: Any) -> fawkes.Objective:
         (lambda: objective(of="sdr")({"tau": 1}), "sdr is not known in 1 of 1 runs of"),
         (lambda: objective(replays=0), "replays is 0"),
         (lambda: objective(seed="1"), "seed is '1'"),
+        (lambda: objective(policy=["TD", "EQ"]), "an objective is of one policy"),
+        (lambda: objective()({"tau": None}), "tau: has no value. Leave the key out"),
         (lambda: objective().result(), "the objective has not been called yet"),
         (lambda: objective()({"policy": "EQ"}), "policy: would set the weighting policy"),
         (lambda: fawkes.sweep(SCENARIO, {"policy": ["TD", "EQ"]}), "policy: would set the weighting policy"),

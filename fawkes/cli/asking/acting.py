@@ -191,7 +191,7 @@ def _whose(row: Mapping[str, Any]) -> str:
 def fate(row: Mapping[str, Any], discard: bool) -> str:
     """The fate of one folder of an MR-cluster in a release; ``save_to`` is empty for one that nobody declared."""
     if row["saved"]:
-        return f"is saved in {row['save_to']}"
+        return f"is saved in {row['save_to']}" if row["files"] != 0 else "has no files"
     if not row["save_to"]:
         return _fate_of_undeclared(row, discard)
     return "WILL BE LOST" if discard else f"will be saved to {row['save_to']} before any node is released"

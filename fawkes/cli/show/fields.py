@@ -162,7 +162,9 @@ _ALL: Final = (
     Field("slowdown", "slowdown", "Response time / reference time of a job that succeeded.", RATIO),
     # nodes and shares of an MR-cluster
     Field("nodes", "nodes", "How many nodes the MR-cluster holds.", COUNT),
-    Field("target", "target", "How many nodes it should hold, by the latest tick.", COUNT),
+    Field(
+        "target", "target", "Nodes that it should hold, by the latest tick that moved some, or the tick shown.", COUNT
+    ),
     Field("core", "core", "Its core nodes in service.", COUNT),
     Field("transient_core", "tr-core", "Its transient-core nodes in service.", SOME),
     Field("transient", "transient", "Its transient nodes in service.", SOME),

@@ -39,7 +39,9 @@ def divided(changes: Changes) -> Divided:
     ConfigError when a key begins with a table that neither has.
     """
     settings = keys_of(SettingsFile)
-    for key in changes:
+    for key, value in changes.items():
+        if value is None:
+            raise ConfigError("has no value", file="--set", key=key, hint="Leave the key out for its usual value")
         name, dot, _ = key.partition(".")
         if dot and name not in (*settings, *TABLES, CLUSTER):
             hint = did_you_mean(name, (*TABLES, CLUSTER, *_SETTINGS_TABLES), kind="tables")

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from fawkes.base.errors import UserError
+from fawkes.cli.asking.acting import fate
 from fawkes.cli.asking.client import Client, SilentError
 from fawkes.cli.main import cli
 from fawkes.config.site.site import Site
@@ -511,3 +512,8 @@ def test_cancel_goes_on_after_one_that_cannot_be(run: Run, loaded: World) -> Non
     assert result.exit_code == 4
     assert "1 ok, 2 failed" in result.stderr
     assert [event.job for event in loaded.events] == ["j-2"]
+
+
+def test_an_output_without_files_is_not_said_to_be_saved() -> None:
+    row = {"saved": True, "save_to": "/save/a", "files": 0, "bytes": 0}
+    assert [fate({**row, "files": files}, False) for files in (0, 2)] == ["has no files", "is saved in /save/a"]
