@@ -7,6 +7,7 @@ between. New files never reuse an old one, which could be a hard link to somebod
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 #: a pipe in the place of a file must not hold its reader for ever
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+#: what file systems without hard links say
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
 class SafeFolder:
@@ -135,6 +138,22 @@ class SafeFolder:
     def rename(self, name: str, to: str) -> None:
         """Give an entry of this very folder another name; a link or a folder with something in it is not replaced."""
         os.rename(name, to, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+
+    def take(self, name: str, source: SafeFolder) -> None:
+        """Put a file of another folder of the same file system here; FileExistsError when its name is taken."""
+        with source._to(name) as (below, last), self._to(name) as (above, _):
+            try:
+                os.link(last, last, src_dir_fd=below, dst_dir_fd=above, follow_symlinks=False)
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+                if self.stat(name) is not None:
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name) from None
+                os.rename(last, last, src_dir_fd=below, dst_dir_fd=above)
+
+    def replace(self, name: str, source: SafeFolder) -> None:
+        """Put an entry of another folder of the same file system in the place of the one with its name here."""
+        os.replace(name, name, src_dir_fd=source._descriptor, dst_dir_fd=self._descriptor)
 
     def same_as(self, other: os.stat_result | None) -> bool:
         """True if that is this folder."""

@@ -105,9 +105,17 @@ def verify(hdfs: Hdfs, output: str, target: Path, *, stop: Callable[[], bool] = 
 
 
 def compare(
-    hdfs: Hdfs, output: str, target: Path, stop: Callable[[], bool], listed: Iterable[HdfsFile]
+    hdfs: Hdfs,
+    output: str,
+    target: Path,
+    stop: Callable[[], bool],
+    listed: Iterable[HdfsFile],
+    lacking: list[str] | None = None,
 ) -> list[Unsaved]:
-    """The files that cannot be compared; RefusedError as for `verify`."""
+    """The files that cannot be compared; RefusedError as for `verify`.
+
+    ``lacking`` gets the names of files in HDFS that the list of the saved folder lacks; without it they are refused.
+    """
     unsaved = []
     with saved_folder(target) as folder:
         manifest = _read_manifest(folder)
@@ -115,6 +123,9 @@ def compare(
         for name in sorted(files.keys() | manifest.keys()):
             if stop():
                 raise StoppedError("the comparison was stopped", where=output)
+            if lacking is not None and name not in manifest:
+                lacking.append(name)
+                continue
             try:
                 why = _difference(hdfs, files.get(name), folder, name, manifest.get(name))
             except HdfsFailedError as error:
@@ -123,13 +134,14 @@ def compare(
                 unsaved.append(Unsaved(f"{output}/{name}", error.what))
                 continue
             if why:
-                raise RefusedError(
-                    f"{name} {why}",
-                    where=str(target),
-                    hint=f"Move this folder away, or save {output} to another one: it is not overwritten. Then "
-                    "`fawkes retry` of the MR-cluster saves all of it",
-                )
+                raise other_data(f"{name} {why}", output, target)
     return unsaved
+
+
+def other_data(what: str, output: str, target: Path) -> RefusedError:
+    """The refusal of a folder that has something else than HDFS."""
+    hint = f"Move this folder away, or save {output} to another one: it is not overwritten. Then `fawkes retry` of the "
+    return RefusedError(what, where=str(target), hint=f"{hint}MR-cluster saves all of it")
 
 
 def unfinished(hdfs: Hdfs, path: str, is_open: Callable[[str], bool], readers: int = 4) -> list[Unsaved]:

@@ -2,7 +2,8 @@
 
 A saved folder appears under its name in one step, whole, with a ``MANIFEST.sha256`` that ``sha256sum -c`` understands.
 Each file is compared with HDFS's own checksum, computed from the bytes that were written here (`live.crc`). Data that
-is there already is never overwritten: the same data is done, other data is refused by the name of the first file.
+is there already is never overwritten: the same data is done, files that HDFS has beside it are added, and other data is
+refused by the name of the first file.
 A file that cannot be had keeps no other one from being saved. No link is followed here: see `live.safe_folder`.
 """
 
@@ -12,7 +13,7 @@ import errno
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ from fawkes.live.data.saved import (
     manifest_line,
     no_folder,
     on_disk,
+    other_data,
     pieces_of,
 )
 from fawkes.live.wire.crc import ChecksumKind, kind_of
@@ -95,7 +97,7 @@ class SaveOrder:
         """Copy what can be had now, for `run` to find little left. Errors as for `run`, but for single files."""
         listing = self._listing([])
         with self._parent() as parent:
-            if not self._is_there(parent, listing):
+            if not _is_there(parent, self.target.name, self.target):
                 with self._work(parent) as work:
                     self._copy_all(work, listing, [])
 
@@ -108,38 +110,19 @@ class SaveOrder:
         unsaved: list[Unsaved] = []
         listing = self._listing(unsaved)
         with self._parent() as parent:
-            already = self._is_there(parent, listing)
+            already = _is_there(parent, self.target.name, self.target)
             if already:
-                unsaved += compare(self.hdfs, self.output, self.target, self.stop, self._listed(unsaved))
+                lacking: list[str] = []
+                unsaved += compare(self.hdfs, self.output, self.target, self.stop, self._listed(unsaved), lacking)
                 self._check(unsaved)
+                if lacking:
+                    self._add(parent, listing, frozenset(lacking), unsaved)
+                    already = False
             else:
                 with self._work(parent) as work:
                     self._write(parent, work, listing, unsaved)
         files = [file for file in listing if not file.folder]
         return Saved(len(files), sum(file.size for file in files), already)
-
-    def _is_there(self, parent: SafeFolder, listing: Sequence[HdfsFile]) -> bool:
-        """True if there is a folder with something in it; RefusedError for a link or a file.
-
-        A save of nothing is nothing, once there are files: it would be in the way of the next save for ever.
-        """
-        status = parent.stat(self.target.name)
-        if status is None:
-            return False
-        if not stat.S_ISDIR(status.st_mode):
-            raise no_folder(self.target, status)
-        with parent.folder(self.target.name) as folder:
-            nothing = _saved_nothing(folder) and any(not file.folder for file in listing)
-            return not (folder.is_empty() or nothing)
-
-    def _make_way(self, parent: SafeFolder) -> None:
-        """Take away a save of nothing: a folder that has something in it is never replaced."""
-        status = parent.stat(self.target.name)
-        if status is not None and stat.S_ISDIR(status.st_mode):
-            with parent.folder(self.target.name) as folder:
-                if _saved_nothing(folder):
-                    for name, _ in reversed(list(folder.below())):
-                        folder.remove(name)
 
     def _check(self, unsaved: Sequence[Unsaved]) -> None:
         if unsaved:
@@ -192,18 +175,67 @@ class SaveOrder:
             out.write("".join(sorted(lines)).encode())
             flush(out)
         self._check(unsaved)
-        if self._listing(unsaved) != listing or unsaved:
-            raise FawkesError(
-                "changed while it was saved", where=self.output, hint="Save it again when nothing writes to it"
-            )
+        self._check_unchanged(listing, unsaved)
         work.sync_all()
         if not work.same_as(parent.stat(self._work_name)):
             raise self._exchanged()
-        self._make_way(parent)
         parent.rename(self._work_name, self.target.name)
         if not work.same_as(parent.stat(self.target.name)):
             raise self._exchanged()
         parent.sync()
+
+    def _check_unchanged(self, listing: list[HdfsFile], unsaved: list[Unsaved]) -> None:
+        if self._listing(unsaved) != listing or unsaved:
+            raise FawkesError(
+                "changed while it was saved", where=self.output, hint="Save it again when nothing writes to it"
+            )
+
+    def _add(
+        self, parent: SafeFolder, listing: list[HdfsFile], lacking: Collection[str], unsaved: list[Unsaved]
+    ) -> None:
+        """Add files to what was saved before, of which HDFS has all as it is here: before, HDFS may have had less.
+
+        Nothing that lies there is touched but the list, which is replaced at the end: a try that is cut short leaves
+        what was saved as it was, with files that the next try finds to be right.
+        """
+        more = [file for file in listing if file.folder or self._name(file) in lacking]
+        with self._work(parent) as work, parent.folder(self.target.name) as folder:
+            digests = self._copy_all(work, more, unsaved)
+            self._check(unsaved)
+            self._check_unchanged(listing, unsaved)
+            for file in more:
+                name = self._name(file)
+                if file.folder:
+                    folder.make(name)
+                elif not self._put(folder, name, work, digests[name]):
+                    raise other_data(f"{name} lies there, and is not what HDFS has", self.output, self.target)
+            opened = folder.read(MANIFEST)
+            if opened is None:
+                raise self._exchanged()
+            with opened as before, work.create(MANIFEST) as out:
+                lines = [manifest_line(name, digest.sha256).encode() for name, digest in digests.items()]
+                out.writelines(sorted([*before, *lines]))
+                flush(out)
+            folder.sync_all()
+            if not folder.same_as(parent.stat(self.target.name)):
+                raise self._exchanged()
+            folder.replace(MANIFEST, work)
+            folder.sync()
+            self._clear(work, [])
+        parent.remove(self._work_name)
+        parent.sync()
+
+    def _put(self, folder: SafeFolder, name: str, work: SafeFolder, digests: Digests) -> bool:
+        """Put a file into a saved folder; False if another one of that name lies there."""
+        try:
+            folder.take(name, work)
+            return True
+        except FileExistsError:
+            opened = folder.read(name)
+        if opened is None:
+            return False
+        with opened:
+            return digests_of(pieces_of(opened), ChecksumKind(None), lambda piece: None).sha256 == digests.sha256
 
     def _exchanged(self) -> FawkesError:
         hint = "Somebody else writes there; save to a folder that only you may write"
@@ -334,11 +366,15 @@ def _looks(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _saved_nothing(folder: SafeFolder) -> bool:
-    """True if a folder has an empty list of checksums, and no file beside it."""
-    entries = {name: status for name, status in folder.below() if not stat.S_ISDIR(status.st_mode)}
-    manifest = entries.pop(MANIFEST, None)
-    return not entries and manifest is not None and stat.S_ISREG(manifest.st_mode) and manifest.st_size == 0
+def _is_there(parent: SafeFolder, name: str, target: Path) -> bool:
+    """True if there is a folder with something in it; RefusedError for a link or a file."""
+    status = parent.stat(name)
+    if status is None:
+        return False
+    if not stat.S_ISDIR(status.st_mode):
+        raise no_folder(target, status)
+    with parent.folder(name) as folder:
+        return not folder.is_empty()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -79,8 +80,9 @@ def grow_in_hdfs(server: FakeHdfs, target: Path) -> None:
     server.put("/out/wc/part-r-00001", b"?" * 101)
 
 
-def add_in_hdfs(server: FakeHdfs, target: Path) -> None:
+def add_on_both(server: FakeHdfs, target: Path) -> None:
     server.put("/out/wc/part-r-00002", b"?")
+    (target / "part-r-00002").write_bytes(b"!")
 
 
 def remove_in_hdfs(server: FakeHdfs, target: Path) -> None:
@@ -101,7 +103,7 @@ def remove_here(server: FakeHdfs, target: Path) -> None:
     [
         (change_in_hdfs, "part-r-00001 differs from the file in HDFS"),
         (grow_in_hdfs, "part-r-00001 has 100 bytes here, but 101 in HDFS"),
-        (add_in_hdfs, "part-r-00002 is in HDFS but was not saved"),
+        (add_on_both, "part-r-00002 lies there, and is not what HDFS has"),
         (remove_in_hdfs, "part-r-00001 is no longer in HDFS"),
         (change_here, "part-r-00001 was changed after MANIFEST.sha256 was written"),
         (remove_here, "part-r-00001 is listed in MANIFEST.sha256 but is missing"),
@@ -119,6 +121,44 @@ def test_other_data_is_not_overwritten_and_the_first_difference_named(
     assert contents(target) == before
 
 
+def test_what_came_after_a_save_is_added_to_it(server: FakeHdfs, target: Path) -> None:
+    """A release once waited for ever: its own save lay there from before somebody moved data into the output."""
+    save(server, target)
+    (target / "notes.txt").write_text("mine")
+    before = {path: path.stat().st_ino for path in target.rglob("*") if path.name != MANIFEST}
+    server.put("/out/wc/later/part-r-00000", b"late")
+    assert not save(server, target).already
+    check(server, target)
+    assert subprocess.run(["sha256sum", "--quiet", "-c", MANIFEST], cwd=target, check=False).returncode == 0
+    assert (target / "later/part-r-00000").read_bytes() == b"late"
+    assert {path: path.stat().st_ino for path in before} == before
+    assert not working(target).exists()
+    assert save(server, target).already
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_an_addition_that_is_cut_short_goes_on(
+    server: FakeHdfs, target: Path, links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_link(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_link)
+    save(server, target)
+    server.put("/out/wc/part-r-00007", b"7" * 3_000_000)
+    server.put("/out/wc/part-r-00008", b"eight")
+    ends = StopAfter(6)
+    with pytest.raises(StoppedError):
+        save(server, target, progress=ends.progress, stop=ends.stop)
+    assert not {"part-r-00007", "part-r-00008"} & contents(target).keys()
+    # As if it had been cut short between the files and their list.
+    (target / "part-r-00008").write_bytes(b"eight")
+    save(server, target)
+    check(server, target)
+    assert not working(target).exists()
+
+
 def test_an_empty_save_is_in_nobodys_way(server: FakeHdfs, target: Path) -> None:
     """A release once waited for somebody to move a folder in which nothing had been saved."""
     server.make_folder("/out/none")
@@ -127,16 +167,6 @@ def test_an_empty_save_is_in_nobodys_way(server: FakeHdfs, target: Path) -> None
     assert not save(server, target).already
     check(server, target)
     assert save(server, target).already
-
-
-def test_a_file_beside_an_empty_save_stays(server: FakeHdfs, target: Path) -> None:
-    server.make_folder("/out/none")
-    save(server, target, output="/out/none")
-    (target / "thesis.txt").write_text("mine")
-    with pytest.raises(RefusedError, match="is in HDFS but was not saved"):
-        save(server, target)
-    assert contents(target) == {"thesis.txt": b"mine"}
-    assert (target / MANIFEST).read_bytes() == b""
 
 
 def test_one_changed_bit_on_the_disk_is_found(server: FakeHdfs, target: Path) -> None:
@@ -412,7 +442,7 @@ def test_what_would_be_lost(server: FakeHdfs, target: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "change", [change_in_hdfs, grow_in_hdfs, add_in_hdfs, remove_in_hdfs, change_here, remove_here]
+    "change", [change_in_hdfs, grow_in_hdfs, add_on_both, remove_in_hdfs, change_here, remove_here]
 )
 def test_what_was_saved_before_the_last_change_is_at_stake(server: FakeHdfs, target: Path, change: Any) -> None:
     save(server, target)
