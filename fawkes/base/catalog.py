@@ -105,12 +105,20 @@ class Catalog:
                     by_name[key] = CatalogFile(kind, first.name, first.path, first.origin, (*first.hides, path))
         return tuple(by_name[key] for key in sorted(by_name))
 
-    def find(self, kind: Kind, name: str, *, base: Path | None = None, file: str = "", key: str = "") -> CatalogFile:
+    def find(
+        self, kind: Kind, name: str | os.PathLike[str], *, base: Path | None = None, file: str = "", key: str = ""
+    ) -> CatalogFile:
         """The one of that name or at that path (relative to ``base``, by default the current folder).
 
         When there is none: ConfigError with ``file`` and ``key`` if these say where the name stands, else
         UserError; both list what there is.
         """
+        try:
+            name = os.fspath(name)
+        except TypeError:
+            raise _error(
+                f"{name!r} names no {_singular(kind)}", file, key, "Give a name, or the path of a file"
+            ) from None
         if "/" in name or name.endswith(_SUFFIX[kind]):
             return self._given(kind, name, base or Path(), file, key)
         by_name = {known.name.casefold(): known for known in self.all(kind)}

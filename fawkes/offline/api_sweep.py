@@ -73,7 +73,7 @@ def _with_keys(frame: pd.DataFrame, rows: Sequence[Row], variants: Mapping[str, 
 
 def sweep(
     scenario: str | os.PathLike[str],
-    settings: Settings | Iterable[Settings],
+    settings: Settings | Iterable[Settings] | pd.DataFrame,
     policies: Sequence[str] = ("TD",),
     *,
     replays: int = 1,
@@ -88,8 +88,9 @@ def sweep(
     """Run a scenario under each policy and each of many settings, on the same perturbed workloads.
 
     ``settings`` are keys with lists of values, of which every combination is run, or the combinations themselves:
-    ``[{"tau": 5, "period": "30s"}, {"tau": 7}]``. All else is as in `fawkes.compare`, which goes on in the same
-    folder. FawkesError as of `fawkes compare`, before the first run where a key or a value is wrong.
+    ``[{"tau": 5, "period": "30s"}, {"tau": 7}]``, or a frame with a row for each. All else is as in `fawkes.compare`,
+    which goes on in the same folder. FawkesError as of `fawkes compare`, before the first run where a key or a value is
+    wrong.
     """
     replays, seed = replays_of(replays), seed_of(seed)
     folder = Site(Path(site))
@@ -101,9 +102,10 @@ def sweep(
     return Sweep(grid.name, finished(grid, processes, dask, out, progress), variants, plans({}).notes)
 
 
-def _variants(settings: Settings | Iterable[Settings], catalog: Catalog) -> dict[str, Settings]:
+def _variants(settings: Settings | Iterable[Settings] | pd.DataFrame, catalog: Catalog) -> dict[str, Settings]:
     variants: dict[str, Settings] = {}
-    for point in [settings] if isinstance(settings, Mapping) else settings:
+    points: Any = settings.to_dict("records") if isinstance(settings, pd.DataFrame) else settings
+    for point in [points] if isinstance(points, Mapping) else points:
         variants |= variants_of({key: _plain(value) for key, value in point.items()}, catalog)
     if not variants:
         raise UserError("a sweep without settings", hint='Give keys with values, such as {"tau": [5, 10, 20]}')

@@ -45,6 +45,13 @@ def test_a_sweep_has_the_rows_of_a_comparison_and_the_command_goes_on_in_its_fol
 
 
 @pytest.mark.slow
+def test_a_frame_has_a_combination_in_each_row(tmp_path: Path) -> None:
+    points = pd.DataFrame({"tau": [5, 20], "period": ["30s", "60s"]})
+    swept = fawkes.sweep(SCENARIO, points, ["EQ"], out=tmp_path)
+    assert swept.runs[["tau", "period"]].to_numpy().tolist() == points.to_numpy().tolist()
+
+
+@pytest.mark.slow
 def test_moves_are_those_of_the_run() -> None:
     swept = fawkes.sweep(SCENARIO, [{"tau": 20}], replays=1, spread="0s")
     (row,) = swept.runs.to_dict("records")
