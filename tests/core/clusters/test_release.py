@@ -85,7 +85,7 @@ def test_its_jobs_forbid_it_unless_it_is_forced_and_end_with_the_reason() -> Non
     ]
     assert not desk.state.jobs
     desk.submit("a", 3)
-    assert desk.refusal() == "no-such-cluster"
+    assert desk.refusal() == "takes-no-jobs"
 
 
 def test_between_two_tries_it_is_not_tried_again() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fawkes.base.errors import UserError
 from fawkes.report.pictures.style import rendered
 from fawkes.workload.formats.formats import read_workload
 from fawkes.workload.looking.pictures import workload_picture
@@ -78,7 +79,7 @@ def test_a_picture_shows_what_is_known() -> None:
         assert figure.get_suptitle().startswith(f"{name}: ")
     picture = workload_picture(Trace(source="", jobs=(TraceJob(id="a", submit_us=5 * S),)))
     assert picture.get_suptitle() == "1 job"
-    with pytest.raises(ValueError, match="without jobs"):
+    with pytest.raises(UserError, match="without jobs"):
         workload_picture(Trace(source="", jobs=()))
 
 
