@@ -38,15 +38,20 @@ class Story:
         self.asked: list[CountWork] = []
         self.dropped: set[JobId] = set()
         self.before: dict[JobId, JobState] = {}
+        self.looked = len(list(self.desk.store.entries()))
 
     def act(self, draw: st.DrawFn) -> None:
         """Something happens, and everything still holds."""
         kinds = (self.submit, self.submit, self.read, self.see, self.see, self.work, self.cancel, self.wait)
-        self.before = dict(self.desk.state.jobs)
-        steps = len(list(self.desk.store.entries()))
         draw(st.sampled_from(kinds))(draw)
-        for entry in list(self.desk.store.entries())[steps:]:
+        self.look()
+
+    def look(self) -> None:
+        """All that was decided since the last look holds."""
+        for entry in list(self.desk.store.entries())[self.looked :]:
             self._hold(entry.decision.changes, entry.decision.effects)
+        self.looked = len(list(self.desk.store.entries()))
+        self.before = dict(self.desk.state.jobs)
 
     def submit(self, draw: st.DrawFn) -> None:
         """Somebody hands in a job."""
@@ -57,9 +62,11 @@ class Story:
 
     def read(self, draw: st.DrawFn) -> None:
         """A reading, perhaps of other nodes than before, or of an unknown number."""
+        self.desk.wait(1)
+        # A deadline may be over by now: what follows from it goes by the reading before.
+        self.look()
         self.slots = draw(st.sampled_from((16, 16, 16, 4, 0, None)))
         self.master = draw(st.sampled_from((0, 1)))
-        self.desk.wait(1)
         self.desk.sample(a={"slots_total": self.slots, "master_slots": self.master, "jobs_running": 1})
 
     def see(self, draw: st.DrawFn) -> None:
