@@ -116,9 +116,8 @@ class Catalog:
         try:
             name = os.fspath(name)
         except TypeError:
-            raise _error(
-                f"{name!r} names no {_singular(kind)}", file, key, "Give a name, or the path of a file"
-            ) from None
+            what = f"{name!r} is not the name of a {_singular(kind)}"
+            raise _error(what, file, key, "Give a name, or the path of a file") from None
         if "/" in name or name.endswith(_SUFFIX[kind]):
             return self._given(kind, name, base or Path(), file, key)
         by_name = {known.name.casefold(): known for known in self.all(kind)}

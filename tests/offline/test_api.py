@@ -76,8 +76,8 @@ def test_alternatives_are_combined_and_nothing_is_kept_without_a_folder(
         (lambda: fawkes.simulate("nosuch"), "there is no workload 'nosuch'. Known: "),
         (lambda: fawkes.simulate(SCENARIO, settings={"taau": 1}), "unknown key 'taau'. Did you mean 'tau'?"),
         (lambda: fawkes.simulate(SCENARIO, policy="XX"), "there is no policy 'XX'"),
-        (lambda: fawkes.simulate(SCENARIO, policy=5), "5 names no policy"),  # type: ignore[arg-type]
-        (lambda: fawkes.simulate(SCENARIO, settings={5: 3}), "5 is no key"),  # type: ignore[dict-item]
+        (lambda: fawkes.simulate(SCENARIO, policy=5), "5 is not the name of a policy"),  # type: ignore[arg-type]
+        (lambda: fawkes.simulate(SCENARIO, settings={5: 3}), "5 is not a key"),  # type: ignore[dict-item]
         (lambda: fawkes.compare(SCENARIO, ["TD", "td"]), "the policy 'TD' is named twice"),
         (lambda: fawkes.compare(SCENARIO, settings={"tau": [1, 1]}), "tau has a value twice"),
         (lambda: fawkes.compare(SCENARIO, settings={"tau": []}), "tau has no value"),

@@ -211,7 +211,7 @@ def _tell(
         say("")
         say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")
         if any(row["failed_jobs"] for row in rows):
-            say("slowdowns are of jobs that succeeded; a policy under which others fail has another mean (`failed`)")
+            say("slowdowns are of jobs that succeeded: rows that differ in `failed` are means of different jobs")
         replays = max((row["replays"] for row in table), default=0)
         if least_p(replays) >= SIGNIFICANT:
             say(

@@ -41,7 +41,7 @@ def divided(changes: Changes) -> Divided:
     settings = keys_of(SettingsFile)
     for key, value in changes.items():
         if not isinstance(key, str):
-            raise ConfigError(f"{key!r} is no key", file="--set", hint=HINT)
+            raise ConfigError(f"{key!r} is not a key", file="--set", hint=HINT)
         if value is None:
             raise ConfigError("has no value", file="--set", key=key, hint="Leave the key out for its usual value")
         name, dot, _ = key.partition(".")
