@@ -73,6 +73,7 @@ def test_alternatives_are_combined_and_nothing_is_kept_without_a_folder(
 @pytest.mark.parametrize(
     ("call", "says"),
     [
+        (lambda: fawkes.simulate(SCENARIO, site="/nowhere"), "/nowhere: there is no such folder"),
         (lambda: fawkes.simulate("nosuch"), "there is no workload 'nosuch'. Known: "),
         (lambda: fawkes.simulate(SCENARIO, settings={"taau": 1}), "unknown key 'taau'. Did you mean 'tau'?"),
         (lambda: fawkes.simulate(SCENARIO, policy="XX"), "there is no policy 'XX'"),

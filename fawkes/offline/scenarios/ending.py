@@ -36,6 +36,7 @@ _AT_WORK = frozenset({JobLife.STARTING, JobLife.RUNNING, JobLife.CANCELLING})
 _ON_THE_WAY = frozenset(
     {ClusterLife.ADMITTED, ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLife.SAVING, ClusterLife.RETIRING}
 )
+_NEEDS_NODES = frozenset({ClusterLife.WAITING, ClusterLife.DEPLOYING})
 
 
 class RunPatience:
@@ -131,7 +132,9 @@ def refuse_failed_admission(decision: Decision, policy: events.PolicyText | None
             raise _no_answer(what, policy, str(reason.facts["failed"]), _VERDICTS)
 
 
-def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[str], view: State) -> FawkesError:
+def never_ends(
+    name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[str], view: State, losses: Sequence[Loss] = ()
+) -> FawkesError:
     """The error that names the jobs that have not ended and what each of them waits for."""
     open_ = set(left)
     # An MR-cluster may have the name of a job.
@@ -139,6 +142,9 @@ def never_ends(name: str, now_us: int, wishes: Sequence[Wish], left: Sequence[st
     reasons = [_reason(wish, open_, view) for wish in jobs]
     more = f", and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     hint = "Give the pool more nodes than all minimums together, or a longer limit if the run was only slow"
+    away = [loss.node for loss in losses if loss.node and loss.back_us is None]
+    if away and any(cluster.life in _NEEDS_NODES for cluster in view.clusters.values()):
+        hint = f"Lost by a [[fault]]: {', '.join(away[:_NAMED])}. Give it a time `back`, or the pool more nodes"
     if reasons and all(reason.endswith(_ITS_TIME) for reason in reasons):
         hint = "Give the run a longer `limit`, or perturb its arrivals less (--spread)"
     if wide := next(filter(None, (_too_wide(view, view.jobs.get(JobId(name))) for name in left)), None):

@@ -69,8 +69,11 @@ def plan_named(
 ) -> Plan:
     """The plan of a workload of the paper by its name, else of a file or a bundled workload.
 
-    ``changes`` are keys of the scenario with other values (`fawkes.config.workloads.changes`).
+    ``changes`` are keys of the scenario with other values (`fawkes.config.workloads.changes`). UserError without the
+    folder of the site.
     """
+    if not site.root.is_dir():
+        raise UserError("there is no such folder", where=str(site.root), hint="Name the folder of a site, or none")
     name = os.fspath(scenario)
     if name.upper() in NAMES:
         return paper_plan(name.upper(), seed, changes)

@@ -207,7 +207,7 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
             # What is decided once all is quiet belongs to the run as well: nodes that come home, MR-clusters that go.
             world.until_us = min(scenario.limit_us, world.now_us + 3 * scenario.settings.period_us)
     if users.waits:
-        raise never_ends(scenario.place, world.now_us, scenario.wishes, users.waiting, engine.view)
+        raise never_ends(scenario.place, world.now_us, scenario.wishes, users.waiting, engine.view, scenario.losses)
     if tasks is not None:
         tasks += world.task_events()
 

@@ -15,7 +15,7 @@ from fawkes.offline.outcomes.outcome import Outcome, outcome_of
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.sim.events.steps import Loss
 from fawkes.sim.hadoop.model import TaskEvent
-from tests.offline.support import demand, jobs, plan, ready
+from tests.offline.support import demand, jobs, limited, plan, ready
 
 #: the preset `paper` with its patience: silent for 30 s, then waited for
 PATIENT = {"preset": "paper", "period": "20s", "idle_time": "never"}
@@ -115,6 +115,13 @@ def test_without_another_core_node_the_run_never_ends_and_says_what_to_change() 
     with pytest.raises(DeadlineError) as caught:
         outcome(lost(), min_nodes=1)
     assert "another core node" in caught.value.hint
+
+
+def test_a_run_that_waits_for_a_lost_node_names_it() -> None:
+    gone = Loss(NodeId("node01"), at_us=0)
+    with pytest.raises(DeadlineError) as caught:
+        simulate(limited(ready(plan(demand("a", 3, come=jobs("a", 1)), nodes=3, losses=(gone,))), 7200))
+    assert caught.value.hint.startswith("Lost by a [[fault]]: node01. Give it a time `back`")
 
 
 def test_figures_of_runs_without_losses_are_as_before() -> None:
