@@ -15,8 +15,8 @@ _SPARE = 1.02
 _SHELLS = 3
 #: a disk with less than this share free, or less than so many bytes, is full
 _FULL_SHARE, _FULL_BYTES = 0.01, 10_000_000
-#: HDFS keeps this free of each disk and wants room for a block beside it (round-robin volume choosing, 128 MB)
-_LEAST_BYTES = 2**30 + 2**27
+LEAST_BYTES = 2**30 + 2**27
+"""Free bytes that HDFS with its default settings wants of a disk: 1 GiB (volume choosing) and room for a block."""
 #: more of a disk may be promised than df shows, for it counts in other ways
 _TOLERANCE = 1.1
 #: a job alone takes hundreds of files
@@ -55,7 +55,7 @@ def disk_is_full(free_bytes: int, total_bytes: int) -> bool:
 
 def disk_takes_no_block(free_bytes: int) -> bool:
     """True if HDFS with its default settings would not store a block on a disk."""
-    return free_bytes < _LEAST_BYTES
+    return free_bytes < LEAST_BYTES
 
 
 def disk_is_smaller(free_bytes: int, promised_bytes: int) -> bool:

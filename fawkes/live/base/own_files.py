@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -12,6 +13,7 @@ from fawkes.core.values.model import ClusterId
 from fawkes.store.private import private_folder, write_private
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
 class OwnFiles(Generic[T]):
@@ -47,13 +49,19 @@ class OwnFiles(Generic[T]):
             return self._known[cluster]
 
     def keep(self, clusters: Collection[ClusterId]) -> None:
-        """Remove what all other MR-clusters had: they are gone, and a later one of their name gets another."""
+        """Remove what all other MR-clusters had: they are gone, and a later one of their name gets another.
+
+        A file that cannot be removed is logged: the loop calls this, and it must go on.
+        """
         kept = {f"{cluster}{self._suffix}" for cluster in clusters}
         with self._lock:
             self._known = {cluster: value for cluster, value in self._known.items() if cluster in clusters}
             for path in self._folder.glob("*"):
                 if path.name not in kept:
-                    path.unlink(missing_ok=True)
+                    try:
+                        path.unlink(missing_ok=True)
+                    except OSError as error:
+                        _log.warning("%s: the %s of an MR-cluster that is gone stays: %s", path, self._what, error)
 
     def _bytes(self, cluster: ClusterId) -> bytes:
         """The bytes of the file, which is made whole or not at all; an empty one is made anew."""

@@ -193,10 +193,10 @@ class SaveOrder:
     def _add(
         self, parent: SafeFolder, listing: list[HdfsFile], lacking: Collection[str], unsaved: list[Unsaved]
     ) -> None:
-        """Add files to what was saved before, of which HDFS has all as it is here: before, HDFS may have had less.
+        """Add the ``lacking`` files to an earlier save. HDFS has all of that save unchanged, and more by now.
 
-        Nothing that lies there is touched but the list, which is replaced at the end: a try that is cut short leaves
-        what was saved as it was, with files that the next try finds to be right.
+        Of what lies there only the list is replaced, at the end. A try that is cut short leaves the earlier save as it
+        was, beside files that the next try finds to be right.
         """
         more = [file for file in listing if file.folder or self._name(file) in lacking]
         with self._work(parent) as work, parent.folder(self.target.name) as folder:

@@ -345,7 +345,7 @@ def _disk(seen: HostSeen, pool: str) -> Iterator[Problem]:
     elif free is not None and seen.node.may_core and fit.disk_takes_no_block(free) and not _serves(seen, pool):
         yield Problem(
             "disk",
-            f"{folder} has {show_bytes(free)} free, and HDFS stores no block where less than 1.2 GB are",
+            f"{folder} has {show_bytes(free)} free, and HDFS stores nothing on less than {show_bytes(fit.LEAST_BYTES)}",
             "Make room, move work_dir, or let it be no core node (core = false)",
             Level.WARNING,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,21 @@ def test_only_the_keys_of_known_mr_clusters_are_kept(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "keys").iterdir()] == ["a"]
     assert keys.of(A) == first
     assert keys.of(B) != gone
+
+
+def test_a_key_that_cannot_be_removed_is_logged_and_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The controller's loop removes keys: an error of the disk must not end it."""
+
+    def fails(self: Path, missing_ok: bool = False) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    keys = DoorKeys(tmp_path / "keys")
+    keys.of(A)
+    monkeypatch.setattr(Path, "unlink", fails)
+    keys.keep(set())
+    assert "the key of an MR-cluster that is gone stays" in caplog.text
 
 
 def test_a_key_that_was_not_written_to_its_end_is_made_anew(tmp_path: Path) -> None:

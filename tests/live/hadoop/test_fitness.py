@@ -239,7 +239,7 @@ def test_a_node_that_opens_no_connections_counts_where_masters_are_to_move(promi
 def test_a_disk_on_which_hdfs_stores_nothing_is_a_warning_for_a_core_node() -> None:
     problem = only(seen(of=node("node1", disk_bytes=700_000_000), disk__free_kb=700_000, disk__total_kb=710_000))
     assert (problem.check, problem.level) == ("disk", Level.WARNING)
-    assert "HDFS stores no block" in problem.what
+    assert "HDFS stores nothing on less than 1.2 GB" in problem.what
     no_core = node("node1", disk_bytes=700_000_000, may_core=False)
     assert verdict(seen(of=no_core, disk__free_kb=700_000, disk__total_kb=710_000)).problems == ()
 
