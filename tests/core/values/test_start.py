@@ -151,6 +151,24 @@ def test_a_quarantine_does_not_bring_back_what_the_inventory_does_not_name() -> 
     assert third.node("node06").life is NodeLife.JOINING
 
 
+def test_a_node_that_refuses_us_is_let_go_once_the_inventory_does_not_name_it() -> None:
+    desk = Desk.running("a", count=6, quarantine_us=50 * SECOND_US)
+    desk.tick(a=10)
+    lease = "its lease is of another pool"
+    for _ in range(2):
+        desk.see("node06", Condition.FAILED, lease, refused=True)
+    assert (desk.node("node06").life, desk.node("node06").owner) == (NodeLife.LOST, None)
+    new = again(desk, count=5)
+    assert new.node("node06").life is NodeLife.LOST
+    new.see("node06", Condition.FAILED, "no answer")
+    assert new.node("node06").life is NodeLife.LOST
+    new.see("node06", Condition.FAILED, lease, refused=True)
+    assert (new.node("node06").life, new.state.pending.get("host:node06")) == (NodeLife.OUT, None)
+    assert lease in str(new.said("out-of-service"))
+    with_it = Desk(6, state=new.state)
+    assert with_it.node("node06").life in (NodeLife.FREE, NodeLife.JOINING)
+
+
 def test_core_nodes_leave_with_their_mr_cluster_only() -> None:
     desk = Desk(4)
     desk.up("a", 3)
