@@ -32,7 +32,11 @@ def _allowed() -> None:
         pytest.skip(f"the kernel does not let users make namespaces: {done.stderr.strip()}")
 
 
-@pytest.mark.parametrize("name", ["test_faults.py", pytest.param("test_hosts.py", marks=pytest.mark.nightly)])
+_POWER = "test_faults.py::test_a_power_failure_ends_all_processes_and_keeps_the_disks"
+_ALL = [pytest.param(name, marks=pytest.mark.nightly) for name in ("test_faults.py", "test_hosts.py")]
+
+
+@pytest.mark.parametrize("name", [_POWER, *_ALL])
 def test_all_is_the_same_for_a_user_without_rights(tmp_path: Path, name: str) -> None:
     options = ["-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path}/inner"]
     done = as_user(sys.executable, "-m", "pytest", *options, str(Path(__file__).with_name(name)))

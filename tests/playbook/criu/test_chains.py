@@ -138,7 +138,7 @@ def test_what_is_of_no_use_goes_with_all_that_it_needs(store: Store) -> None:
     assert store.images == []
 
 
-@pytest.mark.parametrize("verb", ["drop", "leave"])
+@pytest.mark.parametrize("verb", [pytest.param("drop", marks=pytest.mark.nightly), "leave"])
 def test_when_a_task_went_on_is_told_unless_it_ran_in_between_or_begins_again(store: Store, verb: str) -> None:
     assert (store.run("load", "fourth"), store.told) == (0, [])
     assert store.run("load", "fifth", saved="just") == 0
@@ -173,12 +173,18 @@ def swap(whole: Path) -> None:
 @pytest.mark.parametrize(
     ("link", "harm", "expected"),
     [
-        pytest.param(0, spoil, None, id="the whole one is damaged"),
-        pytest.param(0, Path.unlink, None, id="the whole one is missing"),
-        pytest.param(0, lambda image: write(image, bytes(len(MEMORY))), None, id="the whole one is another"),
+        pytest.param(0, spoil, None, id="the whole one is damaged", marks=pytest.mark.nightly),
+        pytest.param(0, Path.unlink, None, id="the whole one is missing", marks=pytest.mark.nightly),
+        pytest.param(
+            0,
+            lambda image: write(image, bytes(len(MEMORY))),
+            None,
+            id="the whole one is another",
+            marks=pytest.mark.nightly,
+        ),
         pytest.param(0, swap, bytes(len(MEMORY)), id="the whole one was swapped for another whole image"),
-        pytest.param(1, spoil, MEMORY, id="the first increment is damaged"),
-        pytest.param(1, Path.unlink, MEMORY, id="the first increment is missing"),
+        pytest.param(1, spoil, MEMORY, id="the first increment is damaged", marks=pytest.mark.nightly),
+        pytest.param(1, Path.unlink, MEMORY, id="the first increment is missing", marks=pytest.mark.nightly),
         pytest.param(2, spoil, CHANGED, id="the last increment is damaged"),
     ],
 )

@@ -16,6 +16,7 @@ from fawkes.playbook.dist.pieces import COMPILED, is_there, of_cluster, of_name,
 pytestmark = pytest.mark.hadoop
 
 
+@pytest.mark.nightly
 def test_all_is_made_on_a_bare_machine_and_without_network_from_then_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,10 @@ from tests.playbook.dist.helpers import LocalShell
 pytestmark = pytest.mark.hadoop
 
 
-@pytest.fixture(scope="module", params=PINS)
+@pytest.fixture(
+    scope="module",
+    params=[DEFAULT_VERSION, *(pytest.param(v, marks=pytest.mark.nightly) for v in PINS if v != DEFAULT_VERSION)],
+)
 def release(request: pytest.FixtureRequest) -> Release:
     return cache.get(PINS[request.param]).release
 
