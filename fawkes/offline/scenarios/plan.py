@@ -29,7 +29,7 @@ from fawkes.report import history
 from fawkes.sim.events.steps import Delays, Loss
 from fawkes.sim.hadoop.constants import DAS4, PAPER, Constants
 from fawkes.sim.hadoop.nominal import nominal_work_us
-from fawkes.sim.hadoop.profile import Profile, profile_of
+from fawkes.sim.hadoop.profile import Profile, has_chance, profile_of
 from fawkes.sim.users import Wish
 from fawkes.workload.making.classes import NAMES
 from fawkes.workload.seeds import rng
@@ -300,7 +300,7 @@ def reference_times(scenario: Scenario, demands: Sequence[Demand]) -> dict[JobId
     says.
     """
     times: dict[JobId, int] = {}
-    wanted: dict[int, dict[Profile, list[JobId]]] = {}
+    wanted: dict[int, dict[tuple[Profile, bool], list[JobId]]] = {}
     for demand in demands:
         group = wanted.setdefault(demand.spec.min_nodes, {})
         for job in demand.all_jobs:
@@ -310,14 +310,14 @@ def reference_times(scenario: Scenario, demands: Sequence[Demand]) -> dict[JobId
                     # Alone it starts at once, and its MR-cluster's minimum may be too small for it.
                     times[job.spec.id] = profile.map_us
                 else:
-                    group.setdefault(profile, []).append(job.spec.id)
+                    group.setdefault((profile, has_chance(job.spec, profile)), []).append(job.spec.id)
     for nodes, group in sorted(wanted.items()):
         for (_, ids), took_us in zip(group.items(), _alone(scenario, nodes, list(group)), strict=True):
             times |= dict.fromkeys(ids, took_us)
     return times
 
 
-def _alone(scenario: Scenario, nodes: int, profiles: Sequence[Profile]) -> list[int]:
+def _alone(scenario: Scenario, nodes: int, profiles: Sequence[tuple[Profile, bool]]) -> list[int]:
     if not profiles:
         return []
     times = _TIMES if scenario.constants.spread or scenario.constants.stragglers else 1
@@ -325,7 +325,7 @@ def _alone(scenario: Scenario, nodes: int, profiles: Sequence[Profile]) -> list[
     request = Requested(at_us=0, spec=ClusterSpec(id=_ALONE, min_nodes=nodes, replication=1))
     jobs = [
         Wish(
-            event=Submitted(at_us=0, spec=_spec(name, profiles[number // times])),
+            event=Submitted(at_us=0, spec=_spec(name, *profiles[number // times])),
             running=_ALONE if number == 0 else None,
             jobs=() if number == 0 else (names[number - 1],),
         )
@@ -349,6 +349,7 @@ def _alone(scenario: Scenario, nodes: int, profiles: Sequence[Profile]) -> list[
     return [round(fmean(took[name] or 0 for name in group)) for group in groups]
 
 
-def _spec(name: JobId, profile: Profile) -> JobSpec:
+def _spec(name: JobId, profile: Profile, by_chance: bool) -> JobSpec:
+    details = details_of(profile) if by_chance else {**details_of(profile), "sleep": {}}
     tasks = profile.maps + profile.reduces
-    return JobSpec(id=name, cluster=_ALONE, tasks=tasks, tasks_estimated=False, details=details_of(profile))
+    return JobSpec(id=name, cluster=_ALONE, tasks=tasks, tasks_estimated=False, details=details)

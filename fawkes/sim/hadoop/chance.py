@@ -18,6 +18,9 @@ QUANTILES = 4096
 _BITS = 12
 _MASK = (1 << 64) - 1
 
+NO_STREAM = 0
+"""The stream of a job whose tasks do not differ."""
+
 
 @dataclass(frozen=True, slots=True)
 class Chance:
@@ -32,8 +35,8 @@ class Chance:
     speculative: bool = False
 
     def factor(self, stream: int, number: int) -> float:
-        """The factor of a job's attempt number so and so, maps and reduces counted together."""
-        if not self.spread and not self.share:
+        """The factor of a job's attempt number so and so, maps and reduces counted together; 1 for ``NO_STREAM``."""
+        if stream == NO_STREAM or (not self.spread and not self.share):
             return 1.0
         bits = mixed((stream + number * 0x9E3779B97F4A7C15) & _MASK)
         factor = quantiles(self.spread)[bits >> (64 - _BITS)]

@@ -12,13 +12,13 @@ from fawkes.core.values.events import Progress
 from fawkes.core.values.model import ClusterId, NodeId, Reading, Role
 from fawkes.core.values.tags import tag_of
 from fawkes.sim.hadoop.between import far_bytes
-from fawkes.sim.hadoop.chance import Chance, factor_of_node, stream_of
+from fawkes.sim.hadoop.chance import NO_STREAM, Chance, factor_of_node, stream_of
 from fawkes.sim.hadoop.constants import Constants
 from fawkes.sim.hadoop.flows import Flow, Flows
 from fawkes.sim.hadoop.machine import Common, Leg, Machine, Owner, daemons_of, input_of_a_core_node
 from fawkes.sim.hadoop.model import TaskEvent
 from fawkes.sim.hadoop.preempted import by_priority, running, work_of
-from fawkes.sim.hadoop.profile import profile_of
+from fawkes.sim.hadoop.profile import has_chance, profile_of
 from fawkes.sim.hadoop.tasks import Copy, End, JobAttempt, Phase, Running, SimJob, SimNode, TaskAttempt, kept_by_role
 
 #: storage of a node, for readings alone
@@ -181,7 +181,7 @@ class SimCluster:
         if key not in self.jobs:
             profile = profile_of(effect.spec)
             job = SimJob(effect, profile, self._flows.now_us, profile.maps, profile.reduces)
-            job.stream = stream_of(self._seed, *key)
+            job.stream = stream_of(self._seed, *key) if has_chance(effect.spec, profile) else NO_STREAM
             self.jobs[key] = job
             self._ranked = self._ranked or effect.spec.priority != 0
             if not self._masters or profile.gang:

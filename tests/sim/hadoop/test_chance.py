@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.sim.hadoop.chance import Chance, mixed, quantiles, stream_of
+from fawkes.sim.hadoop.chance import NO_STREAM, Chance, mixed, quantiles, stream_of
 
 
 def test_numbers_are_those_of_the_published_generator() -> None:
@@ -49,3 +49,8 @@ def test_each_job_attempt_and_seed_has_its_own_numbers() -> None:
 
 def test_quantiles_rise() -> None:
     assert list(quantiles(0.3)) == sorted(quantiles(0.3))
+
+
+@given(st.integers(0, 10**7))
+def test_a_job_without_a_stream_takes_its_own_times(number: int) -> None:
+    assert Chance(0.4, 0.5, 5.0).factor(NO_STREAM, number) == 1.0

@@ -12,7 +12,7 @@ from fawkes.core.values.effects import StartJob
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import ClusterId, NodeId, Reading, Role
 from fawkes.core.values.tags import tag_of
-from fawkes.sim.hadoop.chance import factor_of_node, stream_of
+from fawkes.sim.hadoop.chance import NO_STREAM, factor_of_node, stream_of
 from fawkes.sim.hadoop.cluster import NODE_BYTES
 from fawkes.sim.hadoop.compiled import layout
 from fawkes.sim.hadoop.compiled.ground import CompiledCopy, CompiledGround
@@ -38,7 +38,7 @@ from fawkes.sim.hadoop.machine import (
     network_of,
     own_cores_of,
 )
-from fawkes.sim.hadoop.profile import Profile, profile_of
+from fawkes.sim.hadoop.profile import Profile, has_chance, profile_of
 from fawkes.sim.hadoop.tasks import End, JobAttempt, Running
 
 _ROLES = list(Role)
@@ -259,7 +259,8 @@ class CompiledCluster:
         model = self._model
         now_us, profile = model.now_us, profile_of(effect.spec)
         job, serial, kept_sites = model.new_job(self, attempt)
-        stream = stream_of(model.seed, *attempt) if model.has_chances else 0
+        differs = model.has_chances and has_chance(effect.spec, profile)
+        stream = stream_of(model.seed, *attempt) if differs else NO_STREAM
         self._write(job, profile, stream, serial, kept_sites, 0 if profile.gang else effect.granted)
         self.running[attempt], self.waiting[attempt] = (job, now_us), tag_of(*attempt)
         model.kept_maps += profile.maps if profile.reduces else 0

@@ -37,7 +37,8 @@ def folder() -> Path:
 def sources() -> list[Path]:
     """The files that are in the compiled code: functions of this package, and whose constants they take."""
     here = Path(__file__).parent
-    return [here.parent / "flows.py", *(file for file in sorted(here.glob("*.py")) if file.stem not in _PLAIN)]
+    others = [here.parent / "chance.py", here.parent / "flows.py"]
+    return [*others, *(file for file in sorted(here.glob("*.py")) if file.stem not in _PLAIN)]
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fawkes.sim.hadoop.chance import NO_STREAM
 from fawkes.sim.hadoop.compiled.flows import add_leg, at_least_one, begin_flow, compiled
 from fawkes.sim.hadoop.compiled.layout import (
     CLUSTER,
@@ -163,7 +164,7 @@ def _far_output(w: Array, f: Array, o: int) -> float:
 @compiled
 def chance(w: Array, f: Array, stream: int, number: int) -> float:
     """The factor of `Chance.factor`: 64 bits that depend on the stream and the number choose a quantile."""
-    if w[HEADER.QUANTILES] == NONE:
+    if w[HEADER.QUANTILES] == NONE or stream == NO_STREAM:
         return 1.0
     bits = np.uint64(stream) + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
