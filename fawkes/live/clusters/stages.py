@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
-from fawkes.base.errors import ElsewhereError, FawkesError, NodeRefusedError, RefusedError
+from fawkes.base.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError
 from fawkes.config.clusters.details import DataSet, Output
 from fawkes.config.jobs.spark import EVENTS, HISTORY, KIND
 from fawkes.core.values.effects import Load, Save
@@ -83,24 +83,38 @@ class _ToHdfs:
 
     A copy is called by what it copies: after a restart the same files find the copy that was begun for them, and
     others get one of their own. A note on the folder says that the target is a copy of ours, which may be brought up
-    to date; without it a folder that is there belongs to somebody.
+    to date; without it a folder that is there belongs to somebody. Neither a note nor an earlier attempt proves that
+    the target is still there: what this try did not copy it compares, file by file, by DistCp's update.
     """
 
     output: Output
     hdfs: Hdfs
-    run: Callable[[str, bool], None]
+    run: Callable[[str, bool, bool], bool]
     is_open: Callable[[str], bool]
     files: str = ""
 
     def copy(self) -> None:
-        """Copy all of it, unless that is done."""
+        """Copy all of it, or compare what an earlier try has copied, and copy again what is missing there."""
         self.files = self._look()
         note = self.hdfs.note(self.output.path, _COPIED) if self.files else None
         now = f"{self.files} {self.output.save_to}"
-        if self.files and note != now:
+        if not self.files:
+            return
+        name, copied = hashlib.sha256(now.encode()).hexdigest()[:_NAME_LENGTH], False
+        if note != now:
             again = note is not None and note.endswith(f" {self.output.save_to}")
-            self.run(hashlib.sha256(now.encode()).hexdigest()[:_NAME_LENGTH], again)
+            copied = self._run(name, again)
             self.hdfs.set_note(self.output.path, _COPIED, now)
+        if not copied:
+            self._run(f"{name}-again", True, fresh=True)
+
+    def _run(self, name: str, again: bool, *, fresh: bool = False) -> bool:
+        try:
+            return self.run(name, again, fresh)
+        except HostError as error:
+            if not again and not error.hint:
+                error.hint = f"If there is data at {self.output.save_to} already, move it away: it is not overwritten"
+            raise
 
     def finish(self) -> Facts:
         """The facts of the copy, once the files are the same as before it and none is being written."""
@@ -398,9 +412,9 @@ class Stages:
             return _ToFolder(output, hdfs, save)
         source = f"{self._setup.default_fs(cluster)}{output.path}"
 
-        def copy(name: str, again: bool) -> None:
-            how = load_job if again else save_job
-            self._copies.run(cluster, f"save-{number}-{name}", how(source, output.save_to), stop)
+        def copy(name: str, again: bool, fresh: bool) -> bool:
+            job = (load_job if again else save_job)(source, output.save_to)
+            return self._copies.run(cluster, f"save-{number}-{name}", job, stop, fresh=fresh)
 
         return _ToHdfs(output, hdfs, copy, is_open)
 

@@ -46,10 +46,10 @@ class Unsaved:
 
 
 class UnsavedError(FawkesError):
-    """Some files could not be saved. All others are saved and verified; a later try reads only what is missing.
+    """Some files could not be saved; a later try reads only what is missing.
 
-    ``facts`` are for the ledger: ``unsaved`` (rows of ``path`` and ``why``), of how many (``unsaved_count``), and
-    ``outputs``, the folders that are saved whole.
+    Only ``outputs`` are said to be saved: the folders that are saved whole. ``facts`` are for the ledger: them,
+    ``unsaved`` (rows of ``path`` and ``why``), and of how many (``unsaved_count``).
     """
 
     def __init__(self, unsaved: Sequence[Unsaved], *, where: str = "", outputs: Sequence[Facts] = ()) -> None:
@@ -57,10 +57,12 @@ class UnsavedError(FawkesError):
         self.unsaved = tuple(unsaved)
         named = "; ".join(f"{row.path} ({row.why})" for row in self.unsaved[:_NAMED])
         more = len(self.unsaved) - _NAMED
+        paths = ", ".join(str(output["path"]) for output in outputs)
+        whole = f"Saved and verified: {paths}. " if paths else ""
         super().__init__(
             f"not everything could be saved: {named}{f'; and {more} more' if more > 0 else ''}",
             where=where,
-            hint="Everything else is saved and verified; the next attempt copies only what is missing",
+            hint=f"{whole}No node is released before the rest is, too; the next attempt copies what is missing",
         )
         self.facts: Facts = {
             "outputs": [dict(output) for output in outputs],

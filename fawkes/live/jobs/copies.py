@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from itertools import count
 
 from fawkes.base.errors import HostError
 from fawkes.config.clusters.details import JobDetails
@@ -75,16 +74,21 @@ class Copies:
         self._quiet_us = quiet_us
         self._now_us = now_us
 
-    def run(self, cluster: LiveCluster, name: str, details: JobDetails, stop: Callable[[], bool]) -> None:
-        """Return when the copy is complete; HostError with the reason when a new attempt fails.
+    def run(
+        self, cluster: LiveCluster, name: str, details: JobDetails, stop: Callable[[], bool], *, fresh: bool = False
+    ) -> bool:
+        """Return when the copy is complete, and whether this call made it; HostError when a new attempt fails.
 
         Attempts that failed for an earlier call are skipped: what was wrong then may have been put right. When a new
-        one is made is the core's to say.
+        one is made is the core's to say. With ``fresh`` one that has succeeded is skipped as well: nobody knows what
+        became of its target since.
         """
-        for attempt in count(1):
+        attempt = 0
+        while True:
+            attempt += 1
             verdict, new = self._follow(cluster, _id(name), attempt, details, stop)
-            if verdict.progress is Progress.SUCCEEDED:
-                return
+            if verdict.progress is Progress.SUCCEEDED and (new or not fresh):
+                return new
             if new:
                 raise HostError(f"{details.title} failed: {verdict.error or verdict.progress}", host=cluster.master)
 

@@ -165,10 +165,11 @@ class Kerberos:
             return None
         _require()
         with self._lock:
-            if cluster not in self._logins:
+            login = self._logins.get(cluster)
+            if login is None or login.key != key:
                 fingerprint = self._certificates().of(cluster).fingerprint
-                self._logins[cluster] = Login(self._tickets(wanted), wanted, fingerprint, key)
-            return self._logins[cluster]
+                login = self._logins[cluster] = Login(self._tickets(wanted), wanted, fingerprint, key)
+            return login
 
     def files(self, cluster: ClusterId, details: ClusterDetails) -> Mapping[str, str | bytes]:
         """The files of a node's configuration folder besides Hadoop's own; empty without Kerberos."""
@@ -186,7 +187,9 @@ class Kerberos:
         }
 
     def keep(self, clusters: Collection[ClusterId]) -> None:
-        """Forget the certificates of all other MR-clusters."""
+        """Forget the certificates of all other MR-clusters, and what proved who the controller is to them."""
+        with self._lock:
+            self._logins = {name: login for name, login in self._logins.items() if name in clusters}
         if self._folder.exists():
             self._certificates().keep(clusters)
 

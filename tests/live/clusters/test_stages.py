@@ -96,12 +96,14 @@ class FakeCopies(Copies):
         self.begun: list[tuple[str, str]] = []
         self.meanwhile: Callable[[], None] = lambda: None
 
-    def run(self, cluster: object, name: str, details: JobDetails, stop: object) -> None:
+    def run(self, cluster: object, name: str, details: JobDetails, stop: object, *, fresh: bool = False) -> bool:
         if self.server.safe_mode:
             raise HostError("Name node is in safe mode", host=MASTER)
-        if name not in [done for done, _ in self.begun]:
+        new = fresh or name not in [done for done, _ in self.begun]
+        if new:
             self.begun.append((name, details.args[0]))
         self.meanwhile()
+        return new
 
 
 class Site:
@@ -313,11 +315,35 @@ def test_a_copy_to_another_hdfs_is_compared_when_nothing_is_written_any_more(sit
     assert site.server.orders == ["thaw", "freeze"]
 
 
-def test_a_copy_that_is_done_is_not_done_again(site: Site) -> None:
+def test_a_copy_of_an_earlier_try_is_compared_each_time(site: Site) -> None:
+    """Its target may have gone since, and then the data would be nowhere."""
+    site.outputs = {"/out/a": FAR}
+    for _ in range(3):
+        site.save(all_declared=False)
+    assert [how for _, how in site.copies.begun] == ["-atomic", "-update", "-update"]
+
+
+def test_only_what_is_saved_is_said_to_be_and_a_target_in_the_way_is_to_be_moved(site: Site) -> None:
+    site.outputs = {"/out/a": FAR}
+
+    def fail() -> None:
+        raise HostError("Target path for atomic-commit already exists", host=MASTER)
+
+    site.copies.meanwhile = fail
+    with pytest.raises(UnsavedError, match=rf"data at {FAR} already, move it away") as caught:
+        site.save(all_declared=False)
+    assert "aved and verified" not in str(caught.value)
+    site.outputs["/out/b"] = str(site.folder / "b")
+    with pytest.raises(UnsavedError, match="Saved and verified: /out/b"):
+        site.save(all_declared=False)
+
+
+def test_a_copy_that_a_killed_controller_did_not_note_is_compared(site: Site) -> None:
     site.outputs = {"/out/a": FAR}
     site.save(all_declared=False)
+    site.server.tree["/out/a"].xattrs.clear()
     site.save(all_declared=False)
-    assert len(site.copies.begun) == 1
+    assert [how for _, how in site.copies.begun] == ["-atomic", "-update"]
 
 
 @pytest.mark.slow

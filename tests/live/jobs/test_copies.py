@@ -68,10 +68,10 @@ class Bench(PlayedGround, PlayedSetup):
         ]
         self.yarn.answers[APPS] = {"apps": {"app": rows} if rows else None}
 
-    def copy(self) -> None:
-        """One call, as of one attempt of a stage."""
+    def copy(self, *, fresh: bool = False) -> bool:
+        """One call, as of one attempt of a stage: whether it made the copy."""
         copies = Copies(self, self, NoUpload(), Hurried(), quiet_us=QUIET_US, now_us=lambda: self.now_us)
-        copies.run(self.cluster, "load-0", JOB, lambda: self.looks >= self.stop_after)
+        return copies.run(self.cluster, "load-0", JOB, lambda: self.looks >= self.stop_after, fresh=fresh)
 
     # --- the parts of Ground and Setup that copies use
 
@@ -103,6 +103,16 @@ def test_a_copy_is_begun_once_and_followed_to_its_end(bench: Bench) -> None:
     bench.copy()
     bench.copy()
     assert bench.begun == [1]
+
+
+def test_one_that_has_succeeded_before_is_no_proof_of_how_its_target_is_now(bench: Bench) -> None:
+    assert bench.copy()
+    assert not bench.copy()
+    assert bench.copy(fresh=True)
+    bench.after = ["finished 1"]
+    with pytest.raises(HostError, match="it says why"):
+        bench.copy(fresh=True)
+    assert bench.begun == [1, 2, 3]
 
 
 def test_what_an_earlier_controller_began_is_waited_for(bench: Bench) -> None:

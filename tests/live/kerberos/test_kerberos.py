@@ -184,6 +184,22 @@ def test_certificates_are_kept_and_go_with_their_mr_cluster(tmp_path: Path) -> N
     assert [path.name for path in (tmp_path / "tls").iterdir()] == ["beta.p12"]
 
 
+def test_the_next_mr_cluster_of_a_name_is_not_met_with_the_old_ones_key_and_certificate(
+    site: KerberosSite, tmp_path: Path
+) -> None:
+    kerberos = Kerberos(site, tmp_path / "tls")
+    first = kerberos.login(ALPHA, DETAILS, "first")
+    assert kerberos.login(ALPHA, DETAILS, "first") is first
+    kerberos.keep([])
+    second = kerberos.login(ALPHA, DETAILS, "first")
+    assert first is not None
+    assert second is not None
+    assert first.fingerprint != second.fingerprint
+    third = kerberos.login(ALPHA, DETAILS, "third")
+    assert third is not None
+    assert third.key == "third"
+
+
 def store_of(site: KerberosSite, name: str) -> dict[str, str]:
     return {"client_keytab": f"FILE:{site.keytabs / name}.keytab", "ccache": f"MEMORY:test-{name}"}
 
