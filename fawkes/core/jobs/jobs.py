@@ -266,7 +266,16 @@ def _undecided(draft: Draft, job: JobState, seen: Attempt) -> None:
     if seen.launcher in (Launcher.RUNNING, Launcher.LOST) and (draft.pending(quiet) is None or seen.launcher != before):
         draft.expect(quiet, draft.settings.quiet_us)
     if seen.error and job.life in (JobLife.STARTING, JobLife.CANCELLING):
+        _not_begun(draft, draft.view.jobs[job.id], seen.error)
         draft.try_again(Key.JOB.of(job.id))
+
+
+def _not_begun(draft: Draft, job: JobState, error: str) -> None:
+    """Say once for each error what keeps an attempt from beginning: the jobs behind it wait for that, too."""
+    why = Reason("job-not-begun", {"job": job.id, "cluster": job.cluster, "error": error})
+    if job.life is JobLife.STARTING and job.waits != why:
+        draft.put_job(replace(job, waits=why))
+        draft.say(why.code, **why.facts)
 
 
 def _lasted(draft: Draft, job: JobState) -> None:
@@ -341,6 +350,8 @@ def _seen_us(said_us: int | None, after_us: int, at_us: int) -> int:
 def _runs(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> None:
     started_us = _seen_us(verdict.started_us, job.submitted_us, draft.at_us)
     job = replace(job, life=JobLife.RUNNING, started_us=started_us, application=verdict.application, seen=None)
+    if job.waits is not None and job.waits.code == "job-not-begun":
+        job = replace(job, waits=None)
     draft.put_job(job)
     effect = StartJob(job.id, job.cluster, job.attempt, job.spec, job.granted)
     draft.settle(Key.QUIET.of(job.id))

@@ -89,6 +89,8 @@ def judge(
     """Say what each job waits for of which nothing has moved for ``quiet_us``, and when it goes on."""
     for row in work:
         job = jobs[row.tag]
+        if job.life is JobLife.STARTING and job.waits is not None and job.waits.code == "job-not-begun":
+            continue
         if draft.at_us - row.since_us < draft.settings.quiet_us or job.life is JobLife.CANCELLING:
             if job.waits is not None:
                 draft.put_job(replace(job, waits=None))

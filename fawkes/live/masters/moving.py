@@ -86,7 +86,11 @@ class MastersMover:
             reached = means.reached(cluster, others, within_s=limits.QUICK_S if quick else limits.LOOK_S)
             standing = stands.result()
         if effect.to not in reached and effect.to != effect.old:
-            raise HostError(f"it does not answer, so it cannot run the masters of {cluster.id}", host=effect.to)
+            answering = ", ".join(sorted(set(reached) & set(cluster.core) - {effect.old})) or "none now"
+            hint = f"Name one that answers with --to: {answering}"
+            raise HostError(
+                f"it does not answer, so it cannot run the masters of {cluster.id}", host=effect.to, hint=hint
+            )
         copied_us, transaction, at = means.copied(cluster, [n for n in reached if n != effect.to])
         paired = cluster.spec.masters is Promise.STANDBY
         if paired and standing.state == "answers" and self._pair.state(cluster, effect.old) == ha.STANDBY:

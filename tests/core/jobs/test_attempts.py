@@ -293,6 +293,18 @@ def test_an_attempt_that_was_never_begun_is_begun_when_its_deadline_has_passed()
     assert desk.starts() == [(JOB, 1)]
 
 
+def test_what_keeps_a_job_from_beginning_is_said_once_until_it_is_another_or_the_job_runs() -> None:
+    desk = begun()
+    for error, codes in [("too long", ["job-not-begun"]), ("too long", []), ("no disk", ["job-not-begun"])]:
+        desk.attempt(JOB, launcher=Launcher.NOT_KNOWN, error=error)
+        assert desk.codes() == codes
+    waits = desk.state.jobs[JobId(JOB)].waits
+    assert waits is not None
+    assert waits.facts["error"] == "no disk"
+    desk.attempt(JOB, launcher=Launcher.RUNNING, applications=apps(LIVE))
+    assert (desk.state.jobs[JobId(JOB)].life, desk.state.jobs[JobId(JOB)].waits) == (JobLife.RUNNING, None)
+
+
 def test_what_could_not_be_begun_is_tried_again_soon_and_ever_more_slowly() -> None:
     desk = begun()
     waits = []

@@ -140,6 +140,17 @@ def test_a_job_whose_client_is_silent_says_so_before_it_has_an_application() -> 
     assert at.said("job-stands")[0]["waits_for"] == "client"
 
 
+def test_what_keeps_a_job_from_beginning_stays_said_while_nothing_moves() -> None:
+    at = Desk.running("a", count=4, quiet_us=QUIET_S * SECOND_US, period_us=10**12)
+    at.submit("a", 1)
+    at.attempt(JOB, launcher=Launcher.NOT_KNOWN, error="too long")
+    for _ in range(9):
+        at.wait(QUIET_S)
+        read(at, after_s=0)
+        assert at.codes() == []
+    assert "too long" in job_in_words(at.state.jobs[JOB])[-1]
+
+
 def test_a_job_that_begins_again_or_ends_waits_for_nothing() -> None:
     at = desk()
     read(at, WORKS)
