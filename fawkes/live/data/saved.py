@@ -142,8 +142,8 @@ def compare(
 
 def other_data(what: str, output: str, target: Path) -> RefusedError:
     """The refusal of a folder that has something else than HDFS."""
-    hint = f"Move this folder away, or save {output} to another one: it is not overwritten. Then `fawkes retry` of the "
-    return RefusedError(what, where=str(target), hint=f"{hint}MR-cluster saves all of it")
+    hint = f"Move this folder away: it is not overwritten. Then `fawkes retry` of the MR-cluster saves {output} to it"
+    return RefusedError(what, where=str(target), hint=hint)
 
 
 def unfinished(hdfs: Hdfs, path: str, is_open: Callable[[str], bool], readers: int = 4) -> list[Unsaved]:
@@ -171,7 +171,7 @@ def unfinished(hdfs: Hdfs, path: str, is_open: Callable[[str], bool], readers: i
 def _difference(hdfs: Hdfs, file: HdfsFile | None, folder: SafeFolder, name: str, sha256: str | None) -> str:
     """The reason why a saved file is not the one in HDFS; empty when it is."""
     if file is None:
-        return "is no longer in HDFS"
+        return "is not in HDFS"
     if sha256 is None:
         return "is in HDFS but was not saved"
     try:
@@ -268,7 +268,7 @@ def _read_manifest(folder: SafeFolder) -> dict[str, str]:
         raise RefusedError(
             f"exists already and has no {MANIFEST}",
             where=str(folder.path),
-            hint="Move it away or save to another folder; it is not overwritten",
+            hint="Move it away: it is not overwritten. Then `fawkes retry` of the MR-cluster saves all",
         )
     with opened:
         text = opened.read().decode("utf-8", "surrogateescape")

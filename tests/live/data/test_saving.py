@@ -104,7 +104,7 @@ def remove_here(server: FakeHdfs, target: Path) -> None:
         (change_in_hdfs, "part-r-00001 differs from the file in HDFS"),
         (grow_in_hdfs, "part-r-00001 has 100 bytes here, but 101 in HDFS"),
         (add_on_both, "part-r-00002 lies there, and is not what HDFS has"),
-        (remove_in_hdfs, "part-r-00001 is no longer in HDFS"),
+        (remove_in_hdfs, "part-r-00001 is not in HDFS"),
         (change_here, "part-r-00001 was changed after MANIFEST.sha256 was written"),
         (remove_here, "part-r-00001 is listed in MANIFEST.sha256 but is missing"),
     ],
