@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -94,3 +95,31 @@ def test_outputs_are_saved_where_nothing_is_and_a_save_that_failed_is_tried_anew
     site.until_life(ClusterLife.GONE, "far")
     assert below(far.ask("digests", RESULTS), RESULTS) == before
     assert (site.ledger.clusters["far"].save_us or 0) > 0
+
+
+def test_a_copy_that_has_gone_since_an_earlier_try_is_made_again(site: RealSite, far: Storage, tmp_path: Path) -> None:
+    """Its note says that it is done, and nothing but HDFS has the data by then."""
+    blocked, again = tmp_path / "blocked", f"{ALL_RESULTS}/again"
+    blocked.mkdir()
+    (blocked / "theirs").write_text("somebody's")
+    outputs = [("/output", f"{far.rpc}{again}"), ("/two", str(blocked))]
+    rows = ", ".join(f'{{ path = "{path}", save_to = "{to}" }}' for path, to in outputs)
+    site.write("clusters/again.toml", f'min_nodes = 2\nreplication = 1\nblock_size = "1MiB"\noutputs = [{rows}]\n')
+    site.request("again")
+    core = next(n for n in site.nodes_of("again") if n.role is Role.CORE)
+    for path in ("/output/part-0", "/two/part-0"):
+        site.hdfs("again", "write", path, f"{site.hosts[core.node.id]}:9864", str(SIZE), "1")
+    before = below(site.hdfs("again", "digests", "/output"), "/output")
+
+    site.fawkes("release", "again", "--yes")
+    site.until("the save to fail", lambda: "theirs" in alert_of(site) or "exists already" in alert_of(site))
+    assert below(far.ask("digests", again), again) == before
+    far.ask("remove", ALL_RESULTS)
+    blocked.rename(tmp_path / "theirs")
+    site.until_life(ClusterLife.GONE, "again")
+    assert below(far.ask("digests", again), again) == before
+    assert (blocked / "part-0").stat().st_size == SIZE
+
+
+def alert_of(site: RealSite) -> str:
+    return site.ledger.clusters["again"].alert
