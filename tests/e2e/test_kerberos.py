@@ -138,3 +138,13 @@ def test_5_it_grows_and_is_saved_and_wiped(realm: Realm) -> None:
     assert (site.root / "saved/hers/part-r-00000").read_text() == saved
     assert site.on_nodes()[node].clean
     assert "the command line on the master is used" not in site.log.read_text()
+
+
+def test_6_the_next_one_of_its_name_is_deployed_by_the_same_controller(realm: Realm) -> None:
+    """It has another certificate and another key."""
+    site = realm.site
+    path = site.root / "clusters/alpha.toml"
+    path.write_text(path.read_text().replace('"../saved"', '"../again"'))
+    site.request("alpha")
+    site.fawkes("release", "alpha", "--yes")
+    site.until_life(ClusterLife.GONE, "alpha")
