@@ -297,7 +297,7 @@ _ALL: Final = (
     Field("change", "change", "The change of the mean slowdown against the baseline, paired by replay.", CHANGE),
     Field("change_ci_low", "from", "The low end of the change's 95 % interval, by bootstrap.", CHANGE),
     Field("change_ci_high", "to", "The high end of the change's 95 % interval, by bootstrap.", CHANGE),
-    Field("verdict", "verdict", "Better or worse than the baseline, or cannot tell: by that interval.", NAME),
+    Field("verdict", "verdict", "Better or worse than the baseline, or cannot tell: by that interval and p.", NAME),
     Field("slowdown_mean_ci_low", "slowd. from", "The low end of the 95 % interval of the median slowdown.", RATIO),
     Field("slowdown_mean_ci_high", "slowd. to", "The high end of the 95 % interval of the median slowdown.", RATIO),
     Field(
