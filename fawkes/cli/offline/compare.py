@@ -104,8 +104,8 @@ def compare(
     with progress("compare", len(grid.cells) - there) as step:
         rows = finish(partial(run_cell, grid), grid.cells, folder, run, step)
     _warn(grid, rows)
-    told = _regrets(grid, rows, run) if regret else None
-    _tell(rows, baseline, folder.folder, output, told, front=front, spread_us=spread)
+    by_row = _regrets(grid, rows, run) if regret else None
+    _tell(rows, baseline, folder.folder, output, by_row, front=front, spread_us=spread)
     picture = draw_divisions(grid, rows, folder.folder)
     if picture is not None:
         note(f"picture of the nodes under each policy: {picture}")
