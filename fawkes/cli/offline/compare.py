@@ -14,6 +14,7 @@ import click
 from fawkes.base.catalog import Catalog, CatalogFile, Kind
 from fawkes.base.errors import UserError
 from fawkes.base.extras import needs
+from fawkes.base.units import show_duration
 from fawkes.cli.offline.options import comparison_options, jobs_option, out_option, seed_option
 from fawkes.cli.offline.simulate import plan_of
 from fawkes.cli.show.show import CSV, TABLE, note, output_option, progress, say, section, show, warn
@@ -70,9 +71,10 @@ def compare(
 ) -> None:
     """Run SCENARIO under each policy and each combination of settings, several times with perturbed arrivals.
 
-    All policies get the same perturbed workloads. Each run is a file in the folder; after an interrupt the same command
-    runs only what is missing. Shows medians over the replays, and the change of the mean slowdown against the baseline:
-    its 95 % interval, Wilcoxon's paired test, and a verdict, which may be that these replays cannot tell.
+    All policies get the same replays: the workload of the scenario and --seed, with each job up to --spread earlier or
+    later. Each run is a file in the folder; after an interrupt the same command runs only what is missing. Shows
+    medians over the replays, and the change of the mean slowdown against the baseline: its 95 % interval, Wilcoxon's
+    paired test, and a verdict, which may be that these replays cannot tell. Another --seed may give another verdict.
 
     With --regret the same workloads also run under fixed divisions of the pool, at most 40 of them on three replays.
     Regret is the mean slowdown over that of the best division, minus 1.
@@ -102,7 +104,8 @@ def compare(
     with progress("compare", len(grid.cells) - there) as step:
         rows = finish(partial(run_cell, grid), grid.cells, folder, run, step)
     _warn(grid, rows)
-    _tell(rows, baseline, folder.folder, output, _regrets(grid, rows, run) if regret else None, front=front)
+    by_row = _regrets(grid, rows, run) if regret else None
+    _tell(rows, baseline, folder.folder, output, by_row, front=front, spread_us=spread)
     picture = draw_divisions(grid, rows, folder.folder)
     if picture is not None:
         note(f"picture of the nodes under each policy: {picture}")
@@ -173,6 +176,7 @@ def _tell(
     regrets: Mapping[tuple[str, str], float | None] | None,
     *,
     front: bool,
+    spread_us: int,
 ) -> None:
     import pandas as pd
 
@@ -210,6 +214,7 @@ def _tell(
                 section(f"{what}, medians over the replays:", table, shown, output)
         say("")
         say(f"medians over the replays; change, from, to, verdict: mean slowdown against {baseline}, paired")
+        say(f"replays move each job by up to {show_duration(spread_us)}; they draw no other workload")
         if any(row["failed_jobs"] for row in rows):
             say("slowdowns are of jobs that succeeded: rows that differ in `failed` are means of different jobs")
         replays = max((row["replays"] for row in table), default=0)

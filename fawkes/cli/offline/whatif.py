@@ -60,7 +60,7 @@ def whatif(
 
     The first line compares a simulation of the span, as recorded, with what happened: it shows the error of the model.
     Then the policies follow, by the mean slowdown of their jobs, each with a verdict against the recorded policy. Exits
-    with 4 if the recorded run is not reproduced within the bounds; the ranking is shown anyway, without verdicts.
+    with 4 unless the recorded run is reproduced within the bounds; the ranking is shown anyway, without verdicts.
     """
     from fawkes.offline.record import whatif as answers
     from fawkes.offline.record.folder import open_record
@@ -116,4 +116,4 @@ def _tell(verdict: ModelVerdict, rows: list[dict[str, Any]], saving: list[dict[s
             what = f"preemption policies under {verdict.policy}, against the recorded one; medians over the replays:"
             section(what, saving, TABLES["whatif, preemption"], output)
         if not verdict.reproduced:
-            say("every verdict is `cannot tell`, because the model does not reproduce the record")
+            say("every verdict is `cannot tell`, because nothing shows that the model reproduces the record")

@@ -99,7 +99,8 @@ for _command in (make, scale, fold, sample, perturb, merge):
 
 def _facts(summary: Summary) -> list[tuple[str, str]]:
     """Lines for people."""
-    rate = "all at once" if summary.rate_per_min is None else f"{summary.rate_per_min:.3g} a minute"
+    together = "all at once" if summary.jobs > 1 else "-"
+    rate = together if summary.rate_per_min is None else f"{summary.rate_per_min:.3g} a minute"
     facts = [
         ("workload", f"{summary.source} ({summary.format})"),
         ("jobs", f"{summary.jobs}, {rate}, over {show_duration(round(summary.span_s * SECOND_US))}"),

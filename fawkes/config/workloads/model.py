@@ -56,7 +56,8 @@ class ModelTable(Strict):
         default=None, description="of what jobs write; 0 is the MR-cluster's replication"
     )
     master_share: Fraction | None = Field(
-        default=None, description="most slots that ApplicationMasters hold; 0 is none, as with map_slots"
+        default=None,
+        description="most slots that ApplicationMasters hold; unset: 0.5 if map_slots is 0, else none",
     )
     slow_start: Fraction | None = Field(default=None, description="share of maps done before reduces begin")
     job_start_us: DurationUs | None = Field(default=None, alias="job_start", description="from Fawkes's queue to YARN")
@@ -93,7 +94,7 @@ class ModelTable(Strict):
         default=None, alias="keep_every", description="how often the masters' data is copied off their node"
     )
     spread: Annotated[float, between(0, 2, "more spread is no longer that of equal tasks")] | None = Field(
-        default=None, description="deviation of the work of equal tasks; 0 is none"
+        default=None, description="deviation of the work of equal tasks; 0 is none; never of sleep jobs and rigid jobs"
     )
     node_spread: Annotated[float, between(0, 2, "nodes of a pool are not so unequal")] | None = Field(
         default=None, description="deviation of the speeds of nodes; 0 is none"

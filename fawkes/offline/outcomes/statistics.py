@@ -70,9 +70,8 @@ def table_of(rows: Sequence[Mapping[str, Any]], baseline: str) -> list[dict[str,
     ``p`` is of Wilcoxon's signed-rank test of the mean slowdown against the ``baseline`` policy under the same
     settings, paired by replay (two-sided); ``change`` is the median of the pairs' relative changes. ``FIGURE_ci_low``
     and ``FIGURE_ci_high`` are the 95 % interval of a median by bootstrap, None with fewer than two replays. ``verdict``
-    is `BETTER` or `WORSE` when the interval of ``change`` lies on one side of 0, and `CANNOT_TELL` when it does not or
-    when so few pairs can show nothing. All of these but the figures' intervals are None for the baseline itself and
-    without it.
+    is `BETTER` or `WORSE` when the interval of ``change`` lies on one side of 0 and ``p`` is below `SIGNIFICANT`, and
+    `CANNOT_TELL` otherwise. All of these but the figures' intervals are None for the baseline itself and without it.
     """
     further = (*DEADLINES, *MASTERS, *WASTE, *TASKS)
     figures = (*FIGURES, *(name for name in further if any(name in row for row in rows)))
@@ -165,19 +164,23 @@ def _against(runs: Mapping[int, Mapping[str, Any]], others: Mapping[int, Mapping
     if not pairs:
         return {"change": None, "change_ci_low": None, "change_ci_high": None, "p": None, "verdict": None}
     changes = [mine / other - 1 for mine, other in pairs]
-    within = interval(changes)
+    within, p = interval(changes), paired_p([mine for mine, _ in pairs], [other for _, other in pairs])
     return {
         "change": float(np.median(changes)),
         "change_ci_low": within[0] if within else None,
         "change_ci_high": within[1] if within else None,
-        "p": paired_p([mine for mine, _ in pairs], [other for _, other in pairs]),
-        "verdict": verdict_of(within, len(pairs)),
+        "p": p,
+        # SciPy before 1.15 approximates p where differences are equal, also below what so few pairs can show.
+        "verdict": verdict_of(within, max(p, least_p(len(pairs)))),
     }
 
 
-def verdict_of(within: tuple[float, float] | None, pairs: int) -> str:
-    """The verdict on a change by its interval, of so many pairs: better, worse, or cannot tell."""
-    if within is None or least_p(pairs) >= SIGNIFICANT or within[0] <= 0 <= within[1]:
+def verdict_of(within: tuple[float, float] | None, p: float) -> str:
+    """The verdict on a change by its interval and the p of its pairs, both of which have to show it.
+
+    The interval of a median looks at no sizes: with few pairs it lies on one side of 0 in one of seven cases by chance.
+    """
+    if within is None or p >= SIGNIFICANT or within[0] <= 0 <= within[1]:
         return CANNOT_TELL
     return BETTER if within[1] < 0 else WORSE
 

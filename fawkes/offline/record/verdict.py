@@ -36,7 +36,8 @@ class ModelVerdict:
     """A recorded run beside its simulation under the recorded policy and settings.
 
     Errors are shares. ``job_error`` and ``job_error_90`` are the median and the 90 % quantile of the absolute errors of
-    the jobs that are judged: those that are known by more than their run time, if there are any. None without jobs.
+    the jobs that are judged: those that are known by more than their run time, from which the tasks of all others were
+    made. None without such jobs: then nothing tells whether the run is reproduced.
     """
 
     both: Beside
@@ -48,10 +49,8 @@ class ModelVerdict:
     @property
     def judged(self) -> list[float]:
         """The absolute errors of the jobs that are judged."""
-        rows = [row for row in self.both.jobs if self.known.get(row.job) is not KnownDemands.LEDGER] or list(
-            self.both.jobs
-        )
-        return [abs(row.error) for row in rows]
+        rows = self.both.jobs
+        return [abs(row.error) for row in rows if self.known.get(row.job) is not KnownDemands.LEDGER]
 
     @property
     def job_error(self) -> float | None:
@@ -83,14 +82,19 @@ class ModelVerdict:
     def line(self) -> str:
         """The honesty line."""
         within = f"{_percent(self.bounds.job)} for job times and {_percent(self.bounds.makespan)} for the makespan"
-        head = (
-            f"Reproduced within {within}"
-            if self.reproduced
-            else f"NOT reproduced within {within}: do not trust the ranking below"
-        )
+        if self.reproduced:
+            head = f"Reproduced within {within}"
+        elif self.both.jobs and not self.judged:
+            head = (
+                "Whether the model reproduces this run cannot be told, so do not trust the ranking below: every job is "
+                "known by its run time alone, from which its tasks were made"
+            )
+        else:
+            head = f"NOT reproduced within {within}: do not trust the ranking below"
+        jobs = f"{len(self.judged)} jobs, median error {_percent(self.job_error)}"
+        errors = f"{jobs} (90 % of them within {_percent(self.job_error_90)})" if self.judged else "no job judged"
         return (
-            f"{head}. {self.policy} as recorded: {len(self.judged)} jobs, median error {_percent(self.job_error)} "
-            f"(90 % of them within {_percent(self.job_error_90)}); makespan {self.both.recorded_makespan_s:.0f} s "
+            f"{head}. {self.policy} as recorded: {errors}; makespan {self.both.recorded_makespan_s:.0f} s "
             f"recorded, {self.both.simulated_makespan_s:.0f} s simulated; {self.both.likeness:.0%} of the decisions in "
             f"the same order. Jobs known {self._sources()}{self._left_out()}."
         )

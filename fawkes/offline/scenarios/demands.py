@@ -136,6 +136,9 @@ def with_demands(jobs: Iterable[Coming], known: Mapping[str, JobDemand]) -> tupl
 
 def _asking(spec: JobSpec, demand: JobDemand) -> JobSpec:
     spec = _with_profile(spec, demand.profile)
+    if demand.known is KnownDemands.SPEC and not demand.checkpoint and _sleeps(demand.profile):
+        # The times of a job that sleeps are known: its tasks do not differ by chance, as they did not live.
+        spec = replace(spec, details={**spec.details, "sleep": {}})
     if demand.checkpoint:
         array = {"checkpoint": demand.checkpoint, "memory_mb": demand.memory_mb}
         spec = replace(spec, saves=True, details={**spec.details, "array": array})
@@ -147,6 +150,10 @@ def _asking(spec: JobSpec, demand: JobDemand) -> JobSpec:
         input_bytes=demand.told_bytes,
         reference_us=demand.reference_us,
     )
+
+
+def _sleeps(profile: Profile) -> bool:
+    return not any(getattr(profile, name) for name in _FIGURES if name.endswith(("_cpu_us", "_bytes")))
 
 
 def _with_profile(spec: JobSpec, profile: Profile) -> JobSpec:

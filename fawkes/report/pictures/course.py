@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import nan
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,8 @@ from fawkes.store.base import Reader
 
 Points = list[tuple[float, float]]
 """Moments in seconds since the start of the run, and the value from each of them on."""
+GapPoints = Sequence[tuple[float, float | None]]
+"""The same, with None where from that moment on there is no value."""
 
 #: of a queue: more cannot be seen in a picture
 _MOST_POINTS = 400
@@ -26,12 +29,13 @@ class Course:
     """The course of a run by the names of the MR-clusters, in the order of their arrival.
 
     ``nodes`` are those of each role, ``waiting`` are tasks, ``discrimination`` is D_i of each tick in share-seconds
-    (section 4.1). ``asked_s`` are the requests, ``moves_s`` the ticks that moved nodes.
+    (section 4.1), None at ticks at which nothing was weighed. ``asked_s`` are the requests, ``moves_s`` the ticks that
+    moved nodes.
     """
 
     nodes: Mapping[str, Mapping[str, Points]]
     waiting: Mapping[str, Points]
-    discrimination: Mapping[str, Points]
+    discrimination: Mapping[str, GapPoints]
     asked_s: Mapping[str, float]
     moves_s: list[float]
     end_s: float
@@ -41,17 +45,16 @@ class Course:
         return asdict(self)
 
     def frame(self) -> pd.DataFrame:
-        """A row for each point: at_s, cluster, what (a role, waiting tasks, discrimination), value."""
-        rows = [
-            (at_s, name, what, float(value))
-            for name in self.nodes
-            for what, points in (
-                *self.nodes[name].items(),
-                ("waiting tasks", self.waiting.get(name, [])),
-                ("discrimination", self.discrimination.get(name, [])),
-            )
-            for at_s, value in points
-        ]
+        """A row for each point: at_s, cluster, what (a role, waiting tasks, discrimination), value (NaN: none)."""
+        rows: list[tuple[float, str, str, float]] = []
+        for name, roles in self.nodes.items():
+            waiting, discrimination = self.waiting.get(name, []), self.discrimination.get(name, [])
+            lines: dict[str, GapPoints] = {**roles, "waiting tasks": waiting, "discrimination": discrimination}
+            rows += [
+                (at_s, name, what, nan if value is None else float(value))
+                for what, points in lines.items()
+                for at_s, value in points
+            ]
         return pd.DataFrame(rows, columns=["at_s", "cluster", "what", "value"])
 
 
@@ -65,13 +68,13 @@ def course_of(store: Reader) -> Course:
                 if reading.tasks_waiting is not None:
                     at_s = (entry.event.at_us - start_us) / SECOND_US
                     waiting.setdefault(reading.cluster, []).append((at_s, float(reading.tasks_waiting)))
-    discrimination: dict[str, Points] = {}
+    discrimination: dict[str, list[tuple[float, float | None]]] = {}
     moves_s = []
     for tick in history.ticks(store):
         at_s = (tick.at_us - start_us) / SECOND_US
         for name, figures in tick.clusters.items():
-            if figures.get("discrimination") is not None:
-                discrimination.setdefault(name, []).append((at_s, float(figures["discrimination"])))
+            value = figures.get("discrimination")
+            discrimination.setdefault(name, []).append((at_s, None if value is None else float(value)))
         if tick.moved:
             moves_s.append(at_s)
     return Course(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 from fawkes.report.pictures import style
-from fawkes.report.pictures.course import Course, Points
+from fawkes.report.pictures.course import Course, GapPoints, Points
 from fawkes.report.pictures.figures import draw_nodes, draw_request, marks_of_nodes
 from fawkes.report.pictures.steps import value_at
 
@@ -117,8 +118,9 @@ def _division(panel: Axes, run: Division) -> None:
         below = top
 
 
-def _line(panel: Axes, points: Points) -> None:
-    times, values = [at for at, _ in points], [value for _, value in points]
+def _line(panel: Axes, points: GapPoints) -> None:
+    """A step function; nothing is drawn where there is no value."""
+    times, values = [at for at, _ in points], [nan if value is None else value for _, value in points]
     panel.plot(times, values, color=style.COLOURS[0], linewidth=0.9, drawstyle="steps-post")
 
 

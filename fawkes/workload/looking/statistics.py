@@ -53,7 +53,8 @@ class Lines:
 class Summary:
     """A workload in numbers. Shares are of the jobs of which it is known, and None when it is known of none.
 
-    A job is map-only when it has no reduces, or shuffles nothing. ``rate_per_min`` is None for jobs of one moment.
+    A job is map-only when it has no reduces, or shuffles nothing. ``rate_per_min`` is of the times between jobs: None
+    for one job and for jobs of one moment.
     """
 
     source: str
@@ -105,7 +106,7 @@ def summary_of(trace: Trace) -> Summary:
         format=trace.format,
         jobs=len(jobs),
         span_s=span_us / SECOND_US,
-        rate_per_min=len(jobs) * 60 * SECOND_US / span_us if span_us else None,
+        rate_per_min=(len(jobs) - 1) * 60 * SECOND_US / span_us if span_us else None,
         map_only=_share(_is_map_only(jobs)),
         one_map=_share(count <= 1 for count in maps),
         to_ten_maps=_share(count <= 10 for count in maps),

@@ -81,7 +81,7 @@ def like(trace: Trace, jobs: int | None = None, *, per_minute: float | None = No
     if per_minute is None:
         if not span_us:
             raise UserError("all jobs arrive at the same moment", where=trace.source, hint="Give per_minute")
-        per_minute = len(trace.jobs) * 60 * SECOND_US / span_us
+        per_minute = (len(trace.jobs) - 1) * 60 * SECOND_US / span_us
     count = len(trace.jobs) if jobs is None else jobs
     _check(count, per_minute)
     drawn = rng(seed, "like", "jobs").choices(trace.jobs, k=count)

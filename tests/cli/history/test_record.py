@@ -146,7 +146,7 @@ def test_a_run_that_is_not_reproduced_is_ranked_but_ends_4(record: Path) -> None
     assert said.exit_code == 4
     assert said.stdout.startswith("NOT reproduced")
     assert " 1  TD" in said.stdout
-    assert "every verdict is `cannot tell`, because the model does not reproduce the record" in said.stdout
+    assert "every verdict is `cannot tell`, because nothing shows that the model reproduces the record" in said.stdout
     assert wide.exit_code == 0
     # The same rows: of a model that may be believed they say something.
     none, trusted = (next(line for line in text.stdout.splitlines() if " None " in line) for text in (said, wide))

@@ -64,7 +64,9 @@ def test_of_jobs_that_are_known_by_their_run_time_nobody_can_tell(tmp_path: Path
     record = record_of(tmp_path, None)
     assert set(record.known.values()) == {KnownDemands.LEDGER}
     said = whatif(record, "--preemption", "kill,wait")
-    assert "every verdict is `cannot tell`" in said.stdout
+    assert said.exit_code == 4
+    assert said.stdout.startswith("Whether the model reproduces this run cannot be told")
+    assert "every verdict is `cannot tell`, because nothing shows" in said.stdout
     assert "worse" not in said.stdout
 
 

@@ -93,6 +93,7 @@ def test_the_table_tells_what_is_compared(scenario: Path) -> None:
     said = compare(scenario, "--baseline", "td", replays=1)
     assert said.exit_code == 0, said.stderr
     assert "verdict: mean slowdown against TD, paired" in said.stdout
+    assert "replays move each job by up to 30s; they draw no other workload" in said.stdout
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ def test_show_tells_jobs_arrivals_and_sizes() -> None:
     said = fawkes("show", SWIM)
     assert said.exit_code == 0, said.stderr
     assert f"{SWIM} (swim)" in said.stdout
-    assert "20, 1.06 a minute, over 18m56s" in said.stdout
+    assert "20, 1 a minute, over 18m56s" in said.stdout
     printed = json.loads(fawkes("show", SWIM, "-o", "json").stdout)
     assert printed["workload"]["map_only"] == 4 / 20
     rows = {row["quantity"]: row for row in printed["rows"]}
@@ -38,6 +38,12 @@ def test_show_tells_jobs_arrivals_and_sizes() -> None:
     assert rows["input_bytes"]["max"] == 10_274_791_099
     lines = list(csv.DictReader(StringIO(fawkes("show", SWIM, "-o", "csv").stdout)))
     assert [line["quantity"] for line in lines] == list(rows)
+
+
+def test_one_job_has_no_rate(tmp_path: Path) -> None:
+    one = tmp_path / "one.tsv"
+    one.write_text(SWIM.read_text().splitlines(keepends=True)[0])
+    assert "1, -, over 0s" in fawkes("show", one).stdout
 
 
 def test_show_tells_what_was_left_out() -> None:

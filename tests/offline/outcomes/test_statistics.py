@@ -110,24 +110,52 @@ def test_the_frame_has_a_row_for_each_run_with_figures_of_each_mr_cluster() -> N
     ("changes", "verdict"),
     [
         ([-0.1, -0.2, -0.1, -0.3, -0.2, -0.1], BETTER),
+        ([-0.6, -0.5, -0.4, -0.3, -0.2, -0.1], BETTER),
         ([0.1, 0.2, 0.1, 0.3, 0.2, 0.1], WORSE),
         ([-0.1, 0.2, -0.1, 0.3, -0.2, 0.1, 0.05, -0.03], CANNOT_TELL),
+        # The interval lies below 0, and yet p is 0.297: the one against it outweighs all others.
+        ([-0.06, -0.05, -0.04, -0.03, -0.02, -0.01, 0.4], CANNOT_TELL),
+        ([0.06, 0.05, 0.04, 0.03, 0.02, 0.01, -0.4], CANNOT_TELL),
+        ([-0.06, -0.05, -0.04, -0.03, -0.02, -0.01, 0.001], BETTER),
         # All of one sign, and yet five pairs can show nothing.
         ([-0.1, -0.2, -0.1, -0.3, -0.2], CANNOT_TELL),
         ([-0.1], CANNOT_TELL),
         ([0.0] * 20, CANNOT_TELL),
     ],
 )
-def test_the_verdict_is_that_of_the_interval(changes: Sequence[float], verdict: str) -> None:
+def test_a_verdict_asks_for_the_interval_and_for_p(changes: Sequence[float], verdict: str) -> None:
     rows = [row("None", n, 10.0) for n, _ in enumerate(changes)]
     rows += [row("TD", n, 10.0 * (1 + change)) for n, change in enumerate(changes)]
     none, td = table_of(rows, "None")
     assert (td["verdict"], none["verdict"]) == (verdict, None)
     if td["change_ci_low"] is not None:
         assert td["change_ci_low"] <= td["change"] <= td["change_ci_high"]
-        assert (td["change_ci_low"] <= 0 <= td["change_ci_high"]) == (
-            verdict_of((td["change_ci_low"], td["change_ci_high"]), 20) == CANNOT_TELL
-        )
+
+
+@pytest.mark.parametrize(
+    ("within", "p", "verdict"),
+    [
+        ((-0.2, -0.1), 0.049, BETTER),
+        ((0.1, 0.2), 0.049, WORSE),
+        ((-0.2, -0.1), 0.05, CANNOT_TELL),
+        ((-0.2, 0.0), 0.001, CANNOT_TELL),
+        (None, 0.001, CANNOT_TELL),
+    ],
+)
+def test_a_verdict_on_both(within: tuple[float, float] | None, p: float, verdict: str) -> None:
+    assert verdict_of(within, p) == verdict
+
+
+@pytest.mark.slow
+def test_where_nothing_differs_seldom_a_verdict_says_so() -> None:
+    import random
+
+    chance = random.Random(5)
+    found = 0
+    for _ in range(100):
+        mine = [row("TD", n, 10 + chance.gauss(0, 1)) for n in range(7)]
+        found += table_of([*mine, *(row("None", n, 10.0) for n in range(7))], "None")[0]["verdict"] != CANNOT_TELL
+    assert found <= 10
 
 
 @pytest.mark.slow

@@ -52,8 +52,15 @@ def test_jobs_known_by_their_time_alone_are_not_judged() -> None:
     assert mixed.job_error == pytest.approx(0.4)
     assert (len(mixed.judged), mixed.reproduced) == (1, False)
     assert "by their own description (1), by their run time alone (2)" in mixed.line()
-    alone = verdict({"timed": 0.1}, {"timed": KnownDemands.LEDGER})
-    assert alone.job_error == pytest.approx(0.1)
+
+
+def test_nothing_is_reproduced_where_every_job_is_known_by_its_time_alone() -> None:
+    """Its tasks were made from that time: that they take it again says nothing about the model."""
+    alone = verdict({"timed": 0.0}, {"timed": KnownDemands.LEDGER})
+    assert (alone.job_error, alone.job_error_90, alone.reproduced) == (None, None, False)
+    assert alone.line().startswith("Whether the model reproduces this run cannot be told")
+    assert "every job is known by its run time alone, from which its tasks were made" in alone.line()
+    assert "NOT reproduced" not in alone.line()
 
 
 def test_bounds_are_the_users() -> None:

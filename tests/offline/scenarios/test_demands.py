@@ -20,7 +20,7 @@ from fawkes.offline.scenarios.demands import (
     with_demands,
     write_demands,
 )
-from fawkes.sim.hadoop.profile import Profile, profile_of
+from fawkes.sim.hadoop.profile import Profile, has_chance, profile_of
 from tests.offline.support import jobs
 
 COUNTS = st.integers(0, 10**15)
@@ -81,6 +81,19 @@ def test_a_job_of_the_table_has_its_profile_and_is_told_what_was_told() -> None:
     assert profile_of(first) == profile
     assert (first.tasks, first.tasks_estimated, first.input_bytes, first.reference_us) == (1, True, 5, 9)
     assert second == come[1].spec
+
+
+@pytest.mark.parametrize(
+    ("known", "profile", "differs"),
+    [
+        (KnownDemands.SPEC, Profile(maps=7, map_us=SECOND_US), False),
+        (KnownDemands.SPEC, Profile(maps=7, map_us=SECOND_US, map_cpu_us=5), True),
+        (KnownDemands.LEDGER, Profile(maps=7, map_us=SECOND_US), True),
+    ],
+)
+def test_a_recorded_job_that_sleeps_takes_its_own_times(known: KnownDemands, profile: Profile, differs: bool) -> None:
+    (job,) = with_demands(jobs("a", 1), {"a-0": JobDemand(profile=profile, known=known)})
+    assert has_chance(job.spec, profile_of(job.spec)) is differs
 
 
 def test_a_profile_of_stages_is_for_quotas_and_says_nothing_of_the_machine() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isnan
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from fawkes.report.pictures.course import Course, course_of
+from fawkes.report.pictures.course import Course, GapPoints, course_of
 from fawkes.report.pictures.frames import samples, ticks
 from fawkes.report.pictures.panels import (
     Division,
@@ -30,8 +31,9 @@ def test_the_course_is_that_of_the_frames(played: Reader) -> None:
     course, by_tick, read = course_of(played), ticks(played), samples(played)
     assert list(course.nodes) == ["c-1", "c-2", "c-3"]
     for name in course.nodes:
-        mine = by_tick[(by_tick.cluster == name) & by_tick.discrimination.notna()]
-        assert course.discrimination[name] == list(zip(mine.at_s, mine.discrimination, strict=True))
+        mine = by_tick[by_tick.cluster == name]
+        values = [None if isnan(value) else value for value in mine.discrimination]
+        assert course.discrimination[name] == list(zip(mine.at_s, values, strict=True))
         known = read[(read.cluster == name) & read.tasks_waiting.notna()]
         waiting = dict(course.waiting[name])
         # A sample counts the jobs as well that Fawkes itself still holds.
@@ -57,7 +59,23 @@ def test_what_is_drawn(played: Reader) -> None:
     assert rows[0, 0].get_title() == "nodes"
     for panel, name in zip(rows[:, 2], course.nodes, strict=True):
         drawn = panel.lines[0].get_xydata()
-        assert drawn.tolist() == [list(point) for point in course.discrimination[name]]
+        points = np.array(course.discrimination[name], dtype=float)
+        assert np.array_equal(drawn, points, equal_nan=True)
+
+
+def test_a_tick_without_weights_is_a_gap_and_no_line() -> None:
+    """At 120 and 180 s nothing was weighed: that -51 share-seconds lasted until 240 s is not known."""
+    points: GapPoints = [(60.0, -51.0), (120.0, None), (180.0, None), (240.0, 3.0)]
+    course = Course({"web": {}}, {}, {"web": points}, {}, [], 300.0)
+    panel = course_over_time(course).axes[2]
+    drawn = np.asarray(panel.lines[0].get_ydata(), dtype=float)
+    assert np.array_equal(drawn, [-51.0, np.nan, np.nan, 3.0], equal_nan=True)
+    assert course.frame().to_csv(index=False).splitlines()[1:] == [
+        "60.0,web,discrimination,-51.0",
+        "120.0,web,discrimination,",
+        "180.0,web,discrimination,",
+        "240.0,web,discrimination,3.0",
+    ]
 
 
 def test_slowdowns_are_at_the_policies() -> None:

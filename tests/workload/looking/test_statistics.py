@@ -25,7 +25,7 @@ def test_a_workload_in_numbers() -> None:
         TraceJob(id="d", submit_us=30 * S, shuffle_bytes=7, after=("a",)),
     )
     summary = summary_of(Trace(source="x", jobs=jobs, header={"k": "v"}, format="table"))
-    assert (summary.jobs, summary.span_s, summary.rate_per_min, summary.dependent) == (4, 30.0, 8.0, 1)
+    assert (summary.jobs, summary.span_s, summary.rate_per_min, summary.dependent) == (4, 30.0, 6.0, 1)
     assert (summary.map_only, summary.one_map, summary.to_ten_maps) == (0.5, 1 / 3, 2 / 3)
     assert (summary.applications, summary.users, summary.clusters) == ({"sort": 2, "grep": 1}, 1, {"c-1": 1})
     rows = {row.what: row for row in summary.sizes}
@@ -34,6 +34,11 @@ def test_a_workload_in_numbers() -> None:
     assert (rows["maps"].p50, rows["maps"].mean, rows["maps"].total) == (10, 41 / 3, 41)
     assert (rows["map_s"].p50, rows["map_s"].total) == (0.5, None)
     assert "sizes" not in summary.plain()
+
+
+def test_two_jobs_have_one_time_between_them() -> None:
+    jobs = tuple(TraceJob(id=name, submit_us=at_s * S) for name, at_s in (("a", 0), ("b", 105)))
+    assert summary_of(Trace(source="", jobs=jobs)).rate_per_min == pytest.approx(60 / 105)
 
 
 def test_nothing_is_known_of_nothing() -> None:

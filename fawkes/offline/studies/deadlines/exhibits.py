@@ -223,8 +223,8 @@ def _tests(study: DeadlineStudy) -> pd.DataFrame:
                 "cpus": capacity,
                 "deadlines": kind,
                 "justice": round(fair.mean, 4),
-                "interval": f"+- {fair.half_width:.4f}",
-                "interval_by_days": f"+- {fair.batch_half_width:.4f}" if fair.batches else "",
+                "interval": _half(fair.half_width),
+                "interval_by_days": _half(fair.batch_half_width),
                 "reactive": round(shares.mean, 4),
                 "t": "" if test is None else f"{test.t:.1f}",
                 "df": "" if test is None else f"{test.df:.0f}",
@@ -232,6 +232,10 @@ def _tests(study: DeadlineStudy) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(table)
+
+
+def _half(width: float | None) -> str:
+    return "" if width is None else f"+- {width:.4f}"
 
 
 # --- the follow-up paper, and the readings

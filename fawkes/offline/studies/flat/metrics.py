@@ -51,18 +51,24 @@ class Mean:
     batches: tuple[float, ...] = ()
 
     @property
-    def half_width(self) -> float:
-        """Half of the 95 % interval by the samples, as if they were independent, which they are not."""
-        return _NORMAL * sqrt(self.variance / self.count) if self.count > 1 else 0.0
+    def half_width(self) -> float | None:
+        """Half of the 95 % interval by the samples, as if they were independent, which they are not.
+
+        None for fewer than two samples.
+        """
+        return _NORMAL * sqrt(self.variance / self.count) if self.count > 1 else None
 
     @property
-    def batch_half_width(self) -> float:
-        """Half of the 95 % interval by the means of days, which are far less correlated than samples."""
+    def batch_half_width(self) -> float | None:
+        """Half of the 95 % interval by the means of days, which are far less correlated than samples.
+
+        None for fewer than two days.
+        """
         from scipy.stats import t
 
         count = len(self.batches)
         if count < 2:
-            return 0.0
+            return None
         return float(t.ppf(0.975, count - 1)) * float(np.std(self.batches, ddof=1)) / sqrt(count)
 
     def plain(self) -> dict[str, Any]:

@@ -50,7 +50,17 @@ def test_35_intervals() -> None:
     assert mean.half_width == pytest.approx(1.96 * np.std([1, 2, 3, 4], ddof=1) / 2)
     assert mean.batch_half_width == pytest.approx(12.706 * np.std([1.5, 3.5], ddof=1) / np.sqrt(2), rel=1e-3)
     assert mean_of_plain(mean.plain()) == mean
-    assert mean_of([]).half_width == 0
+
+
+@pytest.mark.parametrize(("values", "batches"), [([], []), ([0.7], [0.7])])
+def test_35_without_two_values_there_is_no_interval(values: list[float], batches: list[float]) -> None:
+    mean = mean_of(values, batches)
+    assert (mean.half_width, mean.batch_half_width) == (None, None)
+
+
+def test_35_two_samples_of_one_day_have_an_interval_by_samples_alone() -> None:
+    mean = mean_of([0.7, 0.7], [0.7])
+    assert (mean.half_width, mean.batch_half_width) == (0.0, None)
 
 
 def test_35_samples_are_taken_each_minute_before_admission() -> None:
