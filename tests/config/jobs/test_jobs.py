@@ -142,6 +142,26 @@ JAR = 'kind = "jar"\njar = "{}"\n'
     missing_file=Bad('kind = "class"\nclass = "A"\nfiles = ["no.txt"]', "files", "no.txt'", "Name a file"),
     args_text=Bad('kind = "class"\nclass = "A"\nargs = "-m 4"', "args", "'-m 4' is no list", '["-m", "4"]'),
     args_float=Bad('kind = "class"\nclass = "A"\nargs = [3.10]', "args", "3.1 is no argument", "quotes"),
+    control_character=Bad(
+        'kind = "script"\ncommand = "a\\u0001b"', "command", "control character '\\x01'", "Remove it"
+    ),
+    control_in_a_property=Bad(
+        'kind = "class"\nclass = "A"\n[properties]\n"a.b" = "\\u001b"', "properties", "control character '\\x1b'"
+    ),
+    long_argument=Bad(
+        f'kind = "class"\nclass = "A"\nargs = ["x", "{"é" * 60_000}"]', "args[#2]", "120,000 bytes", "102,400"
+    ),
+    long_command=Bad(f'kind = "script"\ncommand = "{"x" * 102_401}"', "command", "102,401 bytes", "put it into a file"),
+    long_mapper=Bad(
+        f'kind = "streaming"\ninput = "/a"\noutput = "/b"\nmapper = "{"x" * 102_401}"', "mapper", "102,401 bytes"
+    ),
+    long_arguments=Bad(
+        f'kind = "class"\nclass = "A"\nargs = {["x" * 1000] * 520}', "args", "524,690 bytes in all", "524,288"
+    ),
+    long_arguments_of_a_spark_program=Bad(
+        f'kind = "spark"\npython = "wc.toml"\nargs = ["{"x" * 60_000}", "{"x" * 60_000}"]', "args", "in all", "102,400"
+    ),
+    long_name=Bad(f'kind = "class"\nclass = "A"\nfiles = ["{"x" * 300}"]', "files", "300 bytes", "at most 240"),
     args_nul=Bad('kind = "class"\nclass = "A"\nargs = ["a\\u0000b"]', "args[#1]", "NUL"),
     no_unit=Bad('kind = "class"\nclass = "A"\ntime_limit = 60', "time_limit", "60 has no unit", '"60s"'),
     negative_retries=Bad('kind = "class"\nclass = "A"\nretries = -1', "retries", "-1 is too small"),
@@ -172,6 +192,11 @@ JAR = 'kind = "jar"\njar = "{}"\n'
 def test_a_job_that_is_wrong_is_refused(bad: Bad, tmp_path: Path) -> None:
     path = write(tmp_path, "wc.toml", bad.text)
     assert_refused(bad, path, lambda: load_jobs(path, "alpha"))
+
+
+def test_an_argument_may_have_a_separator_that_cannot_be_seen(tmp_path: Path) -> None:
+    _, details = job(tmp_path, 'kind = "script"\ncommand = "cut \\"$@\\""\nargs = ["-d\\u0001"]')
+    assert details.args == ("-d\x01",)
 
 
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
