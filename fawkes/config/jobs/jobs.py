@@ -427,7 +427,9 @@ def _sleep(table: JobTable, common: Mapping[str, Any]) -> JobDetails:
 
 
 def _local(name: str, folder: Path, key: str, faults: Faults) -> str:
-    path = Path(os.path.realpath(folder / os.path.expanduser(name)))
+    """The absolute path, its last name as it is written: what a link leads to arrives under the name of the link."""
+    written_as = folder / os.path.expanduser(name)
+    path = Path(os.path.realpath(written_as.parent), written_as.name)
     if not is_file(path):
         also = f", or one of {', '.join(RELEASE_JARS)}" if key == "jar" else ""
         faults.add(f"there is no file {str(path)!r}", key, f"Name a file of this machine{also}")

@@ -194,6 +194,30 @@ def test_a_job_that_is_wrong_is_refused(bad: Bad, tmp_path: Path) -> None:
     assert_refused(bad, path, lambda: load_jobs(path, "alpha"))
 
 
+def test_a_link_arrives_under_its_own_name(tmp_path: Path) -> None:
+    write(tmp_path, "real_helper.py", "")
+    (tmp_path / "helper.py").symlink_to("real_helper.py")
+    _, details = job(tmp_path, 'kind = "script"\ncommand = "python3 helper.py"\nfiles = ["helper.py"]')
+    assert details.files == (str(tmp_path / "helper.py"),)
+
+
+def test_a_dangling_link_is_named_as_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").symlink_to("gone.py")
+    path = write(tmp_path, "wc.toml", 'kind = "class"\nclass = "A"\nfiles = ["helper.py"]')
+    (error,) = refusals(lambda: load_jobs(path, "alpha"))
+    assert (error.what, error.key) == (f"there is no file '{tmp_path}/helper.py'", "files")
+
+
+def test_two_files_of_one_name_are_refused_links_or_not(tmp_path: Path) -> None:
+    write(tmp_path, "a/x", "")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/x").symlink_to("../a/y")
+    write(tmp_path, "a/y", "")
+    path = write(tmp_path, "wc.toml", 'kind = "class"\nclass = "A"\nfiles = ["a/x", "b/x", "b/../a/x"]')
+    (error,) = refusals(lambda: load_jobs(path, "alpha"))
+    assert "have the same name" in error.what
+
+
 def test_an_argument_may_have_a_separator_that_cannot_be_seen(tmp_path: Path) -> None:
     _, details = job(tmp_path, 'kind = "script"\ncommand = "cut \\"$@\\""\nargs = ["-d\\u0001"]')
     assert details.args == ("-d\x01",)
