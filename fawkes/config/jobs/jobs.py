@@ -41,6 +41,9 @@ from fawkes.config.jobs.kept import unkept_reason
 from fawkes.config.jobs.tags import TAGS, file_sets_tags
 from fawkes.core.values.model import ClusterId, JobId, JobSpec, StreamSpec
 
+_IN_TURN = (
+    "Leave it out: jobs begin in the order of the file. `fawkes replay` submits those of a workload at their times"
+)
 SLEEP_CLASS = "org.apache.hadoop.mapreduce.SleepJob"
 
 _SECRETS = {
@@ -197,6 +200,10 @@ def load_jobs(path: Path, cluster: str, profiles_dir: Path | None = None) -> tup
         of_file: dict[str, Any] = {"cluster": cluster, "file": str(path), "folder": path.parent}
         return (job_of(said, **of_file, default_id=path.stem, profiles_dir=profiles_dir),)
     faults = Faults(path)
+    for number, row in enumerate(said["job"] if isinstance(said["job"], list) else [], 1):
+        if isinstance(row, Mapping):
+            _refuse_arrival(row, faults, f"job[{row.get('id', f'#{number}')}].")
+    faults.refuse()
     tables = check(JobsFile, said, file=str(path)).job
     jobs: list[JobSpec] = []
     taken: set[str] = set()
@@ -221,8 +228,18 @@ def job_of(
     profiles_dir: Path | None = None,
 ) -> JobSpec:
     """The job that a table says, such as one made from the command line (``file`` is for the errors)."""
+    faults = Faults(file)
+    _refuse_arrival(said, faults)
+    faults.refuse()
     table = check(JobTable, {"id": default_id, **said} if default_id else said, file=file)
     return job_spec(table, cluster=cluster, file=file, folder=folder, profiles_dir=profiles_dir)
+
+
+def _refuse_arrival(said: Mapping[str, Any], faults: Faults, place: str = "") -> None:
+    """Only `fawkes replay` and `fawkes simulate` submit jobs at times of their own."""
+    for key in ("after", "delay", "every", "count"):
+        if key in said:
+            faults.add("means something in a workload alone", f"{place}{key}", _IN_TURN)
 
 
 def job_spec(

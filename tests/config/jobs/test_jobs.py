@@ -127,6 +127,10 @@ JAR = 'kind = "jar"\njar = "{}"\n'
 
 @cases(
     typo=Bad("kind = jar", "line 1, column 8", "not valid TOML"),
+    later=Bad('kind = "class"\nclass = "A"\nafter = "wc"', "after", "in a workload alone", "`fawkes replay`"),
+    later_of_several=Bad(
+        '[[job]]\nid = "a"\nkind = "class"\nclass = "A"\nafter = "b"', "job[a].after", "in a workload alone"
+    ),
     no_kind=Bad('jar = "x.jar"', "kind", "is missing", "Give what the job is"),
     unknown_kind=Bad('kind = "storm"', "kind", "'storm' is none of"),
     unknown_key=Bad('kind = "jar"\njr = "x"', "jr", "unknown key", "Did you mean 'jar'?"),
