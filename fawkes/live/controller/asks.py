@@ -190,7 +190,9 @@ class ControllerQuestion(NamedTuple):
 
 QUERIES: Mapping[str, ControllerQuestion] = {
     "clusters": ControllerQuestion("The rows of `fawkes status`.", "cluster?"),
-    "jobs": ControllerQuestion("The rows of `fawkes jobs`.", "job? cluster?"),
+    "jobs": ControllerQuestion(
+        "The rows of `fawkes jobs` of jobs that have not ended; with `job` that of one, ended or not.", "job? cluster?"
+    ),
     "nodes": ControllerQuestion("The rows of `fawkes nodes`.", "node?"),
     "board": ControllerQuestion("Rows of the reading commands, for users who may not read the ledger.", "of"),
     "end": ControllerQuestion("The user who released the whole pool, and whether it has ended.", kind=_OBJECT),
