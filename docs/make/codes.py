@@ -5,7 +5,7 @@ from __future__ import annotations
 from docs.make.table import table
 from fawkes.base import errors
 from fawkes.base.errors import ExitStatus, FawkesError
-from fawkes.cli.main import INTERRUPTED
+from fawkes.cli.main import CUT_OFF, INTERRUPTED
 
 MEANINGS = {
     ExitStatus.DONE: "Done.",
@@ -19,6 +19,7 @@ MEANINGS = {
     ExitStatus.REFUSED: "Refused for safety. Nothing was done.",
     ExitStatus.ANOTHER_CONTROLLER: "Another controller is in charge.",
     INTERRUPTED: "Interrupted by Ctrl-C.",
+    CUT_OFF: "Whoever reads its output has stopped, such as `head`.",
 }
 
 

@@ -32,7 +32,7 @@ READ_BY = {
     "fawkes.config.clusters.hadoop.full_version": "version in quotes",
     "fawkes.config.nodes.inventory._attribute": "text, number or boolean",
     "fawkes.config.nodes.jumps._proxy_jump": "jump hosts",
-    "fawkes.config.jobs.arrays.checkpoint": '"none"',
+    "fawkes.config.jobs.arrays.checkpoint": '"none", "own", "criu"',
     "fawkes.config.jobs.jobs._list": "absolute folder, or a list of them",
     "fawkes.config.jobs.jobs._properties": "table of Hadoop's keys",
     "fawkes.config.jobs.jobs._words": "list of text",

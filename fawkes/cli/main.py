@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 INTERRUPTED = 130
+CUT_OFF = 141
+"""The shells' code of a program whose reader went away."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,7 @@ class ProgramGroup(click.Group):
     ) -> NoReturn:
         """Run a command line and exit; a verb may return an ExitStatus (None is DONE)."""
         extra.pop("standalone_mode", None)
+        stdout = sys.stdout
         try:
             result = super().main(args, prog_name or "fawkes", standalone_mode=False, **extra)
             sys.stdout.flush()
@@ -172,6 +175,9 @@ class ProgramGroup(click.Group):
         except FawkesError as error:
             _say(str(error), error)
             sys.exit(error.exit_status)
+        except SystemExit as error:
+            # When a reader has gone away click puts another, quiet stdout in place, and ends as after a failure.
+            sys.exit(error.code if sys.stdout is stdout else CUT_OFF)
         except OSError as error:
             sys.exit(_system_error(error))
         except MemoryError as error:
@@ -217,7 +223,7 @@ def _system_error(error: OSError) -> int:
     if error.errno == errno.EPIPE:
         # Without this the interpreter's own flush at exit complains once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitStatus.FAILED
+        return CUT_OFF
     what = error.strerror or str(error) or type(error).__name__
     _say(f"{error.filename}: {what}" if error.filename else what, error)
     return ExitStatus.FAILED

@@ -86,8 +86,9 @@ class Exit(IntEnum):
 
 
 _REFUSED_ALONE = (
-    "Nothing was changed there. Show the lease with `fab -H {node} --search-root playbooks --collection lease show`; "
-    'The page `operations`, "A node that is refused", says how to repair it'
+    "Nothing was changed there. Show the lease with `fab -H {node} --search-root playbooks --collection lease show "
+    "--work-dir DIR`, DIR being the node's work_dir; "
+    'the page `operations`, "A node that is refused", says how to repair it'
 )
 
 _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {

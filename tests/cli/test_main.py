@@ -143,7 +143,7 @@ def test_a_reader_that_goes_away_is_no_error_message() -> None:
     os.close(reader)
     done = fawkes("--help", stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_a_full_disk_is_told_without_a_traceback() -> None:

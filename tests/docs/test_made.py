@@ -16,7 +16,7 @@ from docs.make.codes import MEANINGS
 from docs.make.pages import made, parts, remade
 from docs.make.reasons import reasons
 from fawkes.base.errors import ExitStatus
-from fawkes.cli.main import INTERRUPTED, VERBS
+from fawkes.cli.main import CUT_OFF, INTERRUPTED, VERBS
 from fawkes.config.clusters.hadoop import SITES, RoleTable, RoleTables
 from fawkes.config.files.loader import Strict, keys_of
 from fawkes.config.jobs.jobs import JobsFile
@@ -91,7 +91,7 @@ def test_fixed_words_of_hadoop_are_told(word: str) -> None:
 
 
 def test_every_exit_code_is_told() -> None:
-    assert set(MEANINGS) == {*ExitStatus, INTERRUPTED}
+    assert set(MEANINGS) == {*ExitStatus, INTERRUPTED, CUT_OFF}
 
 
 def test_every_reason_is_told_as_a_sentence() -> None:

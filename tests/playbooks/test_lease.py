@@ -54,7 +54,7 @@ def refused(code: int) -> bool:
     error = failure("node01", "taking the node", code, "/srv/lease is the lease of pool other\n")
     assert not isinstance(error, ElsewhereError)
     assert (error.exit_status, error.where) == (ExitStatus.REFUSED, "node01")
-    assert "-H node01 --search-root playbooks --collection lease show" in error.hint
+    assert "-H node01 --search-root playbooks --collection lease show --work-dir DIR`" in error.hint
     return isinstance(error, NodeRefusedError)
 
 

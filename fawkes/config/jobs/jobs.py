@@ -34,40 +34,22 @@ from fawkes.config.files.fields import (
     between,
 )
 from fawkes.config.files.loader import Faults, Strict, check, read_toml, written, wrong
-from fawkes.config.jobs import arrays, profiles, spark, streams
+from fawkes.config.jobs import arrays, profiles, streams
+from fawkes.config.jobs.checks import check_details, check_kind, refuse_tags
 from fawkes.config.jobs.jars import RELEASE_JARS, starts_itself
 from fawkes.config.jobs.kept import unkept_reason
-from fawkes.config.jobs.tags import ENVIRONMENT, MOST_OWN, TAGS, file_sets_tags, own_tags, sets_tags
+from fawkes.config.jobs.tags import TAGS, file_sets_tags
 from fawkes.core.values.model import ClusterId, JobId, JobSpec, StreamSpec
 
+_IN_TURN = (
+    "Leave it out: jobs begin in the order of the file. `fawkes replay` submits those of a workload at their times"
+)
 SLEEP_CLASS = "org.apache.hadoop.mapreduce.SleepJob"
 
 _SECRETS = {
     ENV_SECRET: re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
     FILE_SECRET: re.compile(r"[^\0]+"),
     SITE_SECRET: re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*"),
-}
-_NEEDS = {
-    "jar": ("jar",),
-    "class": ("class",),
-    "streaming": ("mapper", "input", "output"),
-    "script": ("command",),
-    "pig": ("pig",),
-    "spark": (),
-    "stream": ("executors", "most_executors", "batch"),
-    "tasks": ("command", "tasks", "memory", "output"),
-    "sleep": ("maps", "map_time"),
-}
-_ALLOWS = {
-    "jar": ("class", "args", "input", "input_size", "tasks"),
-    "class": ("jar", "args", "input", "input_size", "tasks"),
-    "streaming": ("combiner", "reducer", "args", "input_size", "tasks"),
-    "script": ("args", "input", "input_size", "tasks"),
-    "pig": ("args", "input", "input_size", "tasks"),
-    "spark": ("python", "jar", "class", "args", "input", "input_size", "tasks", "profile", "profile_size"),
-    "stream": ("python", "jar", "class", "args", "guarantee", "monitor", "priority"),
-    "tasks": ("cpus", "priority", "checkpoint", "task_attempts", "task_time", "input", "input_size"),
-    "sleep": ("reduces", "reduce_time"),
 }
 
 
@@ -131,7 +113,9 @@ class JobTable(Strict):
         default=None, description="a jar beside this file, or examples, streaming, jobclient-tests"
     )
     main_class: Text | None = Field(default=None, alias="class", description="the class with main()")
-    args: Annotated[list[str], PlainValidator(_words)] = Field(default=[], description="the arguments of the program")
+    args: Annotated[list[str], PlainValidator(_words)] = Field(
+        default=[], description='the arguments of the program; "$@" in the command (script)'
+    )
     mapper: Text | None = Field(default=None, description="the mapper's command (streaming)")
     combiner: Text | None = Field(default=None, description="the combiner's command (streaming)")
     reducer: Text | None = Field(default=None, description="the reducer's command (streaming)")
@@ -215,8 +199,12 @@ def load_jobs(path: Path, cluster: str, profiles_dir: Path | None = None) -> tup
     if "job" not in said:
         of_file: dict[str, Any] = {"cluster": cluster, "file": str(path), "folder": path.parent}
         return (job_of(said, **of_file, default_id=path.stem, profiles_dir=profiles_dir),)
-    tables = check(JobsFile, said, file=str(path)).job
     faults = Faults(path)
+    for number, row in enumerate(said["job"] if isinstance(said["job"], list) else [], 1):
+        if isinstance(row, Mapping):
+            _refuse_arrival(row, faults, f"job[{row.get('id', f'#{number}')}].")
+    faults.refuse()
+    tables = check(JobsFile, said, file=str(path)).job
     jobs: list[JobSpec] = []
     taken: set[str] = set()
     for index, table in enumerate(tables):
@@ -240,8 +228,18 @@ def job_of(
     profiles_dir: Path | None = None,
 ) -> JobSpec:
     """The job that a table says, such as one made from the command line (``file`` is for the errors)."""
+    faults = Faults(file)
+    _refuse_arrival(said, faults)
+    faults.refuse()
     table = check(JobTable, {"id": default_id, **said} if default_id else said, file=file)
     return job_spec(table, cluster=cluster, file=file, folder=folder, profiles_dir=profiles_dir)
+
+
+def _refuse_arrival(said: Mapping[str, Any], faults: Faults, place: str = "") -> None:
+    """Only `fawkes replay` and `fawkes simulate` submit jobs at times of their own."""
+    for key in ("after", "delay", "every", "count"):
+        if key in said:
+            faults.add("means something in a workload alone", f"{place}{key}", _IN_TURN)
 
 
 def job_spec(
@@ -265,22 +263,20 @@ def job_spec(
         faults.add("is missing", "id", "Give the job a name")
     elif not is_name(name):
         faults.add(f"{name!r} is too long", "id", "Leave room for the numbers of its repetitions")
-    _check_kind(table, faults)
+    check_kind(table.kind, written(table), faults)
     details = _profiled(table, _details(table, folder, faults), profiles_dir, faults)
-    _check_class(table, folder, faults)
-    _check_tags(details, faults)
-    _check_spark(details, faults)
-    _check_tasks(details, faults)
-    _check_names(details, faults)
-    _check_deadline(table, details, faults)
-    stream = _stream(table, details, faults)
-    faults.refuse()
     details = replace(
         details,
         args=tuple(arg.replace("{id}", name) for arg in details.args),
         output=details.output.replace("{id}", name),
         command=details.command.replace("{id}", name),
     )
+    _check_class(table, folder, faults)
+    _check_files(details, faults)
+    check_details(details, faults)
+    _check_deadline(table, details, faults)
+    stream = _stream(table, faults)
+    faults.refuse()
     sleep = details.sleep
     count = table.tasks or (sleep.maps + sleep.reduces if sleep else None)
     return JobSpec(
@@ -327,18 +323,10 @@ def _check_deadline(table: JobTable, details: JobDetails, faults: Faults) -> Non
         )
 
 
-def _check_kind(table: JobTable, faults: Faults) -> None:
-    """Each kind has keys that it needs, and those of other kinds would be silently without effect."""
-    needs, allows = _NEEDS[table.kind], _ALLOWS[table.kind]
-    said = written(table)
-    if table.kind in ("spark", "stream") and (table.python is None) == (table.jar is None or table.main_class is None):
-        faults.add("gives no program, or two", "python", f"A job of kind {table.kind!r} needs python, or jar and class")
-    for key in needs:
-        if key not in said:
-            faults.add("is missing", key, f"A job of kind {table.kind!r} needs {', '.join(needs)}")
-    own = {key for keys in (*_NEEDS.values(), *_ALLOWS.values()) for key in keys}
-    for key in sorted(said & own - {*needs, *allows}):
-        faults.add(f"means nothing for a job of kind {table.kind!r}", key, f"It has {', '.join(needs + allows)}")
+def _check_files(details: JobDetails, faults: Faults) -> None:
+    """The texts that go along must not set tags, as the command must not."""
+    for key, name in (*((("pig", details.pig),) if details.pig else ()), *(("files", name) for name in details.files)):
+        refuse_tags(key, name, file_sets_tags(Path(name)), faults)
 
 
 def _check_class(table: JobTable, folder: Path, faults: Faults) -> None:
@@ -352,40 +340,12 @@ def _check_class(table: JobTable, folder: Path, faults: Faults) -> None:
         )
 
 
-def _check_names(details: JobDetails, faults: Faults) -> None:
-    """All that goes along lies in one folder on the master: of two files with one name the second would be both."""
-    taken: dict[str, str] = {}
-    for path in filter(None, (details.jar, details.pig, details.python, *details.files)):
-        other = taken.setdefault(Path(path).name, path)
-        if other != path:
-            faults.add(f"{path!r} and {other!r} have the same name", "files", "Give one of them another name")
-
-
-def _check_spark(details: JobDetails, faults: Faults) -> None:
-    """The settings of an application are its user's own, but for those that lead around doors, tags and the queue."""
-    if details.kind in (spark.KIND, spark.STREAM):
-        for key, why in spark.owned_keys(_given(details)):
-            faults.add(f"{key} cannot be given: {why}", "properties", "Leave it out")
-        for key in spark.given_by_quotas(_given(details)) if details.profile else ():
-            why = "cannot be given with a profile: each node has one executor"
-            faults.add(f"{key} {why}", "properties", "Leave it out")
-
-
-def _given(details: JobDetails) -> dict[str, str]:
-    """The properties that a job gives; nobody knows the value of a secret."""
-    return {**details.properties, **dict.fromkeys(details.secrets, "")}
-
-
-def _stream(table: JobTable, details: JobDetails, faults: Faults) -> StreamSpec | None:
+def _stream(table: JobTable, faults: Faults) -> StreamSpec | None:
     """The limits of a stream; None for all other jobs."""
     if table.kind != streams.KIND:
         return None
     if table.deadline_us is not None:
         faults.add("means nothing for a stream, which has no end", "deadline", "Leave it out")
-    for key in spark.given_by_monitor(_given(details)):
-        faults.add(
-            f"{key} cannot be given: the monitor says how many executors there are", "properties", "Leave it out"
-        )
     least, most, batch_us = table.executors, table.most_executors, table.batch_us
     if least is None or most is None or batch_us is None:
         return None
@@ -395,13 +355,6 @@ def _stream(table: JobTable, details: JobDetails, faults: Faults) -> StreamSpec 
     if thresholds is None:
         return None
     return StreamSpec(least=least, most=most, batch_us=batch_us, guarantee=table.guarantee, thresholds=thresholds)
-
-
-def _check_tasks(details: JobDetails, faults: Faults) -> None:
-    """Refuse what would let a node fail to start each task, or a key would have no effect."""
-    if details.kind == arrays.KIND:
-        for key, what, hint in arrays.unusable(details):
-            faults.add(what, key, hint)
 
 
 def _profiled(table: JobTable, details: JobDetails, profiles_dir: Path | None, faults: Faults) -> JobDetails:
@@ -421,24 +374,6 @@ def _profiled(table: JobTable, details: JobDetails, profiles_dir: Path | None, f
         faults.add(f"{error.where}: {error.what}" if error.where else error.what, "profile", error.hint)
         return details
     return replace(details, profile=profile.plain(), profile_size=table.profile_size or 1.0)
-
-
-def _check_tags(details: JobDetails, faults: Faults) -> None:
-    """Fawkes finds a job by a tag: one that is seen to replace it would be begun a second time after a crash."""
-    own = own_tags(details.properties, details.args)
-    if len(own) > MOST_OWN:
-        what = f"{len(own)} tags of its own are too many"
-        faults.add(what, "properties", f"YARN takes ten, and one is Fawkes's: give at most {MOST_OWN}")
-    texts = [("command", "the command", sets_tags(details.command))]
-    texts += [("pig", details.pig, file_sets_tags(Path(details.pig)))] if details.pig else []
-    texts += [("files", name, file_sets_tags(Path(name))) for name in details.files]
-    for key, place, line in texts:
-        if line is not None:
-            faults.add(
-                f"line {line} of {place} sets {TAGS}, and Fawkes could not find the job again",
-                key,
-                f"Give tags in [properties], where Fawkes adds its own, or add ${ENVIRONMENT} to them in that line",
-            )
 
 
 def _details(table: JobTable, folder: Path, faults: Faults) -> JobDetails:
@@ -509,7 +444,9 @@ def _sleep(table: JobTable, common: Mapping[str, Any]) -> JobDetails:
 
 
 def _local(name: str, folder: Path, key: str, faults: Faults) -> str:
-    path = Path(os.path.realpath(folder / os.path.expanduser(name)))
+    """The absolute path, its last name as it is written: what a link leads to arrives under the name of the link."""
+    written_as = folder / os.path.expanduser(name)
+    path = Path(os.path.realpath(written_as.parent), written_as.name)
     if not is_file(path):
         also = f", or one of {', '.join(RELEASE_JARS)}" if key == "jar" else ""
         faults.add(f"there is no file {str(path)!r}", key, f"Name a file of this machine{also}")

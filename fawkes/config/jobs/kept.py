@@ -93,7 +93,8 @@ def _limits(granted: int, queue: str) -> dict[str, str]:
 def _bundled(details: JobDetails) -> bool:
     """True if a script is one of Fawkes's own (HiBench's programs), which run one MR-job after another."""
     folder = (bundled_dir(Kind.WORKLOAD) / Kind.WORKLOAD.value).resolve()
-    names = {Path(name).name for name in details.files if Path(name).parent in (folder, folder / "hibench")}
+    own = (folder, folder / "hibench")
+    names = {Path(name).name for name in details.files if Path(name).resolve().parent in own}
     match = _PLAIN.fullmatch(details.command)
     return match is not None and match[1] in names and len(names) == len(details.files)
 

@@ -214,7 +214,12 @@ class Gate:
         """The controller reads and writes with its own rights, which are not those of the user who asks."""
         shared = self.shared.resolve()
         for name, key in files.items():
-            if not Path(os.path.realpath(name)).is_relative_to(shared):
+            # A link that lies elsewhere could lead elsewhere by the time at which the file is read.
+            places = (
+                Path(os.path.realpath(name)),
+                Path(os.path.realpath(os.path.dirname(name)), os.path.basename(name)),
+            )
+            if not all(place.is_relative_to(shared) for place in places):
                 raise RefusedError(
                     f"{peer.name} may not name the controller's file {name!r}",
                     where=key,

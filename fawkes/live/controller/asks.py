@@ -17,6 +17,7 @@ from fawkes.base.version import __version__
 from fawkes.config.clusters.details import ClusterDetails, JobDetails
 from fawkes.config.files.fields import Host, Name
 from fawkes.config.files.loader import Strict, wrong
+from fawkes.config.jobs.submitted import refuse_unsound
 from fawkes.core.values.events import ASKS, Event
 from fawkes.core.values.model import (
     JOURNAL_NODES,
@@ -59,6 +60,7 @@ def _sound_job(spec: JobSpec) -> JobSpec:
     _at_least(1, tasks=spec.tasks, time_limit_us=spec.time_limit_us, reference_us=spec.reference_us)
     _at_least(1, deadline_us=spec.deadline_us, work_us=spec.work_us)
     _details(JobDetails, "submit", spec.details)
+    refuse_unsound(spec, "/submit")
     return spec
 
 
@@ -188,7 +190,9 @@ class ControllerQuestion(NamedTuple):
 
 QUERIES: Mapping[str, ControllerQuestion] = {
     "clusters": ControllerQuestion("The rows of `fawkes status`.", "cluster?"),
-    "jobs": ControllerQuestion("The rows of `fawkes jobs`.", "job? cluster?"),
+    "jobs": ControllerQuestion(
+        "The rows of `fawkes jobs` of jobs that have not ended; with `job` that of one, ended or not.", "job? cluster?"
+    ),
     "nodes": ControllerQuestion("The rows of `fawkes nodes`.", "node?"),
     "board": ControllerQuestion("Rows of the reading commands, for users who may not read the ledger.", "of"),
     "end": ControllerQuestion("The user who released the whole pool, and whether it has ended.", kind=_OBJECT),

@@ -444,8 +444,7 @@ class Setup:
         """The command that the launcher of an attempt runs on the master."""
         node, (env, flags) = cluster.master, self.surroundings(cluster, effect)
         release, java, conf_dir = self.release(cluster, node), env["JAVA_HOME"], env["HADOOP_CONF_DIR"]
-        tag = env[ENVIRONMENT]
-        files = self.files_folder(cluster, effect)
+        tag, files = env[ENVIRONMENT], self.files_folder(cluster, effect)
         jar = uploaded(files, details.jar) if details.jar else release.own_jar(details.release_jar)
         args = tagged_args(details.args, tag)
         if effect.granted:
@@ -459,11 +458,12 @@ class Setup:
             case "streaming":
                 argv = [*base, release.streaming_jar, *streaming_words(details, files, args)]
             case "pig":
-                pig = self.pig(cluster)
-                argv = pig.argv(release, java_home=java, conf_dir=conf_dir, heap_mb=_PIG_HEAP_MB, extra=flags)
-                argv = [*argv, *args, "-f", uploaded(files, details.pig)]
-            case _:
-                argv = ["/bin/sh", "-c", details.command]
+                words, pig = [*args, "-f", uploaded(files, details.pig)], self.pig(cluster)
+                argv = pig.argv(release, java_home=java, conf_dir=conf_dir, heap_mb=_PIG_HEAP_MB, extra=flags) + words
+            case "script":
+                argv = ["/bin/sh", "-c", details.command, "sh", *args]
+            case kind:
+                raise UserError(f"there is no kind of job {kind!r}", where=effect.job, hint="Submit it as another kind")
         own = tagged_properties(with_secrets(details.properties, self.secrets(details)), tag)
         if effect.granted:
             own = granted_properties(own, effect.granted, self._queue(cluster, details, tag))

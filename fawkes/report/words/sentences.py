@@ -289,7 +289,7 @@ REFUSALS: Mapping[str, Template] = {
     "no-such-job": "There is no queued or running job {job}",
     "no-promise": "Job {job} is not taken: no number of CPUs can be kept for it ({error}). Set admit_unkept = true in "
     "fawkes.toml to let such jobs in without a promise",
-    "job-exists": "There is already a job {job}",
+    "job-exists": "There is already a job {job}. The name of a job is used once for good: choose another one",
     "has-jobs": "{cluster} has jobs that have not ended ({jobs}): wait for them (`fawkes jobs {cluster}`), or "
     "cancel them all with --force",
     "master-node": _master_node,

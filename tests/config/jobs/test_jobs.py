@@ -127,6 +127,10 @@ JAR = 'kind = "jar"\njar = "{}"\n'
 
 @cases(
     typo=Bad("kind = jar", "line 1, column 8", "not valid TOML"),
+    later=Bad('kind = "class"\nclass = "A"\nafter = "wc"', "after", "in a workload alone", "`fawkes replay`"),
+    later_of_several=Bad(
+        '[[job]]\nid = "a"\nkind = "class"\nclass = "A"\nafter = "b"', "job[a].after", "in a workload alone"
+    ),
     no_kind=Bad('jar = "x.jar"', "kind", "is missing", "Give what the job is"),
     unknown_kind=Bad('kind = "storm"', "kind", "'storm' is none of"),
     unknown_key=Bad('kind = "jar"\njr = "x"', "jr", "unknown key", "Did you mean 'jar'?"),
@@ -142,6 +146,26 @@ JAR = 'kind = "jar"\njar = "{}"\n'
     missing_file=Bad('kind = "class"\nclass = "A"\nfiles = ["no.txt"]', "files", "no.txt'", "Name a file"),
     args_text=Bad('kind = "class"\nclass = "A"\nargs = "-m 4"', "args", "'-m 4' is no list", '["-m", "4"]'),
     args_float=Bad('kind = "class"\nclass = "A"\nargs = [3.10]', "args", "3.1 is no argument", "quotes"),
+    control_character=Bad(
+        'kind = "script"\ncommand = "a\\u0001b"', "command", "control character '\\x01'", "Remove it"
+    ),
+    control_in_a_property=Bad(
+        'kind = "class"\nclass = "A"\n[properties]\n"a.b" = "\\u001b"', "properties", "control character '\\x1b'"
+    ),
+    long_argument=Bad(
+        f'kind = "class"\nclass = "A"\nargs = ["x", "{"é" * 60_000}"]', "args[#2]", "120,000 bytes", "102,400"
+    ),
+    long_command=Bad(f'kind = "script"\ncommand = "{"x" * 102_401}"', "command", "102,401 bytes", "put it into a file"),
+    long_mapper=Bad(
+        f'kind = "streaming"\ninput = "/a"\noutput = "/b"\nmapper = "{"x" * 102_401}"', "mapper", "102,401 bytes"
+    ),
+    long_arguments=Bad(
+        f'kind = "class"\nclass = "A"\nargs = {["x" * 1000] * 520}', "args", "524,690 bytes in all", "524,288"
+    ),
+    long_arguments_of_a_spark_program=Bad(
+        f'kind = "spark"\npython = "wc.toml"\nargs = ["{"x" * 60_000}", "{"x" * 60_000}"]', "args", "in all", "102,400"
+    ),
+    long_name=Bad(f'kind = "class"\nclass = "A"\nfiles = ["{"x" * 300}"]', "files", "300 bytes", "at most 240"),
     args_nul=Bad('kind = "class"\nclass = "A"\nargs = ["a\\u0000b"]', "args[#1]", "NUL"),
     no_unit=Bad('kind = "class"\nclass = "A"\ntime_limit = 60', "time_limit", "60 has no unit", '"60s"'),
     negative_retries=Bad('kind = "class"\nclass = "A"\nretries = -1', "retries", "-1 is too small"),
@@ -172,6 +196,35 @@ JAR = 'kind = "jar"\njar = "{}"\n'
 def test_a_job_that_is_wrong_is_refused(bad: Bad, tmp_path: Path) -> None:
     path = write(tmp_path, "wc.toml", bad.text)
     assert_refused(bad, path, lambda: load_jobs(path, "alpha"))
+
+
+def test_a_link_arrives_under_its_own_name(tmp_path: Path) -> None:
+    write(tmp_path, "real_helper.py", "")
+    (tmp_path / "helper.py").symlink_to("real_helper.py")
+    _, details = job(tmp_path, 'kind = "script"\ncommand = "python3 helper.py"\nfiles = ["helper.py"]')
+    assert details.files == (str(tmp_path / "helper.py"),)
+
+
+def test_a_dangling_link_is_named_as_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").symlink_to("gone.py")
+    path = write(tmp_path, "wc.toml", 'kind = "class"\nclass = "A"\nfiles = ["helper.py"]')
+    (error,) = refusals(lambda: load_jobs(path, "alpha"))
+    assert (error.what, error.key) == (f"there is no file '{tmp_path}/helper.py'", "files")
+
+
+def test_two_files_of_one_name_are_refused_links_or_not(tmp_path: Path) -> None:
+    write(tmp_path, "a/x", "")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/x").symlink_to("../a/y")
+    write(tmp_path, "a/y", "")
+    path = write(tmp_path, "wc.toml", 'kind = "class"\nclass = "A"\nfiles = ["a/x", "b/x", "b/../a/x"]')
+    (error,) = refusals(lambda: load_jobs(path, "alpha"))
+    assert "have the same name" in error.what
+
+
+def test_an_argument_may_have_a_separator_that_cannot_be_seen(tmp_path: Path) -> None:
+    _, details = job(tmp_path, 'kind = "script"\ncommand = "cut \\"$@\\""\nargs = ["-d\\u0001"]')
+    assert details.args == ("-d\x01",)
 
 
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:

@@ -169,8 +169,12 @@ def test_a_user_names_no_file_that_only_the_controller_may_read(gate: Gate, tmp_
     inside.touch()
     outside.touch()
     (gate.shared / "link").symlink_to(outside)
+    (gate.shared / "alias").symlink_to(inside)
+    (tmp_path / "alias").symlink_to(inside)
     for name, allowed in (
         (inside, True),
+        (gate.shared / "alias", True),
+        (tmp_path / "alias", False),
         (outside, False),
         (gate.shared / "link", False),
         (gate.shared / "../secret", False),

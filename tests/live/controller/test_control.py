@@ -271,6 +271,7 @@ def test_a_refusal_is_told_with_its_code_and_facts(start: Callable[..., Controll
         ("submit", {"spec": JOB | {"deadline_us": -5}}, "/submit: spec", "deadline_us is -5"),
         ("submit", {"spec": JOB | {"retries": -1}}, "/submit: spec", "retries is -1"),
         ("submit", {"spec": JOB | {"time_limit_us": 0}}, "/submit: spec", "time_limit_us is 0"),
+        ("submit", {"spec": JOB | {"details": {"kind": "nosuch"}}}, "/submit: kind", "is none of"),
         ("release", {"cluster": "c-1", "discard": 1}, "/release: discard", "boolean"),
         ("release", {"cluster": "C 1"}, "/release: cluster", "cannot be a name"),
         ("pause", {"reason": ""}, "/pause: reason", "at least 1"),
@@ -284,11 +285,12 @@ def test_a_wrong_body_is_refused_by_key_and_never_becomes_an_event(
     start: Callable[..., Controller], tmp_path: Path, verb: str, body: object, where: str, what: str
 ) -> None:
     controller = start()
-    status, answer = post(tmp_path, verb, body)
-    assert status == 400
-    assert answer["error"]["exit"] == 2
-    assert answer["error"]["where"] == where
-    assert what in answer["error"]["what"]
+    for asked in (verb, f"{verb}?dry_run=1"):
+        status, answer = post(tmp_path, asked, body)
+        assert status == 400
+        assert answer["error"]["exit"] == 2
+        assert answer["error"]["where"] == where
+        assert what in answer["error"]["what"]
     assert controller.events == []
     assert post(tmp_path, "resume", {})[0] == 200
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -95,6 +96,16 @@ def test_an_argument_that_sets_tags_has_ours_as_well(kind: str, flag: tuple[str,
     argv = command(replace(KINDS[kind], args=(*flag, "/out"))).argv
     assert f"{flag[-1]},{TAG}" in argv
     assert flag[-1] not in argv
+
+
+def test_a_script_has_its_arguments() -> None:
+    argv = command(replace(KINDS["script"], command='echo "$0: $@"', args=("a b", "$c"))).argv
+    assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout == "sh: a b $c\n"
+
+
+def test_a_job_of_no_kind_runs_nothing() -> None:
+    with pytest.raises(UserError, match=r"there is no kind of job 'nosuch'"):
+        command(JobDetails(kind="nosuch"))
 
 
 class Puts:
