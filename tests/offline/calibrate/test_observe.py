@@ -48,7 +48,7 @@ def test_a_record_shows_the_constants_that_it_was_made_by(store: Writer, tmp_pat
     assert len(values["job_start"]) == 9
     assert set(values["deploy"]) == {Delays().deploy_us}
     assert [round(rate / 1e6) for rate in values["disk"]] == [200]
-    assert values["task_start"] == []
+    assert values["task_start"] == [DAS4.task_start_us] * 4
 
 
 def test_crowds_of_starts_show_what_a_start_costs(tmp_path: Path) -> None:
