@@ -123,6 +123,8 @@ def let_go(draft: Draft, state: NodeState, error: str) -> None:
     Its lease is damaged or of another pool: no wipe of ours could ever succeed, and `down` would wait for it for ever.
     """
     draft.settle(Key.HOST.of(state.node.id))
+    if state.owner is not None:
+        draft.touch(state.owner)
     draft.put_node(_of_nobody(draft, state, NodeLife.OUT))
     draft.say("out-of-service", node=state.node.id, why=f"it is not in the inventory, and was not wiped: {error}")
 

@@ -169,6 +169,21 @@ def test_a_node_that_refuses_us_is_let_go_once_the_inventory_does_not_name_it() 
     assert with_it.node("node06").life in (NodeLife.FREE, NodeLife.JOINING)
 
 
+def test_the_masters_stop_listing_a_node_that_refuses_its_wipe() -> None:
+    desk = Desk.running("a", count=6)
+    desk.tick(a=10)
+    desk.settle("a")
+    desk.drain("node06")
+    desk.see("node06", Condition.DRAINED)
+    assert desk.node("node06").life is NodeLife.CLEANING
+    new = again(desk, count=5)
+    new.wake()
+    new.state.pending.pop("membership:a", None)
+    new.see("node06", Condition.FAILED, "its lease is damaged", refused=True)
+    assert (new.node("node06").life, new.node("node06").owner) == (NodeLife.OUT, None)
+    assert "membership:a" in new.state.pending
+
+
 def test_core_nodes_leave_with_their_mr_cluster_only() -> None:
     desk = Desk(4)
     desk.up("a", 3)
