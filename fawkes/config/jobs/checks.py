@@ -14,12 +14,12 @@ from fawkes.config.jobs import arrays, spark
 from fawkes.config.jobs.tags import ENVIRONMENT, MOST_OWN, TAGS, own_tags, sets_tags
 
 MOST_WORD_BYTES = 100 << 10
-"""Of an argument or a command. Linux takes 128 KiB in one, and some words grow on their way: a tag goes into them, and
-YARN starts a Spark program by one word with all of its arguments, behind the flags of its JVM."""
+"""The most bytes of an argument or a command. Linux takes 128 KiB in one, and some words grow on their way: a tag goes
+into them, and YARN starts a Spark program by one word with all of its arguments, behind the flags of its JVM."""
 MOST_WORDS_BYTES = 512 << 10
-"""Of all together: Linux takes 2 MiB with the environment, a request 1 MiB with all else that a job says."""
+"""The most bytes of all together: Linux takes 2 MiB with the environment, a request 1 MiB with the rest of the job."""
 MOST_NAME_BYTES = 240
-"""Of a file's name: 255 is what file systems take, and a file that is on its way to a node has an ending."""
+"""The most bytes of a file's name: file systems take 255, and a file that is on its way to a node has an ending."""
 
 #: what Hadoop's XML cannot hold; arguments may have it, such as a separator of columns, but for NUL
 _CONTROL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -7,7 +7,7 @@ from fawkes.core.deciding import requests
 from fawkes.core.masters import masters
 from fawkes.core.state import alerts, backoff
 from fawkes.core.state.draft import Draft
-from fawkes.core.state.moves import awaits_proof, clean, evacuate, leave_key, let_go, quarantine, shrink, wiped
+from fawkes.core.state.moves import awaits_proof, clean, evacuate, leave_key, quarantine, shrink, wiped
 from fawkes.core.values.decision import PutPending
 from fawkes.core.values.events import Condition, NodeObserved, RetryAsked
 from fawkes.core.values.keys import Key, split
@@ -102,9 +102,6 @@ def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
         else:
             _join_failed(draft, state, event.error)
     elif state.life in (NodeLife.CLEANING, NodeLife.LOST):
-        if event.facts.get("refused") and state.unlisted and not state.stores:
-            let_go(draft, state, event.error)
-            return
         _not_reached(draft, state, event.error)
         cluster = None if state.owner is None else draft.cluster(state.owner)
         if event.facts.get("no_image") and cluster is not None and cluster.master == state.node.id:

@@ -110,27 +110,7 @@ def wiped(draft: Draft, state: NodeState) -> None:
         # Its masters go on listing it as one that leaves otherwise, until the next move.
         draft.touch(state.owner)
     life = NodeLife.OUT if state.kept_out else NodeLife.FREE
-    state = _of_nobody(draft, state, life)
-    draft.put_node(state)
-    draft.say("freed" if life is NodeLife.FREE else "out-of-service", node=state.node.id, why=state.keep_out)
-    if state.back_us is not None and life is NodeLife.OUT:
-        draft.expect(Key.BACK.of(state.node.id), max(0, state.back_us - draft.at_us))
-
-
-def let_go(draft: Draft, state: NodeState, error: str) -> None:
-    """A node without data that the inventory does not name, and that refuses us, is left as it is and not asked again.
-
-    Its lease is damaged or of another pool: no wipe of ours could ever succeed, and `down` would wait for it for ever.
-    """
-    draft.settle(Key.HOST.of(state.node.id))
-    if state.owner is not None:
-        draft.touch(state.owner)
-    draft.put_node(_of_nobody(draft, state, NodeLife.OUT))
-    draft.say("out-of-service", node=state.node.id, why=f"it is not in the inventory, and was not wiped: {error}")
-
-
-def _of_nobody(draft: Draft, state: NodeState, life: NodeLife) -> NodeState:
-    return replace(
+    state = replace(
         state,
         life=life,
         owner=None,
@@ -143,6 +123,10 @@ def _of_nobody(draft: Draft, state: NodeState, life: NodeLife) -> NodeState:
         missing_before=None,
         discard=False,
     )
+    draft.put_node(state)
+    draft.say("freed" if life is NodeLife.FREE else "out-of-service", node=state.node.id, why=state.keep_out)
+    if state.back_us is not None and life is NodeLife.OUT:
+        draft.expect(Key.BACK.of(state.node.id), max(0, state.back_us - draft.at_us))
 
 
 def lost(draft: Draft, state: NodeState, error: str) -> NodeState:

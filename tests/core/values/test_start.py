@@ -151,39 +151,6 @@ def test_a_quarantine_does_not_bring_back_what_the_inventory_does_not_name() -> 
     assert third.node("node06").life is NodeLife.JOINING
 
 
-def test_a_node_that_refuses_us_is_let_go_once_the_inventory_does_not_name_it() -> None:
-    desk = Desk.running("a", count=6, quarantine_us=50 * SECOND_US)
-    desk.tick(a=10)
-    lease = "its lease is of another pool"
-    for _ in range(2):
-        desk.see("node06", Condition.FAILED, lease, refused=True)
-    assert (desk.node("node06").life, desk.node("node06").owner) == (NodeLife.LOST, None)
-    new = again(desk, count=5)
-    assert new.node("node06").life is NodeLife.LOST
-    new.see("node06", Condition.FAILED, "no answer")
-    assert new.node("node06").life is NodeLife.LOST
-    new.see("node06", Condition.FAILED, lease, refused=True)
-    assert (new.node("node06").life, new.state.pending.get("host:node06")) == (NodeLife.OUT, None)
-    assert lease in str(new.said("out-of-service"))
-    with_it = Desk(6, state=new.state)
-    assert with_it.node("node06").life in (NodeLife.FREE, NodeLife.JOINING)
-
-
-def test_the_masters_stop_listing_a_node_that_refuses_its_wipe() -> None:
-    desk = Desk.running("a", count=6)
-    desk.tick(a=10)
-    desk.settle("a")
-    desk.drain("node06")
-    desk.see("node06", Condition.DRAINED)
-    assert desk.node("node06").life is NodeLife.CLEANING
-    new = again(desk, count=5)
-    new.wake()
-    new.state.pending.pop("membership:a", None)
-    new.see("node06", Condition.FAILED, "its lease is damaged", refused=True)
-    assert (new.node("node06").life, new.node("node06").owner) == (NodeLife.OUT, None)
-    assert "membership:a" in new.state.pending
-
-
 def test_core_nodes_leave_with_their_mr_cluster_only() -> None:
     desk = Desk(4)
     desk.up("a", 3)
