@@ -271,7 +271,7 @@ def _undecided(draft: Draft, job: JobState, seen: Attempt) -> None:
 
 
 def _not_begun(draft: Draft, job: JobState, error: str) -> None:
-    """Say once for each error what keeps an attempt from beginning: the jobs behind it wait for that, too."""
+    """Say once for each error what keeps an attempt from beginning: jobs behind it may wait for that, too."""
     why = Reason("job-not-begun", {"job": job.id, "cluster": job.cluster, "error": error})
     if job.life is JobLife.STARTING and job.waits != why:
         draft.put_job(replace(job, waits=why))

@@ -148,8 +148,8 @@ JOBS: Mapping[str, Template] = {
     "job-queued": "Job {job} waits in the queue of {cluster}",
     "job-held": "Job {job} waits, because its attempts would fail now. {cluster}: {error}",
     "job-released": "Job {job} is started on {cluster} (attempt {attempt})",
-    "job-not-begun": "Job {job} is not seen to begin and is tried again; the jobs behind it wait: {error}. To go on "
-    "without it: `fawkes cancel {job}`",
+    "job-not-begun": "Job {job} is not seen to begin and is tried again: {error}. Jobs behind it may wait for that; to "
+    "go on without it: `fawkes cancel {job}`",
     "job-succeeded": "Job {job} succeeded",
     "job-failed": _job_ended("Job {job} failed"),
     "job-cancelled": _job_ended("Job {job} is cancelled"),
