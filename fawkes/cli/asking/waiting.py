@@ -112,6 +112,14 @@ def followed(client: Client, waits: bool) -> Iterator[None]:
             raise
 
 
+def over(client: Client, look: Callable[[], T | None]) -> T | None:
+    """The answer of ``look`` by the ledger, if no controller runs; None where one may run, or the ledger has none."""
+    if _runs(client) is not False:
+        return None
+    with _stored(client) as (_, unknown):
+        return None if unknown else look()
+
+
 class _Wait(Generic[T]):
     """One thing that is waited for, what is known of it, and what was said about the controller."""
 

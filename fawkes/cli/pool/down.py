@@ -12,7 +12,7 @@ from fawkes.base.errors import FawkesError, PartialError, RefusedError, UserErro
 from fawkes.base.units import counted
 from fawkes.cli.asking.acting import GONE, Duration, confirm, fate, tell, tell_at_stake
 from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, TurnedDownError
-from fawkes.cli.asking.waiting import tell_change, wait_for, within
+from fawkes.cli.asking.waiting import over, tell_change, wait_for, within
 from fawkes.cli.show.show import TABLE, note, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
@@ -46,10 +46,19 @@ def down(
     continues; run the command again to follow it.
 
     Exits with 0 only when the ledger has the end of control and the controller has ended. If the controller dies
-    before, the command lists what is not done and exits with 1.
+    before, the command lists what is not done and exits with 1. Run again after that end, it says so and exits with 0.
     """
     client = Client(site)
-    clusters = _there(client)
+    try:
+        clusters = _there(client)
+    except NoControllerError:
+        over_rows = None if keep else over(client, lambda: client.rows("nodes") if _end(client).get("ended") else None)
+        if over_rows is None:
+            raise
+        tell("No controller is running: the last one ended with every node wiped and free. Nothing was done", output)
+        if output != TABLE:
+            show(over_rows, TABLES["drain"], output)
+        return
     if keep:
         keep_running = "keeps running" if len(clusters) == 1 else "keep running"
         why = f"{counted(len(clusters), 'MR-cluster')} {keep_running} without it; `fawkes run` controls the pool again"

@@ -197,6 +197,11 @@ def test_an_empty_pool_ends_by_the_ledger(run: Run, site: Path) -> None:
         assert there.process.exitcode == 0
     with closing(LedgerReader(site / "state")) as ledger:
         assert history.ended(ledger)
+    # Whoever lost sight of it types it again, and a script that does so has what it wanted.
+    again = run(*DOWN)
+    assert again.exit_code == 0, again.stderr
+    assert "ended with every node wiped and free. Nothing was done" in again.stdout
+    assert run("down", "--keep").exit_code == 1
 
 
 def test_a_controller_killed_before_the_end_of_an_empty_pool_is_no_end(run: Run, site: Path) -> None:
@@ -205,6 +210,9 @@ def test_a_controller_killed_before_the_end_of_an_empty_pool_is_no_end(run: Run,
         assert run(*DOWN).exit_code == 1
     with closing(LedgerReader(site / "state")) as ledger:
         assert not history.ended(ledger)
+    again = run(*DOWN)
+    assert again.exit_code == 1
+    assert "no controller is running" in again.stderr
 
 
 def test_down_keep_waits_for_the_process(run: Run, site: Path) -> None:
